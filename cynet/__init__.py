@@ -1,0 +1,9 @@
+"""cynet: the classic MXNet 1.x programming model, small and fast. Write ``import cynet as mx``."""
+
+# Each line re-exports one module or name; floors in the order of docs/architecture/README.md.
+from . import config, errors  # floor 0
+from . import errors as base  # mx.base.MXNetError
+from .context import Context, cpu, cpu_pinned, current_context, gpu
+from .errors import CynetError, MXNetError
+
+__version__ = "0.1.0"

@@ -1,0 +1,60 @@
+"""The words of all compiled code: device, dtype and request codes, TBlob, RunContext.
+
+The numbers are MXNet's own type flags and device codes, so that files need no translation.
+"""
+
+from libc.stdint cimport int64_t
+
+cdef enum:
+    MAX_NDIM = 8  # a TBlob is a plain value; more axes than this are refused where a shape enters
+
+cdef enum DType:
+    kFloat32 = 0
+    kFloat64 = 1
+    kFloat16 = 2
+    kUint8 = 3
+    kInt32 = 4
+    kInt8 = 5
+    kInt64 = 6
+    kBool = 7
+
+cdef enum OpReq:
+    kNullOp = 0        # write nothing
+    kWriteTo = 1       # overwrite what the output holds
+    kWriteInplace = 2  # overwrite; the output's memory is an input's memory
+    kAddTo = 3         # add to what the output holds
+
+cdef enum DeviceType:
+    kCPU = 1
+    kGPU = 2
+    kCPUPinned = 3
+    kCPUShared = 5
+
+cdef struct TBlob:
+    # A contiguous (row-major) tensor somebody else owns. data == NULL: not given.
+    void* data
+    int64_t shape[8]
+    int64_t size  # number of elements
+    int ndim
+    int dtype     # DType
+    int dev_type  # DeviceType
+    int dev_id
+
+cdef struct RunContext:
+    # Where a function pushed to the engine runs; valid while it runs.
+    int dev_type
+    int dev_id
+    void* stream  # the device's stream (a CUstream on a GPU), NULL on the CPU
+    int worker    # index of the worker; 0 is the thread that pushed
+
+cdef inline size_t dtype_size(int dtype) noexcept nogil:
+    """Bytes of one element; 0 for a code that is none of DType."""
+    if dtype == kFloat32 or dtype == kInt32:
+        return 4
+    if dtype == kFloat64 or dtype == kInt64:
+        return 8
+    if dtype == kFloat16:
+        return 2
+    if dtype == kUint8 or dtype == kInt8 or dtype == kBool:
+        return 1
+    return 0

@@ -1,0 +1,64 @@
+"""Declared settings: every environment variable cynet reads, with type, default and meaning."""
+
+import os
+from typing import NamedTuple
+
+from .errors import ArgumentError
+
+
+class Setting(NamedTuple):
+    """One environment variable: its name, parser, default and meaning."""
+
+    name: str
+    parse: type
+    default: object
+    doc: str
+
+
+def _positive(text):
+    value = int(text)
+    if value < 0:
+        raise ValueError(text)
+    return value
+
+
+_SETTINGS = {
+    s.name: s
+    for s in (
+        Setting("CYNET_ENGINE_TYPE", str, "ThreadedEngine",
+                "ThreadedEngine, or NaiveEngine: every function runs at once on the thread that pushes it."),
+        Setting("CYNET_CPU_WORKERS", _positive, 0,
+                "Threads that run native functions; 0 means the number of cores."),
+        Setting("CYNET_NUM_THREADS", _positive, 0,
+                "Threads of one CPU kernel (OpenMP and BLAS); 0 means the number of cores."),
+        Setting("CYNET_STORAGE_CACHE_MB", _positive, 0,
+                "Most memory the CPU pool keeps for reuse, in MiB; 0 means a quarter of physical memory."),
+        Setting("CYNET_DATA_DIR", str, "",
+                "Folder of data sets, e.g. the one that has mnist/train-images-idx3-ubyte.gz."),
+        Setting("CYNET_HOME", str, "",
+                "Folder of downloads and compiled kernels; empty means ~/.cache/cynet."),
+    )
+}
+
+
+def get(name):
+    """The value of a declared setting, from the environment or its default.
+
+    Raises
+    ------
+    ArgumentError
+        When the environment holds a value that does not parse; the message names the variable.
+    """
+    setting = _SETTINGS[name]
+    text = os.environ.get(name)
+    if text is None or text == "":
+        return setting.default
+    try:
+        return setting.parse(text)
+    except ValueError:
+        raise ArgumentError(f"environment variable {name}={text!r}: {setting.doc}") from None
+
+
+def settings():
+    """All declared settings, in order, for documentation and tests."""
+    return tuple(_SETTINGS.values())

@@ -1,0 +1,31 @@
+"""Element types: the one table of MXNet type flags, names and NumPy dtypes."""
+
+import numpy as np
+
+# position = MXNet's type flag, as .params files and _typedefs.pxd have it
+NAMES = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
+NUMPY = tuple(np.dtype(name) for name in NAMES)
+_FLAG = {dtype: flag for flag, dtype in enumerate(NUMPY)}
+
+
+def dtype_flag(dtype):
+    """The type flag of anything NumPy takes as a dtype (None means float32).
+
+    >>> dtype_flag("float64"), dtype_flag(int), dtype_flag(None)
+    (1, 6, 0)
+    """
+    if dtype is None:
+        return 0
+    try:
+        return _FLAG[np.dtype(dtype)]
+    except (KeyError, TypeError):
+        raise TypeError(f"dtype {dtype!r} is not one of {', '.join(NAMES)}") from None
+
+
+def numpy_dtype(flag):
+    """The NumPy dtype of a type flag.
+
+    >>> numpy_dtype(2)
+    dtype('float16')
+    """
+    return NUMPY[flag]

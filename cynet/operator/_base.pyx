@@ -1,0 +1,232 @@
+"""What runs: Operator, Blob and OpEntry (contract in _base.pxd), and the table of operators."""
+
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
+from cpython.object cimport PyObject
+
+from .._resource cimport Resource, get_space, kRandom
+from .._typedefs cimport MAX_NDIM, RunContext, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
+
+import numpy as np
+
+from ..context import Context
+from ..dtype import numpy_dtype
+from ..errors import ArgumentError, ArgumentTypeError, OperatorError
+from ..registry import Registry
+
+OPERATORS = Registry("operator")
+
+cdef const char** _FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
+cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
+
+
+cdef class Operator:
+    """The computation of one operator for fixed shapes and types.
+
+    In Python, define ``forward(self, ctx, in_data, req, out_data, aux_states)`` and, for a gradient,
+    ``backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states)``: the data are lists of
+    `Blob` (None where `declare_backward_dependency` does not name it), `req` a list of OpReq numbers and
+    `ctx` has `is_train`, `run_ctx` and `requested`.
+    """
+
+    def __cinit__(self, *args, **kwargs):
+        self.runs_python = hasattr(type(self), "forward")
+        self.stateful = self.runs_python
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        with gil:
+            _python_method(self, "forward")(
+                PyOpContext.make(ctx), _blobs(in_data, ctx.n_in), _requests(req, ctx.n_out),
+                _blobs(out_data, ctx.n_out), _blobs(aux_states, ctx.n_aux))
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad, TBlob* aux_states) except -1 nogil:
+        with gil:
+            _python_method(self, "backward")(
+                PyOpContext.make(ctx), _blobs(out_grad, ctx.n_out), _blobs(in_data, ctx.n_in),
+                _blobs(out_data, ctx.n_out), _requests(req, ctx.n_in), _blobs(in_grad, ctx.n_in),
+                _blobs(aux_states, ctx.n_aux))
+        return 0
+
+
+cdef object _python_method(Operator op, str name):
+    method = getattr(op, name, None)
+    if method is None:
+        raise OperatorError(f"{type(op).__name__} defines no {name}")
+    return method
+
+
+cdef list _blobs(const TBlob* blobs, int n):
+    return [None if blobs[i].data == NULL else Blob.wrap(&blobs[i]) for i in range(n)]
+
+
+cdef list _requests(const int* req, int n):
+    return [req[i] for i in range(n)]
+
+
+cdef class Blob:
+    """A tensor the engine hands to an operator: ``np.asarray(blob)`` is a writable view of its memory.
+
+    Valid while the operator runs; do not keep it.
+    """
+
+    def __init__(self):
+        raise TypeError("a Blob is handed to an operator; it cannot be made")
+
+    @staticmethod
+    cdef Blob wrap(const TBlob* blob):
+        cdef Blob self = Blob.__new__(Blob)
+        cdef Py_ssize_t stride = dtype_size(blob.dtype)
+        cdef int i
+        self.blob = blob[0]
+        for i in range(blob.ndim - 1, -1, -1):
+            self._shape[i] = blob.shape[i]
+            self._strides[i] = stride
+            stride *= blob.shape[i]
+        return self
+
+    @property
+    def shape(self):
+        """Tuple of int."""
+        return tuple([self._shape[i] for i in range(self.blob.ndim)])
+
+    @property
+    def dtype(self):
+        """The NumPy dtype."""
+        return numpy_dtype(self.blob.dtype)
+
+    @property
+    def ctx(self):
+        """The device the memory is on."""
+        return Context(_DEVICES[self.blob.dev_type], self.blob.dev_id)
+
+    @property
+    def data_ptr(self):
+        """Address of the first element, an int."""
+        return <size_t>self.blob.data
+
+    @property
+    def __cuda_array_interface__(self):
+        if self.blob.dev_type in (kCPU, kCPUPinned, kCPUShared):
+            raise AttributeError(f"this blob is on {self.ctx}, not on a GPU")
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.data_ptr, False), "version": 3}
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if self.blob.dev_type not in (kCPU, kCPUPinned, kCPUShared):
+            raise BufferError(f"this blob is on {self.ctx}: its memory cannot be read from the host")
+        view.buf = self.blob.data
+        view.obj = self
+        view.len = self.blob.size * dtype_size(self.blob.dtype)
+        view.itemsize = dtype_size(self.blob.dtype)
+        view.readonly = 0
+        view.ndim = self.blob.ndim
+        view.format = <char*>_FORMATS[self.blob.dtype] if flags & PyBUF_FORMAT else NULL
+        view.shape = self._shape
+        view.strides = self._strides
+        view.suboffsets = NULL
+        view.internal = NULL
+
+    def __releasebuffer__(self, Py_buffer* view):
+        pass
+
+    def __repr__(self):
+        return f"<Blob {self.shape} {self.dtype} @{self.ctx}>"
+
+
+cdef class PyRunContext:
+    """Where a function runs: ``dev_type``, ``dev_id``, ``ctx``, ``stream`` (an address, 0 on the CPU), ``worker``."""
+
+    cdef readonly int dev_type, dev_id, worker
+    cdef readonly size_t stream
+
+    @property
+    def ctx(self):
+        """The device, a Context."""
+        return Context(_DEVICES[self.dev_type], self.dev_id)
+
+
+cdef class PyResource:
+    """A resource an operator requested: get_space or get_random."""
+
+    cdef Resource resource
+
+    def get_space(self, shape, dtype="float32"):
+        """Uninitialised temporary memory as a NumPy array; valid until the operator returns."""
+        dtype = np.dtype(dtype)
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        cdef size_t nbytes = dtype.itemsize
+        for n in shape:
+            nbytes *= n
+        cdef void* data
+        if self.resource.type == kRandom:
+            raise ArgumentTypeError("get_space: this resource was requested as random, not temp_space")
+        with nogil:
+            data = get_space(&self.resource, nbytes if nbytes else 1)
+        return np.asarray(<char[:nbytes if nbytes else 1]>data)[:nbytes].view(dtype).reshape(shape)
+
+    def get_random(self):
+        """A ``numpy.random.Generator`` over this run's stream of the seeded Philox generator."""
+        if self.resource.type != kRandom:
+            raise ArgumentTypeError("get_random: this resource was requested as temp_space, not random")
+        return np.random.Generator(
+            np.random.Philox(key=self.resource.seed, counter=[0, 0, self.resource.stream, 0]))
+
+
+cdef class PyOpContext:
+    """The `ctx` a Python operator gets: ``is_train``, ``run_ctx``, ``requested``."""
+
+    cdef readonly bint is_train
+    cdef readonly PyRunContext run_ctx
+    cdef readonly list requested
+
+    @staticmethod
+    cdef PyOpContext make(OpContext* ctx):
+        cdef PyOpContext self = PyOpContext.__new__(PyOpContext)
+        cdef PyResource resource
+        self.is_train = ctx.is_train
+        self.run_ctx = PyRunContext.__new__(PyRunContext)
+        self.run_ctx.dev_type = ctx.run_ctx.dev_type
+        self.run_ctx.dev_id = ctx.run_ctx.dev_id
+        self.run_ctx.worker = ctx.run_ctx.worker
+        self.run_ctx.stream = <size_t>ctx.run_ctx.stream
+        self.requested = []
+        for i in range(ctx.n_requested):
+            resource = PyResource.__new__(PyResource)
+            resource.resource = ctx.requested[i]
+            self.requested.append(resource)
+        return self
+
+
+cdef class OpEntry:
+    """One registered operator: its canonical name, aliases and OperatorProperty subclass."""
+
+    def __init__(self, str name, prop, tuple aliases=(), str doc=""):
+        self.name = name
+        self.prop = prop
+        self.aliases = aliases
+        self.doc = doc
+        self.cache = {}
+
+    def __repr__(self):
+        return f"<operator {self.name}>"
+
+    def __reduce__(self):
+        return get_operator, (self.name,)
+
+
+def register_operator(str name, prop, aliases=()):
+    """Register the OperatorProperty subclass `prop` as operator `name`.
+
+    The first alias whose lower case differs matters only to automatic names; all of them are found by
+    `get_operator` and appear in ``mx.nd`` and ``mx.sym``. Raises ArgumentError when a name is taken.
+    """
+    prop.op_name = name
+    entry = OpEntry(name, prop, tuple(aliases), prop.__doc__ or "")
+    OPERATORS.register(name, entry, aliases)
+    return entry
+
+
+def get_operator(str name):
+    """The OpEntry of `name` or of an alias; NotFoundError offers near names."""
+    return OPERATORS.get(name)

@@ -1,0 +1,155 @@
+"""OperatorProperty: what an operator means, apart from how it is computed.
+
+Every built-in of more than one expression and every raw operator a user writes subclasses this; the faces
+(mx.nd, mx.sym), inference, gradient and memory passes and the executor know operators only through it.
+"""
+
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from .parameters import REQUIRED, Field
+
+
+class ResourceRequest:
+    """What an operator may ask for: ``ResourceRequest.temp_space`` and ``ResourceRequest.random``."""
+
+    random = 0  # the numbers of _resource.pxd's ResourceType
+    temp_space = 1
+
+
+class OperatorProperty:
+    """Base of all operator definitions.
+
+    Parameters are class attributes of a `Field` type; ``__init__`` parses keyword arguments into them.
+    Shapes are tuples; ``None`` is an unknown shape and 0 an unknown dimension. Types are dtype names
+    (``'float32'``) or ``None``.
+
+    Class attributes
+    ----------------
+    key_var_num_args : str or None
+        Name of the parameter that holds the number of inputs, for operators with a variable number of them
+        (``num_args`` of Concat); the faces fill it in.
+    differentiable : bool
+        False: no gradient flows through; whoever asks for one gets zeros.
+    fields : dict
+        Parameter name to Field, in the order of declaration (made by ``__init_subclass__``).
+    """
+
+    op_name = None  # set at registration
+    key_var_num_args = None
+    differentiable = True
+    fields = {}
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        fields = {}
+        for base in reversed(cls.__mro__):
+            fields.update((k, v) for k, v in vars(base).items() if isinstance(v, Field))
+        cls.fields = fields
+
+    def __init__(self, **kwargs):
+        where = f"operator {self.op_name or type(self).__name__}"
+        for name, value in kwargs.items():
+            field = self.fields.get(name)
+            if field is None:
+                known = ", ".join(self.fields) or "none"
+                raise ArgumentTypeError(f"{where} has no parameter '{name}'; its parameters: {known}")
+            self.__dict__[name] = field.parse(value, where)
+        for name, field in self.fields.items():
+            if field.default is REQUIRED and name not in kwargs:
+                raise ArgumentError(f"{where}: required parameter '{name}' ({field.expected()}) is missing")
+
+    def params(self):
+        """Parameters that differ from nothing given: name to value, for JSON and caches."""
+        return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}
+
+    # --- names ---------------------------------------------------------------------------------------
+    def list_arguments(self):
+        """Names of the inputs."""
+        return ["data"]
+
+    def list_outputs(self):
+        """Names of all outputs, hidden ones last."""
+        return ["output"]
+
+    def list_auxiliary_states(self):
+        """Names of the states that are read and written but get no gradient."""
+        return []
+
+    def num_visible_outputs(self):
+        """How many outputs a user sees; the rest serve backward."""
+        return len(self.list_outputs())
+
+    # --- inference -----------------------------------------------------------------------------------
+    def infer_shape(self, in_shapes, out_shapes):
+        """Complete what is known, both ways.
+
+        Parameters
+        ----------
+        in_shapes, out_shapes : list of tuple or None
+            What is known so far; 0 is an unknown dimension.
+
+        Returns
+        -------
+        (in_shapes, out_shapes, aux_shapes) : lists of tuple or None
+
+        Raises
+        ------
+        ShapeError
+            When what is known does not fit; the caller adds the node's name.
+        """
+        shape = merge_shapes(*in_shapes, *out_shapes)
+        return [shape] * len(in_shapes), [shape] * len(out_shapes), []
+
+    def infer_type(self, in_types, out_types):
+        """Complete what is known of the dtypes, both ways; by default all are the first one known."""
+        known = next((t for t in (*in_types, *out_types) if t is not None), None)
+        n_aux = len(self.list_auxiliary_states())
+        return ([t or known for t in in_types], [t or known for t in out_types], [known] * n_aux)
+
+    # --- what execution needs ------------------------------------------------------------------------
+    def forward_resource(self, in_shapes):
+        """Resources forward asks for: a list of ResourceRequest members."""
+        return []
+
+    def backward_resource(self, in_shapes):
+        """Resources backward asks for."""
+        return []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        """Which arrays backward reads: a list of ids drawn from the three lists given."""
+        return [*out_grad, *in_data, *out_data]
+
+    def forward_inplace_option(self, in_data, out_data):
+        """Pairs (input id, output id) that may share memory."""
+        return []
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        """Pairs (id of anything backward reads, in_grad id) that may share memory."""
+        return []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        """The Operator that computes this for fixed shapes and types on `ctx`."""
+        raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")
+
+
+def merge_shapes(*shapes):
+    """The one shape that all of `shapes` (None and 0 unknown) describe, or ShapeError.
+
+    >>> merge_shapes((2, 0), None, (0, 3))
+    (2, 3)
+    """
+    out = None
+    for shape in shapes:
+        if shape is None:
+            continue
+        if out is None:
+            out = tuple(shape)
+            continue
+        if len(out) != len(shape) or any(a and b and a != b for a, b in zip(out, shape)):
+            raise ShapeError(f"shapes {out} and {tuple(shape)} do not agree")
+        out = tuple(a or b for a, b in zip(out, shape))
+    return out
+
+
+def is_known(shape):
+    """True when `shape` has no unknown part."""
+    return shape is not None and all(shape)

@@ -1,0 +1,59 @@
+"""Builds cynet: one table of extensions, found by path. Metadata and tool settings stand in pyproject.toml."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+ROOT = Path(__file__).parent
+DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
+TSAN = os.environ.get("CYNET_BUILD_TSAN") == "1"  # ThreadSanitizer (make tsan)
+
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": DEBUG,
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": False,
+    "embedsignature": True,
+    "binding": True,
+}
+
+if sys.platform == "win32":
+    COMPILE, LINK = ["/O2", "/std:c++17", "/openmp"], []
+elif sys.platform == "darwin":
+    COMPILE, LINK = ["-O3", "-std=c++17", "-g0"], []
+else:
+    COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-pthread",
+               "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unknown-pragmas"]
+    LINK = ["-fopenmp", "-pthread", "-Wl,--strip-all"]
+if TSAN:
+    COMPILE = [flag for flag in COMPILE if flag not in ("-O3", "-g0", "-fopenmp")] + ["-O1", "-g", "-fsanitize=thread"]
+    LINK = ["-pthread", "-fsanitize=thread"]
+
+
+def extensions():
+    """Every .pyx under cynet/ is an extension of the same dotted name; kernels may bring headers beside them."""
+    headers = [str(p) for p in sorted((ROOT / "cynet").rglob("*.h"))]
+    for source in sorted((ROOT / "cynet").rglob("*.pyx")):
+        relative = source.relative_to(ROOT)
+        yield Extension(
+            ".".join(relative.with_suffix("").parts),
+            [str(relative)],
+            language="c++",
+            include_dirs=[str(ROOT / "cynet" / "kernels"), numpy.get_include()],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+            depends=headers,
+            extra_compile_args=COMPILE,
+            extra_link_args=LINK,
+        )
+
+
+setup(
+    ext_modules=cythonize(
+        list(extensions()), compiler_directives=DIRECTIVES, include_path=["."], nthreads=os.cpu_count() or 1
+    )
+)
