@@ -1,0 +1,44 @@
+"""What all tests share: the seed of a run, a random generator of its own for each test, the MNIST folder."""
+
+import os
+import random
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BASE_SEED = int(os.environ.get("CYNET_TEST_SEED") or random.SystemRandom().randrange(2**31))
+
+
+def pytest_report_header(config):
+    return f"CYNET_TEST_SEED={BASE_SEED} (set it to repeat this run's random numbers)"
+
+
+@pytest.fixture
+def seed(request):
+    """An int below 2**31: new in each run, other for each test, repeated by setting CYNET_TEST_SEED.
+
+    It depends on the run's seed and the test's name only, so a test run alone repeats what it did in the
+    whole suite. It is printed, and pytest shows the line when the test fails.
+    """
+    value = (BASE_SEED + zlib.crc32(request.node.nodeid.encode())) % 2**31
+    print(f"seed {value}; repeat with CYNET_TEST_SEED={BASE_SEED}")
+    return value
+
+
+@pytest.fixture
+def rng(seed):
+    """A `numpy.random.Generator` seeded with `seed`."""
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="session")
+def mnist_dir():
+    """The folder that has MNIST's IDX files (under CYNET_DATA_DIR), or None where there is none."""
+    root = Path(os.environ.get("CYNET_DATA_DIR") or "data")
+    for folder in (root, root / "mnist"):
+        for suffix in ("", ".gz"):
+            if (folder / f"train-images-idx3-ubyte{suffix}").is_file():
+                return folder
+    return None
