@@ -1,0 +1,85 @@
+// The one guarded door to OpenMP for C++ kernels: splits a range over threads.
+//
+// How many threads a kernel may use is decided in parallel.pyx (`threads_for`) and handed in, so that the
+// setting exists once in the process and a range below the grain stays on the caller's thread.
+#ifndef CYNET_PARALLEL_H
+#define CYNET_PARALLEL_H
+
+#include <cstdint>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
+
+namespace cynet {
+
+// body(begin, end) over [0, n) in at most `threads` contiguous parts; body must not throw.
+template <typename Body>
+inline void parallel_for(int threads, int64_t n, Body&& body) {
+  if (n <= 0) return;
+  if (threads > n) threads = static_cast<int>(n);
+#ifdef _OPENMP
+  if (threads > 1) {
+#pragma omp parallel num_threads(threads)
+    {
+      const int64_t parts = omp_get_num_threads(), part = omp_get_thread_num();
+      const int64_t each = n / parts, rest = n % parts;
+      const int64_t begin = part * each + (part < rest ? part : rest);
+      const int64_t end = begin + each + (part < rest ? 1 : 0);
+      if (begin < end) body(begin, end);
+    }
+    return;
+  }
+#endif
+  body(static_cast<int64_t>(0), n);
+}
+
+typedef void (*RangeFunction)(void* arg, int64_t begin, int64_t end);
+
+// The same for a C function and its argument.
+inline void parallel_ranges(int threads, int64_t n, RangeFunction function, void* arg) {
+  parallel_for(threads, n, [=](int64_t begin, int64_t end) { function(arg, begin, end); });
+}
+
+// What OpenMP's runtime says; serial without it.
+inline int omp_cores() {
+#ifdef _OPENMP
+  return omp_get_num_procs();
+#else
+  return 1;
+#endif
+}
+
+inline bool omp_inside() {
+#ifdef _OPENMP
+  return omp_in_parallel();
+#else
+  return true;
+#endif
+}
+
+// Forks so far in this process's ancestry: a thread whose OpenMP team was left behind in the parent would
+// wait for it for ever, so such a thread goes on alone. Used by parallel.pyx only: one state a process.
+static int fork_count = 1;
+static thread_local int team_fork_count = 0;
+
+static void count_fork() { ++fork_count; }
+
+static inline void watch_forks() {
+#if !defined(_WIN32)
+  pthread_atfork(nullptr, nullptr, count_fork);
+#endif
+}
+
+static inline bool team_is_here() {
+  if (team_fork_count == 0) team_fork_count = fork_count;
+  return team_fork_count == fork_count;
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,19 @@
+"""The one guarded door to OpenMP: how many threads a kernel may use, and loops over ranges.
+
+A kernel asks `threads_for(work)` once, then calls `parallel_ranges`, `parallel_for` of parallel.h (C++) or
+`prange(n, num_threads=threads)`. Below GRAIN, inside a parallel region, and on a thread that came through a
+fork after it had used OpenMP, the answer is 1.
+"""
+
+from libc.stdint cimport int64_t
+
+cdef enum:
+    GRAIN = 32768  # elements of work below which a second thread costs more than it gives
+
+# `work`: about how many simple element operations the whole loop has.
+cdef int threads_for(int64_t work) noexcept nogil
+
+cdef extern from "parallel.h" namespace "cynet" nogil:
+    ctypedef void (*RangeFunction)(void* arg, int64_t begin, int64_t end) noexcept
+    # function(arg, begin, end) over [0, n) in at most `threads` contiguous parts
+    void parallel_ranges(int threads, int64_t n, RangeFunction function, void* arg) noexcept

@@ -1,0 +1,65 @@
+"""The number of threads of one CPU kernel: setting and grain (contract in parallel.pxd)."""
+
+from .. import config
+from ..errors import ArgumentError, ArgumentTypeError
+
+cdef extern from "parallel.h" namespace "cynet" nogil:
+    int omp_cores() noexcept
+    bint omp_inside() noexcept
+    void watch_forks() noexcept
+    bint team_is_here() noexcept
+
+cdef int _threads = 1
+
+
+cdef int threads_for(int64_t work) noexcept nogil:
+    if work < GRAIN or _threads < 2 or omp_inside() or not team_is_here():
+        return 1
+    cdef int64_t most = work // (GRAIN // 2)
+    return _threads if _threads < most else <int>most
+
+
+def get_num_threads():
+    """How many threads one CPU kernel may use, an int."""
+    return _threads
+
+
+def set_num_threads(n):
+    """Let one CPU kernel use at most `n` threads from now on.
+
+    Parameters
+    ----------
+    n : int
+        At least 1; 0 means the number of cores. The setting at import is ``CYNET_NUM_THREADS``.
+
+    Returns
+    -------
+    int
+        The setting before.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        When `n` is negative or no int.
+
+    Examples
+    --------
+    >>> before = set_num_threads(1)
+    >>> get_num_threads()
+    1
+    >>> set_num_threads(before)
+    1
+    """
+    global _threads
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise ArgumentTypeError(f"set_num_threads takes an int, got {n!r}")
+    cdef object number = n.__index__()
+    if number < 0 or number > 4096:
+        raise ArgumentError(f"set_num_threads takes 0 (all cores) to 4096, got {number}")
+    before = _threads
+    _threads = number or omp_cores()
+    return before
+
+
+watch_forks()
+set_num_threads(config.get("CYNET_NUM_THREADS"))
