@@ -1,0 +1,165 @@
+"""What a registered operator's Python function looks like: argument names, signature, docstring.
+
+Both faces (mx.nd, mx.sym) generate their functions from this, so that they agree.
+"""
+
+import inspect
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..errors import ArgumentTypeError
+from .parameters import REQUIRED
+
+_PARAMETER = inspect.Parameter
+
+
+class OpSignature(NamedTuple):
+    """The names of one operator.
+
+    arguments : tuple of str
+        Inputs in their widest form (`gamma` of LeakyReLU is there although only prelu has it); empty
+        when `variable`.
+    states : tuple of str
+        Auxiliary states; on mx.nd they follow the arguments.
+    variable : bool
+        Takes any number of inputs (``*data``).
+    fields : dict
+        Parameter name to Field, in order, without the one that counts variable inputs.
+    """
+
+    arguments: tuple
+    states: tuple
+    variable: bool
+    fields: dict
+
+
+@lru_cache(maxsize=None)
+def describe(entry):
+    """The OpSignature of an OpEntry.
+
+    The names are asked from a property with every parameter at its default. Where parameters add inputs,
+    the class attribute ``inputs_doc`` (argument name to sentence) lists them all, in order.
+    """
+    prop = entry.prop
+    probe = prop.__new__(prop)
+    documented = tuple(getattr(prop, "inputs_doc", ()))
+    variable = prop.key_var_num_args is not None
+    fields = {k: f for k, f in prop.fields.items() if k != prop.key_var_num_args}
+    if variable:
+        return OpSignature((), (), True, fields)
+    states = tuple(probe.list_auxiliary_states())
+    arguments = tuple(probe.list_arguments())
+    if set(arguments) < set(documented) - set(states):
+        arguments = tuple(name for name in documented if name not in states)
+    return OpSignature(arguments, states, False, fields)
+
+
+def python_signature(entry, tail=("out", "name")):
+    """The ``inspect.Signature`` of the operator's function; `tail` are keywords every operator takes."""
+    arguments, states, variable, fields = describe(entry)
+    if variable:
+        parameters = [_PARAMETER("data", _PARAMETER.VAR_POSITIONAL)]
+        kind = _PARAMETER.KEYWORD_ONLY
+    else:
+        kind = _PARAMETER.POSITIONAL_OR_KEYWORD
+        parameters = [_PARAMETER(n, kind, default=None) for n in (*arguments, *states)]
+    taken = {p.name for p in parameters}
+    for name, field in fields.items():
+        if name not in taken:
+            default = None if field.default is REQUIRED else field.default
+            parameters.append(_PARAMETER(name, kind, default=default))
+            taken.add(name)
+    parameters += [_PARAMETER(n, kind, default=None) for n in tail if n not in taken]
+    parameters.append(_PARAMETER("kwargs", _PARAMETER.VAR_KEYWORD))
+    return inspect.Signature(parameters)
+
+
+def docstring(entry, array="NDArray"):
+    """The operator's documentation in numpydoc form; `array` is what its face calls a tensor."""
+    arguments, states, variable, fields = describe(entry)
+    about = getattr(entry.prop, "inputs_doc", {})
+    lines = [inspect.cleandoc(entry.doc) if entry.doc else f"Operator {entry.name}.", "",
+             "Parameters", "----------"]
+    if variable:
+        lines += [f"*data : {array}", f"    {about.get('data', 'The inputs.')}"]
+    for name in arguments:
+        lines += [f"{name} : {array}", f"    {about.get(name, _about_input(name))}"]
+    for name in states:
+        lines += [f"{name} : {array}", f"    {about.get(name, 'State, read and written in place.')}"]
+    for name, field in fields.items():
+        lines.append(f"{name} : {_about_type(field)}")
+        if field.doc:
+            lines.append(f"    {field.doc}")
+    if array == "NDArray":
+        lines += ["out : NDArray or list of NDArray, optional", "    Where the result is written."]
+    else:
+        lines += ["name : str, optional", "    Name of the node; made up when not given."]
+    lines += ["", "Returns", "-------", f"{array} or list of {array}", "    The visible outputs."]
+    return "\n".join(lines)
+
+
+def _about_input(name):
+    return {"data": "The input.", "weight": "The weights.", "bias": "The bias.", "lhs": "Left operand.",
+            "rhs": "Right operand.", "label": "The labels."}.get(name, f"Input `{name}`.")
+
+
+def _about_type(field):
+    choices = getattr(field, "choices", None)
+    kind = "{" + ", ".join(map(repr, choices)) + "}" if choices else field.kind
+    if field.default is REQUIRED:
+        return f"{kind}, required"
+    return f"{kind}, optional, default={field.default!r}"
+
+
+def bind_positional(entry, args, is_array, name=None):
+    """Sort positional arguments of an operator's function.
+
+    Parameters
+    ----------
+    entry : OpEntry
+    args : tuple
+        What the caller gave by position.
+    is_array : callable
+        True for what the face takes as an input (an NDArray, a Symbol).
+    name : str, optional
+        What the caller called the operator, for messages.
+
+    Returns
+    -------
+    (inputs, params) : tuple of list, dict
+        `inputs` has one entry per position before the first parameter (None: left out); `params` maps
+        the names of the parameters given by position.
+
+    Raises
+    ------
+    ArgumentTypeError
+        An input that is no array, or more arguments than the operator takes.
+    """
+    arguments, states, variable, fields = describe(entry)
+    name = name or entry.name
+    if variable:
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = args[0]
+        for i, value in enumerate(args):
+            if not is_array(value):
+                raise ArgumentTypeError(
+                    f"operator {name}: input {i} is {_kind(value)}, but every positional argument must "
+                    f"be an array; parameters are given by keyword")
+        return list(args), {}
+    names = arguments + states
+    inputs = list(args[:len(names)])
+    for given, value in zip(names, inputs):
+        if value is not None and not is_array(value):
+            raise ArgumentTypeError(
+                f"operator {name}: argument '{given}' must be an array, got {_kind(value)}")
+    rest = args[len(names):]
+    if len(rest) > len(fields):
+        most = len(names) + len(fields)
+        raise ArgumentTypeError(
+            f"operator {name} takes at most {most} positional arguments, got {len(args)}")
+    return inputs, dict(zip(fields, rest))
+
+
+def _kind(value):
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
