@@ -18,4 +18,11 @@ cdef struct Handle:
     int dev_id
 
 cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 nogil
+# Sets handle.ptr to NULL; a handle whose ptr is NULL already is left alone.
 cdef void free(Handle* handle) noexcept nogil
+
+# How often empty_cache was called; per-thread memory compares it to know that it should be given up.
+cdef unsigned long long trim_count() noexcept nogil
+
+cdef class Backend:
+    pass

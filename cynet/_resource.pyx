@@ -1,0 +1,181 @@
+"""Temporary space (one growing buffer per thread and request) and random streams (counters per device)."""
+
+from libc.stdint cimport uint64_t
+
+from ._storage cimport Handle, alloc, free, trim_count
+from ._typedefs cimport kCPU
+
+from ._storage import on_empty_cache
+from .context import Context
+from .errors import ArgumentError, ArgumentTypeError
+
+cdef extern from *:
+    """
+    #include <mutex>
+    #if !defined(_WIN32)
+    #include <pthread.h>
+    #endif
+    // A thread's temporary buffers. `owner` frees them when the thread ends.
+    struct CynetTemp {
+        void* ptr; size_t size; size_t capacity; int dev_type; int dev_id;  // as _storage.pxd's Handle
+        unsigned long long trims;
+    };
+    static const int CYNET_TEMPS = 64;
+    static void (*cynet_temp_free)(CynetTemp*);
+    struct CynetTemps {
+        CynetTemp items[CYNET_TEMPS];
+        CynetTemps() : items() {}
+        ~CynetTemps() {
+            for (int i = 0; i < CYNET_TEMPS; ++i) if (items[i].ptr) cynet_temp_free(&items[i]);
+        }
+    };
+    static CynetTemp* cynet_temps() { static thread_local CynetTemps temps; return temps.items; }
+    static void cynet_resource_at_fork(void (*before)(), void (*parent)(), void (*child)()) {
+    #if !defined(_WIN32)
+        pthread_atfork(before, parent, child);
+    #endif
+    }
+    """
+    cppclass Mutex "std::mutex":
+        void lock() noexcept nogil
+        void unlock() noexcept nogil
+    ctypedef struct Temp "CynetTemp":
+        void* ptr
+        size_t size
+        size_t capacity
+        int dev_type
+        int dev_id
+        unsigned long long trims
+    int TEMPS "CYNET_TEMPS"
+    void (*temp_free "cynet_temp_free")(Temp*) noexcept nogil
+    Temp* temps "cynet_temps" () noexcept nogil
+    void at_fork "cynet_resource_at_fork" (void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
+                                           void (*child)() noexcept nogil) noexcept nogil
+
+cdef enum:
+    TYPES = 6
+    IDS = 64
+
+cdef struct Generator:
+    uint64_t seed
+    uint64_t drawn  # streams given out since it was seeded
+
+cdef Generator _generators[TYPES][IDS]
+cdef Mutex _lock  # of _generators; held for a few instructions
+
+
+# --- temporary space -------------------------------------------------------------------------------------
+cdef void _free_temp(Temp* temp) noexcept nogil:
+    cdef Handle handle
+    handle.ptr, handle.size, handle.capacity = temp.ptr, temp.size, temp.capacity
+    handle.dev_type, handle.dev_id = temp.dev_type, temp.dev_id
+    free(&handle)
+    temp.ptr = NULL
+    temp.capacity = 0
+
+
+cdef int _bad_index(int index) except -1 with gil:
+    raise ArgumentError(f"resource index {index} is out of range: an operator requests at most {TEMPS} resources")
+
+
+cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
+    """This thread's buffer of the resource's index, grown to at least nbytes."""
+    cdef Temp* temp
+    cdef Handle handle
+    if resource.index < 0 or resource.index >= TEMPS:
+        _bad_index(resource.index)
+    temp = temps() + resource.index
+    if temp.capacity >= nbytes and temp.ptr != NULL and temp.trims == trim_count():
+        return temp.ptr
+    if temp.ptr != NULL:
+        _free_temp(temp)
+    alloc(nbytes, kCPU, 0, &handle)
+    temp.ptr, temp.size, temp.capacity = handle.ptr, handle.size, handle.capacity
+    temp.dev_type, temp.dev_id = handle.dev_type, handle.dev_id
+    temp.trims = trim_count()
+    return temp.ptr
+
+
+def release_space():
+    """Give this thread's temporary space back to the pool (empty_cache calls it)."""
+    cdef Temp* mine = temps()
+    cdef int i
+    for i in range(TEMPS):
+        if mine[i].ptr != NULL:
+            _free_temp(mine + i)
+
+
+# --- random streams --------------------------------------------------------------------------------------
+cdef inline Generator* _generator(int dev_type, int dev_id) noexcept nogil:
+    return &_generators[dev_type & 7 if (dev_type & 7) < TYPES else 0][dev_id & (IDS - 1)]
+
+
+cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil:
+    """The next stream of the device's generator, for a random resource; temporary space needs nothing."""
+    if resource.type == kRandom:
+        resource.stream = draw_many(1, dev_type, dev_id, &resource.seed)
+
+
+cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil:
+    """Take the next n streams; returns the first one's number."""
+    cdef Generator* generator = _generator(dev_type, dev_id)
+    cdef uint64_t first
+    _lock.lock()
+    seed[0] = generator.seed
+    first = generator.drawn
+    generator.drawn = first + n
+    _lock.unlock()
+    return first
+
+
+cdef uint64_t _device_seed(uint64_t seed, int dev_id) noexcept nogil:
+    # Index 0 keeps the seed as it is; the others must not repeat its numbers (data-parallel dropout).
+    return seed + <uint64_t>dev_id * <uint64_t>0x9E3779B97F4A7C15
+
+
+def seed_device(seed, ctx="all"):
+    """Seed the generator of one device or of all: what ``mx.random.seed`` does.
+
+    Parameters
+    ----------
+    seed : int
+        Any integer; its low 64 bits count.
+    ctx : Context or 'all'
+        With 'all', devices of different index yield different numbers; a device seeded by name yields
+        those of index 0.
+    """
+    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+        raise ArgumentTypeError(f"seed must be an int, got {seed!r}")
+    cdef uint64_t number = <uint64_t>(seed.__index__() & 0xFFFFFFFFFFFFFFFF)
+    cdef int i, j, dev_type, dev_id
+    if isinstance(ctx, str):
+        if ctx != "all":
+            raise ArgumentError(f"ctx must be a Context or 'all', got {ctx!r}")
+        _lock.lock()
+        for i in range(TYPES):
+            for j in range(IDS):
+                _generators[i][j].seed = _device_seed(number, j)
+                _generators[i][j].drawn = 0
+        _lock.unlock()
+        return
+    if not isinstance(ctx, Context):
+        raise ArgumentTypeError(f"ctx must be a Context or 'all', got {ctx!r}")
+    dev_type, dev_id = ctx.device_typeid, ctx.device_id
+    _lock.lock()
+    _generator(dev_type, dev_id).seed = number
+    _generator(dev_type, dev_id).drawn = 0
+    _lock.unlock()
+
+
+cdef void _before_fork() noexcept nogil:
+    _lock.lock()
+
+
+cdef void _after_fork() noexcept nogil:
+    _lock.unlock()
+
+
+temp_free = _free_temp
+on_empty_cache(release_space)
+at_fork(_before_fork, _after_fork, _after_fork)
+seed_device(0)

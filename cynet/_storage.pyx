@@ -1,0 +1,532 @@
+"""Pools: one per device, free lists by size class, a cap on what is kept, counters."""
+
+from libc.stdint cimport uint64_t
+from libcpp.atomic cimport atomic
+
+from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
+
+from . import config
+from .context import Context
+from .errors import ArgumentError, CynetError
+
+cdef extern from *:
+    """
+    #include <cstdlib>
+    #include <mutex>
+    #if defined(_WIN32)
+    #include <malloc.h>
+    #include <windows.h>
+    static void* cynet_host_alloc(size_t n) { return _aligned_malloc(n, 64); }
+    static void cynet_host_free(void* p) { _aligned_free(p); }
+    static void cynet_host_memory(size_t* available, size_t* total) {
+        MEMORYSTATUSEX s; s.dwLength = sizeof(s);
+        GlobalMemoryStatusEx(&s);
+        *available = (size_t)s.ullAvailPhys; *total = (size_t)s.ullTotalPhys;
+    }
+    static void cynet_at_fork(void (*)(), void (*)(), void (*)()) {}
+    #else
+    #include <pthread.h>
+    #include <unistd.h>
+    static void* cynet_host_alloc(size_t n) {
+        void* p = nullptr;
+        return posix_memalign(&p, 64, n) == 0 ? p : nullptr;
+    }
+    static void cynet_host_free(void* p) { std::free(p); }
+    static void cynet_host_memory(size_t* available, size_t* total) {
+        size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        *total = (size_t)sysconf(_SC_PHYS_PAGES) * page;
+    #ifdef _SC_AVPHYS_PAGES
+        *available = (size_t)sysconf(_SC_AVPHYS_PAGES) * page;
+    #else
+        *available = *total;
+    #endif
+    }
+    static void cynet_at_fork(void (*before)(), void (*parent)(), void (*child)()) {
+        pthread_atfork(before, parent, child);
+    }
+    #endif
+    #if defined(_MSC_VER)
+    #include <intrin.h>
+    static inline int cynet_log2(size_t n) { unsigned long i; _BitScanReverse64(&i, n); return (int)i; }
+    #else
+    static inline int cynet_log2(size_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
+    #endif
+    """
+    void* cynet_host_alloc(size_t n) noexcept nogil
+    void cynet_host_free(void* p) noexcept nogil
+    void cynet_host_memory(size_t* available, size_t* total) noexcept nogil
+    void cynet_at_fork(void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
+                       void (*child)() noexcept nogil) noexcept nogil
+    int cynet_log2(size_t n) noexcept nogil
+    cppclass Mutex "std::mutex":
+        # Held for a few instructions and never while the GIL is asked for, so taking it with the GIL
+        # held cannot deadlock.
+        void lock() noexcept nogil
+        void unlock() noexcept nogil
+
+cdef enum:
+    CLASSES = 4 + 4 * (47 - 8)  # 64, 128, 192, 256, then four steps to each doubling up to 2**47
+    TYPES = 6                   # device codes are below this
+    IDS = 64                    # device indices with a pool of their own
+
+cdef size_t LARGEST = (<size_t>1) << 47  # more than any address space holds: refused without asking
+
+
+cdef struct Node:
+    # A free block's first bytes, or (on a device) a record beside it.
+    Node* next
+    void* ptr
+
+
+cdef cppclass Pool:
+    Mutex lock
+    Node* lists[CLASSES]
+    size_t used
+    size_t cached
+    size_t peak
+    size_t limit
+    uint64_t hits
+    uint64_t misses
+    void* backend  # borrowed from _backends, NULL: host memory
+    int dev_type
+    int dev_id
+
+
+cdef Pool* _pools[TYPES][IDS]  # made once, never freed; guarded by _pools_lock while made
+cdef atomic[bint] _made[TYPES][IDS]
+cdef Mutex _pools_lock
+cdef atomic[unsigned long long] _trims
+cdef dict _backends = {}
+cdef size_t _host_limit
+
+
+cdef class Backend:
+    """What a kind of device supplies so that its memory can be pooled: subclass and define four methods.
+
+    ``raw_alloc(nbytes, dev_id)`` returns an address or raises MemoryError, ``raw_free(address, nbytes,
+    dev_id)`` gives it back, ``memory_info(dev_id)`` returns (free, total) bytes and ``synchronize(dev_id)``
+    waits until the device is idle. They are called with the GIL and with no lock held.
+    """
+
+    def raw_alloc(self, nbytes, dev_id):
+        """Address of fresh memory, 64-byte aligned."""
+        raise CynetError(f"{type(self).__name__} defines no raw_alloc")
+
+    def raw_free(self, address, nbytes, dev_id):
+        """Give back what raw_alloc returned."""
+        raise CynetError(f"{type(self).__name__} defines no raw_free")
+
+    def memory_info(self, dev_id):
+        """(free, total) bytes of the device."""
+        raise CynetError(f"{type(self).__name__} defines no memory_info")
+
+    def synchronize(self, dev_id):
+        """Return when the device has done all it was given."""
+        raise CynetError(f"{type(self).__name__} defines no synchronize")
+
+
+# --- size classes ----------------------------------------------------------------------------------------
+cdef inline int _class_of(size_t nbytes, size_t* capacity) noexcept nogil:
+    """Index of the smallest class that holds nbytes (1 .. LARGEST), and its size."""
+    cdef int exponent, step
+    cdef size_t unit
+    if nbytes <= 256:
+        step = <int>((nbytes + 63) >> 6)
+        capacity[0] = <size_t>step << 6
+        return step - 1
+    exponent = cynet_log2(nbytes - 1)
+    unit = (<size_t>1) << (exponent - 2)
+    step = <int>((nbytes - 1) >> (exponent - 2)) - 3  # 1 .. 4
+    capacity[0] = ((<size_t>1) << exponent) + step * unit
+    return 3 + 4 * (exponent - 8) + step
+
+
+# --- pools -----------------------------------------------------------------------------------------------
+cdef int _no_pool(int dev_type, int dev_id) except -1 with gil:
+    if dev_type == kGPU:
+        raise CynetError(f"gpu({dev_id}) cannot be used: GPUs need pycuda and an NVIDIA driver, and none is loaded")
+    name = Context.devtype2str.get(dev_type, f"device type {dev_type}")
+    raise ArgumentError(f"{name}({dev_id}) does not exist: device indices are 0 to {IDS - 1}")
+
+
+cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
+    """Make the pool of a device whose indices were checked."""
+    cdef Pool* pool
+    backend = _backends.get(dev_type)
+    if backend is None and dev_type not in (kCPU, kCPUPinned, kCPUShared):
+        _no_pool(dev_type, dev_id)
+    cdef size_t limit = _host_limit
+    if backend is not None:
+        limit = <size_t>-1  # a device's memory is kept until a request fails
+        backend.memory_info(dev_id)  # raises for a device that is not there
+    _pools_lock.lock()
+    if not _made[dev_type][dev_id].load():
+        pool = new Pool()
+        pool.limit = limit
+        pool.backend = <void*>backend if backend is not None else NULL
+        pool.dev_type = dev_type
+        pool.dev_id = dev_id
+        _pools[dev_type][dev_id] = pool
+        _made[dev_type][dev_id].store(True)
+    _pools_lock.unlock()
+    return 0
+
+
+cdef inline Pool* _pool(int dev_type, int dev_id) except NULL nogil:
+    if dev_type < 0 or dev_type >= TYPES or dev_id < 0 or dev_id >= IDS:
+        _no_pool(dev_type, dev_id)
+    if not _made[dev_type][dev_id].load():
+        _make_pool(dev_type, dev_id)
+    return _pools[dev_type][dev_id]
+
+
+cdef void* _raw_alloc(Pool* pool, size_t capacity) except? NULL nogil:
+    """Fresh memory; NULL without an exception when there is none."""
+    if pool.backend == NULL:
+        return cynet_host_alloc(capacity)
+    with gil:
+        try:
+            return <void*><size_t>(<object>pool.backend).raw_alloc(capacity, pool.dev_id)
+        except MemoryError:
+            return NULL
+
+
+cdef void _raw_free(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
+    if pool.backend == NULL:
+        cynet_host_free(ptr)
+        return
+    with gil:
+        (<object>pool.backend).raw_free(<size_t>ptr, capacity, pool.dev_id)
+
+
+cdef size_t _trim(Pool* pool) noexcept nogil:
+    """Give back everything cached; returns its bytes."""
+    cdef Node* lists[CLASSES]
+    cdef Node* node
+    cdef Node* after
+    cdef void* ptr
+    cdef size_t given, capacity
+    cdef int i
+    pool.lock.lock()
+    for i in range(CLASSES):
+        lists[i] = pool.lists[i]
+        pool.lists[i] = NULL
+    given = pool.cached
+    pool.cached = 0
+    pool.lock.unlock()
+    for i in range(CLASSES):
+        capacity = _capacity(i)
+        node = lists[i]
+        while node != NULL:
+            after = node.next
+            ptr = node.ptr
+            if pool.backend != NULL:
+                cynet_host_free(node)
+            _raw_free(pool, ptr, capacity)
+            node = after
+    return given
+
+
+cdef inline size_t _capacity(int index) noexcept nogil:
+    """Bytes of a size class."""
+    if index < 4:
+        return (<size_t>(index + 1)) << 6
+    cdef int exponent = 8 + (index - 4) // 4
+    return ((<size_t>1) << exponent) + (<size_t>((index - 4) % 4 + 1) << (exponent - 2))
+
+
+cdef int _exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
+    figures = _figures(pool)
+    available, total = _memory_info(pool)
+    raise MemoryError(
+        f"{Context.devtype2str[pool.dev_type]}({pool.dev_id}) has no {nbytes} bytes: "
+        f"{figures['used_bytes']} in use, {given} were cached and have been given back, "
+        f"peak {figures['peak_bytes']}; the device has {available} of {total} bytes free")
+
+
+cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 nogil:
+    """Memory of at least nbytes (0 counts as 1), uninitialised."""
+    cdef Pool* pool = _pool(dev_type, dev_id)
+    cdef Node* node = NULL
+    cdef size_t capacity, given
+    cdef void* ptr
+    cdef int index
+    if nbytes > LARGEST:
+        _exhausted(pool, nbytes, 0)
+    index = _class_of(nbytes if nbytes else 1, &capacity)
+    pool.lock.lock()
+    node = pool.lists[index]
+    if node != NULL:
+        pool.lists[index] = node.next
+        ptr = node.ptr
+        pool.cached -= capacity
+        pool.hits += 1
+        pool.used += capacity
+        if pool.used > pool.peak:
+            pool.peak = pool.used
+        pool.lock.unlock()
+        if pool.backend != NULL:
+            cynet_host_free(node)
+    else:
+        pool.misses += 1
+        pool.lock.unlock()
+        ptr = _raw_alloc(pool, capacity)
+        if ptr == NULL:
+            given = _trim(pool)
+            ptr = _raw_alloc(pool, capacity)
+            if ptr == NULL:
+                _exhausted(pool, nbytes, given)
+        pool.lock.lock()
+        pool.used += capacity
+        if pool.used > pool.peak:
+            pool.peak = pool.used
+        pool.lock.unlock()
+    out.ptr = ptr
+    out.size = nbytes
+    out.capacity = capacity
+    out.dev_type = dev_type
+    out.dev_id = dev_id
+    return 0
+
+
+cdef void free(Handle* handle) noexcept nogil:
+    """Give a block back to its pool, or to the system when the pool is full."""
+    cdef void* ptr = handle.ptr
+    cdef size_t capacity = handle.capacity
+    cdef Pool* pool
+    cdef Node* node
+    cdef int index
+    if ptr == NULL:
+        return
+    handle.ptr = NULL
+    pool = _pools[handle.dev_type][handle.dev_id]
+    index = _class_of(capacity, &capacity)
+    if pool.backend == NULL:
+        node = <Node*>ptr
+    else:
+        node = <Node*>cynet_host_alloc(sizeof(Node))
+    pool.lock.lock()
+    pool.used -= capacity
+    if node != NULL and pool.cached + capacity <= pool.limit:
+        node.ptr = ptr
+        node.next = pool.lists[index]
+        pool.lists[index] = node
+        pool.cached += capacity
+        pool.lock.unlock()
+        return
+    pool.lock.unlock()
+    if pool.backend != NULL and node != NULL:
+        cynet_host_free(node)
+    _raw_free(pool, ptr, capacity)
+
+
+cdef unsigned long long trim_count() noexcept nogil:
+    """How often empty_cache was called."""
+    return _trims.load()
+
+
+# --- fork: no thread may hold a lock while the process is copied -----------------------------------------
+cdef void _before_fork() noexcept nogil:
+    cdef int i, j
+    _pools_lock.lock()
+    for i in range(TYPES):
+        for j in range(IDS):
+            if _made[i][j].load():
+                _pools[i][j].lock.lock()
+
+
+cdef void _after_fork() noexcept nogil:
+    cdef int i, j
+    for i in range(TYPES):
+        for j in range(IDS):
+            if _made[i][j].load():
+                _pools[i][j].lock.unlock()
+    _pools_lock.unlock()
+
+
+# --- the Python face (storage.py re-exports it) ----------------------------------------------------------
+cdef Pool* _pool_of(ctx) except NULL:
+    ctx = Context(ctx)
+    return _pool(ctx.device_typeid, ctx.device_id)
+
+
+cdef dict _figures(Pool* pool):
+    cdef size_t used, cached, peak
+    cdef uint64_t hits, misses
+    pool.lock.lock()
+    used, cached, peak, hits, misses = pool.used, pool.cached, pool.peak, pool.hits, pool.misses
+    pool.lock.unlock()
+    return {"used_bytes": used, "cached_bytes": cached, "peak_bytes": peak, "hits": hits, "misses": misses}
+
+
+cdef tuple _memory_info(Pool* pool):
+    cdef size_t available = 0
+    cdef size_t total = 0
+    if pool.backend != NULL:
+        return (<object>pool.backend).memory_info(pool.dev_id)
+    cynet_host_memory(&available, &total)
+    return available, total
+
+
+def stats(ctx):
+    """Figures of a device's pool.
+
+    Parameters
+    ----------
+    ctx : Context
+
+    Returns
+    -------
+    dict
+        ``used_bytes`` handed out and not given back (as size classes, so a little more than was asked
+        for), ``cached_bytes`` kept for reuse, ``peak_bytes``: the most that was in use at once, ``hits``:
+        requests served from the cache, ``misses``: requests that went to the device.
+
+    Raises
+    ------
+    MXNetError
+        When the device does not exist here.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> sorted(mx.storage.stats(mx.cpu()))
+    ['cached_bytes', 'hits', 'misses', 'peak_bytes', 'used_bytes']
+    """
+    return _figures(_pool_of(ctx))
+
+
+def memory_info(ctx):
+    """(free, total) bytes of the device's memory."""
+    return _memory_info(_pool_of(ctx))
+
+
+def empty_cache(ctx):
+    """Give everything a device's pool keeps for reuse back to the device; memory in use stays.
+
+    Temporary space of the calling thread goes back at once, that of other threads when they next run an
+    operator that asks for some.
+
+    Parameters
+    ----------
+    ctx : Context
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.storage.empty_cache(mx.cpu())
+    >>> mx.storage.stats(mx.cpu())["cached_bytes"]
+    0
+    """
+    cdef Pool* pool = _pool_of(ctx)
+    cdef object release
+    _trims.fetch_add(1)
+    for release in _releasers:
+        release()
+    with nogil:
+        _trim(pool)
+
+
+cdef list _releasers = []  # called by empty_cache before it trims: per-thread memory of the floor above
+
+
+def on_empty_cache(release):
+    """Have `release()` called whenever empty_cache is, on the calling thread."""
+    _releasers.append(release)
+
+
+def register_backend(device_type, backend):
+    """Let `backend` supply the memory of all devices of a type.
+
+    Parameters
+    ----------
+    device_type : str
+        ``'gpu'`` or ``'cpu_pinned'``.
+    backend : Backend
+
+    Raises
+    ------
+    ArgumentError
+        When the type is none of these, or memory of it has been used already.
+    """
+    if device_type not in ("gpu", "cpu_pinned"):
+        raise ArgumentError(f"device_type must be 'gpu' or 'cpu_pinned', got {device_type!r}")
+    if not isinstance(backend, Backend):
+        raise TypeError(f"backend must be a storage Backend, got {type(backend).__name__}")
+    cdef int code = Context.devstr2type[device_type]
+    cdef int i
+    for i in range(IDS):
+        if _made[code][i].load():
+            raise ArgumentError(f"{device_type}({i}) already has a pool: register the backend before using it")
+    _backends[code] = backend
+
+
+def has_backend(device_type):
+    """True when memory of that device type can be had."""
+    code = Context.devstr2type.get(device_type)
+    return code in (kCPU, kCPUPinned, kCPUShared) or code in _backends
+
+
+cdef class Memory:
+    """One block of pooled memory, given back when the object dies; a writable buffer on the host.
+
+    >>> from cynet._storage import Memory
+    >>> block = Memory(100, Context("cpu"))
+    >>> memoryview(block).nbytes
+    100
+    """
+
+    cdef Handle handle
+    cdef Py_ssize_t _length
+
+    def __init__(self, size_t nbytes, ctx):
+        if self.handle.ptr != NULL:
+            raise CynetError("this Memory is made already")
+        ctx = Context(ctx)
+        alloc(nbytes, ctx.device_typeid, ctx.device_id, &self.handle)
+        self._length = nbytes
+
+    def __dealloc__(self):
+        free(&self.handle)
+
+    @property
+    def data_ptr(self):
+        """Address of the first byte."""
+        return <size_t>self.handle.ptr
+
+    @property
+    def capacity(self):
+        """Bytes of the size class the block is of."""
+        return self.handle.capacity
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if self.handle.dev_type == kGPU or self.handle.ptr == NULL:
+            raise BufferError("this memory cannot be read from the host")
+        view.buf = self.handle.ptr
+        view.obj = self
+        view.len = self._length
+        view.itemsize = 1
+        view.readonly = 0
+        view.ndim = 1
+        view.format = b"B"
+        view.shape = &self._length
+        view.strides = &view.itemsize
+        view.suboffsets = NULL
+        view.internal = NULL
+
+    def __releasebuffer__(self, Py_buffer* view):
+        pass
+
+
+cdef _setup():
+    global _host_limit
+    cdef size_t available = 0
+    cdef size_t total = 0
+    cynet_host_memory(&available, &total)
+    _host_limit = <size_t>config.get("CYNET_STORAGE_CACHE_MB") << 20
+    if _host_limit == 0:
+        _host_limit = total // 4
+    cynet_at_fork(_before_fork, _after_fork, _after_fork)
+
+
+_setup()
