@@ -44,14 +44,14 @@ def prepare(prop, in_shapes, in_types=None):
     return prop.create_operator(cpu(), in_shapes, in_types), out_shapes, out_types, aux_shapes, aux_types
 
 
-def run_forward(Operator op, list in_data, list req, list out_data, list aux=(), bint is_train=False,
+def run_forward(Operator op, list in_data, list req, list out_data, aux=(), bint is_train=False,
                 resources=()):
     """Run `op.forward` on NumPy arrays; `req` are OpReq numbers, `resources` ResourceRequest members."""
     _run(op, None, in_data, req, out_data, None, list(aux), is_train, list(resources))
 
 
 def run_backward(Operator op, list out_grad, list in_data, list out_data, list req, list in_grad,
-                 list aux=(), bint is_train=True, resources=()):
+                 aux=(), bint is_train=True, resources=()):
     """Run `op.backward` on NumPy arrays; None stands for an array that is not given."""
     _run(op, out_grad, in_data, req, out_data, in_grad, list(aux), is_train, list(resources))
 
