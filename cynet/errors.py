@@ -1,6 +1,23 @@
 """Exceptions: few classes under CynetError, and the one way an asynchronous error is dressed."""
 
 
+import os
+import sys
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def user_frame():
+    """(file name, line) of the innermost running Python code that is not cynet's own.
+
+    What asynchronous functions remember, to say in an error who pushed them.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
 class CynetError(Exception):
     """Base of every error cynet raises by itself; ``mx.base.MXNetError`` is the same class."""
 

@@ -29,6 +29,9 @@ class OperatorProperty:
         (``num_args`` of Concat); the faces fill it in.
     differentiable : bool
         False: no gradient flows through; whoever asks for one gets zeros.
+    identity : bool
+        True: output 0 holds the bytes of input 0 under another shape, and so for the gradients (Flatten,
+        Reshape); the executor makes views of them and runs nothing.
     fields : dict
         Parameter name to Field, in the order of declaration (made by ``__init_subclass__``).
     """
@@ -36,6 +39,7 @@ class OperatorProperty:
     op_name = None  # set at registration
     key_var_num_args = None
     differentiable = True
+    identity = False
     fields = {}
 
     def __init_subclass__(cls, **kwargs):
