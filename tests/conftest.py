@@ -1,4 +1,4 @@
-"""What all tests share: the seed of a run, a random generator of its own for each test, the MNIST folder."""
+"""What all tests share: the seed of a run, a random generator for each test, the MNIST folder."""
 
 import os
 import random
@@ -17,10 +17,10 @@ def pytest_report_header(config):
 
 @pytest.fixture
 def seed(request):
-    """An int below 2**31: new in each run, other for each test, repeated by setting CYNET_TEST_SEED.
+    """An int below 2**31: new in each run, other for each test, repeated with CYNET_TEST_SEED.
 
-    It depends on the run's seed and the test's name only, so a test run alone repeats what it did in the
-    whole suite. It is printed, and pytest shows the line when the test fails.
+    It depends on the run's seed and the test's name only, so a test run alone repeats what it did
+    in the whole suite. It is printed, and pytest shows the line when the test fails.
     """
     value = (BASE_SEED + zlib.crc32(request.node.nodeid.encode())) % 2**31
     print(f"seed {value}; repeat with CYNET_TEST_SEED={BASE_SEED}")

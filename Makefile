@@ -1,0 +1,74 @@
+# cynet: what a developer types. `make help` lists the targets.
+#
+# Everything runs in .venv, which is made with the first Python >= 3.10 found (PYTHON=... chooses one).
+# Nothing is done twice: files .venv/.train and .venv/.dev say what is installed from which sources.
+
+SHELL := /bin/bash
+VENV := .venv
+PY := $(VENV)/bin/python
+SOURCES := setup.py pyproject.toml $(shell find cynet -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.14 python3.11 python3.10; do \
+	$$p -c '$(USABLE)' 2>/dev/null && command -v $$p && break; done)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+ifneq ($(shell command -v ccache),)
+  ifeq ($(origin CC),default)
+    export CC := ccache gcc
+    export CXX := ccache g++
+  endif
+endif
+
+.PHONY: help train test build lint bench bench-peers tsan wheel smoke clean
+
+help:  ## what each target does
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(PY):
+	@test -n "$(PYTHON)" || { echo "cynet needs Python >= 3.10 with the venv module" \
+		"(Debian, Ubuntu: apt-get install python3-venv python3-dev g++)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install -q --upgrade pip
+
+$(VENV)/.train: $(SOURCES) | $(PY)
+	$(PY) -m pip install -q -e .
+	@touch $@
+
+$(VENV)/.dev: $(SOURCES) | $(PY)
+	$(PY) -m pip install -q -e '.[test,dev]'
+	@touch $@ $(VENV)/.train
+
+train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a few minutes
+	@mkdir -p build/train
+	$(PY) examples/image_classification/train_mnist.py --network lenet --batch-size 100 --lr 0.1 \
+		--num-epochs 5 --lr-step-epochs 3,4 --model-prefix build/train/lenet
+
+test: $(VENV)/.dev  ## run all tests and name the slowest
+	$(PY) -m pytest -q --durations=15 --durations-min=1
+
+build: $(VENV)/.dev  ## compile in place what has changed
+
+lint: export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+lint: $(VENV)/.dev  ## ruff and cython-lint
+	ruff check .
+	cython-lint cynet
+
+bench: $(VENV)/.dev  ## print the table of benchmarks/
+	$(PY) benchmarks/run.py
+
+bench-peers: $(VENV)/.dev  ## the training benchmarks beside PEERS="python of MXNet, of PyTorch"
+	$(PY) benchmarks/peers.py $(PEERS)
+
+tsan:  ## engine and storage stress under ThreadSanitizer
+	tests/tsan/run.sh
+
+wheel: | $(PY)  ## build a wheel and an sdist into dist/
+	$(PY) -m pip install -q build
+	$(PY) -m build --outdir dist .
+
+smoke:  ## install into fresh environments (Python 3.13 + NumPy 2, 3.10 + NumPy 1.26) and try them
+	tests/smoke/run.sh
+
+clean:  ## remove .venv and everything built
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
+	find cynet tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +
+	find cynet -name '*.so' -delete -o -name '*.cpp' -delete

@@ -1,0 +1,1 @@
+"""What the training scripts of this folder share: data, fit, plot."""

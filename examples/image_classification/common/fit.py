@@ -1,0 +1,137 @@
+"""Training as the scripts of this folder do it: command-line options to one call of Module.fit."""
+
+import logging
+import math
+import random
+import sys
+
+import numpy as np
+
+import cynet as mx
+
+from . import plot
+
+INITIALIZERS = {
+    "default": lambda: mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2),
+    "xavier": lambda: mx.init.Xavier(),
+    "msra": lambda: mx.init.MSRAPrelu(),
+    "normal": lambda: mx.init.Normal(0.01),
+    "uniform": lambda: mx.init.Uniform(0.07),
+    "one": lambda: mx.init.One(),
+    "zero": lambda: mx.init.Zero(),
+}
+
+
+def add_fit_args(parser):
+    """Add the options of training; the names are those of MXNet's own example scripts."""
+    group = parser.add_argument_group("training")
+    group.add_argument("--network", default="mlp", help="mlp, lenet or resnet")
+    group.add_argument("--num-layers", type=int, help="layers of the network, for resnet")
+    group.add_argument("--gpus", help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
+    group.add_argument("--kv-store", default="device", help="kind of key-value store")
+    group.add_argument("--num-epochs", type=int, default=20, help="epochs to train")
+    group.add_argument("--batch-size", type=int, default=64, help="images of a batch")
+    group.add_argument("--lr", type=float, default=0.05, help="initial learning rate")
+    group.add_argument("--lr-factor", type=float, default=0.1,
+                       help="what the learning rate is multiplied with at each step")
+    group.add_argument("--lr-step-epochs", default="10", help="when, e.g. 30,60")
+    group.add_argument("--initializer", choices=sorted(INITIALIZERS), default="default")
+    group.add_argument("--optimizer", default="sgd", help="name of the optimizer")
+    group.add_argument("--mom", type=float, default=0.9, help="momentum, of those that have one")
+    group.add_argument("--wd", type=float, default=0.0001, help="weight decay")
+    group.add_argument("--disp-batches", type=int, default=100, help="a line each so many batches")
+    group.add_argument("--top-k", type=int, default=0, help="report top-k accuracy too")
+    group.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
+    group.add_argument("--monitor", type=int, default=0, metavar="N",
+                       help="log statistics of parameters and outputs each N batches")
+    group.add_argument("--plot", metavar="FILE.png", help="draw loss and accuracy of each epoch")
+    group = parser.add_argument_group("checkpoints")
+    group.add_argument("--model-prefix", help="write PREFIX-symbol.json and PREFIX-0001.params ...")
+    group.add_argument("--save-period", type=int, default=1, help="write each so many epochs")
+    group.add_argument("--load-epoch", type=int, help="go on from this checkpoint of --model-prefix")
+
+
+def seed_all(seed):
+    """Seed every generator a training run draws from: cynet's, and NumPy's, which shuffles."""
+    random.seed(seed)
+    np.random.seed(seed)
+    mx.random.seed(seed)
+
+
+def learning_rate(args, batches_per_epoch):
+    """The learning rate to begin with and the scheduler of the steps still to come."""
+    begin = args.load_epoch or 0
+    steps = [int(e) for e in args.lr_step_epochs.split(",") if e.strip()]
+    lr = args.lr * args.lr_factor ** sum(step <= begin for step in steps)
+    ahead = [batches_per_epoch * (step - begin) for step in steps if step > begin]
+    if not ahead or args.lr_factor == 1:
+        return lr, None
+    return lr, mx.lr_scheduler.MultiFactorScheduler(
+        step=ahead, factor=args.lr_factor, base_lr=lr
+    )
+
+
+def optimizer_params(args, batches_per_epoch):
+    """The keyword arguments of the optimizer."""
+    lr, scheduler = learning_rate(args, batches_per_epoch)
+    params = {"learning_rate": lr, "wd": args.wd}
+    if scheduler is not None:
+        params["lr_scheduler"] = scheduler
+    if args.optimizer in ("sgd", "nag", "dcasgd", "signum", "lbsgd"):
+        params["momentum"] = args.mom
+    return params
+
+
+def load_checkpoint(args):
+    """(arg_params, aux_params) of ``--load-epoch``, or (None, None)."""
+    if args.load_epoch is None:
+        return None, None
+    if not args.model_prefix:
+        raise SystemExit("--load-epoch needs --model-prefix: which checkpoint?")
+    _, arg_params, aux_params = mx.model.load_checkpoint(args.model_prefix, args.load_epoch)
+    return arg_params, aux_params
+
+
+def fit(args, network, train, val, kv):
+    """Train `network` as `args` say and return (module, history)."""
+    if args.plot:
+        plot.check_matplotlib()
+    batches = math.ceil(train.num_data / args.batch_size)
+    devices = [mx.gpu(int(i)) for i in args.gpus.split(",")] if args.gpus else mx.cpu()
+    arg_params, aux_params = load_checkpoint(args)
+    metric = mx.metric.CompositeEvalMetric([mx.metric.Accuracy(), mx.metric.CrossEntropy()])
+    if args.top_k > 1:
+        metric.add(mx.metric.TopKAccuracy(top_k=args.top_k))
+    history = plot.History(metric)
+
+    # A metric that is not reset at each line: an epoch's value is that of all its batches.
+    batch_end = [mx.callback.Speedometer(args.batch_size, args.disp_batches, auto_reset=False)]
+    if sys.stderr.isatty():
+        batch_end.append(mx.callback.ProgressBar(batches))
+    epoch_end = [history.epoch_end]
+    if args.model_prefix:
+        epoch_end.append(mx.callback.do_checkpoint(args.model_prefix, args.save_period))
+
+    module = mx.mod.Module(network, context=devices)
+    module.fit(
+        train,
+        eval_data=val,
+        eval_metric=metric,
+        begin_epoch=args.load_epoch or 0,
+        num_epoch=args.num_epochs,
+        kvstore=kv,
+        optimizer=args.optimizer,
+        optimizer_params=optimizer_params(args, batches),
+        initializer=INITIALIZERS[args.initializer](),
+        arg_params=arg_params,
+        aux_params=aux_params,
+        allow_missing=args.load_epoch is None,
+        batch_end_callback=batch_end,
+        epoch_end_callback=epoch_end,
+        eval_end_callback=history.eval_end,
+        monitor=mx.mon.Monitor(args.monitor, pattern=".*") if args.monitor > 0 else None,
+    )
+    if args.plot:
+        plot.plot(history, args.plot, f"{args.network}, batch {args.batch_size}")
+        logging.info("wrote %s", args.plot)
+    return module, history

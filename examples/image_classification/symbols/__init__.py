@@ -1,0 +1,1 @@
+"""The networks of this folder: ``get_symbol(num_classes, ...)`` in a module each."""

@@ -1,0 +1,207 @@
+"""The rules of the house, held over every file of the tree: floors, sizes, first lines, what is not written."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "cynet"
+# The table of docs/architecture/README.md: a file imports from its own floor and from below.
+FLOORS = {
+    0: "_typedefs errors config context registry dtype compat",
+    1: "_engine engine _storage storage",
+    2: "_resource kernels cuda",
+    3: "_ndarray operator",
+    4: "ndarray symbol attribute name",
+    5: "graph _executor executor",
+    6: "autograd random initializer optimizer lr_scheduler metric io recordio image kvstore "
+       "callback monitor profiler visualization rtc test_utils",
+    7: "module model gluon",
+}
+FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
+REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import
+CODE = (".py", ".pyx", ".pxd", ".h", ".cu", ".cuh", ".sh")
+
+
+def files(*folders, suffixes=CODE):
+    """Source files under the folders, as relative paths."""
+    found = [p for folder in folders for p in (ROOT / folder).rglob("*") if p.suffix in suffixes]
+    return sorted(p.relative_to(ROOT) for p in found if "build" not in p.parts)
+
+
+def package_files(*suffixes):
+    return files("cynet", suffixes=suffixes or (".py", ".pyx", ".pxd"))
+
+
+def dotted(path):
+    """The module name of a file: cynet/operator/__init__.py is cynet.operator."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {dotted(p) for p in package_files()}
+
+
+def floor_of(module):
+    parts = module.split(".")
+    return 99 if len(parts) == 1 else FLOOR_OF[parts[1]]
+
+
+def statements(path):
+    """(line, dots + module, names) of each import and cimport in a file."""
+    text = (ROOT / path).read_text()
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    yield node.lineno, name.name, []
+            elif isinstance(node, ast.ImportFrom):
+                source = "." * node.level + (node.module or "")
+                yield node.lineno, source, [n.name for n in node.names]
+        return
+    # `#` starts a comment in what is matched here: no import statement holds a string.
+    names = r"(\([^)]*\)|[^\n#]*)"
+    pattern = rf"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+c?import[ \t]+{names}|c?import[ \t]+([^\n#]+))"
+    for match in re.finditer(pattern, text, re.M):
+        line = text.count("\n", 0, match.start()) + 1
+        names = re.sub(r"#.*", "", match[2] or match[3]).strip("() \t\n")
+        names = [n.split(" as ")[0].strip() for n in names.split(",") if n.strip()]
+        if match[1]:
+            yield line, match[1], names
+        else:
+            yield from ((line, name, []) for name in names)
+
+
+def imported_modules(path):
+    """(line, dotted name) of everything imported; relative names are resolved."""
+    package = dotted(path).split(".")
+    if path.name != "__init__.py":
+        package = package[:-1]
+    for line, source, names in statements(path):
+        dots = len(source) - len(source.lstrip("."))
+        if dots:
+            base = [*package[: len(package) - dots + 1], *filter(None, source[dots:].split("."))]
+            source = ".".join(base)
+        submodules = [f"{source}.{n}" for n in names if f"{source}.{n}" in MODULES]
+        if len(submodules) < max(len(names), 1):
+            yield line, source
+        yield from ((line, module) for module in submodules)
+
+
+def test_every_module_has_a_floor():
+    homeless = {m for m in MODULES if m != "cynet" and m.split(".")[1] not in FLOOR_OF}
+    assert not homeless, "give these a floor, here and in docs/architecture/README.md"
+
+
+def test_imports_go_down():
+    wrong = [
+        f"{path}:{line}, floor {floor_of(dotted(path))}, imports {module}, floor {floor_of(module)}"
+        for path in package_files()
+        for line, module in imported_modules(path)
+        if module.split(".")[0] == "cynet" and floor_of(module) > floor_of(dotted(path))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_optional_packages_come_through_compat():
+    cython_own = {"cython", "libc", "libcpp", "cpython", "posix"}
+    allowed = REQUIRED | set(sys.stdlib_module_names) | cython_own | {"cynet"}
+    wrong = [
+        f"{path}:{line} imports {module}"
+        for path in package_files()
+        for line, module in imported_modules(path)
+        if module.split(".")[0] not in allowed and path.name != "compat.py"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_files_are_short():
+    long = {}
+    for path in files("cynet", "tests", "examples", "benchmarks", ".ci"):
+        lines = (ROOT / path).read_text().count("\n")
+        if lines > 600:
+            long[str(path)] = lines
+    assert not long
+    assert (ROOT / "setup.py").read_text().count("\n") <= 80
+
+
+def test_header_lines_are_short():
+    """100 columns; `make lint` holds the Python and Cython files to it."""
+    wide = [
+        f"{path}:{number}"
+        for path in files("cynet", suffixes=(".h", ".cu", ".cuh"))
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
+        if len(line) > 100
+    ]
+    assert not wide, "\n".join(wide)
+
+
+def test_first_line_says_what_a_module_is():
+    silent = []
+    for path in files("cynet", "tests", "examples", "benchmarks"):
+        lines = (ROOT / path).read_text().splitlines()
+        lines = [x for x in lines if not re.match(r"#!|#\s*(cython|distutils):|#pragma once|$", x)]
+        opening = ("//", "/*") if path.suffix in (".h", ".cu", ".cuh") else ('"""', 'r"""', "#")
+        if path.suffix == ".py":
+            opening = opening[:2]
+        if not lines or not lines[0].startswith(opening):
+            silent.append(str(path))
+    assert not silent
+
+
+def reexports_only(node):
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return True
+    if isinstance(node, ast.Assign):
+        return all(isinstance(t, ast.Name) and t.id.startswith("__") for t in node.targets)
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def test_init_files_only_reexport():
+    wrong = [
+        f"{path}:{node.lineno}"
+        for path in package_files(".py")
+        if path.name == "__init__.py"
+        for node in ast.parse((ROOT / path).read_text()).body
+        if not reexports_only(node)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "what, pattern, exempt",
+    [
+        ("source text run as code", r"(?<![\w.])(exec|eval)\(", ()),
+        ("a pickle is loaded", r"pickle\.(load|loads|Unpickler)\b", ()),
+        ("left undone", r"\b(TODO|FIXME|XXX)\b", ()),
+        ("environment outside config.py", r"\bos\.(environ|getenv)|\bgetenv\(", ("config.py",)),
+        ("tied to one machine", r"march=native|[\"']/(tmp|home|root)/", ()),
+        ("assert as a check", r"^\s*assert\b", ()),
+    ],
+)
+def test_what_is_not_written(what, pattern, exempt):
+    found = [
+        f"{path}:{number}: {line.strip()}"
+        for path in files("cynet")
+        if path.name not in exempt
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
+        if re.search(pattern, line)
+    ]
+    assert not found, what + "\n" + "\n".join(found)
+
+
+def test_operator_tests_are_where_one_looks():
+    """tests/operator/nn/test_pooling.py tests cynet/operator/nn/pooling.pyx, and so on."""
+    lost = []
+    for path in files("tests", suffixes=(".py",)):
+        if not path.name.startswith("test_") or len(path.parts) == 2:
+            continue
+        folder = PACKAGE.joinpath(*path.parts[1:-1])
+        if path.parts[1] in ("smoke", "tsan", "fixtures"):
+            continue
+        if not folder.is_dir():
+            lost.append(str(path))
+    assert not lost
