@@ -1,4 +1,4 @@
-"""Builds cynet: one table of extensions, found by path. Metadata and tool settings stand in pyproject.toml."""
+"""Builds cynet: one table of extensions, found by path. Metadata stands in pyproject.toml."""
 
 import os
 import sys
@@ -27,16 +27,17 @@ if sys.platform == "win32":
 elif sys.platform == "darwin":
     COMPILE, LINK = ["-O3", "-std=c++17", "-g0"], []
 else:
-    COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-pthread",
-               "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unknown-pragmas"]
+    COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math",
+               "-pthread", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unknown-pragmas"]
     LINK = ["-fopenmp", "-pthread", "-Wl,--strip-all"]
 if TSAN:
-    COMPILE = [flag for flag in COMPILE if flag not in ("-O3", "-g0", "-fopenmp")] + ["-O1", "-g", "-fsanitize=thread"]
+    COMPILE = [flag for flag in COMPILE if flag not in ("-O3", "-g0", "-fopenmp")]
+    COMPILE += ["-O1", "-g", "-fsanitize=thread"]
     LINK = ["-pthread", "-fsanitize=thread"]
 
 
 def extensions():
-    """Every .pyx under cynet/ is an extension of the same dotted name; kernels may bring headers beside them."""
+    """Every .pyx under cynet/ is an extension of the same dotted name."""
     headers = [str(p) for p in sorted((ROOT / "cynet").rglob("*.h"))]
     for source in sorted((ROOT / "cynet").rglob("*.pyx")):
         relative = source.relative_to(ROOT)
@@ -52,8 +53,10 @@ def extensions():
         )
 
 
+CORES = os.cpu_count() or 1
 setup(
     ext_modules=cythonize(
-        list(extensions()), compiler_directives=DIRECTIVES, include_path=["."], nthreads=os.cpu_count() or 1
-    )
+        list(extensions()), compiler_directives=DIRECTIVES, include_path=["."], nthreads=CORES
+    ),
+    options={"build_ext": {"parallel": CORES}},
 )
