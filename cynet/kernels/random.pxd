@@ -1,0 +1,39 @@
+"""Random numbers on the CPU: arrays filled from a Philox stream, the same bytes with any number of threads."""
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+cdef extern from "philox.h" namespace "cynet" nogil:
+    cppclass Philox:
+        Philox(uint64_t seed, uint64_t stream) noexcept
+        void block(uint64_t number, uint32_t* words) noexcept
+
+cdef extern from "random_fill.h" namespace "cynet" nogil:
+    cdef enum Distribution:
+        kUniform
+        kNormal
+        kExponential
+        kGamma
+        kPoisson
+        kNegativeBinomial
+        kGeneralizedNegativeBinomial
+    cdef struct Draw:
+        int distribution
+        uint64_t seed
+        uint64_t stream
+        double a
+        double b
+        const void* a_data  # NULL: `a` and `b` hold for all elements
+        const void* b_data
+        int param_dtype
+        int64_t each        # elements for each pair of parameters
+    double load_number(const void* data, int dtype, int64_t i) noexcept
+
+# out[i] = (+=, with add) element i of the draw, rounded to dtype; 0, or -1 for a dtype that is no float.
+cdef int fill(const Draw* draw, void* out, int dtype, int64_t n, bint add) noexcept nogil
+# Integers in [low, low + range); dtype int32 or int64.
+cdef int fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, void* out, int dtype,
+                       int64_t n, bint add) noexcept nogil
+# A random order of 0 .. n - 1.
+cdef void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n) noexcept nogil
+# Uniform floats in [0, 1): masks of dropout and the like.
+cdef void uniform(uint64_t seed, uint64_t stream, float* out, int64_t n) noexcept nogil

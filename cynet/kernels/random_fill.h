@@ -1,0 +1,313 @@
+// CPU loops of the random distributions: each element depends on (seed, stream, its index), so any split
+// over threads yields the same bytes. Work goes by chunks that stay in the first cache.
+#ifndef CYNET_RANDOM_FILL_H
+#define CYNET_RANDOM_FILL_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "half.h"
+#include "parallel.h"
+#include "philox.h"
+
+namespace cynet {
+
+enum Distribution {
+  kUniform, kNormal, kExponential, kGamma, kPoisson, kNegativeBinomial, kGeneralizedNegativeBinomial
+};
+
+static const int64_t CHUNK = 1024;  // elements; a multiple of 4
+static const int LANES = 16;        // blocks made side by side, so that the compiler can use vectors
+
+// `count` words from word `first` on; `first` a multiple of 4, `count` at most 2 * CHUNK, room for 64 more.
+inline void fill_words(const Philox& key, uint64_t first, int64_t count, uint32_t* out) {
+  for (int64_t done = 0; done < count; done += 4 * LANES) {
+    const uint64_t block = (first + done) >> 2;
+    uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
+    uint32_t k0 = key.key0, k1 = key.key1;
+    for (int j = 0; j < LANES; ++j) {
+      c0[j] = (uint32_t)(block + j);
+      c1[j] = (uint32_t)((block + j) >> 32);
+      c2[j] = key.stream0;
+      c3[j] = key.stream1;
+    }
+    for (int round = 0; round < 10; ++round) {
+      for (int j = 0; j < LANES; ++j) {
+        const uint64_t p0 = (uint64_t)0xD2511F53u * c0[j], p1 = (uint64_t)0xCD9E8D57u * c2[j];
+        c0[j] = (uint32_t)(p1 >> 32) ^ c1[j] ^ k0;
+        c1[j] = (uint32_t)p1;
+        c2[j] = (uint32_t)(p0 >> 32) ^ c3[j] ^ k1;
+        c3[j] = (uint32_t)p0;
+      }
+      k0 += 0x9E3779B9u;
+      k1 += 0xBB67AE85u;
+    }
+    for (int j = 0; j < LANES; ++j) {
+      out[done + 4 * j] = c0[j];
+      out[done + 4 * j + 1] = c1[j];
+      out[done + 4 * j + 2] = c2[j];
+      out[done + 4 * j + 3] = c3[j];
+    }
+  }
+}
+
+// Standard variates of elements [first, first + n), n <= CHUNK, first a multiple of 4.
+inline void standard_uniform(const Philox& key, int64_t first, int64_t n, float* out) {
+  uint32_t words[CHUNK + 64];
+  fill_words(key, first, n, words);
+  for (int64_t i = 0; i < n; ++i) out[i] = unit_float(words[i]);
+}
+
+inline void standard_uniform(const Philox& key, int64_t first, int64_t n, double* out) {
+  uint32_t words[2 * CHUNK + 64];
+  fill_words(key, 2 * first, 2 * n, words);
+  for (int64_t i = 0; i < n; ++i) out[i] = unit_double(words[2 * i], words[2 * i + 1]);
+}
+
+inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* out) {
+  uint32_t words[CHUNK + 64];
+  float pairs[CHUNK + 4];
+  fill_words(key, first, n + (n & 1), words);
+  for (int64_t i = 0; i < n; i += 2) normal_floats(words[i], words[i + 1], &pairs[i], &pairs[i + 1]);
+  for (int64_t i = 0; i < n; ++i) out[i] = pairs[i];
+}
+
+inline void standard_normal(const Philox& key, int64_t first, int64_t n, double* out) {
+  uint32_t words[2 * CHUNK + 64];
+  double pairs[CHUNK + 4];
+  fill_words(key, 2 * first, 2 * (n + (n & 1)), words);
+  for (int64_t i = 0; i < n; i += 2) normal_doubles(&words[2 * i], &pairs[i], &pairs[i + 1]);
+  for (int64_t i = 0; i < n; ++i) out[i] = pairs[i];
+}
+
+inline void standard_exponential(const Philox& key, int64_t first, int64_t n, float* out) {
+  standard_uniform(key, first, n, out);
+  for (int64_t i = 0; i < n; ++i) out[i] = -log_float(1.0f - out[i]);
+}
+
+inline void standard_exponential(const Philox& key, int64_t first, int64_t n, double* out) {
+  standard_uniform(key, first, n, out);
+  for (int64_t i = 0; i < n; ++i) out[i] = -std::log(1.0 - out[i]);
+}
+
+// A stream of one element's own, for distributions that reject: block = element + attempt << 40.
+struct ElementStream {
+  const Philox& key;
+  uint64_t next;
+
+  ElementStream(const Philox& k, int64_t element) : key(k), next((uint64_t)element) {}
+
+  void words(uint32_t* out) {
+    key.block(next, out);
+    next += (uint64_t)1 << 40;
+  }
+  double uniform() {  // (0, 1]
+    uint32_t w[4];
+    words(w);
+    return 1.0 - unit_double(w[0], w[1]);
+  }
+  double normal() {
+    uint32_t w[4];
+    double a, b;
+    words(w);
+    normal_doubles(w, &a, &b);
+    return a;
+  }
+};
+
+static const int MOST_ATTEMPTS = 10000;  // a sane distribution accepts within a few
+
+// Shape alpha, scale 1 (Marsaglia and Tsang); NaN for what is no parameter.
+inline double draw_gamma(ElementStream& s, double alpha) {
+  if (!(alpha > 0) || std::isinf(alpha)) return std::numeric_limits<double>::quiet_NaN();
+  if (alpha < 1) {
+    const double u = s.uniform();
+    return draw_gamma(s, alpha + 1) * std::pow(u, 1 / alpha);
+  }
+  const double d = alpha - 1.0 / 3.0, c = 1 / std::sqrt(9 * d);
+  for (int i = 0; i < MOST_ATTEMPTS; ++i) {
+    const double x = s.normal(), v = 1 + c * x;
+    if (v <= 0) continue;
+    const double cube = v * v * v;
+    if (std::log(s.uniform()) < 0.5 * x * x + d - d * cube + d * std::log(cube)) return d * cube;
+  }
+  return d;
+}
+
+// Multiplication of uniforms for small lambda, Hormann's transformed rejection (PTRS) for the rest.
+inline double draw_poisson(ElementStream& s, double lambda) {
+  if (!(lambda >= 0) || std::isinf(lambda)) return std::numeric_limits<double>::quiet_NaN();
+  if (lambda < 10) {
+    const double limit = std::exp(-lambda);
+    double product = s.uniform();
+    int k = 0;
+    while (product > limit) {
+      product *= s.uniform();
+      ++k;
+    }
+    return k;
+  }
+  const double root = std::sqrt(lambda), log_lambda = std::log(lambda);
+  const double b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
+  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), bound = 0.9277 - 3.6224 / (b - 2);
+  for (int i = 0; i < MOST_ATTEMPTS; ++i) {
+    const double u = s.uniform() - 0.5, v = s.uniform(), us = 0.5 - std::fabs(u);
+    const double k = std::floor((2 * a / us + b) * u + lambda + 0.43);
+    if (us >= 0.07 && v <= bound) return k;
+    if (k < 0 || (us < 0.013 && v > us)) continue;
+    if (std::log(v) + std::log(inverse_alpha) - std::log(a / (us * us) + b) <=
+        k * log_lambda - lambda - std::lgamma(k + 1))
+      return k;
+  }
+  return std::floor(lambda);
+}
+
+inline double draw_one(Distribution distribution, ElementStream& s, double a, double b) {
+  switch (distribution) {
+    case kGamma: return draw_gamma(s, a) * b;
+    case kPoisson: return draw_poisson(s, a);
+    case kNegativeBinomial:  // k failures at success probability p
+      if (a == 0 || b == 1) return 0;
+      if (!(b > 0) || b > 1) return std::numeric_limits<double>::quiet_NaN();
+      return draw_poisson(s, draw_gamma(s, a) * ((1 - b) / b));
+    case kGeneralizedNegativeBinomial:  // mean mu, dispersion alpha
+      if (b == 0 || a == 0) return draw_poisson(s, a);
+      return draw_poisson(s, draw_gamma(s, 1 / b) * (a * b));
+    default: return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+// What to draw: two numbers for all elements, or arrays with one pair for each `each` elements.
+struct Draw {
+  int distribution;
+  uint64_t seed, stream;
+  double a, b;
+  const void *a_data, *b_data;  // NULL: a and b hold
+  int param_dtype;
+  int64_t each;
+};
+
+inline double load_number(const void* data, int dtype, int64_t i) {
+  switch (dtype) {
+    case 0: return static_cast<const float*>(data)[i];
+    case 1: return static_cast<const double*>(data)[i];
+    case 2: return static_cast<float>(static_cast<const half*>(data)[i]);
+    case 3: return static_cast<const uint8_t*>(data)[i];
+    case 4: return static_cast<const int32_t*>(data)[i];
+    case 5: return static_cast<const int8_t*>(data)[i];
+    case 6: return static_cast<double>(static_cast<const int64_t*>(data)[i]);
+    default: return static_cast<const bool*>(data)[i];
+  }
+}
+
+template <typename T, typename Source>
+inline void store(T* out, const Source* values, int64_t n, bool add) {
+  if (add) {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(out[i] + static_cast<T>(values[i]));
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(values[i]);
+  }
+}
+
+template <typename Source>
+inline void store(half* out, const Source* values, int64_t n, bool add) {
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = half((add ? static_cast<float>(out[i]) : 0.0f) + static_cast<float>(half(static_cast<float>(values[i]))));
+}
+
+// Scale and shift standard variates by parameters a and b, in place.
+template <typename C>
+inline void place(int distribution, C a, C b, C* values, int64_t n) {
+  if (distribution == kUniform) {
+    const C width = b - a, last = std::nextafter(b, a);  // rounding must not reach the open end
+    for (int64_t i = 0; i < n; ++i) {
+      const C v = CYNET_ADD(a, CYNET_MUL(values[i], width));
+      values[i] = v < b ? v : last;
+    }
+  } else if (distribution == kNormal) {
+    for (int64_t i = 0; i < n; ++i) values[i] = CYNET_ADD(a, CYNET_MUL(values[i], b));
+  } else {
+    for (int64_t i = 0; i < n; ++i) values[i] = values[i] / a;
+  }
+}
+
+template <typename C>
+inline void make_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, C* values) {
+  const bool standard = d.distribution <= kExponential;
+  if (d.distribution == kUniform) standard_uniform(key, first, n, values);
+  if (d.distribution == kNormal) standard_normal(key, first, n, values);
+  if (d.distribution == kExponential) standard_exponential(key, first, n, values);
+  const Distribution distribution = static_cast<Distribution>(d.distribution);
+  for (int64_t i = 0; i < n;) {
+    const int64_t row = d.a_data ? (first + i) / d.each : 0;
+    const int64_t end = d.a_data ? std::min(n, (row + 1) * d.each - first) : n;
+    const double a = d.a_data ? load_number(d.a_data, d.param_dtype, row) : d.a;
+    const double b = d.b_data ? load_number(d.b_data, d.param_dtype, row) : d.b;
+    if (standard) {
+      place(d.distribution, static_cast<C>(a), static_cast<C>(b), values + i, end - i);
+    } else {
+      for (int64_t j = i; j < end; ++j) {
+        ElementStream s(key, first + j);
+        values[j] = static_cast<C>(draw_one(distribution, s, a, b));
+      }
+    }
+    i = end;
+  }
+}
+
+// C: the type computed in; float gives float16 and float32 their bytes.
+template <typename T, typename C>
+inline void fill(const Draw& d, T* out, int64_t n, bool add, int threads) {
+  const Philox key(d.seed, d.stream);
+  parallel_for(threads, (n + CHUNK - 1) / CHUNK, [&](int64_t begin, int64_t end) {
+    C values[CHUNK];
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      const int64_t first = chunk * CHUNK, count = std::min(CHUNK, n - first);
+      make_chunk(d, key, first, count, values);
+      store(out + first, values, count, add);
+    }
+  });
+}
+
+template <typename T>
+inline void fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, T* out, int64_t n,
+                          bool add, int threads) {
+  const Philox key(seed, stream);
+  parallel_for(threads, (n + CHUNK - 1) / CHUNK, [&](int64_t begin, int64_t end) {
+    uint32_t words[2 * CHUNK + 64];
+    int64_t values[CHUNK];
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      const int64_t first = chunk * CHUNK, count = std::min(CHUNK, n - first);
+      fill_words(key, 2 * (uint64_t)first, 2 * count, words);
+      for (int64_t i = 0; i < count; ++i)
+        values[i] = (int64_t)((uint64_t)low + below(words[2 * i], words[2 * i + 1], range));
+      store(out + first, values, count, add);
+    }
+  });
+}
+
+// A permutation of 0 .. n - 1 (Fisher and Yates, one thread: each exchange needs the one before).
+inline void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n) {
+  const Philox key(seed, stream);
+  for (int64_t i = 0; i < n; ++i) out[i] = i;
+  for (int64_t i = n - 1; i > 0; --i) {
+    uint32_t w[4];
+    key.block((uint64_t)i, w);
+    const int64_t j = (int64_t)below(w[0], w[1], (uint64_t)i + 1);
+    const int64_t kept = out[i];
+    out[i] = out[j];
+    out[j] = kept;
+  }
+}
+
+// The first n uniforms of a stream, for masks (dropout): element i is that of an array filled at once.
+inline void uniform_range(uint64_t seed, uint64_t stream, int64_t n, float* out, int threads) {
+  Draw d = {kUniform, seed, stream, 0.0, 1.0, nullptr, nullptr, 0, 1};
+  fill<float, float>(d, out, n, false, threads);
+}
+
+}  // namespace cynet
+
+#endif
