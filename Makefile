@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test build lint bench bench-peers tsan wheel smoke clean
+.PHONY: help train test build lint bench tsan wheel smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,11 +52,8 @@ lint: $(VENV)/.dev  ## ruff and cython-lint
 	ruff check .
 	cython-lint cynet
 
-bench: $(VENV)/.dev  ## print the table of benchmarks/
-	$(PY) benchmarks/run.py
-
-bench-peers: $(VENV)/.dev  ## the training benchmarks beside PEERS="python of MXNet, of PyTorch"
-	$(PY) benchmarks/peers.py $(PEERS)
+bench: $(VENV)/.dev  ## print the table of benchmarks/ (MXNET=python of MXNet 1.x: beside it)
+	$(PY) benchmarks/run.py $(if $(MXNET),--mxnet $(MXNET))
 
 tsan:  ## engine and storage stress under ThreadSanitizer
 	tests/tsan/run.sh

@@ -1,0 +1,67 @@
+"""What the benchmark files share: medians of repeated runs, rows, and the command line of a file.
+
+A file defines ``rows(mx)``, a generator of `Row`, and ends with ``main(__doc__, rows)``. It uses the MXNet 1.x
+interface only, so that the same work runs in MXNet: ``python benchmarks/imperative.py --package mxnet``.
+"""
+
+import argparse
+import importlib
+import json
+import statistics
+import time
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """One line of the table: what was done, seconds it took, and seconds NumPy needs for the same."""
+
+    name: str
+    seconds: float
+    numpy_seconds: float = None
+
+
+def median_time(function, number=1, repeat=15, warm_up=3):
+    """The median over `repeat` runs of the seconds of one call; a run makes `number` calls."""
+    for _ in range(warm_up):
+        function()
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        for _ in range(number):
+            function()
+        times.append((time.perf_counter() - start) / number)
+    return statistics.median(times)
+
+
+def readable(seconds):
+    """Seconds with a unit that leaves one to three digits before the point.
+
+    >>> readable(0.00012)
+    '120.0 us'
+    """
+    for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.4g} {unit}" if unit == "s" else f"{seconds / size:.1f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def table(title, rows, peer_rows=()):
+    """The lines of a table; ratios above 1 say that cynet is faster."""
+    peers = {row.name: row.seconds for row in peer_rows}
+    lines = [f"{title:<52}{'time':>10}{'NumPy':>9}{'peer':>9}"]
+    for row in rows:
+        ratios = [row.numpy_seconds, peers.get(row.name)]
+        ratios = ["-" if other is None else f"x {other / row.seconds:.2f}" for other in ratios]
+        lines.append(f"  {row.name:<50}{readable(row.seconds):>10}{ratios[0]:>9}{ratios[1]:>9}")
+    return "\n".join(lines)
+
+
+def main(title, rows):
+    """Run `rows` as a command: a table, or with ``--json`` one line for run.py."""
+    parser = argparse.ArgumentParser(description=title)
+    parser.add_argument("--package", default="cynet", help="cynet, or mxnet where it is installed")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    args = parser.parse_args()
+    measured = list(rows(importlib.import_module(args.package)))
+    title = title.splitlines()[0].rstrip(".")
+    print(json.dumps([title, measured]) if args.json else table(title, measured))

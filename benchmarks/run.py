@@ -1,0 +1,38 @@
+"""Runs the benchmark files, each in a process of its own, and prints one table."""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import Row, table
+
+HERE = Path(__file__).parent
+
+
+def run(python, path, package):
+    """(title, rows) of one file, run by the interpreter `python`."""
+    command = [python, str(path), "--package", package, "--json"]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE).stdout
+    title, rows = json.loads(output.splitlines()[-1])
+    return title, [Row(*row) for row in rows]
+
+
+def main():
+    """Measure all files, or those named, beside MXNet when ``--mxnet`` names a Python that has it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="files to run, e.g. imperative (default: all)")
+    parser.add_argument("--mxnet", metavar="PYTHON", help="a Python with MXNet 1.x, to compare with")
+    args = parser.parse_args()
+    files = [p for p in sorted(HERE.glob("*.py")) if p.stem not in ("harness", "run")]
+    if args.names:
+        files = [p for p in files if p.stem in args.names]
+    for path in files:
+        title, rows = run(sys.executable, path, "cynet")
+        beside = run(args.mxnet, path, "mxnet")[1] if args.mxnet else ()
+        print(table(title, rows, beside), end="\n\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

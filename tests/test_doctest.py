@@ -1,0 +1,28 @@
+"""Every example in a docstring of the package runs and prints what it says."""
+
+import doctest
+import importlib
+import pkgutil
+
+import numpy as np
+import pytest
+
+import cynet
+
+MODULES = [cynet.__name__] + sorted(
+    m.name for m in pkgutil.walk_packages(cynet.__path__, "cynet.")
+)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    module = importlib.import_module(name)
+    names = {"mx": cynet, "np": np}
+    # recurse=True finds the docstrings of compiled modules too, through their __test__ table.
+    tests = doctest.DocTestFinder().find(module, extraglobs=names)
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    report = []
+    for test in tests:
+        runner.run(test, out=report.append)
+    assert runner.failures == 0, "".join(report)
