@@ -1,0 +1,75 @@
+"""The installed package works: run outside the checkout, in an environment of its own."""
+
+import importlib.metadata
+import pathlib
+import subprocess
+import sys
+import sysconfig
+
+import numpy as np
+
+import cynet as mx
+
+
+def test_it_is_the_installed_one():
+    assert pathlib.Path(mx.__file__).is_relative_to(sysconfig.get_paths()["platlib"])
+    assert mx.__version__ == importlib.metadata.version("cynet")
+
+
+def test_installed_size():
+    files = importlib.metadata.files("cynet")
+    size = sum(pathlib.Path(f.locate()).stat().st_size for f in files)
+    assert size <= 60e6
+    names = {str(f) for f in files}
+    assert "cynet/_typedefs.pxd" in names
+    assert "cynet/kernels/functors.h" in names
+    assert not [n for n in names if n.endswith(".cpp")]
+
+
+def test_arrays():
+    a = mx.nd.array([[1, 2], [3, 4]])
+    assert (mx.nd.dot(a, a) + 1).asnumpy().tolist() == [[8, 11], [16, 23]]
+    assert mx.nd.sum(a).asscalar() == 10
+
+
+def test_an_error_is_raised():
+    try:
+        mx.nd.dot(mx.nd.ones((2, 3)), mx.nd.ones((2, 3))).asnumpy()
+    except mx.base.MXNetError as error:
+        assert "dot" in str(error)
+    else:
+        raise AssertionError("shapes that do not fit were accepted")
+
+
+def test_training_learns(tmp_path):
+    rng = np.random.default_rng(0)
+    np.random.seed(0)
+    mx.random.seed(0)
+    centres = rng.normal(size=(3, 8)) * 3
+    labels = rng.integers(0, 3, 300)
+    points = (centres[labels] + rng.normal(size=(300, 8))).astype(np.float32)
+    batches = mx.io.NDArrayIter(points, labels.astype(np.float32), 30, shuffle=True)
+
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=16)
+    net = mx.sym.Activation(net, act_type="relu")
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=3), name="softmax")
+    module = mx.mod.Module(net)
+    module.fit(batches, num_epoch=5, initializer=mx.init.Xavier(),
+               optimizer_params={"learning_rate": 0.1})
+    assert dict(module.score(batches, "acc"))["accuracy"] > 0.95
+
+    module.save_checkpoint(str(tmp_path / "model"), 5)
+    again = mx.mod.Module.load(str(tmp_path / "model"), 5)
+    again.bind(batches.provide_data, batches.provide_label, for_training=False)
+    np.testing.assert_array_equal(
+        again.predict(batches).asnumpy(), module.predict(batches).asnumpy())
+
+
+def test_import_is_quick():
+    """At most 0.3 s beyond NumPy: the best of several processes each."""
+    code = "import time, numpy; t = time.perf_counter(); import cynet; print(time.perf_counter() - t)"
+    times = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+        for _ in range(5)
+    ]
+    assert min(times) <= 0.3
