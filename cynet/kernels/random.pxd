@@ -28,12 +28,22 @@ cdef extern from "random_fill.h" namespace "cynet" nogil:
         int64_t each        # elements for each pair of parameters
     double load_number(const void* data, int dtype, int64_t i) noexcept
 
+cdef extern from "random_choice.h" namespace "cynet" nogil:
+    # A random order of 0 .. n - 1.
+    void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n) noexcept
+    # out row i = in row order[i]; rows of `bytes` bytes
+    void gather_rows(const char* src, char* out, const int64_t* order, int64_t n, int64_t bytes,
+                     int threads) noexcept
+    # Running sums of rows of k weights; the first row that is no table of weights, or -1.
+    int64_t running_sums[T](const T* weights, double* sums, int64_t rows, int64_t k) noexcept
+    # `each` draws from every row: choices[i] is the entry that draw i falls on.
+    void choose(uint64_t seed, uint64_t stream, const double* sums, int64_t rows, int64_t k, int64_t each,
+                int64_t* choices, int threads) noexcept
+
 # out[i] = (+=, with add) element i of the draw, rounded to dtype; 0, or -1 for a dtype that is no float.
 cdef int fill(const Draw* draw, void* out, int dtype, int64_t n, bint add) noexcept nogil
 # Integers in [low, low + range); dtype int32 or int64.
 cdef int fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, void* out, int dtype,
                        int64_t n, bint add) noexcept nogil
-# A random order of 0 .. n - 1.
-cdef void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n) noexcept nogil
 # Uniform floats in [0, 1): masks of dropout and the like.
 cdef void uniform(uint64_t seed, uint64_t stream, float* out, int64_t n) noexcept nogil

@@ -14,7 +14,6 @@ cdef extern from "random_fill.h" namespace "cynet" nogil:
     void fill_as "cynet::fill" [T, C](const Draw& d, T* out, int64_t n, bint add, int threads) noexcept
     void integers_as "cynet::fill_integers" [T](uint64_t seed, uint64_t stream, int64_t low, uint64_t range,
                                                 T* out, int64_t n, bint add, int threads) noexcept
-    void permute "cynet::permutation" (uint64_t seed, uint64_t stream, int64_t* out, int64_t n) noexcept
     void uniform_range(uint64_t seed, uint64_t stream, int64_t n, float* out, int threads) noexcept
 
 cdef enum:
@@ -44,10 +43,6 @@ cdef int fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t ran
     else:
         return -1
     return 0
-
-
-cdef void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n) noexcept nogil:
-    permute(seed, stream, out, n)
 
 
 cdef void uniform(uint64_t seed, uint64_t stream, float* out, int64_t n) noexcept nogil:

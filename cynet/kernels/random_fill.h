@@ -217,14 +217,30 @@ inline void store(half* out, const Source* values, int64_t n, bool add) {
     out[i] = half((add ? static_cast<float>(out[i]) : 0.0f) + static_cast<float>(half(static_cast<float>(values[i]))));
 }
 
-// Scale and shift standard variates by parameters a and b, in place.
+// The largest T below b, as a C: rounding must not reach the open end of [a, b).
+template <typename T, typename C>
+struct Before {
+  static C value(C b) { return std::nextafter(b, -std::numeric_limits<C>::infinity()); }
+};
+
 template <typename C>
+struct Before<half, C> {
+  static C value(C b) {
+    half h(static_cast<float>(b));
+    if (static_cast<C>(static_cast<float>(h)) >= b)
+      h.bits = static_cast<uint16_t>((h.bits & 0x7fff) == 0 ? 0x8001 : (h.bits & 0x8000) ? h.bits + 1 : h.bits - 1);
+    return static_cast<C>(static_cast<float>(h));
+  }
+};
+
+// Scale and shift standard variates by parameters a and b, in place.
+template <typename T, typename C>
 inline void place(int distribution, C a, C b, C* values, int64_t n) {
   if (distribution == kUniform) {
-    const C width = b - a, last = std::nextafter(b, a);  // rounding must not reach the open end
+    const C width = b - a, last = std::max(a, Before<T, C>::value(b));
     for (int64_t i = 0; i < n; ++i) {
       const C v = CYNET_ADD(a, CYNET_MUL(values[i], width));
-      values[i] = v < b ? v : last;
+      values[i] = v < last ? v : last;
     }
   } else if (distribution == kNormal) {
     for (int64_t i = 0; i < n; ++i) values[i] = CYNET_ADD(a, CYNET_MUL(values[i], b));
@@ -233,7 +249,7 @@ inline void place(int distribution, C a, C b, C* values, int64_t n) {
   }
 }
 
-template <typename C>
+template <typename T, typename C>
 inline void make_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, C* values) {
   const bool standard = d.distribution <= kExponential;
   if (d.distribution == kUniform) standard_uniform(key, first, n, values);
@@ -246,7 +262,7 @@ inline void make_chunk(const Draw& d, const Philox& key, int64_t first, int64_t 
     const double a = d.a_data ? load_number(d.a_data, d.param_dtype, row) : d.a;
     const double b = d.b_data ? load_number(d.b_data, d.param_dtype, row) : d.b;
     if (standard) {
-      place(d.distribution, static_cast<C>(a), static_cast<C>(b), values + i, end - i);
+      place<T>(d.distribution, static_cast<C>(a), static_cast<C>(b), values + i, end - i);
     } else {
       for (int64_t j = i; j < end; ++j) {
         ElementStream s(key, first + j);
@@ -265,7 +281,7 @@ inline void fill(const Draw& d, T* out, int64_t n, bool add, int threads) {
     C values[CHUNK];
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       const int64_t first = chunk * CHUNK, count = std::min(CHUNK, n - first);
-      make_chunk(d, key, first, count, values);
+      make_chunk<T>(d, key, first, count, values);
       store(out + first, values, count, add);
     }
   });
@@ -286,20 +302,6 @@ inline void fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t 
       store(out + first, values, count, add);
     }
   });
-}
-
-// A permutation of 0 .. n - 1 (Fisher and Yates, one thread: each exchange needs the one before).
-inline void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n) {
-  const Philox key(seed, stream);
-  for (int64_t i = 0; i < n; ++i) out[i] = i;
-  for (int64_t i = n - 1; i > 0; --i) {
-    uint32_t w[4];
-    key.block((uint64_t)i, w);
-    const int64_t j = (int64_t)below(w[0], w[1], (uint64_t)i + 1);
-    const int64_t kept = out[i];
-    out[i] = out[j];
-    out[j] = kept;
-  }
 }
 
 // The first n uniforms of a stream, for masks (dropout): element i is that of an array filled at once.

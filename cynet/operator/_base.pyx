@@ -3,17 +3,19 @@
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
 from cpython.object cimport PyObject
 
-from .._resource cimport Resource, get_space, kRandom
+from .._resource cimport Resource, kRandom
 from .._typedefs cimport MAX_NDIM, RunContext, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
 
 import numpy as np
 
+from .._storage import Memory
 from ..context import Context
 from ..dtype import numpy_dtype
 from ..errors import ArgumentError, ArgumentTypeError, OperatorError
 from ..registry import Registry
 
 OPERATORS = Registry("operator")
+_HOST = Context("cpu")
 
 cdef const char** _FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
 cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
@@ -152,18 +154,16 @@ cdef class PyResource:
     cdef Resource resource
 
     def get_space(self, shape, dtype="float32"):
-        """Uninitialised temporary memory as a NumPy array; valid until the operator returns."""
+        """Uninitialised temporary memory as a NumPy array, from the pool; it goes back when the array dies."""
         dtype = np.dtype(dtype)
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         cdef size_t nbytes = dtype.itemsize
         for n in shape:
             nbytes *= n
-        cdef void* data
         if self.resource.type == kRandom:
             raise ArgumentTypeError("get_space: this resource was requested as random, not temp_space")
-        with nogil:
-            data = get_space(&self.resource, nbytes if nbytes else 1)
-        return np.asarray(<char[:nbytes if nbytes else 1]>data)[:nbytes].view(dtype).reshape(shape)
+        # A block of its own, not the thread's buffer: operators that this one calls run on this thread too.
+        return np.asarray(Memory(nbytes if nbytes else 1, _HOST))[:nbytes].view(dtype).reshape(shape)
 
     def get_random(self):
         """A ``numpy.random.Generator`` over this run's stream of the seeded Philox generator."""

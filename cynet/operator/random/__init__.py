@@ -1,1 +1,3 @@
-"""random."""
+"""Random operators: distributions, multinomial draws, shuffling."""
+
+from . import choice, distributions
