@@ -7,5 +7,10 @@ from .context import Context, cpu, cpu_pinned, current_context, gpu
 from .errors import CynetError, MXNetError
 from . import storage  # floor 1
 from .kernels.parallel import get_num_threads, set_num_threads  # floor 2
+from . import attribute, name  # floor 4
+from . import symbol
+from . import symbol as sym
+from .attribute import AttrScope
+from .graph import infer  # floor 5
 
 __version__ = "0.1.0"

@@ -32,6 +32,9 @@ class OperatorProperty:
     identity : bool
         True: output 0 holds the bytes of input 0 under another shape, and so for the gradients (Flatten,
         Reshape); the executor makes views of them and runs nothing.
+    variable_attrs : dict
+        Input name to the attributes that the variable of that input gets unless it has them, e.g.
+        ``{"moving_var": {"__init__": '["one", {}]'}}``.
     fields : dict
         Parameter name to Field, in the order of declaration (made by ``__init_subclass__``).
     """

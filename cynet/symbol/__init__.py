@@ -1,1 +1,19 @@
-"""symbol."""
+"""mx.sym: Symbol, and a function for every registered operator."""
+
+from . import _internal, contrib, image, linalg
+from .creation import (
+    arange,
+    eye,
+    full,
+    hypot,
+    linspace,
+    maximum,
+    minimum,
+    ones,
+    pow,
+    power,
+    split_v2,
+    zeros,
+)
+from .functions import __dir__, __getattr__
+from .symbol import Group, Symbol, Variable, load, load_json, var

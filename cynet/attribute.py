@@ -1,0 +1,96 @@
+"""Attributes of symbols: AttrScope, and the spelling of those that the framework itself reads."""
+
+import threading
+
+from .errors import ArgumentError
+
+_local = threading.local()
+
+# written without underscores by users, kept with them on nodes; readable both ways
+_OWN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
+_STORED = {key: f"__{key}__" for key in _OWN_KEYS}
+_SPOKEN = {stored: key for key, stored in _STORED.items()}
+
+
+def stored_key(key):
+    """The key under which a node keeps an attribute.
+
+    >>> stored_key("lr_mult"), stored_key("__mood__")
+    ('__lr_mult__', '__mood__')
+    """
+    return _STORED.get(key, key)
+
+
+def is_attribute_key(key):
+    """True when `key` can only be an attribute, never an operator's parameter."""
+    return key in _STORED or (len(key) > 4 and key.startswith("__") and key.endswith("__"))
+
+
+def split_suffix(key):
+    """Take ``weight_lr_mult``, the oldest spelling, apart.
+
+    >>> split_suffix("weight_lr_mult"), split_suffix("lr_mult")
+    (('weight', '__lr_mult__'), None)
+    """
+    for own, stored in _STORED.items():
+        if key.endswith("_" + own) and len(key) > len(own) + 1:
+            return key[:-len(own) - 1], stored
+    return None
+
+
+def with_spoken_keys(attrs):
+    """A copy of `attrs` that has ``lr_mult`` beside ``__lr_mult__``, and so on."""
+    out = dict(attrs)
+    for stored, spoken in _SPOKEN.items():
+        if stored in attrs:
+            out[spoken] = attrs[stored]
+    return out
+
+
+class _CurrentScope(type):
+    """Gives the class its ``current`` attribute, one per thread."""
+
+    @property
+    def current(cls):
+        """The innermost scope of this thread."""
+        if not hasattr(_local, "value"):
+            _local.value = AttrScope()
+        return _local.value
+
+
+class AttrScope(metaclass=_CurrentScope):
+    """Attributes for every symbol made inside a ``with`` statement; inner scopes add to outer ones.
+
+    Parameters
+    ----------
+    **attrs : str
+        ``ctx_group``, ``lr_mult``, ... or keys that start and end with two underscores.
+
+    Examples
+    --------
+    >>> with AttrScope(ctx_group="dev1"), AttrScope(__mood__="calm"):
+    ...     sorted(AttrScope.current.get({"lr_mult": "2"}).items())
+    [('__mood__', 'calm'), ('ctx_group', 'dev1'), ('lr_mult', '2')]
+    """
+
+    def __init__(self, **attrs):
+        for key, value in attrs.items():
+            if not isinstance(value, str):
+                raise ArgumentError(f"AttrScope: attribute '{key}' must be a str, got {value!r}")
+        self._own = attrs
+        self._attrs = attrs
+        self._outer = []
+
+    def get(self, attrs=None):
+        """A new dict: the scope's attributes, overridden by `attrs`."""
+        return {**self._attrs, **(attrs or {})}
+
+    def __enter__(self):
+        outer = AttrScope.current
+        self._outer.append((outer, self._attrs))
+        self._attrs = {**outer._attrs, **self._own}
+        _local.value = self
+        return self
+
+    def __exit__(self, *exc):
+        _local.value, self._attrs = self._outer.pop()

@@ -1,0 +1,238 @@
+"""Inference: completes shapes and types over a graph, forwards and backwards, until nothing more follows."""
+
+import ast
+
+from ..dtype import NAMES
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
+from ..operator.property import is_known, merge_shapes
+from ..symbol.hooks import install
+from ..symbol.node import topological_order
+
+
+def infer_shapes(heads, known=None):
+    """Complete the shapes of all entries of a graph.
+
+    Parameters
+    ----------
+    heads : list of (Node, int)
+    known : dict of str to tuple, optional
+        Shapes of variables by name; 0 or -1 is an unknown dimension, () an unknown shape. They replace what
+        a variable says of itself (``Variable('x', shape=...)``).
+
+    Returns
+    -------
+    dict
+        ``(node, output index)`` to tuple, or None where nothing is known; unknown dimensions are 0.
+
+    Raises
+    ------
+    ShapeError
+        When shapes contradict each other; the message names the node, the argument and the shapes.
+    """
+    return _Shapes(heads, known).run()
+
+
+def infer_types(heads, known=None, default=None):
+    """Complete the dtypes of all entries of a graph.
+
+    Parameters
+    ----------
+    heads : list of (Node, int)
+    known : dict of str to str, optional
+        Dtype names of variables by name.
+    default : str, optional
+        What variables get of which nothing follows, one after the other in topological order.
+
+    Returns
+    -------
+    dict
+        ``(node, output index)`` to the dtype's name, or None.
+
+    Raises
+    ------
+    ArgumentError
+        When types contradict each other; the message names the node and the argument.
+    """
+    pass_ = _Types(heads, known)
+    out = pass_.run()
+    if default is not None:
+        for node in pass_.order:
+            if node.op is None and out[node, 0] is None:
+                pass_.learn((node, 0), default, node)
+                pass_.run()
+    return out
+
+
+class _Inference:
+    """The fixed point: nodes whose surroundings changed are asked again, in order and in reverse.
+
+    What is known of an entry only ever grows (`merge` refuses the rest), so this ends.
+    """
+
+    def __init__(self, heads, known):
+        self.order = topological_order(heads)
+        self.values = values = {}
+        self.users = users = {}
+        known = known or {}
+        for node in self.order:
+            for k in range(node.num_outputs):
+                values[node, k] = None
+                users[node, k] = []
+            for source in node.inputs:
+                users[source].append(node)
+            if node.op is None:
+                value = known.get(node.name)
+                value = self.declared(node) if value is None else self.clean(value)
+                values[node, 0] = value
+        self.stale = {node for node in self.order if node.op is not None}
+
+    def run(self):
+        """Ask until nothing changes; returns the values."""
+        order = self.order
+        while self.stale:
+            for node in order:
+                if node in self.stale:
+                    self.ask(node)
+            for node in reversed(order):
+                if node in self.stale:
+                    self.ask(node)
+        return self.values
+
+    def ask(self, node):
+        """Let one operator complete what surrounds it."""
+        self.stale.discard(node)
+        values = self.values
+        n_args, n_out = node.num_args, node.num_outputs
+        ins = [values[source] for source in node.inputs[:n_args]]
+        outs = [values[node, k] for k in range(n_out)]
+        try:
+            found = self.infer(node.prop, ins, outs)
+            lengths = tuple(map(len, found))
+        except CynetError as error:
+            raise type(error)(f"Error in operator {node.name}: {error}; {self.situation(node)}") from error
+        except Exception as error:
+            raise dress(error, f"Error in operator {node.name}: {self.what} inference of {node.op.name} failed "
+                               f"with {type(error).__name__}: {error}; {self.situation(node)}") from error
+        expected = (n_args, n_out, len(node.inputs) - n_args)
+        if lengths != expected:
+            raise ArgumentError(
+                f"Error in operator {node.name}: {self.what} inference of {node.op.name} returned {lengths} values "
+                f"for inputs, outputs and auxiliary states; expected {expected}")
+        new_ins, new_outs, new_aux = found
+        for source, value in zip(node.inputs, (*new_ins, *new_aux)):
+            self.learn(source, value, node)
+        for k, value in enumerate(new_outs):
+            self.learn((node, k), value, node)
+        if all_known([*(values[source] for source in node.inputs), *(values[node, k] for k in range(n_out))]):
+            self.stale.discard(node)
+
+    def learn(self, entry, value, node):
+        """Take over what `node` says of `entry`."""
+        old = self.values[entry]
+        if value is None or value == old:
+            return
+        try:
+            new = self.merge(old, self.clean(value))
+        except ShapeError:
+            raise self.conflict(node, entry, old, value) from None
+        if new != old:
+            self.values[entry] = new
+            self.stale.update(self.users[entry])
+            if entry[0].op is not None:
+                self.stale.add(entry[0])
+
+    def conflict(self, node, entry, old, value):
+        """The error for an operator that infers other than what is given."""
+        place = "output"
+        for key, source in zip(node.input_names(), node.inputs):
+            if source == entry:
+                place = f"argument '{key}'"
+                break
+        return self.error(f"Error in operator {node.name}: {self.what} of {place} "
+                          f"({entry[0].output_name(entry[1])}) inconsistent: provided {_text(old)}, "
+                          f"inferred {_text(value)}; {self.situation(node)}")
+
+    def situation(self, node):
+        """What is known around a node, for messages."""
+        parts = [f"{key}={_text(self.values[source])}" for key, source in zip(node.input_names(), node.inputs)]
+        return f"{node.op.name} has {self.what}s {', '.join(parts) or 'of no inputs'}"
+
+
+def all_known(values):
+    """True when every one of these shapes or types is complete."""
+    return all(is_known(v) if isinstance(v, tuple) else v is not None for v in values)
+
+
+def _text(value):
+    return "unknown" if value is None else str(value)
+
+
+class _Shapes(_Inference):
+    what = "shape"
+    error = ShapeError
+
+    @staticmethod
+    def declared(node):
+        """The shape a variable was made with."""
+        text = node.attrs.get("__shape__")
+        if text is None:
+            return None
+        try:
+            return _Shapes.clean(ast.literal_eval(text))
+        except (ValueError, SyntaxError, TypeError):
+            raise ArgumentError(f"variable {node.name}: attribute __shape__ is {text!r}, not a shape") from None
+
+    @staticmethod
+    def clean(shape):
+        """A tuple with 0 for what is unknown; None when nothing is known."""
+        shape = (shape,) if isinstance(shape, int) else shape
+        return tuple(0 if n < 0 else n for n in map(int, shape)) or None
+
+    @staticmethod
+    def infer(prop, ins, outs):
+        """Ask the operator."""
+        return prop.infer_shape(ins, outs)
+
+    @staticmethod
+    def merge(old, new):
+        """The shape that both describe."""
+        return merge_shapes(old, new)
+
+
+class _Types(_Inference):
+    what = "type"
+    error = ArgumentError
+
+    @staticmethod
+    def declared(node):
+        """The dtype a variable was made with (its attribute holds the type flag)."""
+        text = node.attrs.get("__dtype__")
+        if text is None or text == "-1":
+            return None
+        if text in NAMES:
+            return text
+        if not text.isdigit() or int(text) >= len(NAMES):
+            raise ArgumentError(f"variable {node.name}: attribute __dtype__ is {text!r}, not a type flag")
+        return NAMES[int(text)]
+
+    @staticmethod
+    def clean(name):
+        """The dtype's name."""
+        if name not in NAMES:
+            raise ArgumentTypeError(f"type {name!r} is not one of {', '.join(NAMES)}")
+        return name
+
+    @staticmethod
+    def infer(prop, ins, outs):
+        """Ask the operator."""
+        return prop.infer_type(ins, outs)
+
+    @staticmethod
+    def merge(old, new):
+        """The type that both name."""
+        if old is not None and old != new:
+            raise ShapeError("types differ")
+        return new
+
+
+install(infer_shapes=infer_shapes, infer_types=infer_types)

@@ -1,0 +1,72 @@
+"""Automatic names of symbols: NameManager counts, Prefix puts a word before."""
+
+import threading
+
+_local = threading.local()
+
+
+class _CurrentName(type):
+    """Gives the class its ``current`` attribute, one per thread."""
+
+    @property
+    def current(cls):
+        """The innermost manager of this thread."""
+        if not hasattr(_local, "value"):
+            _local.value = NameManager()
+        return _local.value
+
+
+class NameManager(metaclass=_CurrentName):
+    """Makes up a name for each symbol that was given none: a hint and a number that counts per hint.
+
+    A ``with`` statement makes it the current one of this thread. Each manager counts for itself.
+
+    Examples
+    --------
+    >>> with NameManager() as manager:
+    ...     [manager.get(None, "fc"), manager.get("mine", "fc"), manager.get(None, "fc")]
+    ['fc0', 'mine', 'fc1']
+    """
+
+    def __init__(self):
+        self._counter = {}
+        self._outer = []
+
+    def get(self, name, hint):
+        """`name` when there is one, else the next name that starts with `hint`."""
+        if name:
+            return name
+        number = self._counter.get(hint, 0)
+        self._counter[hint] = number + 1
+        return f"{hint}{number}"
+
+    def __enter__(self):
+        self._outer.append(NameManager.current)
+        _local.value = self
+        return self
+
+    def __exit__(self, *exc):
+        _local.value = self._outer.pop()
+
+
+class Prefix(NameManager):
+    """Puts `prefix` before every name, given or made up.
+
+    Parameters
+    ----------
+    prefix : str
+
+    Examples
+    --------
+    >>> with Prefix("left_") as manager:
+    ...     [manager.get(None, "fc"), manager.get("mine", "fc")]
+    ['left_fc0', 'left_mine']
+    """
+
+    def __init__(self, prefix):
+        super().__init__()
+        self._prefix = prefix
+
+    def get(self, name, hint):
+        """The name with the prefix before it."""
+        return self._prefix + super().get(name, hint)

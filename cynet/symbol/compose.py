@@ -1,0 +1,155 @@
+"""Composition: an operator applied to symbols, and variables of a finished symbol replaced by others."""
+
+import numpy as np
+
+from ..attribute import AttrScope, is_attribute_key, stored_key
+from ..errors import ArgumentError, ArgumentTypeError
+from ..name import NameManager
+from ..operator.parameters import Bool, DType
+from .node import Node, topological_order
+
+
+def parameter_text(field, value):
+    """The string that JSON has for a parameter given as `value`; `field` is None for an undeclared one.
+
+    >>> parameter_text(None, (np.int64(3), 3)), parameter_text(None, True), parameter_text(None, 1e-7)
+    ('(3, 3)', 'True', '1e-07')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(field, DType) and value is not None:
+        return field.convert(value, "dtype")
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)) if field is None or isinstance(field, Bool) else str(int(value))
+    if isinstance(value, (tuple, list)):
+        items = [str(v) if isinstance(v, np.generic) else repr(v) for v in value]
+        if isinstance(value, list):
+            return "[" + ", ".join(items) + "]"
+        return "(" + ", ".join(items) + (",)" if len(items) == 1 else ")")
+    return str(value)
+
+
+def attribute_text(where, key, value):
+    """`value` of attribute `key` as a node keeps it, or an error that names `where`."""
+    if not isinstance(key, str):
+        raise ArgumentTypeError(f"{where}: attribute names must be str, got {key!r}")
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{where}: attribute '{key}' must be a str, got {value!r}")
+    return value
+
+
+def apply_operator(entry, hint, inputs, params, name=None, attr=None):
+    """A new node: operator `entry` applied to `inputs`.
+
+    Parameters
+    ----------
+    entry : OpEntry
+    hint : str
+        What automatic names start with.
+    inputs : list of (node, index) or dict
+        By position, or by the operator's own input names; what is missing becomes a variable
+        ``{name}_{input}``.
+    params : dict
+        The operator's parameters, and attributes given as keywords (``lr_mult``, ``__mood__``).
+    name : str, optional
+    attr : dict of str to str, optional
+        Attributes, over those of the current AttrScope.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        What does not fit, with the operator and the argument.
+    """
+    if name is not None and not isinstance(name, str):
+        raise ArgumentTypeError(f"operator {entry.name}: name must be a str, got {name!r}")
+    name = NameManager.current.get(name, hint)
+    where = f"operator {entry.name} (node {name})"
+    fields = entry.prop.fields
+    counter = entry.prop.key_var_num_args
+    params = dict(params)
+    if counter is not None and counter not in params:
+        params[counter] = len(inputs)
+
+    attrs = {}
+    for key, value in AttrScope.current.get(attr).items():
+        attribute_text(where, key, value)
+        if key in fields:
+            params.setdefault(key, value)
+        elif is_attribute_key(key) or not fields:
+            attrs[stored_key(key)] = value
+        else:
+            raise ArgumentError(f"{where}: attribute '{key}' must start and end with two underscores")
+    for key in [k for k in params if k not in fields and is_attribute_key(k)]:
+        attrs[stored_key(key)] = parameter_text(None, params.pop(key))
+
+    try:
+        prop = entry.prop(**params)
+    except (ArgumentError, ArgumentTypeError) as error:
+        raise type(error)(f"{error} (node {name})") from None
+    texts = {k: parameter_text(fields.get(k), v) for k, v in params.items()}
+    node = Node(entry, name, attrs, texts, prop)
+    node.inputs = _complete_inputs(node, where, inputs)
+    return node
+
+
+def _complete_inputs(node, where, inputs):
+    """All inputs in order, variables made for the missing ones."""
+    names = node.input_names()
+    if isinstance(inputs, dict):
+        strange = [key for key in inputs if key not in names]
+        if strange:
+            raise ArgumentTypeError(
+                f"{where} has no input '{strange[0]}'; its inputs: {', '.join(names) or 'none'}")
+        given = inputs
+    else:
+        if len(inputs) > len(names):
+            raise ArgumentTypeError(
+                f"{where} takes {len(names)} inputs ({', '.join(names) or 'none'}), got {len(inputs)}")
+        given = {n: entry for n, entry in zip(names, inputs) if entry is not None}
+    out = []
+    for key in names:
+        entry = given.get(key)
+        if entry is None:
+            entry = (Node(None, f"{node.name}_{key}", {**node.params, **node.attrs}), 0)
+        wanted = node.prop.variable_attrs.get(key)
+        if wanted and entry[0].op is None:
+            for attribute, value in wanted.items():
+                entry[0].attrs.setdefault(attribute, value)
+        out.append(entry)
+    return out
+
+
+def copy_graph(heads):
+    """New nodes for everything that `heads` depend on: (new heads, dict of id of old node to new node)."""
+    new = {}
+    for node in topological_order(heads):
+        inputs = [(new[id(source)], i) for source, i in node.inputs]
+        new[id(node)] = Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
+    return [(new[id(node)], i) for node, i in heads], new
+
+
+def substitute(heads, replacement):
+    """Replace variables, by name, in the nodes of `heads` (which must be the caller's own copy).
+
+    Parameters
+    ----------
+    heads : list of (node, index)
+    replacement : dict of str to (node, index)
+
+    Returns
+    -------
+    list of (node, index)
+        The new heads.
+    """
+    order = topological_order(heads)
+    known = [node.name for node in order if node.op is None]
+    for key in replacement:
+        if key not in known:
+            raise ArgumentTypeError(f"composition: no variable is named '{key}'; variables: {', '.join(known)}")
+
+    def swap(entry):
+        return replacement.get(entry[0].name, entry) if entry[0].op is None else entry
+
+    for node in order:
+        node.inputs = [swap(entry) for entry in node.inputs]
+    return [swap(entry) for entry in heads]

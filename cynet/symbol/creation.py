@@ -1,0 +1,146 @@
+"""Functions of mx.sym written by hand: symbols from numbers, and operators that take a symbol or a number."""
+
+from numbers import Number
+
+import numpy as np
+
+from ..errors import ArgumentTypeError
+from ..operator._base import get_operator
+from .register import function_of
+from .symbol import Symbol
+
+
+def _call(operator, *args, **kwargs):
+    return function_of(operator, get_operator(operator))(*args, **kwargs)
+
+
+def _dtype(dtype):
+    return "float32" if dtype is None else dtype
+
+
+def zeros(shape, dtype=None, name=None, **kwargs):
+    """A symbol of zeros.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        0 is a dimension that inference completes.
+    dtype : optional
+        float32 when not given.
+    name : str, optional
+
+    Examples
+    --------
+    >>> zeros((2, 3)).infer_shape()[1]
+    [(2, 3)]
+    """
+    return _call("_zeros", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
+
+
+def ones(shape, dtype=None, name=None, **kwargs):
+    """A symbol of ones; parameters as of `zeros`."""
+    return _call("_ones", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
+
+
+def full(shape, val, dtype=None, name=None, **kwargs):
+    """A symbol filled with the number `val`; parameters else as of `zeros`."""
+    return _call("_full", shape=shape, dtype=_dtype(dtype), value=float(val), name=name, **kwargs)
+
+
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
+    """Evenly spaced numbers in ``[start, stop)``, or ``[0, start)`` without `stop`; each `repeat` times.
+
+    Parameters
+    ----------
+    start, stop, step : float
+    repeat : int
+    infer_range : bool
+        Let `stop` follow from the shape that is needed.
+    name : str, optional
+    dtype : optional
+        float32 when not given.
+    """
+    return _call("_arange", start=start, stop=stop, step=step, repeat=repeat, infer_range=infer_range,
+                 dtype=_dtype(dtype), name=name)
+
+
+def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
+    """`num` evenly spaced numbers from `start` to `stop`, which is the last one unless `endpoint` is False."""
+    return _call("_linspace", start=start, stop=stop, num=num, endpoint=endpoint, dtype=_dtype(dtype), name=name)
+
+
+def eye(N, M=0, k=0, dtype=None, name=None, **kwargs):
+    """A matrix of N x M (N x N without `M`) with ones on the `k`-th diagonal."""
+    return _call("_eye", N=N, M=M, k=k, dtype=_dtype(dtype), name=name, **kwargs)
+
+
+def _either(name, left, right, both, scalar, reflected, python):
+    """A function of two operands, each a Symbol or a number."""
+    if isinstance(left, Symbol):
+        if isinstance(right, Symbol):
+            return _operator(both, left, right)
+        if isinstance(right, Number):
+            return _operator(scalar, left, scalar=right)
+    elif isinstance(left, Number):
+        if isinstance(right, Symbol):
+            return _operator(reflected, right, scalar=left)
+        if isinstance(right, Number):
+            return python(left, right)
+    raise ArgumentTypeError(f"{name}: operands must be Symbols or numbers, got {type(left).__name__} and "
+                            f"{type(right).__name__}")
+
+
+def _operator(names, *args, **kwargs):
+    operator, hint = names
+    return function_of(operator, get_operator(operator), hint)(*args, **kwargs)
+
+
+def power(base, exp):
+    """``base ** exp``; each may be a Symbol or a number."""
+    return _either("power", base, exp, ("_power", "_power"), ("_power_scalar", "_powerscalar"),
+                   ("_rpower_scalar", "_rpowerscalar"), lambda a, b: a ** b)
+
+
+pow = power
+
+
+def maximum(left, right):
+    """The larger of two, element by element; each may be a Symbol or a number."""
+    scalar = ("_maximum_scalar", "_maximumscalar")
+    return _either("maximum", left, right, ("_maximum", "_maximum"), scalar, scalar, max)
+
+
+def minimum(left, right):
+    """The smaller of two, element by element; each may be a Symbol or a number."""
+    scalar = ("_minimum_scalar", "_minimumscalar")
+    return _either("minimum", left, right, ("_minimum", "_minimum"), scalar, scalar, min)
+
+
+def hypot(left, right):
+    """``sqrt(left**2 + right**2)``; each may be a Symbol or a number."""
+    scalar = ("_hypot_scalar", "_hypotscalar")
+    return _either("hypot", left, right, ("_hypot", "_hypot"), scalar, scalar, np.hypot)
+
+
+def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+    """Split into equal parts, or at indices.
+
+    Parameters
+    ----------
+    ary : Symbol
+    indices_or_sections : int or tuple of int
+        A number of equal parts, or where the parts after the first begin.
+    axis : int
+    squeeze_axis : bool
+        Drop `axis` from the parts; each must be of length 1 there.
+
+    Returns
+    -------
+    Symbol
+        One output for each part.
+    """
+    if hasattr(indices_or_sections, "__index__"):
+        indices, sections = [], indices_or_sections
+    else:
+        indices, sections = [0, *indices_or_sections], 0
+    return _call("_split_v2", ary, indices=indices, sections=sections, axis=axis, squeeze_axis=squeeze_axis)

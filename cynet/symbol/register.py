@@ -1,0 +1,108 @@
+"""The functions of mx.sym, made from the registry when they are first asked for."""
+
+from ..errors import ArgumentTypeError
+from ..operator._base import OPERATORS
+from ..operator.signature import bind_positional, describe, docstring, python_signature
+from .compose import apply_operator
+
+_functions = {}  # name as asked for -> (OpEntry, function)
+_class = []  # Symbol itself, which is defined on top of this module
+
+# the namespaces of mx.sym and what their operators' names start with
+PREFIXES = {"contrib": "_contrib_", "linalg": "_linalg_", "image": "_image_", "random": "_random_"}
+
+
+def set_symbol_class(cls):
+    """Tell this module what its functions return."""
+    _class[:] = [cls]
+
+
+def function_of(name, entry, hint=None):
+    """The function of operator `entry` as it is called under `name`.
+
+    Parameters
+    ----------
+    name : str
+        The function's name; what the user wrote.
+    entry : OpEntry
+    hint : str, optional
+        What automatic names start with; `name` in lower case when not given.
+    """
+    known = _functions.get((name, hint))
+    if known is not None and known[0] is entry:
+        return known[1]
+    function = _make(name, entry, name.lower() if hint is None else hint)
+    _functions[name, hint] = entry, function
+    return function
+
+
+def _make(public, entry, hint):
+    def operator_function(*args, name=None, attr=None, out=None, **kwargs):
+        symbol = _class[0]
+        if out is not None:
+            raise ArgumentTypeError(f"operator {public}: a symbol has no 'out'")
+
+        def entry_of(value, argument):
+            if len(value.heads) != 1:
+                raise ArgumentTypeError(
+                    f"operator {public}: argument '{argument}' must have a single output, but {value!r} has "
+                    f"{len(value.heads)}; choose one by indexing")
+            return value.heads[0]
+
+        arguments, states, variable, fields = describe(entry)
+        positional, params = bind_positional(entry, args, lambda v: isinstance(v, symbol), public)
+        for key in params:
+            if key in kwargs:
+                raise ArgumentTypeError(f"operator {public}: argument '{key}' is given twice")
+        if variable:
+            inputs = {f"arg{i}": entry_of(value, f"arg{i}") for i, value in enumerate(positional)}
+        else:
+            inputs = {key: entry_of(value, key) for key, value in zip(arguments + states, positional)
+                      if value is not None}
+        names = () if variable else arguments + states
+        for key, value in kwargs.items():
+            if isinstance(value, symbol):
+                if key in inputs:
+                    raise ArgumentTypeError(f"operator {public}: argument '{key}' is given twice")
+                inputs[key] = entry_of(value, key)
+            elif key in names and key not in fields:
+                if value is not None:
+                    raise ArgumentTypeError(f"operator {public}: argument '{key}' must be a Symbol, got "
+                                            f"{type(value).__name__} {value!r}")
+            else:
+                params[key] = value
+        node = apply_operator(entry, hint, inputs, params, name, attr)
+        return symbol([(node, i) for i in range(node.num_visible_outputs)])
+
+    operator_function.__name__ = operator_function.__qualname__ = public
+    operator_function.__module__ = "cynet.symbol"
+    operator_function.__doc__ = docstring(entry, "Symbol")
+    operator_function.__signature__ = python_signature(entry, ("name", "attr"))
+    return operator_function
+
+
+def namespace(module, prefix=None):
+    """``__getattr__`` and ``__dir__`` of a module whose functions are operators.
+
+    Parameters
+    ----------
+    module : str
+        Its name, for messages.
+    prefix : str, optional
+        What the operators' names start with (not part of the functions' names). Without it: all that do not
+        start with an underscore.
+    """
+    def find(name):
+        if name.startswith("__") or (prefix is None and name.startswith("_")):
+            raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        full = (prefix or "") + name
+        if full not in OPERATORS and prefix is not None:
+            raise AttributeError(f"module '{module}' has no operator '{name}'")
+        return function_of(name, OPERATORS.get(full), hint=name.lower())
+
+    def names():
+        start = prefix or ""
+        return sorted(name[len(start):] for name in OPERATORS
+                      if name.startswith(start) and (prefix or not name.startswith("_")))
+
+    return find, names

@@ -1,0 +1,243 @@
+"""Symbols as JSON: written as MXNet 1.9.1 writes them, read from every 1.x dialect and the one before."""
+
+import json
+
+from ..attribute import is_attribute_key, split_suffix, stored_key
+from ..errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError
+from ..operator._base import get_operator
+from .node import Node, auxiliary_nodes, topological_order
+
+_VERSION = 10901  # of the MXNet whose form is written
+
+
+# --- writing -----------------------------------------------------------------------------------------
+def _quote(text):
+    """A JSON string; only what must be escaped is."""
+    out = json.dumps(text, ensure_ascii=False)
+    return out.replace("\x7f", "\\u007f")
+
+
+def _dictionary(values, indent):
+    """A dict of strings: one pair stays on the line."""
+    pairs = [f"{_quote(key)}: {_quote(values[key])}" for key in sorted(values)]
+    if len(pairs) < 2:
+        return "{" + "".join(pairs) + "}"
+    space = "\n" + " " * (indent + 2)
+    return "{" + space + (", " + space).join(pairs) + "\n" + " " * indent + "}"
+
+
+def _numbers(values):
+    return "[" + ", ".join(map(str, values)) + "]"
+
+
+def _entries(values):
+    return "[" + ", ".join(map(_numbers, values)) + "]"
+
+
+def state_versions(order):
+    """How often each state was written before: per node, the version number of each of its inputs."""
+    current = {}
+    out = []
+    for node in order:
+        versions = []
+        for k, (source, _) in enumerate(node.inputs):
+            if source.op is None and k >= node.num_args:
+                current[id(source)] = current.get(id(source), 0) + 1
+            versions.append(current.get(id(source), 0))
+        out.append(versions)
+    return out, current
+
+
+def to_json(heads):
+    """The JSON text of the graph under `heads`."""
+    order = topological_order(heads)
+    number = {id(node): i for i, node in enumerate(order)}
+    versions, final = state_versions(order)
+    nodes = []
+    rows = [0]
+    for node, version in zip(order, versions):
+        lines = [f'"op": {_quote(node.op.name if node.op else "null")}', f'"name": {_quote(node.name)}']
+        attrs = {**node.params, **node.attrs}
+        if attrs:
+            lines.append(f'"attrs": {_dictionary(attrs, 6)}')
+        inputs = [(number[id(source)], i, v) for (source, i), v in zip(node.inputs, version)]
+        lines.append(f'"inputs": {_entries(inputs)}')
+        nodes.append("    {\n      " + ", \n      ".join(lines) + "\n    }")
+        rows.append(rows[-1] + node.num_outputs)
+    arguments = [i for i, node in enumerate(order) if node.op is None]
+    ends = [(number[id(node)], i, final.get(id(node), 0)) for node, i in heads]
+    return ('{\n  "nodes": [\n' + ", \n".join(nodes) + "\n  ], \n"
+            f'  "arg_nodes": {_numbers(arguments)}, \n'
+            f'  "node_row_ptr": {_numbers(rows)}, \n'
+            f'  "heads": {_entries(ends)}, \n'
+            f'  "attrs": {{"mxnet_version": ["int", {_VERSION}]}}\n}}')
+
+
+# --- reading -----------------------------------------------------------------------------------------
+def from_json(text, source="symbol JSON"):
+    """The heads of the graph that `text` describes.
+
+    Raises
+    ------
+    FormatError
+        Text that is no JSON, or a graph that does not hold together; the message names the node.
+    NotFoundError
+        An operator that is not registered.
+    """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"{source}: expected a str, got {type(text).__name__}")
+    try:
+        graph = json.loads(text, strict=False)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{source}: not valid JSON: {error}") from None
+    if not isinstance(graph, dict):
+        raise FormatError(f"{source}: expected an object with 'nodes' and 'heads', got a {_kind(graph)}")
+    nodes = []
+    for number, record in enumerate(_list(graph, "nodes", source)):
+        nodes.append(_read_node(record, nodes, f"{source}: node {number}"))
+    for number in [] if graph.get("arg_nodes") is None else _list(graph, "arg_nodes", source):
+        if not _is_index(number, len(nodes)) or nodes[number].op is not None:
+            raise FormatError(f"{source}: 'arg_nodes' has {number!r}, which is no variable's number")
+    heads = [_read_entry(entry, nodes, f"{source}: heads") for entry in _list(graph, "heads", source)]
+    if not heads:
+        raise FormatError(f"{source}: 'heads' is empty")
+    for node in nodes:
+        _upgrade_states(node)
+    return heads
+
+
+def _kind(value):
+    return {dict: "object", list: "list", str: "string", type(None): "null"}.get(type(value), "number")
+
+
+def _list(record, key, where):
+    value = record.get(key)
+    if not isinstance(value, list):
+        raise FormatError(f"{where}: '{key}' must be a list, " +
+                          (f"got a {_kind(value)}" if key in record else "but is missing"))
+    return value
+
+
+def _is_index(value, end):
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < end
+
+
+def _read_entry(entry, nodes, where):
+    """An edge: [node, output] or [node, output, version]."""
+    if not isinstance(entry, list) or len(entry) not in (2, 3):
+        raise FormatError(f"{where}: expected [node, output, version], got {entry!r}")
+    if not _is_index(entry[0], len(nodes)):
+        raise FormatError(f"{where}: {entry!r} refers to node {entry[0]!r}, but only {len(nodes)} come before")
+    node = nodes[entry[0]]
+    if not _is_index(entry[1], node.num_outputs):
+        raise FormatError(f"{where}: {entry!r} refers to output {entry[1]!r} of node '{node.name}', "
+                          f"which has {node.num_outputs}")
+    return node, entry[1]
+
+
+def _strings(record, key, where):
+    values = record.get(key)
+    if values is None:
+        return {}
+    if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
+        raise FormatError(f"{where}: '{key}' must map names to strings")
+    return values
+
+
+def _read_node(record, nodes, where):
+    if not isinstance(record, dict):
+        raise FormatError(f"{where}: expected an object, got a {_kind(record)}")
+    kind, name = record.get("op"), record.get("name")
+    if not isinstance(kind, str) or not isinstance(name, str):
+        raise FormatError(f"{where}: 'op' and 'name' must be strings, got {kind!r} and {name!r}")
+    where = f"{where} ('{name}')"
+    if record.get("subgraphs"):
+        raise FormatError(f"{where}: subgraphs (control flow) are not supported")
+    given = {**_strings(record, "param", where), **_strings(record, "attrs", where)}
+    loose = _strings(record, "attr", where)
+    if kind == "null":
+        if record.get("inputs"):
+            raise FormatError(f"{where}: a variable has no inputs, got {record['inputs']!r}")
+        return Node(None, name, {stored_key(k): v for k, v in {**given, **loose}.items()})
+    try:
+        entry = get_operator(kind)
+    except NotFoundError as error:
+        raise NotFoundError(f"{where}: {error}") from None
+    edges = [] if record.get("inputs") is None else _list(record, "inputs", where)
+    inputs = [_read_entry(edge, nodes, f"{where}: inputs") for edge in edges]
+    params, attrs, suffixed = _sort_attributes(entry, given, loose, "param" in record)
+    try:
+        prop = entry.prop(**params)
+    except (ArgumentError, ArgumentTypeError) as error:
+        raise FormatError(f"{where}: {error}") from None
+    node = Node(entry, name, attrs, params, prop, inputs)
+    names = node.input_names()
+    if len(inputs) not in (len(names), len(prop.list_arguments())):
+        raise FormatError(f"{where}: operator {entry.name} takes {len(names)} inputs "
+                          f"({', '.join(names)}), got {len(inputs)}")
+    for (key, stored), value in suffixed.items():
+        target = dict(zip(names, inputs)).get(key)
+        if target is not None and target[0].op is None:
+            target[0].attrs.setdefault(stored, value)
+    return node
+
+
+def _sort_attributes(entry, given, loose, has_param):
+    """Tell parameters, attributes and attributes meant for an input (``weight_lr_mult``) apart."""
+    params, attrs, suffixed = {}, {}, {}
+    fields = entry.prop.fields
+    for values, may_be_param in ((given, True), (loose, not has_param)):
+        for key, value in values.items():
+            if may_be_param and key in fields:
+                params[key] = value
+            elif is_attribute_key(key):
+                attrs[stored_key(key)] = value
+            elif split_suffix(key):
+                suffixed[split_suffix(key)] = value
+            elif may_be_param and fields:
+                params[key] = value  # the property says what is wrong with it, or takes it
+            else:
+                attrs[key] = value
+    return params, attrs, suffixed
+
+
+def _upgrade_states(node):
+    """Files older than 0.9 do not list auxiliary states among the inputs: make their variables."""
+    if node.op is None:
+        return
+    names = node.input_names()
+    for key in names[len(node.inputs):]:
+        attrs = {**node.params, **node.attrs, **node.prop.variable_attrs.get(key, {})}
+        node.inputs.append((Node(None, f"{node.name}_{key}", attrs), 0))
+
+
+# --- debugging ---------------------------------------------------------------------------------------
+def debug_text(heads):
+    """The graph in words, one paragraph a node."""
+    order = topological_order(heads)
+    versions, _ = state_versions(order)
+    lines = ["Symbol Outputs:"]
+    lines += [f"\toutput[{k}]={node.name}({i})" for k, (node, i) in enumerate(heads)]
+    for node, version in zip(order, versions):
+        if node.op is None:
+            lines.append(f"Variable:{node.name}")
+            continue
+        lines += ["--------------------", f"Op:{node.op.name}, Name={node.name}", "Inputs:"]
+        for k, (source, i) in enumerate(node.inputs):
+            suffix = f" version={version[k]}" if source.op is None else ""
+            lines.append(f"\targ[{k}]={source.name}({i}){suffix}")
+        attrs = {**node.params, **node.attrs}
+        if attrs:
+            lines.append("Attrs:")
+            lines += [f"\t{key}={attrs[key]}" for key in sorted(attrs)]
+    return "\n".join(lines) + "\n"
+
+
+def variable_kinds(heads):
+    """Names of (arguments, auxiliary states, all inputs) in topological order."""
+    order = topological_order(heads)
+    states = auxiliary_nodes(order)
+    variables = [node for node in order if node.op is None]
+    return ([n.name for n in variables if id(n) not in states],
+            [n.name for n in variables if id(n) in states],
+            [n.name for n in variables])
