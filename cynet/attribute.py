@@ -34,7 +34,7 @@ def split_suffix(key):
     """
     for own, stored in _STORED.items():
         if key.endswith("_" + own) and len(key) > len(own) + 1:
-            return key[:-len(own) - 1], stored
+            return key[: -len(own) - 1], stored
     return None
 
 

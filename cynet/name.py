@@ -17,7 +17,8 @@ class _CurrentName(type):
 
 
 class NameManager(metaclass=_CurrentName):
-    """Makes up a name for each symbol that was given none: a hint and a number that counts per hint.
+    """Makes up a name for each symbol that was given none: a hint and a number that counts per
+    hint.
 
     A ``with`` statement makes it the current one of this thread. Each manager counts for itself.
 

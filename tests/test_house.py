@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "cynet"
 # The table of docs/architecture/README.md: a file imports from its own floor and from below.
 FLOORS = {
-    0: "_typedefs errors config context registry dtype compat",
+    0: "_typedefs errors config context registry dtype compat files",
     1: "_engine engine _storage storage",
     2: "_resource kernels cuda",
     3: "_ndarray operator",
@@ -174,7 +174,7 @@ def test_init_files_only_reexport():
 @pytest.mark.parametrize(
     "what, pattern, exempt",
     [
-        ("source text run as code", r"(?<![\w.])(exec|eval)\(", ()),
+        ("source text run as code", r"(?<![\w.])(?<!def )(exec|eval)\(", ()),
         ("a pickle is loaded", r"pickle\.(load|loads|Unpickler)\b", ()),
         ("left undone", r"\b(TODO|FIXME|XXX)\b", ()),
         ("environment outside config.py", r"\bos\.(environ|getenv)|\bgetenv\(", ("config.py",)),

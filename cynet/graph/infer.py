@@ -1,4 +1,4 @@
-"""Inference: completes shapes and types over a graph, forwards and backwards, until nothing more follows."""
+"""Inference: completes shapes and types over a graph, forwards and backwards."""
 
 import ast
 
@@ -16,8 +16,8 @@ def infer_shapes(heads, known=None):
     ----------
     heads : list of (Node, int)
     known : dict of str to tuple, optional
-        Shapes of variables by name; 0 or -1 is an unknown dimension, () an unknown shape. They replace what
-        a variable says of itself (``Variable('x', shape=...)``).
+        Shapes of variables by name; 0 or -1 is an unknown dimension, () an unknown shape. They
+        replace what a variable says of itself (``Variable('x', shape=...)``).
 
     Returns
     -------
@@ -109,21 +109,30 @@ class _Inference:
             found = self.infer(node.prop, ins, outs)
             lengths = tuple(map(len, found))
         except CynetError as error:
-            raise type(error)(f"Error in operator {node.name}: {error}; {self.situation(node)}") from error
+            raise type(error)(
+                f"Error in operator {node.name}: {error}; {self.situation(node)}"
+            ) from error
         except Exception as error:
-            raise dress(error, f"Error in operator {node.name}: {self.what} inference of {node.op.name} failed "
-                               f"with {type(error).__name__}: {error}; {self.situation(node)}") from error
+            raise dress(
+                error,
+                f"Error in operator {node.name}: {self.what} inference of {node.op.name} failed "
+                f"with {type(error).__name__}: {error}; {self.situation(node)}",
+            ) from error
         expected = (n_args, n_out, len(node.inputs) - n_args)
         if lengths != expected:
             raise ArgumentError(
-                f"Error in operator {node.name}: {self.what} inference of {node.op.name} returned {lengths} values "
-                f"for inputs, outputs and auxiliary states; expected {expected}")
+                f"Error in operator {node.name}: {self.what} inference of {node.op.name} returned "
+                f"{lengths} values "
+                f"for inputs, outputs and auxiliary states; expected {expected}"
+            )
         new_ins, new_outs, new_aux = found
         for source, value in zip(node.inputs, (*new_ins, *new_aux)):
             self.learn(source, value, node)
         for k, value in enumerate(new_outs):
             self.learn((node, k), value, node)
-        if all_known([*(values[source] for source in node.inputs), *(values[node, k] for k in range(n_out))]):
+        if all_known(
+            [*(values[source] for source in node.inputs), *(values[node, k] for k in range(n_out))]
+        ):
             self.stale.discard(node)
 
     def learn(self, entry, value, node):
@@ -148,13 +157,18 @@ class _Inference:
             if source == entry:
                 place = f"argument '{key}'"
                 break
-        return self.error(f"Error in operator {node.name}: {self.what} of {place} "
-                          f"({entry[0].output_name(entry[1])}) inconsistent: provided {_text(old)}, "
-                          f"inferred {_text(value)}; {self.situation(node)}")
+        return self.error(
+            f"Error in operator {node.name}: {self.what} of {place} "
+            f"({entry[0].output_name(entry[1])}) inconsistent: provided {_text(old)}, "
+            f"inferred {_text(value)}; {self.situation(node)}"
+        )
 
     def situation(self, node):
         """What is known around a node, for messages."""
-        parts = [f"{key}={_text(self.values[source])}" for key, source in zip(node.input_names(), node.inputs)]
+        parts = [
+            f"{key}={_text(self.values[source])}"
+            for key, source in zip(node.input_names(), node.inputs)
+        ]
         return f"{node.op.name} has {self.what}s {', '.join(parts) or 'of no inputs'}"
 
 
@@ -180,7 +194,9 @@ class _Shapes(_Inference):
         try:
             return _Shapes.clean(ast.literal_eval(text))
         except (ValueError, SyntaxError, TypeError):
-            raise ArgumentError(f"variable {node.name}: attribute __shape__ is {text!r}, not a shape") from None
+            raise ArgumentError(
+                f"variable {node.name}: attribute __shape__ is {text!r}, not a shape"
+            ) from None
 
     @staticmethod
     def clean(shape):
@@ -212,7 +228,9 @@ class _Types(_Inference):
         if text in NAMES:
             return text
         if not text.isdigit() or int(text) >= len(NAMES):
-            raise ArgumentError(f"variable {node.name}: attribute __dtype__ is {text!r}, not a type flag")
+            raise ArgumentError(
+                f"variable {node.name}: attribute __dtype__ is {text!r}, not a type flag"
+            )
         return NAMES[int(text)]
 
     @staticmethod

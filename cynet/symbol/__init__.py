@@ -16,4 +16,5 @@ from .creation import (
     zeros,
 )
 from .functions import __dir__, __getattr__
-from .symbol import Group, Symbol, Variable, load, load_json, var
+from .symbol import Symbol, load, load_json
+from .variable import Group, Variable, var

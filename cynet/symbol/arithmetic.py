@@ -1,4 +1,4 @@
-"""Arithmetic and comparison of symbols: which operator and which automatic name each Python operator gives."""
+"""Arithmetic and comparison of symbols: Python's operators to operators and automatic names."""
 
 from numbers import Number
 
@@ -17,7 +17,13 @@ _BINARY = (
     ("__eq__", "_equal", "_equal", "_equal_scalar", "_equal_scalar"),
     ("__ne__", "_not_equal", "_not_equal", "_not_equal_scalar", "_not_equal_scalar"),
     ("__gt__", "_greater", "_greater", "_greater_scalar", "_greater_scalar"),
-    ("__ge__", "_greater_equal", "_greater_equal", "_greater_equal_scalar", "_greater_equal_scalar"),
+    (
+        "__ge__",
+        "_greater_equal",
+        "_greater_equal",
+        "_greater_equal_scalar",
+        "_greater_equal_scalar",
+    ),
     ("__lt__", "_lesser", "_lesser", "_lesser_scalar", "_lesser_scalar"),
     ("__le__", "_lesser_equal", "_lesser_equal", "_lesser_equal_scalar", "_lesser_equal_scalar"),
 )
@@ -43,8 +49,10 @@ class Arithmetic:
         entries = []
         for symbol in inputs:
             if len(symbol.heads) != 1:
-                raise ArgumentTypeError(f"operator {operator}: {symbol!r} has {len(symbol.heads)} outputs, but a "
-                                        f"single one is required; choose one by indexing")
+                raise ArgumentTypeError(
+                    f"operator {operator}: {symbol!r} has {len(symbol.heads)} outputs, but a "
+                    f"single one is required; choose one by indexing"
+                )
             entries.append(symbol.heads[0])
         node = apply_operator(get_operator(operator), hint, entries, params)
         return type(self)([(node, 0)])
@@ -56,12 +64,16 @@ class Arithmetic:
         return self._apply("abs", "abs", [self])
 
     def __bool__(self):
-        raise ArgumentTypeError(f"{self!r} has no truth value: its data exist only when an executor runs")
+        raise ArgumentTypeError(
+            f"{self!r} has no truth value: its data exist only when an executor runs"
+        )
 
 
 def _refuse(name, symbol, other):
-    raise ArgumentTypeError(f"{symbol!r}.{name}: the other operand must be a Symbol or a number, "
-                            f"got {type(other).__name__} {other!r}")
+    raise ArgumentTypeError(
+        f"{symbol!r}.{name}: the other operand must be a Symbol or a number, "
+        f"got {type(other).__name__} {other!r}"
+    )
 
 
 def _binary(name, operator, hint, scalar_operator, scalar_hint):
@@ -71,6 +83,7 @@ def _binary(name, operator, hint, scalar_operator, scalar_hint):
         if isinstance(other, Number):
             return self._apply(scalar_operator, scalar_hint, [self], scalar=other)
         return _refuse(name, self, other)
+
     method.__name__ = name
     method.__doc__ = f"Operator {operator}, or {scalar_operator} with a number."
     return method
@@ -81,6 +94,7 @@ def _reflected(name, scalar_operator, scalar_hint):
         if isinstance(other, Number):
             return self._apply(scalar_operator, scalar_hint, [self], scalar=other)
         return _refuse(name, self, other)
+
     method.__name__ = name
     method.__doc__ = f"Operator {scalar_operator}."
     return method

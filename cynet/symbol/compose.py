@@ -1,4 +1,4 @@
-"""Composition: an operator applied to symbols, and variables of a finished symbol replaced by others."""
+"""Composition: an operator applied to symbols, and variables replaced by other symbols."""
 
 import numpy as np
 
@@ -10,10 +10,11 @@ from .node import Node, topological_order
 
 
 def parameter_text(field, value):
-    """The string that JSON has for a parameter given as `value`; `field` is None for an undeclared one.
+    """The string that JSON has for a parameter given as `value`; `field` is None for an undeclared
+    one.
 
-    >>> parameter_text(None, (np.int64(3), 3)), parameter_text(None, True), parameter_text(None, 1e-7)
-    ('(3, 3)', 'True', '1e-07')
+    >>> parameter_text(None, (np.int64(3), 3)), parameter_text(None, True), parameter_text(None,
+    1e-7) ('(3, 3)', 'True', '1e-07')
     """
     if isinstance(value, str):
         return value
@@ -78,7 +79,9 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
         elif is_attribute_key(key) or not fields:
             attrs[stored_key(key)] = value
         else:
-            raise ArgumentError(f"{where}: attribute '{key}' must start and end with two underscores")
+            raise ArgumentError(
+                f"{where}: attribute '{key}' must start and end with two underscores"
+            )
     for key in [k for k in params if k not in fields and is_attribute_key(k)]:
         attrs[stored_key(key)] = parameter_text(None, params.pop(key))
 
@@ -99,12 +102,15 @@ def _complete_inputs(node, where, inputs):
         strange = [key for key in inputs if key not in names]
         if strange:
             raise ArgumentTypeError(
-                f"{where} has no input '{strange[0]}'; its inputs: {', '.join(names) or 'none'}")
+                f"{where} has no input '{strange[0]}'; its inputs: {', '.join(names) or 'none'}"
+            )
         given = inputs
     else:
         if len(inputs) > len(names):
             raise ArgumentTypeError(
-                f"{where} takes {len(names)} inputs ({', '.join(names) or 'none'}), got {len(inputs)}")
+                f"{where} takes {len(names)} inputs ({', '.join(names) or 'none'}), "
+                f"got {len(inputs)}"
+            )
         given = {n: entry for n, entry in zip(names, inputs) if entry is not None}
     out = []
     for key in names:
@@ -120,11 +126,14 @@ def _complete_inputs(node, where, inputs):
 
 
 def copy_graph(heads):
-    """New nodes for everything that `heads` depend on: (new heads, dict of id of old node to new node)."""
+    """New nodes for everything that `heads` depend on: (new heads, dict of id of old node to new
+    node)."""
     new = {}
     for node in topological_order(heads):
         inputs = [(new[id(source)], i) for source, i in node.inputs]
-        new[id(node)] = Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
+        new[id(node)] = Node(
+            node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs
+        )
     return [(new[id(node)], i) for node, i in heads], new
 
 
@@ -145,7 +154,9 @@ def substitute(heads, replacement):
     known = [node.name for node in order if node.op is None]
     for key in replacement:
         if key not in known:
-            raise ArgumentTypeError(f"composition: no variable is named '{key}'; variables: {', '.join(known)}")
+            raise ArgumentTypeError(
+                f"composition: no variable is named '{key}'; variables: {', '.join(known)}"
+            )
 
     def swap(entry):
         return replacement.get(entry[0].name, entry) if entry[0].op is None else entry

@@ -1,4 +1,4 @@
-"""Functions of mx.sym written by hand: symbols from numbers, and operators that take a symbol or a number."""
+"""Functions of mx.sym written by hand: made from numbers, or taking a symbol or a number."""
 
 from numbers import Number
 
@@ -48,7 +48,8 @@ def full(shape, val, dtype=None, name=None, **kwargs):
 
 
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
-    """Evenly spaced numbers in ``[start, stop)``, or ``[0, start)`` without `stop`; each `repeat` times.
+    """Evenly spaced numbers in ``[start, stop)``, or ``[0, start)`` without `stop`; each `repeat`
+    times.
 
     Parameters
     ----------
@@ -60,13 +61,30 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, d
     dtype : optional
         float32 when not given.
     """
-    return _call("_arange", start=start, stop=stop, step=step, repeat=repeat, infer_range=infer_range,
-                 dtype=_dtype(dtype), name=name)
+    return _call(
+        "_arange",
+        start=start,
+        stop=stop,
+        step=step,
+        repeat=repeat,
+        infer_range=infer_range,
+        dtype=_dtype(dtype),
+        name=name,
+    )
 
 
 def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
-    """`num` evenly spaced numbers from `start` to `stop`, which is the last one unless `endpoint` is False."""
-    return _call("_linspace", start=start, stop=stop, num=num, endpoint=endpoint, dtype=_dtype(dtype), name=name)
+    """`num` evenly spaced numbers from `start` to `stop`, which is the last one unless `endpoint`
+    is False."""
+    return _call(
+        "_linspace",
+        start=start,
+        stop=stop,
+        num=num,
+        endpoint=endpoint,
+        dtype=_dtype(dtype),
+        name=name,
+    )
 
 
 def eye(N, M=0, k=0, dtype=None, name=None, **kwargs):
@@ -86,8 +104,10 @@ def _either(name, left, right, both, scalar, reflected, python):
             return _operator(reflected, right, scalar=left)
         if isinstance(right, Number):
             return python(left, right)
-    raise ArgumentTypeError(f"{name}: operands must be Symbols or numbers, got {type(left).__name__} and "
-                            f"{type(right).__name__}")
+    raise ArgumentTypeError(
+        f"{name}: operands must be Symbols or numbers, got {type(left).__name__} and "
+        f"{type(right).__name__}"
+    )
 
 
 def _operator(names, *args, **kwargs):
@@ -97,8 +117,15 @@ def _operator(names, *args, **kwargs):
 
 def power(base, exp):
     """``base ** exp``; each may be a Symbol or a number."""
-    return _either("power", base, exp, ("_power", "_power"), ("_power_scalar", "_powerscalar"),
-                   ("_rpower_scalar", "_rpowerscalar"), lambda a, b: a ** b)
+    return _either(
+        "power",
+        base,
+        exp,
+        ("_power", "_power"),
+        ("_power_scalar", "_powerscalar"),
+        ("_rpower_scalar", "_rpowerscalar"),
+        lambda a, b: a**b,
+    )
 
 
 pow = power
@@ -143,4 +170,6 @@ def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
         indices, sections = [], indices_or_sections
     else:
         indices, sections = [0, *indices_or_sections], 0
-    return _call("_split_v2", ary, indices=indices, sections=sections, axis=axis, squeeze_axis=squeeze_axis)
+    return _call(
+        "_split_v2", ary, indices=indices, sections=sections, axis=axis, squeeze_axis=squeeze_axis
+    )

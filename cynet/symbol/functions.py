@@ -1,4 +1,4 @@
-"""``__getattr__`` and ``__dir__`` of mx.sym: one function for each operator without a leading underscore."""
+"""``__getattr__`` and ``__dir__`` of mx.sym: a function for each public operator."""
 
 import sys
 

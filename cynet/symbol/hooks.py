@@ -1,7 +1,7 @@
 """What the floor above installs here: inference and binding, which Symbol's methods call.
 
-The passes and the executor import Symbol, so Symbol cannot import them; each hands its function over when it
-is imported (``import cynet`` imports all of them).
+The passes and the executor import Symbol, so Symbol cannot import them; each hands its function
+over when it is imported (``import cynet`` imports all of them).
 """
 
 from ..errors import CynetError
@@ -19,4 +19,6 @@ def installed(name):
     try:
         return _installed[name]
     except KeyError:
-        raise CynetError(f"'{name}' is not there: import cynet as a whole, not a part of it") from None
+        raise CynetError(
+            f"'{name}' is not there: import cynet as a whole, not a part of it"
+        ) from None

@@ -4,15 +4,90 @@ from ..operator._base import OPERATORS, get_operator
 from .register import function_of
 
 # in MXNet's order of topics; each is there when an operator of that name is
-_NAMES = """
-abs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees exp expm1 fix floor log log10 log1p
-log2 radians rcbrt reciprocal relu rint round rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc
-argmax argmax_channel argmin max mean min nanprod nansum norm prod sum
-broadcast_axes broadcast_like broadcast_to clip depth_to_space diag expand_dims flatten flip one_hot ones_like pad
-pick repeat reshape reshape_like shape_array size_array slice slice_axis slice_like space_to_depth split squeeze
-swapaxes take tile transpose zeros_like
-argsort sort topk log_softmax softmax softmin
-""".split()
+_NAMES = [
+    "abs",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctanh",
+    "cbrt",
+    "ceil",
+    "cos",
+    "cosh",
+    "degrees",
+    "exp",
+    "expm1",
+    "fix",
+    "floor",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "radians",
+    "rcbrt",
+    "reciprocal",
+    "relu",
+    "rint",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+    "argmax",
+    "argmax_channel",
+    "argmin",
+    "max",
+    "mean",
+    "min",
+    "nanprod",
+    "nansum",
+    "norm",
+    "prod",
+    "sum",
+    "broadcast_axes",
+    "broadcast_like",
+    "broadcast_to",
+    "clip",
+    "depth_to_space",
+    "diag",
+    "expand_dims",
+    "flatten",
+    "flip",
+    "one_hot",
+    "ones_like",
+    "pad",
+    "pick",
+    "repeat",
+    "reshape",
+    "reshape_like",
+    "shape_array",
+    "size_array",
+    "slice",
+    "slice_axis",
+    "slice_like",
+    "space_to_depth",
+    "split",
+    "squeeze",
+    "swapaxes",
+    "take",
+    "tile",
+    "transpose",
+    "zeros_like",
+    "argsort",
+    "sort",
+    "topk",
+    "log_softmax",
+    "softmax",
+    "softmin",
+]
 
 
 class OperatorMethods:
@@ -27,12 +102,14 @@ class OperatorMethods:
     def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
         """See ``mx.sym.split_v2``."""
         from .creation import split_v2
+
         return split_v2(self, indices_or_sections, axis, squeeze_axis)
 
 
 def _method(name):
     def method(self, *args, **kwargs):
         return function_of(name, get_operator(name))(self, *args, **kwargs)
+
     method.__name__ = name
     method.__qualname__ = f"Symbol.{name}"
     method.__doc__ = f"``mx.sym.{name}`` with this symbol as its first input; see there."

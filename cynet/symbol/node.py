@@ -1,7 +1,8 @@
 """The graph that a Symbol is made of: Node, and the order in which nodes are visited.
 
-An edge is a pair ``(node, output index)``, called an entry everywhere. A Symbol is a list of entries (its
-heads); passes take such a list. Nodes are shared between symbols: only composition replaces inputs, on a copy.
+An edge is a pair ``(node, output index)``, called an entry everywhere. A Symbol is a list of
+entries (its heads); passes take such a list. Nodes are shared between symbols: only composition
+replaces inputs, on a copy.
 """
 
 
@@ -56,7 +57,11 @@ class Node:
 
     def input_names(self):
         """The operator's own names of `inputs`: its arguments, then its auxiliary states."""
-        return [] if self.op is None else [*self.prop.list_arguments(), *self.prop.list_auxiliary_states()]
+        return (
+            []
+            if self.op is None
+            else [*self.prop.list_arguments(), *self.prop.list_auxiliary_states()]
+        )
 
     def output_name(self, index):
         """The public name of one output: ``fc1_output``, or the variable's own name."""
@@ -69,8 +74,8 @@ class Node:
 def topological_order(heads):
     """Every node that the entries `heads` depend on, inputs before their users.
 
-    The order is depth first, inputs in their order, and so decides the order of ``list_arguments``. Nothing
-    recurses: a chain of any length is fine.
+    The order is depth first, inputs in their order, and so decides the order of
+    ``list_arguments``. Nothing recurses: a chain of any length is fine.
     """
     seen = set()
     order = []
@@ -96,8 +101,9 @@ def auxiliary_nodes(order):
     """Ids of the variables in `order` that some operator uses as an auxiliary state."""
     return {
         id(source)
-        for node in order if node.op is not None and len(node.inputs) > node.num_args
-        for source, _ in node.inputs[node.num_args:]
+        for node in order
+        if node.op is not None and len(node.inputs) > node.num_args
+        for source, _ in node.inputs[node.num_args :]
         if source.op is None
     }
 

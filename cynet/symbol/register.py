@@ -45,8 +45,10 @@ def _make(public, entry, hint):
         def entry_of(value, argument):
             if len(value.heads) != 1:
                 raise ArgumentTypeError(
-                    f"operator {public}: argument '{argument}' must have a single output, but {value!r} has "
-                    f"{len(value.heads)}; choose one by indexing")
+                    f"operator {public}: argument '{argument}' must have a single output, "
+                    f"but {value!r} has "
+                    f"{len(value.heads)}; choose one by indexing"
+                )
             return value.heads[0]
 
         arguments, states, variable, fields = describe(entry)
@@ -57,8 +59,11 @@ def _make(public, entry, hint):
         if variable:
             inputs = {f"arg{i}": entry_of(value, f"arg{i}") for i, value in enumerate(positional)}
         else:
-            inputs = {key: entry_of(value, key) for key, value in zip(arguments + states, positional)
-                      if value is not None}
+            inputs = {
+                key: entry_of(value, key)
+                for key, value in zip(arguments + states, positional)
+                if value is not None
+            }
         names = () if variable else arguments + states
         for key, value in kwargs.items():
             if isinstance(value, symbol):
@@ -67,8 +72,10 @@ def _make(public, entry, hint):
                 inputs[key] = entry_of(value, key)
             elif key in names and key not in fields:
                 if value is not None:
-                    raise ArgumentTypeError(f"operator {public}: argument '{key}' must be a Symbol, got "
-                                            f"{type(value).__name__} {value!r}")
+                    raise ArgumentTypeError(
+                        f"operator {public}: argument '{key}' must be a Symbol, got "
+                        f"{type(value).__name__} {value!r}"
+                    )
             else:
                 params[key] = value
         node = apply_operator(entry, hint, inputs, params, name, attr)
@@ -89,9 +96,10 @@ def namespace(module, prefix=None):
     module : str
         Its name, for messages.
     prefix : str, optional
-        What the operators' names start with (not part of the functions' names). Without it: all that do not
-        start with an underscore.
+        What the operators' names start with (not part of the functions' names). Without it: all
+        that do not start with an underscore.
     """
+
     def find(name):
         if name.startswith("__") or (prefix is None and name.startswith("_")):
             raise AttributeError(f"module '{module}' has no attribute '{name}'")
@@ -102,7 +110,10 @@ def namespace(module, prefix=None):
 
     def names():
         start = prefix or ""
-        return sorted(name[len(start):] for name in OPERATORS
-                      if name.startswith(start) and (prefix or not name.startswith("_")))
+        return sorted(
+            name[len(start) :]
+            for name in OPERATORS
+            if name.startswith(start) and (prefix or not name.startswith("_"))
+        )
 
     return find, names

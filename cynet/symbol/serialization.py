@@ -1,4 +1,4 @@
-"""Symbols as JSON: written as MXNet 1.9.1 writes them, read from every 1.x dialect and the one before."""
+"""Symbols as JSON: written as MXNet 1.9.1 writes them, read from every dialect up to it."""
 
 import json
 
@@ -10,7 +10,7 @@ from .node import Node, auxiliary_nodes, topological_order
 _VERSION = 10901  # of the MXNet whose form is written
 
 
-# --- writing -----------------------------------------------------------------------------------------
+# --- writing ---
 def _quote(text):
     """A JSON string; only what must be escaped is."""
     out = json.dumps(text, ensure_ascii=False)
@@ -35,7 +35,8 @@ def _entries(values):
 
 
 def state_versions(order):
-    """How often each state was written before: per node, the version number of each of its inputs."""
+    """How often each state was written before: per node, the version number of each of its
+    inputs."""
     current = {}
     out = []
     for node in order:
@@ -56,7 +57,10 @@ def to_json(heads):
     nodes = []
     rows = [0]
     for node, version in zip(order, versions):
-        lines = [f'"op": {_quote(node.op.name if node.op else "null")}', f'"name": {_quote(node.name)}']
+        lines = [
+            f'"op": {_quote(node.op.name if node.op else "null")}',
+            f'"name": {_quote(node.name)}',
+        ]
         attrs = {**node.params, **node.attrs}
         if attrs:
             lines.append(f'"attrs": {_dictionary(attrs, 6)}')
@@ -66,14 +70,16 @@ def to_json(heads):
         rows.append(rows[-1] + node.num_outputs)
     arguments = [i for i, node in enumerate(order) if node.op is None]
     ends = [(number[id(node)], i, final.get(id(node), 0)) for node, i in heads]
-    return ('{\n  "nodes": [\n' + ", \n".join(nodes) + "\n  ], \n"
-            f'  "arg_nodes": {_numbers(arguments)}, \n'
-            f'  "node_row_ptr": {_numbers(rows)}, \n'
-            f'  "heads": {_entries(ends)}, \n'
-            f'  "attrs": {{"mxnet_version": ["int", {_VERSION}]}}\n}}')
+    return (
+        '{\n  "nodes": [\n' + ", \n".join(nodes) + "\n  ], \n"
+        f'  "arg_nodes": {_numbers(arguments)}, \n'
+        f'  "node_row_ptr": {_numbers(rows)}, \n'
+        f'  "heads": {_entries(ends)}, \n'
+        f'  "attrs": {{"mxnet_version": ["int", {_VERSION}]}}\n}}'
+    )
 
 
-# --- reading -----------------------------------------------------------------------------------------
+# --- reading ---
 def from_json(text, source="symbol JSON"):
     """The heads of the graph that `text` describes.
 
@@ -91,14 +97,20 @@ def from_json(text, source="symbol JSON"):
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{source}: not valid JSON: {error}") from None
     if not isinstance(graph, dict):
-        raise FormatError(f"{source}: expected an object with 'nodes' and 'heads', got a {_kind(graph)}")
+        raise FormatError(
+            f"{source}: expected an object with 'nodes' and 'heads', got a {_kind(graph)}"
+        )
     nodes = []
     for number, record in enumerate(_list(graph, "nodes", source)):
         nodes.append(_read_node(record, nodes, f"{source}: node {number}"))
     for number in [] if graph.get("arg_nodes") is None else _list(graph, "arg_nodes", source):
         if not _is_index(number, len(nodes)) or nodes[number].op is not None:
-            raise FormatError(f"{source}: 'arg_nodes' has {number!r}, which is no variable's number")
-    heads = [_read_entry(entry, nodes, f"{source}: heads") for entry in _list(graph, "heads", source)]
+            raise FormatError(
+                f"{source}: 'arg_nodes' has {number!r}, which is no variable's number"
+            )
+    heads = [
+        _read_entry(entry, nodes, f"{source}: heads") for entry in _list(graph, "heads", source)
+    ]
     if not heads:
         raise FormatError(f"{source}: 'heads' is empty")
     for node in nodes:
@@ -107,14 +119,18 @@ def from_json(text, source="symbol JSON"):
 
 
 def _kind(value):
-    return {dict: "object", list: "list", str: "string", type(None): "null"}.get(type(value), "number")
+    return {dict: "object", list: "list", str: "string", type(None): "null"}.get(
+        type(value), "number"
+    )
 
 
 def _list(record, key, where):
     value = record.get(key)
     if not isinstance(value, list):
-        raise FormatError(f"{where}: '{key}' must be a list, " +
-                          (f"got a {_kind(value)}" if key in record else "but is missing"))
+        raise FormatError(
+            f"{where}: '{key}' must be a list, "
+            + (f"got a {_kind(value)}" if key in record else "but is missing")
+        )
     return value
 
 
@@ -127,11 +143,15 @@ def _read_entry(entry, nodes, where):
     if not isinstance(entry, list) or len(entry) not in (2, 3):
         raise FormatError(f"{where}: expected [node, output, version], got {entry!r}")
     if not _is_index(entry[0], len(nodes)):
-        raise FormatError(f"{where}: {entry!r} refers to node {entry[0]!r}, but only {len(nodes)} come before")
+        raise FormatError(
+            f"{where}: {entry!r} refers to node {entry[0]!r}, but only {len(nodes)} come before"
+        )
     node = nodes[entry[0]]
     if not _is_index(entry[1], node.num_outputs):
-        raise FormatError(f"{where}: {entry!r} refers to output {entry[1]!r} of node '{node.name}', "
-                          f"which has {node.num_outputs}")
+        raise FormatError(
+            f"{where}: {entry!r} refers to output {entry[1]!r} of node '{node.name}', "
+            f"which has {node.num_outputs}"
+        )
     return node, entry[1]
 
 
@@ -173,8 +193,10 @@ def _read_node(record, nodes, where):
     node = Node(entry, name, attrs, params, prop, inputs)
     names = node.input_names()
     if len(inputs) not in (len(names), len(prop.list_arguments())):
-        raise FormatError(f"{where}: operator {entry.name} takes {len(names)} inputs "
-                          f"({', '.join(names)}), got {len(inputs)}")
+        raise FormatError(
+            f"{where}: operator {entry.name} takes {len(names)} inputs "
+            f"({', '.join(names)}), got {len(inputs)}"
+        )
     for (key, stored), value in suffixed.items():
         target = dict(zip(names, inputs)).get(key)
         if target is not None and target[0].op is None:
@@ -206,12 +228,12 @@ def _upgrade_states(node):
     if node.op is None:
         return
     names = node.input_names()
-    for key in names[len(node.inputs):]:
+    for key in names[len(node.inputs) :]:
         attrs = {**node.params, **node.attrs, **node.prop.variable_attrs.get(key, {})}
         node.inputs.append((Node(None, f"{node.name}_{key}", attrs), 0))
 
 
-# --- debugging ---------------------------------------------------------------------------------------
+# --- debugging ---
 def debug_text(heads):
     """The graph in words, one paragraph a node."""
     order = topological_order(heads)
@@ -238,6 +260,8 @@ def variable_kinds(heads):
     order = topological_order(heads)
     states = auxiliary_nodes(order)
     variables = [node for node in order if node.op is None]
-    return ([n.name for n in variables if id(n) not in states],
-            [n.name for n in variables if id(n) in states],
-            [n.name for n in variables])
+    return (
+        [n.name for n in variables if id(n) not in states],
+        [n.name for n in variables if id(n) in states],
+        [n.name for n in variables],
+    )

@@ -1,32 +1,28 @@
 """Symbol: a view of a graph through some of its outputs, and what can be asked of it."""
 
-import warnings
-
-import numpy as np
-
-from ..attribute import AttrScope, is_attribute_key, stored_key, with_spoken_keys
+from ..attribute import is_attribute_key, stored_key, with_spoken_keys
 from ..context import current_context
-from ..dtype import dtype_flag, numpy_dtype
 from ..errors import ArgumentError, ArgumentTypeError, FormatError
 from ..files import write_atomically
-from ..operator.property import is_known
 from .arithmetic import Arithmetic
 from .compose import attribute_text, copy_graph, substitute
 from .hooks import installed
+from .inference import Inference
 from .methods import OperatorMethods
-from .node import Node, topological_order
+from .node import topological_order
 from .serialization import debug_text, from_json, to_json, variable_kinds
 
 
-class Symbol(Arithmetic, OperatorMethods):
+class Symbol(Arithmetic, OperatorMethods, Inference):
     """One or several outputs of a graph of operators.
 
-    Symbols are made by `Variable`, by the operators in ``mx.sym``, by `Group` and by arithmetic; a Symbol itself
-    holds no data.
+    Symbols are made by `Variable`, by the operators in ``mx.sym``, by `Group` and by arithmetic; a
+    Symbol itself holds no data.
 
     Examples
     --------
-    >>> a, b = Variable("a"), Variable("b")
+    >>> import cynet as mx
+    >>> a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
     >>> c = a + b
     >>> c.list_arguments(), c.list_outputs()
     (['a', 'b'], ['_plus0_output'])
@@ -38,7 +34,7 @@ class Symbol(Arithmetic, OperatorMethods):
     def __init__(self, heads):
         self.heads = list(heads)
 
-    # --- copies ----------------------------------------------------------------------------------------
+    # --- copies ---
     def __copy__(self):
         return Symbol(copy_graph(self.heads)[0])
 
@@ -48,7 +44,7 @@ class Symbol(Arithmetic, OperatorMethods):
     def __reduce__(self):
         return load_json, (self.tojson(),)
 
-    # --- composition -----------------------------------------------------------------------------------
+    # --- composition ---
     def __call__(self, *args, name=None, **kwargs):
         """A copy of this symbol in which variables are replaced by other symbols.
 
@@ -63,26 +59,34 @@ class Symbol(Arithmetic, OperatorMethods):
 
         Examples
         --------
-        >>> net = Variable("x") * 2
-        >>> net(x=Variable("y")).list_arguments()
+        >>> import cynet as mx
+        >>> net = mx.sym.Variable("x") * 2
+        >>> net(x=mx.sym.Variable("y")).list_arguments()
         ['y']
         """
         if args and kwargs:
             raise ArgumentTypeError("composition takes symbols by position or by keyword, not both")
         names = self.list_arguments()
         if len(args) > len(names):
-            raise ArgumentTypeError(f"composition: {len(args)} symbols given for {len(names)} arguments {names}")
+            raise ArgumentTypeError(
+                f"composition: {len(args)} symbols given for {len(names)} arguments {names}"
+            )
         given = dict(zip(names, args)) if args else kwargs
-        replacement = {key: single_entry(value, f"composition: argument '{key}'") for key, value in given.items()}
+        replacement = {
+            key: single_entry(value, f"composition: argument '{key}'")
+            for key, value in given.items()
+        }
         out = self.__copy__()
         if name is not None:
             if len({id(node) for node, _ in out.heads}) != 1:
-                raise ArgumentError(f"composition: a group of several nodes cannot be named '{name}'")
+                raise ArgumentError(
+                    f"composition: a group of several nodes cannot be named '{name}'"
+                )
             out.heads[0][0].name = name
         out.heads = substitute(out.heads, replacement)
         return out
 
-    # --- outputs ---------------------------------------------------------------------------------------
+    # --- outputs ---
     def __len__(self):
         return len(self.heads)
 
@@ -104,17 +108,23 @@ class Symbol(Arithmetic, OperatorMethods):
             found = [i for i, name in enumerate(names) if name == index]
             if len(found) != 1:
                 problem = "several outputs are" if found else "no output is"
-                raise ArgumentError(f"{self!r}: {problem} named '{index}'; outputs: {', '.join(names)}")
+                raise ArgumentError(
+                    f"{self!r}: {problem} named '{index}'; outputs: {', '.join(names)}"
+                )
             index = found[0]
         elif isinstance(index, slice):
             heads = self.heads[index]
             if not heads:
-                raise IndexError(f"{self!r}: slice {index} selects none of {len(self.heads)} outputs")
+                raise IndexError(
+                    f"{self!r}: slice {index} selects none of {len(self.heads)} outputs"
+                )
             return Symbol(heads)
         try:
             return Symbol([self.heads[index]])
         except TypeError:
-            raise ArgumentTypeError(f"{self!r}: an output is chosen by int, str or slice, got {index!r}") from None
+            raise ArgumentTypeError(
+                f"{self!r}: an output is chosen by int, str or slice, got {index!r}"
+            ) from None
         except IndexError:
             raise IndexError(f"{self!r}: no output {index}; there are {len(self.heads)}") from None
 
@@ -134,12 +144,18 @@ class Symbol(Arithmetic, OperatorMethods):
 
         Examples
         --------
-        >>> net = Variable("x") + 1
+        >>> import cynet as mx
+        >>> net = mx.sym.Variable("x") + 1
         >>> net.get_internals()["x"].name
         'x'
         """
-        return Symbol([(node, i) for node in topological_order(self.heads)
-                       for i in range(node.num_visible_outputs)])
+        return Symbol(
+            [
+                (node, i)
+                for node in topological_order(self.heads)
+                for i in range(node.num_visible_outputs)
+            ]
+        )
 
     def get_children(self):
         """The inputs of the output nodes as a group, or None where there are none."""
@@ -147,9 +163,10 @@ class Symbol(Arithmetic, OperatorMethods):
         heads = [entry for node in nodes.values() for entry in node.inputs]
         return Symbol(heads) if heads else None
 
-    # --- names -----------------------------------------------------------------------------------------
+    # --- names ---
     def list_arguments(self):
-        """Names of the arguments: the variables that are no auxiliary states, in depth-first order."""
+        """Names of the arguments: the variables that are no auxiliary states, in depth-first
+        order."""
         return variable_kinds(self.heads)[0]
 
     def list_auxiliary_states(self):
@@ -169,13 +186,14 @@ class Symbol(Arithmetic, OperatorMethods):
             return f"<Symbol {self.name}>"
         return f"<Symbol group [{', '.join(node.name for node, _ in self.heads)}]>"
 
-    # --- attributes ------------------------------------------------------------------------------------
+    # --- attributes ---
     def attr(self, key):
         """One attribute or parameter of the output node as a str, or None.
 
         Examples
         --------
-        >>> Variable("w", lr_mult=2).attr("lr_mult")
+        >>> import cynet as mx
+        >>> mx.sym.Variable("w", lr_mult=2).attr("lr_mult")
         '2'
         """
         node = self.heads[0][0]
@@ -206,120 +224,12 @@ class Symbol(Arithmetic, OperatorMethods):
         for key, value in kwargs.items():
             attribute_text(where, key, value)
             if node.op is not None and node.prop.fields and not is_attribute_key(key):
-                raise ArgumentError(f"{where}: attribute '{key}' must start and end with two underscores")
+                raise ArgumentError(
+                    f"{where}: attribute '{key}' must start and end with two underscores"
+                )
             node.attrs[stored_key(key)] = value
 
-    # --- inference -------------------------------------------------------------------------------------
-    def infer_shape(self, *args, **kwargs):
-        """Shapes of all arguments, outputs and auxiliary states, from those given.
-
-        Parameters
-        ----------
-        *args : tuple or None
-            Shapes of the arguments in the order of `list_arguments`; None leaves one out.
-        **kwargs : tuple
-            Shapes by name; 0 or -1 is an unknown dimension.
-
-        Returns
-        -------
-        (arg_shapes, out_shapes, aux_shapes) : lists of tuple
-            Or three times None, with a warning that names the arguments, when something stays unknown.
-
-        Raises
-        ------
-        ShapeError
-            Shapes that do not fit, with the node and the argument.
-
-        Examples
-        --------
-        >>> (Variable("a") + Variable("b")).infer_shape(a=(2, 3))
-        ([(2, 3), (2, 3)], [(2, 3)], [])
-        """
-        found = self._infer("infer_shapes", self._known_shapes(args, kwargs))
-        if all(is_known(shape) for shapes in found for shape in shapes):
-            return found
-        rows = [f"\n\t{name}: {shape or ()}" for name, shape in zip(self.list_arguments(), found[0])
-                if not is_known(shape)]
-        warnings.warn("Cannot decide shape for the following arguments (0s in shape means unknown dimensions). "
-                      f"Consider providing them as input:{''.join(rows)}", stacklevel=2)
-        return None, None, None
-
-    def infer_shape_partial(self, *args, **kwargs):
-        """As `infer_shape`, but unknown shapes come back as ``()`` and unknown dimensions as 0."""
-        found = self._infer("infer_shapes", self._known_shapes(args, kwargs))
-        return tuple([shape or () for shape in shapes] for shapes in found)
-
-    def infer_type(self, *args, **kwargs):
-        """Types of all arguments, outputs and auxiliary states, from those given.
-
-        Parameters
-        ----------
-        *args, **kwargs
-            Anything NumPy takes as a dtype, in the order of `list_arguments` or by name.
-
-        Returns
-        -------
-        (arg_types, out_types, aux_types) : lists of NumPy type
-            Or three times None, with a warning, when something stays unknown.
-
-        Examples
-        --------
-        >>> (Variable("a") + Variable("b")).infer_type(a="float64")[1]
-        [<class 'numpy.float64'>]
-        """
-        found = self._infer("infer_types", self._known_types(args, kwargs))
-        if all(kind is not None for kinds in found for kind in kinds):
-            return tuple([np.dtype(kind).type for kind in kinds] for kinds in found)
-        rows = [f"\n\t{name}: None" for name, kind in zip(self.list_arguments(), found[0]) if kind is None]
-        warnings.warn("Cannot decide type for the following arguments. "
-                      f"Consider providing them as input:{''.join(rows)}", stacklevel=2)
-        return None, None, None
-
-    def infer_type_partial(self, *args, **kwargs):
-        """As `infer_type`, but unknown types come back as None."""
-        found = self._infer("infer_types", self._known_types(args, kwargs))
-        return tuple([kind and np.dtype(kind).type for kind in kinds] for kinds in found)
-
-    def _infer(self, what, known):
-        """Lists of what was found for arguments, outputs and auxiliary states."""
-        values = installed(what)(self.heads, known)
-        arguments, states, _ = variable_kinds(self.heads)
-        by_name = {node.name: values[node, 0] for node in topological_order(self.heads) if node.op is None}
-        return ([by_name[name] for name in arguments], [values[head] for head in self.heads],
-                [by_name[name] for name in states])
-
-    def _known(self, args, kwargs, check, what):
-        """Positional or keyword knowledge as a dict by name, each value checked."""
-        if args and kwargs:
-            raise ArgumentError(f"{what}s are given by position or by keyword, not both")
-        names = self.list_inputs()
-        if args:
-            arguments = self.list_arguments()
-            if len(args) > len(arguments):
-                raise ArgumentError(f"{len(args)} {what}s given for {len(arguments)} arguments "
-                                    f"({', '.join(arguments)})")
-            kwargs = {name: value for name, value in zip(arguments, args) if value is not None}
-        for name in kwargs:
-            if name not in names:
-                raise ArgumentError(f"{self!r} has no argument '{name}'; arguments: {', '.join(names)}")
-        return {name: check(name, value) for name, value in kwargs.items()}
-
-    def _known_shapes(self, args, kwargs):
-        def check(name, shape):
-            if not isinstance(shape, tuple) or not all(hasattr(n, "__index__") for n in shape):
-                raise ArgumentTypeError(f"the shape of '{name}' must be a tuple of int, got {shape!r}")
-            return tuple(n.__index__() for n in shape)
-        return self._known(args, kwargs, check, "shape")
-
-    def _known_types(self, args, kwargs):
-        def check(name, dtype):
-            try:
-                return str(numpy_dtype(dtype_flag(dtype)))
-            except TypeError as error:
-                raise ArgumentTypeError(f"the type of '{name}': {error}") from None
-        return self._known(args, kwargs, check, "type")
-
-    # --- files -----------------------------------------------------------------------------------------
+    # --- files ---
     def tojson(self, remove_amp_cast=True):
         """The graph as JSON, byte for byte as MXNet 1.9.1 writes it.
 
@@ -334,7 +244,8 @@ class Symbol(Arithmetic, OperatorMethods):
         --------
         >>> import os, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "net-symbol.json")
-        >>> (Variable("a") + 1).save(path)
+        >>> import cynet as mx
+        >>> (mx.sym.Variable("a") + 1).save(path)
         >>> load(path).list_arguments()
         ['a']
         """
@@ -344,8 +255,17 @@ class Symbol(Arithmetic, OperatorMethods):
         """The graph in words."""
         return debug_text(self.heads)
 
-    # --- execution -------------------------------------------------------------------------------------
-    def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
+    # --- execution ---
+    def bind(
+        self,
+        ctx,
+        args,
+        args_grad=None,
+        grad_req="write",
+        aux_states=None,
+        group2ctx=None,
+        shared_exec=None,
+    ):
         """Make an executor that works on the arrays given.
 
         Parameters
@@ -367,10 +287,22 @@ class Symbol(Arithmetic, OperatorMethods):
         -------
         Executor
         """
-        return installed("bind")(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
+        return installed("bind")(
+            self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec
+        )
 
-    def simple_bind(self, ctx, grad_req="write", type_dict=None, stype_dict=None, group2ctx=None,
-                    shared_arg_names=None, shared_exec=None, shared_buffer=None, **kwargs):
+    def simple_bind(
+        self,
+        ctx,
+        grad_req="write",
+        type_dict=None,
+        stype_dict=None,
+        group2ctx=None,
+        shared_arg_names=None,
+        shared_exec=None,
+        shared_buffer=None,
+        **kwargs,
+    ):
         """Infer all shapes and types, allocate all arrays and make an executor.
 
         Parameters
@@ -397,8 +329,17 @@ class Symbol(Arithmetic, OperatorMethods):
         """
         for name, stype in (stype_dict or {}).items():
             refuse_storage_type(f"simple_bind: '{name}'", stype)
-        return installed("simple_bind")(self, ctx, grad_req, type_dict, group2ctx, shared_arg_names,
-                                        shared_exec, shared_buffer, **kwargs)
+        return installed("simple_bind")(
+            self,
+            ctx,
+            grad_req,
+            type_dict,
+            group2ctx,
+            shared_arg_names,
+            shared_exec,
+            shared_buffer,
+            **kwargs,
+        )
 
     def eval(self, ctx=None, **kwargs):
         """Compute the outputs once.
@@ -423,8 +364,10 @@ def single_entry(value, where):
     if not isinstance(value, Symbol):
         raise ArgumentTypeError(f"{where} must be a Symbol, got {type(value).__name__} {value!r}")
     if len(value.heads) != 1:
-        raise ArgumentError(f"{where} must have a single output, but {value!r} has {len(value.heads)} "
-                            f"({', '.join(value.list_outputs())}); choose one by indexing")
+        raise ArgumentError(
+            f"{where} must have a single output, but {value!r} has {len(value.heads)} "
+            f"({', '.join(value.list_outputs())}); choose one by indexing"
+        )
     return value.heads[0]
 
 
@@ -432,94 +375,6 @@ def refuse_storage_type(where, stype):
     """Sparse storage does not exist: anything but ``'default'`` is an error."""
     if stype not in (None, "default"):
         raise ArgumentError(f"{where}: storage type {stype!r} is not supported, only 'default'")
-
-
-def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, stype=None,
-             **kwargs):
-    """A named input of a graph.
-
-    Parameters
-    ----------
-    name : str
-    attr : dict of str to str, optional
-        Attributes, over those of the current AttrScope.
-    shape : tuple of int, optional
-        Used where binding is given none; 0 is an unknown dimension.
-    lr_mult, wd_mult : float, optional
-        Factors of the learning rate and the weight decay.
-    dtype : optional
-        Anything NumPy takes as a dtype.
-    init : Initializer or str, optional
-        How Module initialises it.
-    stype : str, optional
-        Only ``'default'``.
-    **kwargs
-        More attributes; names start and end with two underscores.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        An attribute of another name; a name that is no str.
-
-    Examples
-    --------
-    >>> Variable("w", shape=(2, 3), lr_mult=0.5).list_attr()["__shape__"]
-    '(2, 3)'
-    """
-    if not isinstance(name, str):
-        raise ArgumentTypeError(f"Variable: name must be a str, got {name!r}")
-    where = f"Variable {name}"
-    refuse_storage_type(where, stype)
-    attrs = {}
-    for key, value in AttrScope.current.get(attr).items():
-        attrs[stored_key(key)] = attribute_text(where, key, value)
-    if shape is not None:
-        attrs["__shape__"] = str(shape)
-    if lr_mult is not None:
-        attrs["__lr_mult__"] = str(lr_mult)
-    if wd_mult is not None:
-        attrs["__wd_mult__"] = str(wd_mult)
-    if dtype is not None:
-        attrs["__dtype__"] = str(dtype_flag(dtype))
-    if init is not None:
-        attrs["__init__"] = init if isinstance(init, str) else init.dumps()
-    if stype is not None:
-        attrs["__storage_type__"] = "0"
-    for key, value in kwargs.items():
-        if not (key.startswith("__") and key.endswith("__")):
-            raise ArgumentError(f"{where}: attribute '{key}' must start and end with two underscores")
-        attrs[key] = str(value)
-    return Symbol([(Node(None, name, attrs), 0)])
-
-
-var = Variable
-
-
-def Group(symbols):
-    """One symbol with the outputs of several.
-
-    Parameters
-    ----------
-    symbols : sequence of Symbol
-
-    Examples
-    --------
-    >>> Group([Variable("a"), Variable("b")]).list_outputs()
-    ['a', 'b']
-    """
-    if isinstance(symbols, Symbol):
-        symbols = [symbols]
-    symbols = list(symbols)
-    for i, symbol in enumerate(symbols):
-        if not isinstance(symbol, Symbol):
-            raise ArgumentTypeError(f"Group: item {i} must be a Symbol, got {type(symbol).__name__} {symbol!r}")
-    if not symbols:
-        raise ArgumentTypeError("Group: expected at least one Symbol, got none")
-    return Symbol([entry for symbol in symbols for entry in symbol.heads])
 
 
 def load_json(json_str):

@@ -40,7 +40,14 @@ def test_order_is_depth_first_with_inputs_in_their_order():
     a, b, c = (Node(None, n) for n in "abc")
     ab = op("ab", Add(), a, b)
     top = op("top", Add(), op("cb", Add(), c, b), ab)
-    assert [n.name for n in topological_order([(top, 0), (ab, 0)])] == ["c", "b", "cb", "a", "ab", "top"]
+    assert [n.name for n in topological_order([(top, 0), (ab, 0)])] == [
+        "c",
+        "b",
+        "cb",
+        "a",
+        "ab",
+        "top",
+    ]
 
 
 def test_chain_of_ten_thousand_nodes():
@@ -59,4 +66,8 @@ def test_states_and_hidden_outputs():
     assert [norm.output_name(i) for i in range(2)] == ["norm_output", "norm_mean"]
     assert auxiliary_nodes(topological_order([(norm, 0)])) == {id(state)}
     assert [(n.name, i) for n, i in entries([(norm, 0)])] == [
-        ("x", 0), ("norm_moving_mean", 0), ("norm", 0), ("norm", 1)]
+        ("x", 0),
+        ("norm_moving_mean", 0),
+        ("norm", 0),
+        ("norm", 1),
+    ]

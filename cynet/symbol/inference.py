@@ -1,0 +1,157 @@
+"""The infer_shape and infer_type methods of Symbol."""
+
+import warnings
+
+import numpy as np
+
+from ..dtype import dtype_flag, numpy_dtype
+from ..errors import ArgumentError, ArgumentTypeError
+from ..operator.property import is_known
+from .hooks import installed
+from .node import topological_order
+from .serialization import variable_kinds
+
+
+class Inference:
+    """What Symbol can say of shapes and types; the work is done by cynet/graph/infer.py."""
+
+    __slots__ = ()
+
+    def infer_shape(self, *args, **kwargs):
+        """Shapes of all arguments, outputs and auxiliary states, from those given.
+
+        Parameters
+        ----------
+        *args : tuple or None
+            Shapes of the arguments in the order of `list_arguments`; None leaves one out.
+        **kwargs : tuple
+            Shapes by name; 0 or -1 is an unknown dimension.
+
+        Returns
+        -------
+        (arg_shapes, out_shapes, aux_shapes) : lists of tuple
+            Or three times None, with a warning that names the arguments, when something stays
+            unknown.
+
+        Raises
+        ------
+        ShapeError
+            Shapes that do not fit, with the node and the argument.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> (mx.sym.Variable("a") + mx.sym.Variable("b")).infer_shape(a=(2, 3))
+        ([(2, 3), (2, 3)], [(2, 3)], [])
+        """
+        found = self._infer("infer_shapes", self._known_shapes(args, kwargs))
+        if all(is_known(shape) for shapes in found for shape in shapes):
+            return found
+        rows = [
+            f"\n\t{name}: {shape or ()}"
+            for name, shape in zip(self.list_arguments(), found[0])
+            if not is_known(shape)
+        ]
+        warnings.warn(
+            "Cannot decide shape for the following arguments "
+            "(0s in shape means unknown dimensions). "
+            f"Consider providing them as input:{''.join(rows)}",
+            stacklevel=2,
+        )
+        return None, None, None
+
+    def infer_shape_partial(self, *args, **kwargs):
+        """As `infer_shape`, but unknown shapes come back as ``()`` and unknown dimensions as 0."""
+        found = self._infer("infer_shapes", self._known_shapes(args, kwargs))
+        return tuple([shape or () for shape in shapes] for shapes in found)
+
+    def infer_type(self, *args, **kwargs):
+        """Types of all arguments, outputs and auxiliary states, from those given.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Anything NumPy takes as a dtype, in the order of `list_arguments` or by name.
+
+        Returns
+        -------
+        (arg_types, out_types, aux_types) : lists of NumPy type
+            Or three times None, with a warning, when something stays unknown.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> (mx.sym.Variable("a") + mx.sym.Variable("b")).infer_type(a="float64")[1]
+        [<class 'numpy.float64'>]
+        """
+        found = self._infer("infer_types", self._known_types(args, kwargs))
+        if all(kind is not None for kinds in found for kind in kinds):
+            return tuple([np.dtype(kind).type for kind in kinds] for kinds in found)
+        rows = [
+            f"\n\t{name}: None"
+            for name, kind in zip(self.list_arguments(), found[0])
+            if kind is None
+        ]
+        warnings.warn(
+            "Cannot decide type for the following arguments. "
+            f"Consider providing them as input:{''.join(rows)}",
+            stacklevel=2,
+        )
+        return None, None, None
+
+    def infer_type_partial(self, *args, **kwargs):
+        """As `infer_type`, but unknown types come back as None."""
+        found = self._infer("infer_types", self._known_types(args, kwargs))
+        return tuple([kind and np.dtype(kind).type for kind in kinds] for kinds in found)
+
+    def _infer(self, what, known):
+        """Lists of what was found for arguments, outputs and auxiliary states."""
+        values = installed(what)(self.heads, known)
+        arguments, states, _ = variable_kinds(self.heads)
+        by_name = {
+            node.name: values[node, 0] for node in topological_order(self.heads) if node.op is None
+        }
+        return (
+            [by_name[name] for name in arguments],
+            [values[head] for head in self.heads],
+            [by_name[name] for name in states],
+        )
+
+    def _known(self, args, kwargs, check, what):
+        """Positional or keyword knowledge as a dict by name, each value checked."""
+        if args and kwargs:
+            raise ArgumentError(f"{what}s are given by position or by keyword, not both")
+        names = self.list_inputs()
+        if args:
+            arguments = self.list_arguments()
+            if len(args) > len(arguments):
+                raise ArgumentError(
+                    f"{len(args)} {what}s given for {len(arguments)} arguments "
+                    f"({', '.join(arguments)})"
+                )
+            kwargs = {name: value for name, value in zip(arguments, args) if value is not None}
+        for name in kwargs:
+            if name not in names:
+                raise ArgumentError(
+                    f"{self!r} has no argument '{name}'; arguments: {', '.join(names)}"
+                )
+        return {name: check(name, value) for name, value in kwargs.items()}
+
+    def _known_shapes(self, args, kwargs):
+        def check(name, shape):
+            if not isinstance(shape, tuple) or not all(hasattr(n, "__index__") for n in shape):
+                raise ArgumentTypeError(
+                    f"the shape of '{name}' must be a tuple of int, got {shape!r}"
+                )
+            return tuple(n.__index__() for n in shape)
+
+        return self._known(args, kwargs, check, "shape")
+
+    def _known_types(self, args, kwargs):
+        def check(name, dtype):
+            try:
+                return str(numpy_dtype(dtype_flag(dtype)))
+            except TypeError as error:
+                raise ArgumentTypeError(f"the type of '{name}': {error}") from None
+
+        return self._known(args, kwargs, check, "type")

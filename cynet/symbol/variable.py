@@ -1,0 +1,109 @@
+"""Variable and Group: symbols that are made without an operator."""
+
+from ..attribute import AttrScope, stored_key
+from ..dtype import dtype_flag
+from ..errors import ArgumentError, ArgumentTypeError
+from .compose import attribute_text
+from .node import Node
+from .symbol import Symbol, refuse_storage_type
+
+
+def Variable(
+    name,
+    attr=None,
+    shape=None,
+    lr_mult=None,
+    wd_mult=None,
+    dtype=None,
+    init=None,
+    stype=None,
+    **kwargs,
+):
+    """A named input of a graph.
+
+    Parameters
+    ----------
+    name : str
+    attr : dict of str to str, optional
+        Attributes, over those of the current AttrScope.
+    shape : tuple of int, optional
+        Used where binding is given none; 0 is an unknown dimension.
+    lr_mult, wd_mult : float, optional
+        Factors of the learning rate and the weight decay.
+    dtype : optional
+        Anything NumPy takes as a dtype.
+    init : Initializer or str, optional
+        How Module initialises it.
+    stype : str, optional
+        Only ``'default'``.
+    **kwargs
+        More attributes; names start and end with two underscores.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        An attribute of another name; a name that is no str.
+
+    Examples
+    --------
+    >>> Variable("w", shape=(2, 3), lr_mult=0.5).list_attr()["__shape__"]
+    '(2, 3)'
+    """
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"Variable: name must be a str, got {name!r}")
+    where = f"Variable {name}"
+    refuse_storage_type(where, stype)
+    attrs = {}
+    for key, value in AttrScope.current.get(attr).items():
+        attrs[stored_key(key)] = attribute_text(where, key, value)
+    if shape is not None:
+        attrs["__shape__"] = str(shape)
+    if lr_mult is not None:
+        attrs["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        attrs["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        attrs["__dtype__"] = str(dtype_flag(dtype))
+    if init is not None:
+        attrs["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        attrs["__storage_type__"] = "0"
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise ArgumentError(
+                f"{where}: attribute '{key}' must start and end with two underscores"
+            )
+        attrs[key] = str(value)
+    return Symbol([(Node(None, name, attrs), 0)])
+
+
+var = Variable
+
+
+def Group(symbols):
+    """One symbol with the outputs of several.
+
+    Parameters
+    ----------
+    symbols : sequence of Symbol
+
+    Examples
+    --------
+    >>> Group([Variable("a"), Variable("b")]).list_outputs()
+    ['a', 'b']
+    """
+    if isinstance(symbols, Symbol):
+        symbols = [symbols]
+    symbols = list(symbols)
+    for i, symbol in enumerate(symbols):
+        if not isinstance(symbol, Symbol):
+            raise ArgumentTypeError(
+                f"Group: item {i} must be a Symbol, got {type(symbol).__name__} {symbol!r}"
+            )
+    if not symbols:
+        raise ArgumentTypeError("Group: expected at least one Symbol, got none")
+    return Symbol([entry for symbol in symbols for entry in symbol.heads])
