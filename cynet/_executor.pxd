@@ -1,0 +1,71 @@
+"""The loop that runs a plan: steps over fixed TBlobs, cut into segments that the engine schedules.
+
+Promises:
+- Between two steps of a segment no Python runs and nothing is allocated.
+- A segment is one function of the engine. Segments that touch a common byte run in plan order; others may
+  run together.
+- Runs already pushed finish on valid memory even when the Plan and its arrays are dropped meanwhile.
+"""
+
+from libc.stdint cimport uint64_t
+from libcpp.atomic cimport atomic
+from libcpp.vector cimport vector
+
+from ._engine cimport VarHandle
+from ._ndarray cimport NDArrayBase
+from ._resource cimport Resource
+from ._typedefs cimport TBlob
+from .operator._base cimport OpContext
+
+cdef struct NativeStep:
+    void* op           # Operator, kept alive by the tables
+    bint backward
+    OpContext context  # the lengths; is_train, run_ctx and random streams are set by each run
+    # where each list begins in the tables
+    size_t out_grad, in_data, out_data, in_grad, aux, req, requested
+    uint64_t random    # random streams drawn by the steps before this one
+
+cdef cppclass Segment:
+    size_t first, last  # steps [first, last)
+    int flags           # of the engine
+    int dev_type, dev_id
+    VarHandle var       # orders this segment with itself and with those it shares memory with
+    vector[VarHandle] const_vars
+    vector[VarHandle] mutable_vars
+
+cdef cppclass Tables:
+    # Everything a run reads: shared by the Plan and the runs in flight. Fixed once built, but for the steps'
+    # contexts, which are guarded by their segment's variable.
+    atomic[long] references
+    vector[NativeStep] steps
+    vector[TBlob] blobs
+    vector[int] reqs
+    vector[Resource] resources
+    vector[Segment*] segments
+    void* keep          # a Python list, owned: the operators, arrays, labels and origins
+
+cdef struct Run:
+    # One run of one segment, queued in the engine. Holds a reference to the tables.
+    Tables* tables
+    Segment* segment
+    size_t current  # the step that runs, for the error message
+    size_t origin   # who asked: index into the plan's origins
+    bint is_train
+    uint64_t seed
+    uint64_t stream
+
+cdef class Plan:
+    cdef Tables* tables
+    cdef size_t n_forward_segments
+    cdef uint64_t n_random
+    cdef int dev_type, dev_id
+    cdef readonly list labels   # "operator Convolution (node 'conv0')", one a step
+    cdef list _origins
+    cdef dict _origin_index
+    cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
+    cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
+    cdef int _add_resources(self, step, NativeStep* native) except -1
+    cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
+    cdef int _add_variables(self, Segment* segment, list spans, dict arrays) except -1
+    cdef int _push(self, size_t first, size_t last, bint is_train) except -1
+    cdef size_t _origin(self) except? 0

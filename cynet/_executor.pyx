@@ -1,0 +1,364 @@
+"""The loop that runs a plan (contract in _executor.pxd)."""
+
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from ._engine cimport (
+    VarHandle,
+    delete_variable,
+    kInline,
+    kNormal,
+    kPython,
+    new_variable,
+    push_sync,
+)
+from ._ndarray cimport NDArrayBase, new_view
+from ._resource cimport Resource, draw_many, kRandom
+from ._typedefs cimport RunContext, TBlob, dtype_size
+from .operator._base cimport OpContext, Operator
+
+from .dtype import dtype_flag
+from .errors import dress, user_frame
+from .graph.graph import FORWARD, TEMP
+from .graph.memory import nbytes
+
+# A segment that touches no more elements than this runs on the caller's thread when it can.
+cdef enum:
+    INLINE_ELEMENTS = 16384
+
+# Positions in Tables.keep.
+cdef enum:
+    LABELS = 0
+    ORIGINS = 1
+
+
+cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) noexcept nogil:
+    """Run one step; -1 with an exception pending when it fails."""
+    cdef NativeStep* step = &tables.steps[index]
+    cdef TBlob* blobs = tables.blobs.data()
+    cdef OpContext* context = &step.context
+    cdef uint64_t stream = run.stream + step.random
+    cdef int i
+    context.is_train = run.is_train
+    context.run_ctx = run_ctx[0]
+    context.requested = tables.resources.data() + step.requested
+    for i in range(context.n_requested):
+        if context.requested[i].type == kRandom:
+            context.requested[i].seed = run.seed
+            context.requested[i].stream = stream
+            stream += 1
+    return _call(step, blobs, tables.reqs.data() + step.req)
+
+
+cdef int _call_checked(NativeStep* step, TBlob* blobs, const int* req) except -1 nogil:
+    if step.backward:
+        return (<Operator>step.op).backward(
+            &step.context, blobs + step.out_grad, blobs + step.in_data, blobs + step.out_data,
+            req, blobs + step.in_grad, blobs + step.aux)
+    return (<Operator>step.op).forward(
+        &step.context, blobs + step.in_data, req, blobs + step.out_data, blobs + step.aux)
+
+
+cdef inline int _call(NativeStep* step, TBlob* blobs, const int* req) noexcept nogil:
+    # The cast keeps a pending exception pending: _run_segment dresses it.
+    return (<int (*)(NativeStep*, TBlob*, const int*) noexcept nogil>_call_checked)(step, blobs, req)
+
+
+cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef Run* run = <Run*>arg
+    cdef size_t index
+    for index in range(run.segment.first, run.segment.last):
+        if _run_step(run.tables, index, run, run_ctx) == -1:
+            run.current = index
+            with gil:
+                _raise_dressed(run)
+    return 0
+
+
+cdef int _pending() except -1:
+    """Raises the exception that is set already."""
+    return -1
+
+
+cdef int _raise_dressed(Run* run) except -1:
+    """Raise the pending exception, saying which node failed, with which shapes, and who asked for the run."""
+    cdef list keep = <list>run.tables.keep
+    cdef NativeStep* step = &run.tables.steps[run.current]
+    try:
+        _pending()
+    except BaseException as error:
+        filename, line = keep[ORIGINS][run.origin]
+        inputs = ", ".join([_describe(&run.tables.blobs[step.in_data + i]) for i in range(step.context.n_in)])
+        raise dress(error, f"{keep[LABELS][run.current]} failed in {'backward' if step.backward else 'forward'} "
+                           f"with inputs {inputs}, run from {filename}:{line}: "
+                           f"{type(error).__name__}: {error}") from error
+
+
+cdef str _describe(const TBlob* blob):
+    from .dtype import NAMES
+    shape = tuple([blob.shape[i] for i in range(blob.ndim)])
+    return f"{shape} {NAMES[blob.dtype]}"
+
+
+cdef void _end_run(void* arg) noexcept nogil:
+    cdef Run* run = <Run*>arg
+    _release(run.tables)
+    free(run)
+
+
+cdef void _release(Tables* tables) noexcept nogil:
+    """Drop one reference; the last one frees the tables and what Python keeps for them."""
+    cdef size_t i
+    if tables.references.fetch_sub(1) != 1:
+        return
+    for i in range(tables.segments.size()):
+        delete_variable(tables.segments[i].var, NULL, NULL)
+        del tables.segments[i]
+    with gil:
+        Py_DECREF(<object>tables.keep)
+    del tables
+
+
+cdef class Plan:
+    """A Graph as native tables, ready to run.
+
+    Parameters
+    ----------
+    graph : Graph
+        After the memory pass.
+    operators : dict of Step to Operator
+        For every forward step, also those that became views.
+    arrays : dict of Value to NDArray
+        Memory of every value that is not a temporary.
+    arena : NDArray or None
+        Memory of the temporaries: a one-dimensional uint8 array of at least ``graph.memory.planned`` bytes.
+    guard_arena : bool
+        Every segment writes the arena's own variable: needed when others read it or share it, and only then
+        given, since it keeps independent segments apart.
+    """
+
+    def __cinit__(self):
+        self.tables = new Tables()
+        self.tables.references.store(1)
+        self.tables.keep = NULL
+
+    def __init__(self, graph, dict operators, dict arrays, NDArrayBase arena, bint guard_arena=True):
+        self.labels = []
+        self._origins, self._origin_index = [], {}
+        keep = [self.labels, self._origins, operators, arrays, arena]
+        Py_INCREF(keep)
+        self.tables.keep = <void*>keep
+        self._add_steps(graph, operators, arrays, arena)
+        self._add_segments(graph, operators, arrays, arena if guard_arena else None)
+
+    def __dealloc__(self):
+        cdef Tables* tables = self.tables
+        if tables.keep == NULL:  # never initialised
+            del tables
+            return
+        with nogil:
+            _release(tables)
+
+    # --- building ------------------------------------------------------------------------------------
+    cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1:
+        cdef NativeStep native
+        for step in graph.steps:
+            self.labels.append(f"operator {step.prop.op_name} (node '{step.name}')")
+            memset(&native, 0, sizeof(native))
+            native.op = <void*>operators[step if step.origin is None else step.origin]
+            native.backward = step.direction != FORWARD
+            native.in_data = self._add_blobs(step.in_data, arrays, arena)
+            native.out_data = self._add_blobs(step.out_data, arrays, arena)
+            native.aux = self._add_blobs(step.aux, arrays, arena)
+            native.out_grad = self._add_blobs(step.out_grad, arrays, arena)
+            native.in_grad = self._add_blobs(step.in_grad, arrays, arena)
+            native.req = self.tables.reqs.size()
+            for req in step.req:
+                self.tables.reqs.push_back(req)
+            native.context.n_in = len(step.in_data)
+            native.context.n_out = len(step.out_data)
+            native.context.n_aux = len(step.aux)
+            self._add_resources(step, &native)
+            self.tables.steps.push_back(native)
+        return 0
+
+    cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0:
+        cdef size_t first = self.tables.blobs.size()
+        cdef NDArrayBase array
+        cdef TBlob blob
+        for value in values:
+            memset(&blob, 0, sizeof(blob))
+            if value is not None:
+                blob.size = 1
+                blob.ndim = len(value.shape)
+                for i, n in enumerate(value.shape):
+                    blob.shape[i] = n
+                    blob.size *= n
+                blob.dtype = dtype_flag(value.dtype)
+                blob.dev_type, blob.dev_id = value.ctx.device_typeid, value.ctx.device_id
+                root = value.root
+                if root.kind == TEMP:
+                    blob.data = <char*>arena.blob.data + <size_t>root.offset
+                else:
+                    array = arrays[root]
+                    blob.data = array.blob.data
+            self.tables.blobs.push_back(blob)
+        return first
+
+    cdef int _add_resources(self, step, NativeStep* native) except -1:
+        cdef Resource resource
+        shapes = [v.shape for v in (step if step.origin is None else step.origin).in_data]
+        requests = step.prop.backward_resource(shapes) if native.backward else step.prop.forward_resource(shapes)
+        native.requested = self.tables.resources.size()
+        native.context.n_requested = len(requests)
+        native.random = self.n_random
+        for index, kind in enumerate(requests):
+            memset(&resource, 0, sizeof(resource))
+            resource.type, resource.index = kind, index
+            if kind == kRandom:
+                self.n_random += 1
+            self.tables.resources.push_back(resource)
+        return 0
+
+    cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1:
+        """Cut the steps where Python runs, where the device changes, and between forward and backward."""
+        cdef Segment* segment
+        cdef size_t n = len(graph.steps), first = 0, last, i
+        spans = []
+        python = [operators[step if step.origin is None else step.origin].runs_python for step in graph.steps]
+        while first < n:
+            last = first + 1
+            if not python[first]:
+                while (last < n and last != <size_t>graph.n_forward and not python[last]
+                       and graph.steps[last].ctx == graph.steps[first].ctx):
+                    last += 1
+            if first == <size_t>graph.n_forward:
+                self.n_forward_segments = self.tables.segments.size()
+            segment = new Segment()
+            segment.first, segment.last = first, last
+            segment.var = NULL
+            self.tables.segments.push_back(segment)
+            segment.var = new_variable()
+            context = graph.steps[first].ctx
+            segment.dev_type, segment.dev_id = context.device_typeid, context.device_id
+            steps = graph.steps[first:last]
+            segment.flags = kNormal
+            if python[first]:
+                segment.flags = kPython
+            elif sum([_elements(step) for step in steps]) <= INLINE_ELEMENTS:
+                segment.flags = kInline
+            spans.append(_touched(steps))
+            self._add_variables(segment, spans, arrays)
+            if guard is not None:
+                segment.mutable_vars.push_back(guard.chunk.var)
+            first = last
+        if n == <size_t>graph.n_forward:
+            self.n_forward_segments = self.tables.segments.size()
+        return 0
+
+    cdef int _add_variables(self, Segment* segment, list spans, dict arrays) except -1:
+        """What the segment reads and writes: arrays, and the variables of earlier segments it meets."""
+        cdef NDArrayBase array
+        cdef size_t i
+        reads, writes = spans[-1][0], spans[-1][1]
+        segment.mutable_vars.push_back(segment.var)
+        seen = set()
+        for value in writes:
+            array = arrays.get(value)
+            if array is not None and <size_t>array.chunk.var not in seen:
+                seen.add(<size_t>array.chunk.var)
+                segment.mutable_vars.push_back(array.chunk.var)
+        for value in reads:
+            array = arrays.get(value)
+            if array is not None and <size_t>array.chunk.var not in seen:
+                seen.add(<size_t>array.chunk.var)
+                segment.const_vars.push_back(array.chunk.var)
+        for i in range(len(spans) - 1):
+            if _meet(spans[i], spans[len(spans) - 1]):
+                segment.const_vars.push_back(self.tables.segments[i].var)
+        return 0
+
+    # --- running -------------------------------------------------------------------------------------
+    def run_forward(self, bint is_train):
+        """Push the forward segments; returns at once."""
+        self._push(0, self.n_forward_segments, is_train)
+
+    def run_backward(self):
+        """Push the backward segments; returns at once."""
+        self._push(self.n_forward_segments, self.tables.segments.size(), True)
+
+    cdef int _push(self, size_t first, size_t last, bint is_train) except -1:
+        cdef uint64_t seed = 0, stream = 0
+        cdef size_t i, origin = self._origin()
+        cdef Segment* segment
+        cdef Run* run
+        with nogil:
+            for i in range(first, last):
+                segment = self.tables.segments[i]
+                if i == first and self.n_random:
+                    stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
+                run = _new_run(self.tables, segment, is_train, seed, stream, origin)
+                push_sync(_run_segment, run, _end_run, segment.dev_type, segment.dev_id,
+                          segment.const_vars.data(), <int>segment.const_vars.size(),
+                          segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
+                          0, segment.flags, b"executor")
+        return 0
+
+    cdef size_t _origin(self) except? 0:
+        """The number of the user's line that asks for this run."""
+        where = user_frame()
+        index = self._origin_index.get(where)
+        if index is None:
+            index = self._origin_index[where] = len(self._origins)
+            self._origins.append(where)
+        return index
+
+
+cdef Run* _new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
+                   size_t origin) except NULL nogil:
+    cdef Run* run = <Run*>malloc(sizeof(Run))
+    if run == NULL:
+        with gil:
+            raise MemoryError("no memory to push a run")
+    tables.references.fetch_add(1)
+    run.tables, run.segment, run.is_train, run.origin = tables, segment, is_train, origin
+    run.seed, run.stream, run.current = seed, stream, segment.first
+    return run
+
+
+def _elements(step):
+    return sum([nbytes(v) // dtype_size(dtype_flag(v.dtype)) for v in (*step.read(), *[w for _, w in step.written()])])
+
+
+def _touched(steps):
+    """(read, written, read bytes, written bytes) of a segment: external roots, and spans of the arena."""
+    read, written = {}, {}
+    for step in steps:
+        for value in (*step.out_data, *[v for _, v in step.written()], *step.aux):
+            if value is not None and (step.direction == FORWARD or value not in step.out_data):
+                written[value.root] = None
+        for value in step.read():
+            read[value.root] = None
+    def spans(roots):
+        return [(r.offset, r.offset + nbytes(r)) for r in roots if r.kind == TEMP]
+    return list(read), list(written), spans(read), spans(written)
+
+
+def _meet(a, b):
+    """True when one of the two segments writes arena bytes that the other touches."""
+    def overlap(first, second):
+        return any([x < v and u < y for x, y in first for u, v in second])
+    return overlap(a[3], b[3]) or overlap(a[3], b[2]) or overlap(a[2], b[3])
+
+
+def arena_view(NDArrayBase arena, size_t offset, tuple shape, dtype):
+    """The NDArray of `shape` and `dtype` that lies `offset` bytes into the arena."""
+    cdef long long dims[8]
+    cdef NDArrayBase view
+    for i, n in enumerate(shape):
+        dims[i] = n
+    view = new_view(arena, dims, len(shape), offset)
+    view.blob.dtype = dtype_flag(dtype)
+    return view

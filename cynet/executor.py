@@ -1,0 +1,422 @@
+"""Executor: a Symbol bound to arrays, ready to run forward and backward."""
+
+import numpy as np
+
+from ._executor import Plan, arena_view
+from .context import Context
+from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
+from .graph.build import build
+from .graph.gradient import REQUESTS, gradient
+from .graph.graph import TEMP
+from .graph.infer import infer_shapes, infer_types
+from .graph.memory import plan_memory
+from .graph.place import place
+from .ndarray import NDArray, array, empty, zeros
+from .operator import Operator
+from .symbol.hooks import install
+from .symbol.node import topological_order
+
+
+class Executor:
+    """A bound computation; made by ``Symbol.bind`` or ``Symbol.simple_bind``.
+
+    Attributes
+    ----------
+    arg_arrays, grad_arrays, aux_arrays : list of NDArray
+        In the order of ``list_arguments`` / ``list_auxiliary_states``; None where no gradient is kept.
+    arg_dict, grad_dict, aux_dict, output_dict : dict of str to NDArray
+    outputs : list of NDArray
+        Written by every `forward`.
+    """
+
+    def __init__(self, symbol, ctx, arg_arrays, grad_arrays, grad_req, aux_arrays, group2ctx=None,
+                 shared_exec=None):
+        self._symbol = symbol
+        self._ctx = ctx
+        self._group2ctx = group2ctx
+        self._grad_req = grad_req
+        self._arg_names = symbol.list_arguments()
+        self._aux_names = symbol.list_auxiliary_states()
+        self.arg_arrays = arg_arrays
+        self.grad_arrays = grad_arrays
+        self.aux_arrays = aux_arrays
+        self.arg_dict = dict(zip(self._arg_names, arg_arrays))
+        self.grad_dict = dict(zip(self._arg_names, grad_arrays))
+        self.aux_dict = dict(zip(self._aux_names, aux_arrays))
+        self._monitor = None
+        self._monitor_all = False
+        self._arena = None
+        self._build(shared_exec)
+
+    # --- building ------------------------------------------------------------------------------------
+    def _build(self, shared_exec=None):
+        """Run the passes and make the native plan; outputs keep their arrays when built again."""
+        heads = self._symbol.entries
+        heads, order, contexts = place(heads, topological_order(heads), self._ctx, self._group2ctx)
+        known = {**self.arg_dict, **self.aux_dict}
+        shapes = infer_shapes(heads, {name: value.shape for name, value in known.items()})
+        dtypes = infer_types(heads, {name: np.dtype(value.dtype).name for name, value in known.items()})
+        graph = build(heads, order, shapes, dtypes, contexts)
+        gradient(graph, {name: self._grad_req[name] for name, grad in self.grad_dict.items() if grad is not None})
+        watched = self._monitor is not None
+        operators = {s: _create_operator(s) for s in graph.steps if s.origin is None}
+        python = [s for s in graph.steps if operators[s.origin or s].runs_python]
+        plan_memory(graph, inplace=not watched, share=not watched, keep=() if watched else python)
+        self._graph = graph
+        if not hasattr(self, "outputs"):
+            self.outputs = [zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.outputs]
+        self._heads = [None if v is None else zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.heads]
+        self._arena = self._take_arena(graph.memory.planned, None if python else shared_exec)
+        self._arena_is_guarded = watched or not python
+        self._arrays = self._arrays_of(graph)
+        self._plan = Plan(graph, operators, self._arrays, self._arena, self._arena_is_guarded)
+
+    def _take_arena(self, size, shared_exec):
+        if not size:
+            return None
+        shared = shared_exec._arena if shared_exec is not None and shared_exec._arena_is_guarded else None
+        if shared is not None and shared.size >= size and shared.ctx == self._ctx:
+            return shared
+        return empty((size,), ctx=self._ctx, dtype="uint8")
+
+    def _arrays_of(self, graph):
+        arrays = {value: self.arg_dict[name] for name, value in graph.args.items()}
+        arrays.update((value, self.aux_dict[name]) for name, value in graph.auxs.items())
+        arrays.update((value, self.grad_dict[name]) for name, value in graph.grads.items())
+        arrays.update(zip(graph.outputs, self.outputs))
+        arrays.update((v, a) for v, a in zip(graph.heads, self._heads) if v is not None)
+        return arrays
+
+    # --- running -------------------------------------------------------------------------------------
+    @property
+    def output_dict(self):
+        """Output name to NDArray."""
+        return dict(zip(self._symbol.list_outputs(), self.outputs))
+
+    def forward(self, is_train=False, **kwargs):
+        """Compute the outputs; returns at once, reading an output waits.
+
+        Parameters
+        ----------
+        is_train : bool
+            Dropout, BatchNorm and the like behave as in training.
+        **kwargs
+            Arguments to overwrite before: name to NDArray or NumPy array of the bound shape.
+
+        Returns
+        -------
+        list of NDArray
+            `outputs`.
+        """
+        for name, value in kwargs.items():
+            bound = self.arg_dict.get(name)
+            if bound is None:
+                raise ArgumentTypeError(f"forward: unknown argument '{name}'; the arguments are "
+                                        f"{', '.join(self._arg_names)}")
+            if not isinstance(value, NDArray):
+                value = array(value, ctx=bound.ctx, dtype=bound.dtype)
+            if value.shape != bound.shape:
+                raise ShapeError(f"forward: argument '{name}' has shape {value.shape}, bound was {bound.shape}")
+            bound[:] = value
+        self._plan.run_forward(bool(is_train))
+        if self._monitor is not None:
+            self._watch()
+        return self.outputs
+
+    def backward(self, out_grads=None, is_train=True):
+        """Compute the gradients of what the last `forward` computed.
+
+        Parameters
+        ----------
+        out_grads : NDArray, list or dict of NDArray, optional
+            Gradients of the outputs; not needed for outputs of loss operators.
+        is_train : bool
+            Kept for MXNet's signature; backward always is training.
+        """
+        if not self._graph.grads:
+            raise CynetError("backward: this executor was bound without gradients (grad_req='null', or no "
+                             "args_grad)")
+        self._set_heads(out_grads)
+        self._plan.run_backward()
+
+    def _set_heads(self, out_grads):
+        if out_grads is None:
+            given = [None] * len(self.outputs)
+        elif isinstance(out_grads, dict):
+            given = [out_grads.get(name) for name in self._symbol.list_outputs()]
+        else:
+            given = list(out_grads) if isinstance(out_grads, (list, tuple)) else [out_grads]
+        if len(given) > len(self.outputs):
+            raise ArgumentError(f"backward: {len(given)} out_grads for {len(self.outputs)} outputs")
+        given += [None] * (len(self.outputs) - len(given))
+        for name, head, grad in zip(self._symbol.list_outputs(), self._heads, given):
+            if head is None:
+                continue
+            if grad is None:
+                raise ArgumentError(f"backward: output '{name}' is no loss, so out_grads must have its gradient, "
+                                    f"an NDArray of shape {head.shape}")
+            if not isinstance(grad, NDArray):
+                raise ArgumentTypeError(f"backward: out_grads of '{name}' must be an NDArray, "
+                                        f"got {type(grad).__name__}")
+            if grad.shape != head.shape:
+                raise ShapeError(f"backward: out_grads of '{name}' has shape {grad.shape}, "
+                                 f"expected {head.shape}")
+            head[:] = grad
+
+    # --- watching ------------------------------------------------------------------------------------
+    def set_monitor_callback(self, callback, monitor_all=False):
+        """Call ``callback(name, array)`` for what every operator computes, after each `forward`.
+
+        The plan is built anew without shared memory, so that every intermediate value can be read.
+
+        Parameters
+        ----------
+        callback : callable or None
+            Takes the name (``'fc1_output'``) and an NDArray that is valid until the next `forward`. None
+            stops watching.
+        monitor_all : bool
+            Also the operators' inputs (``'fc1_data'``, ``'fc1_weight'``).
+        """
+        if callback is not None and not callable(callback):
+            raise ArgumentTypeError(f"set_monitor_callback: {callback!r} is not callable")
+        changed = (callback is None) != (self._monitor is None)
+        self._monitor, self._monitor_all = callback, monitor_all
+        if changed:
+            self._build()
+
+    def _watch(self):
+        for step in self._graph.steps[:self._graph.n_forward]:
+            if self._monitor_all:
+                names = [*step.prop.list_arguments(), *step.prop.list_auxiliary_states()]
+                for name, value in zip(names, [*step.in_data, *step.aux]):
+                    self._monitor(f"{step.name}_{name}", self._array_of(value))
+            for value in step.out_data[:step.prop.num_visible_outputs()]:
+                self._monitor(value.name, self._array_of(value))
+
+    def _array_of(self, value):
+        if value.root.kind == TEMP:
+            return arena_view(self._arena, value.root.offset, value.shape, value.dtype)
+        return self._arrays[value.root]
+
+    # --- parameters, shapes --------------------------------------------------------------------------
+    def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False):
+        """Copy parameters into the bound arrays.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+        allow_extra_params : bool
+            Names that are not bound are passed over instead of refused (ArgumentError).
+        """
+        for kind, params, bound in (("arg_params", arg_params, self.arg_dict),
+                                    ("aux_params", aux_params or {}, self.aux_dict)):
+            for name, value in params.items():
+                if name in bound:
+                    if value.shape != bound[name].shape:
+                        raise ShapeError(f"copy_params_from: {kind} '{name}' has shape {value.shape}, "
+                                         f"bound was {bound[name].shape}")
+                    value.astype(bound[name].dtype, copy=False).copyto(bound[name])
+                elif not allow_extra_params:
+                    raise ArgumentError(f"copy_params_from: '{name}' of {kind} is not among the bound names "
+                                        f"{', '.join(bound) or '(none)'}")
+
+    def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
+        """An executor for other input shapes that shares the parameters.
+
+        Parameters
+        ----------
+        partial_shaping : bool
+            Allow arguments that are not named to change their shape, too.
+        allow_up_sizing : bool
+            Allow new memory where an array grows; a smaller one uses the front of the old memory.
+        **kwargs
+            Argument name to new shape.
+
+        Returns
+        -------
+        Executor
+        """
+        unknown = sorted(set(kwargs) - set(self._arg_names))
+        if unknown:
+            raise ArgumentTypeError(f"reshape: unknown argument {', '.join(map(repr, unknown))}")
+        arg_shapes, _, aux_shapes = self._symbol.infer_shape(**kwargs)
+        if arg_shapes is None:
+            raise ShapeError(f"reshape: the shapes given ({kwargs}) do not determine all others")
+
+        def fit(kind, name, shape, old, may_change):
+            if old is None or old.shape == tuple(shape):
+                return old
+            if not may_change:
+                raise ShapeError(f"reshape: {kind} '{name}' changes from {old.shape} to {shape}, though it is "
+                                 "not among the shapes given; pass partial_shaping=True to allow it")
+            size = 1
+            for n in shape:
+                size *= n
+            if size <= old.size:
+                return old.reshape((-1,))[:size].reshape(shape)
+            if not allow_up_sizing:
+                raise ShapeError(f"reshape: {kind} '{name}' grows from {old.shape} to {shape}; pass "
+                                 "allow_up_sizing=True to allow new memory for it")
+            return zeros(shape, ctx=old.ctx, dtype=old.dtype)
+
+        args, grads = [], []
+        for name, shape in zip(self._arg_names, arg_shapes):
+            may = partial_shaping or name in kwargs
+            args.append(fit("argument", name, shape, self.arg_dict[name], may))
+            grads.append(fit("gradient of", name, shape, self.grad_dict[name], may))
+        auxs = [fit("auxiliary state", name, shape, self.aux_dict[name], partial_shaping)
+                for name, shape in zip(self._aux_names, aux_shapes)]
+        return Executor(self._symbol, self._ctx, args, grads, self._grad_req, auxs, self._group2ctx,
+                        shared_exec=self)
+
+    def debug_str(self):
+        """The plan in words: every step with what it reads and writes, then the memory it takes."""
+        lines = []
+        for index, step in enumerate(self._graph.steps):
+            lines.append(f"{index:4d} {step.direction:8s} {step.prop.op_name} {step.name} @{step.ctx}")
+            for position, value in step.written():
+                request = ("null", "write", "inplace", "add")[step.req[position]]
+                place_ = "" if value.root.kind != TEMP else f" arena+{value.root.offset}"
+                lines.append(f"       -> {value.name} {value.shape} {value.dtype} {request}{place_}")
+        memory = self._graph.memory
+        lines.append(f"Total {memory.planned / 2**20:.2f} MB allocated for temporaries "
+                     f"({memory.unplanned / 2**20:.2f} MB without in-place and sharing)")
+        return "\n".join(lines)
+
+
+def _create_operator(step):
+    """The Operator of a forward step; a failure names the node."""
+    shapes = [v.shape for v in step.in_data]
+    try:
+        operator = step.prop.create_operator(step.ctx, shapes, [v.dtype for v in step.in_data])
+    except Exception as error:
+        raise dress(error, f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: "
+                           f"{error}") from error
+    if not isinstance(operator, Operator):
+        raise TypeError(f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
+                        f"{operator!r}, not an Operator")
+    return operator
+
+
+# --- binding -----------------------------------------------------------------------------------------
+def _check_context(ctx):
+    if not isinstance(ctx, Context):
+        raise ArgumentTypeError(f"bind: ctx must be a Context, got {ctx!r}")
+    return ctx
+
+
+def _by_name(what, given, names, allow_missing):
+    """A list in the order of `names` from a list or dict of NDArray."""
+    if isinstance(given, dict):
+        missing = [n for n in names if n not in given]
+        if missing and not allow_missing:
+            raise ArgumentError(f"bind: {what} has no array for {', '.join(map(repr, missing))}")
+        found = [given.get(n) for n in names]
+    elif isinstance(given, (list, tuple)):
+        if len(given) != len(names):
+            raise ArgumentError(f"bind: {what} has {len(given)} arrays, expected {len(names)}: {', '.join(names)}")
+        found = list(given)
+    else:
+        raise ArgumentTypeError(f"bind: {what} must be a list or dict of NDArray, got {type(given).__name__}")
+    for name, value in zip(names, found):
+        if not (isinstance(value, NDArray) or (value is None and allow_missing)):
+            raise ArgumentTypeError(f"bind: {what} '{name}' must be an NDArray, got {type(value).__name__}")
+    return found
+
+
+def _requests(grad_req, names):
+    """Argument name to request, from a word, a list or a dict."""
+    if isinstance(grad_req, str):
+        requests = dict.fromkeys(names, grad_req)
+    elif isinstance(grad_req, (list, tuple)):
+        if len(grad_req) != len(names):
+            raise ArgumentError(f"bind: grad_req has {len(grad_req)} words, expected {len(names)}: "
+                                f"{', '.join(names)}")
+        requests = dict(zip(names, grad_req))
+    elif isinstance(grad_req, dict):
+        requests = {name: grad_req.get(name, "null") for name in names}
+    else:
+        raise ArgumentTypeError(f"bind: grad_req must be a str, list or dict, got {type(grad_req).__name__}")
+    for name, req in requests.items():
+        if req not in REQUESTS:
+            raise ArgumentError(f"bind: grad_req of '{name}' is {req!r}; expected 'null', 'write' or 'add'")
+    return requests
+
+
+def bind(symbol, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
+    """Bind `symbol` to arrays; see ``Symbol.bind``."""
+    _check_context(ctx)
+    arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    arg_arrays = _by_name("args", args, arg_names, False)
+    requests = _requests(grad_req, arg_names)
+    grad_arrays = _by_name("args_grad", {} if args_grad is None else args_grad, arg_names, True)
+    grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
+    aux_arrays = _by_name("aux_states", {} if aux_states is None else aux_states, aux_names, False)
+    _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
+    return Executor(symbol, ctx, arg_arrays, grad_arrays, requests, aux_arrays, group2ctx, shared_exec)
+
+
+def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
+    arg_shapes, _, aux_shapes = symbol.infer_shape(**{n: a.shape for n, a in zip(arg_names, arg_arrays)})
+    for kind, names, arrays, shapes in (("argument", arg_names, arg_arrays, arg_shapes),
+                                        ("gradient of argument", arg_names, grad_arrays, arg_shapes),
+                                        ("auxiliary state", aux_names, aux_arrays, aux_shapes)):
+        for name, value, shape in zip(names, arrays, shapes):
+            if value is not None and value.shape != tuple(shape):
+                raise ShapeError(f"bind: {kind} '{name}' has shape {value.shape}, expected {tuple(shape)}")
+    for name, value, grad in zip(arg_names, arg_arrays, grad_arrays):
+        if grad is not None and grad.dtype != value.dtype:
+            raise ArgumentTypeError(f"bind: gradient of '{name}' has dtype {grad.dtype.__name__}, "
+                                    f"expected {value.dtype.__name__}")
+
+
+def simple_bind(symbol, ctx, grad_req="write", type_dict=None, group2ctx=None, shared_arg_names=None,
+                shared_exec=None, shared_buffer=None, **shapes):
+    """Infer, allocate zeros and bind; see ``Symbol.simple_bind``."""
+    _check_context(ctx)
+    arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
+    if arg_shapes is None:
+        raise ShapeError(f"simple_bind: the shapes given ({shapes}) do not determine all others")
+    arg_types, _, aux_types = symbol.infer_type(**(type_dict or {}))
+    if arg_types is None:
+        raise ArgumentTypeError(f"simple_bind: the types given ({type_dict}) do not determine all others")
+    requests = _requests(grad_req, arg_names)
+    shared_names = set(shared_arg_names or ())
+    args, grads = [], []
+    for name, shape, dtype in zip(arg_names, arg_shapes, arg_types):
+        shared = shared_exec.arg_dict.get(name) if shared_exec is not None and name in shared_names else None
+        if shared is not None and (shared.shape != tuple(shape) or shared.dtype != dtype):
+            raise ShapeError(f"simple_bind: shared argument '{name}' has shape {shared.shape}, expected {shape}")
+        grad = None
+        if shared is not None:
+            grad = shared_exec.grad_dict.get(name) if requests[name] != "null" else None
+        elif shared_buffer is not None and name not in shared_names:
+            shared = _from_buffer(shared_buffer, name, shape, dtype, ctx)
+        if shared is None:
+            shared = zeros(shape, ctx=ctx, dtype=dtype)
+        if grad is None and requests[name] != "null":
+            grad = zeros(shape, ctx=ctx, dtype=dtype)
+        args.append(shared)
+        grads.append(grad)
+    auxs = []
+    for name, shape, dtype in zip(aux_names, aux_shapes, aux_types):
+        shared = shared_exec.aux_dict.get(name) if shared_exec is not None else None
+        fits = shared is not None and shared.shape == tuple(shape)
+        auxs.append(shared if fits else zeros(shape, ctx=ctx, dtype=dtype))
+    return Executor(symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec)
+
+
+def _from_buffer(buffer, name, shape, dtype, ctx):
+    """The front of ``buffer[name]`` in `shape`, or new memory that is remembered there."""
+    size = 1
+    for n in shape:
+        size *= n
+    old = buffer.get(name)
+    if old is not None and old.size >= size and old.dtype == dtype:
+        return old.reshape((-1,))[:size].reshape(shape)
+    buffer[name] = zeros(shape, ctx=ctx, dtype=dtype)
+    return buffer[name]
+
+
+install(bind=bind, simple_bind=simple_bind)

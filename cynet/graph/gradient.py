@@ -1,0 +1,151 @@
+"""The gradient pass: appends backward steps to a forward Graph.
+
+Steps are walked from last to first. A value's gradient is written by the first step that contributes to it
+and added to by the others (OpReq add), so no sum operators and no memory for the parts are needed.
+"""
+
+from ..errors import ArgumentError
+from ..operator import get_operator
+from .build import copy_step
+from .graph import ADD, BACKWARD, FORWARD, GRAD, HEAD, NULL, TEMP, WRITE, Step, Value
+
+REQUESTS = {"null": NULL, "write": WRITE, "add": ADD, "inplace": WRITE}
+
+
+def gradient(graph, grad_req):
+    """Append to `graph` the backward steps that fill the gradients asked for.
+
+    Parameters
+    ----------
+    graph : Graph
+        Forward steps only.
+    grad_req : dict of str to str
+        Argument name to ``'null'``, ``'write'`` or ``'add'``.
+
+    Returns
+    -------
+    Graph
+        The same graph; `grads` has a Value for every argument not ``'null'``, `heads` one for every output
+        whose gradient backward needs to be given.
+    """
+    for name, req in grad_req.items():
+        if req not in REQUESTS:
+            raise ArgumentError(f"grad_req of argument '{name}' is {req!r}; expected 'null', 'write' or 'add'")
+    return _Gradient(graph, grad_req).run()
+
+
+class _Gradient:
+    """State of one run of the pass."""
+
+    def __init__(self, graph, grad_req):
+        self.graph = graph
+        self.steps = []
+        self.grad = {}  # forward Value -> Value of its gradient
+        self.begun = set()  # gradients that some step has written
+        self.wanted = {}  # argument Value -> req
+        for name, value in graph.args.items():
+            req = REQUESTS[grad_req.get(name, "null")]
+            if req != NULL:
+                self.wanted[value] = req
+                self.grad[value] = Value(f"{name}_grad", value.shape, value.dtype, value.ctx, GRAD)
+                graph.grads[name] = self.grad[value]
+                if req == ADD:
+                    self.begun.add(value)
+
+    def run(self):
+        forward = list(self.graph.steps)
+        needed = self._values_that_need_gradients(forward)
+        heads = {}
+        for index, value in enumerate(self.graph.outputs):
+            heads.setdefault(value, index)
+        self.heads = heads
+        for step in reversed(forward):
+            self._visit(step, needed)
+        self._finish()
+        self.graph.steps.extend(self.steps)
+        return self.graph
+
+    def _values_that_need_gradients(self, forward):
+        needed = set(self.wanted)
+        for step in forward:
+            if step.prop.differentiable and any(v in needed for v in step.in_data):
+                needed.update(step.out_data)
+        return needed
+
+    def _visit(self, step, needed):
+        """Append `step`'s backward when it leads to a wanted gradient and something flows into it."""
+        if not step.prop.differentiable or not any(v in needed for v in step.in_data):
+            return
+        n_out, n_in = len(step.out_data), len(step.in_data)
+        visible = step.prop.num_visible_outputs()
+        ids = list(range(2 * n_out + n_in))
+        used = set(step.prop.declare_backward_dependency(
+            ids[:n_out], ids[n_out:n_out + n_in], ids[n_out + n_in:]))
+        if not used <= set(ids):
+            raise ArgumentError(
+                f"operator {step.prop.op_name} ({step.name}): declare_backward_dependency returned "
+                f"{sorted(used - set(ids), key=str)}, which are none of the ids it was given")
+        takes_grad = [i for i in range(visible) if i in used]
+        if takes_grad and not any(self._flows(step.out_data[i]) for i in takes_grad):
+            return
+        out_grad = [self._gradient_of(step.out_data[i]) if i in takes_grad else None for i in range(n_out)]
+        in_data = [v if n_out + i in used else None for i, v in enumerate(step.in_data)]
+        out_data = [v if n_out + n_in + i in used else None for i, v in enumerate(step.out_data)]
+        in_grad, req, late = [], [], []
+        for value in step.in_data:
+            if value not in needed:
+                in_grad.append(None)
+                req.append(NULL)
+                continue
+            target = self._target(value)
+            if target in in_grad:  # one input given twice: its parts must not share memory in one step
+                part = Value(f"{target.name}_part{len(late)}", value.shape, value.dtype, value.ctx)
+                late.append(copy_step(part, target, ADD))
+                in_grad.append(part)
+                req.append(WRITE)
+                continue
+            in_grad.append(target)
+            req.append(ADD if value in self.begun else WRITE)
+            self.begun.add(value)
+        self.steps.append(Step(step.name, step.prop, step.ctx, BACKWARD, in_data, out_data, step.aux, req,
+                               out_grad, in_grad, origin=step))
+        self.steps.extend(late)
+
+    def _flows(self, value):
+        """Does any gradient reach `value`: from a later step, or from outside?"""
+        return value in self.begun or value in self.heads
+
+    def _target(self, value):
+        if value not in self.grad:
+            self.grad[value] = Value(f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP)
+            if value in self.heads:  # also an output: what comes from outside is the first part
+                self.steps.append(copy_step(self._head(value), self.grad[value], WRITE))
+                self.begun.add(value)
+        return self.grad[value]
+
+    def _head(self, value):
+        index = self.heads[value]
+        if self.graph.heads[index] is None:
+            self.graph.heads[index] = Value(f"{value.name}_head_grad", value.shape, value.dtype, value.ctx, HEAD)
+        return self.graph.heads[index]
+
+    def _gradient_of(self, value):
+        """The complete gradient of `value`, for a backward step to read."""
+        if value in self.begun:
+            return self.grad[value]
+        if value in self.heads:
+            return self._head(value)
+        zero = Value(f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP)
+        self.steps.append(_zero_step(zero))
+        return zero
+
+    def _finish(self):
+        """Arguments that are outputs themselves, and gradients nothing flows into."""
+        for value, req in self.wanted.items():
+            if value not in self.begun:
+                self.steps.append(_zero_step(self.grad[value]))
+
+
+def _zero_step(value):
+    prop = get_operator("_zeros").prop(shape=value.shape, dtype=value.dtype)
+    return Step(f"{value.name}_zero", prop, value.ctx, FORWARD, [], [value], [], [WRITE])

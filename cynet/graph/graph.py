@@ -1,0 +1,116 @@
+"""What the passes transform: steps over values, in the order they will run.
+
+A `Graph` is made from a Symbol by `build`, extended by `gradient`, and given memory by `memory`; the executor
+turns it into native tables. Every pass takes a Graph and returns one.
+"""
+
+FORWARD, BACKWARD = "forward", "backward"
+NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # OpReq, as _typedefs.pxd has it
+
+# Kinds of values: who owns the memory and how long it must last.
+ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "temp"
+
+
+class Value:
+    """One tensor of the graph.
+
+    Attributes
+    ----------
+    name : str
+        ``node_output`` for what a node computes, the variable's name for an argument.
+    shape : tuple of int
+    dtype : str
+    ctx : Context
+    kind : str
+        ``arg``, ``aux``, ``grad``, ``head`` (a head gradient) and ``output`` live in arrays the user sees;
+        ``temp`` lives in the executor's arena, where the memory pass puts it.
+    root : Value
+        Whose memory this one is: itself, or the value it is a view of or computed in place of.
+    offset : int or None
+        Bytes from the start of the arena, for the root of a temp.
+    """
+
+    __slots__ = ("ctx", "dtype", "kind", "name", "offset", "root", "shape")
+
+    def __init__(self, name, shape, dtype, ctx, kind=TEMP):
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype
+        self.ctx = ctx
+        self.kind = kind
+        self.root = self
+        self.offset = None
+
+    def __repr__(self):
+        return f"<{self.kind} {self.name} {self.shape} {self.dtype}>"
+
+
+class Step:
+    """One run of an operator's forward or backward.
+
+    The lists hold a Value or None (not given). Forward reads `in_data` and writes `out_data`; backward reads
+    what it declared of `out_grad`, `in_data` and `out_data`, and writes `in_grad`. `req` says how each written
+    one is written. `origin` of a backward step is the forward step whose Operator it shares.
+    """
+
+    __slots__ = ("aux", "ctx", "direction", "in_data", "in_grad", "name", "origin", "out_data", "out_grad",
+                 "prop", "req")
+
+    def __init__(self, name, prop, ctx, direction, in_data, out_data, aux, req, out_grad=(), in_grad=(),
+                 origin=None):
+        self.name = name
+        self.prop = prop
+        self.ctx = ctx
+        self.direction = direction
+        self.in_data = list(in_data)
+        self.out_data = list(out_data)
+        self.aux = list(aux)
+        self.req = list(req)
+        self.out_grad = list(out_grad)
+        self.in_grad = list(in_grad)
+        self.origin = origin
+
+    def written(self):
+        """Pairs (position, Value) of what the step writes, auxiliary states apart."""
+        targets = self.out_data if self.direction == FORWARD else self.in_grad
+        return [(i, v) for i, v in enumerate(targets) if v is not None and self.req[i] != NULL]
+
+    def read(self):
+        """Values the step reads, each once: also those it adds to."""
+        if self.direction == FORWARD:
+            sources = self.in_data
+        else:
+            sources = [*self.out_grad, *self.in_data, *self.out_data]
+        seen = dict.fromkeys(v for v in sources if v is not None)
+        seen.update(dict.fromkeys(v for i, v in self.written() if self.req[i] == ADD))
+        return list(seen)
+
+    def __repr__(self):
+        return f"<{self.direction} {self.prop.op_name} {self.name}>"
+
+
+class Graph:
+    """Steps and the values that users see.
+
+    Attributes
+    ----------
+    steps : list of Step
+        Forward steps first; `n_forward` of them.
+    args, auxs, grads : dict of str to Value
+        By name; `grads` only those asked for.
+    outputs : list of Value
+    heads : list of Value or None
+        Gradients of the outputs that backward needs from outside, one an output.
+    memory : MemoryReport or None
+        What the memory pass found.
+    """
+
+    def __init__(self, steps, args, auxs, outputs):
+        self.steps = steps
+        self.n_forward = len(steps)
+        self.args = args
+        self.auxs = auxs
+        self.outputs = outputs
+        self.grads = {}
+        self.heads = [None] * len(outputs)
+        self.memory = None

@@ -1,0 +1,204 @@
+"""The memory pass: what may share memory does, and every temporary gets its place in one arena.
+
+Three means, in this order (the first two of them are the strategies of Chen et al., "MXNet: A Flexible and
+Efficient Machine Learning Library for Heterogeneous Distributed Systems", 2015, section 3.1):
+
+views      an operator that only changes the shape (Flatten, Reshape) is not run: its output is its input;
+in place   an output takes the memory of an input nobody reads afterwards, where the operator allows it;
+sharing    values that do not live at the same time overlap in the arena. Offsets are found by size: the
+           largest value first, each at the lowest place that is free while it lives (Pisarchyk and Lee,
+           "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .graph import ADD, FORWARD, INPLACE, TEMP, WRITE
+
+ALIGN = 64
+
+
+class MemoryReport(NamedTuple):
+    """Bytes of the temporaries: `planned` is the arena's size, `unplanned` what they need without sharing."""
+
+    planned: int
+    unplanned: int
+
+
+def nbytes(value):
+    """Bytes of a value's elements."""
+    return int(np.prod(value.shape, dtype=np.int64)) * np.dtype(value.dtype).itemsize
+
+
+def plan_memory(graph, inplace=True, share=True, keep=()):
+    """Give every temporary of `graph` a root and an offset in the arena.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its backward steps, if any.
+    inplace, share : bool
+        False switches views and in-place pairs, or sharing by liveness, off (for debugging).
+    keep : container of Step
+        Steps whose values must not share memory with others (Python operators, which may run beside them).
+
+    Returns
+    -------
+    Graph
+        The same graph: steps that became views are gone, `memory` is a MemoryReport.
+    """
+    temps = _temporaries(graph)
+    unplanned = sum(_aligned(nbytes(v)) for v in temps)
+    kept = {v for step in keep for v in (*step.read(), *(w for _, w in step.written()))}
+    if inplace:
+        lives = _Lives(graph.steps)
+        _make_views(graph, lives, kept)
+        _place_in_place(graph, lives, kept)
+    planned = _assign_offsets(graph, temps, share, {v.root for v in kept})
+    graph.memory = MemoryReport(planned, unplanned)
+    return graph
+
+
+def _aligned(size):
+    return (size + ALIGN - 1) // ALIGN * ALIGN
+
+
+def _temporaries(graph):
+    """Temps that some step writes, in order of first use."""
+    found = {}
+    for step in graph.steps:
+        for value in (*step.read(), *(v for _, v in step.written()), *step.out_data):
+            if value.kind == TEMP:
+                found[value] = None
+    return list(found)
+
+
+class _Lives:
+    """First and last step of every root, kept up to date as values are joined."""
+
+    def __init__(self, steps):
+        self.members = {}  # root -> values that live in its memory, itself apart
+        self.index(steps)
+
+    def index(self, steps):
+        """Number the steps anew; roots live as long as the longest of their members."""
+        self.last = {}
+        self.added_to = {}
+        for index, step in enumerate(steps):
+            for value in (*step.read(), *(v for _, v in step.written())):
+                self.last[value] = index
+            for position, value in step.written():
+                if step.req[position] == ADD:
+                    self.added_to[value] = index
+        for root, members in self.members.items():
+            for member in members:
+                self.last[root] = max(self.last.get(root, -1), self.last.get(member, -1))
+
+    def join(self, value, root):
+        """`value`, and what lives in its memory, now lives in `root`'s memory."""
+        joined = [value, *self.members.pop(value, ())]
+        for each in joined:
+            each.root = root
+        self.members.setdefault(root, []).extend(joined)
+        self.last[root] = max(self.last.get(root, -1), self.last.get(value, -1))
+
+
+def _make_views(graph, lives, kept):
+    steps = []
+    for index, step in enumerate(graph.steps):
+        if not step.prop.identity or not _become_view(step, index, lives, kept):
+            steps.append(step)
+    if len(steps) < len(graph.steps):
+        kept_steps = set(steps)
+        graph.n_forward = sum(step in kept_steps for step in graph.steps[:graph.n_forward])
+        graph.steps = steps
+        lives.index(steps)
+
+
+def _become_view(step, index, lives, kept):
+    if step.direction == FORWARD:
+        source, target, req = step.in_data[0], step.out_data[0], step.req[0]
+    else:
+        source, target, req = step.out_grad[0], step.in_grad[0], step.req[0]
+    if (target is None or source is None or target.kind != TEMP or target.root is not target or req != WRITE
+            or nbytes(source) != nbytes(target) or source.dtype != target.dtype
+            or source in kept or target in kept):
+        return False
+    if target in lives.added_to:  # writing into the view must not disturb who still reads the source
+        if source.root.kind != TEMP or lives.last[source.root] > index:
+            return False
+    lives.join(target, source.root)
+    return True
+
+
+def _place_in_place(graph, lives, kept):
+    for index, step in enumerate(graph.steps):
+        taken = set()
+        for source, position, target in _inplace_pairs(step):
+            root = source.root
+            if (step.req[position] != WRITE or target.kind != TEMP or target.root is not target
+                    or root.kind != TEMP or root in taken or source in kept or target in kept
+                    or nbytes(target) != nbytes(source) or lives.last[root] != index
+                    or _times_used(step, root) != 1):
+                continue
+            lives.join(target, root)
+            step.req[position] = INPLACE
+            taken.add(root)
+
+
+def _times_used(step, root):
+    if step.direction == FORWARD:
+        used = [*step.in_data, *step.out_data, *step.aux]
+    else:
+        used = [*step.out_grad, *step.in_data, *step.out_data, *step.in_grad, *step.aux]
+    return sum(1 for v in used if v is not None and v.root is root)
+
+
+def _inplace_pairs(step):
+    """Triples (source, position of the target, target) that the operator allows to share memory."""
+    n_in, n_out = len(step.in_data), len(step.out_data)
+    if step.direction == FORWARD:
+        sources, targets = step.in_data, step.out_data
+        pairs = step.prop.forward_inplace_option(list(range(n_in)), list(range(n_in, n_in + n_out)))
+    else:
+        sources, targets = [*step.out_grad, *step.in_data, *step.out_data], step.in_grad
+        ids = list(range(2 * n_out + 2 * n_in))
+        pairs = step.prop.backward_inplace_option(
+            ids[:n_out], ids[n_out:n_out + n_in], ids[n_out + n_in:2 * n_out + n_in], ids[2 * n_out + n_in:])
+    for source_id, target_id in pairs:
+        position = target_id - len(sources)
+        source, target = sources[source_id], targets[position]
+        if source is not None and target is not None:
+            yield source, position, target
+
+
+def _assign_offsets(graph, temps, share, kept):
+    """Offsets by size; returns the arena's size in bytes."""
+    spans = {}
+    for index, step in enumerate(graph.steps):
+        values = [*step.read(), *(v for _, v in step.written())]
+        values += [v for v in (*step.out_data, *step.out_grad) if v is not None]
+        for value in values:
+            root = value.root
+            if root.kind == TEMP:
+                first, _ = spans.get(root, (index, index))
+                spans[root] = (first, index)
+    for root in spans:
+        if root in kept or not share:
+            spans[root] = (0, len(graph.steps))
+    placed, total = [], 0
+    for root in sorted(spans, key=nbytes, reverse=True):
+        size, (first, last) = _aligned(nbytes(root)), spans[root]
+        offset = 0
+        for begin, end, other_first, other_last in placed:  # sorted by begin
+            if other_last < first or last < other_first:
+                continue
+            if offset + size <= begin:
+                break
+            offset = max(offset, end)
+        root.offset = offset
+        placed.append((offset, offset + size, first, last))
+        placed.sort()
+        total = max(total, offset + size)
+    return total
