@@ -114,7 +114,8 @@ cdef void _release(Tables* tables) noexcept nogil:
     if tables.references.fetch_sub(1) != 1:
         return
     for i in range(tables.segments.size()):
-        delete_variable(tables.segments[i].var, NULL, NULL)
+        if tables.segments[i].var != NULL:
+            delete_variable(tables.segments[i].var, NULL, NULL)
         del tables.segments[i]
     with gil:
         Py_DECREF(<object>tables.keep)
@@ -249,8 +250,9 @@ cdef class Plan:
                 segment.flags = kPython
             elif sum([_elements(step) for step in steps]) <= INLINE_ELEMENTS:
                 segment.flags = kInline
-            spans.append(_touched(steps))
-            self._add_variables(segment, spans, arrays)
+            touched = _touched(steps)
+            self._add_variables(segment, touched, spans, arrays)
+            spans.append(touched)
             if guard is not None:
                 segment.mutable_vars.push_back(guard.chunk.var)
             first = last
@@ -258,25 +260,23 @@ cdef class Plan:
             self.n_forward_segments = self.tables.segments.size()
         return 0
 
-    cdef int _add_variables(self, Segment* segment, list spans, dict arrays) except -1:
+    cdef int _add_variables(self, Segment* segment, tuple touched, list earlier, dict arrays) except -1:
         """What the segment reads and writes: arrays, and the variables of earlier segments it meets."""
         cdef NDArrayBase array
-        cdef size_t i
-        reads, writes = spans[-1][0], spans[-1][1]
         segment.mutable_vars.push_back(segment.var)
         seen = set()
-        for value in writes:
+        for value in touched[1]:
             array = arrays.get(value)
             if array is not None and <size_t>array.chunk.var not in seen:
                 seen.add(<size_t>array.chunk.var)
                 segment.mutable_vars.push_back(array.chunk.var)
-        for value in reads:
+        for value in touched[0]:
             array = arrays.get(value)
             if array is not None and <size_t>array.chunk.var not in seen:
                 seen.add(<size_t>array.chunk.var)
                 segment.const_vars.push_back(array.chunk.var)
-        for i in range(len(spans) - 1):
-            if _meet(spans[i], spans[len(spans) - 1]):
+        for i, other in enumerate(earlier):
+            if _meet(other, touched):
                 segment.const_vars.push_back(self.tables.segments[i].var)
         return 0
 

@@ -68,7 +68,7 @@ def _temporaries(graph):
     """Temps that some step writes, in order of first use."""
     found = {}
     for step in graph.steps:
-        for value in (*step.read(), *(v for _, v in step.written()), *step.out_data):
+        for value in (*step.read(), *(v for _, v in step.written())):
             if value.kind == TEMP:
                 found[value] = None
     return list(found)
@@ -178,7 +178,6 @@ def _assign_offsets(graph, temps, share, kept):
     spans = {}
     for index, step in enumerate(graph.steps):
         values = [*step.read(), *(v for _, v in step.written())]
-        values += [v for v in (*step.out_data, *step.out_grad) if v is not None]
         for value in values:
             root = value.root
             if root.kind == TEMP:
