@@ -29,8 +29,17 @@ class Executor:
         Written by every `forward`.
     """
 
-    def __init__(self, symbol, ctx, arg_arrays, grad_arrays, grad_req, aux_arrays, group2ctx=None,
-                 shared_exec=None):
+    def __init__(
+        self,
+        symbol,
+        ctx,
+        arg_arrays,
+        grad_arrays,
+        grad_req,
+        aux_arrays,
+        group2ctx=None,
+        shared_exec=None,
+    ):
         self._symbol = symbol
         self._ctx = ctx
         self._group2ctx = group2ctx
@@ -55,9 +64,18 @@ class Executor:
         heads, order, contexts = place(heads, topological_order(heads), self._ctx, self._group2ctx)
         known = {**self.arg_dict, **self.aux_dict}
         shapes = infer_shapes(heads, {name: value.shape for name, value in known.items()})
-        dtypes = infer_types(heads, {name: np.dtype(value.dtype).name for name, value in known.items()})
+        dtypes = infer_types(
+            heads, {name: np.dtype(value.dtype).name for name, value in known.items()}
+        )
         graph = build(heads, order, shapes, dtypes, contexts)
-        gradient(graph, {name: self._grad_req[name] for name, grad in self.grad_dict.items() if grad is not None})
+        gradient(
+            graph,
+            {
+                name: self._grad_req[name]
+                for name, grad in self.grad_dict.items()
+                if grad is not None
+            },
+        )
         watched = self._monitor is not None
         operators = {s: _create_operator(s) for s in graph.steps if s.origin is None}
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
@@ -65,7 +83,9 @@ class Executor:
         self._graph = graph
         if not hasattr(self, "outputs"):
             self.outputs = [zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.outputs]
-        self._heads = [None if v is None else zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.heads]
+        self._heads = [
+            None if v is None else zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.heads
+        ]
         self._arena = self._take_arena(graph.memory.planned, None if python else shared_exec)
         self._arena_is_guarded = watched or not python
         self._arrays = self._arrays_of(graph)
@@ -74,7 +94,11 @@ class Executor:
     def _take_arena(self, size, shared_exec):
         if not size:
             return None
-        shared = shared_exec._arena if shared_exec is not None and shared_exec._arena_is_guarded else None
+        shared = (
+            shared_exec._arena
+            if shared_exec is not None and shared_exec._arena_is_guarded
+            else None
+        )
         if shared is not None and shared.size >= size and shared.ctx == self._ctx:
             return shared
         return empty((size,), ctx=self._ctx, dtype="uint8")
@@ -111,12 +135,16 @@ class Executor:
         for name, value in kwargs.items():
             bound = self.arg_dict.get(name)
             if bound is None:
-                raise ArgumentTypeError(f"forward: unknown argument '{name}'; the arguments are "
-                                        f"{', '.join(self._arg_names)}")
+                raise ArgumentTypeError(
+                    f"forward: unknown argument '{name}'; the arguments are "
+                    f"{', '.join(self._arg_names)}"
+                )
             if not isinstance(value, NDArray):
                 value = array(value, ctx=bound.ctx, dtype=bound.dtype)
             if value.shape != bound.shape:
-                raise ShapeError(f"forward: argument '{name}' has shape {value.shape}, bound was {bound.shape}")
+                raise ShapeError(
+                    f"forward: argument '{name}' has shape {value.shape}, bound was {bound.shape}"
+                )
             bound[:] = value
         self._plan.run_forward(bool(is_train))
         if self._monitor is not None:
@@ -134,8 +162,10 @@ class Executor:
             Kept for MXNet's signature; backward always is training.
         """
         if not self._graph.grads:
-            raise CynetError("backward: this executor was bound without gradients (grad_req='null', or no "
-                             "args_grad)")
+            raise CynetError(
+                "backward: this executor was bound without gradients (grad_req='null', or no "
+                "args_grad)"
+            )
         self._set_heads(out_grads)
         self._plan.run_backward()
 
@@ -153,14 +183,18 @@ class Executor:
             if head is None:
                 continue
             if grad is None:
-                raise ArgumentError(f"backward: output '{name}' is no loss, so out_grads must have its gradient, "
-                                    f"an NDArray of shape {head.shape}")
+                raise ArgumentError(
+                    f"backward: output '{name}' is no loss, so out_grads must have its gradient, "
+                    f"an NDArray of shape {head.shape}"
+                )
             if not isinstance(grad, NDArray):
-                raise ArgumentTypeError(f"backward: out_grads of '{name}' must be an NDArray, "
-                                        f"got {type(grad).__name__}")
+                raise ArgumentTypeError(
+                    f"backward: out_grads of '{name}' must be an NDArray, got {type(grad).__name__}"
+                )
             if grad.shape != head.shape:
-                raise ShapeError(f"backward: out_grads of '{name}' has shape {grad.shape}, "
-                                 f"expected {head.shape}")
+                raise ShapeError(
+                    f"backward: out_grads of '{name}' has shape {grad.shape}, expected {head.shape}"
+                )
             head[:] = grad
 
     # --- watching ------------------------------------------------------------------------------------
@@ -185,12 +219,12 @@ class Executor:
             self._build()
 
     def _watch(self):
-        for step in self._graph.steps[:self._graph.n_forward]:
+        for step in self._graph.steps[: self._graph.n_forward]:
             if self._monitor_all:
                 names = [*step.prop.list_arguments(), *step.prop.list_auxiliary_states()]
                 for name, value in zip(names, [*step.in_data, *step.aux]):
                     self._monitor(f"{step.name}_{name}", self._array_of(value))
-            for value in step.out_data[:step.prop.num_visible_outputs()]:
+            for value in step.out_data[: step.prop.num_visible_outputs()]:
                 self._monitor(value.name, self._array_of(value))
 
     def _array_of(self, value):
@@ -208,17 +242,23 @@ class Executor:
         allow_extra_params : bool
             Names that are not bound are passed over instead of refused (ArgumentError).
         """
-        for kind, params, bound in (("arg_params", arg_params, self.arg_dict),
-                                    ("aux_params", aux_params or {}, self.aux_dict)):
+        for kind, params, bound in (
+            ("arg_params", arg_params, self.arg_dict),
+            ("aux_params", aux_params or {}, self.aux_dict),
+        ):
             for name, value in params.items():
                 if name in bound:
                     if value.shape != bound[name].shape:
-                        raise ShapeError(f"copy_params_from: {kind} '{name}' has shape {value.shape}, "
-                                         f"bound was {bound[name].shape}")
+                        raise ShapeError(
+                            f"copy_params_from: {kind} '{name}' has shape {value.shape}, "
+                            f"bound was {bound[name].shape}"
+                        )
                     value.astype(bound[name].dtype, copy=False).copyto(bound[name])
                 elif not allow_extra_params:
-                    raise ArgumentError(f"copy_params_from: '{name}' of {kind} is not among the bound names "
-                                        f"{', '.join(bound) or '(none)'}")
+                    raise ArgumentError(
+                        f"copy_params_from: '{name}' of {kind} is not among the bound names "
+                        f"{', '.join(bound) or '(none)'}"
+                    )
 
     def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
         """An executor for other input shapes that shares the parameters.
@@ -247,16 +287,20 @@ class Executor:
             if old is None or old.shape == tuple(shape):
                 return old
             if not may_change:
-                raise ShapeError(f"reshape: {kind} '{name}' changes from {old.shape} to {shape}, though it is "
-                                 "not among the shapes given; pass partial_shaping=True to allow it")
+                raise ShapeError(
+                    f"reshape: {kind} '{name}' changes from {old.shape} to {shape}, though it is "
+                    "not among the shapes given; pass partial_shaping=True to allow it"
+                )
             size = 1
             for n in shape:
                 size *= n
             if size <= old.size:
                 return old.reshape((-1,))[:size].reshape(shape)
             if not allow_up_sizing:
-                raise ShapeError(f"reshape: {kind} '{name}' grows from {old.shape} to {shape}; pass "
-                                 "allow_up_sizing=True to allow new memory for it")
+                raise ShapeError(
+                    f"reshape: {kind} '{name}' grows from {old.shape} to {shape}; pass "
+                    "allow_up_sizing=True to allow new memory for it"
+                )
             return zeros(shape, ctx=old.ctx, dtype=old.dtype)
 
         args, grads = [], []
@@ -264,23 +308,39 @@ class Executor:
             may = partial_shaping or name in kwargs
             args.append(fit("argument", name, shape, self.arg_dict[name], may))
             grads.append(fit("gradient of", name, shape, self.grad_dict[name], may))
-        auxs = [fit("auxiliary state", name, shape, self.aux_dict[name], partial_shaping)
-                for name, shape in zip(self._aux_names, aux_shapes)]
-        return Executor(self._symbol, self._ctx, args, grads, self._grad_req, auxs, self._group2ctx,
-                        shared_exec=self)
+        auxs = [
+            fit("auxiliary state", name, shape, self.aux_dict[name], partial_shaping)
+            for name, shape in zip(self._aux_names, aux_shapes)
+        ]
+        return Executor(
+            self._symbol,
+            self._ctx,
+            args,
+            grads,
+            self._grad_req,
+            auxs,
+            self._group2ctx,
+            shared_exec=self,
+        )
 
     def debug_str(self):
         """The plan in words: every step with what it reads and writes, then the memory it takes."""
         lines = []
         for index, step in enumerate(self._graph.steps):
-            lines.append(f"{index:4d} {step.direction:8s} {step.prop.op_name} {step.name} @{step.ctx}")
+            lines.append(
+                f"{index:4d} {step.direction:8s} {step.prop.op_name} {step.name} @{step.ctx}"
+            )
             for position, value in step.written():
                 request = ("null", "write", "inplace", "add")[step.req[position]]
                 place_ = "" if value.root.kind != TEMP else f" arena+{value.root.offset}"
-                lines.append(f"       -> {value.name} {value.shape} {value.dtype} {request}{place_}")
+                lines.append(
+                    f"       -> {value.name} {value.shape} {value.dtype} {request}{place_}"
+                )
         memory = self._graph.memory
-        lines.append(f"Total {memory.planned / 2**20:.2f} MB allocated for temporaries "
-                     f"({memory.unplanned / 2**20:.2f} MB without in-place and sharing)")
+        lines.append(
+            f"Total {memory.planned / 2**20:.2f} MB allocated for temporaries "
+            f"({memory.unplanned / 2**20:.2f} MB without in-place and sharing)"
+        )
         return "\n".join(lines)
 
 
@@ -290,11 +350,15 @@ def _create_operator(step):
     try:
         operator = step.prop.create_operator(step.ctx, shapes, [v.dtype for v in step.in_data])
     except Exception as error:
-        raise dress(error, f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: "
-                           f"{error}") from error
+        raise dress(
+            error,
+            f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: {error}",
+        ) from error
     if not isinstance(operator, Operator):
-        raise TypeError(f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
-                        f"{operator!r}, not an Operator")
+        raise TypeError(
+            f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
+            f"{operator!r}, not an Operator"
+        )
     return operator
 
 
@@ -314,13 +378,19 @@ def _by_name(what, given, names, allow_missing):
         found = [given.get(n) for n in names]
     elif isinstance(given, (list, tuple)):
         if len(given) != len(names):
-            raise ArgumentError(f"bind: {what} has {len(given)} arrays, expected {len(names)}: {', '.join(names)}")
+            raise ArgumentError(
+                f"bind: {what} has {len(given)} arrays, expected {len(names)}: {', '.join(names)}"
+            )
         found = list(given)
     else:
-        raise ArgumentTypeError(f"bind: {what} must be a list or dict of NDArray, got {type(given).__name__}")
+        raise ArgumentTypeError(
+            f"bind: {what} must be a list or dict of NDArray, got {type(given).__name__}"
+        )
     for name, value in zip(names, found):
         if not (isinstance(value, NDArray) or (value is None and allow_missing)):
-            raise ArgumentTypeError(f"bind: {what} '{name}' must be an NDArray, got {type(value).__name__}")
+            raise ArgumentTypeError(
+                f"bind: {what} '{name}' must be an NDArray, got {type(value).__name__}"
+            )
     return found
 
 
@@ -330,20 +400,35 @@ def _requests(grad_req, names):
         requests = dict.fromkeys(names, grad_req)
     elif isinstance(grad_req, (list, tuple)):
         if len(grad_req) != len(names):
-            raise ArgumentError(f"bind: grad_req has {len(grad_req)} words, expected {len(names)}: "
-                                f"{', '.join(names)}")
+            raise ArgumentError(
+                f"bind: grad_req has {len(grad_req)} words, expected {len(names)}: "
+                f"{', '.join(names)}"
+            )
         requests = dict(zip(names, grad_req))
     elif isinstance(grad_req, dict):
         requests = {name: grad_req.get(name, "null") for name in names}
     else:
-        raise ArgumentTypeError(f"bind: grad_req must be a str, list or dict, got {type(grad_req).__name__}")
+        raise ArgumentTypeError(
+            f"bind: grad_req must be a str, list or dict, got {type(grad_req).__name__}"
+        )
     for name, req in requests.items():
         if req not in REQUESTS:
-            raise ArgumentError(f"bind: grad_req of '{name}' is {req!r}; expected 'null', 'write' or 'add'")
+            raise ArgumentError(
+                f"bind: grad_req of '{name}' is {req!r}; expected 'null', 'write' or 'add'"
+            )
     return requests
 
 
-def bind(symbol, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
+def bind(
+    symbol,
+    ctx,
+    args,
+    args_grad=None,
+    grad_req="write",
+    aux_states=None,
+    group2ctx=None,
+    shared_exec=None,
+):
     """Bind `symbol` to arrays; see ``Symbol.bind``."""
     _check_context(ctx)
     arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
@@ -353,25 +438,44 @@ def bind(symbol, ctx, args, args_grad=None, grad_req="write", aux_states=None, g
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
     aux_arrays = _by_name("aux_states", {} if aux_states is None else aux_states, aux_names, False)
     _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
-    return Executor(symbol, ctx, arg_arrays, grad_arrays, requests, aux_arrays, group2ctx, shared_exec)
+    return Executor(
+        symbol, ctx, arg_arrays, grad_arrays, requests, aux_arrays, group2ctx, shared_exec
+    )
 
 
 def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
-    arg_shapes, _, aux_shapes = symbol.infer_shape(**{n: a.shape for n, a in zip(arg_names, arg_arrays)})
-    for kind, names, arrays, shapes in (("argument", arg_names, arg_arrays, arg_shapes),
-                                        ("gradient of argument", arg_names, grad_arrays, arg_shapes),
-                                        ("auxiliary state", aux_names, aux_arrays, aux_shapes)):
+    arg_shapes, _, aux_shapes = symbol.infer_shape(
+        **{n: a.shape for n, a in zip(arg_names, arg_arrays)}
+    )
+    for kind, names, arrays, shapes in (
+        ("argument", arg_names, arg_arrays, arg_shapes),
+        ("gradient of argument", arg_names, grad_arrays, arg_shapes),
+        ("auxiliary state", aux_names, aux_arrays, aux_shapes),
+    ):
         for name, value, shape in zip(names, arrays, shapes):
             if value is not None and value.shape != tuple(shape):
-                raise ShapeError(f"bind: {kind} '{name}' has shape {value.shape}, expected {tuple(shape)}")
+                raise ShapeError(
+                    f"bind: {kind} '{name}' has shape {value.shape}, expected {tuple(shape)}"
+                )
     for name, value, grad in zip(arg_names, arg_arrays, grad_arrays):
         if grad is not None and grad.dtype != value.dtype:
-            raise ArgumentTypeError(f"bind: gradient of '{name}' has dtype {grad.dtype.__name__}, "
-                                    f"expected {value.dtype.__name__}")
+            raise ArgumentTypeError(
+                f"bind: gradient of '{name}' has dtype {grad.dtype.__name__}, "
+                f"expected {value.dtype.__name__}"
+            )
 
 
-def simple_bind(symbol, ctx, grad_req="write", type_dict=None, group2ctx=None, shared_arg_names=None,
-                shared_exec=None, shared_buffer=None, **shapes):
+def simple_bind(
+    symbol,
+    ctx,
+    grad_req="write",
+    type_dict=None,
+    group2ctx=None,
+    shared_arg_names=None,
+    shared_exec=None,
+    shared_buffer=None,
+    **shapes,
+):
     """Infer, allocate zeros and bind; see ``Symbol.simple_bind``."""
     _check_context(ctx)
     arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
@@ -380,14 +484,22 @@ def simple_bind(symbol, ctx, grad_req="write", type_dict=None, group2ctx=None, s
         raise ShapeError(f"simple_bind: the shapes given ({shapes}) do not determine all others")
     arg_types, _, aux_types = symbol.infer_type(**(type_dict or {}))
     if arg_types is None:
-        raise ArgumentTypeError(f"simple_bind: the types given ({type_dict}) do not determine all others")
+        raise ArgumentTypeError(
+            f"simple_bind: the types given ({type_dict}) do not determine all others"
+        )
     requests = _requests(grad_req, arg_names)
     shared_names = set(shared_arg_names or ())
     args, grads = [], []
     for name, shape, dtype in zip(arg_names, arg_shapes, arg_types):
-        shared = shared_exec.arg_dict.get(name) if shared_exec is not None and name in shared_names else None
+        shared = (
+            shared_exec.arg_dict.get(name)
+            if shared_exec is not None and name in shared_names
+            else None
+        )
         if shared is not None and (shared.shape != tuple(shape) or shared.dtype != dtype):
-            raise ShapeError(f"simple_bind: shared argument '{name}' has shape {shared.shape}, expected {shape}")
+            raise ShapeError(
+                f"simple_bind: shared argument '{name}' has shape {shared.shape}, expected {shape}"
+            )
         grad = None
         if shared is not None:
             grad = shared_exec.grad_dict.get(name) if requests[name] != "null" else None

@@ -37,12 +37,28 @@ def build(heads, order, shapes, dtypes, contexts):
         outs = []
         for index in range(node.num_outputs):
             kind = OUTPUT if (node, index) in wanted else TEMP
-            value = Value(node.output_name(index), shapes[node, index], dtypes[node, index], contexts[node], kind)
+            value = Value(
+                node.output_name(index),
+                shapes[node, index],
+                dtypes[node, index],
+                contexts[node],
+                kind,
+            )
             values[node, index] = value
             outs.append(value)
         inputs = [values[entry] for entry in node.inputs]
-        steps.append(Step(node.name, node.prop, contexts[node], FORWARD, inputs[:n_args], outs,
-                          inputs[n_args:], [WRITE] * len(outs)))
+        steps.append(
+            Step(
+                node.name,
+                node.prop,
+                contexts[node],
+                FORWARD,
+                inputs[:n_args],
+                outs,
+                inputs[n_args:],
+                [WRITE] * len(outs),
+            )
+        )
     outputs = []
     for entry in heads:
         value = values[entry]
@@ -57,14 +73,22 @@ def _auxiliary_nodes(order):
     found = set()
     for node in order:
         if node.op is not None:
-            found.update(entry[0] for entry in node.inputs[node.num_args:])
+            found.update(entry[0] for entry in node.inputs[node.num_args :])
     return found
 
 
 def copy_step(source, target, req):
     """A step that copies `source` to `target`, or adds it where `req` says so."""
-    return Step(f"{source.name}_copy", get_operator("_copy").prop(), target.ctx, FORWARD,
-                [source], [target], [], [req])
+    return Step(
+        f"{source.name}_copy",
+        get_operator("_copy").prop(),
+        target.ctx,
+        FORWARD,
+        [source],
+        [target],
+        [],
+        [req],
+    )
 
 
 def _copied(value, steps):

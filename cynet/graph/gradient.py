@@ -30,7 +30,9 @@ def gradient(graph, grad_req):
     """
     for name, req in grad_req.items():
         if req not in REQUESTS:
-            raise ArgumentError(f"grad_req of argument '{name}' is {req!r}; expected 'null', 'write' or 'add'")
+            raise ArgumentError(
+                f"grad_req of argument '{name}' is {req!r}; expected 'null', 'write' or 'add'"
+            )
     return _Gradient(graph, grad_req).run()
 
 
@@ -79,16 +81,22 @@ class _Gradient:
         n_out, n_in = len(step.out_data), len(step.in_data)
         visible = step.prop.num_visible_outputs()
         ids = list(range(2 * n_out + n_in))
-        used = set(step.prop.declare_backward_dependency(
-            ids[:n_out], ids[n_out:n_out + n_in], ids[n_out + n_in:]))
+        used = set(
+            step.prop.declare_backward_dependency(
+                ids[:n_out], ids[n_out : n_out + n_in], ids[n_out + n_in :]
+            )
+        )
         if not used <= set(ids):
             raise ArgumentError(
                 f"operator {step.prop.op_name} ({step.name}): declare_backward_dependency returned "
-                f"{sorted(used - set(ids), key=str)}, which are none of the ids it was given")
+                f"{sorted(used - set(ids), key=str)}, which are none of the ids it was given"
+            )
         takes_grad = [i for i in range(visible) if i in used]
         if takes_grad and not any(self._flows(step.out_data[i]) for i in takes_grad):
             return
-        out_grad = [self._gradient_of(step.out_data[i]) if i in takes_grad else None for i in range(n_out)]
+        out_grad = [
+            self._gradient_of(step.out_data[i]) if i in takes_grad else None for i in range(n_out)
+        ]
         in_data = [v if n_out + i in used else None for i, v in enumerate(step.in_data)]
         out_data = [v if n_out + n_in + i in used else None for i, v in enumerate(step.out_data)]
         in_grad, req, late = [], [], []
@@ -98,7 +106,9 @@ class _Gradient:
                 req.append(NULL)
                 continue
             target = self._target(value)
-            if target in in_grad:  # one input given twice: its parts must not share memory in one step
+            if (
+                target in in_grad
+            ):  # one input given twice: its parts must not share memory in one step
                 part = Value(f"{target.name}_part{len(late)}", value.shape, value.dtype, value.ctx)
                 late.append(copy_step(part, target, ADD))
                 in_grad.append(part)
@@ -107,8 +117,21 @@ class _Gradient:
             in_grad.append(target)
             req.append(ADD if value in self.begun else WRITE)
             self.begun.add(value)
-        self.steps.append(Step(step.name, step.prop, step.ctx, BACKWARD, in_data, out_data, step.aux, req,
-                               out_grad, in_grad, origin=step))
+        self.steps.append(
+            Step(
+                step.name,
+                step.prop,
+                step.ctx,
+                BACKWARD,
+                in_data,
+                out_data,
+                step.aux,
+                req,
+                out_grad,
+                in_grad,
+                origin=step,
+            )
+        )
         self.steps.extend(late)
 
     def _flows(self, value):
@@ -117,7 +140,9 @@ class _Gradient:
 
     def _target(self, value):
         if value not in self.grad:
-            self.grad[value] = Value(f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP)
+            self.grad[value] = Value(
+                f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP
+            )
             if value in self.heads:  # also an output: what comes from outside is the first part
                 self.steps.append(copy_step(self._head(value), self.grad[value], WRITE))
                 self.begun.add(value)
@@ -126,7 +151,9 @@ class _Gradient:
     def _head(self, value):
         index = self.heads[value]
         if self.graph.heads[index] is None:
-            self.graph.heads[index] = Value(f"{value.name}_head_grad", value.shape, value.dtype, value.ctx, HEAD)
+            self.graph.heads[index] = Value(
+                f"{value.name}_head_grad", value.shape, value.dtype, value.ctx, HEAD
+            )
         return self.graph.heads[index]
 
     def _gradient_of(self, value):

@@ -53,11 +53,34 @@ class Step:
     one is written. `origin` of a backward step is the forward step whose Operator it shares.
     """
 
-    __slots__ = ("aux", "ctx", "direction", "in_data", "in_grad", "name", "origin", "out_data", "out_grad",
-                 "prop", "req")
+    __slots__ = (
+        "aux",
+        "ctx",
+        "direction",
+        "in_data",
+        "in_grad",
+        "name",
+        "origin",
+        "out_data",
+        "out_grad",
+        "prop",
+        "req",
+    )
 
-    def __init__(self, name, prop, ctx, direction, in_data, out_data, aux, req, out_grad=(), in_grad=(),
-                 origin=None):
+    def __init__(
+        self,
+        name,
+        prop,
+        ctx,
+        direction,
+        in_data,
+        out_data,
+        aux,
+        req,
+        out_grad=(),
+        in_grad=(),
+        origin=None,
+    ):
         self.name = name
         self.prop = prop
         self.ctx = ctx

@@ -111,7 +111,7 @@ def _make_views(graph, lives, kept):
             steps.append(step)
     if len(steps) < len(graph.steps):
         kept_steps = set(steps)
-        graph.n_forward = sum(step in kept_steps for step in graph.steps[:graph.n_forward])
+        graph.n_forward = sum(step in kept_steps for step in graph.steps[: graph.n_forward])
         graph.steps = steps
         lives.index(steps)
 
@@ -121,11 +121,21 @@ def _become_view(step, index, lives, kept):
         source, target, req = step.in_data[0], step.out_data[0], step.req[0]
     else:
         source, target, req = step.out_grad[0], step.in_grad[0], step.req[0]
-    if (target is None or source is None or target.kind != TEMP or target.root is not target or req != WRITE
-            or nbytes(source) != nbytes(target) or source.dtype != target.dtype
-            or source in kept or target in kept):
+    if (
+        target is None
+        or source is None
+        or target.kind != TEMP
+        or target.root is not target
+        or req != WRITE
+        or nbytes(source) != nbytes(target)
+        or source.dtype != target.dtype
+        or source in kept
+        or target in kept
+    ):
         return False
-    if target in lives.added_to:  # writing into the view must not disturb who still reads the source
+    if (
+        target in lives.added_to
+    ):  # writing into the view must not disturb who still reads the source
         if source.root.kind != TEMP or lives.last[source.root] > index:
             return False
     lives.join(target, source.root)
@@ -137,10 +147,18 @@ def _place_in_place(graph, lives, kept):
         taken = set()
         for source, position, target in _inplace_pairs(step):
             root = source.root
-            if (step.req[position] != WRITE or target.kind != TEMP or target.root is not target
-                    or root.kind != TEMP or root in taken or source in kept or target in kept
-                    or nbytes(target) != nbytes(source) or lives.last[root] != index
-                    or _times_used(step, root) != 1):
+            if (
+                step.req[position] != WRITE
+                or target.kind != TEMP
+                or target.root is not target
+                or root.kind != TEMP
+                or root in taken
+                or source in kept
+                or target in kept
+                or nbytes(target) != nbytes(source)
+                or lives.last[root] != index
+                or _times_used(step, root) != 1
+            ):
                 continue
             lives.join(target, root)
             step.req[position] = INPLACE
@@ -165,7 +183,11 @@ def _inplace_pairs(step):
         sources, targets = [*step.out_grad, *step.in_data, *step.out_data], step.in_grad
         ids = list(range(2 * n_out + 2 * n_in))
         pairs = step.prop.backward_inplace_option(
-            ids[:n_out], ids[n_out:n_out + n_in], ids[n_out + n_in:2 * n_out + n_in], ids[2 * n_out + n_in:])
+            ids[:n_out],
+            ids[n_out : n_out + n_in],
+            ids[n_out + n_in : 2 * n_out + n_in],
+            ids[2 * n_out + n_in :],
+        )
     for source_id, target_id in pairs:
         position = target_id - len(sources)
         source, target = sources[source_id], targets[position]

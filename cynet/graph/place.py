@@ -31,7 +31,10 @@ def place(heads, order, ctx, group2ctx=None):
         return heads, order, contexts
     placed, replaced, copies = [], {}, {}
     for node in order:
-        inputs = [_on_device(entry, contexts[node], contexts, replaced, copies, placed) for entry in node.inputs]
+        inputs = [
+            _on_device(entry, contexts[node], contexts, replaced, copies, placed)
+            for entry in node.inputs
+        ]
         fresh = node
         if inputs != node.inputs:
             fresh = Node(node.op, node.name, node.attrs, node.params, node.prop, inputs)
@@ -47,7 +50,9 @@ def _context_of(node, ctx, group2ctx):
     if isinstance(found, (list, tuple)):
         found = found[0]
     if not isinstance(found, Context):
-        raise ArgumentError(f"group2ctx: group '{group}' of node '{node.name}' is {found!r}, not a Context")
+        raise ArgumentError(
+            f"group2ctx: group '{group}' of node '{node.name}' is {found!r}, not a Context"
+        )
     return found
 
 
@@ -58,7 +63,9 @@ def _on_device(entry, ctx, contexts, replaced, copies, placed):
     key = node, index, ctx
     if key not in copies:
         op = get_operator("_copy")
-        copies[key] = Node(op, f"{node.name}_to_{ctx.device_type}", prop=op.prop(), inputs=[(node, index)])
+        copies[key] = Node(
+            op, f"{node.name}_to_{ctx.device_type}", prop=op.prop(), inputs=[(node, index)]
+        )
         contexts[copies[key]] = ctx
         placed.append(copies[key])
     return copies[key], 0

@@ -119,7 +119,7 @@ def run(graph, arrays, isolated=False):
                 own[root] = arrays.get(root, np.full(root.shape, np.nan)).copy()
             return own[root].reshape(value.shape)
         size = int(np.prod(value.shape)) * 8
-        return arena[root.offset:root.offset + size].view(np.float64).reshape(value.shape)
+        return arena[root.offset : root.offset + size].view(np.float64).reshape(value.shape)
 
     for step in graph.steps:
         prop = step.prop
@@ -127,8 +127,10 @@ def run(graph, arrays, isolated=False):
             results = _forward(prop, [view(v).copy() for v in step.in_data], step.out_data)
             targets = step.out_data
         else:
+
             def given(values):
                 return [None if v is None else view(v).copy() for v in values]
+
             results = prop.grads(given(step.out_grad)[0], given(step.in_data), given(step.out_data))
             targets = step.in_grad
         for target, req, result in zip(targets, step.req, results):

@@ -99,9 +99,13 @@ def test_gradient_is_the_derivative(rng, case):
     values = {name: arrays[value] for name, value in graph.args.items()}
     for name, value in values.items():
         direction = rng.uniform(-1, 1, value.shape)
-        low, high = (_objective(heads, given, {**values, name: value + eps * direction}, weights)
-                     for eps in (-1e-6, 1e-6))
-        np.testing.assert_allclose((grads[name] * direction).sum(), (high - low) / 2e-6, rtol=1e-5, atol=1e-7)
+        low, high = (
+            _objective(heads, given, {**values, name: value + eps * direction}, weights)
+            for eps in (-1e-6, 1e-6)
+        )
+        np.testing.assert_allclose(
+            (grads[name] * direction).sum(), (high - low) / 2e-6, rtol=1e-5, atol=1e-7
+        )
 
 
 def _objective(heads, given, by_name, weights):
@@ -122,7 +126,9 @@ def _chain(length):
 def test_a_chain_without_gradients_runs_in_place():
     heads, given = _chain(10)
     graph = plan_memory(_graph(heads, given, {}))
-    assert graph.memory.planned == 128  # one temporary of 2 x 8 doubles: the input is the user's, the last the output
+    assert (
+        graph.memory.planned == 128
+    )  # one temporary of 2 x 8 doubles: the input is the user's, the last the output
     assert [s.req[0] for s in graph.steps].count(INPLACE) == 8
 
 
