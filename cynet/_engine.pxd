@@ -1,13 +1,17 @@
 """The dependency engine: schedules functions by the variables they read and write.
 
 Promises (docs/architecture/engine.md tells how they are kept):
-- Two functions that write one variable run in the order they were pushed; readers between two writers may
+- Two functions that write one variable run in the order they were pushed; readers between two
+writers may
   run together. `push` may be called by any thread at once.
-- Native functions run without the GIL. Python functions (kPython) run on workers of their own that grow as
+- Native functions run without the GIL. Python functions (kPython) run on workers of their own that
+grow as
   needed, so one that waits never starves the pool.
-- Every wait releases the GIL first. No lock of the engine is taken while the GIL is held by code that then
+- Every wait releases the GIL first. No lock of the engine is taken while the GIL is held by code
+that then
   asks for the GIL again; callbacks run with no lock held.
-- A failure stays on the variables that its function was to write, spreads to what depends on them, and is
+- A failure stays on the variables that its function was to write, spreads to what depends on them,
+and is
   raised by the wait on one of them. The engine goes on.
 """
 
@@ -16,11 +20,13 @@ from ._typedefs cimport RunContext
 ctypedef void* VarHandle
 ctypedef void* OprHandle
 
-# Returns 0, or -1 with a Python exception set in the running thread (`with gil: raise ...` does that).
+# Returns 0, or -1 with a Python exception set in the running thread (`with gil: raise ...` does
+# that).
 ctypedef int (*EngineFn)(void* arg, RunContext* run_ctx) except -1 nogil
 # The same, but done only when somebody calls `complete(token, error)`, from any thread.
 ctypedef int (*EngineAsyncFn)(void* arg, RunContext* run_ctx, void* token) except -1 nogil
-# Frees `arg` once the engine will not run the function (again). Called with or without the GIL held.
+# Frees `arg` once the engine will not run the function (again). Called with or without the GIL
+# held.
 ctypedef void (*EngineDeleter)(void* arg) noexcept nogil
 
 cdef enum PushFlag:
@@ -29,11 +35,12 @@ cdef enum PushFlag:
     kInline = 2  # when all variables are ready, run at once on the caller's thread
 
 cdef VarHandle new_variable() except NULL nogil
-# Runs on_delete(arg) when everything pushed on `var` before is done: at once, on this thread, if it is idle.
+# Runs on_delete(arg) when everything pushed on `var` before is done: at once, on this thread, if it
+# is idle.
 cdef int delete_variable(VarHandle var, EngineDeleter on_delete, void* arg) except -1 nogil
 
-# A function with its variables, checked once and pushed many times. Duplicates within or between the two
-# lists are refused (ArgumentError).
+# A function with its variables, checked once and pushed many times. Duplicates within or between
+# the two lists are refused (ArgumentError).
 cdef OprHandle new_operator(
     EngineFn fn, void* arg, EngineDeleter deleter,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
@@ -50,12 +57,14 @@ cdef int push_async(
     EngineAsyncFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int priority, int flags, const char* name) except -1 nogil
-# `error`: a borrowed exception instance (PyObject*, GIL held by the caller then), or NULL for success.
+# `error`: a borrowed exception instance (PyObject*, GIL held by the caller then), or NULL for
+# success.
 cdef void complete(void* token, void* error) noexcept nogil
 
 # Wait until everything pushed so far that writes `var` is done; raise what is stored on it.
 cdef int wait_for_var(VarHandle var) except -1 nogil
-# Wait until everything pushed so far that reads or writes `var` is done (before writing it from outside).
+# Wait until everything pushed so far that reads or writes `var` is done (before writing it from
+# outside).
 cdef int wait_to_write(VarHandle var) except -1 nogil
 cdef int wait_for_all() except -1 nogil
 # No function that writes `var` is pending: its data may be read now.

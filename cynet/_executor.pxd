@@ -2,9 +2,11 @@
 
 Promises:
 - Between two steps of a segment no Python runs and nothing is allocated.
-- A segment is one function of the engine. Segments that touch a common byte run in plan order; others may
+- A segment is one function of the engine. Segments that touch a common byte run in plan order;
+others may
   run together.
-- Runs already pushed finish on valid memory even when the Plan and its arrays are dropped meanwhile.
+- Runs already pushed finish on valid memory even when the Plan and its arrays are dropped
+meanwhile.
 """
 
 from libc.stdint cimport uint64_t
@@ -34,8 +36,8 @@ cdef cppclass Segment:
     vector[VarHandle] mutable_vars
 
 cdef cppclass Tables:
-    # Everything a run reads: shared by the Plan and the runs in flight. Fixed once built, but for the steps'
-    # contexts, which are guarded by their segment's variable.
+    # Everything a run reads: shared by the Plan and the runs in flight. Fixed once built, but for
+    # the steps' contexts, which are guarded by their segment's variable.
     atomic[long] references
     vector[NativeStep] steps
     vector[TBlob] blobs

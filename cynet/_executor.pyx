@@ -1,7 +1,7 @@
 """The loop that runs a plan (contract in _executor.pxd)."""
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -19,7 +19,7 @@ from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob, dtype_size
 from .operator._base cimport OpContext, Operator
 
-from .dtype import dtype_flag
+from .dtype import NAMES, dtype_flag
 from .errors import dress, user_frame
 from .graph.graph import FORWARD, TEMP
 from .graph.memory import nbytes
@@ -61,9 +61,12 @@ cdef int _call_checked(NativeStep* step, TBlob* blobs, const int* req) except -1
         &step.context, blobs + step.in_data, req, blobs + step.out_data, blobs + step.aux)
 
 
+ctypedef int (*Unchecked)(NativeStep*, TBlob*, const int*) noexcept nogil
+
+
 cdef inline int _call(NativeStep* step, TBlob* blobs, const int* req) noexcept nogil:
     # The cast keeps a pending exception pending: _run_segment dresses it.
-    return (<int (*)(NativeStep*, TBlob*, const int*) noexcept nogil>_call_checked)(step, blobs, req)
+    return (<Unchecked>_call_checked)(step, blobs, req)
 
 
 cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
@@ -83,21 +86,23 @@ cdef int _pending() except -1:
 
 
 cdef int _raise_dressed(Run* run) except -1:
-    """Raise the pending exception, saying which node failed, with which shapes, and who asked for the run."""
+    """Raise the pending exception, saying which node failed, with which shapes, and who asked
+    for the run."""
     cdef list keep = <list>run.tables.keep
     cdef NativeStep* step = &run.tables.steps[run.current]
     try:
         _pending()
     except BaseException as error:
         filename, line = keep[ORIGINS][run.origin]
-        inputs = ", ".join([_describe(&run.tables.blobs[step.in_data + i]) for i in range(step.context.n_in)])
-        raise dress(error, f"{keep[LABELS][run.current]} failed in {'backward' if step.backward else 'forward'} "
+        inputs = ", ".join([_describe(&run.tables.blobs[step.in_data + i])
+                            for i in range(step.context.n_in)])
+        direction = "backward" if step.backward else "forward"
+        raise dress(error, f"{keep[LABELS][run.current]} failed in {direction} "
                            f"with inputs {inputs}, run from {filename}:{line}: "
                            f"{type(error).__name__}: {error}") from error
 
 
 cdef str _describe(const TBlob* blob):
-    from .dtype import NAMES
     shape = tuple([blob.shape[i] for i in range(blob.ndim)])
     return f"{shape} {NAMES[blob.dtype]}"
 
@@ -134,10 +139,11 @@ cdef class Plan:
     arrays : dict of Value to NDArray
         Memory of every value that is not a temporary.
     arena : NDArray or None
-        Memory of the temporaries: a one-dimensional uint8 array of at least ``graph.memory.planned`` bytes.
+        Memory of the temporaries: a one-dimensional uint8 array of at least
+        ``graph.memory.planned`` bytes.
     guard_arena : bool
-        Every segment writes the arena's own variable: needed when others read it or share it, and only then
-        given, since it keeps independent segments apart.
+        Every segment writes the arena's own variable: needed when others read it or share it, and
+        only then given, since it keeps independent segments apart.
     """
 
     def __cinit__(self):
@@ -145,7 +151,8 @@ cdef class Plan:
         self.tables.references.store(1)
         self.tables.keep = NULL
 
-    def __init__(self, graph, dict operators, dict arrays, NDArrayBase arena, bint guard_arena=True):
+    def __init__(self, graph, dict operators, dict arrays, NDArrayBase arena,
+                 bint guard_arena=True):
         self.labels = []
         self._origins, self._origin_index = [], {}
         keep = [self.labels, self._origins, operators, arrays, arena]
@@ -162,13 +169,13 @@ cdef class Plan:
         with nogil:
             _release(tables)
 
-    # --- building ------------------------------------------------------------------------------------
+    # --- building ---------------------------------------------------------------------------------
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1:
         cdef NativeStep native
         for step in graph.steps:
             self.labels.append(f"operator {step.prop.op_name} (node '{step.name}')")
             memset(&native, 0, sizeof(native))
-            native.op = <void*>operators[step if step.origin is None else step.origin]
+            native.op = <void*>operators[step.origin or step]
             native.backward = step.direction != FORWARD
             native.in_data = self._add_blobs(step.in_data, arrays, arena)
             native.out_data = self._add_blobs(step.out_data, arrays, arena)
@@ -211,7 +218,8 @@ cdef class Plan:
     cdef int _add_resources(self, step, NativeStep* native) except -1:
         cdef Resource resource
         shapes = [v.shape for v in (step if step.origin is None else step.origin).in_data]
-        requests = step.prop.backward_resource(shapes) if native.backward else step.prop.forward_resource(shapes)
+        prop = step.prop
+        requests = (prop.backward_resource if native.backward else prop.forward_resource)(shapes)
         native.requested = self.tables.resources.size()
         native.context.n_requested = len(requests)
         native.random = self.n_random
@@ -224,11 +232,12 @@ cdef class Plan:
         return 0
 
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1:
-        """Cut the steps where Python runs, where the device changes, and between forward and backward."""
+        """Cut the steps where Python runs, where the device changes, and between forward and
+        backward."""
         cdef Segment* segment
         cdef size_t n = len(graph.steps), first = 0, last, i
         spans = []
-        python = [operators[step if step.origin is None else step.origin].runs_python for step in graph.steps]
+        python = [operators[step.origin or step].runs_python for step in graph.steps]
         while first < n:
             last = first + 1
             if not python[first]:
@@ -260,8 +269,10 @@ cdef class Plan:
             self.n_forward_segments = self.tables.segments.size()
         return 0
 
-    cdef int _add_variables(self, Segment* segment, tuple touched, list earlier, dict arrays) except -1:
-        """What the segment reads and writes: arrays, and the variables of earlier segments it meets."""
+    cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
+                            dict arrays) except -1:
+        """What the segment reads and writes: arrays, and the variables of earlier segments it
+        meets."""
         cdef NDArrayBase array
         segment.mutable_vars.push_back(segment.var)
         seen = set()
@@ -280,7 +291,7 @@ cdef class Plan:
                 segment.const_vars.push_back(self.tables.segments[i].var)
         return 0
 
-    # --- running -------------------------------------------------------------------------------------
+    # --- running ----------------------------------------------------------------------------------
     def run_forward(self, bint is_train):
         """Push the forward segments; returns at once."""
         self._push(0, self.n_forward_segments, is_train)
@@ -329,11 +340,13 @@ cdef Run* _new_run(Tables* tables, Segment* segment, bint is_train, uint64_t see
 
 
 def _elements(step):
-    return sum([nbytes(v) // dtype_size(dtype_flag(v.dtype)) for v in (*step.read(), *[w for _, w in step.written()])])
+    values = [*step.read(), *[w for _, w in step.written()]]
+    return sum([nbytes(v) // dtype_size(dtype_flag(v.dtype)) for v in values])
 
 
 def _touched(steps):
-    """(read, written, read bytes, written bytes) of a segment: external roots, and spans of the arena."""
+    """(read, written, read bytes, written bytes) of a segment: external roots, and spans of the
+    arena."""
     read, written = {}, {}
     for step in steps:
         for value in (*step.out_data, *[v for _, v in step.written()], *step.aux):
@@ -355,7 +368,7 @@ def _meet(a, b):
 
 def arena_view(NDArrayBase arena, size_t offset, tuple shape, dtype):
     """The NDArray of `shape` and `dtype` that lies `offset` bytes into the arena."""
-    cdef int64_t dims[8]
+    cdef long long dims[8]
     cdef NDArrayBase view
     for i, n in enumerate(shape):
         dims[i] = n

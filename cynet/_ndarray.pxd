@@ -1,8 +1,10 @@
-"""NDArray core: reference-counted memory + engine variable + shape + dtype; zero-copy views share a Chunk.
+"""NDArray core: reference-counted memory + engine variable + shape + dtype; zero-copy views share a
+Chunk.
 
 Promises:
 - A Chunk's memory goes back to its pool only when every function pushed on its variable is done.
-- Reading an array's bytes from outside the engine waits for its writers first, writing for its readers too.
+- Reading an array's bytes from outside the engine waits for its writers first, writing for its
+readers too.
 """
 
 from libcpp.atomic cimport atomic

@@ -1,8 +1,9 @@
 """What operators request beyond their arrays: temporary space and random streams.
 
-Temporary space belongs to the thread that runs the operator and is reused by the next one there: valid
-until the operator returns. A random stream is a pair of numbers, drawn when the operator is pushed, so the
-bytes it yields depend on the seed and the order of pushes, never on workers, engine or device.
+Temporary space belongs to the thread that runs the operator and is reused by the next one there:
+valid until the operator returns. A random stream is a pair of numbers, drawn when the operator is
+pushed, so the bytes it yields depend on the seed and the order of pushes, never on workers, engine
+or device.
 """
 
 from libc.stdint cimport uint64_t
@@ -17,7 +18,8 @@ cdef struct Resource:
     uint64_t seed    # kRandom: key of the Philox generator
     uint64_t stream  # kRandom: upper half of its counter; the lower half is the operator's to count
 
-# At least nbytes of 64-byte aligned memory of this thread; a second call with the same resource may move it.
+# At least nbytes of 64-byte aligned memory of this thread; a second call with the same resource may
+# move it.
 cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil
 # Fill in what a request gets, in push order: called by whoever pushes, once per run.
 cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil

@@ -1,12 +1,15 @@
 """Pooled memory per context: 64-byte aligned, size-class free lists, counters.
 
 Promises:
-- `alloc` never returns memory smaller than asked; on exhaustion it trims the pool, tries once more, then
+- `alloc` never returns memory smaller than asked; on exhaustion it trims the pool, tries once more,
+then
   raises MemoryError with the pool's figures. The next smaller request succeeds.
-- `free` gives the block back to its pool at once. Whoever frees memory the engine may still use does so
+- `free` gives the block back to its pool at once. Whoever frees memory the engine may still use
+does so
   from `_engine.delete_variable`'s on_delete.
 - All functions are thread-safe; the pool's lock is never held while the GIL is asked for.
-- A device backend supplies four methods (`raw_alloc, raw_free, memory_info, synchronize`); everything else
+- A device backend supplies four methods (`raw_alloc, raw_free, memory_info, synchronize`);
+everything else
   is here. The CPU's are native.
 """
 
@@ -21,7 +24,8 @@ cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 n
 # Sets handle.ptr to NULL; a handle whose ptr is NULL already is left alone.
 cdef void free(Handle* handle) noexcept nogil
 
-# How often empty_cache was called; per-thread memory compares it to know that it should be given up.
+# How often empty_cache was called; per-thread memory compares it to know that it should be given
+# up.
 cdef unsigned long long trim_count() noexcept nogil
 
 cdef class Backend:

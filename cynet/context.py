@@ -71,7 +71,8 @@ class Context:
 
 
 def cpu(device_id=0):
-    """The CPU. Indices are labels that let a script split work; all of them are this machine's cores."""
+    """The CPU. Indices are labels that let a script split work; all of them are this machine's
+    cores."""
     return Context("cpu", device_id)
 
 

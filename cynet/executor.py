@@ -23,7 +23,8 @@ class Executor:
     Attributes
     ----------
     arg_arrays, grad_arrays, aux_arrays : list of NDArray
-        In the order of ``list_arguments`` / ``list_auxiliary_states``; None where no gradient is kept.
+        In the order of ``list_arguments`` / ``list_auxiliary_states``; None where no gradient is
+        kept.
     arg_dict, grad_dict, aux_dict, output_dict : dict of str to NDArray
     outputs : list of NDArray
         Written by every `forward`.
@@ -57,7 +58,7 @@ class Executor:
         self._arena = None
         self._build(shared_exec)
 
-    # --- building ------------------------------------------------------------------------------------
+    # --- building ---------------------------------------------------------------------------------
     def _build(self, shared_exec=None):
         """Run the passes and make the native plan; outputs keep their arrays when built again."""
         heads = self._symbol.entries
@@ -111,7 +112,7 @@ class Executor:
         arrays.update((v, a) for v, a in zip(graph.heads, self._heads) if v is not None)
         return arrays
 
-    # --- running -------------------------------------------------------------------------------------
+    # --- running ----------------------------------------------------------------------------------
     @property
     def output_dict(self):
         """Output name to NDArray."""
@@ -197,7 +198,7 @@ class Executor:
                 )
             head[:] = grad
 
-    # --- watching ------------------------------------------------------------------------------------
+    # --- watching ---------------------------------------------------------------------------------
     def set_monitor_callback(self, callback, monitor_all=False):
         """Call ``callback(name, array)`` for what every operator computes, after each `forward`.
 
@@ -206,8 +207,8 @@ class Executor:
         Parameters
         ----------
         callback : callable or None
-            Takes the name (``'fc1_output'``) and an NDArray that is valid until the next `forward`. None
-            stops watching.
+            Takes the name (``'fc1_output'``) and an NDArray that is valid until the next `forward`.
+            None stops watching.
         monitor_all : bool
             Also the operators' inputs (``'fc1_data'``, ``'fc1_weight'``).
         """
@@ -232,7 +233,7 @@ class Executor:
             return arena_view(self._arena, value.root.offset, value.shape, value.dtype)
         return self._arrays[value.root]
 
-    # --- parameters, shapes --------------------------------------------------------------------------
+    # --- parameters, shapes -----------------------------------------------------------------------
     def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False):
         """Copy parameters into the bound arrays.
 
@@ -362,7 +363,7 @@ def _create_operator(step):
     return operator
 
 
-# --- binding -----------------------------------------------------------------------------------------
+# --- binding --------------------------------------------------------------------------------------
 def _check_context(ctx):
     if not isinstance(ctx, Context):
         raise ArgumentTypeError(f"bind: ctx must be a Context, got {ctx!r}")

@@ -20,8 +20,9 @@ def build(heads, order, shapes, dtypes, contexts):
     Returns
     -------
     Graph
-        With one step a node that is no variable. An output that is an argument, or that stands twice among the
-        heads, gets a value of its own and a copying step, so that every output has memory of its own.
+        With one step a node that is no variable. An output that is an argument, or that stands
+        twice among the heads, gets a value of its own and a copying step, so that every output has
+        memory of its own.
     """
     args, auxs, values, steps = {}, {}, {}, []
     aux_nodes = _auxiliary_nodes(order)

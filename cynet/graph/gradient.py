@@ -1,7 +1,8 @@
 """The gradient pass: appends backward steps to a forward Graph.
 
-Steps are walked from last to first. A value's gradient is written by the first step that contributes to it
-and added to by the others (OpReq add), so no sum operators and no memory for the parts are needed.
+Steps are walked from last to first. A value's gradient is written by the first step that
+contributes to it and added to by the others (OpReq add), so no sum operators and no memory for the
+parts are needed.
 """
 
 from ..errors import ArgumentError
@@ -25,8 +26,8 @@ def gradient(graph, grad_req):
     Returns
     -------
     Graph
-        The same graph; `grads` has a Value for every argument not ``'null'``, `heads` one for every output
-        whose gradient backward needs to be given.
+        The same graph; `grads` has a Value for every argument not ``'null'``, `heads` one for every
+        output whose gradient backward needs to be given.
     """
     for name, req in grad_req.items():
         if req not in REQUESTS:
@@ -75,7 +76,8 @@ class _Gradient:
         return needed
 
     def _visit(self, step, needed):
-        """Append `step`'s backward when it leads to a wanted gradient and something flows into it."""
+        """Append `step`'s backward when it leads to a wanted gradient and something flows into
+        it."""
         if not step.prop.differentiable or not any(v in needed for v in step.in_data):
             return
         n_out, n_in = len(step.out_data), len(step.in_data)
@@ -168,7 +170,7 @@ class _Gradient:
 
     def _finish(self):
         """Arguments that are outputs themselves, and gradients nothing flows into."""
-        for value, req in self.wanted.items():
+        for value in self.wanted:
             if value not in self.begun:
                 self.steps.append(_zero_step(self.grad[value]))
 

@@ -1,7 +1,7 @@
 """What the passes transform: steps over values, in the order they will run.
 
-A `Graph` is made from a Symbol by `build`, extended by `gradient`, and given memory by `memory`; the executor
-turns it into native tables. Every pass takes a Graph and returns one.
+A `Graph` is made from a Symbol by `build`, extended by `gradient`, and given memory by `memory`;
+the executor turns it into native tables. Every pass takes a Graph and returns one.
 """
 
 FORWARD, BACKWARD = "forward", "backward"
@@ -22,8 +22,8 @@ class Value:
     dtype : str
     ctx : Context
     kind : str
-        ``arg``, ``aux``, ``grad``, ``head`` (a head gradient) and ``output`` live in arrays the user sees;
-        ``temp`` lives in the executor's arena, where the memory pass puts it.
+        ``arg``, ``aux``, ``grad``, ``head`` (a head gradient) and ``output`` live in arrays the
+        user sees; ``temp`` lives in the executor's arena, where the memory pass puts it.
     root : Value
         Whose memory this one is: itself, or the value it is a view of or computed in place of.
     offset : int or None
@@ -48,9 +48,10 @@ class Value:
 class Step:
     """One run of an operator's forward or backward.
 
-    The lists hold a Value or None (not given). Forward reads `in_data` and writes `out_data`; backward reads
-    what it declared of `out_grad`, `in_data` and `out_data`, and writes `in_grad`. `req` says how each written
-    one is written. `origin` of a backward step is the forward step whose Operator it shares.
+    The lists hold a Value or None (not given). Forward reads `in_data` and writes `out_data`;
+    backward reads what it declared of `out_grad`, `in_data` and `out_data`, and writes `in_grad`.
+    `req` says how each written one is written. `origin` of a backward step is the forward step
+    whose Operator it shares.
     """
 
     __slots__ = (

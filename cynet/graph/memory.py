@@ -1,13 +1,16 @@
 """The memory pass: what may share memory does, and every temporary gets its place in one arena.
 
-Three means, in this order (the first two of them are the strategies of Chen et al., "MXNet: A Flexible and
-Efficient Machine Learning Library for Heterogeneous Distributed Systems", 2015, section 3.1):
+Three means, in this order (the first two of them are the strategies of Chen et al., "MXNet: A
+Flexible and Efficient Machine Learning Library for Heterogeneous Distributed Systems", 2015,
+section 3.1):
 
-views      an operator that only changes the shape (Flatten, Reshape) is not run: its output is its input;
-in place   an output takes the memory of an input nobody reads afterwards, where the operator allows it;
-sharing    values that do not live at the same time overlap in the arena. Offsets are found by size: the
-           largest value first, each at the lowest place that is free while it lives (Pisarchyk and Lee,
-           "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5).
+- views: an operator that only changes the shape (Flatten, Reshape) is not run, its output is its
+  input;
+- in place: an output takes the memory of an input nobody reads afterwards, where the operator
+  allows it;
+- sharing: values that do not live at the same time overlap in the arena. Offsets are found by size:
+  the largest value first, each at the lowest place that is free while it lives (Pisarchyk and Lee,
+  "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5).
 """
 
 from typing import NamedTuple
@@ -20,7 +23,8 @@ ALIGN = 64
 
 
 class MemoryReport(NamedTuple):
-    """Bytes of the temporaries: `planned` is the arena's size, `unplanned` what they need without sharing."""
+    """Bytes of the temporaries: `planned` is the arena's size, `unplanned` what they need
+    without sharing."""
 
     planned: int
     unplanned: int
@@ -41,7 +45,8 @@ def plan_memory(graph, inplace=True, share=True, keep=()):
     inplace, share : bool
         False switches views and in-place pairs, or sharing by liveness, off (for debugging).
     keep : container of Step
-        Steps whose values must not share memory with others (Python operators, which may run beside them).
+        Steps whose values must not share memory with others (Python operators, which may run beside
+        them).
 
     Returns
     -------
@@ -133,11 +138,9 @@ def _become_view(step, index, lives, kept):
         or target in kept
     ):
         return False
-    if (
-        target in lives.added_to
-    ):  # writing into the view must not disturb who still reads the source
-        if source.root.kind != TEMP or lives.last[source.root] > index:
-            return False
+    shared = source.root.kind != TEMP or lives.last[source.root] > index
+    if target in lives.added_to and shared:  # adding to the view would change what others read
+        return False
     lives.join(target, source.root)
     return True
 

@@ -1,4 +1,5 @@
-"""The placement pass: which device every node runs on, and copies where an edge crosses between devices."""
+"""The placement pass: which device every node runs on, and copies where an edge crosses between
+devices."""
 
 from ..context import Context
 from ..errors import ArgumentError
@@ -22,8 +23,8 @@ def place(heads, order, ctx, group2ctx=None):
     Returns
     -------
     (heads, order, contexts)
-        The graph, with ``_copy`` nodes inserted where the device type changes (memory of ``cpu(0)`` and
-        ``cpu(1)`` is the same, so no copy is needed there), and a dict of Node to Context.
+        The graph, with ``_copy`` nodes inserted where the device type changes (memory of ``cpu(0)``
+        and ``cpu(1)`` is the same, so no copy is needed there), and a dict of Node to Context.
     """
     group2ctx = group2ctx or {}
     contexts = {node: _context_of(node, ctx, group2ctx) for node in order}

@@ -24,10 +24,10 @@ cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
 cdef class Operator:
     """The computation of one operator for fixed shapes and types.
 
-    In Python, define ``forward(self, ctx, in_data, req, out_data, aux_states)`` and, for a gradient,
-    ``backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states)``: the data are lists of
-    `Blob` (None where `declare_backward_dependency` does not name it), `req` a list of OpReq numbers and
-    `ctx` has `is_train`, `run_ctx` and `requested`.
+    In Python, define ``forward(self, ctx, in_data, req, out_data, aux_states)`` and, for a
+    gradient, ``backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states)``: the
+    data are lists of `Blob` (None where `declare_backward_dependency` does not name it), `req` a
+    list of OpReq numbers and `ctx` has `is_train`, `run_ctx` and `requested`.
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -43,7 +43,8 @@ cdef class Operator:
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad, TBlob* aux_states) except -1 nogil:
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
         with gil:
             _python_method(self, "backward")(
                 PyOpContext.make(ctx), _blobs(out_grad, ctx.n_out), _blobs(in_data, ctx.n_in),
@@ -68,7 +69,8 @@ cdef list _requests(const int* req, int n):
 
 
 cdef class Blob:
-    """A tensor the engine hands to an operator: ``np.asarray(blob)`` is a writable view of its memory.
+    """A tensor the engine hands to an operator: ``np.asarray(blob)`` is a writable view of its
+    memory.
 
     Valid while the operator runs; do not keep it.
     """
@@ -112,11 +114,12 @@ cdef class Blob:
     def __cuda_array_interface__(self):
         if self.blob.dev_type in (kCPU, kCPUPinned, kCPUShared):
             raise AttributeError(f"this blob is on {self.ctx}, not on a GPU")
-        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.data_ptr, False), "version": 3}
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.data_ptr, False),
+                "version": 3}
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         if self.blob.dev_type not in (kCPU, kCPUPinned, kCPUShared):
-            raise BufferError(f"this blob is on {self.ctx}: its memory cannot be read from the host")
+            raise BufferError(f"this blob is on {self.ctx}: the host cannot read its memory")
         view.buf = self.blob.data
         view.obj = self
         view.len = self.blob.size * dtype_size(self.blob.dtype)
@@ -137,7 +140,8 @@ cdef class Blob:
 
 
 cdef class PyRunContext:
-    """Where a function runs: ``dev_type``, ``dev_id``, ``ctx``, ``stream`` (an address, 0 on the CPU), ``worker``."""
+    """Where a function runs: ``dev_type``, ``dev_id``, ``ctx``, ``stream`` (an address, 0 on the
+    CPU), ``worker``."""
 
     cdef readonly int dev_type, dev_id, worker
     cdef readonly size_t stream
@@ -154,21 +158,24 @@ cdef class PyResource:
     cdef Resource resource
 
     def get_space(self, shape, dtype="float32"):
-        """Uninitialised temporary memory as a NumPy array, from the pool; it goes back when the array dies."""
+        """Uninitialised temporary memory as a NumPy array, from the pool; it goes back when the
+        array dies."""
         dtype = np.dtype(dtype)
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         cdef size_t nbytes = dtype.itemsize
         for n in shape:
             nbytes *= n
         if self.resource.type == kRandom:
-            raise ArgumentTypeError("get_space: this resource was requested as random, not temp_space")
-        # A block of its own, not the thread's buffer: operators that this one calls run on this thread too.
-        return np.asarray(Memory(nbytes if nbytes else 1, _HOST))[:nbytes].view(dtype).reshape(shape)
+            raise ArgumentTypeError("get_space: this resource was requested as random")
+        # A block of its own, not the thread's buffer: operators that this one calls run on this
+        # thread too.
+        memory = Memory(nbytes if nbytes else 1, _HOST)
+        return np.asarray(memory)[:nbytes].view(dtype).reshape(shape)
 
     def get_random(self):
         """A ``numpy.random.Generator`` over this run's stream of the seeded Philox generator."""
         if self.resource.type != kRandom:
-            raise ArgumentTypeError("get_random: this resource was requested as temp_space, not random")
+            raise ArgumentTypeError("get_random: this resource was requested as temp_space")
         return np.random.Generator(
             np.random.Philox(key=self.resource.seed, counter=[0, 0, self.resource.stream, 0]))
 
@@ -218,8 +225,9 @@ cdef class OpEntry:
 def register_operator(str name, prop, aliases=()):
     """Register the OperatorProperty subclass `prop` as operator `name`.
 
-    The first alias whose lower case differs matters only to automatic names; all of them are found by
-    `get_operator` and appear in ``mx.nd`` and ``mx.sym``. Raises ArgumentError when a name is taken.
+    The first alias whose lower case differs matters only to automatic names; all of them are found
+    by `get_operator` and appear in ``mx.nd`` and ``mx.sym``. Raises ArgumentError when a name is
+    taken.
     """
     prop.op_name = name
     entry = OpEntry(name, prop, tuple(aliases), prop.__doc__ or "")

@@ -1,7 +1,8 @@
 """OperatorProperty: what an operator means, apart from how it is computed.
 
-Every built-in of more than one expression and every raw operator a user writes subclasses this; the faces
-(mx.nd, mx.sym), inference, gradient and memory passes and the executor know operators only through it.
+Every built-in of more than one expression and every raw operator a user writes subclasses this; the
+faces (mx.nd, mx.sym), inference, gradient and memory passes and the executor know operators only
+through it.
 """
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -9,7 +10,8 @@ from .parameters import REQUIRED, Field
 
 
 class ResourceRequest:
-    """What an operator may ask for: ``ResourceRequest.temp_space`` and ``ResourceRequest.random``."""
+    """What an operator may ask for: ``ResourceRequest.temp_space`` and
+    ``ResourceRequest.random``."""
 
     random = 0  # the numbers of _resource.pxd's ResourceType
     temp_space = 1
@@ -18,20 +20,20 @@ class ResourceRequest:
 class OperatorProperty:
     """Base of all operator definitions.
 
-    Parameters are class attributes of a `Field` type; ``__init__`` parses keyword arguments into them.
-    Shapes are tuples; ``None`` is an unknown shape and 0 an unknown dimension. Types are dtype names
-    (``'float32'``) or ``None``.
+    Parameters are class attributes of a `Field` type; ``__init__`` parses keyword arguments into
+    them. Shapes are tuples; ``None`` is an unknown shape and 0 an unknown dimension. Types are
+    dtype names (``'float32'``) or ``None``.
 
     Class attributes
     ----------------
     key_var_num_args : str or None
-        Name of the parameter that holds the number of inputs, for operators with a variable number of them
-        (``num_args`` of Concat); the faces fill it in.
+        Name of the parameter that holds the number of inputs, for operators with a variable number
+        of them (``num_args`` of Concat); the faces fill it in.
     differentiable : bool
         False: no gradient flows through; whoever asks for one gets zeros.
     identity : bool
-        True: output 0 holds the bytes of input 0 under another shape, and so for the gradients (Flatten,
-        Reshape); the executor makes views of them and runs nothing.
+        True: output 0 holds the bytes of input 0 under another shape, and so for the gradients
+        (Flatten, Reshape); the executor makes views of them and runs nothing.
     variable_attrs : dict
         Input name to the attributes that the variable of that input gets unless it has them, e.g.
         ``{"moving_var": {"__init__": '["one", {}]'}}``.
@@ -58,17 +60,21 @@ class OperatorProperty:
             field = self.fields.get(name)
             if field is None:
                 known = ", ".join(self.fields) or "none"
-                raise ArgumentTypeError(f"{where} has no parameter '{name}'; its parameters: {known}")
+                raise ArgumentTypeError(
+                    f"{where} has no parameter '{name}'; its parameters: {known}"
+                )
             self.__dict__[name] = field.parse(value, where)
         for name, field in self.fields.items():
             if field.default is REQUIRED and name not in kwargs:
-                raise ArgumentError(f"{where}: required parameter '{name}' ({field.expected()}) is missing")
+                raise ArgumentError(
+                    f"{where}: required parameter '{name}' ({field.expected()}) is missing"
+                )
 
     def params(self):
         """Parameters that differ from nothing given: name to value, for JSON and caches."""
         return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}
 
-    # --- names ---------------------------------------------------------------------------------------
+    # --- names ------------------------------------------------------------------------------------
     def list_arguments(self):
         """Names of the inputs."""
         return ["data"]
@@ -85,7 +91,7 @@ class OperatorProperty:
         """How many outputs a user sees; the rest serve backward."""
         return len(self.list_outputs())
 
-    # --- inference -----------------------------------------------------------------------------------
+    # --- inference --------------------------------------------------------------------------------
     def infer_shape(self, in_shapes, out_shapes):
         """Complete what is known, both ways.
 
@@ -107,12 +113,13 @@ class OperatorProperty:
         return [shape] * len(in_shapes), [shape] * len(out_shapes), []
 
     def infer_type(self, in_types, out_types):
-        """Complete what is known of the dtypes, both ways; by default all are the first one known."""
+        """Complete what is known of the dtypes, both ways; by default all are the first one
+        known."""
         known = next((t for t in (*in_types, *out_types) if t is not None), None)
         n_aux = len(self.list_auxiliary_states())
         return ([t or known for t in in_types], [t or known for t in out_types], [known] * n_aux)
 
-    # --- what execution needs ------------------------------------------------------------------------
+    # --- what execution needs ---------------------------------------------------------------------
     def forward_resource(self, in_shapes):
         """Resources forward asks for: a list of ResourceRequest members."""
         return []

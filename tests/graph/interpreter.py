@@ -1,4 +1,5 @@
-"""Small operators computed with NumPy, and a slow interpreter of Graphs: the passes' independent reference."""
+"""Small operators computed with NumPy, and a slow interpreter of Graphs: the passes' independent
+reference."""
 
 import numpy as np
 
@@ -106,8 +107,8 @@ class Constant(_Numpy):
 def run(graph, arrays, isolated=False):
     """Run all steps. `arrays` has NumPy arrays for args, head gradients and gradients to add to.
 
-    Temporaries live in one poisoned arena as the memory pass placed them, or (isolated) each in memory of
-    its own.
+    Temporaries live in one poisoned arena as the memory pass placed them, or (isolated) each in
+    memory of its own.
     """
     arena = np.full(graph.memory.planned if graph.memory else 0, 0xA5, np.uint8)
     own = {}

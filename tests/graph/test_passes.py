@@ -1,4 +1,5 @@
-"""Gradient and memory passes on random graphs: shared memory gives what isolated memory gives, and both are right."""
+"""Gradient and memory passes on random graphs: shared memory gives what isolated memory gives,
+and both are right."""
 
 import numpy as np
 import pytest
