@@ -1,0 +1,137 @@
+"""The one guarded door to BLAS (contract in blas.pxd)."""
+
+from cython.parallel cimport prange
+
+from .parallel cimport threads_for
+
+import ctypes
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..errors import ArgumentError
+
+cdef enum:
+    ROW_MAJOR = 101
+    NO_TRANS = 111
+    TRANS = 112
+
+ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
+                         float, float*, int) noexcept nogil
+ctypedef void (*dgemm_t)(int, int, int, int, int, int, double, const double*, int, const double*, int,
+                         double, double*, int) noexcept nogil
+
+cdef sgemm_t _sgemm = NULL
+cdef dgemm_t _dgemm = NULL
+_library = None  # keeps the library open
+
+
+def _library_path():
+    """Where the scipy_openblas32 wheel has its shared library."""
+    spec = find_spec("scipy_openblas32")
+    if spec is None or not spec.submodule_search_locations:
+        raise ImportError("cynet needs the wheel scipy-openblas32 for matrix products: "
+                          "pip install scipy-openblas32")
+    folder = Path(spec.submodule_search_locations[0]) / "lib"
+    suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+    found = sorted(folder.glob(f"libscipy_openblas*{suffix}"))
+    if not found:
+        raise ImportError(f"the wheel scipy-openblas32 has no libscipy_openblas*{suffix} in {folder}; "
+                          "reinstall it: pip install --force-reinstall scipy-openblas32")
+    return found[0]
+
+
+def _open():
+    """Open the library with no threads of its own, and take the functions' addresses."""
+    global _library, _sgemm, _dgemm
+    # The variable is read while the library loads; without it BLAS starts a thread per core at once.
+    before = os.environ.get("OPENBLAS_NUM_THREADS")
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    try:
+        _library = ctypes.CDLL(str(_library_path()))
+    finally:
+        if before is None:
+            del os.environ["OPENBLAS_NUM_THREADS"]
+        else:
+            os.environ["OPENBLAS_NUM_THREADS"] = before
+    _library.scipy_openblas_set_num_threads(1)
+    _sgemm = <sgemm_t><size_t>ctypes.cast(_library.scipy_cblas_sgemm, ctypes.c_void_p).value
+    _dgemm = <dgemm_t><size_t>ctypes.cast(_library.scipy_cblas_dgemm, ctypes.c_void_p).value
+
+
+def check_sizes(where, *sizes):
+    """Raise ArgumentError naming `where` when a size of a matrix product exceeds BLAS's 32-bit int."""
+    for size in sizes:
+        if size >= 1 << 31:
+            raise ArgumentError(f"{where}: a matrix of size {size} is too large; at most {(1 << 31) - 1}")
+
+
+cdef void _block(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
+                 floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
+                 floating beta, floating* c, int64_t ldc) noexcept nogil:
+    cdef int ta = TRANS if trans_a else NO_TRANS
+    cdef int tb = TRANS if trans_b else NO_TRANS
+    if floating is float:
+        _sgemm(ROW_MAJOR, ta, tb, <int>m, <int>n, <int>k, alpha, a, <int>lda, b, <int>ldb,
+               beta, c, <int>ldc)
+    else:
+        _dgemm(ROW_MAJOR, ta, tb, <int>m, <int>n, <int>k, alpha, a, <int>lda, b, <int>ldb,
+               beta, c, <int>ldc)
+
+
+cdef int64_t _cut(int64_t size, int64_t parts, int64_t part) noexcept nogil:
+    """Start of a part, on a multiple of 16 (the kernels' widest tile) as far as there are that many."""
+    cdef int64_t tiles = (size + 15) // 16
+    cdef int64_t start = (tiles * part // parts) * 16
+    return start if start < size else size
+
+
+cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
+               floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
+               floating beta, floating* c, int64_t ldc) noexcept nogil:
+    cdef int threads = threads_for(m * n * k // 8)
+    cdef int rows = 1, cols, tm, i, j
+    cdef int64_t m0, m1, n0, n1, cost, best = -1
+    if m <= 0 or n <= 0:
+        return
+    if threads == 1:
+        _block(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+        return
+    # the grid of blocks whose operands are smallest: each thread packs its own
+    for tm in range(1, threads + 1):
+        if threads % tm == 0:
+            cost = (m + tm - 1) // tm + (n + threads // tm - 1) // (threads // tm)
+            if best < 0 or cost < best:
+                best = cost
+                rows = tm
+    cols = threads // rows
+    for i in prange(threads, num_threads=threads, schedule="static"):
+        m0 = _cut(m, rows, i // cols)
+        m1 = _cut(m, rows, i // cols + 1)
+        n0 = _cut(n, cols, i % cols)
+        n1 = _cut(n, cols, i % cols + 1)
+        if m1 > m0 and n1 > n0:
+            _block(trans_a, trans_b, m1 - m0, n1 - n0, k, alpha,
+                   a + (m0 if trans_a else m0 * lda), lda,
+                   b + (n0 * ldb if trans_b else n0), ldb,
+                   beta, c + m0 * ldc + n0, ldc)
+
+
+def _gemm_arrays(a, b, c, bint trans_a, bint trans_b, double alpha, double beta):
+    """gemm on C-contiguous NumPy matrices of one dtype, for tests and benchmarks."""
+    cdef int64_t m = c.shape[0], n = c.shape[1]
+    cdef int64_t k = a.shape[0] if trans_a else a.shape[1]
+    cdef int64_t lda = a.shape[1], ldb = b.shape[1]
+    cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
+    if a.dtype == "float32":
+        with nogil:
+            gemm[float](trans_a, trans_b, m, n, k, <float>alpha, <float*>pa, lda, <float*>pb, ldb,
+                        <float>beta, <float*>pc, n)
+    else:
+        with nogil:
+            gemm[double](trans_a, trans_b, m, n, k, alpha, <double*>pa, lda, <double*>pb, ldb,
+                         beta, <double*>pc, n)
+
+
+_open()

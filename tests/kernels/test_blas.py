@@ -1,0 +1,35 @@
+"""Matrix products through the BLAS door against NumPy."""
+
+import numpy as np
+import pytest
+
+from cynet.errors import ArgumentError
+from cynet.kernels.blas import _gemm_arrays, check_sizes
+from cynet.kernels.parallel import set_num_threads
+
+
+@pytest.mark.parametrize("dtype, tolerance", [("float32", 1e-4), ("float64", 1e-11)])
+@pytest.mark.parametrize("threads", [1, 2, 3, 6])
+@pytest.mark.parametrize("m, n, k", [(1, 1, 1), (3, 5, 7), (1, 700, 300), (129, 65, 33), (200, 17, 400)])
+def test_against_numpy(dtype, tolerance, threads, m, n, k):
+    rng = np.random.RandomState(m * n + k)
+    before = set_num_threads(threads)
+    try:
+        for trans_a in (False, True):
+            for trans_b in (False, True):
+                a = rng.standard_normal((k, m) if trans_a else (m, k)).astype(dtype)
+                b = rng.standard_normal((n, k) if trans_b else (k, n)).astype(dtype)
+                product = (a.T if trans_a else a) @ (b.T if trans_b else b)
+                c = np.full((m, n), np.nan, dtype)
+                _gemm_arrays(a, b, c, trans_a, trans_b, 1.0, 0.0)
+                np.testing.assert_allclose(c, product, atol=tolerance * k**0.5)
+                _gemm_arrays(a, b, c, trans_a, trans_b, 0.5, 2.0)
+                np.testing.assert_allclose(c, 2.5 * product, atol=tolerance * 3 * k**0.5)
+    finally:
+        set_num_threads(before)
+
+
+def test_sizes_beyond_blas_are_refused():
+    check_sizes("dot", (1 << 31) - 1)
+    with pytest.raises(ArgumentError, match="dot.*2147483648"):
+        check_sizes("dot", 4, 1 << 31)
