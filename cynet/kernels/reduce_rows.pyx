@@ -1,0 +1,72 @@
+"""Sums and copies along rows or columns (contract in reduce_rows.pxd)."""
+
+from cython.parallel cimport prange
+from libc.string cimport memcpy
+
+from .parallel cimport threads_for
+
+
+cdef void _columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end, floating* y,
+                   bint add) noexcept nogil:
+    cdef int64_t i, j
+    cdef const floating* row
+    if not add:
+        for j in range(begin, end):
+            y[j] = 0
+    for i in range(rows):
+        row = x + i * cols
+        for j in range(begin, end):
+            y[j] += row[j]
+
+
+cdef void sum_rows(const floating* x, int64_t rows, int64_t cols, floating* y, bint add) noexcept nogil:
+    cdef int threads = threads_for(rows * cols)
+    cdef int t
+    if threads > 1 and cols < 32 * threads:  # parts narrower than a few cache lines are not worth it
+        threads = 1
+    for t in prange(threads, num_threads=threads, schedule="static"):
+        _columns(x, rows, cols, cols * t // threads, cols * (t + 1) // threads, y, add)
+
+
+cdef floating _sum(const floating* x, int64_t n) noexcept nogil:
+    """Pairwise over sixteen running sums: quick and exact enough for long rows."""
+    cdef floating part[16]
+    cdef floating total = 0
+    cdef int64_t i, j, whole = n - n % 16
+    if n > 4096:
+        whole = n // 32 * 16
+        return _sum(x, whole) + _sum(x + whole, n - whole)
+    for j in range(16):
+        part[j] = 0
+    for i in range(0, whole, 16):
+        for j in range(16):
+            part[j] += x[i + j]
+    for i in range(whole, n):
+        part[0] += x[i]
+    for j in range(16):
+        total += part[j]
+    return total
+
+
+cdef void sum_channels(const floating* x, int64_t batch, int64_t channels, int64_t space, floating* y,
+                       bint add) noexcept nogil:
+    cdef int threads = threads_for(batch * channels * space)
+    cdef int64_t n, c
+    cdef floating total
+    for c in prange(channels, num_threads=threads, schedule="static"):
+        total = y[c] if add else 0
+        for n in range(batch):
+            total = total + _sum(x + (n * channels + c) * space, space)
+        y[c] = total
+
+
+cdef void spread_rows(const floating* b, int64_t rows, int64_t cols, floating* y, bint add) noexcept nogil:
+    cdef int64_t i, j
+    cdef floating* row
+    for i in range(rows):
+        row = y + i * cols
+        if add:
+            for j in range(cols):
+                row[j] += b[j]
+        else:
+            memcpy(row, b, cols * sizeof(floating))

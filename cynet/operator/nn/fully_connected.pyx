@@ -1,0 +1,138 @@
+# cython: wraparound=True
+"""FullyConnected: out = data weight^T + bias; data (N, K), weight (M, K), bias (M,), out (N, M)."""
+
+from cython cimport floating
+from libc.stdint cimport int64_t
+
+from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...kernels.blas cimport gemm
+from ...kernels.reduce_rows cimport spread_rows, sum_rows
+from .._base cimport Operator, OpContext
+
+from math import prod
+
+from ...errors import ShapeError
+from ...kernels.blas import check_sizes
+from .._base import register_operator
+from ..floats import require_float_cpu
+from ..parameters import Bool, Int
+from ..property import OperatorProperty
+from .window import agree
+
+
+class FullyConnectedProperty(OperatorProperty):
+    """Linear map of the last axis (or of all axes but the first): ``out = data . weight^T + bias``.
+
+    With `flatten`, data of shape (N, d1, d2, ...) is read as (N, d1*d2*...) and out is (N, num_hidden).
+    Without it the map is applied along the last axis: (d0, ..., K) becomes (d0, ..., num_hidden).
+    """
+
+    num_hidden = Int(doc="Number of outputs of the map.", low=1)
+    no_bias = Bool(False, doc="Leave out the bias.")
+    flatten = Bool(True, doc="Collapse all axes but the first before the map.")
+
+    inputs_doc = {
+        "data": "Input, at least 1-d.",
+        "weight": "Matrix (num_hidden, input size).",
+        "bias": "Vector (num_hidden,).",
+    }
+
+    def list_arguments(self):
+        return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, weight = in_shapes[0], in_shapes[1]
+        out = out_shapes[0]
+        hidden = self.num_hidden
+        weight = agree("weight", weight, (hidden, 0))
+        if data is not None:
+            if len(data) == 0:
+                raise ShapeError("data must have at least one axis")
+            units = prod(data[1:]) if self.flatten else data[-1]
+            weight = agree("weight", weight, (hidden, units))
+            out = agree("output", out, (data[0], hidden) if self.flatten else (*data[:-1], hidden))
+            if self.flatten:
+                if out[0] and not data[0]:
+                    data = (out[0], *data[1:])
+                if len(data) == 2:
+                    data = (data[0], data[1] or weight[1])
+            else:
+                data = (*out[:-1], data[-1] or weight[1])
+        elif out is not None:
+            out = agree("output", out, (0, hidden) if self.flatten else (*(0,) * (len(out) - 1), hidden))
+            if not self.flatten:
+                data = (*out[:-1], weight[1])
+        shapes = [data, weight]
+        if not self.no_bias:
+            shapes.append(agree("bias", in_shapes[2], (hidden,)))
+        return shapes, [out], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [out_grad[0], in_data[0], in_data[1]]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        rows = in_shapes[0][0] if self.flatten else prod(in_shapes[0][:-1])
+        check_sizes(f"operator {self.op_name}", rows, *in_shapes[1])
+        return FullyConnectedOperator(self, in_shapes)
+
+
+cdef class FullyConnectedOperator(Operator):
+    """Two shapes, three products."""
+
+    cdef int64_t rows, units, hidden
+    cdef bint has_bias
+
+    def __init__(self, prop, in_shapes):
+        self.hidden, self.units = in_shapes[1]
+        self.rows = prod(in_shapes[0]) // self.units
+        self.has_bias = not prop.no_bias
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if in_data[0].dtype == kFloat32:
+            self._forward(<float*>NULL, in_data, req, out_data)
+        else:
+            self._forward(<double*>NULL, in_data, req, out_data)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if in_data[0].dtype == kFloat32:
+            self._backward(<float*>NULL, out_grad, in_data, req, in_grad)
+        else:
+            self._backward(<double*>NULL, out_grad, in_data, req, in_grad)
+        return 0
+
+    cdef void _forward(self, floating* kind, const TBlob* in_data, const int* req,
+                       TBlob* out_data) noexcept nogil:
+        cdef floating* out = <floating*>out_data[0].data
+        cdef floating beta = 1
+        if req[0] == kNullOp:
+            return
+        if self.has_bias:
+            spread_rows(<const floating*>in_data[2].data, self.rows, self.hidden, out, req[0] == kAddTo)
+        elif req[0] != kAddTo:
+            beta = 0
+        gemm(False, True, self.rows, self.hidden, self.units, <floating>1,
+             <const floating*>in_data[0].data, self.units, <const floating*>in_data[1].data, self.units,
+             beta, out, self.hidden)
+
+    cdef void _backward(self, floating* kind, const TBlob* out_grad, const TBlob* in_data,
+                        const int* req, TBlob* in_grad) noexcept nogil:
+        cdef const floating* grad = <const floating*>out_grad[0].data
+        cdef floating zero = 0, one = 1
+        if req[1] != kNullOp:
+            gemm(True, False, self.hidden, self.units, self.rows, one, grad, self.hidden,
+                 <const floating*>in_data[0].data, self.units,
+                 one if req[1] == kAddTo else zero, <floating*>in_grad[1].data, self.units)
+        if self.has_bias and req[2] != kNullOp:
+            sum_rows(grad, self.rows, self.hidden, <floating*>in_grad[2].data, req[2] == kAddTo)
+        if req[0] != kNullOp:
+            gemm(False, False, self.rows, self.units, self.hidden, one, grad, self.hidden,
+                 <const floating*>in_data[1].data, self.units,
+                 one if req[0] == kAddTo else zero, <floating*>in_grad[0].data, self.units)
+
+
+register_operator("FullyConnected", FullyConnectedProperty)

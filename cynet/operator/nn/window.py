@@ -1,0 +1,63 @@
+"""Windows that slide over 1 to 3 spatial axes: the parameters Convolution, Deconvolution and Pooling share."""
+
+from ...errors import ArgumentError, ShapeError
+
+LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+
+def check_window(where, kernel, layout, **windows):
+    """Complete stride, pad and the like to the kernel's length.
+
+    Parameters
+    ----------
+    where : str
+        Names the operator in messages.
+    kernel : tuple of int
+    layout : str or None
+    windows : tuple (value, default, least)
+        Value as given (empty: all default), default and smallest allowed number, by parameter name.
+
+    Returns
+    -------
+    list of tuple of int
+
+    Raises
+    ------
+    ArgumentError
+        Naming the parameter, its value and what was expected.
+    """
+    n = len(kernel)
+    if n not in LAYOUTS or min(kernel) < 1:
+        raise ArgumentError(f"{where}: kernel {kernel} must have 1 to 3 numbers, each at least 1")
+    if layout not in (None, LAYOUTS[n]):
+        raise ArgumentError(f"{where}: layout '{layout}' is not available for kernel {kernel}; "
+                            f"use '{LAYOUTS[n]}'")
+    complete = []
+    for name, (value, default, least) in windows.items():
+        value = value or (default,) * n
+        if len(value) != n or min(value) < least:
+            raise ArgumentError(f"{where}: {name} {value} must have {n} numbers like kernel {kernel}, "
+                                f"each at least {least}")
+        complete.append(value)
+    return complete
+
+
+def check_rank(name, shape, kernel):
+    """Raise ShapeError unless `shape` has batch, channel and one axis per number of `kernel`."""
+    if shape is not None and len(shape) != len(kernel) + 2:
+        raise ShapeError(f"{name} has shape {tuple(shape)}, expected {len(kernel) + 2} axes "
+                         f"({LAYOUTS[len(kernel)]}) for kernel {tuple(kernel)}")
+
+
+def agree(name, given, wanted):
+    """The one shape `given` and `wanted` describe, or ShapeError naming what does not fit."""
+    if given is None:
+        return tuple(wanted)
+    if len(given) != len(wanted) or any(a and b and a != b for a, b in zip(given, wanted)):
+        raise ShapeError(f"{name} has shape {tuple(given)}, expected {tuple(wanted)} (0: any)")
+    return tuple(a or b for a, b in zip(given, wanted))
+
+
+def pad3(values, fill):
+    """`values` with `fill` before them up to three: every window is computed as a 3-d one."""
+    return (fill,) * (3 - len(values)) + tuple(values)
