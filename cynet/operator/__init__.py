@@ -1,6 +1,6 @@
 """What an operator is, and every operator's definition (imported here, so that the registry is full)."""
 
-from . import random
+from . import loss, nn, random
 from ._base import OPERATORS, Blob, Operator, get_operator, register_operator
 from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, ResourceRequest

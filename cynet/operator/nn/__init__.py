@@ -1,1 +1,3 @@
-"""nn."""
+"""Layers of neural networks."""
+
+from . import activation, convolution, flatten, fully_connected, pooling

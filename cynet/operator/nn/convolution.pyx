@@ -77,10 +77,8 @@ class ConvolutionProperty(OperatorProperty):
             weight = agree("weight", weight, (filters, data[1] // groups, *kernel))
             sizes = [self.output_size(axis, size) for axis, size in enumerate(data[2:])]
             out = agree("output", out, (data[0], filters, *sizes))
-            data = agree("data", data, (out[0], weight[1] * groups, *(
-                size if stride == 1 and size == 0 and new and (
-                    size := new + dilate * (k - 1) - 2 * pad) > 0 else size
-                for size, new, k, stride, dilate, pad in zip(data[2:], out[2:], kernel, *self.window))))
+            sizes = [size or self.input_size(axis, out[axis + 2]) for axis, size in enumerate(data[2:])]
+            data = agree("data", data, (out[0], weight[1] * groups, *sizes))
         shapes = [data, weight]
         if not self.no_bias:
             shapes.append(agree("bias", in_shapes[2], (filters,)))
@@ -97,6 +95,11 @@ class ConvolutionProperty(OperatorProperty):
                 f"kernel {self.kernel} with dilate {self.window[1]} spans {window} along spatial axis {axis}, "
                 f"but the input has {size} + 2 * {pad} (pad) = {size + 2 * pad}")
         return (size + 2 * pad - window) // stride + 1
+
+    def input_size(self, axis, size):
+        """What `output_size` makes `size` from, where only one number does; else 0."""
+        stride, dilate, pad = (values[axis] for values in self.window)
+        return max(size + dilate * (self.kernel[axis] - 1) - 2 * pad, 0) if size and stride == 1 else 0
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], in_data[0], in_data[1]]

@@ -1,0 +1,158 @@
+# cython: wraparound=True
+"""Pooling: the maximum, mean, sum or norm of every window; data (N, C, *size), out (N, C, *size').
+
+size' = (size + 2 pad - kernel) / stride + 1, rounded down ('valid') or up ('full'); ceil(size / stride) for
+'same', which pads by itself.
+"""
+
+from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...kernels.pooling cimport (PoolShape, kAvgPool, kLpPool, kMaxPool, kSumPool, pool_backward,
+                                 pool_forward)
+from .._base cimport Operator, OpContext
+
+from ...errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..floats import require_float_cpu
+from ..parameters import Bool, Enum, Int, Shape
+from ..property import OperatorProperty
+from .window import LAYOUTS, agree, check_rank, check_window, pad3
+
+_TYPES = {"max": kMaxPool, "avg": kAvgPool, "sum": kSumPool, "lp": kLpPool}
+
+
+class PoolingProperty(OperatorProperty):
+    """Reduce every window over the spatial axes of (N, C, *size) to one number, by `pool_type`.
+
+    ``size' = floor((size + 2 * pad - kernel) / stride) + 1`` with ``pooling_convention='valid'``, ceil in
+    place of floor with ``'full'``, and ``ceil(size / stride)`` with ``'same'``, which takes no pad. A global
+    pool gives one number a channel and needs no kernel. ``'lp'`` is ``(sum x^p)^(1/p)``.
+    """
+
+    kernel = Shape((), doc="Size of the window: (w,), (h, w) or (d, h, w).")
+    pool_type = Enum(tuple(_TYPES), "max", doc="How a window is reduced.")
+    global_pool = Bool(False, doc="One window over everything; kernel, stride and pad are not looked at.")
+    cudnn_off = Bool(False, doc="Accepted and not needed.")
+    pooling_convention = Enum(("valid", "full", "same"), "valid", doc="How the output size is rounded.")
+    stride = Shape((), doc="Step of the window; all 1 by default.")
+    pad = Shape((), doc="Padding at both ends, smaller than the kernel; all 0 by default.")
+    p_value = Int(None, doc="The p of 'lp': 1, 2 or 3.", low=1, high=3)
+    count_include_pad = Bool(None, doc="Whether 'avg' counts padding; it does by default.")
+    layout = Enum(("NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"), None,
+                  doc="Order of axes: NCW, NCHW or NCDHW, as there are 1, 2 or 3 spatial axes.")
+
+    inputs_doc = {"data": "Input (N, C, *size)."}
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        where = f"operator {self.op_name}"
+        if self.pool_type == "lp" and self.p_value is None:
+            raise ArgumentError(f"{where}: pool_type 'lp' needs p_value (1, 2 or 3)")
+        if self.global_pool:
+            if self.layout not in (None, *LAYOUTS.values()):
+                raise ArgumentError(f"{where}: layout '{self.layout}' is not available; "
+                                    f"use one of {', '.join(LAYOUTS.values())}")
+            return
+        self.window = check_window(where, self.kernel, self.layout,
+                                   stride=(self.stride, 1, 1), pad=(self.pad, 0, 0))
+        pad = self.window[1]
+        if self.pooling_convention == "same" and any(pad):
+            raise ArgumentError(f"{where}: pooling_convention 'same' pads by itself; pad {pad} must be 0")
+        if any(p >= k for p, k in zip(pad, self.kernel)):
+            raise ArgumentError(f"{where}: pad {pad} must be smaller than kernel {self.kernel}")
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, out = in_shapes[0], out_shapes[0]
+        known = data if data is not None else out
+        if known is None:
+            return [None], [None], []
+        if self.global_pool:
+            if not 3 <= len(known) <= 5:
+                raise ShapeError(f"data has shape {tuple(known)}, expected (N, C, *size) with 1 to 3 "
+                                 "spatial axes")
+            sizes = [1] * (len(known) - 2)
+        else:
+            check_rank("data", data, self.kernel)
+            check_rank("output", out, self.kernel)
+            sizes = [0] * len(self.kernel)
+            if data is not None:
+                sizes = [self.geometry(axis, size)[0] for axis, size in enumerate(data[2:])]
+        if data is None:
+            data = (0,) * len(known)
+        out = agree("output", out, (data[0], data[1], *sizes))
+        return [agree("data", data, (out[0], out[1], *(0,) * len(sizes)))], [out], []
+
+    def geometry(self, axis, size):
+        """(output size, kernel, stride, padding before, padding behind) along a spatial axis of `size`."""
+        if self.global_pool:
+            return 1, size, 1, 0, 0
+        kernel, stride, pad = self.kernel[axis], self.window[0][axis], self.window[1][axis]
+        if size == 0:
+            return 0, kernel, stride, pad, pad
+        if self.pooling_convention == "same":
+            out = -(-size // stride)
+            missing = max((out - 1) * stride + kernel - size, 0)
+            return out, kernel, stride, missing // 2, missing - missing // 2
+        room = size + 2 * pad - kernel
+        if room < 0:
+            raise ShapeError(f"kernel {self.kernel} is larger than the input along spatial axis {axis}: "
+                             f"{size} + 2 * {pad} (pad) = {size + 2 * pad}")
+        if self.pooling_convention == "full":
+            return -(-room // stride) + 1, kernel, stride, pad, pad
+        return room // stride + 1, kernel, stride, pad, pad
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        if self.pool_type in ("avg", "sum"):
+            return [out_grad[0]]
+        if self.pool_type == "max" or self.p_value == 1:
+            return [out_grad[0], in_data[0]]
+        return [out_grad[0], in_data[0], out_data[0]]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        return PoolingOperator(self, in_shapes[0])
+
+
+cdef class PoolingOperator(Operator):
+    """One loop over windows, for any machine."""
+
+    cdef PoolShape shape
+
+    def __init__(self, prop, data):
+        cdef int i
+        cdef PoolShape* s = &self.shape
+        s.type = _TYPES[prop.pool_type]
+        s.p = prop.p_value or 1
+        s.count_pad = prop.count_include_pad is not False
+        s.planes = data[0] * data[1]
+        axes = [prop.geometry(axis, size) for axis, size in enumerate(data[2:])]
+        for i, size, axis in zip(range(3), pad3(data[2:], 1), pad3(axes, (1, 1, 1, 0, 0))):
+            s.in_size[i] = size
+            s.out_size[i], s.kernel[i], s.stride[i], s.pad[i], s.pad_after[i] = axis
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if req[0] == kNullOp:
+            return 0
+        if in_data[0].dtype == kFloat32:
+            pool_forward(&self.shape, <const float*>in_data[0].data, <float*>out_data[0].data,
+                         req[0] == kAddTo)
+        else:
+            pool_forward(&self.shape, <const double*>in_data[0].data, <double*>out_data[0].data,
+                         req[0] == kAddTo)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if req[0] == kNullOp:
+            return 0
+        if out_grad[0].dtype == kFloat32:
+            pool_backward(&self.shape, <const float*>out_grad[0].data, <const float*>in_data[0].data,
+                          <const float*>out_data[0].data, <float*>in_grad[0].data, req[0] == kAddTo)
+        else:
+            pool_backward(&self.shape, <const double*>out_grad[0].data, <const double*>in_data[0].data,
+                          <const double*>out_data[0].data, <double*>in_grad[0].data, req[0] == kAddTo)
+        return 0
+
+
+register_operator("Pooling", PoolingProperty)
