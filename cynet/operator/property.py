@@ -113,9 +113,10 @@ class OperatorProperty:
         return [shape] * len(in_shapes), [shape] * len(out_shapes), []
 
     def infer_type(self, in_types, out_types):
-        """Complete what is known of the dtypes, both ways; by default all are the first one
-        known."""
+        """Complete what is known of the dtypes, both ways; by default all must be alike."""
         known = next((t for t in (*in_types, *out_types) if t is not None), None)
+        if any(t is not None and t != known for t in (*in_types, *out_types)):
+            raise ArgumentError(f"types of inputs {in_types} and outputs {out_types} must be alike")
         n_aux = len(self.list_auxiliary_states())
         return ([t or known for t in in_types], [t or known for t in out_types], [known] * n_aux)
 

@@ -10,11 +10,10 @@ from .node import Node, topological_order
 
 
 def parameter_text(field, value):
-    """The string that JSON has for a parameter given as `value`; `field` is None for an undeclared
-    one.
+    """The string that JSON has for a parameter given as `value`; `field` is its Field, or None.
 
-    >>> parameter_text(None, (np.int64(3), 3)), parameter_text(None, True), parameter_text(None,
-    1e-7) ('(3, 3)', 'True', '1e-07')
+    >>> parameter_text(None, (np.int64(3), 3)), parameter_text(None, 1e-7)
+    ('(3, 3)', '1e-07')
     """
     if isinstance(value, str):
         return value
