@@ -48,12 +48,12 @@ class Arithmetic:
         """One operator on symbols of a single output."""
         entries = []
         for symbol in inputs:
-            if len(symbol.heads) != 1:
+            if len(symbol.entries) != 1:
                 raise ArgumentTypeError(
-                    f"operator {operator}: {symbol!r} has {len(symbol.heads)} outputs, but a "
+                    f"operator {operator}: {symbol!r} has {len(symbol.entries)} outputs, but a "
                     f"single one is required; choose one by indexing"
                 )
-            entries.append(symbol.heads[0])
+            entries.append(symbol.entries[0])
         node = apply_operator(get_operator(operator), hint, entries, params)
         return type(self)([(node, 0)])
 

@@ -106,14 +106,14 @@ class Inference:
 
     def _infer(self, what, known):
         """Lists of what was found for arguments, outputs and auxiliary states."""
-        values = installed(what)(self.heads, known)
-        arguments, states, _ = variable_kinds(self.heads)
+        values = installed(what)(self.entries, known)
+        arguments, states, _ = variable_kinds(self.entries)
         by_name = {
-            node.name: values[node, 0] for node in topological_order(self.heads) if node.op is None
+            node.name: values[node, 0] for node in topological_order(self.entries) if node.op is None
         }
         return (
             [by_name[name] for name in arguments],
-            [values[head] for head in self.heads],
+            [values[head] for head in self.entries],
             [by_name[name] for name in states],
         )
 

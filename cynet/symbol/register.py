@@ -43,13 +43,13 @@ def _make(public, entry, hint):
             raise ArgumentTypeError(f"operator {public}: a symbol has no 'out'")
 
         def entry_of(value, argument):
-            if len(value.heads) != 1:
+            if len(value.entries) != 1:
                 raise ArgumentTypeError(
                     f"operator {public}: argument '{argument}' must have a single output, "
                     f"but {value!r} has "
-                    f"{len(value.heads)}; choose one by indexing"
+                    f"{len(value.entries)}; choose one by indexing"
                 )
-            return value.heads[0]
+            return value.entries[0]
 
         arguments, states, variable, fields = describe(entry)
         positional, params = bind_positional(entry, args, lambda v: isinstance(v, symbol), public)

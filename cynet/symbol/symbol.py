@@ -28,18 +28,18 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
     (['a', 'b'], ['_plus0_output'])
     """
 
-    __slots__ = ("heads",)
+    __slots__ = ("entries",)
     __hash__ = None
 
     def __init__(self, heads):
-        self.heads = list(heads)
+        self.entries = list(heads)
 
     # --- copies ---
     def __copy__(self):
-        return Symbol(copy_graph(self.heads)[0])
+        return Symbol(copy_graph(self.entries)[0])
 
     def __deepcopy__(self, memo):
-        return Symbol(copy_graph(self.heads)[0])
+        return Symbol(copy_graph(self.entries)[0])
 
     def __reduce__(self):
         return load_json, (self.tojson(),)
@@ -78,20 +78,20 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
         }
         out = self.__copy__()
         if name is not None:
-            if len({id(node) for node, _ in out.heads}) != 1:
+            if len({id(node) for node, _ in out.entries}) != 1:
                 raise ArgumentError(
                     f"composition: a group of several nodes cannot be named '{name}'"
                 )
-            out.heads[0][0].name = name
-        out.heads = substitute(out.heads, replacement)
+            out.entries[0][0].name = name
+        out.entries = substitute(out.entries, replacement)
         return out
 
     # --- outputs ---
     def __len__(self):
-        return len(self.heads)
+        return len(self.entries)
 
     def __iter__(self):
-        return (self[i] for i in range(len(self.heads)))
+        return (self[i] for i in range(len(self.entries)))
 
     def __getitem__(self, index):
         """One output by number or name, or several by a slice.
@@ -113,31 +113,31 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
                 )
             index = found[0]
         elif isinstance(index, slice):
-            heads = self.heads[index]
+            heads = self.entries[index]
             if not heads:
                 raise IndexError(
-                    f"{self!r}: slice {index} selects none of {len(self.heads)} outputs"
+                    f"{self!r}: slice {index} selects none of {len(self.entries)} outputs"
                 )
             return Symbol(heads)
         try:
-            return Symbol([self.heads[index]])
+            return Symbol([self.entries[index]])
         except TypeError:
             raise ArgumentTypeError(
                 f"{self!r}: an output is chosen by int, str or slice, got {index!r}"
             ) from None
         except IndexError:
-            raise IndexError(f"{self!r}: no output {index}; there are {len(self.heads)}") from None
+            raise IndexError(f"{self!r}: no output {index}; there are {len(self.entries)}") from None
 
     @property
     def num_outputs(self):
         """How many outputs there are."""
-        return len(self.heads)
+        return len(self.entries)
 
     @property
     def name(self):
         """The name of the output node; None for a group of several nodes."""
-        first = self.heads[0][0]
-        return first.name if all(node is first for node, _ in self.heads) else None
+        first = self.entries[0][0]
+        return first.name if all(node is first for node, _ in self.entries) else None
 
     def get_internals(self):
         """All visible outputs of all nodes, as a group.
@@ -152,14 +152,14 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
         return Symbol(
             [
                 (node, i)
-                for node in topological_order(self.heads)
+                for node in topological_order(self.entries)
                 for i in range(node.num_visible_outputs)
             ]
         )
 
     def get_children(self):
         """The inputs of the output nodes as a group, or None where there are none."""
-        nodes = {id(node): node for node, _ in self.heads}
+        nodes = {id(node): node for node, _ in self.entries}
         heads = [entry for node in nodes.values() for entry in node.inputs]
         return Symbol(heads) if heads else None
 
@@ -167,24 +167,24 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
     def list_arguments(self):
         """Names of the arguments: the variables that are no auxiliary states, in depth-first
         order."""
-        return variable_kinds(self.heads)[0]
+        return variable_kinds(self.entries)[0]
 
     def list_auxiliary_states(self):
         """Names of the auxiliary states: variables that operators update by themselves."""
-        return variable_kinds(self.heads)[1]
+        return variable_kinds(self.entries)[1]
 
     def list_inputs(self):
         """Names of all variables."""
-        return variable_kinds(self.heads)[2]
+        return variable_kinds(self.entries)[2]
 
     def list_outputs(self):
         """Names of the outputs, e.g. ``fc1_output``."""
-        return [node.output_name(i) for node, i in self.heads]
+        return [node.output_name(i) for node, i in self.entries]
 
     def __repr__(self):
         if self.name is not None:
             return f"<Symbol {self.name}>"
-        return f"<Symbol group [{', '.join(node.name for node, _ in self.heads)}]>"
+        return f"<Symbol group [{', '.join(node.name for node, _ in self.entries)}]>"
 
     # --- attributes ---
     def attr(self, key):
@@ -196,7 +196,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
         >>> mx.sym.Variable("w", lr_mult=2).attr("lr_mult")
         '2'
         """
-        node = self.heads[0][0]
+        node = self.entries[0][0]
         if self.name is None:
             return None
         if key == "name":
@@ -205,13 +205,13 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
 
     def list_attr(self):
         """Attributes and parameters of the (first) output node: dict of str to str."""
-        node = self.heads[0][0]
+        node = self.entries[0][0]
         return with_spoken_keys({**node.params, **node.attrs})
 
     def attr_dict(self):
         """Node name to its attributes and parameters, for every node that has any."""
         out = {}
-        for node in topological_order(self.heads):
+        for node in topological_order(self.entries):
             attrs = with_spoken_keys({**node.params, **node.attrs})
             if attrs:
                 out[node.name] = attrs
@@ -219,7 +219,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
 
     def _set_attr(self, **kwargs):
         """Set attributes of the output node, values of type str."""
-        node = self.heads[0][0]
+        node = self.entries[0][0]
         where = f"symbol {node.name}"
         for key, value in kwargs.items():
             attribute_text(where, key, value)
@@ -235,7 +235,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
 
         `remove_amp_cast` is there for scripts that give it: no operator of that kind exists here.
         """
-        return to_json(self.heads)
+        return to_json(self.entries)
 
     def save(self, fname, remove_amp_cast=True):
         """Write `tojson` to the file `fname`; the file is there whole or not at all.
@@ -253,7 +253,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
 
     def debug_str(self):
         """The graph in words."""
-        return debug_text(self.heads)
+        return debug_text(self.entries)
 
     # --- execution ---
     def bind(
@@ -363,12 +363,12 @@ def single_entry(value, where):
     """The entry of a Symbol with one output, or an error that names `where`."""
     if not isinstance(value, Symbol):
         raise ArgumentTypeError(f"{where} must be a Symbol, got {type(value).__name__} {value!r}")
-    if len(value.heads) != 1:
+    if len(value.entries) != 1:
         raise ArgumentError(
-            f"{where} must have a single output, but {value!r} has {len(value.heads)} "
+            f"{where} must have a single output, but {value!r} has {len(value.entries)} "
             f"({', '.join(value.list_outputs())}); choose one by indexing"
         )
-    return value.heads[0]
+    return value.entries[0]
 
 
 def refuse_storage_type(where, stype):

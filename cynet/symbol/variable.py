@@ -106,4 +106,4 @@ def Group(symbols):
             )
     if not symbols:
         raise ArgumentTypeError("Group: expected at least one Symbol, got none")
-    return Symbol([entry for symbol in symbols for entry in symbol.heads])
+    return Symbol([entry for symbol in symbols for entry in symbol.entries])
