@@ -4,3 +4,4 @@ from . import loss, nn, random
 from ._base import OPERATORS, Blob, Operator, get_operator, register_operator
 from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, ResourceRequest
+from . import tensor

@@ -4,7 +4,7 @@ Both faces (mx.nd, mx.sym) generate their functions from this, so that they agre
 """
 
 import inspect
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from ..errors import ArgumentTypeError
@@ -33,7 +33,7 @@ class OpSignature(NamedTuple):
     fields: dict
 
 
-@lru_cache(maxsize=None)
+@cache
 def describe(entry):
     """The OpSignature of an OpEntry.
 

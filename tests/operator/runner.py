@@ -1,9 +1,9 @@
 """Runs one Case directly on NumPy arrays: the arrays of a run and its forward and backward calls."""
 
 import numpy as np
+from cynet.operator._direct import prepare, run_backward, run_forward
 
 from cynet.operator import get_operator
-from cynet.operator._direct import prepare, run_backward, run_forward
 
 NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3
 
@@ -28,23 +28,27 @@ class Run:
         self.aux = [i.make(rng, dtype) for i in case.aux]
         self.in_shapes = [a.shape for a in self.inputs]
         self.op, self.out_shapes, self.out_types, self.aux_shapes, self.aux_types = prepare(
-            self.prop, self.in_shapes, [str(a.dtype) for a in self.inputs])
+            self.prop, self.in_shapes, [str(a.dtype) for a in self.inputs]
+        )
         self.n_visible = self.prop.num_visible_outputs()
 
     def expected(self, inputs=None):
         """(outputs, aux after) of the reference; aux is None when it says nothing of them."""
         inputs = self.inputs if inputs is None else inputs
         found = self.case.reference(
-            *[a.copy() for a in inputs], *[a.copy() for a in self.aux], **self.case.params)
+            *[a.copy() for a in inputs], *[a.copy() for a in self.aux], **self.case.params
+        )
         found = [np.asarray(a) for a in (found if isinstance(found, tuple) else (found,))]
-        outputs, aux = found[:self.n_visible], found[self.n_visible:]
+        outputs, aux = found[: self.n_visible], found[self.n_visible :]
         return outputs, aux if self.aux else None
 
     def outputs(self, values=None):
         """Fresh output arrays, filled with `values` (one array an output) or with garbage."""
         if values is not None:
-            return [np.ascontiguousarray(v.astype(t)).reshape(s)
-                    for v, t, s in zip(values, self.out_types, self.out_shapes)]
+            return [
+                np.ascontiguousarray(v.astype(t)).reshape(s)
+                for v, t, s in zip(values, self.out_types, self.out_shapes)
+            ]
         return [filler(s, t) for s, t in zip(self.out_shapes, self.out_types)]
 
     def forward(self, req=WRITE, outputs=None, inputs=None, aux=None):
@@ -53,8 +57,15 @@ class Run:
         inputs = [a.copy() for a in self.inputs] if inputs is None else inputs
         aux = [a.copy() for a in self.aux] if aux is None else aux
         req = [req] * len(outputs) if isinstance(req, int) else req
-        run_forward(self.op, inputs, req, outputs, aux, self.case.is_train,
-                    self.prop.forward_resource(self.in_shapes))
+        run_forward(
+            self.op,
+            inputs,
+            req,
+            outputs,
+            aux,
+            self.case.is_train,
+            self.prop.forward_resource(self.in_shapes),
+        )
         return outputs, aux
 
     def backward(self, out_grads, outputs, req=WRITE, in_grads=None, inputs=None, aux=None):
@@ -64,19 +75,37 @@ class Run:
         in_grads = [filler(a.shape, a.dtype) for a in inputs] if in_grads is None else in_grads
         aux = [a.copy() for a in self.aux] if aux is None else aux
         req = [req] * n_in if isinstance(req, int) else req
-        named = set(self.prop.declare_backward_dependency(
-            list(range(self.n_visible)), list(range(100, 100 + n_in)), list(range(200, 200 + n_out))))
-        out_grads = [g if i in named and i < self.n_visible else None for i, g in enumerate(out_grads)]
+        named = set(
+            self.prop.declare_backward_dependency(
+                list(range(self.n_visible)),
+                list(range(100, 100 + n_in)),
+                list(range(200, 200 + n_out)),
+            )
+        )
+        out_grads = [
+            g if i in named and i < self.n_visible else None for i, g in enumerate(out_grads)
+        ]
         inputs = [a if 100 + i in named else None for i, a in enumerate(inputs)]
         outputs = [a if 200 + i in named else None for i, a in enumerate(outputs)]
-        run_backward(self.op, out_grads, inputs, outputs, req, in_grads, aux, self.case.is_train,
-                     self.prop.backward_resource(self.in_shapes))
+        run_backward(
+            self.op,
+            out_grads,
+            inputs,
+            outputs,
+            req,
+            in_grads,
+            aux,
+            self.case.is_train,
+            self.prop.backward_resource(self.in_shapes),
+        )
         return in_grads
 
     def head_grads(self):
         """Random out_grads of the visible outputs (zeros for the hidden ones)."""
-        return [self.rng.uniform(-1, 1, s).astype(t) if i < self.n_visible else np.zeros(s, t)
-                for i, (s, t) in enumerate(zip(self.out_shapes, self.out_types))]
+        return [
+            self.rng.uniform(-1, 1, s).astype(t) if i < self.n_visible else np.zeros(s, t)
+            for i, (s, t) in enumerate(zip(self.out_shapes, self.out_types))
+        ]
 
     def has_gradient(self, index):
         """Whether the case promises the numeric gradient for input `index`."""
@@ -95,8 +124,9 @@ class Run:
             for value in (keep + eps, keep - eps):
                 x[k] = value
                 outputs, _ = self.forward(inputs=base, aux=[a.copy() for a in aux])
-                sums.append(sum(float((g * o).sum()) for g, o in
-                                zip(out_grads[:self.n_visible], outputs)))
+                sums.append(
+                    sum(float((g * o).sum()) for g, o in zip(out_grads[: self.n_visible], outputs))
+                )
             x[k] = keep
             found[k] = (sums[0] - sums[1]) / (2 * eps)
         return found.reshape(base[index].shape)

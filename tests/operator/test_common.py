@@ -10,7 +10,9 @@ from .cases import all_cases, all_exceptions
 from .runner import ADD, INPLACE, NULL, WRITE, Run
 
 CASES = all_cases()
-PAIRS = [pytest.param(case, dtype, id=f"{case.id}-{dtype}") for case in CASES for dtype in case.dtypes]
+PAIRS = [
+    pytest.param(case, dtype, id=f"{case.id}-{dtype}") for case in CASES for dtype in case.dtypes
+]
 EACH = [pytest.param(case, id=case.id) for case in CASES]
 NAMES = sorted({entry.name for _, entry in OPERATORS.items()})
 each_operator = pytest.mark.parametrize("name", NAMES)
@@ -24,8 +26,12 @@ def covered():
 def same(found, expected, case, dtype, what):
     rtol, atol = (0, 0) if case.exact else case.close(dtype)
     np.testing.assert_allclose(
-        found.astype(np.float64), np.asarray(expected).astype(np.float64), rtol, atol,
-        err_msg=f"{case.id} {dtype}: {what}")
+        found.astype(np.float64),
+        np.asarray(expected).astype(np.float64),
+        rtol,
+        atol,
+        err_msg=f"{case.id} {dtype}: {what}",
+    )
 
 
 def precise(case):
@@ -35,7 +41,9 @@ def precise(case):
 
 @each_operator
 def test_has_a_case(name):
-    assert name in covered() or name in all_exceptions(), f"operator {name} needs a case in tests/operator/cases"
+    assert name in covered() or name in all_exceptions(), (
+        f"operator {name} needs a case in tests/operator/cases"
+    )
 
 
 @each_operator
@@ -44,7 +52,9 @@ def test_is_documented(name):
     doc = (entry.doc or "").strip()
     assert doc and entry.prop.__doc__ is not OperatorProperty.__doc__, f"{name} has no docstring"
     summary = doc.split("\n\n")[0]
-    assert len(summary) > 15 and summary.endswith("."), f"{name}: the summary is no sentence: {summary!r}"
+    assert len(summary) > 15 and summary.endswith("."), (
+        f"{name}: the summary is no sentence: {summary!r}"
+    )
     for field in entry.prop.fields.values():
         assert field.doc and field.expected(), f"{name}: parameter {field.name} has no doc"
 
@@ -102,7 +112,9 @@ def test_forward_requests(case):
         outputs = run.outputs()
         keep = outputs[i].copy()
         run.forward([NULL if k == i else WRITE for k in range(len(plain))], outputs)
-        np.testing.assert_array_equal(outputs[i], keep, err_msg=f"output {i} was written despite null")
+        np.testing.assert_array_equal(
+            outputs[i], keep, err_msg=f"output {i} was written despite null"
+        )
         for k in range(len(plain)):
             if k != i and k < run.n_visible:
                 np.testing.assert_array_equal(outputs[k], plain[k])
@@ -118,9 +130,13 @@ def test_forward_inplace(case):
         assert inputs[i].nbytes == plain[o].nbytes, "memory of another size cannot be shared"
         outputs = run.outputs()
         outputs[o] = inputs[i].view(plain[o].dtype).reshape(plain[o].shape)
-        _, aux = run.forward([INPLACE if k == o else WRITE for k in range(len(plain))], outputs, inputs)
+        _, aux = run.forward(
+            [INPLACE if k == o else WRITE for k in range(len(plain))], outputs, inputs
+        )
         for k in range(len(plain)):
-            np.testing.assert_array_equal(outputs[k], plain[k], err_msg=f"output {k}, in place {i}->{o}")
+            np.testing.assert_array_equal(
+                outputs[k], plain[k], err_msg=f"output {k}, in place {i}->{o}"
+            )
         for before, after in zip(plain_aux, aux):
             np.testing.assert_array_equal(before, after)
 
@@ -141,16 +157,22 @@ def test_gradient(case):
     run, _, heads, in_grads, _ = differentiated(case)
     wanted = [None] * len(in_grads)
     if case.reference_grad is not None:
-        wanted = case.reference_grad(heads[:run.n_visible], *[a.copy() for a in run.inputs], **case.params)
+        wanted = case.reference_grad(
+            heads[: run.n_visible], *[a.copy() for a in run.inputs], **case.params
+        )
     for i, found in enumerate(in_grads):
         if case.reference_grad is not None:
             if wanted[i] is not None:
                 same(found, wanted[i], case, run.dtype, f"gradient of input {i}")
         elif run.has_gradient(i):
             numeric = run.numeric_gradient(i, heads, run.aux)
-            np.testing.assert_allclose(found, numeric, 1e-5, 1e-6, err_msg=f"{case.id}: gradient of input {i}")
+            np.testing.assert_allclose(
+                found, numeric, 1e-5, 1e-6, err_msg=f"{case.id}: gradient of input {i}"
+            )
         else:
-            np.testing.assert_array_equal(found, 0, err_msg=f"{case.id}: gradient of input {i} is not zero")
+            np.testing.assert_array_equal(
+                found, 0, err_msg=f"{case.id}: gradient of input {i} is not zero"
+            )
 
 
 @each_case
@@ -159,11 +181,17 @@ def test_gradient_requests(case):
     for i in range(len(plain)):
         base = [run.rng.integers(1, 5, g.shape).astype(g.dtype) for g in plain]
         grads = [b.copy() for b in base]
-        run.backward(heads, outputs, [ADD if k == i else WRITE for k in range(len(plain))], grads, aux=aux)
+        run.backward(
+            heads, outputs, [ADD if k == i else WRITE for k in range(len(plain))], grads, aux=aux
+        )
         same(grads[i], base[i] + plain[i], case, run.dtype, f"gradient {i} added to")
         grads = [b.copy() for b in base]
-        run.backward(heads, outputs, [NULL if k == i else WRITE for k in range(len(plain))], grads, aux=aux)
-        np.testing.assert_array_equal(grads[i], base[i], err_msg=f"gradient {i} was written despite null")
+        run.backward(
+            heads, outputs, [NULL if k == i else WRITE for k in range(len(plain))], grads, aux=aux
+        )
+        np.testing.assert_array_equal(
+            grads[i], base[i], err_msg=f"gradient {i} was written despite null"
+        )
         for k in range(len(plain)):
             if k != i:
                 same(grads[k], plain[k], case, run.dtype, f"gradient {k} beside a null one")
@@ -175,17 +203,24 @@ def test_gradient_inplace(case):
     n_in, n_out = len(plain), len(outputs)
     first = {"grad": 0, "in": 100, "out": 200, "in_grad": 300}
     pairs = run.prop.backward_inplace_option(
-        list(range(run.n_visible)), list(range(first["in"], first["in"] + n_in)),
-        list(range(first["out"], first["out"] + n_out)), list(range(300, 300 + n_in)))
+        list(range(run.n_visible)),
+        list(range(first["in"], first["in"] + n_in)),
+        list(range(first["out"], first["out"] + n_out)),
+        list(range(300, 300 + n_in)),
+    )
     for source, target in pairs:
-        heads_now, ins, outs = ([a.copy() for a in arrays] for arrays in (heads, run.inputs, outputs))
+        heads_now, ins, outs = (
+            [a.copy() for a in arrays] for arrays in (heads, run.inputs, outputs)
+        )
         groups = {0: heads_now, 1: ins, 2: outs}
         shared = groups[source // 100][source % 100]
         grads = [np.full_like(g, 7) for g in plain]
         i = target - 300
         assert shared.nbytes == grads[i].nbytes, "memory of another size cannot be shared"
         grads[i] = shared.reshape(grads[i].shape)
-        run.backward(heads_now, outs, [INPLACE if k == i else WRITE for k in range(n_in)], grads, ins, aux)
+        run.backward(
+            heads_now, outs, [INPLACE if k == i else WRITE for k in range(n_in)], grads, ins, aux
+        )
         for k in range(n_in):
             same(grads[k], plain[k], case, run.dtype, f"gradient {k}, in place {source}->{target}")
 

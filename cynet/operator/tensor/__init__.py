@@ -1,1 +1,3 @@
-"""tensor."""
+"""Tensor operators: elementwise, broadcasting, reductions, products, shapes, indexing, creation."""
+
+from . import binary, binary_scalar, broadcast, unary

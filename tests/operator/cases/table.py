@@ -9,7 +9,9 @@ from pathlib import Path
 @lru_cache(None)
 def _modules():
     here = Path(__file__).parent
-    names = sorted(m.name for m in pkgutil.iter_modules([str(here)]) if m.name not in ("case", "table"))
+    names = sorted(
+        m.name for m in pkgutil.iter_modules([str(here)]) if m.name not in ("case", "table")
+    )
     return [importlib.import_module(f"{__package__}.{name}") for name in names]
 
 

@@ -1,0 +1,14 @@
+"""Binary gradient loops: the table of functors.h's gradients of binary functions and of reductions, compiled here and nowhere else."""
+
+from .elementwise cimport Kernel
+
+
+cdef extern from "binary_grad_table.h" namespace "cynet" nogil:
+    struct Row:
+        pass
+    const Row* binary_grad_table
+    Kernel find_kernel(...) noexcept
+
+
+cdef Kernel find_binary_grad(const char* name, int dtype, bint add) noexcept nogil:
+    return find_kernel(binary_grad_table, name, dtype, add)

@@ -1,0 +1,78 @@
+"""Runs elementwise loops over whole arrays (contract in elementwise.pxd)."""
+
+from libc.stdint cimport int64_t
+
+from .._typedefs cimport TBlob
+from .parallel cimport threads_for
+
+
+cdef extern from "drive.h" namespace "cynet" nogil:
+    void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) noexcept
+    void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb, void* out,
+                    int64_t n) noexcept
+    void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa, const void* b,
+                  int sb, void* out, int64_t n) noexcept
+    void collapse(Space* space) noexcept
+    void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a, const void* b,
+                          void* out) noexcept
+    void grad_broadcast(int threads, const Kernel& k, const Space& s, const void* g, const void* a,
+                        const void* b, void* out) noexcept
+    void cast_all(int threads, int source, int target, const void* src, void* dst, int64_t n) noexcept
+    void cast_add_all(int threads, const Kernel& identity, int source, const void* src, void* dst,
+                      int64_t n) noexcept
+
+
+cdef void run_unary(const Kernel* kernel, const void* x, void* out, int64_t n) noexcept nogil:
+    unary_all(threads_for(n), kernel[0], x, out, n)
+
+
+cdef void run_binary(const Kernel* kernel, const void* a, int sa, const void* b, int sb, void* out,
+                     int64_t n) noexcept nogil:
+    binary_all(threads_for(n), kernel[0], a, sa, b, sb, out, n)
+
+
+cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, int sa, const void* b, int sb,
+                   void* out, int64_t n) noexcept nogil:
+    grad_all(threads_for(n), kernel[0], g, sg, a, sa, b, sb, out, n)
+
+
+cdef void make_space(Space* space, const TBlob** operands, int n) noexcept nogil:
+    cdef int i, k, own, ndim = operands[0].ndim
+    cdef int64_t stride
+    space.ndim = ndim
+    space.operands = n
+    for i in range(ndim):
+        space.shape[i] = operands[0].shape[i]
+    for k in range(n):
+        stride = 1
+        for i in range(ndim - 1, -1, -1):
+            own = i - (ndim - operands[k].ndim)
+            if own < 0 or operands[k].shape[own] == 1:
+                space.stride[k][i] = 0
+            else:
+                space.stride[k][i] = stride
+                stride *= operands[k].shape[own]
+    collapse(space)
+
+
+cdef void collapse_space(Space* space) noexcept nogil:
+    collapse(space)
+
+
+cdef void broadcast_binary(const Kernel* kernel, const Space* space, const void* a, const void* b,
+                           void* out) noexcept nogil:
+    binary_broadcast(threads_for(space.size), kernel[0], space[0], a, b, out)
+
+
+cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g, const void* a, const void* b,
+                         void* out) noexcept nogil:
+    grad_broadcast(threads_for(space.size), kernel[0], space[0], g, a, b, out)
+
+
+cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst, int64_t n) noexcept nogil:
+    cast_all(threads_for(n), from_dtype, to_dtype, src, dst, n)
+
+
+cdef void run_cast_add(const Kernel* identity, int from_dtype, const void* src, void* dst,
+                       int64_t n) noexcept nogil:
+    cast_add_all(threads_for(n), identity[0], from_dtype, src, dst, n)

@@ -1,0 +1,232 @@
+// Every scalar function of the elementwise families, once: forward functors and gradient functors,
+// for the CPU loops and for CUDA. A functor has `template <T> static T map(...)`; T is float or
+// double, and an integer type where the table that names it says so.
+//
+// A unary gradient functor maps the input or the output of its function (the operator's row says
+// which) to the derivative; a binary one maps both inputs. The loops multiply by the incoming
+// gradient.
+#ifndef CYNET_FUNCTORS_H
+#define CYNET_FUNCTORS_H
+
+#include <cmath>
+#include <type_traits>
+
+#include "scalar_math.h"
+
+namespace cynet {
+namespace functor {
+
+#define CYNET_UNARY(Name, ...)            \
+  struct Name {                           \
+    template <typename T>                 \
+    static CYNET_XINLINE T map(T x) {     \
+      return static_cast<T>(__VA_ARGS__); \
+    }                                     \
+  };
+
+#define CYNET_BINARY(Name, ...)            \
+  struct Name {                            \
+    template <typename T>                  \
+    static CYNET_XINLINE T map(T a, T b) { \
+      return static_cast<T>(__VA_ARGS__);  \
+    }                                      \
+  };
+
+template <typename T>
+CYNET_XINLINE bool is_nan(T x) {
+  return x != x;
+}
+
+// ----- unary, integers too
+// -------------------------------------------------------------------------
+CYNET_UNARY(identity, x)
+CYNET_UNARY(zero, T(0) * 0)
+CYNET_UNARY(one, T(1))
+CYNET_UNARY(negative, T(0) - x)
+CYNET_UNARY(abs, x < T(0) ? T(0) - x : (x == T(0) ? T(0) : x))
+CYNET_UNARY(sign, T(x > T(0)) - T(x < T(0)))
+CYNET_UNARY(square, x* x)
+CYNET_UNARY(relu, x < T(0) ? T(0) : x)
+CYNET_UNARY(logical_not, x == T(0))
+
+// ----- unary, real
+// ---------------------------------------------------------------------------------
+CYNET_UNARY(exp, math::exp(x))
+CYNET_UNARY(log, math::log(x))
+CYNET_UNARY(log2, std::log2(x))
+CYNET_UNARY(log10, std::log10(x))
+CYNET_UNARY(log1p, std::log1p(x))
+CYNET_UNARY(expm1, std::expm1(x))
+CYNET_UNARY(sqrt, std::sqrt(x))
+CYNET_UNARY(rsqrt, T(1) / std::sqrt(x))
+CYNET_UNARY(cbrt, std::cbrt(x))
+CYNET_UNARY(rcbrt, T(1) / std::cbrt(x))
+CYNET_UNARY(reciprocal, T(1) / x)
+CYNET_UNARY(round, std::round(x))
+CYNET_UNARY(ceil, std::ceil(x))
+CYNET_UNARY(floor, std::floor(x))
+CYNET_UNARY(trunc, std::trunc(x))
+CYNET_UNARY(sin, std::sin(x))
+CYNET_UNARY(cos, std::cos(x))
+CYNET_UNARY(tan, std::tan(x))
+CYNET_UNARY(arcsin, std::asin(x))
+CYNET_UNARY(arccos, std::acos(x))
+CYNET_UNARY(arctan, std::atan(x))
+CYNET_UNARY(sinh, std::sinh(x))
+CYNET_UNARY(cosh, std::cosh(x))
+CYNET_UNARY(tanh, math::tanh(x))
+CYNET_UNARY(arcsinh, std::asinh(x))
+CYNET_UNARY(arccosh, std::acosh(x))
+CYNET_UNARY(arctanh, std::atanh(x))
+CYNET_UNARY(sigmoid, math::sigmoid(x))
+CYNET_UNARY(softsign, x / (T(1) + std::fabs(x)))
+CYNET_UNARY(softrelu, (x > T(0) ? x : T(0)) + std::log1p(math::exp(-std::fabs(x))))
+CYNET_UNARY(erf, std::erf(x))
+CYNET_UNARY(erfinv, math::erfinv(static_cast<double>(x)))
+CYNET_UNARY(gamma, std::tgamma(x))
+CYNET_UNARY(gammaln, std::lgamma(x))
+CYNET_UNARY(degrees, x* T(57.29577951308232))
+CYNET_UNARY(radians, x* T(0.017453292519943295))
+
+// Ties go down, as MXNet's rint has it (0.5 -> 0, 1.5 -> 1, -0.5 -> -1).
+CYNET_UNARY(rint, x - std::floor(x) <= std::ceil(x) - x ? std::floor(x) : std::ceil(x))
+
+// ----- unary gradients: of x unless the name ends in _y
+// --------------------------------------------
+CYNET_UNARY(two_x, T(2) * x)
+CYNET_UNARY(minus_one, T(-1))
+CYNET_UNARY(relu_grad_y, x > T(0) ? T(1) : (is_nan(x) ? x : T(0)))
+CYNET_UNARY(log2_grad, T(1.4426950408889634) / x)
+CYNET_UNARY(log10_grad, T(0.4342944819032518) / x)
+CYNET_UNARY(log1p_grad, T(1) / (T(1) + x))
+CYNET_UNARY(expm1_grad_y, x + T(1))
+CYNET_UNARY(sqrt_grad_y, T(0.5) / x)
+CYNET_UNARY(rsqrt_grad, T(-0.5) / (x * std::sqrt(x)))
+CYNET_UNARY(cbrt_grad_y, T(1) / (T(3) * x * x))
+CYNET_UNARY(rcbrt_grad, T(-1) / (T(3) * x * std::cbrt(x)))
+CYNET_UNARY(reciprocal_grad, T(-1) / (x * x))
+CYNET_UNARY(cos_grad, -std::sin(x))
+CYNET_UNARY(tan_grad_y, T(1) + x * x)
+CYNET_UNARY(arcsin_grad, T(1) / std::sqrt(T(1) - x * x))
+CYNET_UNARY(arccos_grad, T(-1) / std::sqrt(T(1) - x * x))
+CYNET_UNARY(arctan_grad, T(1) / (T(1) + x * x))
+CYNET_UNARY(tanh_grad_y, T(1) - x * x)
+CYNET_UNARY(arcsinh_grad, T(1) / std::sqrt(x * x + T(1)))
+CYNET_UNARY(arccosh_grad, T(1) / std::sqrt(x * x - T(1)))
+CYNET_UNARY(arctanh_grad, T(1) / (T(1) - x * x))
+CYNET_UNARY(sigmoid_grad_y, x*(T(1) - x))
+CYNET_UNARY(softsign_grad, T(1) / ((T(1) + std::fabs(x)) * (T(1) + std::fabs(x))))
+CYNET_UNARY(softrelu_grad_y, -std::expm1(-x))
+CYNET_UNARY(erf_grad, T(1.1283791670955126) * math::exp(-x * x))
+CYNET_UNARY(erfinv_grad_y, T(0.886226925452758) * math::exp(x * x))
+CYNET_UNARY(gamma_grad, std::tgamma(x) * T(math::digamma(static_cast<double>(x))))
+CYNET_UNARY(gammaln_grad, math::digamma(static_cast<double>(x)))
+CYNET_UNARY(degrees_grad, T(57.29577951308232))
+CYNET_UNARY(radians_grad, T(0.017453292519943295))
+
+// ----- binary
+// --------------------------------------------------------------------------------------
+CYNET_BINARY(plus, a + b)
+CYNET_BINARY(minus, a - b)
+CYNET_BINARY(mul, a* b)
+CYNET_BINARY(hypot, std::sqrt(a* a + b * b))
+CYNET_BINARY(maximum, a > b || is_nan(a) ? a : b)
+CYNET_BINARY(minimum, a < b || is_nan(a) ? a : b)
+CYNET_BINARY(equal, a == b)
+CYNET_BINARY(not_equal, a != b)
+CYNET_BINARY(greater, a > b)
+CYNET_BINARY(greater_equal, a >= b)
+CYNET_BINARY(lesser, a < b)
+CYNET_BINARY(lesser_equal, a <= b)
+CYNET_BINARY(logical_and, (a != T(0)) && (b != T(0)))
+CYNET_BINARY(logical_or, (a != T(0)) || (b != T(0)))
+CYNET_BINARY(logical_xor, (a != T(0)) != (b != T(0)))
+
+// Integers: truncation towards zero, and what would trap (x / 0, lowest / -1) is defined instead.
+struct div {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if constexpr (std::is_integral<T>::value) {
+      if (b == T(0)) return T(0);
+      if constexpr (std::is_signed<T>::value) {
+        if (b == T(-1)) return static_cast<T>(T(0) - a);
+      }
+      return static_cast<T>(a / b);
+    } else {
+      return a / b;
+    }
+  }
+};
+
+// The remainder has the sign of the divisor, and is 0 when the divisor is.
+struct mod {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if (b == T(0)) return T(0);
+    if constexpr (std::is_integral<T>::value) {
+      if constexpr (std::is_signed<T>::value) {
+        if (b == T(-1)) return T(0);
+      }
+      const T r = static_cast<T>(a % b);
+      return r != 0 && ((r < 0) != (b < 0)) ? static_cast<T>(r + b) : r;
+    } else {
+      const T r = std::fmod(a, b);
+      return r != T(0) && ((r < T(0)) != (b < T(0))) ? r + b : r;
+    }
+  }
+};
+
+struct power {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if constexpr (std::is_integral<T>::value) {
+      const double p = std::pow(static_cast<double>(a), static_cast<double>(b));
+      return p >= -9.2e18 && p <= 9.2e18 ? static_cast<T>(static_cast<int64_t>(p)) : T(0);
+    } else {
+      return std::pow(a, b);
+    }
+  }
+};
+
+// ----- binary gradients (a, b are the inputs; for reductions a is the input and b the output)
+// --------
+CYNET_BINARY(grad_one, T(1))
+CYNET_BINARY(grad_minus_one, T(-1))
+CYNET_BINARY(grad_left, a)
+CYNET_BINARY(grad_right, b)
+CYNET_BINARY(div_lgrad, T(1) / b)
+CYNET_BINARY(div_rgrad, -a / (b * b))
+CYNET_BINARY(mod_rgrad, -std::floor(a / b))
+CYNET_BINARY(power_lgrad, b == T(0) ? T(0) : b * std::pow(a, b - T(1)))
+CYNET_BINARY(power_rgrad, a == T(0) && b > T(0) ? T(0) : std::pow(a, b) * math::log(a))
+CYNET_BINARY(hypot_lgrad, a / std::sqrt(a * a + b * b))
+CYNET_BINARY(hypot_rgrad, b / std::sqrt(a * a + b * b))
+CYNET_BINARY(prod_grad, b / a)
+CYNET_BINARY(nansum_grad, is_nan(a) ? T(0) : T(1))
+CYNET_BINARY(nanprod_grad, is_nan(a) ? T(0) : b / a)
+CYNET_BINARY(norm_grad, b == T(0) ? T(0) : a / b)
+CYNET_BINARY(sign_grad, T(a > T(0)) - T(a < T(0)))
+
+// b is sigma: quadratic within 1 / sigma^2, linear outside.
+struct smooth_l1 {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const T s = b * b, size = std::fabs(a);
+    return size > T(1) / s ? size - T(0.5) / s : T(0.5) * a * a * s;
+  }
+};
+struct smooth_l1_grad {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const T s = b * b, limit = T(1) / s;
+    return a > limit ? T(1) : (a < -limit ? T(-1) : a * s);
+  }
+};
+
+#undef CYNET_UNARY
+#undef CYNET_BINARY
+
+}  // namespace functor
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,321 @@
+// Reductions over any set of axes. Sums and products of floats are carried in double, of integers
+// in 64 bits; the axes arrive collapsed and split into kept and reduced ones. Included by
+// reduce.pyx alone.
+#ifndef CYNET_REDUCE_H
+#define CYNET_REDUCE_H
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "elementwise.h"
+#include "parallel.h"
+
+namespace cynet {
+
+struct ReduceSpace {
+  int n_kept, n_reduced;
+  int64_t kept_size, reduced_size;  // elements of the output; elements that fold into each
+  int64_t kept[8], kept_stride[8];  // strides in the input
+  int64_t reduced[8], reduced_stride[8];
+  int last_is_kept;  // which list holds the input's last axis (its stride is 1)
+};
+
+typedef void (*ReduceLoop)(int threads, const ReduceSpace& s, const void* x, void* out, int add,
+                           double scale);
+
+template <typename T>
+using wide = typename std::conditional<std::is_integral<T>::value, int64_t, double>::type;
+template <typename T>
+using value_of = typename std::conditional<std::is_same<T, half>::value, float, T>::type;
+
+// ----- reducers: init, step, merge, finish
+// ---------------------------------------------------------
+template <typename T>
+struct sum {
+  typedef wide<T> acc;
+  static acc init() { return 0; }
+  static void step(acc& a, value_of<T> x) { a += static_cast<acc>(x); }
+  static void merge(acc& a, acc b) { a += b; }
+  static acc finish(acc a, double scale) {
+    return scale == 1 ? a : static_cast<acc>(static_cast<double>(a) * scale);
+  }
+};
+template <typename T>
+struct nansum : sum<T> {
+  static void step(wide<T>& a, value_of<T> x) {
+    a += x == x ? static_cast<wide<T>>(x) : wide<T>(0);
+  }
+};
+template <typename T>
+struct norm1 : sum<T> {
+  static void step(wide<T>& a, value_of<T> x) { a += static_cast<wide<T>>(x < 0 ? -x : x); }
+};
+template <typename T>
+struct norm2 {
+  typedef double acc;
+  static acc init() { return 0; }
+  static void step(acc& a, value_of<T> x) { a += static_cast<double>(x) * static_cast<double>(x); }
+  static void merge(acc& a, acc b) { a += b; }
+  static double finish(acc a, double) { return std::sqrt(a); }
+};
+template <typename T>
+struct prod {
+  typedef wide<T> acc;
+  static acc init() { return 1; }
+  static void step(acc& a, value_of<T> x) { a *= static_cast<acc>(x); }
+  static void merge(acc& a, acc b) { a *= b; }
+  static acc finish(acc a, double) { return a; }
+};
+template <typename T>
+struct nanprod : prod<T> {
+  static void step(wide<T>& a, value_of<T> x) {
+    a *= x == x ? static_cast<wide<T>>(x) : wide<T>(1);
+  }
+};
+template <typename T>
+struct max {
+  typedef value_of<T> acc;
+  static acc init() {
+    return std::numeric_limits<acc>::has_infinity ? -std::numeric_limits<acc>::infinity()
+                                                  : std::numeric_limits<acc>::lowest();
+  }
+  static void step(acc& a, acc x) { a = x > a || x != x ? x : a; }
+  static void merge(acc& a, acc b) { step(a, b); }
+  static acc finish(acc a, double) { return a; }
+};
+template <typename T>
+struct min {
+  typedef value_of<T> acc;
+  static acc init() {
+    return std::numeric_limits<acc>::has_infinity ? std::numeric_limits<acc>::infinity()
+                                                  : std::numeric_limits<acc>::max();
+  }
+  static void step(acc& a, acc x) { a = x < a || x != x ? x : a; }
+  static void merge(acc& a, acc b) { step(a, b); }
+  static acc finish(acc a, double) { return a; }
+};
+
+// ----- the walk
+// ------------------------------------------------------------------------------------
+inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64_t* stride) {
+  int64_t offset = 0;
+  for (int i = n - 1; i >= 0; --i) {
+    offset += index % shape[i] * stride[i];
+    index /= shape[i];
+  }
+  return offset;
+}
+
+template <typename T, typename V>
+inline void store(T* out, int add, V value) {
+  if constexpr (std::is_same<T, half>::value) {
+    *out = half((add ? half::to_float(out->bits) : 0.0f) + static_cast<float>(value));
+  } else {
+    *out = static_cast<T>(add ? *out + static_cast<T>(value) : static_cast<T>(value));
+  }
+}
+
+template <typename T, class R>
+typename R::acc reduce_row(const T* x, int64_t n) {
+  enum { LANES = 8 };
+  typedef typename R::acc acc;
+  acc lanes[LANES];
+  for (int l = 0; l < LANES; ++l) lanes[l] = R::init();
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (int l = 0; l < LANES; ++l) R::step(lanes[l], x[i + l]);
+  for (; i < n; ++i) R::step(lanes[0], x[i]);
+  for (int width = LANES / 2; width > 0; width /= 2)
+    for (int l = 0; l < width; ++l) R::merge(lanes[l], lanes[l + width]);
+  return lanes[0];
+}
+
+enum { MAX_PARTS = 16, COLUMNS = 256 };
+
+// Flat positions [begin, end) of the reduced axes, the last of which is the input's last.
+template <typename T, class R>
+typename R::acc reduce_rows(const ReduceSpace& s, const T* x, int64_t begin, int64_t end) {
+  const int last = s.n_reduced - 1;
+  const int64_t n = s.reduced[last];
+  typename R::acc total = R::init();
+  while (begin < end) {
+    const int64_t row = begin / n, column = begin - row * n;
+    const int64_t m = n - column < end - begin ? n - column : end - begin;
+    R::merge(total,
+             reduce_row<T, R>(x + offset_of(row, last, s.reduced, s.reduced_stride) + column, m));
+    begin += m;
+  }
+  return total;
+}
+
+template <typename T, class R>
+void reduce_last(int threads, const ReduceSpace& s, const T* x, T* out, int add, double scale) {
+  if (threads > 1 && s.kept_size < threads) {
+    if (threads > MAX_PARTS) threads = MAX_PARTS;
+    for (int64_t o = 0; o < s.kept_size; ++o) {
+      const T* from = x + offset_of(o, s.n_kept, s.kept, s.kept_stride);
+      typename R::acc parts[MAX_PARTS], total = R::init();
+      const int64_t each = (s.reduced_size + threads - 1) / threads;
+      parallel_for(threads, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          const int64_t stop = (p + 1) * each < s.reduced_size ? (p + 1) * each : s.reduced_size;
+          parts[p] = reduce_rows<T, R>(s, from, p * each, stop);
+        }
+      });
+      for (int p = 0; p < threads; ++p) R::merge(total, parts[p]);
+      store(out + o, add, R::finish(total, scale));
+    }
+    return;
+  }
+  parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* from = x + offset_of(o, s.n_kept, s.kept, s.kept_stride);
+      store(out + o, add, R::finish(reduce_rows<T, R>(s, from, 0, s.reduced_size), scale));
+    }
+  });
+}
+
+// n columns side by side, over positions [begin, end) of the reduced axes.
+template <typename T, class R>
+void reduce_columns(const ReduceSpace& s, const T* x, int64_t n, int64_t begin, int64_t end,
+                    typename R::acc* acc) {
+  for (int64_t c = 0; c < n; ++c) acc[c] = R::init();
+  for (int64_t r = begin; r < end; ++r) {
+    const T* from = x + offset_of(r, s.n_reduced, s.reduced, s.reduced_stride);
+    for (int64_t c = 0; c < n; ++c) R::step(acc[c], from[c]);
+  }
+}
+
+template <typename T, class R>
+void reduce_outer(int threads, const ReduceSpace& s, const T* x, T* out, int add, double scale) {
+  typedef typename R::acc acc;
+  const int last = s.n_kept - 1;
+  const int64_t width = s.kept[last], strips = (width + COLUMNS - 1) / COLUMNS;
+  const int64_t tasks = s.kept_size / width * strips;
+  if (threads > MAX_PARTS) threads = MAX_PARTS;
+  const bool split = threads > 1 && tasks < threads && s.reduced_size >= threads;
+  auto task = [&](int64_t t, int workers) {
+    const int64_t row = t / strips, column = t % strips * COLUMNS;
+    const int64_t n = width - column < COLUMNS ? width - column : static_cast<int64_t>(COLUMNS);
+    const T* from = x + offset_of(row, last, s.kept, s.kept_stride) + column;
+    acc total[COLUMNS];
+    if (workers == 1) {
+      reduce_columns<T, R>(s, from, n, 0, s.reduced_size, total);
+    } else {
+      acc parts[MAX_PARTS][COLUMNS];
+      const int64_t each = (s.reduced_size + workers - 1) / workers;
+      parallel_for(workers, workers, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          const int64_t start = p * each < s.reduced_size ? p * each : s.reduced_size;
+          const int64_t stop = start + each < s.reduced_size ? start + each : s.reduced_size;
+          reduce_columns<T, R>(s, from, n, start, stop, parts[p]);
+        }
+      });
+      for (int64_t c = 0; c < n; ++c) {
+        total[c] = R::init();
+        for (int p = 0; p < workers; ++p) R::merge(total[c], parts[p][c]);
+      }
+    }
+    for (int64_t c = 0; c < n; ++c)
+      store(out + row * width + column + c, add, R::finish(total[c], scale));
+  };
+  if (split) {
+    for (int64_t t = 0; t < tasks; ++t) task(t, threads);
+  } else {
+    parallel_for(threads, tasks, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) task(t, 1);
+    });
+  }
+}
+
+template <typename T, class R>
+void reduce_loop(int threads, const ReduceSpace& s, const void* x, void* out, int add,
+                 double scale) {
+  if (s.last_is_kept)
+    reduce_outer<T, R>(threads, s, static_cast<const T*>(x), static_cast<T*>(out), add, scale);
+  else reduce_last<T, R>(threads, s, static_cast<const T*>(x), static_cast<T*>(out), add, scale);
+}
+
+struct ReduceRow {
+  const char* name;
+  ReduceLoop loop[N_DTYPE];
+};
+
+#define CYNET_REDUCE(R)                                                                         \
+  {                                                                                             \
+    #R, {                                                                                       \
+      reduce_loop<float, R<float>>, reduce_loop<double, R<double>>, reduce_loop<half, R<half>>, \
+          reduce_loop<uint8_t, R<uint8_t>>, reduce_loop<int32_t, R<int32_t>>,                   \
+          reduce_loop<int8_t, R<int8_t>>, reduce_loop<int64_t, R<int64_t>>, nullptr             \
+    }                                                                                           \
+  }
+static const ReduceRow reduce_table[] = {
+    CYNET_REDUCE(sum), CYNET_REDUCE(nansum), CYNET_REDUCE(prod),  CYNET_REDUCE(nanprod),
+    CYNET_REDUCE(max), CYNET_REDUCE(min),    CYNET_REDUCE(norm1), CYNET_REDUCE(norm2),
+};
+
+inline ReduceLoop find_reduce_loop(const char* name, int dtype) {
+  for (const ReduceRow& row : reduce_table)
+    if (std::strcmp(row.name, name) == 0) return row.loop[dtype];
+  return nullptr;
+}
+
+// ----- arg reductions
+// ------------------------------------------------------------------------------ Index of the first
+// largest (or smallest, or first NaN) along the middle of three axes.
+template <typename T, bool largest>
+void arg_loop(int threads, int64_t outer, int64_t n, int64_t inner, const void* x_, void* out_,
+              int add) {
+  const T* x = static_cast<const T*>(x_);
+  T* out = static_cast<T*>(out_);
+  parallel_for(threads, outer * inner, [=](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* from = x + o / inner * n * inner + o % inner;
+      int64_t best = 0;
+      value_of<T> value = from[0];
+      for (int64_t i = 1; i < n && value == value; ++i) {
+        const value_of<T> next = from[i * inner];
+        if ((largest ? next > value : next < value) || next != next) {
+          value = next;
+          best = i;
+        }
+      }
+      store(out + o, add, static_cast<double>(best));
+    }
+  });
+}
+
+typedef void (*ArgLoop)(int threads, int64_t outer, int64_t n, int64_t inner, const void* x,
+                        void* out, int add);
+
+template <bool largest>
+ArgLoop arg_loop_of(int dtype) {
+  switch (dtype) {
+    case F32:
+      return arg_loop<float, largest>;
+    case F64:
+      return arg_loop<double, largest>;
+    case F16:
+      return arg_loop<half, largest>;
+    case U8:
+      return arg_loop<uint8_t, largest>;
+    case I32:
+      return arg_loop<int32_t, largest>;
+    case I8:
+      return arg_loop<int8_t, largest>;
+    case I64:
+      return arg_loop<int64_t, largest>;
+    default:
+      return nullptr;
+  }
+}
+
+inline ArgLoop find_arg_loop(int largest, int dtype) {
+  return largest ? arg_loop_of<true>(dtype) : arg_loop_of<false>(dtype);
+}
+
+}  // namespace cynet
+
+#endif

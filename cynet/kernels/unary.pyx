@@ -1,0 +1,14 @@
+"""Unary loops: the table of functors.h's unary functions, compiled here and nowhere else."""
+
+from .elementwise cimport Kernel
+
+
+cdef extern from "unary_table.h" namespace "cynet" nogil:
+    struct Row:
+        pass
+    const Row* unary_table
+    Kernel find_kernel(...) noexcept
+
+
+cdef Kernel find_unary(const char* name, int dtype, bint add) noexcept nogil:
+    return find_kernel(unary_table, name, dtype, add)

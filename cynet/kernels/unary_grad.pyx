@@ -1,0 +1,14 @@
+"""Unary gradient loops: the table of functors.h's gradients of unary functions, compiled here and nowhere else."""
+
+from .elementwise cimport Kernel
+
+
+cdef extern from "unary_grad_table.h" namespace "cynet" nogil:
+    struct Row:
+        pass
+    const Row* unary_grad_table
+    Kernel find_kernel(...) noexcept
+
+
+cdef Kernel find_unary_grad(const char* name, int dtype, bint add) noexcept nogil:
+    return find_kernel(unary_grad_table, name, dtype, add)

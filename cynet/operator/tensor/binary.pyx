@@ -1,0 +1,109 @@
+"""Binary elementwise operators on two arrays of one shape: one row a function.
+
+``output[i] = F(lhs[i], rhs[i])``; the gradients are ``out_grad[i] * G(lhs[i], rhs[i])`` with one G a side.
+Comparisons give 1 and 0 in the inputs' dtype. Integer division truncates; by zero it gives 0.
+"""
+
+from ..._typedefs cimport TBlob, kAddTo, kBool, kNullOp
+from ...kernels.binary cimport find_binary
+from ...kernels.binary_grad cimport find_binary_grad
+from ...kernels.elementwise cimport Kernel, run_binary, run_grad
+from .._base cimport Operator, OpContext
+
+from ...dtype import dtype_flag
+from ...errors import ArgumentError
+from .._base import register_operator
+from ..property import OperatorProperty
+from .binary_rows import GRADIENTS, TAKES_BOOL
+
+
+class BinaryProperty(OperatorProperty):
+    """Base of the rows below: two inputs and an output of one shape and type."""
+
+    inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand, of the same shape."}
+    functor = None
+
+    def list_arguments(self):
+        return ["lhs", "rhs"]
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data] if GRADIENTS[self.functor].reads else out_grad
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0]), (in_data[1], out_data[0])]
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        # the gradient of lhs is written first, that of rhs still needs out_grad
+        return [(out_grad[0], in_grad[1])]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return BinaryOperator(self, in_types[0])
+
+
+cdef class BinaryOperator(Operator):
+    """The loops of one row for one dtype; `write`, `add` forward, `grads` by side and request."""
+
+    cdef Kernel write, add
+    cdef Kernel grads[2][2]
+
+    def __init__(self, prop, dtype):
+        cdef int flag = dtype_flag(dtype), side
+        cdef bytes functor = prop.functor.encode(), name
+        gradient = GRADIENTS[prop.functor]
+        if flag == kBool and prop.functor not in TAKES_BOOL:
+            raise ArgumentError(f"operator {prop.op_name} does not take arrays of bool; cast them first")
+        self.write = find_binary(functor, flag, False)
+        self.add = find_binary(functor, flag, True)
+        for side in range(2):
+            name = (gradient.rhs if side else gradient.lhs).encode()
+            self.grads[side][0] = find_binary_grad(name, flag, False)
+            self.grads[side][1] = find_binary_grad(name, flag, True)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if req[0] != kNullOp:
+            run_binary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data, 1, in_data[1].data, 1,
+                       out_data[0].data, out_data[0].size)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad, TBlob* aux_states) except -1 nogil:
+        cdef void* g = out_grad[0].data
+        # a gradient that reads no input gets out_grad in their place
+        cdef void* a = in_data[0].data if in_data[0].data != NULL else g
+        cdef void* b = in_data[1].data if in_data[1].data != NULL else g
+        cdef int side
+        for side in range(2):
+            if req[side] != kNullOp:
+                run_grad(&self.grads[side][req[side] == kAddTo], g, 1, a, 1, b, 1, in_grad[side].data,
+                         in_grad[side].size)
+        return 0
+
+
+# name, functor, aliases, docstring
+cdef list ROWS = [
+    ("elemwise_add", "plus", ("_plus", "_Plus", "_add"), "Sum of two arrays of one shape."),
+    ("_grad_add", "plus", (), "Sum of two gradients of one array."),
+    ("elemwise_sub", "minus", ("_minus", "_Minus", "_sub"), "Difference of two arrays of one shape."),
+    ("elemwise_mul", "mul", ("_mul", "_Mul"), "Product of two arrays of one shape, element by element."),
+    ("elemwise_div", "div", ("_div", "_Div"), "Quotient of two arrays of one shape."),
+    ("_mod", "mod", ("_Mod",), "Remainder with the sign of the divisor; 0 where the divisor is 0."),
+    ("_power", "power", ("_Power",), "``lhs ** rhs``, element by element."),
+    ("_maximum", "maximum", ("_Maximum",), "The larger of two elements; NaN if one is."),
+    ("_minimum", "minimum", ("_Minimum",), "The smaller of two elements; NaN if one is."),
+    ("_hypot", "hypot", ("_Hypot",), "Hypotenuse: ``sqrt(lhs ** 2 + rhs ** 2)``."),
+    ("_equal", "equal", ("_Equal",), "1 where two elements are equal, else 0."),
+    ("_not_equal", "not_equal", ("_Not_Equal",), "1 where two elements differ, else 0."),
+    ("_greater", "greater", ("_Greater",), "1 where the left element is greater, else 0."),
+    ("_greater_equal", "greater_equal", ("_Greater_Equal",), "1 where the left element is not smaller, else 0."),
+    ("_lesser", "lesser", ("_Lesser",), "1 where the left element is smaller, else 0."),
+    ("_lesser_equal", "lesser_equal", ("_Lesser_Equal",), "1 where the left element is not greater, else 0."),
+    ("_logical_and", "logical_and", ("_Logical_And",), "1 where both elements are nonzero, else 0."),
+    ("_logical_or", "logical_or", ("_Logical_Or",), "1 where an element is nonzero, else 0."),
+    ("_logical_xor", "logical_xor", ("_Logical_Xor",), "1 where exactly one element is nonzero, else 0."),
+]
+
+for _name, _functor, _aliases, _doc in ROWS:
+    register_operator(_name, type(_name, (BinaryProperty,), {
+        "__doc__": _doc, "__module__": __name__, "functor": _functor,
+        "differentiable": GRADIENTS[_functor].exists}), aliases=_aliases)

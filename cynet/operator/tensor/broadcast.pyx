@@ -1,0 +1,174 @@
+"""Binary operators on two arrays that broadcast against each other: one row a function.
+
+``output = F(lhs, rhs)`` with axes of length 1 (and leading axes that are missing) repeated as needed; a
+gradient is summed over the axes its operand was repeated along.
+"""
+
+from libc.stdint cimport int64_t
+
+from ..._resource cimport get_space
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kBool, kNullOp
+from ...kernels.binary cimport find_binary
+from ...kernels.binary_grad cimport find_binary_grad
+from ...kernels.elementwise cimport Kernel, Space, broadcast_binary, broadcast_grad, make_space
+from ...kernels.reduce cimport ReduceLoop, ReduceSpace, find_reduce, make_reduce_space, run_reduce
+from .._base cimport Operator, OpContext
+
+from ...dtype import dtype_flag
+from ...errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..property import OperatorProperty, ResourceRequest, is_known
+from .binary_rows import GRADIENTS, TAKES_BOOL
+
+
+def broadcast_shapes(lhs, rhs):
+    """The shape two operands broadcast to; 0 where it is unknown.
+
+    >>> broadcast_shapes((2, 1, 3), (4, 3))
+    (2, 4, 3)
+    """
+    n = max(len(lhs), len(rhs))
+    out = []
+    for a, b in zip((1,) * (n - len(lhs)) + tuple(lhs), (1,) * (n - len(rhs)) + tuple(rhs)):
+        if a > 1 and b > 1 and a != b:
+            raise ShapeError(f"shapes {tuple(lhs)} and {tuple(rhs)} do not broadcast: {a} against {b}")
+        # an unknown length beside 1 stays unknown; beside more than 1 the other side decides
+        out.append(max(a, b) if a != 0 and b != 0 else (a if a > 1 else b if b > 1 else 0))
+    return tuple(out)
+
+
+class BroadcastProperty(OperatorProperty):
+    """Base of the rows below: two inputs, one output of their broadcast shape."""
+
+    inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}
+    functor = None
+
+    def list_arguments(self):
+        return ["lhs", "rhs"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        lhs, rhs = in_shapes
+        if lhs is None or rhs is None:
+            return [lhs, rhs], [out_shapes[0]], []
+        shape = broadcast_shapes(lhs, rhs)
+        known = out_shapes[0]
+        if known is not None:
+            if len(known) != len(shape) or any(a and b and a != b for a, b in zip(known, shape)):
+                raise ShapeError(f"shapes {lhs} and {rhs} broadcast to {shape}, the output is {known}")
+            shape = tuple(a or b for a, b in zip(shape, known))
+        return [lhs, rhs], [shape], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data] if GRADIENTS[self.functor].reads else out_grad
+
+    def backward_resource(self, in_shapes):
+        lhs, rhs = in_shapes
+        same = is_known(lhs) and lhs == rhs
+        return [] if same else [ResourceRequest.temp_space]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return BroadcastOperator(self, in_types[0], *in_shapes)
+
+
+cdef class BroadcastOperator(Operator):
+    """The loops of one row for one dtype."""
+
+    cdef Kernel write, add
+    cdef Kernel grads[2][2]
+    cdef ReduceLoop sum
+    cdef bint reads
+
+    def __init__(self, prop, dtype, lhs, rhs):
+        cdef int flag = dtype_flag(dtype), side
+        cdef bytes functor = prop.functor.encode(), name
+        gradient = GRADIENTS[prop.functor]
+        if flag == kBool and prop.functor not in TAKES_BOOL:
+            raise ArgumentError(f"operator {prop.op_name} does not take arrays of bool; cast them first")
+        self.write = find_binary(functor, flag, False)
+        self.add = find_binary(functor, flag, True)
+        self.sum = find_reduce(b"sum", flag)
+        self.reads = gradient.reads
+        for side in range(2):
+            name = (gradient.rhs if side else gradient.lhs).encode()
+            self.grads[side][0] = find_binary_grad(name, flag, False)
+            self.grads[side][1] = find_binary_grad(name, flag, True)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef Space space
+        cdef const TBlob* operands[3]
+        if req[0] == kNullOp:
+            return 0
+        operands[0] = out_data
+        operands[1] = &in_data[0]
+        operands[2] = &in_data[1]
+        make_space(&space, operands, 3)
+        broadcast_binary(&self.add if req[0] == kAddTo else &self.write, &space, in_data[0].data,
+                         in_data[1].data, out_data[0].data)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad, TBlob* aux_states) except -1 nogil:
+        cdef Space space
+        cdef const TBlob* operands[4]
+        cdef ReduceSpace folded
+        cdef bint repeated[8]
+        cdef void* a
+        cdef void* b
+        cdef void* source
+        cdef double sign
+        cdef int side, i, own
+        cdef bint reduces
+        cdef int ndim = out_grad.ndim
+        operands[0] = operands[1] = operands[2] = operands[3] = out_grad
+        a = b = out_grad.data
+        if self.reads:
+            operands[2] = &in_data[0]
+            operands[3] = &in_data[1]
+            a, b = in_data[0].data, in_data[1].data
+        make_space(&space, operands, 4)
+        for side in range(2):
+            if req[side] == kNullOp:
+                continue
+            reduces = False
+            for i in range(ndim):
+                own = i - (ndim - in_grad[side].ndim)
+                repeated[i] = (own < 0 or in_grad[side].shape[own] == 1) and out_grad.shape[i] != 1
+                reduces = reduces or repeated[i]
+            if not reduces:
+                broadcast_grad(&self.grads[side][req[side] == kAddTo], &space, out_grad.data, a, b,
+                               in_grad[side].data)
+                continue
+            make_reduce_space(&folded, ndim, out_grad.shape, repeated)
+            source = get_space(&ctx.requested[0], out_grad.size * dtype_size(out_grad.dtype))
+            broadcast_grad(&self.grads[side][0], &space, out_grad.data, a, b, source)
+            run_reduce(self.sum, &folded, source, in_grad[side].data, req[side] == kAddTo, 1.0)
+        return 0
+
+
+# name, functor, aliases, docstring
+cdef list ROWS = [
+    ("broadcast_add", "plus", ("broadcast_plus",), "Sum of two arrays, broadcast."),
+    ("broadcast_sub", "minus", ("broadcast_minus",), "Difference of two arrays, broadcast."),
+    ("broadcast_mul", "mul", (), "Product of two arrays element by element, broadcast."),
+    ("broadcast_div", "div", (), "Quotient of two arrays, broadcast."),
+    ("broadcast_mod", "mod", (), "Remainder with the sign of the divisor, broadcast."),
+    ("broadcast_power", "power", (), "``lhs ** rhs`` element by element, broadcast."),
+    ("broadcast_maximum", "maximum", (), "The larger of two elements, broadcast."),
+    ("broadcast_minimum", "minimum", (), "The smaller of two elements, broadcast."),
+    ("broadcast_hypot", "hypot", (), "``sqrt(lhs ** 2 + rhs ** 2)`` element by element, broadcast."),
+    ("broadcast_equal", "equal", (), "1 where two elements are equal, else 0; broadcast."),
+    ("broadcast_not_equal", "not_equal", (), "1 where two elements differ, else 0; broadcast."),
+    ("broadcast_greater", "greater", (), "1 where the left element is greater, else 0; broadcast."),
+    ("broadcast_greater_equal", "greater_equal", (), "1 where the left element is not smaller, else 0; broadcast."),
+    ("broadcast_lesser", "lesser", (), "1 where the left element is smaller, else 0; broadcast."),
+    ("broadcast_lesser_equal", "lesser_equal", (), "1 where the left element is not greater, else 0; broadcast."),
+    ("broadcast_logical_and", "logical_and", (), "1 where both elements are nonzero, else 0; broadcast."),
+    ("broadcast_logical_or", "logical_or", (), "1 where an element is nonzero, else 0; broadcast."),
+    ("broadcast_logical_xor", "logical_xor", (), "1 where exactly one element is nonzero, else 0; broadcast."),
+]
+
+for _name, _functor, _aliases, _doc in ROWS:
+    register_operator(_name, type(_name, (BroadcastProperty,), {
+        "__doc__": _doc, "__module__": __name__, "functor": _functor,
+        "differentiable": GRADIENTS[_functor].exists}), aliases=_aliases)
