@@ -6,8 +6,8 @@ import pytest
 from cynet.operator import OPERATORS, OperatorProperty
 from cynet.operator.property import is_known, merge_shapes
 
-from .cases import all_cases, all_exceptions
-from .runner import ADD, INPLACE, NULL, WRITE, Run
+from tests.operator.cases import all_cases, all_exceptions
+from tests.operator.runner import ADD, INPLACE, NULL, WRITE, Run
 
 CASES = all_cases()
 PAIRS = [
