@@ -1,7 +1,8 @@
 """What the benchmark files share: medians of repeated runs, rows, and the command line of a file.
 
-A file defines ``rows(mx)``, a generator of `Row`, and ends with ``main(__doc__, rows)``. It uses the MXNet 1.x
-interface only, so that the same work runs in MXNet: ``python benchmarks/imperative.py --package mxnet``.
+A file defines ``rows(mx)``, a generator of `Row`, and ends with ``main(__doc__, rows)``. It uses
+the MXNet 1.x interface only, so that the same work runs in MXNet: ``python benchmarks/imperative.py
+--package mxnet``.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """One line of the table: what was done, seconds it took, and seconds NumPy needs for the same."""
+    """One line of the table: what was done, its seconds, and NumPy's seconds for the same."""
 
     name: str
     seconds: float

@@ -20,10 +20,10 @@ def run(python, path, package):
 
 
 def main():
-    """Measure all files, or those named, beside MXNet when ``--mxnet`` names a Python that has it."""
+    """Measure all files, or those named; beside MXNet when ``--mxnet`` is given."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="files to run, e.g. imperative (default: all)")
-    parser.add_argument("--mxnet", metavar="PYTHON", help="a Python with MXNet 1.x, to compare with")
+    parser.add_argument("--mxnet", metavar="PYTHON", help="a Python that has MXNet 1.x")
     args = parser.parse_args()
     files = [p for p in sorted(HERE.glob("*.py")) if p.stem not in ("harness", "run")]
     if args.names:

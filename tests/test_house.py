@@ -1,4 +1,4 @@
-"""The rules of the house, held over every file of the tree: floors, sizes, first lines, what is not written."""
+"""The rules of the house, held over every file: floors, sizes, first lines, what is not written."""
 
 import ast
 import re
@@ -177,7 +177,8 @@ def test_init_files_only_reexport():
         ("source text run as code", r"(?<![\w.])(?<!def )(exec|eval)\(", ()),
         ("a pickle is loaded", r"pickle\.(load|loads|Unpickler)\b", ()),
         ("left undone", r"\b(TODO|FIXME|XXX)\b", ()),
-        ("environment outside config.py", r"\bos\.(environ|getenv)|\bgetenv\(", ("config.py",)),
+        # blas.pyx sets a variable of OpenBLAS while that loads
+        ("environment", r"\bos\.(environ|getenv)|\bgetenv\(", ("config.py", "blas.pyx")),
         ("tied to one machine", r"march=native|[\"']/(tmp|home|root)/", ()),
         ("assert as a check", r"^\s*assert\b", ()),
     ],

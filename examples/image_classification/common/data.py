@@ -22,10 +22,10 @@ def add_data_args(parser):
 
 
 def enlarge(images, size=20, frame=28):
-    """Images (N, h, w) enlarged to (N, 1, frame, frame): linear interpolation to size x size, centred.
+    """Images (N, h, w) as (N, 1, frame, frame): linear interpolation to size x size, centred.
 
-    Pixel centres keep their place: target pixel i lies at (i + 0.5) * h / size - 0.5 of the source, and
-    beyond the outermost centres the edge value holds.
+    Pixel centres keep their place: target pixel i lies at (i + 0.5) * h / size - 0.5 of the source,
+    and beyond the outermost centres the edge value holds.
     """
     def weights(length):
         at = np.clip((np.arange(size) + 0.5) * length / size - 0.5, 0, length - 1)
@@ -61,7 +61,7 @@ def load(args):
     except OSError as error:
         if args.dataset == "mnist" or args.data_dir:
             raise
-        logging.warning("MNIST is not to be had (%s): using the bundled digits, 1,797 images", error)
+        logging.warning("MNIST is not to be had (%s): using 1,797 bundled digits", error)
         return load_digits()
 
 

@@ -48,7 +48,7 @@ def add_fit_args(parser):
     group = parser.add_argument_group("checkpoints")
     group.add_argument("--model-prefix", help="write PREFIX-symbol.json and PREFIX-0001.params ...")
     group.add_argument("--save-period", type=int, default=1, help="write each so many epochs")
-    group.add_argument("--load-epoch", type=int, help="go on from this checkpoint of --model-prefix")
+    group.add_argument("--load-epoch", type=int, help="go on from this checkpoint")
 
 
 def seed_all(seed):

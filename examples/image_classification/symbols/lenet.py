@@ -1,6 +1,7 @@
 """LeNet: two 5x5 convolutions with tanh and max pooling, then two fully connected layers.
 
-After LeCun, Bottou, Bengio and Haffner, "Gradient-based learning applied to document recognition", 1998.
+After LeCun, Bottou, Bengio and Haffner, "Gradient-based learning applied to document recognition",
+1998.
 """
 
 import cynet as mx

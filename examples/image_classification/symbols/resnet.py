@@ -1,7 +1,7 @@
 """A residual network for small images (28x28 or 32x32), of 6n+2 layers: 8, 14, 20, 32, 56, 110.
 
-After He, Zhang, Ren and Sun, "Deep residual learning for image recognition", 2016, section 4.2: three
-stages of n units with 16, 32 and 64 filters; a stage after the first halves height and width.
+After He, Zhang, Ren and Sun, "Deep residual learning for image recognition", 2016, section 4.2:
+three stages of n units with 16, 32 and 64 filters; a stage after the first halves height and width.
 """
 
 import cynet as mx
