@@ -44,6 +44,7 @@ class OperatorProperty:
     op_name = None  # set at registration
     key_var_num_args = None
     differentiable = True
+    variable_attrs = {}
     identity = False
     fields = {}
 

@@ -26,12 +26,20 @@ def _dictionary(values, indent):
     return "{" + space + (", " + space).join(pairs) + "\n" + " " * indent + "}"
 
 
-def _numbers(values):
-    return "[" + ", ".join(map(str, values)) + "]"
+def _list_text(items, indent):
+    """A list of texts: up to ten stay on the line."""
+    if len(items) <= 10:
+        return "[" + ", ".join(items) + "]"
+    space = "\n" + " " * (indent + 2)
+    return "[" + space + (", " + space).join(items) + "\n" + " " * indent + "]"
 
 
-def _entries(values):
-    return "[" + ", ".join(map(_numbers, values)) + "]"
+def _numbers(values, indent):
+    return _list_text([str(value) for value in values], indent)
+
+
+def _entries(values, indent):
+    return _list_text(["[" + ", ".join(map(str, value)) + "]" for value in values], indent)
 
 
 def state_versions(order):
@@ -65,16 +73,16 @@ def to_json(heads):
         if attrs:
             lines.append(f'"attrs": {_dictionary(attrs, 6)}')
         inputs = [(number[id(source)], i, v) for (source, i), v in zip(node.inputs, version)]
-        lines.append(f'"inputs": {_entries(inputs)}')
+        lines.append(f'"inputs": {_entries(inputs, 6)}')
         nodes.append("    {\n      " + ", \n      ".join(lines) + "\n    }")
         rows.append(rows[-1] + node.num_outputs)
     arguments = [i for i, node in enumerate(order) if node.op is None]
     ends = [(number[id(node)], i, final.get(id(node), 0)) for node, i in heads]
     return (
         '{\n  "nodes": [\n' + ", \n".join(nodes) + "\n  ], \n"
-        f'  "arg_nodes": {_numbers(arguments)}, \n'
-        f'  "node_row_ptr": {_numbers(rows)}, \n'
-        f'  "heads": {_entries(ends)}, \n'
+        f'  "arg_nodes": {_numbers(arguments, 2)}, \n'
+        f'  "node_row_ptr": {_numbers(rows, 2)}, \n'
+        f'  "heads": {_entries(ends, 2)}, \n'
         f'  "attrs": {{"mxnet_version": ["int", {_VERSION}]}}\n}}'
     )
 
