@@ -5,7 +5,7 @@ from . import config, errors  # floor 0
 from . import errors as base  # mx.base.MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu
 from .errors import CynetError, MXNetError
-from . import storage  # floor 1
+from . import engine, storage  # floor 1
 from .kernels.parallel import get_num_threads, set_num_threads  # floor 2
 from . import attribute, name  # floor 4
 from . import symbol

@@ -69,3 +69,37 @@ cdef int wait_to_write(VarHandle var) except -1 nogil
 cdef int wait_for_all() except -1 nogil
 # No function that writes `var` is pending: its data may be read now.
 cdef bint is_ready(VarHandle var) noexcept nogil
+
+# ---- engines beside the default one (which everything above uses)
+ctypedef void* EngineHandle
+
+cdef EngineHandle default_engine() noexcept nogil
+# workers: most native functions at once; 0 means one a core. naive: no threads at all.
+cdef EngineHandle make_engine(bint naive, int workers) except NULL nogil
+# Ends its threads, waiting at most so long for functions that run; what did not start never does.
+cdef void stop_engine(EngineHandle engine, double seconds) noexcept nogil
+cdef VarHandle new_variable_on(EngineHandle engine) except NULL nogil
+cdef OprHandle new_operator_on(
+    EngineHandle engine, EngineFn fn, void* arg, EngineDeleter deleter,
+    const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
+    int flags, const char* name) except NULL nogil
+cdef int push_sync_on(
+    EngineHandle engine, EngineFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
+    const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
+    int priority, int flags, const char* name) except -1 nogil
+cdef int push_async_on(
+    EngineHandle engine, EngineAsyncFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
+    const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
+    int priority, int flags, const char* name) except -1 nogil
+cdef int wait_for_all_on(EngineHandle engine) except -1 nogil
+
+# Figures for tests: live variables and operators, runs not done, threads.
+cdef struct Census:
+    long long variables
+    long long operators
+    long long pending
+    int native_threads
+    int python_threads
+
+cdef Census census(EngineHandle engine) noexcept nogil
+cdef bint is_naive(EngineHandle engine) noexcept nogil

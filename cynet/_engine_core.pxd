@@ -1,0 +1,181 @@
+"""The engine's records, and the rules that hold for them whenever its lock is free.
+
+One spin lock an engine (`Engine.locked`) guards every record below; it is held for a fraction of a
+microsecond, never while the GIL is asked for and never while a callback runs. A push appends to all its
+variables under one hold of the lock, so two pushes are in the same order on every variable they share.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+from libcpp.atomic cimport atomic, memory_order_acquire, memory_order_relaxed, memory_order_release
+from libcpp.mutex cimport mutex
+from libcpp.vector cimport vector
+
+from ._engine_native cimport condition_variable, cpu_relax, thread_yield
+from ._typedefs cimport RunContext
+
+# EngineFn and EngineAsyncFn, with the -1 looked at by hand: an error stays in the thread until it is fetched.
+ctypedef int (*RunFn)(void*, RunContext*) noexcept nogil
+ctypedef int (*RunAsyncFn)(void*, RunContext*, void*) noexcept nogil
+ctypedef void (*Callback)(void*) noexcept nogil
+
+cdef enum RunKind:
+    kSync = 0
+    kAsync = 1   # done when `complete` is called, not when the function returns
+    kDelete = 2  # the last run on a variable: nothing to execute, the variable goes
+
+cdef enum:
+    N_BINS = 28  # free lists of run blocks: bin i holds blocks of 4 << i links
+
+cdef struct Link:
+    # One variable of one run. In the variable's queue until granted.
+    Link* next
+    Run* run
+    Var* var
+    bint write
+
+cdef struct Run:
+    # One push, followed in memory by its links. Ready when `missing` is 0.
+    Run* next          # in a ready queue, the settle list or a free list
+    Engine* engine
+    RunFn fn
+    void* arg
+    Callback deleter
+    Operator* opr      # NULL for a one-off
+    const char* name   # borrowed until the deleter is called; may be NULL
+    uint64_t seq       # order of pushes
+    unsigned epoch     # of the process that pushed it
+    int kind           # RunKind
+    int priority
+    int flags          # PushFlag
+    int dev_type
+    int dev_id
+    int missing        # links not granted yet
+    int n_links
+    int bin
+
+cdef struct Var:
+    # Queue of links not granted: starts with a write, or with a read that waits for the running write.
+    Link* head
+    Link* tail
+    Engine* engine
+    Waiter* waiters
+    Failure* failure   # set by a run that failed; functions on this variable are skipped while it stands
+    uint64_t mark      # last push that named this variable: finds duplicates
+    unsigned epoch     # other than the engine's: state left by a parent process, to be reset
+    int readers        # granted reads
+    bint writing       # a write is granted
+    int pending_reads  # pushed and not done
+    int pending_writes
+
+cdef struct Operator:
+    Engine* engine
+    RunFn fn
+    void* arg
+    Callback deleter
+    const char* name
+    int flags
+    int n_const
+    int n_vars
+    int uses           # runs pushed and not done
+    unsigned epoch
+    bint deleted
+    Var* vars[1]       # const ones first; the block is as long as needed
+
+cdef struct Failure:
+    # Shared by all variables it spread to. Waiting on one of them raises it and so clears all.
+    PyObject* error    # owned; NULL once raised
+    int refs
+
+cdef cppclass Waiter:
+    # Stands on the stack of a thread that waits; signalled under the engine's lock.
+    Waiter* next
+    uint64_t before    # runs pushed later do not matter
+    int64_t remaining  # runs that do, not done yet
+    bint reads         # reads matter too
+    atomic[int] done
+    mutex guard
+    condition_variable wake
+
+cdef cppclass Worker:
+    Worker* next       # in the idle list, or in a list to be woken
+    Engine* engine
+    Pool* pool
+    int index
+    bint idle          # in the idle list
+    bint called        # guarded by `guard`: somebody took it out of the idle list
+    mutex guard
+    condition_variable wake
+
+cdef cppclass Pool:
+    # Threads that serve one ready queue.
+    Run* first         # priority 0, in order
+    Run* last
+    vector[Run*] heap  # all other priorities
+    int64_t ready      # runs in both
+    atomic[int64_t] published  # `ready`, for threads that look without the lock
+    int limit          # at most so many active
+    int active         # threads that are neither idle nor blocked in a wait
+    int threads        # alive
+    int keep           # so many threads stay, however long they are idle
+    int coming         # active, but without a run: on their way to look for one
+    bint starting      # one of them is a thread that has not begun yet
+    int64_t spin_ns    # look so long for a run before going idle
+    int64_t linger_ns  # any other ends after being idle so long
+    Worker* idle
+
+cdef cppclass Engine:
+    atomic[int] locked
+    bint naive         # no threads: whoever makes a run ready executes it
+    bint closing       # threads end instead of going idle; nothing new starts
+    unsigned epoch     # number of forks between the first process and this one
+    uint64_t seq
+    uint64_t mark
+    int64_t pending    # runs pushed and not done
+    int64_t n_vars
+    int64_t n_operators
+    Run* settle_first  # ready, but not looked at for failures yet; empty when the lock is free
+    Run* settle_last
+    Waiter* waiters    # of wait_for_all
+    vector[Failure*] failures  # not raised yet, oldest first; holds one reference each
+    Run* bins[N_BINS]
+    Var* free_vars
+    Pool native
+    Pool python
+    vector[int] free_indices
+    int next_index
+    Engine* next       # all engines of the process
+
+cdef struct Burial:
+    # A callback due once the lock is free. The run of that seq counts as pending until it has returned.
+    Callback callback
+    void* arg
+    uint64_t seq       # 0: no run stands behind it
+
+cdef cppclass After:
+    # What is to be done once the lock is free.
+    Worker* wake
+    Pool* start_native
+    Pool* start_python
+    vector[Burial] burials
+
+cdef inline void clear(After* after) noexcept nogil:
+    after.wake = NULL
+    after.start_native = NULL
+    after.start_python = NULL
+
+cdef inline void lock(Engine* e) noexcept nogil:
+    cdef int spins = 0
+    while e.locked.exchange(1, memory_order_acquire):
+        while e.locked.load(memory_order_relaxed):
+            spins += 1
+            if spins < 100:
+                cpu_relax()
+            else:
+                thread_yield()
+
+cdef inline void unlock(Engine* e) noexcept nogil:
+    e.locked.store(0, memory_order_release)
+
+cdef inline Link* links_of(Run* run) noexcept nogil:
+    return <Link*>(run + 1)

@@ -1,0 +1,92 @@
+"""Foreign C and C++ the engine uses, and the few lines Cython has no words for.
+
+Nothing here keeps state: the verbatim block is compiled into every module that cimports this file.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+from libcpp.mutex cimport mutex
+
+cdef extern from "Python.h" nogil:
+    ctypedef struct PyThreadState:
+        pass
+    ctypedef enum PyGILState_STATE:
+        pass
+    PyGILState_STATE PyGILState_Ensure()
+    void PyGILState_Release(PyGILState_STATE)
+    int PyGILState_Check()
+    PyThreadState* PyGILState_GetThisThreadState()
+    PyThreadState* PyEval_SaveThread()
+    void PyEval_RestoreThread(PyThreadState*)
+
+cdef extern from *:
+    """
+    #include <chrono>
+    #include <condition_variable>
+    #include <cstdint>
+    #include <mutex>
+    #include <thread>
+    #if defined(__x86_64__) || defined(_M_X64)
+    #include <immintrin.h>
+    #endif
+    #ifndef _WIN32
+    #include <pthread.h>
+    #endif
+
+    namespace {
+    // One breath of a thread that waits for another core.
+    inline void cpu_relax() noexcept {
+    #if defined(__x86_64__) || defined(_M_X64)
+        _mm_pause();
+    #elif defined(__aarch64__)
+        asm volatile("yield");
+    #endif
+    }
+    inline int64_t now_ns() noexcept {
+        return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+    }
+    // A thread of its own for body(arg); false when the system has none left.
+    inline bool start_thread(void (*body)(void*), void* arg) noexcept {
+        try {
+            std::thread(body, arg).detach();
+            return true;
+        } catch (...) {
+            return false;
+        }
+    }
+    // Sleeps at most ns (negative: for ever) on a mutex that the caller holds; may wake for nothing.
+    inline void sleep_on(std::condition_variable* cv, std::mutex* held, int64_t ns) {
+        std::unique_lock<std::mutex> lock(*held, std::adopt_lock);
+        if (ns < 0)
+            cv->wait(lock);
+        else
+            cv->wait_until(lock, std::chrono::system_clock::now() + std::chrono::nanoseconds(ns));
+        lock.release();
+    }
+    inline void sleep_ns(int64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
+    // Registers what runs around every fork(); Windows has none.
+    inline int at_fork(void (*before)(), void (*parent)(), void (*child)()) {
+    #ifdef _WIN32
+        (void)before; (void)parent; (void)child;
+        return 0;
+    #else
+        return pthread_atfork(before, parent, child);
+    #endif
+    }
+    }
+    """
+    void cpu_relax() noexcept nogil
+    int64_t now_ns() noexcept nogil
+    bint start_thread(void (*body)(void*) noexcept nogil, void* arg) noexcept nogil
+    void sleep_on(condition_variable* cv, mutex* held, int64_t ns) noexcept nogil
+    void sleep_ns(int64_t ns) noexcept nogil
+    int at_fork(
+        void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
+        void (*child)() noexcept nogil) noexcept nogil
+
+cdef extern from "<condition_variable>" namespace "std" nogil:
+    cppclass condition_variable:
+        void notify_one()
+
+cdef extern from "<thread>" namespace "std::this_thread" nogil:
+    void thread_yield "std::this_thread::yield"()

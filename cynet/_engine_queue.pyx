@@ -1,0 +1,355 @@
+"""Who may run: variables, the queues in front of them, failures that spread (contract in _engine_queue.pxd)."""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc
+from libcpp.algorithm cimport pop_heap, push_heap
+from libcpp.mutex cimport mutex
+from libcpp.vector cimport vector
+
+from ._engine cimport kPython
+from ._engine_core cimport (
+    After, Burial, Callback, Engine, Failure, Link, Operator, Pool, Run, Var, Waiter, kDelete, links_of, N_BINS
+)
+
+
+cdef Var* make_var(Engine* e) noexcept nogil:
+    cdef Var* var = e.free_vars
+    if var != NULL:
+        e.free_vars = <Var*>var.head
+    else:
+        var = <Var*>malloc(sizeof(Var))
+        if var == NULL:
+            return NULL
+    var.head = var.tail = NULL
+    var.engine = e
+    var.waiters = NULL
+    var.failure = NULL
+    var.mark = 0
+    var.epoch = e.epoch
+    var.readers = var.pending_reads = var.pending_writes = 0
+    var.writing = False
+    e.n_vars += 1
+    return var
+
+
+cdef void drop_var(Engine* e, Var* var) noexcept nogil:
+    if var.failure != NULL:
+        drop_failure(var.failure)
+        var.failure = NULL
+    var.engine = NULL
+    var.head = <Link*>e.free_vars
+    e.free_vars = var
+    e.n_vars -= 1
+
+
+cdef Run* make_run(Engine* e, int n_links) noexcept nogil:
+    cdef int bin = 0
+    cdef Run* run
+    while (4 << bin) < n_links:
+        bin += 1
+    run = e.bins[bin]
+    if run != NULL:
+        e.bins[bin] = run.next
+    else:
+        run = <Run*>malloc(sizeof(Run) + (<size_t>4 << bin) * sizeof(Link))
+        if run == NULL:
+            return NULL
+        run.bin = bin
+        run.engine = e
+    e.seq += 1
+    run.seq = e.seq
+    run.epoch = e.epoch
+    run.n_links = n_links
+    e.pending += 1
+    return run
+
+
+cdef void drop_run(Engine* e, Run* run) noexcept nogil:
+    run.next = e.bins[run.bin]
+    e.bins[run.bin] = run
+
+
+cdef void refresh(Engine* e, Var* var) noexcept nogil:
+    if var.epoch == e.epoch:
+        return
+    var.epoch = e.epoch
+    var.head = var.tail = NULL
+    var.waiters = NULL
+    var.readers = var.pending_reads = var.pending_writes = 0
+    var.writing = False
+
+
+cdef bint distinct(
+        Engine* e, Var* const* const_vars, int n_const, Var* const* mutable_vars,
+        int n_mutable) noexcept nogil:
+    cdef int i
+    cdef uint64_t mark
+    e.mark += 1
+    mark = e.mark
+    for i in range(n_const):
+        if const_vars[i].mark == mark:
+            return False
+        const_vars[i].mark = mark
+    for i in range(n_mutable):
+        if mutable_vars[i].mark == mark:
+            return False
+        mutable_vars[i].mark = mark
+    return True
+
+
+cdef bint enter(
+        Engine* e, Run* run, Var* const* const_vars, int n_const, Var* const* mutable_vars,
+        int n_mutable) noexcept nogil:
+    cdef Link* link = links_of(run)
+    cdef Var* var
+    cdef int i, missing = 0
+    for i in range(n_const):
+        var = const_vars[i]
+        refresh(e, var)
+        link.run = run
+        link.var = var
+        link.write = False
+        var.pending_reads += 1
+        if var.writing or var.head != NULL:
+            append(var, link)
+            missing += 1
+        else:
+            var.readers += 1
+        link += 1
+    for i in range(n_mutable):
+        var = mutable_vars[i]
+        refresh(e, var)
+        link.run = run
+        link.var = var
+        link.write = True
+        var.pending_writes += 1
+        if var.writing or var.readers or var.head != NULL:
+            append(var, link)
+            missing += 1
+        else:
+            var.writing = True
+        link += 1
+    run.missing = missing
+    return missing == 0
+
+
+cdef inline void append(Var* var, Link* link) noexcept nogil:
+    link.next = NULL
+    if var.head == NULL:
+        var.head = link
+    else:
+        var.tail.next = link
+    var.tail = link
+
+
+cdef inline void grant(Engine* e, Var* var) noexcept nogil:
+    """Let in whoever stands first: one writer, or all readers before the next writer."""
+    cdef Link* link = var.head
+    while link != NULL:
+        if link.write:
+            if var.readers or var.writing:
+                return
+            var.writing = True
+        else:
+            if var.writing:
+                return
+            var.readers += 1
+        var.head = link.next
+        link.run.missing -= 1
+        if link.run.missing == 0:
+            link.run.next = NULL
+            if e.settle_first == NULL:
+                e.settle_first = link.run
+            else:
+                e.settle_last.next = link.run
+            e.settle_last = link.run
+        link = var.head
+
+
+cdef void signal(Waiter* waiter) noexcept nogil:
+    waiter.guard.lock()
+    waiter.done.store(1)
+    waiter.wake.notify_one()
+    waiter.guard.unlock()
+
+
+cdef void tell(Waiter** waiters, uint64_t seq, bint write) noexcept nogil:
+    """Count the end of run `seq` for each waiter it matters to; those it completes leave the list."""
+    cdef Waiter* waiter = waiters[0]
+    while waiter != NULL:
+        if seq < waiter.before and (write or waiter.reads):
+            waiter.remaining -= 1
+            if waiter.remaining == 0:
+                waiters[0] = waiter.next
+                signal(waiter)
+                waiter = waiters[0]
+                continue
+        waiters = &waiter.next
+        waiter = waiter.next
+
+
+cdef void count_down(Engine* e, uint64_t seq) noexcept nogil:
+    e.pending -= 1
+    if e.waiters != NULL:
+        tell(&e.waiters, seq, True)
+
+
+cdef void leave(Engine* e, Run* run, Failure* failure) noexcept nogil:
+    cdef Link* link = links_of(run)
+    cdef Var* var
+    cdef int i
+    for i in range(run.n_links):
+        var = link.var
+        if link.write:
+            var.writing = False
+            var.pending_writes -= 1
+            if failure != NULL:
+                spread(var, failure)
+        else:
+            var.readers -= 1
+            var.pending_reads -= 1
+        if var.waiters != NULL:
+            tell(&var.waiters, run.seq, link.write)
+        if var.head != NULL:
+            grant(e, var)
+        link += 1
+
+
+cdef void finish(Engine* e, Run* run, Failure* failure, After* after) noexcept nogil:
+    leave(e, run, failure)
+    if run.opr != NULL:
+        release_operator(e, run.opr, after)
+    count_down(e, run.seq)
+    drop_run(e, run)
+    settle_all(e, after)
+
+
+cdef void settle(Engine* e, Run* run, After* after) noexcept nogil:
+    run.next = NULL
+    e.settle_first = e.settle_last = run
+    settle_all(e, after)
+
+
+cdef void settle_all(Engine* e, After* after) noexcept nogil:
+    """A loop, not a recursion: a failure may run through a chain of any length."""
+    cdef Run* run = e.settle_first
+    cdef Failure* failure
+    while run != NULL:
+        e.settle_first = run.next
+        failure = NULL
+        if run.kind == kDelete:
+            drop_var(e, links_of(run).var)
+            bury(run.deleter, run.arg, run.seq, after)
+            drop_run(e, run)
+        else:
+            if not e.failures.empty():
+                failure = inherited(e, run)
+            if failure == NULL:
+                enqueue(&e.python if run.flags & kPython and not e.naive else &e.native, run)
+            else:
+                leave(e, run, failure)
+                if run.opr != NULL:
+                    release_operator(e, run.opr, after)
+                bury(run.deleter, run.arg, run.seq, after)
+                drop_run(e, run)
+        run = e.settle_first
+
+
+cdef void bury(Callback callback, void* arg, uint64_t seq, After* after) noexcept nogil:
+    cdef Burial burial
+    burial.callback = callback
+    burial.arg = arg
+    burial.seq = seq
+    after.burials.push_back(burial)
+
+
+cdef void release_operator(Engine* e, Operator* opr, After* after) noexcept nogil:
+    opr.uses -= 1
+    if opr.deleted and opr.uses == 0:
+        bury(opr.deleter, opr.arg, 0, after)
+        e.n_operators -= 1
+        free(opr)
+
+
+cdef bint runs_later(Run* a, Run* b) noexcept nogil:
+    if a.priority != b.priority:
+        return a.priority < b.priority
+    return a.seq > b.seq
+
+
+cdef void enqueue(Pool* pool, Run* run) noexcept nogil:
+    if run.priority == 0:
+        run.next = NULL
+        if pool.first == NULL:
+            pool.first = run
+        else:
+            pool.last.next = run
+        pool.last = run
+    else:
+        pool.heap.push_back(run)
+        push_heap(pool.heap.begin(), pool.heap.end(), runs_later)
+    pool.ready += 1
+
+
+cdef Run* take(Pool* pool) noexcept nogil:
+    """The ready run of highest priority, the oldest of equals."""
+    cdef Run* run
+    if pool.ready == 0:
+        return NULL
+    pool.ready -= 1
+    if not pool.heap.empty() and (pool.first == NULL or pool.heap.front().priority > 0):
+        pop_heap(pool.heap.begin(), pool.heap.end(), runs_later)
+        run = pool.heap.back()
+        pool.heap.pop_back()
+        return run
+    run = pool.first
+    pool.first = run.next
+    return run
+
+
+cdef Failure* inherited(Engine* e, Run* run) noexcept nogil:
+    cdef Link* link = links_of(run)
+    cdef Failure* failure
+    cdef int i
+    for i in range(run.n_links):
+        failure = link.var.failure
+        if failure != NULL:
+            if failure.error != NULL:
+                return failure
+            drop_failure(failure)
+            link.var.failure = NULL
+        link += 1
+    return NULL
+
+
+cdef void spread(Var* var, Failure* failure) noexcept nogil:
+    failure.refs += 1
+    if var.failure != NULL:
+        drop_failure(var.failure)
+    var.failure = failure
+
+
+cdef void drop_failure(Failure* failure) noexcept nogil:
+    failure.refs -= 1
+    if failure.refs == 0:
+        free(failure)
+
+
+cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil:
+    cdef Failure* failure = var.failure
+    cdef PyObject* error
+    cdef size_t i
+    if failure == NULL:
+        return NULL
+    var.failure = NULL
+    error = failure.error
+    if error != NULL:
+        failure.error = NULL
+        for i in range(e.failures.size()):
+            if e.failures[i] == failure:
+                e.failures.erase(e.failures.begin() + i)
+                failure.refs -= 1
+                break
+    drop_failure(failure)
+    return error

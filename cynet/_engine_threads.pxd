@@ -1,0 +1,27 @@
+"""Who runs it: worker threads, waits, and what is due once the lock is free."""
+
+from libc.stdint cimport int64_t
+from cpython.object cimport PyObject
+
+from ._engine_core cimport After, Engine, Failure, Run, Var, Waiter
+
+# Decide which threads to wake or start for the ready runs. The last act before `unlock`.
+cdef void plan(Engine* e, After* after) noexcept nogil
+# Do what `after` holds; the lock must be free. May take it again for a moment.
+cdef void settle_after(Engine* e, After* after) noexcept nogil
+# Execute a run that holds its variables on this thread, then give them back.
+cdef void run_here(Engine* e, Run* run) noexcept nogil
+# Naive engine: execute whatever is ready on this thread.
+cdef void drain(Engine* e) noexcept nogil
+# Make the record of an error that the caller owns a reference of; NULL without memory.
+cdef Failure* new_failure(PyObject* error) noexcept nogil
+# Sleep until the waiter is done: 0, or -1 with the exception of a signal handler set.
+cdef int wait_on(Waiter* waiter) except -1 nogil
+# True when a function that runs on this thread now holds `var` (for writing, if `write`).
+cdef bint held_here(Var* var, bint write) noexcept nogil
+# True when a function of this engine runs on this thread.
+cdef bint inside(Engine* e) noexcept nogil
+# End all threads: wait for the functions that run, at most so long. Whatever did not start never does.
+cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil
+# In a child process: this thread is no worker any more, the pools are empty.
+cdef void after_fork(Engine* e) noexcept nogil
