@@ -8,8 +8,7 @@ from ..dtype import dtype_flag, numpy_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from ..operator.property import is_known
 from .hooks import installed
-from .node import topological_order
-from .serialization import variable_kinds
+from .node import variable_nodes
 
 
 class Inference:
@@ -107,14 +106,11 @@ class Inference:
     def _infer(self, what, known):
         """Lists of what was found for arguments, outputs and auxiliary states."""
         values = installed(what)(self.entries, known)
-        arguments, states, _ = variable_kinds(self.entries)
-        by_name = {
-            node.name: values[node, 0] for node in topological_order(self.entries) if node.op is None
-        }
+        arguments, states, _ = variable_nodes(self.entries)
         return (
-            [by_name[name] for name in arguments],
-            [values[head] for head in self.entries],
-            [by_name[name] for name in states],
+            [values[node, 0] for node in arguments],
+            [values[entry] for entry in self.entries],
+            [values[node, 0] for node in states],
         )
 
     def _known(self, args, kwargs, check, what):

@@ -108,6 +108,13 @@ def auxiliary_nodes(order):
     }
 
 
-def entries(heads):
-    """The entries of every visible and hidden output, node by node in topological order."""
-    return [(node, i) for node in topological_order(heads) for i in range(node.num_outputs)]
+def variable_nodes(heads):
+    """Lists of nodes, in topological order: arguments, auxiliary states, all variables."""
+    order = topological_order(heads)
+    states = auxiliary_nodes(order)
+    variables = [node for node in order if node.op is None]
+    return (
+        [node for node in variables if id(node) not in states],
+        [node for node in variables if id(node) in states],
+        variables,
+    )

@@ -5,7 +5,7 @@ import json
 from ..attribute import is_attribute_key, split_suffix, stored_key
 from ..errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError
 from ..operator._base import get_operator
-from .node import Node, auxiliary_nodes, topological_order
+from .node import Node, topological_order
 
 _VERSION = 10901  # of the MXNet whose form is written
 
@@ -261,15 +261,3 @@ def debug_text(heads):
             lines.append("Attrs:")
             lines += [f"\t{key}={attrs[key]}" for key in sorted(attrs)]
     return "\n".join(lines) + "\n"
-
-
-def variable_kinds(heads):
-    """Names of (arguments, auxiliary states, all inputs) in topological order."""
-    order = topological_order(heads)
-    states = auxiliary_nodes(order)
-    variables = [node for node in order if node.op is None]
-    return (
-        [n.name for n in variables if id(n) not in states],
-        [n.name for n in variables if id(n) in states],
-        [n.name for n in variables],
-    )

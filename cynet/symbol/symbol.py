@@ -9,8 +9,8 @@ from .compose import attribute_text, copy_graph, substitute
 from .hooks import installed
 from .inference import Inference
 from .methods import OperatorMethods
-from .node import topological_order
-from .serialization import debug_text, from_json, to_json, variable_kinds
+from .node import topological_order, variable_nodes
+from .serialization import debug_text, from_json, to_json
 
 
 class Symbol(Arithmetic, OperatorMethods, Inference):
@@ -126,7 +126,8 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
                 f"{self!r}: an output is chosen by int, str or slice, got {index!r}"
             ) from None
         except IndexError:
-            raise IndexError(f"{self!r}: no output {index}; there are {len(self.entries)}") from None
+            count = len(self.entries)
+            raise IndexError(f"{self!r}: no output {index}; there are {count}") from None
 
     @property
     def num_outputs(self):
@@ -167,15 +168,15 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
     def list_arguments(self):
         """Names of the arguments: the variables that are no auxiliary states, in depth-first
         order."""
-        return variable_kinds(self.entries)[0]
+        return [node.name for node in variable_nodes(self.entries)[0]]
 
     def list_auxiliary_states(self):
         """Names of the auxiliary states: variables that operators update by themselves."""
-        return variable_kinds(self.entries)[1]
+        return [node.name for node in variable_nodes(self.entries)[1]]
 
     def list_inputs(self):
         """Names of all variables."""
-        return variable_kinds(self.entries)[2]
+        return [node.name for node in variable_nodes(self.entries)[2]]
 
     def list_outputs(self):
         """Names of the outputs, e.g. ``fc1_output``."""

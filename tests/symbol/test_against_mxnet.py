@@ -1,4 +1,4 @@
-"""Names, lists, attributes, JSON, shapes and types of whole networks, held to what MXNet 1.9.1 says."""
+"""Whole networks held to MXNet 1.9.1: names, lists, attributes, JSON, shapes and types."""
 
 import json
 import re

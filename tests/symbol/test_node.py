@@ -1,6 +1,6 @@
 """Node and topological_order."""
 
-from cynet.symbol.node import Node, auxiliary_nodes, entries, topological_order
+from cynet.symbol.node import Node, auxiliary_nodes, topological_order, variable_nodes
 
 
 class Add:
@@ -65,9 +65,4 @@ def test_states_and_hidden_outputs():
     assert norm.input_names() == ["data", "moving_mean"]
     assert [norm.output_name(i) for i in range(2)] == ["norm_output", "norm_mean"]
     assert auxiliary_nodes(topological_order([(norm, 0)])) == {id(state)}
-    assert [(n.name, i) for n, i in entries([(norm, 0)])] == [
-        ("x", 0),
-        ("norm_moving_mean", 0),
-        ("norm", 0),
-        ("norm", 1),
-    ]
+    assert variable_nodes([(norm, 0)]) == ([x], [state], [x, state])
