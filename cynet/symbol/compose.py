@@ -21,6 +21,8 @@ def parameter_text(field, value):
         return field.convert(value, "dtype")
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)) if field is None or isinstance(field, Bool) else str(int(value))
+    if isinstance(value, np.ndarray):
+        value = tuple(value.tolist())
     if isinstance(value, (tuple, list)):
         items = [str(v) if isinstance(v, np.generic) else repr(v) for v in value]
         if isinstance(value, list):
