@@ -1,4 +1,4 @@
-"""Temporary space (one growing buffer per thread and request) and random streams (counters per device)."""
+"""Temporary space (a buffer per thread and request), random streams (counters per device)."""
 
 from libc.stdint cimport uint64_t
 
@@ -17,7 +17,8 @@ cdef extern from *:
     #endif
     // A thread's temporary buffers. `owner` frees them when the thread ends.
     struct CynetTemp {
-        void* ptr; size_t size; size_t capacity; int dev_type; int dev_id;  // as _storage.pxd's Handle
+        // as _storage.pxd's Handle
+        void* ptr; size_t size; size_t capacity; int dev_type; int dev_id;
         unsigned long long trims;
     };
     static const int CYNET_TEMPS = 64;
@@ -49,8 +50,9 @@ cdef extern from *:
     int TEMPS "CYNET_TEMPS"
     void (*temp_free "cynet_temp_free")(Temp*) noexcept nogil
     Temp* temps "cynet_temps" () noexcept nogil
-    void at_fork "cynet_resource_at_fork" (void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
-                                           void (*child)() noexcept nogil) noexcept nogil
+    void at_fork "cynet_resource_at_fork" (
+        void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
+        void (*child)() noexcept nogil) noexcept nogil
 
 cdef enum:
     TYPES = 6
@@ -64,7 +66,7 @@ cdef Generator _generators[TYPES][IDS]
 cdef Mutex _lock  # of _generators; held for a few instructions
 
 
-# --- temporary space -------------------------------------------------------------------------------------
+# --- temporary space -----------------------------------------------------------------------------
 cdef void _free_temp(Temp* temp) noexcept nogil:
     cdef Handle handle
     handle.ptr, handle.size, handle.capacity = temp.ptr, temp.size, temp.capacity
@@ -75,7 +77,8 @@ cdef void _free_temp(Temp* temp) noexcept nogil:
 
 
 cdef int _bad_index(int index) except -1 with gil:
-    raise ArgumentError(f"resource index {index} is out of range: an operator requests at most {TEMPS} resources")
+    raise ArgumentError(
+        f"resource index {index} is out of range: an operator requests at most {TEMPS} resources")
 
 
 cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
@@ -105,13 +108,13 @@ def release_space():
             _free_temp(mine + i)
 
 
-# --- random streams --------------------------------------------------------------------------------------
+# --- random streams ------------------------------------------------------------------------------
 cdef inline Generator* _generator(int dev_type, int dev_id) noexcept nogil:
     return &_generators[dev_type & 7 if (dev_type & 7) < TYPES else 0][dev_id & (IDS - 1)]
 
 
 cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil:
-    """The next stream of the device's generator, for a random resource; temporary space needs nothing."""
+    """The device's next stream, for a random resource; temporary space needs nothing."""
     if resource.type == kRandom:
         resource.stream = draw_many(1, dev_type, dev_id, &resource.seed)
 
@@ -129,7 +132,8 @@ cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) no
 
 
 cdef uint64_t _device_seed(uint64_t seed, int dev_id) noexcept nogil:
-    # Index 0 keeps the seed as it is; the others must not repeat its numbers (data-parallel dropout).
+    # Index 0 keeps the seed as it is; the others must not repeat its numbers (data-parallel
+    # dropout).
     return seed + <uint64_t>dev_id * <uint64_t>0x9E3779B97F4A7C15
 
 
@@ -141,11 +145,11 @@ def seed_device(seed, ctx="all"):
     seed : int
         Any integer; its low 64 bits count.
     ctx : Context or 'all'
-        With 'all', devices of different index yield different numbers; a device seeded by name yields
-        those of index 0.
+        With 'all', devices of different index yield different numbers; a device seeded by name
+        yields those of index 0.
     """
     if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise ArgumentTypeError(f"seed must be an int, got {seed!r}")
+        raise ArgumentError(f"seed must be an int, got {seed!r}")
     cdef uint64_t number = <uint64_t>(seed.__index__() & 0xFFFFFFFFFFFFFFFF)
     cdef int i, j, dev_type, dev_id
     if isinstance(ctx, str):
@@ -165,6 +169,20 @@ def seed_device(seed, ctx="all"):
     _generator(dev_type, dev_id).seed = number
     _generator(dev_type, dev_id).drawn = 0
     _lock.unlock()
+
+
+def next_stream(ctx):
+    """Take the device's next random stream: (seed, stream), for tests and for Python operators."""
+    cdef uint64_t seed
+    cdef uint64_t stream = draw_many(1, ctx.device_typeid, ctx.device_id, &seed)
+    return seed, stream
+
+
+def space_address(int index, size_t nbytes):
+    """Address of this thread's temporary space of request `index`, at least nbytes, for tests."""
+    cdef Resource resource
+    resource.type, resource.index = kTempSpace, index
+    return <size_t>get_space(&resource, nbytes)
 
 
 cdef void _before_fork() noexcept nogil:

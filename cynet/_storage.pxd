@@ -1,16 +1,13 @@
 """Pooled memory per context: 64-byte aligned, size-class free lists, counters.
 
 Promises:
-- `alloc` never returns memory smaller than asked; on exhaustion it trims the pool, tries once more,
-then
-  raises MemoryError with the pool's figures. The next smaller request succeeds.
+- `alloc` never returns memory smaller than asked; on exhaustion it trims the pool, tries once
+  more, then raises MemoryError with the pool's figures. The next smaller request succeeds.
 - `free` gives the block back to its pool at once. Whoever frees memory the engine may still use
-does so
-  from `_engine.delete_variable`'s on_delete.
+  does so from `_engine.delete_variable`'s on_delete.
 - All functions are thread-safe; the pool's lock is never held while the GIL is asked for.
 - A device backend supplies four methods (`raw_alloc, raw_free, memory_info, synchronize`);
-everything else
-  is here. The CPU's are native.
+  everything else is here. The CPU's are native.
 """
 
 cdef struct Handle:

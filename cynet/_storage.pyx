@@ -11,8 +11,20 @@ from .errors import ArgumentError, CynetError
 
 cdef extern from *:
     """
+    #include <atomic>
     #include <cstdlib>
-    #include <mutex>
+    #include <thread>
+    // Held for about ten instructions: waiting on a core beats sleeping, and half the price of a
+    // mutex is what makes a pooled block cost less than malloc's. Yields, should its holder have
+    // lost its core.
+    struct CynetSpinLock {
+        std::atomic<bool> taken{false};
+        void lock() {
+            for (int spins = 0; taken.exchange(true, std::memory_order_acquire); ++spins)
+                if (spins >= 64) std::this_thread::yield();
+        }
+        void unlock() { taken.store(false, std::memory_order_release); }
+    };
     #if defined(_WIN32)
     #include <malloc.h>
     #include <windows.h>
@@ -47,7 +59,11 @@ cdef extern from *:
     #endif
     #if defined(_MSC_VER)
     #include <intrin.h>
-    static inline int cynet_log2(size_t n) { unsigned long i; _BitScanReverse64(&i, n); return (int)i; }
+    static inline int cynet_log2(size_t n) {
+        unsigned long i;
+        _BitScanReverse64(&i, n);
+        return (int)i;
+    }
     #else
     static inline int cynet_log2(size_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
     #endif
@@ -58,9 +74,8 @@ cdef extern from *:
     void cynet_at_fork(void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
                        void (*child)() noexcept nogil) noexcept nogil
     int cynet_log2(size_t n) noexcept nogil
-    cppclass Mutex "std::mutex":
-        # Held for a few instructions and never while the GIL is asked for, so taking it with the GIL
-        # held cannot deadlock.
+    cppclass Lock "CynetSpinLock":
+        # Never held while the GIL is asked for, so taking it with the GIL held cannot deadlock.
         void lock() noexcept nogil
         void unlock() noexcept nogil
 
@@ -79,7 +94,7 @@ cdef struct Node:
 
 
 cdef cppclass Pool:
-    Mutex lock
+    Lock lock
     Node* lists[CLASSES]
     size_t used
     size_t cached
@@ -94,18 +109,19 @@ cdef cppclass Pool:
 
 cdef Pool* _pools[TYPES][IDS]  # made once, never freed; guarded by _pools_lock while made
 cdef atomic[bint] _made[TYPES][IDS]
-cdef Mutex _pools_lock
+cdef Lock _pools_lock
 cdef atomic[unsigned long long] _trims
 cdef dict _backends = {}
 cdef size_t _host_limit
 
 
 cdef class Backend:
-    """What a kind of device supplies so that its memory can be pooled: subclass and define four methods.
+    """What a kind of device supplies so that its memory can be pooled: four methods to define.
 
-    ``raw_alloc(nbytes, dev_id)`` returns an address or raises MemoryError, ``raw_free(address, nbytes,
-    dev_id)`` gives it back, ``memory_info(dev_id)`` returns (free, total) bytes and ``synchronize(dev_id)``
-    waits until the device is idle. They are called with the GIL and with no lock held.
+    ``raw_alloc(nbytes, dev_id)`` returns an address or raises MemoryError,
+    ``raw_free(address, nbytes, dev_id)`` gives it back, ``memory_info(dev_id)`` returns
+    (free, total) bytes and ``synchronize(dev_id)`` waits until the device is idle. They are
+    called with the GIL and with no lock held.
     """
 
     def raw_alloc(self, nbytes, dev_id):
@@ -125,7 +141,7 @@ cdef class Backend:
         raise CynetError(f"{type(self).__name__} defines no synchronize")
 
 
-# --- size classes ----------------------------------------------------------------------------------------
+# --- size classes --------------------------------------------------------------------------------
 cdef inline int _class_of(size_t nbytes, size_t* capacity) noexcept nogil:
     """Index of the smallest class that holds nbytes (1 .. LARGEST), and its size."""
     cdef int exponent, step
@@ -141,10 +157,11 @@ cdef inline int _class_of(size_t nbytes, size_t* capacity) noexcept nogil:
     return 3 + 4 * (exponent - 8) + step
 
 
-# --- pools -----------------------------------------------------------------------------------------------
+# --- pools ---------------------------------------------------------------------------------------
 cdef int _no_pool(int dev_type, int dev_id) except -1 with gil:
     if dev_type == kGPU:
-        raise CynetError(f"gpu({dev_id}) cannot be used: GPUs need pycuda and an NVIDIA driver, and none is loaded")
+        raise CynetError(
+            f"gpu({dev_id}) cannot be used: GPUs need pycuda and an NVIDIA driver; none is loaded")
     name = Context.devtype2str.get(dev_type, f"device type {dev_type}")
     raise ArgumentError(f"{name}({dev_id}) does not exist: device indices are 0 to {IDS - 1}")
 
@@ -325,7 +342,7 @@ cdef unsigned long long trim_count() noexcept nogil:
     return _trims.load()
 
 
-# --- fork: no thread may hold a lock while the process is copied -----------------------------------------
+# --- fork: no thread may hold a lock while the process is copied ---------------------------------
 cdef void _before_fork() noexcept nogil:
     cdef int i, j
     _pools_lock.lock()
@@ -344,7 +361,7 @@ cdef void _after_fork() noexcept nogil:
     _pools_lock.unlock()
 
 
-# --- the Python face (storage.py re-exports it) ----------------------------------------------------------
+# --- the Python face (storage.py re-exports it) --------------------------------------------------
 cdef Pool* _pool_of(ctx) except NULL:
     ctx = Context(ctx)
     return _pool(ctx.device_typeid, ctx.device_id)
@@ -356,7 +373,8 @@ cdef dict _figures(Pool* pool):
     pool.lock.lock()
     used, cached, peak, hits, misses = pool.used, pool.cached, pool.peak, pool.hits, pool.misses
     pool.lock.unlock()
-    return {"used_bytes": used, "cached_bytes": cached, "peak_bytes": peak, "hits": hits, "misses": misses}
+    return {"used_bytes": used, "cached_bytes": cached, "peak_bytes": peak, "hits": hits,
+            "misses": misses}
 
 
 cdef tuple _memory_info(Pool* pool):
@@ -378,9 +396,10 @@ def stats(ctx):
     Returns
     -------
     dict
-        ``used_bytes`` handed out and not given back (as size classes, so a little more than was asked
-        for), ``cached_bytes`` kept for reuse, ``peak_bytes``: the most that was in use at once, ``hits``:
-        requests served from the cache, ``misses``: requests that went to the device.
+        ``used_bytes`` handed out and not given back (as size classes, so a little more than was
+        asked for), ``cached_bytes`` kept for reuse, ``peak_bytes``: the most that was in use at
+        once, ``hits``: requests served from the cache, ``misses``: requests that went to the
+        device.
 
     Raises
     ------
@@ -404,8 +423,8 @@ def memory_info(ctx):
 def empty_cache(ctx):
     """Give everything a device's pool keeps for reuse back to the device; memory in use stays.
 
-    Temporary space of the calling thread goes back at once, that of other threads when they next run an
-    operator that asks for some.
+    Temporary space of the calling thread goes back at once, that of other threads when they next
+    run an operator that asks for some.
 
     Parameters
     ----------
@@ -427,7 +446,8 @@ def empty_cache(ctx):
         _trim(pool)
 
 
-cdef list _releasers = []  # called by empty_cache before it trims: per-thread memory of the floor above
+# Called by empty_cache before it trims: per-thread memory of the floor above.
+cdef list _releasers = []
 
 
 def on_empty_cache(release):
@@ -457,7 +477,8 @@ def register_backend(device_type, backend):
     cdef int i
     for i in range(IDS):
         if _made[code][i].load():
-            raise ArgumentError(f"{device_type}({i}) already has a pool: register the backend before using it")
+            raise ArgumentError(
+                f"{device_type}({i}) already has a pool: register the backend before using it")
     _backends[code] = backend
 
 

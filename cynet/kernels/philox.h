@@ -1,11 +1,11 @@
 // Philox4x32-10, a counter-based random generator, and conversions of its words to numbers.
 //
-// The same source runs on the CPU and in CUDA kernels: a word depends on (seed, stream, position) alone, so
-// the bytes of an array do not depend on who computed which part. Counter words 0 and 1 are the number of a
-// block of four words, words 2 and 3 the stream; the key is the seed.
+// The same source runs on the CPU and in CUDA kernels: a word depends on (seed, stream, position)
+// alone, so the bytes of an array do not depend on who computed which part. Counter words 0 and 1
+// are the number of a block of four words, words 2 and 3 the stream; the key is the seed.
 //
-// Layout every user keeps to: float element i of a stream is made of word i; double element i of words 2i
-// and 2i + 1; normals come in pairs from the words of both.
+// Layout every user keeps to: float element i of a stream is made of word i; double element i of
+// words 2i and 2i + 1; normals come in pairs from the words of both.
 #ifndef CYNET_PHILOX_H
 #define CYNET_PHILOX_H
 
@@ -19,7 +19,8 @@
 #define CYNET_RNG inline
 #endif
 
-// Rounded separately even where the compiler could fuse: the CPU's and the GPU's bytes have to agree.
+// Rounded separately even where the compiler could fuse: the CPU's and the GPU's bytes have to
+// agree.
 #if defined(__CUDA_ARCH__)
 #define CYNET_MUL(a, b) __fmul_rn(a, b)
 #define CYNET_ADD(a, b) __fadd_rn(a, b)
@@ -75,7 +76,7 @@ CYNET_RNG uint64_t below(uint32_t low, uint32_t high, uint64_t range) {
 CYNET_RNG float log_float(float x) {
   uint32_t bits;
   memcpy(&bits, &x, 4);
-  const int32_t exponent = (int32_t)(bits - 0x3F3504F3u) >> 23;  // of the power of two nearest below sqrt(2) m
+  const int32_t exponent = (int32_t)(bits - 0x3F3504F3u) >> 23;  // of m in [sqrt(1/2), sqrt(2))
   bits -= (uint32_t)exponent << 23;
   float m;
   memcpy(&m, &bits, 4);

@@ -1,4 +1,4 @@
-"""Random numbers on the CPU: arrays filled from a Philox stream, the same bytes with any number of threads."""
+"""Random numbers on the CPU: arrays from a Philox stream, the same with any number of threads."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -37,13 +37,14 @@ cdef extern from "random_choice.h" namespace "cynet" nogil:
     # Running sums of rows of k weights; the first row that is no table of weights, or -1.
     int64_t running_sums[T](const T* weights, double* sums, int64_t rows, int64_t k) noexcept
     # `each` draws from every row: choices[i] is the entry that draw i falls on.
-    void choose(uint64_t seed, uint64_t stream, const double* sums, int64_t rows, int64_t k, int64_t each,
-                int64_t* choices, int threads) noexcept
+    void choose(uint64_t seed, uint64_t stream, const double* sums, int64_t rows, int64_t k,
+                int64_t each, int64_t* choices, int threads) noexcept
 
-# out[i] = (+=, with add) element i of the draw, rounded to dtype; 0, or -1 for a dtype that is no float.
+# out[i] = (+=, with add) element i of the draw, rounded to dtype; 0, or -1 for a dtype that is no
+# float.
 cdef int fill(const Draw* draw, void* out, int dtype, int64_t n, bint add) noexcept nogil
 # Integers in [low, low + range); dtype int32 or int64.
-cdef int fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, void* out, int dtype,
-                       int64_t n, bint add) noexcept nogil
+cdef int fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, void* out,
+                       int dtype, int64_t n, bint add) noexcept nogil
 # Uniform floats in [0, 1): masks of dropout and the like.
 cdef void uniform(uint64_t seed, uint64_t stream, float* out, int64_t n) noexcept nogil

@@ -5,15 +5,16 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from .._typedefs cimport kFloat16, kFloat32, kFloat64, kInt32, kInt64
 from .parallel cimport threads_for
 
-
 cdef extern from "half.h" namespace "cynet" nogil:
     cppclass half:
         pass
 
 cdef extern from "random_fill.h" namespace "cynet" nogil:
-    void fill_as "cynet::fill" [T, C](const Draw& d, T* out, int64_t n, bint add, int threads) noexcept
-    void integers_as "cynet::fill_integers" [T](uint64_t seed, uint64_t stream, int64_t low, uint64_t range,
-                                                T* out, int64_t n, bint add, int threads) noexcept
+    void fill_as "cynet::fill" [T, C](
+        const Draw& d, T* out, int64_t n, bint add, int threads) noexcept
+    void integers_as "cynet::fill_integers" [T](
+        uint64_t seed, uint64_t stream, int64_t low, uint64_t range, T* out, int64_t n, bint add,
+        int threads) noexcept
     void uniform_range(uint64_t seed, uint64_t stream, int64_t n, float* out, int threads) noexcept
 
 cdef enum:
@@ -34,8 +35,8 @@ cdef int fill(const Draw* draw, void* out, int dtype, int64_t n, bint add) noexc
     return 0
 
 
-cdef int fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, void* out, int dtype,
-                       int64_t n, bint add) noexcept nogil:
+cdef int fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, void* out,
+                       int dtype, int64_t n, bint add) noexcept nogil:
     if dtype == kInt32:
         integers_as[int32_t](seed, stream, low, range, <int32_t*>out, n, add, threads_for(n * COST))
     elif dtype == kInt64:

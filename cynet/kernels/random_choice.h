@@ -24,13 +24,15 @@ inline void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n)
 }
 
 // out row i = in row order[i]; rows of `bytes` bytes.
-inline void gather_rows(const char* in, char* out, const int64_t* order, int64_t n, int64_t bytes, int threads) {
+inline void gather_rows(const char* in, char* out, const int64_t* order, int64_t n, int64_t bytes,
+                        int threads) {
   parallel_for(threads, n, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) memcpy(out + i * bytes, in + order[i] * bytes, bytes);
   });
 }
 
-// Running sums of each row; the first row that is no table of weights (negative, not finite, all zero), or -1.
+// Running sums of each row; the first row that is no table of weights (negative, not finite, all
+// zero), or -1.
 template <typename T>
 inline int64_t running_sums(const T* weights, double* sums, int64_t rows, int64_t k) {
   for (int64_t r = 0; r < rows; ++r) {
@@ -46,8 +48,8 @@ inline int64_t running_sums(const T* weights, double* sums, int64_t rows, int64_
 }
 
 // choices[i]: index of the entry that uniform number i falls on, `each` draws from every row.
-inline void choose(uint64_t seed, uint64_t stream, const double* sums, int64_t rows, int64_t k, int64_t each,
-                   int64_t* choices, int threads) {
+inline void choose(uint64_t seed, uint64_t stream, const double* sums, int64_t rows, int64_t k,
+                   int64_t each, int64_t* choices, int threads) {
   const Philox key(seed, stream);
   parallel_for(threads, rows * each, [=, &key](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -56,7 +58,8 @@ inline void choose(uint64_t seed, uint64_t stream, const double* sums, int64_t r
       key.block((uint64_t)i, w);
       const double at = unit_double(w[0], w[1]) * row[k - 1];
       int64_t found = std::upper_bound(row, row + k, at) - row;
-      if (found == k) found = std::lower_bound(row, row + k, row[k - 1]) - row;  // rounding reached the end
+      if (found == k)  // rounding reached the end
+        found = std::lower_bound(row, row + k, row[k - 1]) - row;
       choices[i] = found;
     }
   });

@@ -1,5 +1,5 @@
-// CPU loops of the random distributions: each element depends on (seed, stream, its index), so any split
-// over threads yields the same bytes. Work goes by chunks that stay in the first cache.
+// CPU loops of the random distributions: each element depends on (seed, stream, its index), so any
+// split over threads yields the same bytes. Work goes by chunks that stay in the first cache.
 #ifndef CYNET_RANDOM_FILL_H
 #define CYNET_RANDOM_FILL_H
 
@@ -19,9 +19,10 @@ enum Distribution {
 };
 
 static const int64_t CHUNK = 1024;  // elements; a multiple of 4
-static const int LANES = 16;        // blocks made side by side, so that the compiler can use vectors
+static const int LANES = 16;        // blocks made side by side, for the compiler's vectors
 
-// `count` words from word `first` on; `first` a multiple of 4, `count` at most 2 * CHUNK, room for 64 more.
+// `count` words from word `first` on; `first` a multiple of 4, `count` at most 2 * CHUNK, room for
+// 64 more.
 inline void fill_words(const Philox& key, uint64_t first, int64_t count, uint32_t* out) {
   for (int64_t done = 0; done < count; done += 4 * LANES) {
     const uint64_t block = (first + done) >> 2;
@@ -70,7 +71,8 @@ inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* 
   uint32_t words[CHUNK + 64];
   float pairs[CHUNK + 4];
   fill_words(key, first, n + (n & 1), words);
-  for (int64_t i = 0; i < n; i += 2) normal_floats(words[i], words[i + 1], &pairs[i], &pairs[i + 1]);
+  for (int64_t i = 0; i < n; i += 2)
+    normal_floats(words[i], words[i + 1], &pairs[i], &pairs[i + 1]);
   for (int64_t i = 0; i < n; ++i) out[i] = pairs[i];
 }
 
@@ -213,8 +215,10 @@ inline void store(T* out, const Source* values, int64_t n, bool add) {
 
 template <typename Source>
 inline void store(half* out, const Source* values, int64_t n, bool add) {
-  for (int64_t i = 0; i < n; ++i)
-    out[i] = half((add ? static_cast<float>(out[i]) : 0.0f) + static_cast<float>(half(static_cast<float>(values[i]))));
+  for (int64_t i = 0; i < n; ++i) {
+    const half value(static_cast<float>(values[i]));
+    out[i] = add ? half(static_cast<float>(out[i]) + static_cast<float>(value)) : value;
+  }
 }
 
 // The largest T below b, as a C: rounding must not reach the open end of [a, b).
@@ -228,7 +232,8 @@ struct Before<half, C> {
   static C value(C b) {
     half h(static_cast<float>(b));
     if (static_cast<C>(static_cast<float>(h)) >= b)
-      h.bits = static_cast<uint16_t>((h.bits & 0x7fff) == 0 ? 0x8001 : (h.bits & 0x8000) ? h.bits + 1 : h.bits - 1);
+      h.bits = static_cast<uint16_t>(
+          (h.bits & 0x7fff) == 0 ? 0x8001 : (h.bits & 0x8000) ? h.bits + 1 : h.bits - 1);
     return static_cast<C>(static_cast<float>(h));
   }
 };
@@ -288,8 +293,8 @@ inline void fill(const Draw& d, T* out, int64_t n, bool add, int threads) {
 }
 
 template <typename T>
-inline void fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, T* out, int64_t n,
-                          bool add, int threads) {
+inline void fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, T* out,
+                          int64_t n, bool add, int threads) {
   const Philox key(seed, stream);
   parallel_for(threads, (n + CHUNK - 1) / CHUNK, [&](int64_t begin, int64_t end) {
     uint32_t words[2 * CHUNK + 64];
@@ -304,7 +309,8 @@ inline void fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t 
   });
 }
 
-// The first n uniforms of a stream, for masks (dropout): element i is that of an array filled at once.
+// The first n uniforms of a stream, for masks (dropout): element i is that of an array filled at
+// once.
 inline void uniform_range(uint64_t seed, uint64_t stream, int64_t n, float* out, int threads) {
   Draw d = {kUniform, seed, stream, 0.0, 1.0, nullptr, nullptr, 0, 1};
   fill<float, float>(d, out, n, false, threads);

@@ -1,8 +1,8 @@
 """_sample_multinomial and _shuffle: draws from tables of probabilities, random orders.
 
-Multinomial: data (s, k) holds a table of k weights in each row; the output (s, shape) holds indices below k,
-each drawn with probability weight / (sum of the row). With get_prob a second output of the same shape holds
-the logarithm of the drawn entries' probabilities, and its gradient reaches data:
+Multinomial: data (s, k) holds a table of k weights in each row; the output (s, shape) holds indices
+below k, each drawn with probability weight / (sum of the row). With get_prob a second output of the
+same shape holds the logarithm of the drawn entries' probabilities, and its gradient reaches data:
 in_grad[r, j] = sum over draws i of row r with index j of out_grad[i] / data[r, j].
 
 Shuffle: rows of data (n, ...) in random order.
@@ -33,7 +33,7 @@ _FLOATS = ("float16", "float32", "float64")
 _INDEX_TYPES = ("float16", "float32", "float64", "int32", "int64", "uint8")
 
 
-# --- numbers into arrays of a type known at run time -----------------------------------------------------
+# --- numbers into arrays of a type known at run time ---------------------------------------------
 cdef inline void _put(void* out, int dtype, int64_t i, double value, bint add) noexcept nogil:
     if add:
         value += load_number(out, dtype, i)
@@ -56,8 +56,9 @@ cdef inline void _put(void* out, int dtype, int64_t i, double value, bint add) n
 
 
 cdef int _bad_row(int64_t row) except -1 with gil:
-    raise ArgumentError(f"operator _sample_multinomial: row {row} of data is no table of probabilities: its "
-                        "entries must not be negative, and one must be positive and all finite")
+    raise ArgumentError(
+        f"operator _sample_multinomial: row {row} of data is no table of probabilities: its "
+        "entries must not be negative, and one must be positive and all finite")
 
 
 cdef class MultinomialOperator(Operator):
@@ -98,7 +99,8 @@ cdef class MultinomialOperator(Operator):
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad, TBlob* aux_states) except -1 nogil:
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
         cdef int64_t rows, each, i, at
         cdef double grad, weight
         if req[0] == kNullOp:
@@ -120,8 +122,8 @@ cdef class MultinomialOperator(Operator):
 class MultinomialProperty(OperatorProperty):
     """Indices drawn with the probabilities in each row of `data`.
 
-    Rows need not add up to 1: each is divided by its sum. The output has the leading axes of `data` and
-    then `shape`; without `shape` each row gives one number.
+    Rows need not add up to 1: each is divided by its sum. The output has the leading axes of `data`
+    and then `shape`; without `shape` each row gives one number.
     """
 
     shape = Shape((), "Numbers to draw from each row.", low=1)
@@ -153,7 +155,8 @@ class MultinomialProperty(OperatorProperty):
     def infer_type(self, in_types, out_types):
         data = in_types[0] or (out_types[1] if self.get_prob else None) or "float32"
         if data not in _FLOATS:
-            raise ArgumentError(f"operator {self.op_name}: data must be {', '.join(_FLOATS)}, got {data}")
+            raise ArgumentError(
+                f"operator {self.op_name}: data must be {', '.join(_FLOATS)}, got {data}")
         return [data], [self.dtype, data] if self.get_prob else [self.dtype], []
 
     def forward_resource(self, in_shapes):

@@ -1,8 +1,9 @@
 """Random arrays: one row a distribution, three operators a row.
 
-`_random_X` draws an array whose parameters are numbers, `_random_X_like` one of the shape and type of its
-input, `_sample_X` draws `shape` numbers for each pair of parameters in its inputs: parameters of shape (s)
-give an output of shape (s, shape). Element i depends on the seed, the operator's stream and i alone.
+`_random_X` draws an array whose parameters are numbers, `_random_X_like` one of the shape and type
+of its input, `_sample_X` draws `shape` numbers for each pair of parameters in its inputs:
+parameters of shape (s) give an output of shape (s, shape). Element i depends on the seed, the
+operator's stream and i alone.
 """
 
 from libc.math cimport INFINITY
@@ -10,8 +11,8 @@ from libc.stdint cimport int64_t, uint64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.random cimport (
-    Draw, fill, fill_integers, kExponential, kGamma, kGeneralizedNegativeBinomial, kNegativeBinomial, kNormal,
-    kPoisson, kUniform)
+    Draw, fill, fill_integers, kExponential, kGamma, kGeneralizedNegativeBinomial,
+    kNegativeBinomial, kNormal, kPoisson, kUniform)
 from .._base cimport Operator, OpContext
 
 from ...errors import ArgumentError
@@ -42,9 +43,9 @@ class DrawType(DType):
         return "one of " + ", ".join(map(repr, self.choices))
 
 
-# --- what runs -------------------------------------------------------------------------------------------
+# --- what runs -----------------------------------------------------------------------------------
 cdef class DrawOperator(Operator):
-    """Fills its output from the run's stream; with `per_parameter`, its inputs hold the parameters."""
+    """Fills its output from the run's stream; with `per_parameter` by parameters in its inputs."""
 
     cdef Draw draw
     cdef bint per_parameter
@@ -86,7 +87,7 @@ cdef class IntegerOperator(Operator):
         return 0
 
 
-# --- properties ------------------------------------------------------------------------------------------
+# --- properties ----------------------------------------------------------------------------------
 class _Random(OperatorProperty):
     """What all random operators share: no gradient, one random stream a run."""
 
@@ -119,10 +120,12 @@ class _ScalarDistribution(_Scalar):
     def check(self):
         for name, ok, words in self.row.checks:
             if not ok(self):
-                raise ArgumentError(f"operator {self.op_name}: {words}, got {name} = {getattr(self, name)}")
+                raise ArgumentError(
+                    f"operator {self.op_name}: {words}, got {name} = {getattr(self, name)}")
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return DrawOperator(self.row.code, *[getattr(self, name) for name, *_ in self.row.parameters])
+        numbers = [getattr(self, name) for name, *_ in self.row.parameters]
+        return DrawOperator(self.row.code, *numbers)
 
 
 class _LikeDistribution(_Random):
@@ -135,7 +138,8 @@ class _LikeDistribution(_Random):
     def infer_type(self, in_types, out_types):
         in_types, out_types, _ = super().infer_type(in_types, out_types)
         if out_types[0] not in (None, *_FLOATS):
-            raise ArgumentError(f"operator {self.op_name} makes {', '.join(_FLOATS)}; data is {out_types[0]}")
+            raise ArgumentError(
+                f"operator {self.op_name} makes {', '.join(_FLOATS)}; data is {out_types[0]}")
         return in_types, out_types, []
 
     def create_operator(self, ctx, in_shapes, in_types):
@@ -163,14 +167,18 @@ class _SampleDistribution(_Random):
 
     def create_operator(self, ctx, in_shapes, in_types):
         if len(set(in_types)) > 1:
-            raise ArgumentError(f"operator {self.op_name}: its parameters must be of one type, got "
-                                + ", ".join(f"{n}: {t}" for n, t in zip(self.list_arguments(), in_types)))
+            found = ", ".join(f"{n}: {t}" for n, t in zip(self.list_arguments(), in_types))
+            raise ArgumentError(
+                f"operator {self.op_name}: its parameters must be of one type, got {found}")
         return DrawOperator(self.row.code, per_parameter=True)
 
 
-# --- the table -------------------------------------------------------------------------------------------
+# --- the table -----------------------------------------------------------------------------------
 class Distribution:
-    """One row: name, code of the kernel, parameters (name, field class, default, doc), checks, what it is."""
+    """One row: name, code of the kernel, parameters, checks of their values, what is drawn.
+
+    A parameter is (name, field class, default, doc), a check (name, predicate, words).
+    """
 
     def __init__(self, name, code, parameters, checks, text, aliases=(), sample_names=None):
         self.name, self.code, self.parameters, self.checks = name, code, parameters, checks
@@ -187,18 +195,20 @@ DISTRIBUTIONS = (
         "uniform", kUniform,
         (("low", Float, 0.0, "Lower end, included."), ("high", Float, 1.0, "Upper end, excluded.")),
         (("low", lambda p: _finite(p.low), "low must be finite"),
-         ("high", lambda p: _finite(p.high) and p.high >= p.low, "high must be finite and not below low")),
+         ("high", lambda p: _finite(p.high) and p.high >= p.low,
+          "high must be finite and not below low")),
         "uniform numbers from [low, high)", aliases=("uniform",)),
     Distribution(
         "normal", kNormal,
         (("loc", Float, 0.0, "Mean."), ("scale", Float, 1.0, "Standard deviation.")),
         (("loc", lambda p: _finite(p.loc), "loc must be finite"),
          ("scale", lambda p: 0 < p.scale < INFINITY, "scale must be positive"),),
-        "normally distributed numbers of mean loc and standard deviation scale", aliases=("normal",),
+        "normally distributed numbers, told by mean and standard deviation", aliases=("normal",),
         sample_names=("mu", "sigma")),
     Distribution(
         "gamma", kGamma,
-        (("alpha", Float, 1.0, "Shape of the distribution."), ("beta", Float, 1.0, "Scale of the distribution.")),
+        (("alpha", Float, 1.0, "Shape of the distribution."),
+         ("beta", Float, 1.0, "Scale of the distribution.")),
         (("alpha", lambda p: 0 < p.alpha < INFINITY, "alpha must be positive"),
          ("beta", lambda p: 0 < p.beta < INFINITY, "beta must be positive")),
         "gamma distributed numbers of mean alpha * beta"),
@@ -214,46 +224,50 @@ DISTRIBUTIONS = (
         "Poisson distributed counts (in a float type) of mean lam"),
     Distribution(
         "negative_binomial", kNegativeBinomial,
-        (("k", Int, 1, "Failures at which the experiment ends."), ("p", Float, 1.0, "Probability of a failure.")),
+        (("k", Int, 1, "Failures at which the experiment ends."),
+         ("p", Float, 1.0, "Probability of a failure.")),
         (("k", lambda p: p.k >= 0, "k must not be negative"),
          ("p", lambda p: 0 < p.p <= 1, "p must be in (0, 1]")),
         "counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p"),
     Distribution(
         "generalized_negative_binomial", kGeneralizedNegativeBinomial,
-        (("mu", Float, 1.0, "Mean."), ("alpha", Float, 1.0, "Dispersion: the variance is mu + alpha mu^2.")),
+        (("mu", Float, 1.0, "Mean."),
+         ("alpha", Float, 1.0, "Dispersion: the variance is mu + alpha mu^2.")),
         (("mu", lambda p: 0 <= p.mu < INFINITY, "mu must not be negative"),
          ("alpha", lambda p: 0 <= p.alpha < INFINITY, "alpha must not be negative")),
         "negative binomial counts (in a float type) told by their mean and dispersion"),
 )
 
 
+def _fields(row):
+    return {name: kind(default, doc) for name, kind, default, doc in row.parameters}
+
+
+def _dtype():
+    return DrawType(_FLOATS, None, _DTYPE.format("float32"))
+
+
 def _register(row):
     """The three operators of a row."""
-    fields = [(name, kind, default, doc) for name, kind, default, doc in row.parameters]
-
-    def declared():
-        return {name: kind(default, doc) for name, kind, default, doc in fields}
-
     title = row.name.title().replace("_", "")
-    last = {
-        "shape": Shape(None, _SHAPE, low=0),
-        "ctx": Str("", _CTX),
-        "dtype": DrawType(_FLOATS, None, _DTYPE.format("float32")),
-    }
-    register_operator(f"_random_{row.name}", type(f"Random{title}Property", (_ScalarDistribution,), {
-        **declared(), **last, "row": row, "__module__": __name__,
-        "__doc__": f"An array of {row.text}."}), aliases=(f"random_{row.name}", *row.aliases))
-    register_operator(f"_random_{row.name}_like", type(f"Random{title}LikeProperty", (_LikeDistribution,), {
-        **declared(), "row": row, "__module__": __name__,
-        "__doc__": f"An array of {row.text}, of the shape and type of `data`."}))
-    sample = Distribution(row.name, row.code, [
-        (new, *p[1:]) for new, p in zip(row.sample_names, row.parameters)], (), row.text)
-    register_operator(f"_sample_{row.name}", type(f"Sample{title}Property", (_SampleDistribution,), {
-        "shape": Shape((), "Numbers to draw for each set of parameters.", low=1),
-        "dtype": DrawType(_FLOATS, None, _DTYPE.format("float32")), "row": sample, "__module__": __name__,
-        "inputs_doc": {p[0]: p[3] for p in sample.parameters},
-        "__doc__": f"For each set of parameters an array of {row.text}: shape (s) gives (s, shape)."}),
-        aliases=(f"sample_{row.name}",))
+    prop = type(f"Random{title}Property", (_ScalarDistribution,), {
+        **_fields(row), "shape": Shape(None, _SHAPE, low=0), "ctx": Str("", _CTX),
+        "dtype": _dtype(),
+        "row": row, "__module__": __name__, "__doc__": f"An array of {row.text}."})
+    register_operator(f"_random_{row.name}", prop, (f"random_{row.name}", *row.aliases))
+
+    like = type(f"Random{title}LikeProperty", (_LikeDistribution,), {
+        **_fields(row), "row": row, "__module__": __name__,
+        "__doc__": f"An array of {row.text}, of the shape and type of `data`."})
+    register_operator(f"_random_{row.name}_like", like)
+
+    renamed = [(new, *p[1:]) for new, p in zip(row.sample_names, row.parameters)]
+    sample = type(f"Sample{title}Property", (_SampleDistribution,), {
+        "shape": Shape((), "Numbers to draw for each set of parameters.", low=1), "dtype": _dtype(),
+        "row": Distribution(row.name, row.code, renamed, (), row.text),
+        "inputs_doc": {name: doc for name, _, _, doc in renamed}, "__module__": __name__,
+        "__doc__": f"For each set of parameters {row.text}: shape (s) gives (s, shape)."})
+    register_operator(f"_sample_{row.name}", sample, (f"sample_{row.name}",))
 
 
 class RandintProperty(_Scalar):
@@ -268,16 +282,16 @@ class RandintProperty(_Scalar):
 
     def check(self):
         if self.high <= self.low:
-            raise ArgumentError(f"operator {self.op_name}: high must be above low, got low = {self.low}, "
-                                f"high = {self.high}")
+            raise ArgumentError(f"operator {self.op_name}: high must be above low, "
+                                f"got low = {self.low}, high = {self.high}")
 
     def infer_type(self, in_types, out_types):
         _, (dtype,), _ = super().infer_type(in_types, out_types)
         if dtype not in ("int32", "int64"):
             raise ArgumentError(f"operator {self.op_name} makes int32 or int64, not {dtype}")
         if dtype == "int32" and not (-2**31 <= self.low and self.high <= 2**31):
-            raise ArgumentError(f"operator {self.op_name}: [{self.low}, {self.high}) does not fit int32; "
-                                "ask for dtype='int64'")
+            raise ArgumentError(f"operator {self.op_name}: [{self.low}, {self.high}) does not fit "
+                                "int32; ask for dtype='int64'")
         return [], [dtype], []
 
     def create_operator(self, ctx, in_shapes, in_types):
