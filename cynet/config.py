@@ -1,6 +1,7 @@
 """Declared settings: every environment variable cynet reads, with type, default and meaning."""
 
 import os
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from .errors import ArgumentError
@@ -62,3 +63,22 @@ def get(name):
 def settings():
     """All declared settings, in order, for documentation and tests."""
     return tuple(_SETTINGS.values())
+
+
+@contextmanager
+def environment(name, value):
+    """Set an environment variable while a library loads that reads it then, and put it back.
+
+    >>> with environment("CYNET_HOME", "/tmp/there"):
+    ...     get("CYNET_HOME")
+    '/tmp/there'
+    """
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before

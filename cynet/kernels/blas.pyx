@@ -5,11 +5,11 @@ from cython.parallel cimport prange
 from .parallel cimport threads_for
 
 import ctypes
-import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from .. import config
 from ..errors import ArgumentError
 
 cdef enum:
@@ -46,15 +46,8 @@ def _open():
     """Open the library with no threads of its own, and take the functions' addresses."""
     global _library, _sgemm, _dgemm
     # The variable is read while the library loads; without it BLAS starts a thread per core at once.
-    before = os.environ.get("OPENBLAS_NUM_THREADS")
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    try:
+    with config.environment("OPENBLAS_NUM_THREADS", "1"):
         _library = ctypes.CDLL(str(_library_path()))
-    finally:
-        if before is None:
-            del os.environ["OPENBLAS_NUM_THREADS"]
-        else:
-            os.environ["OPENBLAS_NUM_THREADS"] = before
     _library.scipy_openblas_set_num_threads(1)
     _sgemm = <sgemm_t><size_t>ctypes.cast(_library.scipy_cblas_sgemm, ctypes.c_void_p).value
     _dgemm = <dgemm_t><size_t>ctypes.cast(_library.scipy_cblas_dgemm, ctypes.c_void_p).value
