@@ -4,6 +4,7 @@ from cython.parallel cimport prange
 from libc.string cimport memcpy
 
 from .parallel cimport threads_for
+from .sums cimport sum_line
 
 
 cdef void _columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end, floating* y,
@@ -28,36 +29,16 @@ cdef void sum_rows(const floating* x, int64_t rows, int64_t cols, floating* y, b
         _columns(x, rows, cols, cols * t // threads, cols * (t + 1) // threads, y, add)
 
 
-cdef floating _sum(const floating* x, int64_t n) noexcept nogil:
-    """Pairwise over sixteen running sums: quick and exact enough for long rows."""
-    cdef floating part[16]
-    cdef floating total = 0
-    cdef int64_t i, j, whole = n - n % 16
-    if n > 4096:
-        whole = n // 32 * 16
-        return _sum(x, whole) + _sum(x + whole, n - whole)
-    for j in range(16):
-        part[j] = 0
-    for i in range(0, whole, 16):
-        for j in range(16):
-            part[j] += x[i + j]
-    for i in range(whole, n):
-        part[0] += x[i]
-    for j in range(16):
-        total += part[j]
-    return total
-
-
 cdef void sum_channels(const floating* x, int64_t batch, int64_t channels, int64_t space, floating* y,
                        bint add) noexcept nogil:
     cdef int threads = threads_for(batch * channels * space)
     cdef int64_t n, c
-    cdef floating total
+    cdef double total
     for c in prange(channels, num_threads=threads, schedule="static"):
         total = y[c] if add else 0
         for n in range(batch):
-            total = total + _sum(x + (n * channels + c) * space, space)
-        y[c] = total
+            total = total + sum_line(x + (n * channels + c) * space, space, 0, False)
+        y[c] = <floating>total
 
 
 cdef void spread_rows(const floating* b, int64_t rows, int64_t cols, floating* y, bint add) noexcept nogil:

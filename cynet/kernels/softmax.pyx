@@ -1,10 +1,11 @@
 """Softmax (contract in softmax.pxd): lines are spread over threads."""
 
 from cython.parallel cimport prange
+from libc.stdint cimport int32_t
 
 from .parallel cimport threads_for
 
-cdef extern from "<cmath>" namespace "std" nogil:
+cdef extern from "scalar_math.h" namespace "cynet::math" nogil:
     float exp(float) noexcept
     double exp(double) noexcept
     float log(float) noexcept
@@ -18,21 +19,22 @@ cdef inline void _store(floating* y, floating value, bint add) noexcept nogil:
         y[0] = value
 
 
-cdef inline int64_t _length(const int64_t* lengths, int64_t line, int64_t n) noexcept nogil:
-    if lengths == NULL or lengths[line] >= n:
+cdef inline int64_t _length(const void* lengths, bint wide, int64_t line, int64_t n) noexcept nogil:
+    cdef int64_t length
+    if lengths == NULL:
         return n
-    return lengths[line] if lengths[line] > 0 else 0
+    length = (<const int64_t*>lengths)[line] if wide else (<const int32_t*>lengths)[line]
+    return n if length >= n else (length if length > 0 else 0)
 
 
-cdef void _line_forward(const floating* x, floating* y, int64_t n, int64_t length, int64_t step,
-                        floating scale, bint log_of, bint add) noexcept nogil:
+cdef inline void _line_forward(const floating* x, floating* y, int64_t n, int64_t length, int64_t step,
+                               floating scale, bint log_of, bint add) noexcept nogil:
     cdef int64_t i
     cdef floating top, total = 0
     if length > 0:
         top = x[0] * scale
         for i in range(1, length):
-            if x[i * step] * scale > top:
-                top = x[i * step] * scale
+            top = x[i * step] * scale if x[i * step] * scale > top else top
         if log_of or add:
             for i in range(length):
                 total += exp(x[i * step] * scale - top)
@@ -46,6 +48,7 @@ cdef void _line_forward(const floating* x, floating* y, int64_t n, int64_t lengt
         else:
             for i in range(length):
                 y[i * step] = exp(x[i * step] * scale - top)
+            for i in range(length):
                 total += y[i * step]
             total = 1 / total
             for i in range(length):
@@ -56,17 +59,25 @@ cdef void _line_forward(const floating* x, floating* y, int64_t n, int64_t lengt
 
 
 cdef void softmax_forward(const floating* x, floating* y, int64_t outer, int64_t n, int64_t inner,
-                          double temperature, bint log, const int64_t* lengths, bint add) noexcept nogil:
+                          double temperature, bint log_of, const void* lengths, bint wide,
+                          bint add) noexcept nogil:
     cdef int threads = threads_for(outer * n * inner * 8)
     cdef int64_t line, start
+    cdef floating scale = <floating>(1 / temperature)
     for line in prange(outer * inner, num_threads=threads, schedule="static"):
-        start = line // inner * n * inner + line % inner
-        _line_forward(x + start, y + start, n, _length(lengths, line, n), inner,
-                      <floating>(1 / temperature), log, add)
+        if inner == 1:  # a literal step lets the loops vectorise
+            start = line * n
+            _line_forward(x + start, y + start, n, _length(lengths, wide, line, n), 1, scale, log_of,
+                          add)
+        else:
+            start = line // inner * n * inner + line % inner
+            _line_forward(x + start, y + start, n, _length(lengths, wide, line, n), inner, scale, log_of,
+                          add)
 
 
-cdef void _line_backward(const floating* dy, const floating* y, floating* dx, int64_t n, int64_t length,
-                         int64_t step, floating scale, bint log_of, bint add) noexcept nogil:
+cdef inline void _line_backward(const floating* dy, const floating* y, floating* dx, int64_t n,
+                                int64_t length, int64_t step, floating scale, bint log_of,
+                                bint add) noexcept nogil:
     cdef int64_t i
     cdef floating total = 0
     if log_of:
@@ -84,12 +95,18 @@ cdef void _line_backward(const floating* dy, const floating* y, floating* dx, in
             dx[i * step] = 0
 
 
-cdef void softmax_backward(const floating* dy, const floating* y, floating* dx, int64_t outer, int64_t n,
-                           int64_t inner, double temperature, bint log, const int64_t* lengths,
-                           bint add) noexcept nogil:
-    cdef int threads = threads_for(outer * n * inner * (8 if log else 2))
+cdef void softmax_backward(const floating* dy, const floating* y, floating* dx, int64_t outer,
+                           int64_t n, int64_t inner, double temperature, bint log_of,
+                           const void* lengths, bint wide, bint add) noexcept nogil:
+    cdef int threads = threads_for(outer * n * inner * (8 if log_of else 2))
     cdef int64_t line, start
+    cdef floating scale = <floating>(1 / temperature)
     for line in prange(outer * inner, num_threads=threads, schedule="static"):
-        start = line // inner * n * inner + line % inner
-        _line_backward(dy + start, y + start, dx + start, n, _length(lengths, line, n), inner,
-                       <floating>(1 / temperature), log, add)
+        if inner == 1:
+            start = line * n
+            _line_backward(dy + start, y + start, dx + start, n, _length(lengths, wide, line, n), 1, scale,
+                           log_of, add)
+        else:
+            start = line // inner * n * inner + line % inner
+            _line_backward(dy + start, y + start, dx + start, n, _length(lengths, wide, line, n), inner,
+                           scale, log_of, add)

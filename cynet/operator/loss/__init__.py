@@ -1,3 +1,3 @@
 """Losses: operators that make their own gradient."""
 
-from . import softmax_output
+from . import make_loss, regression_output, softmax_cross_entropy, softmax_output, svm_output

@@ -119,10 +119,10 @@ cdef class SoftmaxOutputOperator(Operator):
             return 0
         if in_data[0].dtype == kFloat32:
             softmax_forward(<const float*>in_data[0].data, <float*>out_data[0].data, s.outer, s.n, s.inner,
-                            1, False, NULL, req[0] == kAddTo)
+                            1, False, NULL, False, req[0] == kAddTo)
         else:
             softmax_forward(<const double*>in_data[0].data, <double*>out_data[0].data, s.outer, s.n, s.inner,
-                            1, False, NULL, req[0] == kAddTo)
+                            1, False, NULL, False, req[0] == kAddTo)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,

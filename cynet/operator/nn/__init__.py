@@ -1,3 +1,3 @@
 """Layers of neural networks."""
 
-from . import activation, convolution, flatten, fully_connected, pooling
+from . import activation, batch_norm, convolution, flatten, fully_connected, pooling, softmax

@@ -20,7 +20,8 @@ from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
-from .window import agree, check_rank, check_window, pad3
+from ..shapes import agree
+from .window import check_rank, check_window, pad3
 
 
 class ConvolutionProperty(OperatorProperty):

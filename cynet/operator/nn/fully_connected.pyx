@@ -17,7 +17,7 @@ from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Int
 from ..property import OperatorProperty
-from .window import agree
+from ..shapes import agree
 
 
 class FullyConnectedProperty(OperatorProperty):

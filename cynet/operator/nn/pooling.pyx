@@ -15,7 +15,8 @@ from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty
-from .window import LAYOUTS, agree, check_rank, check_window, pad3
+from ..shapes import agree
+from .window import LAYOUTS, check_rank, check_window, pad3
 
 _TYPES = {"max": kMaxPool, "avg": kAvgPool, "sum": kSumPool, "lp": kLpPool}
 

@@ -49,15 +49,6 @@ def check_rank(name, shape, kernel):
                          f"({LAYOUTS[len(kernel)]}) for kernel {tuple(kernel)}")
 
 
-def agree(name, given, wanted):
-    """The one shape `given` and `wanted` describe, or ShapeError naming what does not fit."""
-    if given is None:
-        return tuple(wanted)
-    if len(given) != len(wanted) or any(a and b and a != b for a, b in zip(given, wanted)):
-        raise ShapeError(f"{name} has shape {tuple(given)}, expected {tuple(wanted)} (0: any)")
-    return tuple(a or b for a, b in zip(given, wanted))
-
-
 def pad3(values, fill):
     """`values` with `fill` before them up to three: every window is computed as a 3-d one."""
     return (fill,) * (3 - len(values)) + tuple(values)

@@ -1,0 +1,116 @@
+# cython: wraparound=True
+"""SVMOutput: scores forward, the gradient of the hinge loss of their classes backward."""
+
+from cython cimport floating
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
+from ...kernels.elementwise cimport Kernel, run_unary
+from ...kernels.unary cimport find_unary
+from .._base cimport Operator, OpContext
+
+from math import prod
+
+from ...dtype import dtype_flag
+from ...errors import ShapeError
+from .._base import register_operator
+from ..floats import require_float_cpu
+from ..parameters import Bool, Float
+from ..property import OperatorProperty, merge_shapes
+from ..shapes import agree
+
+
+class SVMOutputProperty(OperatorProperty):
+    """Output of a support vector machine: ``out = data``; backward gives the gradient of a hinge loss.
+
+    With t = 1 for the class of the label and -1 for the others, the loss of a score x is
+    ``max(0, margin - t * x)``, squared unless `use_linear`, times `regularization_coefficient`. The
+    gradient of out is not looked at.
+    """
+
+    margin = Float(1.0, doc="Margin between a score and the boundary.")
+    regularization_coefficient = Float(1.0, doc="Factor of the loss.")
+    use_linear = Bool(False, doc="Linear loss in place of the squared one.")
+
+    inputs_doc = {"data": "Scores (N, ..., classes).", "label": "Class of each row, (N, ...)."}
+
+    def list_arguments(self):
+        return ["data", "label"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, label = merge_shapes(in_shapes[0], out_shapes[0]), in_shapes[1]
+        if data is not None:
+            if len(data) < 2:
+                raise ShapeError(f"data has shape {data}, expected at least 2 axes")
+            label = agree("label", label, data[:-1])
+        return [data, label], [data], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [in_data[1], out_data[0]]
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0])]
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        return [(out_data[0], in_grad[0])]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        return SVMOutputOperator(self, in_shapes[0], in_types[0])
+
+
+cdef class SVMOutputOperator(Operator):
+    cdef Kernel write, add
+    cdef int64_t rows, classes
+    cdef double margin, scale
+    cdef bint linear
+
+    def __init__(self, prop, shape, dtype):
+        self.write = find_unary(b"identity", dtype_flag(dtype), False)
+        self.add = find_unary(b"identity", dtype_flag(dtype), True)
+        self.rows, self.classes = shape[0], prod(shape[1:])
+        self.margin = prop.margin
+        self.scale = prop.regularization_coefficient
+        self.linear = prop.use_linear
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if req[0] != kNullOp:
+            run_unary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data,
+                      out_data[0].data, out_data[0].size)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if req[1] != kNullOp and req[1] != kAddTo:
+            memset(in_grad[1].data, 0, in_grad[1].size * dtype_size(in_grad[1].dtype))
+        if req[0] == kNullOp:
+            return 0
+        if out_data[0].dtype == kFloat32:
+            self._gradient(<const float*>out_data[0].data, <const float*>in_data[1].data,
+                           <float*>in_grad[0].data, req[0] == kAddTo)
+        else:
+            self._gradient(<const double*>out_data[0].data, <const double*>in_data[1].data,
+                           <double*>in_grad[0].data, req[0] == kAddTo)
+        return 0
+
+    cdef void _gradient(self, const floating* y, const floating* label, floating* dx,
+                        bint add) noexcept nogil:
+        cdef int64_t i, k
+        cdef floating sign, room, value
+        for i in range(self.rows):
+            for k in range(self.classes):
+                sign = 1 if label[i] == k else -1
+                room = <floating>self.margin - sign * y[i * self.classes + k]
+                value = 0
+                if room > 0:
+                    value = -sign * <floating>self.scale * (1 if self.linear else 2 * room)
+                if add:
+                    dx[i * self.classes + k] += value
+                else:
+                    dx[i * self.classes + k] = value
+
+
+register_operator("SVMOutput", SVMOutputProperty)

@@ -1,0 +1,41 @@
+"""Activation: an elementwise nonlinearity; data and out have one shape."""
+
+from .._base import register_operator
+from ..floats import require_float_cpu
+from ..parameters import Enum
+from ..tensor.unary import UnaryOperator, UnaryProperty
+
+# act_type: functor, gradient functor, what that is a function of
+_FUNCTIONS = {
+    "relu": ("relu", "relu_grad_y", "y"),
+    "sigmoid": ("sigmoid", "sigmoid_grad_y", "y"),
+    "softrelu": ("softrelu", "softrelu_grad_y", "y"),
+    "softsign": ("softsign", "softsign_grad", "x"),
+    "tanh": ("tanh", "tanh_grad_y", "y"),
+}
+
+
+class ActivationProperty(UnaryProperty):
+    """Elementwise nonlinearity, by `act_type`.
+
+    - relu: ``max(x, 0)``
+    - sigmoid: ``1 / (1 + exp(-x))``
+    - softrelu: ``log(1 + exp(x))``
+    - softsign: ``x / (1 + |x|)``
+    - tanh: ``tanh(x)``
+    """
+
+    act_type = Enum(tuple(_FUNCTIONS), doc="Which function.")
+
+    inputs_doc = {"data": "Input of any shape."}
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.functor, self.gradient, self.reads = _FUNCTIONS[self.act_type]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        return UnaryOperator(self, in_types[0])
+
+
+register_operator("Activation", ActivationProperty)

@@ -1,0 +1,25 @@
+"""Flatten: data (N, d1, d2, ...) as out (N, d1*d2*...), the same bytes."""
+
+from math import prod
+
+from .._base import register_operator
+from ..tensor.unary import UnaryProperty
+from ..shapes import agree
+
+
+class FlattenProperty(UnaryProperty):
+    """Collapse all axes but the first: (N, d1, d2, ...) becomes (N, d1*d2*...)."""
+
+    inputs_doc = {"data": "Input, at least 1-d."}
+    identity = True
+    functor, gradient, takes_bool = "identity", "one", True
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, out = in_shapes[0], out_shapes[0]
+        if data is not None:
+            out = agree("output", out, (data[0], prod(data[1:])))
+            data = (out[0], *data[1:])
+        return [data], [out], []
+
+
+register_operator("Flatten", FlattenProperty, aliases=("flatten",))

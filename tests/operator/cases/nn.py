@@ -1,0 +1,83 @@
+"""Cases of the neural-network operators: the calls whose values tests/fixtures/make_nn.py has from MXNet.
+
+Values and gradients are compared with MXNet's in tests/operator/nn/test_against_mxnet.py; here they go through
+everything else, and their gradients are compared with numeric ones.
+"""
+
+import functools
+
+from cynet.operator import OPERATORS
+
+from tests.fixtures import make_nn
+
+from .case import Case, Input
+
+# operators whose gradient is not the derivative of their output; nor is that of the normalizations when
+# they give mean and variance too, whose gradients are not looked at
+LOSSES = {
+    "SoftmaxOutput",
+    "LinearRegressionOutput",
+    "LogisticRegressionOutput",
+    "MAERegressionOutput",
+    "SVMOutput",
+    "MakeLoss",
+    "make_loss",
+}
+DISCRETE = ("int", "length", "wild")
+
+
+def as_input(spec):
+    """The Input of a shape or (shape, kind)."""
+    shape, kind = (spec, "normal") if isinstance(spec[0], int) else spec
+    dtype = "int32" if kind.startswith("length") else None
+    return Input(shape, functools.partial(draw, spec), dtype)
+
+
+def draw(spec, rng, shape):
+    """make_nn.draw by a NumPy Generator."""
+    return make_nn.draw(make_nn.np.random.RandomState(rng.integers(2**31)), spec)
+
+
+def as_case(number, made):
+    """The Case of one of make_nn's."""
+    n = len(made["inputs"])
+    smooth = [i for i in range(n) if not kind(made["inputs"][i]).startswith(DISCRETE)]
+    loss = made["op"] in LOSSES or "output_mean_var" in made["params"]
+    return Case(
+        made["op"],
+        list(map(as_input, made["inputs"])),
+        None,
+        made["params"],
+        aux=list(map(as_input, made["aux"])),
+        grad=False if loss or made["op"] == "BlockGrad" else gradient_of(made, smooth),
+        reference_grad=(lambda *args, **params: [None] * n) if loss else None,
+        is_train=made["train"],
+        note=f"{number}",
+    )
+
+
+def gradient_of(made, smooth):
+    """Inputs with a gradient: not gamma of a BatchNorm that takes it as 1."""
+    if made["op"] == "BatchNorm" and made["params"].get("fix_gamma", True):
+        return (0, 2)
+    return tuple(smooth)
+
+
+def kind(spec):
+    """The second word of an input, or 'normal'."""
+    return "normal" if isinstance(spec[0], int) else spec[1]
+
+
+def guessed(made):
+    """Whether inference gives the label's shape: it cannot know of labels that are probabilities, say."""
+    shapes = [spec if isinstance(spec[0], int) else spec[0] for spec in made["inputs"]]
+    return made["op"] != "SoftmaxOutput" or (
+        len(shapes[1]) == (2 if made["params"].get("multi_output") else len(shapes[0]) - 1)
+    )
+
+
+CASES = [
+    as_case(number, made)
+    for number, made in enumerate(make_nn.CASES)
+    if made["op"] in OPERATORS and guessed(made)
+]
