@@ -27,14 +27,17 @@ $(PY):
 	@test -n "$(PYTHON)" || { echo "cynet needs Python >= 3.10 with the venv module" \
 		"(Debian, Ubuntu: apt-get install python3-venv python3-dev g++)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install -q --upgrade pip
+	$(PY) -m pip install -q --upgrade pip setuptools cython numpy
+
+# Without build isolation Cython stays the same, and only what has changed is compiled.
+INSTALL := $(PY) -m pip install -q --no-build-isolation -e
 
 $(VENV)/.train: $(SOURCES) | $(PY)
-	$(PY) -m pip install -q -e .
+	$(INSTALL) .
 	@touch $@
 
 $(VENV)/.dev: $(SOURCES) | $(PY)
-	$(PY) -m pip install -q -e '.[test,dev]'
+	$(INSTALL) '.[test,dev]'
 	@touch $@ $(VENV)/.train
 
 train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a few minutes

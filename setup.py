@@ -54,9 +54,12 @@ def extensions():
 
 
 CORES = os.cpu_count() or 1
+OPTIONS = {"parallel": CORES}
+if "editable_wheel" in sys.argv:  # a folder that stays, so that only what has changed is compiled
+    OPTIONS["build_lib"] = "build/editable"
 setup(
     ext_modules=cythonize(
         list(extensions()), compiler_directives=DIRECTIVES, include_path=["."], nthreads=CORES
     ),
-    options={"build_ext": {"parallel": CORES}},
+    options={"build_ext": OPTIONS},
 )

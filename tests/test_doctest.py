@@ -9,9 +9,7 @@ import pytest
 
 import cynet
 
-MODULES = [cynet.__name__] + sorted(
-    m.name for m in pkgutil.walk_packages(cynet.__path__, "cynet.")
-)
+MODULES = sorted({"cynet"} | {m.name for m in pkgutil.walk_packages(cynet.__path__, "cynet.")})
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -24,5 +22,6 @@ def test_examples(name):
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     report = []
     for test in tests:
-        runner.run(test, out=report.append)
+        with cynet.name.NameManager():  # automatic names begin at 0 in each docstring
+            runner.run(test, out=report.append)
     assert runner.failures == 0, "".join(report)

@@ -1,7 +1,8 @@
 // The one guarded door to OpenMP for C++ kernels: splits a range over threads.
 //
-// How many threads a kernel may use is decided in parallel.pyx (`threads_for`) and handed in, so that
-// the setting exists once in the process and a range below the grain stays on the caller's thread.
+// How many threads a kernel may use is decided in parallel.pyx (`threads_for`) and handed in, so
+// that the setting exists once in the process and a range below the grain stays on the caller's
+// thread.
 #ifndef CYNET_PARALLEL_H
 #define CYNET_PARALLEL_H
 
@@ -63,8 +64,8 @@ inline bool omp_inside() {
 }
 
 // Forks so far in this process's ancestry: a thread whose OpenMP team was left behind in the parent
-// would wait for it for ever, so such a thread goes on alone. Used by parallel.pyx only: one state a
-// process.
+// would wait for it for ever, so such a thread goes on alone. Used by parallel.pyx only: one state
+// a process.
 static int fork_count = 1;
 static thread_local int team_fork_count = 0;
 

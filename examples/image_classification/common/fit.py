@@ -1,11 +1,13 @@
 """Training as the scripts of this folder do it: command-line options to one call of Module.fit."""
 
+import contextlib
 import logging
 import math
 import random
 import sys
 
 import numpy as np
+from tqdm.contrib.logging import logging_redirect_tqdm
 
 import cynet as mx
 
@@ -106,31 +108,33 @@ def fit(args, network, train, val, kv):
 
     # A metric that is not reset at each line: an epoch's value is that of all its batches.
     batch_end = [mx.callback.Speedometer(args.batch_size, args.disp_batches, auto_reset=False)]
-    if sys.stderr.isatty():
+    on_terminal = sys.stderr.isatty()
+    if on_terminal:
         batch_end.append(mx.callback.ProgressBar(batches))
     epoch_end = [history.epoch_end]
     if args.model_prefix:
         epoch_end.append(mx.callback.do_checkpoint(args.model_prefix, args.save_period))
 
     module = mx.mod.Module(network, context=devices)
-    module.fit(
-        train,
-        eval_data=val,
-        eval_metric=metric,
-        begin_epoch=args.load_epoch or 0,
-        num_epoch=args.num_epochs,
-        kvstore=kv,
-        optimizer=args.optimizer,
-        optimizer_params=optimizer_params(args, batches),
-        initializer=INITIALIZERS[args.initializer](),
-        arg_params=arg_params,
-        aux_params=aux_params,
-        allow_missing=args.load_epoch is None,
-        batch_end_callback=batch_end,
-        epoch_end_callback=epoch_end,
-        eval_end_callback=history.eval_end,
-        monitor=mx.mon.Monitor(args.monitor, pattern=".*") if args.monitor > 0 else None,
-    )
+    with logging_redirect_tqdm() if on_terminal else contextlib.nullcontext():
+        module.fit(
+            train,
+            eval_data=val,
+            eval_metric=metric,
+            begin_epoch=args.load_epoch or 0,
+            num_epoch=args.num_epochs,
+            kvstore=kv,
+            optimizer=args.optimizer,
+            optimizer_params=optimizer_params(args, batches),
+            initializer=INITIALIZERS[args.initializer](),
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=args.load_epoch is None,
+            batch_end_callback=batch_end,
+            epoch_end_callback=epoch_end,
+            eval_end_callback=history.eval_end,
+            monitor=mx.mon.Monitor(args.monitor, pattern=".*") if args.monitor > 0 else None,
+        )
     if args.plot:
         plot.plot(history, args.plot, f"{args.network}, batch {args.batch_size}")
         logging.info("wrote %s", args.plot)
