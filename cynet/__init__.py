@@ -12,5 +12,7 @@ from . import symbol
 from . import symbol as sym
 from .attribute import AttrScope
 from .graph import infer  # floor 5
+from . import visualization  # floor 6
+from . import visualization as viz
 
 __version__ = "0.1.0"

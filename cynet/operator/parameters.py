@@ -165,7 +165,7 @@ class Shape(Field):
                 value = ast.literal_eval(value.replace("L", "").strip() or "()")
             except (ValueError, SyntaxError):
                 self.refuse(original, where)
-        if hasattr(value, "__index__"):
+        if hasattr(value, "__index__") and not getattr(value, "ndim", 0):
             value = (value,)
         try:
             value = tuple(

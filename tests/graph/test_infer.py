@@ -59,7 +59,9 @@ def var(name, **attrs):
 
 
 def op(prop, name, *inputs):
-    return Node(SimpleNamespace(name=prop.__name__), name, prop=prop(), inputs=[(n, 0) for n in inputs])
+    return Node(
+        SimpleNamespace(name=prop.__name__), name, prop=prop(), inputs=[(n, 0) for n in inputs]
+    )
 
 
 def by_name(values):
@@ -80,7 +82,9 @@ def test_backwards_through_two_nodes():
 
 
 def test_dimensions_from_both_sides_meet():
-    found = by_name(infer_shapes([(op(Add, "a", var("x"), var("y")), 0)], {"x": (2, 0), "y": (-1, 3)}))
+    found = by_name(
+        infer_shapes([(op(Add, "a", var("x"), var("y")), 0)], {"x": (2, 0), "y": (-1, 3)})
+    )
     assert set(found.values()) == {(2, 3)}
 
 
@@ -115,20 +119,27 @@ def test_state_follows():
     net = op(Norm, "bn", var("x"), var("mean"))
     assert by_name(infer_shapes([(net, 0)], {"x": (2, 6)}))["mean"] == (6,)
     assert by_name(infer_types([(net, 0)], {"x": "float16"})) == {
-        "x": "float16", "bn": "float16", "mean": "float32"}
+        "x": "float16",
+        "bn": "float16",
+        "mean": "float32",
+    }
     with pytest.raises(ShapeError, match=r"bn.*moving_mean.*\(7,\).*\(6,\)"):
         infer_shapes([(net, 0)], {"x": (2, 6), "mean": (7,)})
 
 
 def test_contradiction_names_node_argument_and_shapes():
     net = op(Dense, "fc", var("x"), var("w"))
-    with pytest.raises(ShapeError, match=r"Error in operator fc: .*'weight' \(w\).*\(3, 6\).*\(3, 5\)"):
+    with pytest.raises(
+        ShapeError, match=r"Error in operator fc: .*'weight' \(w\).*\(3, 6\).*\(3, 5\)"
+    ):
         infer_shapes([(net, 0)], {"x": (2, 5), "w": (3, 6)})
 
 
 def test_error_of_the_operator_is_completed():
     net = op(Dense, "fc", var("x"), var("w"))
-    with pytest.raises(ShapeError, match=r"Error in operator fc: data must have 2 axes.*data=\(2, 3, 4\)"):
+    with pytest.raises(
+        ShapeError, match=r"Error in operator fc: data must have 2 axes.*data=\(2, 3, 4\)"
+    ):
         infer_shapes([(net, 0)], {"x": (2, 3, 4)})
 
 
@@ -147,10 +158,14 @@ class Short(OperatorProperty):
 
 
 def test_mistake_in_a_property_names_the_node():
-    with pytest.raises(IndexError, match="Error in operator bad: shape inference of Fails failed") as info:
+    with pytest.raises(
+        IndexError, match="Error in operator bad: shape inference of Fails failed"
+    ) as info:
         infer_shapes([(op(Fails, "bad", var("x")), 0)])
     assert isinstance(info.value, OperatorError)
-    with pytest.raises(ArgumentError, match=r"bad.*returned \(1, 0, 0\) values.*expected \(1, 1, 0\)"):
+    with pytest.raises(
+        ArgumentError, match=r"bad.*returned \(1, 0, 0\) values.*expected \(1, 1, 0\)"
+    ):
         infer_shapes([(op(Short, "bad", var("x")), 0)])
 
 
@@ -166,7 +181,9 @@ def test_types_forwards_backwards_and_across_a_cast():
 
 def test_default_follows_what_is_known():
     x, y, z = var("x"), var("y"), var("z")
-    found = by_name(infer_types([(op(Add, "a", x, y), 0), (z, 0)], {"y": "float16"}, default="float32"))
+    found = by_name(
+        infer_types([(op(Add, "a", x, y), 0), (z, 0)], {"y": "float16"}, default="float32")
+    )
     assert (found["x"], found["z"]) == ("float16", "float32")
 
 

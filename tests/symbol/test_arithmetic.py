@@ -1,4 +1,5 @@
-"""Python's operators on symbols (names and operators are held to MXNet in test_against_mxnet.py)."""
+"""Python's operators on symbols (names and operators are held to MXNet in
+test_against_mxnet.py)."""
 
 import numpy as np
 import pytest

@@ -98,7 +98,7 @@ def test_scope_reaches_operators_and_variables():
 
 def test_attributes_that_are_no_parameters():
     x = mx.sym.Variable("x")
-    with pytest.raises(ArgumentError, match="fc.*'mood' must start and end with two underscores"):
+    with pytest.raises(ArgumentError, match=r"fc.*'mood' must start and end with two underscores"):
         fc(data=x, name="fc", attr={"mood": "calm"})
     with pytest.raises(ArgumentTypeError, match="'__mood__' must be a str, got 3"):
         fc(data=x, name="fc", attr={"__mood__": 3})

@@ -1,5 +1,6 @@
 """JSON: the dialects that are read, and what corrupt text gets."""
 
+import contextlib
 import json
 
 import pytest
@@ -206,7 +207,5 @@ def test_random_damage_gives_an_error_or_a_symbol(rng):
         damaged = bytearray(text)
         for position in rng.integers(0, len(text), 3):
             damaged[position] = rng.integers(32, 127)
-        try:
+        with contextlib.suppress(CynetError):
             mx.sym.load_json(damaged.decode()).list_outputs()
-        except CynetError:
-            pass

@@ -126,7 +126,7 @@ def test_set_attr():
     net = mlp()
     net._set_attr(__mood__="calm", lr_mult="3")
     assert net.attr("__mood__") == "calm" and net.attr_dict()["softmax"]["__lr_mult__"] == "3"
-    with pytest.raises(ArgumentError, match="softmax.*'mood'"):
+    with pytest.raises(ArgumentError, match=r"softmax.*'mood'"):
         net._set_attr(mood="angry")
     with pytest.raises(ArgumentTypeError, match="'__mood__' must be a str, got 3"):
         net._set_attr(__mood__=3)
@@ -175,7 +175,7 @@ def test_infer_type():
     assert net.infer_type(data="float64")[0][1] is np.float64
     assert net.infer_type(np.float32)[1] == [np.float32]
     assert net.infer_type_partial() == ([None] * 6, [None], [])
-    with pytest.raises(ArgumentTypeError, match="'data'.*wat"):
+    with pytest.raises(ArgumentTypeError, match=r"'data'.*wat"):
         net.infer_type(data="wat")
     with pytest.raises(CynetError, match="operator fc1"):
         net.infer_type(data="float64", fc1_weight="float32")
@@ -201,7 +201,7 @@ def test_save_and_load(tmp_path):
     assert path.read_text() == net.tojson()
     assert mx.sym.load(str(path)).tojson() == net.tojson()
     path.write_bytes(b"\xff\x00\x01")
-    with pytest.raises(FormatError, match="net-symbol.json"):
+    with pytest.raises(FormatError, match=r"net-symbol.json"):
         mx.sym.load(path)
     with pytest.raises(FileNotFoundError):
         mx.sym.load(tmp_path / "none.json")

@@ -1,0 +1,39 @@
+"""Optional packages, imported when first needed; nothing else in cynet imports them."""
+
+import importlib
+
+from .errors import CynetError
+
+# package: the extra of pip that brings it
+_EXTRA = {
+    "graphviz": "viz",
+    "matplotlib": "viz",
+    "mpi4py": "dist",
+    "PIL": "image",
+    "pycuda": "cuda",
+}
+
+
+def optional(name, purpose):
+    """The optional module `name`, or an error that says what `purpose` needs.
+
+    Parameters
+    ----------
+    name : str
+        Dotted module name.
+    purpose : str
+        Who asks, for the message.
+
+    Raises
+    ------
+    CynetError
+        When the package is not installed.
+    """
+    package = name.partition(".")[0]
+    extra = _EXTRA[package]
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise CynetError(
+            f"{purpose} needs the package {package}: pip install 'cynet[{extra}]' ({error})"
+        ) from None
