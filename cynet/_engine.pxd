@@ -76,8 +76,13 @@ ctypedef void* EngineHandle
 cdef EngineHandle default_engine() noexcept nogil
 # workers: most native functions at once; 0 means one a core. naive: no threads at all.
 cdef EngineHandle make_engine(bint naive, int workers) except NULL nogil
-# Ends its threads, waiting at most so long for functions that run; what did not start never does.
-cdef void stop_engine(EngineHandle engine, double seconds) noexcept nogil
+# Its owner needs it no more: its threads end when nothing is left to run, its memory is freed some day.
+cdef void drop_engine(EngineHandle engine) noexcept nogil
+# At exit. Ends all threads, waiting at most so long for functions that run; what did not start never does.
+cdef void stop_engines(double seconds) noexcept nogil
+# Pushes of this thread between two times that sleeping workers are woken (0 or 1: each). A wait of anybody
+# wakes them too. Returns what it was.
+cdef int set_bulk_size(int size) noexcept nogil
 cdef VarHandle new_variable_on(EngineHandle engine) except NULL nogil
 cdef OprHandle new_operator_on(
     EngineHandle engine, EngineFn fn, void* arg, EngineDeleter deleter,

@@ -5,17 +5,19 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.limits cimport INT_MAX
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
+from libcpp.atomic cimport atomic
 from libcpp.vector cimport vector
 
 from ._engine_core cimport (
     After, Engine, Failure, Operator, Run, RunFn, Var, Waiter, kAsync, kDelete, kSync, clear, lock, unlock
 )
-from ._engine_native cimport PyGILState_GetThisThreadState, at_fork
+from ._engine_native cimport PyGILState_GetThisThreadState, at_fork, now_ns, thread_yield
 from ._engine_queue cimport (
-    distinct, enter, finish, make_run, make_var, refresh, release_operator, settle, take_error
+    distinct, enter, finish, free_blocks, make_run, make_var, refresh, release_operator, settle, take_error
 )
 from ._engine_threads cimport (
-    after_fork, drain, held_here, inside, new_failure, plan, run_here, settle_after, stop, wait_on
+    after_fork, drain, held_here, inside, new_failure, plan, plan_push, retire, run_here, set_bulk, settle_after,
+    stop, wait_on
 )
 
 import os
@@ -28,13 +30,14 @@ cdef int64_t NS = 1000 * 1000 * 1000
 
 # ---- engines
 
-cdef Engine* _engines = NULL  # all of this process, linked by `next`; changed with the GIL held
 cdef Engine* _default = NULL
+cdef Engine* _engines = NULL  # all of this process, linked by `next`
+cdef atomic[int] _registry    # 1 while somebody holds _engines; taken before any engine's lock
 
 
 cdef EngineHandle make_engine(bint naive, int workers) except NULL nogil:
     cdef Engine* e = new Engine()
-    cdef int i, cores
+    cdef int cores
     with gil:
         cores = _cores()
     e.naive = naive
@@ -42,8 +45,10 @@ cdef EngineHandle make_engine(bint naive, int workers) except NULL nogil:
     e.native.spin_ns = 30 * 1000 if cores > 1 else 0
     e.native.linger_ns = e.python.linger_ns = 5 * NS
     e.python.limit = INT_MAX
-    with gil:
-        _adopt(e)
+    _lock_registry()
+    _sweep()
+    _adopt(e)
+    _registry.store(0)
     return e
 
 
@@ -53,10 +58,34 @@ cdef int _cores() except -1:
     return os.cpu_count() or 1
 
 
-cdef void _adopt(Engine* e) noexcept:
+cdef void _lock_registry() noexcept nogil:
+    while _registry.exchange(1):
+        thread_yield()
+
+
+cdef void _adopt(Engine* e) noexcept nogil:
     global _engines
     e.next = _engines
     _engines = e
+
+
+cdef void _sweep() noexcept nogil:
+    """Free the engines that were dropped and have come to rest since. The registry is held."""
+    cdef Engine** place = &_engines
+    cdef Engine* e = _engines
+    cdef bint over
+    while e != NULL:
+        lock(e)
+        over = (e.retiring and e.pending == 0 and e.n_vars == 0 and e.n_operators == 0
+                and e.native.threads == 0 and e.python.threads == 0)
+        unlock(e)
+        if over:
+            place[0] = e.next
+            free_blocks(e)
+            del e
+        else:
+            place = &e.next
+        e = place[0]
 
 
 cdef EngineHandle default_engine() noexcept nogil:
@@ -67,8 +96,37 @@ cdef bint is_naive(EngineHandle engine) noexcept nogil:
     return (<Engine*>engine).naive
 
 
-cdef void stop_engine(EngineHandle engine, double seconds) noexcept nogil:
-    stop(<Engine*>engine, <int64_t>(seconds * NS))
+cdef void drop_engine(EngineHandle engine) noexcept nogil:
+    retire(<Engine*>engine)
+
+
+cdef void stop_engines(double seconds) noexcept nogil:
+    cdef Engine* e
+    cdef int64_t until = now_ns() + <int64_t>(seconds * NS)
+    _lock_registry()
+    e = _engines
+    _registry.store(0)
+    while e != NULL:  # engines made meanwhile stand before this one: none is missed that had work
+        stop(e, until - now_ns())
+        e = e.next
+
+
+cdef int set_bulk_size(int size) noexcept nogil:
+    cdef int before = set_bulk(size)
+    cdef Engine* e
+    cdef After after
+    if before > 1:  # wake for what was pushed since the last time
+        clear(&after)
+        _lock_registry()
+        e = _engines
+        while e != NULL:
+            lock(e)
+            plan(e, &after)
+            unlock(e)
+            settle_after(e, &after)
+            e = e.next
+        _registry.store(0)
+    return before
 
 
 cdef Census census(EngineHandle engine) noexcept nogil:
@@ -87,7 +145,9 @@ cdef Census census(EngineHandle engine) noexcept nogil:
 # ---- fork: the child gets every engine with its lock free, no threads and nothing in flight
 
 cdef void _before_fork() noexcept nogil:
-    cdef Engine* e = _engines
+    cdef Engine* e
+    _lock_registry()
+    e = _engines
     while e != NULL:
         lock(e)
         e = e.next
@@ -98,6 +158,7 @@ cdef void _after_fork_parent() noexcept nogil:
     while e != NULL:
         unlock(e)
         e = e.next
+    _registry.store(0)
 
 
 cdef void _after_fork_child() noexcept nogil:
@@ -106,6 +167,7 @@ cdef void _after_fork_child() noexcept nogil:
         after_fork(e)
         unlock(e)
         e = e.next
+    _registry.store(0)
 
 
 # ---- variables
@@ -331,7 +393,7 @@ cdef inline void _enter_and_go(
             run_here(e, run)
             return
         settle(e, run, &after)
-        plan(e, &after)
+        plan_push(e, &after)
     unlock(e)
     settle_after(e, &after)
     if e.naive:
@@ -433,17 +495,21 @@ cdef int _wait(Var* var, bint reads) except -1 nogil:
 
 cdef int _wait_in(Engine* e, Waiter** waiters, Waiter* waiter, int64_t remaining) except -1 nogil:
     """Wait as one of `waiters`. The lock is held at the start, free at the end; frees `waiter`."""
+    cdef After after
     cdef int code
     if e.closing:
         unlock(e)
         del waiter
         return _refuse_stopped()
+    clear(&after)
     waiter.before = e.seq + 1
     waiter.remaining = remaining
     waiter.done.store(0)
     waiter.next = waiters[0]
     waiters[0] = waiter
+    plan(e, &after)  # a bulk may have left workers asleep
     unlock(e)
+    settle_after(e, &after)
     code = (<int (*)(Waiter*) noexcept nogil>wait_on)(waiter)
     lock(e)
     if not waiter.done.load():

@@ -127,7 +127,8 @@ cdef cppclass Pool:
 cdef cppclass Engine:
     atomic[int] locked
     bint naive         # no threads: whoever makes a run ready executes it
-    bint closing       # threads end instead of going idle; nothing new starts
+    bint closing       # threads end at once; what has not started never does
+    bint retiring      # threads end when nothing is left to run
     unsigned epoch     # number of forks between the first process and this one
     uint64_t seq
     uint64_t mark

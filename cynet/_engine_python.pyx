@@ -5,15 +5,14 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
 from ._engine cimport (
-    Census, EngineAsyncFn, EngineDeleter, EngineFn, EngineHandle, OprHandle, VarHandle, census, complete,
-    default_engine, delete_operator, delete_variable, is_naive, make_engine, new_operator_on,
-    new_variable_on, push, push_async_on, push_sync_on, stop_engine, wait_for_all_on, wait_for_var,
-    kPython
+    EngineDeleter, EngineHandle, OprHandle, VarHandle, census, complete, default_engine, delete_operator,
+    delete_variable, drop_engine, is_naive, make_engine, new_operator_on, new_variable_on, push,
+    push_async_on, push_sync_on, set_bulk_size as _set_bulk_size, stop_engines, wait_for_all_on,
+    wait_for_var, kPython
 )
 from ._typedefs cimport RunContext
 
 import sys
-import threading
 
 from .context import Context, cpu
 from .errors import ArgumentError, ArgumentTypeError, CynetError, dress, user_frame
@@ -122,18 +121,28 @@ cdef class OnComplete:
     def __init__(self):
         raise TypeError("on_complete is handed to a function by the engine; it cannot be made")
 
+    def __dealloc__(self):
+        if self.token != NULL:
+            self.finish(CynetError("on_complete was dropped without being called"))
+
     def __call__(self, error=None):
-        cdef void* token = self.token
         if error is not None and not isinstance(error, BaseException):
             raise ArgumentTypeError(f"error must be an exception or None, got {error!r}")
-        if token == NULL:
+        if self.token == NULL:
             raise CynetError("on_complete was called already; a function is done once")
+        self.finish(error)
+
+    cdef int finish(self, error) except -1:
+        cdef void* token = self.token
+        cdef void* raised = NULL
         self.token = NULL
         if error is not None:
-            error = self.task.dressed(error)
-        cdef void* raised = NULL if error is None else <void*><PyObject*>error
+            if self.task is not None:  # the garbage collector may have been here
+                error = self.task.dressed(error)
+            raised = <void*>error
         with nogil:
             complete(token, raised)
+        return 0
 
 
 cdef class Variable:
@@ -141,10 +150,6 @@ cdef class Variable:
 
     It goes when the last reference does, after everything pushed on it.
     """
-
-    cdef VarHandle handle
-    cdef readonly Engine engine
-    cdef object __weakref__
 
     def __init__(self):
         raise TypeError("a variable is made by an engine's new_variable()")
@@ -223,15 +228,12 @@ cdef class Engine:
     may run together between two that write it. All methods may be called by any thread.
     """
 
-    cdef EngineHandle handle
-    cdef bint owned
-
     def __init__(self):
         raise TypeError("make a ThreadedEngine or a NaiveEngine, or take the shared one: engine.get()")
 
     def __dealloc__(self):
         if self.owned and self.handle != NULL:
-            stop_engine(self.handle, 2.0)
+            drop_engine(self.handle)
 
     def new_variable(self):
         """A new `Variable`."""
@@ -269,10 +271,11 @@ cdef class Engine:
         Examples
         --------
         >>> e = mx.engine.get()
-        >>> v = e.new_variable()
-        >>> e.push_sync(lambda run_ctx: print("on", run_ctx.ctx), mx.cpu(), (), (v,))
+        >>> v, seen = e.new_variable(), []
+        >>> e.push_sync(lambda run_ctx: seen.append(run_ctx.ctx), mx.cpu(), (), (v,))
         >>> e.wait_for_var(v)
-        on cpu(0)
+        >>> seen
+        [cpu(0)]
         """
         self._push(fn, ctx, const_vars, mutable_vars, priority, name, False)
 
@@ -459,7 +462,17 @@ def get():
     return _shared
 
 
+def set_bulk_size(int size):
+    """Pushes of this thread between two times that sleeping workers are woken; returns what it was.
+
+    0 or 1 wakes them at each push. Whoever waits, in any thread, wakes them too.
+    """
+    if size < 0:
+        raise ArgumentError(f"size must not be negative, got {size}")
+    return _set_bulk_size(size)
+
+
 def stop_at_exit():
     """Let running functions finish, for 2 seconds at most; drop what has not begun."""
     with nogil:
-        stop_engine(default_engine(), 2.0)
+        stop_engines(2.0)

@@ -7,6 +7,8 @@ from ._engine_core cimport After, Engine, Failure, Operator, Pool, Run, Var, Wai
 
 cdef Var* make_var(Engine* e) noexcept nogil
 cdef Run* make_run(Engine* e, int n_links) noexcept nogil
+# Give back the memory kept for new runs and variables.
+cdef void free_blocks(Engine* e) noexcept nogil
 # Forget what a parent process left in flight on `var`.
 cdef void refresh(Engine* e, Var* var) noexcept nogil
 # True when no variable stands twice in the two lists, which is what a run may ask for.

@@ -70,6 +70,21 @@ cdef void drop_run(Engine* e, Run* run) noexcept nogil:
     e.bins[run.bin] = run
 
 
+cdef void free_blocks(Engine* e) noexcept nogil:
+    cdef Run* run
+    cdef Var* var
+    cdef int i
+    for i in range(N_BINS):
+        while e.bins[i] != NULL:
+            run = e.bins[i]
+            e.bins[i] = run.next
+            free(run)
+    while e.free_vars != NULL:
+        var = e.free_vars
+        e.free_vars = <Var*>var.head
+        free(var)
+
+
 cdef void refresh(Engine* e, Var* var) noexcept nogil:
     if var.epoch == e.epoch:
         return

@@ -7,6 +7,10 @@ from ._engine_core cimport After, Engine, Failure, Run, Var, Waiter
 
 # Decide which threads to wake or start for the ready runs. The last act before `unlock`.
 cdef void plan(Engine* e, After* after) noexcept nogil
+# The same where functions are pushed: between two wake-ups a bulk lets some pushes pass.
+cdef void plan_push(Engine* e, After* after) noexcept nogil
+# Pushes of this thread between two wake-ups from now on; returns what it was.
+cdef int set_bulk(int size) noexcept nogil
 # Do what `after` holds; the lock must be free. May take it again for a moment.
 cdef void settle_after(Engine* e, After* after) noexcept nogil
 # Execute a run that holds its variables on this thread, then give them back.
@@ -23,5 +27,7 @@ cdef bint held_here(Var* var, bint write) noexcept nogil
 cdef bint inside(Engine* e) noexcept nogil
 # End all threads: wait for the functions that run, at most so long. Whatever did not start never does.
 cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil
+# Let threads end once nothing is left to run; does not wait.
+cdef void retire(Engine* e) noexcept nogil
 # In a child process: this thread is no worker any more, the pools are empty.
 cdef void after_fork(Engine* e) noexcept nogil

@@ -39,10 +39,14 @@ cdef extern from *:
     namespace {
     thread_local void* this_worker = nullptr;
     thread_local void* this_frame = nullptr;
+    thread_local int bulk_size = 0;
+    thread_local int bulk_count = 0;
     }
     """
     void* this_worker
     void* this_frame
+    int bulk_size   # pushes of this thread between two wake-ups; 0: each push wakes
+    int bulk_count
 
 cdef int64_t SLICE_NS = 50 * 1000 * 1000  # so often a waiting thread looks for Ctrl-C
 cdef int64_t WAIT_SPIN_NS = 30 * 1000
@@ -181,6 +185,26 @@ cdef void plan(Engine* e, After* after) noexcept nogil:
         _call_workers(e, &e.python, after)
 
 
+cdef void plan_push(Engine* e, After* after) noexcept nogil:
+    global bulk_count
+    if bulk_size > 1:
+        bulk_count += 1
+        if bulk_count < bulk_size:
+            e.native.published.store(e.native.ready)
+            e.python.published.store(e.python.ready)
+            return
+        bulk_count = 0
+    plan(e, after)
+
+
+cdef int set_bulk(int size) noexcept nogil:
+    global bulk_size, bulk_count
+    cdef int before = bulk_size
+    bulk_size = size
+    bulk_count = 0
+    return before
+
+
 cdef void _call_workers(Engine* e, Pool* pool, After* after) noexcept nogil:
     cdef Worker* worker
     while pool.ready > pool.coming and pool.active < pool.limit and not e.closing:
@@ -315,7 +339,7 @@ cdef bint _serve(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
                 if this_worker != worker:
                     return False
                 lock(e)
-        elif e.closing:
+        elif e.closing or e.retiring:
             pool.active -= 1
             plan(e, &after)
             return True
@@ -514,6 +538,17 @@ cdef void _dismiss(Pool* pool, After* after) noexcept nogil:
         pool.active += 1
         pool.coming += 1
         worker = pool.idle
+
+
+cdef void retire(Engine* e) noexcept nogil:
+    cdef After after
+    clear(&after)
+    lock(e)
+    e.retiring = True
+    _dismiss(&e.native, &after)
+    _dismiss(&e.python, &after)
+    unlock(e)
+    settle_after(e, &after)
 
 
 cdef void after_fork(Engine* e) noexcept nogil:

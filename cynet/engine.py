@@ -1,9 +1,42 @@
 """The dependency engine: functions run when the variables they read and write are free."""
 
 import atexit
+from contextlib import contextmanager
 
-from ._engine_python import Engine, NaiveEngine, ThreadedEngine, Variable, get, stop_at_exit
+from ._engine_python import (
+    Engine,
+    NaiveEngine,
+    ThreadedEngine,
+    Variable,
+    get,
+    set_bulk_size,
+    stop_at_exit,
+)
 
-__all__ = ["Engine", "NaiveEngine", "ThreadedEngine", "Variable", "get"]
+__all__ = ["Engine", "NaiveEngine", "ThreadedEngine", "Variable", "bulk", "get", "set_bulk_size"]
 
 atexit.register(stop_at_exit)
+
+
+@contextmanager
+def bulk(size):
+    """Within the block, wake sleeping workers once every `size` pushes of this thread.
+
+    The order and the results of the functions are the same; many small ones cost less.
+
+    Examples
+    --------
+    >>> e = mx.engine.get()
+    >>> v, seen = e.new_variable(), []
+    >>> with mx.engine.bulk(10):
+    ...     for i in range(5):
+    ...         e.push_sync(lambda run_ctx, i=i: seen.append(i), None, (), (v,))
+    >>> e.wait_for_var(v)
+    >>> seen
+    [0, 1, 2, 3, 4]
+    """
+    before = set_bulk_size(size)
+    try:
+        yield
+    finally:
+        set_bulk_size(before)
