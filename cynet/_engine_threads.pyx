@@ -553,6 +553,7 @@ cdef void retire(Engine* e) noexcept nogil:
 
 cdef void after_fork(Engine* e) noexcept nogil:
     _set_worker(NULL)
+    _set_frame(NULL)  # the function that forked is the parent's
     e.epoch += 1
     e.pending = 0
     e.settle_first = NULL
