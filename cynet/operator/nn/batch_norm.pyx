@@ -49,6 +49,11 @@ class BatchNormProperty(OperatorProperty):
         "moving_var": "Running variance (C,).",
     }
 
+    variable_attrs = {
+        "moving_mean": {"__init__": '["zero", {}]'},
+        "moving_var": {"__init__": '["one", {}]'},
+    }
+
     def list_arguments(self):
         return ["data", "gamma", "beta"]
 
