@@ -7,6 +7,7 @@ Promises:
 readers too.
 """
 
+from libc.stdint cimport int64_t
 from libcpp.atomic cimport atomic
 
 from ._engine cimport VarHandle
@@ -16,16 +17,44 @@ from ._typedefs cimport TBlob
 cdef cppclass Chunk:
     atomic[int] references
     VarHandle var
-    Handle handle     # handle.ptr == NULL: the memory is somebody else's (`NDArrayBase.owner`)
+    Handle handle     # handle.ptr == NULL: the memory is `owner`'s
+    void* owner       # PyObject* that keeps foreign memory alive (DLPack, NumPy), or NULL
 
 cdef class NDArrayBase:
     cdef TBlob blob      # data points into the chunk
     cdef Chunk* chunk
-    cdef object owner    # keeps foreign memory alive (DLPack, NumPy), else None
     cdef object grad_entry  # the autograd tape's, else None
     cdef object __weakref__
 
+    cdef int wait_read(self) except -1   # for its writers; raises what they left
+    cdef int wait_write(self) except -1  # for its readers, too
+
 # A new NDArray of the public class with uninitialised memory. shape has ndim entries.
-cdef NDArrayBase new_array(const long long* shape, int ndim, int dtype, int dev_type, int dev_id)
+cdef NDArrayBase new_array(const int64_t* shape, int ndim, int dtype, int dev_type, int dev_id)
 # A view of `base`'s memory: same chunk, `offset` elements further, another shape.
-cdef NDArrayBase new_view(NDArrayBase base, const long long* shape, int ndim, size_t offset)
+cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset)
+# An NDArray over memory that `owner` keeps alive; nothing else may write it while the engine may use it.
+cdef NDArrayBase wrap_foreign(void* data, const int64_t* shape, int ndim, int dtype, int dev_type,
+                              int dev_id, object owner)
+
+# Both are views of one piece of memory and have a byte in common.
+cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept
+cdef tuple blob_shape(const TBlob* blob)
+# Fill shape from a sequence of ints; the number of axes. Negative and too large sizes are refused.
+cdef int read_shape(object shape, int64_t* out) except -1
+cdef bint on_host(const TBlob* blob) noexcept nogil
+
+# dst[...] = src[...], strides in elements, in engine order; the arrays' memory, offset elements further.
+cdef struct Region:
+    int ndim
+    int64_t offset
+    int64_t shape[16]
+    int64_t stride[16]
+cdef Region whole(NDArrayBase array) noexcept
+# Push a copy of src's region (broadcast by strides of 0) into dst's, of the same shape; dtypes may differ.
+cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src, const Region* source) except -1
+# Push: the one element at `value`, of src_type, everywhere into dst's region.
+cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src_type) except -1
+# Copy host memory into dst's region, in engine order, and wait for it: the caller's memory is free then.
+cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int src_type,
+                        const int64_t* src_stride) except -1

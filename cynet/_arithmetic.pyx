@@ -1,0 +1,206 @@
+"""Arithmetic and comparison operators of NDArray as C slots: no Python code between `a + b` and the engine."""
+
+from ._imperative cimport Call, fits, resolve, run_small
+from ._ndarray cimport NDArrayBase, blob_shape
+from .operator._base cimport OpEntry
+
+import numpy as np
+
+from .errors import ArgumentError, ArgumentTypeError
+from .operator._base import get_operator
+
+cdef tuple _NUMBERS = (int, float, np.generic)
+
+
+cdef class Slot:
+    """One Python operator: the registry's entries behind it and the last call of each."""
+
+    cdef str sign, array_name, scalar_name, reflected_name
+    cdef OpEntry array_entry, scalar_entry, reflected_entry
+    cdef Call last_array, last_scalar, last_reflected
+    cdef object scalar, reflected  # what the last calls were made for
+
+    def __init__(self, sign, array_name, scalar_name, reflected_name):
+        self.sign = sign
+        self.array_name, self.scalar_name, self.reflected_name = array_name, scalar_name, reflected_name
+
+    cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
+        cdef Call call = self.last_array
+        if call is None or not (fits(&call.arrays[0], &lhs.blob) and fits(&call.arrays[1], &rhs.blob)):
+            if self.array_entry is None:
+                self.array_entry = get_operator(self.array_name)
+            call = self.last_array = resolve(self.array_entry, [lhs, rhs], (), {}, None)
+        return run_small(call, lhs, rhs, out)
+
+    cdef NDArrayBase with_scalar(self, NDArrayBase array, object value, NDArrayBase out):
+        cdef Call call = self.last_scalar
+        if call is None or value is not self.scalar or not fits(&call.arrays[0], &array.blob):
+            if self.scalar_entry is None:
+                self.scalar_entry = get_operator(self.scalar_name)
+            call = resolve(self.scalar_entry, [array], (), {"scalar": value}, None)
+            self.last_scalar, self.scalar = call, value
+        return run_small(call, array, None, out)
+
+    cdef NDArrayBase with_reflected(self, NDArrayBase array, object value):
+        cdef Call call = self.last_reflected
+        if call is None or value is not self.reflected or not fits(&call.arrays[0], &array.blob):
+            if self.reflected_entry is None:
+                self.reflected_entry = get_operator(self.reflected_name)
+            call = resolve(self.reflected_entry, [array], (), {"scalar": value}, None)
+            self.last_reflected, self.reflected = call, value
+        return run_small(call, array, None, None)
+
+    cdef object forward(self, NDArrayBase array, object other, NDArrayBase out):
+        if isinstance(other, NDArrayBase):
+            return self.with_array(array, other, out)
+        if isinstance(other, _NUMBERS):
+            return self.with_scalar(array, other, out)
+        return self.refuse(other)
+
+    cdef object backward(self, NDArrayBase array, object other):
+        if isinstance(other, _NUMBERS):
+            return self.with_reflected(array, other)
+        return self.refuse(other)
+
+    cdef object refuse(self, object other):
+        # NumPy would take over and give a NumPy array; comparing with None or a str is a mistake.
+        if isinstance(other, np.ndarray) or self.sign in ("==", "!="):
+            raise ArgumentTypeError(
+                f"NDArray {self.sign} {type(other).__name__}: the other side must be an NDArray or a number; "
+                f"mx.nd.array makes one of a NumPy array or list")
+        return NotImplemented
+
+
+cdef Slot _add = Slot("+", "broadcast_add", "_plus_scalar", "_plus_scalar")
+cdef Slot _sub = Slot("-", "broadcast_sub", "_minus_scalar", "_rminus_scalar")
+cdef Slot _mul = Slot("*", "broadcast_mul", "_mul_scalar", "_mul_scalar")
+cdef Slot _div = Slot("/", "broadcast_div", "_div_scalar", "_rdiv_scalar")
+cdef Slot _mod = Slot("%", "broadcast_mod", "_mod_scalar", "_rmod_scalar")
+cdef Slot _pow = Slot("**", "broadcast_power", "_power_scalar", "_rpower_scalar")
+cdef Slot _eq = Slot("==", "broadcast_equal", "_equal_scalar", "_equal_scalar")
+cdef Slot _ne = Slot("!=", "broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar")
+cdef Slot _gt = Slot(">", "broadcast_greater", "_greater_scalar", "_lesser_scalar")
+cdef Slot _ge = Slot(">=", "broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar")
+cdef Slot _lt = Slot("<", "broadcast_lesser", "_lesser_scalar", "_greater_scalar")
+cdef Slot _le = Slot("<=", "broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar")
+cdef OpEntry _negative = None
+cdef OpEntry _abs = None
+
+
+cdef class NDArrayArithmetic(NDArrayBase):
+    """NDArrayBase with Python's operators; the public NDArray's direct base."""
+
+    def __add__(self, other):
+        return _add.forward(self, other, None)
+
+    def __radd__(self, other):
+        return _add.backward(self, other)
+
+    def __iadd__(self, other):
+        return _add.forward(self, other, self)
+
+    def __sub__(self, other):
+        return _sub.forward(self, other, None)
+
+    def __rsub__(self, other):
+        return _sub.backward(self, other)
+
+    def __isub__(self, other):
+        return _sub.forward(self, other, self)
+
+    def __mul__(self, other):
+        return _mul.forward(self, other, None)
+
+    def __rmul__(self, other):
+        return _mul.backward(self, other)
+
+    def __imul__(self, other):
+        return _mul.forward(self, other, self)
+
+    def __truediv__(self, other):
+        return _div.forward(self, other, None)
+
+    def __rtruediv__(self, other):
+        return _div.backward(self, other)
+
+    def __itruediv__(self, other):
+        return _div.forward(self, other, self)
+
+    def __mod__(self, other):
+        return _mod.forward(self, other, None)
+
+    def __rmod__(self, other):
+        return _mod.backward(self, other)
+
+    def __imod__(self, other):
+        return _mod.forward(self, other, self)
+
+    def __pow__(self, other, modulo):
+        if modulo is not None:
+            raise ArgumentTypeError("pow of an NDArray takes no modulo")
+        return _pow.forward(self, other, None)
+
+    def __rpow__(self, other, modulo):
+        return _pow.backward(self, other)
+
+    def __ipow__(self, other):
+        return _pow.forward(self, other, self)
+
+    def __neg__(self):
+        global _negative
+        if _negative is None:
+            _negative = get_operator("negative")
+        return run_small(resolve(_negative, [self], (), {}, None), self, None, None)
+
+    def __abs__(self):
+        global _abs
+        if _abs is None:
+            _abs = get_operator("abs")
+        return run_small(resolve(_abs, [self], (), {}, None), self, None, None)
+
+    def __eq__(self, other):
+        return _eq.forward(self, other, None)
+
+    def __ne__(self, other):
+        return _ne.forward(self, other, None)
+
+    def __gt__(self, other):
+        return _gt.forward(self, other, None)
+
+    def __ge__(self, other):
+        return _ge.forward(self, other, None)
+
+    def __lt__(self, other):
+        return _lt.forward(self, other, None)
+
+    def __le__(self, other):
+        return _le.forward(self, other, None)
+
+    def __hash__(self):
+        return (<size_t><void*>self) >> 4
+
+    def __bool__(self):
+        if self.blob.size == 0:
+            return False
+        if self.blob.size == 1:
+            return bool(self.asscalar())
+        raise ArgumentError(
+            f"the truth value of an array of shape {blob_shape(&self.blob)} is ambiguous: reduce it first")
+
+    def __float__(self):
+        return float(self._number("float"))
+
+    def __int__(self):
+        return int(self._number("int"))
+
+    def __index__(self):
+        number = self._number("index")
+        if not isinstance(number, np.integer):
+            raise ArgumentTypeError(f"only an integer array can be an index, this one is {number.dtype}")
+        return int(number)
+
+    def _number(self, what):
+        if self.blob.size != 1:
+            raise ArgumentTypeError(f"{what}() takes an array of one element, this one has shape "
+                                    f"{blob_shape(&self.blob)}")
+        return self.asscalar()

@@ -1,0 +1,636 @@
+"""Imperative calls: resolve an operator once per signature, push it, return arrays (contract in _imperative.pxd)."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free as c_free
+from libc.stdlib cimport malloc as c_malloc
+from libc.string cimport memcpy, memset
+
+from . cimport _engine
+from ._engine cimport VarHandle, kInline, kNormal, kPython
+from ._ndarray cimport NDArrayBase, Region, blob_shape, new_array, overlap, push_copy, whole
+from ._resource cimport Resource, draw
+from ._typedefs cimport (
+    RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo)
+from .operator._base cimport OpContext, OpEntry, Operator
+
+from ._ndarray import device_context
+from .context import Context, current_context
+from .dtype import NAMES, dtype_flag
+from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, user_frame
+from .operator.property import is_known
+from .operator.signature import bind_positional, describe
+
+cdef extern from *:
+    """
+    static inline void cynet_state_hold(int* n) { __atomic_fetch_add(n, 1, __ATOMIC_RELAXED); }
+    static inline int cynet_state_drop(int* n) { return __atomic_sub_fetch(n, 1, __ATOMIC_ACQ_REL); }
+    """
+    void cynet_state_hold(int* n) noexcept nogil
+    int cynet_state_drop(int* n) noexcept nogil
+
+cdef extern from "Python.h":
+    void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace)
+    void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace)
+    PyObject* PyList_GET_ITEM(object items, Py_ssize_t i) noexcept
+    void Py_XDECREF(PyObject* o)
+
+cdef enum:
+    INLINE_ELEMENTS = 16384  # a native operator that touches at most so many runs on the caller's thread
+    CACHED_CALLS = 2048      # signatures an operator remembers before it forgets them all
+    FEW = 16                 # arrays of a call whose variables need no memory of their own
+
+cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
+
+
+cdef const char* _forever(str text) except NULL:
+    kept = _names.get(text)
+    if kept is None:
+        kept = _names.setdefault(text, text.encode())
+    return PyBytes_AS_STRING(kept)
+
+
+# --- what the engine runs -------------------------------------------------------------------------
+cdef struct Task:
+    State* state
+    int is_train
+    int n_in, n_out, n_aux, n_resources
+    int line               # of the user's call, 0: it is still on this thread's stack
+    const char* file
+    TBlob* in_data         # in_data, aux, out_data, requests and resources follow the Task in memory
+    TBlob* aux
+    TBlob* out_data
+    int* req
+    Resource* requested
+
+
+cdef State* _new_state(object op, str name) except NULL:
+    cdef const char* text = _forever(name)
+    cdef State* state = <State*>c_malloc(sizeof(State))
+    if state == NULL:
+        raise MemoryError()
+    Py_INCREF(op)
+    state.references = 1
+    state.op = <void*>op
+    state.name = text
+    return state
+
+
+cdef void _drop_state(State* state) noexcept nogil:
+    if cynet_state_drop(&state.references) == 0:
+        with gil:
+            Py_DECREF(<object>state.op)
+        c_free(state)
+
+
+cdef void _free_task(void* arg) noexcept nogil:
+    _drop_state((<Task*>arg).state)
+    c_free(arg)
+
+
+cdef int _forward(Operator op, Task* task, OpContext* ctx) except -1 nogil:
+    return op.forward(ctx, task.in_data, task.req, task.out_data, task.aux)
+
+
+ctypedef int (*QuietForward)(PyObject* op, Task* task, OpContext* ctx) noexcept nogil
+
+
+cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef Task* task = <Task*>arg
+    cdef OpContext ctx
+    ctx.is_train = task.is_train
+    ctx.run_ctx = run_ctx[0]
+    ctx.requested = task.requested
+    ctx.n_requested = task.n_resources
+    ctx.n_in, ctx.n_out, ctx.n_aux = task.n_in, task.n_out, task.n_aux
+    # Through a type without exceptions, so that the one it may leave is dressed before it travels.
+    if (<QuietForward>_forward)(<PyObject*>task.state.op, task, &ctx) == -1:
+        with gil:
+            _raise_dressed(task)
+    return 0
+
+
+cdef int _raise_dressed(Task* task) except -1:
+    cdef PyObject* kind = NULL
+    cdef PyObject* value = NULL
+    cdef PyObject* trace = NULL
+    PyErr_Fetch(&kind, &value, &trace)
+    PyErr_NormalizeException(&kind, &value, &trace)
+    error = <object>value if value != NULL else CynetError("failed without saying why")
+    if trace != NULL:
+        error.__traceback__ = <object>trace
+    Py_XDECREF(kind)
+    Py_XDECREF(value)
+    Py_XDECREF(trace)
+    arrays = ", ".join([f"{blob_shape(&task.in_data[i])} {NAMES[task.in_data[i].dtype]}"
+                        for i in range(task.n_in)])
+    if task.line:
+        file, line = (<bytes>task.file).decode(), task.line
+    else:
+        file, line = user_frame()
+    name = (<bytes>task.state.name).decode()
+    reason = f"{type(error).__name__}: {error}"
+    raise dress(error, f"operator {name} on ({arrays}) failed: {reason} [called at {file}:{line}]")
+
+
+# --- calls ----------------------------------------------------------------------------------------
+cdef class Call:
+    """An operator resolved for one signature: inputs' shapes, dtypes, device and parameters."""
+
+    def __dealloc__(self):
+        if self.state != NULL:
+            _drop_state(self.state)
+            self.state = NULL
+
+
+cdef bint fits(const TBlob* pattern, const TBlob* blob) noexcept nogil:
+    cdef int i
+    if (pattern.dtype != blob.dtype or pattern.ndim != blob.ndim or pattern.dev_type != blob.dev_type
+            or pattern.dev_id != blob.dev_id):
+        return False
+    for i in range(blob.ndim):
+        if pattern.shape[i] != blob.shape[i]:
+            return False
+    return True
+
+
+cdef bytes _pack(list given, int dev_type, int dev_id):
+    # Everything about the arrays that a Call depends on, as bytes.
+    cdef Py_ssize_t size = 8
+    cdef NDArrayBase array
+    cdef char* to
+    for array in given:
+        size += 2 + 8 * array.blob.ndim
+    out = PyBytes_FromStringAndSize(NULL, size)
+    to = PyBytes_AS_STRING(out)
+    memcpy(to, &dev_type, 4)
+    memcpy(to + 4, &dev_id, 4)
+    to += 8
+    for array in given:
+        to[0] = <char>array.blob.dtype
+        to[1] = <char>array.blob.ndim
+        memcpy(to + 2, array.blob.shape, 8 * array.blob.ndim)
+        to += 2 + 8 * array.blob.ndim
+    return out
+
+
+cdef object _freeze(object value):
+    # Hashable, and unequal for values that parse differently (1, 1.0, True; 0.0, -0.0).
+    if type(value) is int or type(value) is str or value is None:
+        return value
+    if type(value) is float:
+        return repr(value), float
+    if type(value) is bool:
+        return value, bool
+    if type(value) is tuple or type(value) is list:
+        for each in value:
+            if type(each) is not int:
+                return type(value), tuple([_freeze(v) for v in value])
+        return tuple(value)
+    return value, type(value)
+
+
+cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int* dev_id):
+    cdef NDArrayBase array, first
+    if given:
+        first = given[0]
+        for array in given:
+            # CPU indices are labels of one memory; GPUs are devices of their own.
+            if array.blob.dev_type != first.blob.dev_type or (
+                    array.blob.dev_id != first.blob.dev_id and array.blob.dev_type == kGPU):
+                raise ArgumentError(
+                    f"operator {entry.name}: inputs are on {first.context} and {array.context}; copy them "
+                    f"to one device first (as_in_context)")
+        dev_type[0] = first.blob.dev_type
+        dev_id[0] = first.blob.dev_id
+        return None
+    context = read_context(ctx)
+    dev_type[0] = context.device_typeid
+    dev_id[0] = context.device_id
+    return context
+
+
+def read_context(ctx):
+    """A Context from one, from None (the current one) or from MXNet's text, ``'cpu(0)'``."""
+    if ctx is None:
+        return current_context()
+    if isinstance(ctx, Context):
+        return ctx
+    if isinstance(ctx, str):
+        kind, _, index = ctx.partition("(")
+        index = index.rstrip(")") or "0"
+        if kind in Context.devstr2type and index.isdigit():
+            return Context(kind, int(index))
+        raise ArgumentError(f"ctx: {ctx!r} names no device; expected for example 'cpu(0)'")
+    raise ArgumentTypeError(f"ctx must be a Context, got {ctx!r}")
+
+
+cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx):
+    cdef int dev_type, dev_id
+    cdef object key
+    cdef Call call
+    context = _device_of(entry, given, ctx, &dev_type, &dev_id)
+    packed = _pack(given, dev_type, dev_id)
+    try:
+        if params:
+            frozen = []
+            for name, value in params.items():
+                frozen.append(name)
+                frozen.append(_freeze(value))
+            key = (packed, names, tuple(frozen))
+        elif names:
+            key = (packed, names)
+        else:
+            key = packed
+        call = entry.cache.get(key)
+    except TypeError:  # a parameter that cannot be hashed
+        key = None
+        call = None
+    if call is None:
+        call = _prepare(entry, given, names, params, context or device_context(dev_type, dev_id))
+        if key is not None:
+            if len(entry.cache) >= CACHED_CALLS:
+                entry.cache.clear()
+            entry.cache[key] = call
+    return call
+
+
+cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object context):
+    cdef Call call = Call.__new__(Call)
+    cdef NDArrayBase array
+    cdef TBlob blob
+    cdef int i
+    count = entry.prop.key_var_num_args
+    if count is not None and count in entry.prop.fields and count not in params:
+        params = {**params, count: len(given)}
+    prop = entry.prop(**params)
+    call.entry, call.prop, call.context = entry, prop, context
+    call.dev_type, call.dev_id = context.device_typeid, context.device_id
+    arguments, states = prop.list_arguments(), prop.list_auxiliary_states()
+    call.n_in, call.n_aux = len(arguments), len(states)
+    call.order = _order(entry, [*arguments, *states], len(given), names)
+    arrays = given if call.order is None else [given[k] for k in call.order]
+    shapes, types = [], []
+    memset(&blob, 0, sizeof(TBlob))
+    for array in arrays:
+        blob = array.blob
+        blob.data = NULL
+        call.arrays.push_back(blob)
+        call.touched += array.blob.size
+        shapes.append(blob_shape(&array.blob))
+        types.append(NAMES[array.blob.dtype])
+    _infer(call, [*arguments, *states], shapes, types)
+    _resources_and_inplace(call)
+    op = _create(call)
+    call.python = op.runs_python
+    if not op.stateful:
+        call.state = _new_state(op, entry.name)
+    return call
+
+
+cdef Operator _create(Call call):
+    op = call.prop.create_operator(call.context, call.in_shapes, call.in_types)
+    if not isinstance(op, Operator):
+        raise ArgumentTypeError(f"operator {call.entry.name}: create_operator gave {type(op).__name__}, "
+                                f"expected an Operator")
+    return op
+
+
+cdef list _order(OpEntry entry, list wanted, Py_ssize_t n_given, tuple names):
+    # Where each wanted input is among those given; names[i] is None for one given by place.
+    if len(set(names)) != len(names):
+        raise ArgumentTypeError(f"operator {entry.name}: an input is given twice: {', '.join(names)}")
+    if not names:
+        if n_given != len(wanted):
+            raise ArgumentError(f"operator {entry.name} takes {len(wanted)} inputs "
+                                f"({', '.join(wanted)}), got {n_given}")
+        return None
+    place = dict(zip(names, range(n_given)))
+    for name in names:
+        if name not in wanted:
+            raise ArgumentTypeError(
+                f"operator {entry.name} has no input '{name}' with these parameters; "
+                f"its inputs: {', '.join(wanted) or 'none'}")
+    for name in wanted:
+        if name not in place:
+            raise ArgumentError(f"operator {entry.name}: input '{name}' is missing; "
+                                f"it takes {', '.join(wanted)}")
+    order = [place[name] for name in wanted]
+    return None if order == list(range(n_given)) else order
+
+
+cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
+    cdef TBlob blob
+    cdef int i
+    cdef int n_in = call.n_in
+    prop = call.prop
+    about = ", ".join([f"{n} {s} {t}" for n, s, t in zip(wanted, shapes, types)]) or "no inputs"
+    where = f"operator {call.entry.name} on ({about})"
+    outputs = prop.list_outputs()
+    n_out = len(outputs)
+    call.n_out, call.n_visible = n_out, prop.num_visible_outputs()
+    try:
+        in_shapes, out_shapes, aux_shapes = prop.infer_shape(shapes[:n_in], [None] * n_out)
+        in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * n_out)
+    except CynetError as error:
+        raise type(error)(f"{where}: {error}") from error
+    for name, want, got in zip(wanted, [*in_shapes, *aux_shapes], shapes):
+        if want is not None and tuple(want) != got:
+            raise ShapeError(f"{where}: '{name}' has shape {got}, expected {tuple(want)}")
+    for name, want, got in zip(wanted, [*in_types, *aux_types], types):
+        if want is not None and want != got:
+            raise ArgumentTypeError(f"{where}: '{name}' is {got}, expected {want}")
+    memset(&blob, 0, sizeof(TBlob))
+    blob.dev_type, blob.dev_id = call.dev_type, call.dev_id
+    for name, shape, kind in zip(outputs, out_shapes, out_types):
+        if not is_known(shape) or any(n < 0 for n in shape) or len(shape) > 8:
+            raise ShapeError(f"{where}: the shape of '{name}' is not determined (got {shape})")
+        blob.ndim = len(shape)
+        blob.size = 1
+        for i in range(blob.ndim):
+            blob.shape[i] = shape[i]
+            blob.size *= blob.shape[i]
+        blob.dtype = dtype_flag(kind)
+        call.outs.push_back(blob)
+        call.touched += blob.size
+    call.in_shapes = [tuple(s) for s in shapes[:n_in]]
+    call.in_types = [t or got for t, got in zip(in_types, types)]
+    return 0
+
+
+cdef int _resources_and_inplace(Call call) except -1:
+    cdef int n_in = call.n_in, n_out = call.n_out
+    for kind in call.prop.forward_resource(call.in_shapes):
+        call.resources.push_back(kind)
+    call.inplace.resize(n_in * n_out, 0)
+    pairs = call.prop.forward_inplace_option(list(range(n_in)), list(range(n_in, n_in + n_out)))
+    for source, target in pairs:
+        call.inplace[<size_t>(source * n_out + target - n_in)] = 1
+    return 0
+
+
+# --- running --------------------------------------------------------------------------------------
+cdef inline int _add_var(VarHandle* vars, int n, VarHandle var) noexcept:
+    # The number of variables after `var` is among them.
+    cdef int i
+    for i in range(n):
+        if vars[i] == var:
+            return n
+    vars[n] = var
+    return n + 1
+
+
+cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req, bint is_train) except -1:
+    # arrays: inputs, then states; all pointers are borrowed.
+    cdef int n_in = call.n_in, n_aux = call.n_aux, n_out = call.n_out
+    cdef int n_resources = <int>call.resources.size()
+    cdef int n = n_in + n_aux + n_out
+    cdef int i, n_mutable = 0, n_all, flags
+    cdef int dev_type = call.dev_type, dev_id = call.dev_id
+    cdef size_t nbytes = (sizeof(Task) + n * sizeof(TBlob) + n_resources * sizeof(Resource)
+                          + n_out * sizeof(int))
+    cdef VarHandle few[FEW]
+    cdef VarHandle* vars = few
+    cdef State* state = call.state
+    cdef Task* task
+    cdef TBlob* blob
+    if state == NULL:
+        state = _new_state(_create(call), call.entry.name)
+    else:
+        cynet_state_hold(&state.references)
+    task = <Task*>c_malloc(nbytes)
+    if n > FEW:
+        vars = <VarHandle*>c_malloc(n * sizeof(VarHandle))
+    if task == NULL or vars == NULL:
+        c_free(task)
+        _drop_state(state)
+        raise MemoryError()
+    task.state = state
+    task.is_train = is_train
+    task.n_in, task.n_out, task.n_aux, task.n_resources = n_in, n_out, n_aux, n_resources
+    task.line = 0
+    task.file = NULL
+    blob = <TBlob*>(task + 1)
+    task.in_data = blob
+    task.aux = blob + n_in
+    task.out_data = task.aux + n_aux
+    task.requested = <Resource*>(blob + n)
+    task.req = <int*>(task.requested + n_resources)
+    for i in range(n_in + n_aux):
+        blob[i] = (<NDArrayBase>arrays[i]).blob
+    for i in range(n_out):
+        task.out_data[i] = (<NDArrayBase>outs[i]).blob
+        task.req[i] = req[i]
+        n_mutable = _add_var(vars, n_mutable, (<NDArrayBase>outs[i]).chunk.var)
+    for i in range(n_in, n_in + n_aux):
+        n_mutable = _add_var(vars, n_mutable, (<NDArrayBase>arrays[i]).chunk.var)
+    n_all = n_mutable
+    for i in range(n_in):
+        n_all = _add_var(vars, n_all, (<NDArrayBase>arrays[i]).chunk.var)
+    for i in range(n_resources):
+        task.requested[i].type = call.resources[i]
+        task.requested[i].index = i
+        draw(&task.requested[i], dev_type, dev_id)
+    try:
+        if call.python:
+            flags = kPython
+        elif call.touched <= INLINE_ELEMENTS:
+            flags = kInline
+        else:
+            flags = kNormal
+        if flags == kInline:
+            # Short, so the GIL stays; an error finds the user's frame on this thread's stack.
+            _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
+                              n_all - n_mutable, vars, n_mutable, 0, flags, state.name)
+        else:
+            file, task.line = user_frame()
+            task.file = _forever(file)
+            with nogil:
+                _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
+                                  n_all - n_mutable, vars, n_mutable, 0, flags, state.name)
+    finally:
+        if vars != few:
+            c_free(vars)
+    return 0
+
+
+cdef int _check_out(Call call, int i, object out) except -1:
+    # An array given as output i must be what the operator writes.
+    cdef NDArrayBase array
+    cdef TBlob* want = &call.outs[i]
+    if not isinstance(out, NDArrayBase):
+        raise ArgumentTypeError(
+            f"operator {call.entry.name}: out must be an NDArray, got {type(out).__name__}")
+    array = out
+    if blob_shape(&array.blob) != blob_shape(want):
+        raise ShapeError(f"operator {call.entry.name}: out has shape {blob_shape(&array.blob)}, "
+                         f"expected {blob_shape(want)}")
+    if array.blob.dtype != want.dtype:
+        raise ArgumentTypeError(f"operator {call.entry.name}: out is {NAMES[array.blob.dtype]}, "
+                                f"expected {NAMES[want.dtype]}")
+    if array.blob.dev_type != want.dev_type or (
+            array.blob.dev_id != want.dev_id and want.dev_type == kGPU):
+        raise ArgumentError(f"operator {call.entry.name}: out is on {array.context}, "
+                            f"the inputs are on {call.context}")
+    return 0
+
+
+cdef int _request(Call call, PyObject** arrays, int i, NDArrayBase out) except -1:
+    # kWriteTo, kWriteInplace, or kNullOp when output i must be computed elsewhere first.
+    cdef NDArrayBase array
+    cdef int k, request = kWriteTo
+    for k in range(call.n_in + call.n_aux):
+        array = <NDArrayBase>arrays[k]
+        if array.chunk != out.chunk or not overlap(array, out):
+            continue
+        if (k < call.n_in and array.blob.data == out.blob.data and array.blob.size == out.blob.size
+                and array.blob.dtype == out.blob.dtype and call.inplace[k * call.n_out + i]):
+            request = kWriteInplace
+        else:
+            return kNullOp
+    return request
+
+
+cdef NDArrayBase _blank(const TBlob* like):
+    return new_array(like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
+
+
+cdef list run(Call call, list given, list out, bint is_train):
+    cdef list arrays = given if call.order is None else [given[k] for k in call.order]
+    cdef list outs = [], copies = None
+    cdef NDArrayBase array, target
+    cdef Region source, to
+    cdef vector[int] req
+    cdef vector[PyObject*] in_pointers
+    cdef vector[PyObject*] out_pointers
+    cdef int i, request
+    if out is not None and len(out) != call.n_visible:
+        raise ArgumentError(f"operator {call.entry.name} has {call.n_visible} outputs, "
+                            f"out has {len(out)} arrays")
+    for array in arrays:
+        in_pointers.push_back(<PyObject*>array)
+    for i in range(call.n_out):
+        request = kWriteTo
+        if out is not None and i < call.n_visible:
+            target = out[i]
+            _check_out(call, i, target)
+            request = _request(call, in_pointers.data(), i, target)
+            for array in outs:
+                if array.chunk == target.chunk and overlap(array, target):
+                    raise ArgumentError(f"operator {call.entry.name}: two of the arrays in out share memory")
+            array = target
+            if request == kNullOp:
+                request = kWriteTo
+                array = _blank(&call.outs[i])
+                copies = copies or []
+                copies.append((array, target))
+        else:
+            array = _blank(&call.outs[i])
+        outs.append(array)
+        out_pointers.push_back(<PyObject*>array)
+        req.push_back(request)
+    _push(call, in_pointers.data(), out_pointers.data(), req.data(), is_train)
+    if copies is not None:
+        for array, target in copies:
+            source, to = whole(array), whole(target)
+            push_copy(target, &to, array, &source)
+    if out is not None:
+        return out
+    return outs[:call.n_visible] if call.n_visible < call.n_out else outs
+
+
+cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
+    cdef PyObject* arrays[2]
+    cdef PyObject* target
+    cdef int request = kWriteTo
+    arrays[0] = <PyObject*>lhs
+    arrays[1] = <PyObject*>rhs
+    if call.order is not None or call.n_out != 1 or call.n_in + call.n_aux > 2:
+        return run(call, [lhs] if rhs is None else [lhs, rhs], None if out is None else [out], False)[0]
+    if out is None:
+        out = _blank(&call.outs[0])
+    else:
+        _check_out(call, 0, out)
+        request = _request(call, arrays, 0, out)
+        if request == kNullOp:
+            return run(call, [lhs] if rhs is None else [lhs, rhs], [out], False)[0]
+    target = <PyObject*>out
+    _push(call, arrays, &target, &request, False)
+    return out
+
+
+# --- the generated functions' door ----------------------------------------------------------------
+def is_array(value):
+    """True for an NDArray."""
+    return isinstance(value, NDArrayBase)
+
+
+def invoke(OpEntry entry, tuple args, dict kwargs):
+    """Call operator `entry` as ``mx.nd`` does: inputs and parameters in `args` and `kwargs`.
+
+    Returns
+    -------
+    NDArray or list of NDArray
+        The visible outputs; `out` itself where the caller gave one.
+    """
+    cdef list given, names = None, results
+    cdef dict params = {}
+    out = ctx = None
+    signature = describe(entry)
+    wanted = signature.arguments + signature.states
+    if args:
+        given = list(args)
+        for value in given:
+            if not isinstance(value, NDArrayBase):
+                given = None
+                break
+        if given is None or (len(given) > len(wanted) and not signature.variable):
+            given, params = bind_positional(entry, args, is_array)
+            while given and given[len(given) - 1] is None:
+                given.pop()
+    else:
+        given = []
+    for name, value in kwargs.items():
+        if name == "out":
+            out = value
+        elif name == "name":
+            continue
+        elif isinstance(value, NDArrayBase):
+            if names is None:
+                names, given = _named(entry, wanted, signature.variable, given)
+            names.append(name)
+            given.append(value)
+        elif name == "ctx" and not given and not (names or ()):
+            ctx = read_context(value)
+            if name in entry.prop.fields:
+                params[name] = str(ctx)
+        elif value is None and name in wanted and name not in entry.prop.fields:
+            continue
+        elif name in params:
+            raise ArgumentTypeError(f"operator {entry.name}: parameter '{name}' is given twice")
+        else:
+            params[name] = value
+    if names is None and (len(given) != len(wanted) or None in given) and not signature.variable:
+        names, given = _named(entry, wanted, False, given)
+    outs = None
+    if out is not None:
+        outs = [out] if isinstance(out, NDArrayBase) else list(out)
+        if ctx is None and not given and outs and isinstance(outs[0], NDArrayBase):
+            ctx = outs[0].context
+    results = run(resolve(entry, given, tuple(names) if names is not None else (), params, ctx), given, outs,
+                  False)
+    if out is not None:
+        return out
+    return results[0] if len(results) == 1 else results
+
+
+cdef tuple _named(OpEntry entry, tuple wanted, bint variable, list given):
+    # The names of the arrays given by place, and those arrays, without the places left empty.
+    if variable:
+        if given:
+            raise ArgumentTypeError(f"operator {entry.name}: give all inputs by place or all by name")
+        return [], []
+    names = [name for name, array in zip(wanted, given) if array is not None]
+    return names, [array for array in given if array is not None]

@@ -1,0 +1,448 @@
+"""Indexing of NDArray: x[key] and x[key] = value as C slots, and the way in for host data."""
+
+cimport numpy as cnp
+from cpython.slice cimport PySlice_Check
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free as c_free
+from libc.stdlib cimport malloc as c_malloc
+from libc.string cimport memcpy
+
+from . cimport _engine
+from ._arithmetic cimport NDArrayArithmetic
+from ._engine cimport VarHandle, kInline, kNormal
+from ._ndarray cimport (
+    NDArrayBase, Region, blob_shape, copy_from_host, new_array, new_view, push_copy, push_fill, whole)
+from ._typedefs cimport MAX_NDIM, RunContext, dtype_size, kBool, kFloat64, kInt64
+from .kernels.strided_copy cimport copy_gather, copy_scatter
+
+import numpy as np
+
+from .dtype import NUMPY, dtype_flag
+from .errors import ArgumentError, ArgumentTypeError, ShapeError
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    int PySlice_Unpack(object key, Py_ssize_t* start, Py_ssize_t* stop, Py_ssize_t* step) except -1
+    Py_ssize_t PySlice_AdjustIndices(Py_ssize_t length, Py_ssize_t* start, Py_ssize_t* stop,
+                                     Py_ssize_t step) noexcept
+
+cdef enum:
+    MAX_AXES = 16            # of a Region: the array's and the new ones
+    INLINE_ELEMENTS = 16384
+
+cdef tuple _NUMPY = tuple(NUMPY)
+
+
+# --- host data ------------------------------------------------------------------------------------
+cdef int _flag_of(cnp.ndarray array) noexcept:
+    # The type flag of a NumPy array whose bytes can be read as they are, else -1.
+    cdef int num = cnp.PyArray_TYPE(array)
+    cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(array)
+    if not cnp.PyArray_ISALIGNED(array) or not cnp.PyArray_ISNOTSWAPPED(array):
+        return -1
+    if num == cnp.NPY_FLOAT:
+        return 0
+    if num == cnp.NPY_DOUBLE:
+        return 1
+    if num == cnp.NPY_FLOAT16:
+        return 2
+    if num == cnp.NPY_UBYTE:
+        return 3
+    if num == cnp.NPY_BYTE:
+        return 5
+    if num == cnp.NPY_BOOL:
+        return 7
+    if num == cnp.NPY_INT or num == cnp.NPY_LONG or num == cnp.NPY_LONGLONG:
+        return 6 if size == 8 else (4 if size == 4 else -1)
+    return -1
+
+
+cdef cnp.ndarray _host_array(object value, int dtype, str what):
+    # `value` as a NumPy array whose bytes `copy_from_host` takes.
+    cdef cnp.ndarray array
+    if isinstance(value, np.ndarray):
+        array = value
+        if _flag_of(array) >= 0:
+            return array
+    elif isinstance(value, (str, bytes)) or value is None:
+        raise ArgumentTypeError(f"{what} takes numbers or something like an array, got {value!r}")
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(array.dtype)
+        if _flag_of(array) < 0:
+            array = array.astype(_NUMPY[dtype])
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            f"{what} takes numbers or something like an array, got {type(value).__name__} ({error})") from None
+    return array
+
+
+cdef bint _touches(NDArrayBase array, cnp.ndarray host) noexcept:
+    # The host array may be a view of the array's own memory.
+    cdef char* low = <char*>cnp.PyArray_DATA(host)
+    cdef char* high = low + cnp.PyArray_ITEMSIZE(host)
+    cdef char* first = <char*>array.blob.data
+    cdef char* last = first + array.blob.size * <int64_t>dtype_size(array.blob.dtype)
+    cdef Py_ssize_t reach
+    cdef int i
+    for i in range(cnp.PyArray_NDIM(host)):
+        reach = (cnp.PyArray_DIM(host, i) - 1) * cnp.PyArray_STRIDE(host, i)
+        if reach < 0:
+            low += reach
+        else:
+            high += reach
+    return low < last and first < high
+
+
+cdef int _assign_host(NDArrayBase array, const Region* to, cnp.ndarray host) except -1:
+    cdef int64_t strides[MAX_AXES]
+    cdef int64_t item = cnp.PyArray_ITEMSIZE(host)
+    cdef int ndim = cnp.PyArray_NDIM(host)
+    cdef int extra = ndim - to.ndim
+    cdef int i, k
+    cdef bint odd = False
+    for i in range(extra):
+        if cnp.PyArray_DIM(host, i) != 1:
+            _refuse_shape(to, (<object>host).shape)
+    for i in range(to.ndim):
+        k = i + extra
+        if k < 0 or (cnp.PyArray_DIM(host, k) == 1 and to.shape[i] != 1):
+            strides[i] = 0
+        elif cnp.PyArray_DIM(host, k) != to.shape[i]:
+            _refuse_shape(to, (<object>host).shape)
+        else:
+            strides[i] = cnp.PyArray_STRIDE(host, k) // item
+            odd = odd or cnp.PyArray_STRIDE(host, k) % item != 0
+    if odd or _touches(array, host):
+        return _assign_host(array, to, host.copy())
+    return copy_from_host(array, to, cnp.PyArray_DATA(host), _flag_of(host), strides)
+
+
+cdef int _refuse_shape(const Region* to, tuple shape) except -1:
+    target = tuple([to.shape[i] for i in range(to.ndim)])
+    raise ShapeError(f"a value of shape {shape} does not broadcast to the assigned shape {target}")
+
+
+def from_host(source, int dtype, int dev_type, int dev_id):
+    """A new array with the values of `source` (anything NumPy reads), as type flag `dtype`."""
+    cdef cnp.ndarray host = _host_array(source, dtype, "array")
+    cdef int64_t shape[MAX_NDIM]
+    cdef NDArrayBase out
+    cdef Region to
+    cdef int i, ndim = cnp.PyArray_NDIM(host)
+    if ndim > MAX_NDIM:
+        raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got {ndim}")
+    for i in range(ndim):
+        shape[i] = cnp.PyArray_DIM(host, i)
+    out = new_array(shape, ndim, dtype, dev_type, dev_id)
+    to = whole(out)
+    _assign_host(out, &to, host)
+    return out
+
+
+# --- assignment -----------------------------------------------------------------------------------
+cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) except -1:
+    cdef Region plain = whole(value)
+    cdef Region source
+    cdef int extra = plain.ndim - to.ndim
+    cdef int i, k
+    cdef bint same = value.chunk == array.chunk and value.blob.dtype == array.blob.dtype
+    source.ndim = to.ndim
+    source.offset = 0
+    for i in range(extra):
+        if plain.shape[i] != 1:
+            _refuse_shape(to, blob_shape(&value.blob))
+    for i in range(to.ndim):
+        k = i + extra
+        source.shape[i] = to.shape[i]
+        if k < 0 or (plain.shape[k] == 1 and to.shape[i] != 1):
+            source.stride[i] = 0
+        elif plain.shape[k] != to.shape[i]:
+            _refuse_shape(to, blob_shape(&value.blob))
+        else:
+            source.stride[i] = plain.stride[k]
+        same = same and (source.stride[i] == to.stride[i] or to.shape[i] == 1)
+    if same and value.blob.data == <char*>array.blob.data + to.offset * <int64_t>dtype_size(array.blob.dtype):
+        return 0  # what `x[i] += y` does last: the view of x was written already
+    return push_copy(array, to, value, &source)
+
+
+cdef int _assign(NDArrayBase array, const Region* to, object value) except -1:
+    cdef double real
+    cdef int64_t integer
+    cdef char truth
+    if isinstance(value, NDArrayBase):
+        return _assign_array(array, to, value)
+    if isinstance(value, np.ndarray):
+        return _assign_host(array, to, _host_array(value, array.blob.dtype, "x[...] = value"))
+    if type(value) is float:
+        real = value
+        return push_fill(array, to, &real, kFloat64)
+    if type(value) is bool or isinstance(value, np.bool_):
+        truth = bool(value)
+        return push_fill(array, to, &truth, kBool)
+    if isinstance(value, (int, np.integer)):
+        try:
+            integer = value
+        except OverflowError:
+            raise ArgumentError(f"x[...] = value: {value} is more than 64 bits hold") from None
+        return push_fill(array, to, &integer, kInt64)
+    if isinstance(value, (float, np.floating)):
+        real = value
+        return push_fill(array, to, &real, kFloat64)
+    return _assign_host(array, to, _host_array(value, array.blob.dtype, "x[...] = value"))
+
+
+# --- basic keys -----------------------------------------------------------------------------------
+cdef int64_t _place(object index, int64_t size, int axis) except -1:
+    cdef int64_t i, given
+    try:
+        given = index.__index__()
+    except OverflowError:
+        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}") from None
+    i = given + size if given < 0 else given
+    if i < 0 or i >= size:
+        raise IndexError(f"index {given} is out of bounds for axis {axis} with size {size}")
+    return i
+
+
+cdef bint _is_basic(object item):
+    if PySlice_Check(item) or item is None or item is Ellipsis or type(item) is int:
+        return True
+    if isinstance(item, (NDArrayBase, np.ndarray, list, tuple)):
+        return False
+    if hasattr(item, "__index__"):  # np.int64, bool and the like
+        return True
+    raise ArgumentTypeError(
+        f"an NDArray is indexed by ints, slices, None, ..., arrays and lists; got {item!r}")
+
+
+cdef tuple _expand(NDArrayBase array, object key):
+    # A tuple without Ellipsis that names every axis.
+    cdef tuple items = key if type(key) is tuple else (key,)
+    cdef int named = 0, new = 0, dots = 0
+    for item in items:
+        if item is Ellipsis:
+            dots += 1
+        elif item is None:
+            new += 1
+        elif isinstance(item, (NDArrayBase, np.ndarray)) and item.dtype == np.bool_:
+            named += item.ndim
+        else:
+            named += 1
+    if dots > 1:
+        raise IndexError("an index has at most one ellipsis (...)")
+    if named > array.blob.ndim:
+        raise IndexError(f"too many indices ({named}) for an array of {array.blob.ndim} axes")
+    if new + array.blob.ndim > MAX_AXES:
+        raise IndexError(f"at most {MAX_AXES} axes, new ones included")
+    rest = (slice(None),) * (array.blob.ndim - named)
+    if not dots:
+        return items + rest
+    out = ()
+    for item in items:
+        out += rest if item is Ellipsis else (item,)
+    return out
+
+
+cdef Region _basic_region(NDArrayBase array, tuple items) except *:
+    # The region that ints, slices and None pick; `items` names every axis.
+    cdef Region plain = whole(array)
+    cdef Region out
+    cdef Py_ssize_t start, stop, step
+    cdef int axis = 0
+    out.ndim = 0
+    out.offset = 0
+    for item in items:
+        if item is None:
+            out.shape[out.ndim] = 1
+            out.stride[out.ndim] = 0
+            out.ndim += 1
+            continue
+        if PySlice_Check(item):
+            PySlice_Unpack(item, &start, &stop, &step)
+            out.shape[out.ndim] = PySlice_AdjustIndices(plain.shape[axis], &start, &stop, step)
+            out.stride[out.ndim] = plain.stride[axis] * step
+            if out.shape[out.ndim]:
+                out.offset += plain.stride[axis] * start
+            out.ndim += 1
+        else:
+            out.offset += plain.stride[axis] * _place(item, plain.shape[axis], axis)
+        axis += 1
+    if out.ndim == 0:  # MXNet's arrays have at least one axis
+        out.ndim = 1
+        out.shape[0] = out.stride[0] = 1
+    return out
+
+
+cdef bint _is_contiguous(const Region* region) noexcept:
+    cdef int64_t stride = 1
+    cdef int i
+    for i in range(region.ndim - 1, -1, -1):
+        if region.shape[i] == 0:
+            return True
+        if region.shape[i] != 1:
+            if region.stride[i] != stride:
+                return False
+            stride *= region.shape[i]
+    return True
+
+
+cdef NDArrayBase _pick(NDArrayBase array, const Region* region):
+    cdef NDArrayBase out
+    cdef Region to
+    if _is_contiguous(region):
+        return new_view(array, region.shape, region.ndim, region.offset)
+    out = new_array(region.shape, region.ndim, array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
+    to = whole(out)
+    push_copy(out, &to, array, region)
+    return out
+
+
+# --- index arrays and masks -----------------------------------------------------------------------
+cdef struct RowsTask:
+    char* array     # the indexed array's memory
+    char* rows_of   # the picked rows, one after the other
+    int64_t n
+    int64_t nbytes  # of a row
+    bint scatter
+    int64_t rows[1]
+
+
+cdef int _run_rows(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef RowsTask* task = <RowsTask*>arg
+    if task.scatter:
+        copy_scatter(task.array, task.rows_of, task.rows, task.n, task.nbytes)
+    else:
+        copy_gather(task.rows_of, task.array, task.rows, task.n, task.nbytes, run_ctx.worker == 0)
+    return 0
+
+
+cdef void _free_rows(void* arg) noexcept nogil:
+    c_free(arg)
+
+
+cdef object _index_array(object item):
+    # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints, as in MXNet.
+    if isinstance(item, NDArrayBase):
+        item = item.asnumpy()
+    else:
+        item = np.asarray(item)
+    if item.dtype.kind == "f" or item.size == 0:
+        item = item.astype(np.int64)
+    if item.dtype.kind not in "iub":
+        raise ArgumentTypeError(f"an index array holds ints or bools, got {item.dtype}")
+    return item
+
+
+cdef tuple _rows(NDArrayBase array, tuple items):
+    # (row numbers as NumPy picks them, sizes of one row): rows are the axes after the last one indexed.
+    cdef int lead = 0, axis = 0
+    arrays = []
+    for item in items:
+        if not _is_basic(item):
+            item = _index_array(item)
+            axis += item.ndim if item.dtype.kind == "b" else 1
+            lead = axis
+        elif item is not None:
+            axis += 1
+            if not (PySlice_Check(item) and item == slice(None)):
+                lead = axis
+        else:
+            lead = axis
+        arrays.append(item)
+    shape = blob_shape(&array.blob)
+    while arrays and PySlice_Check(arrays[len(arrays) - 1]) and arrays[len(arrays) - 1] == slice(None):
+        arrays.pop()
+    sizes = shape[:lead]
+    numbers = np.arange(int(np.prod(sizes, dtype=np.int64)), dtype=np.int64).reshape(sizes)
+    return np.ascontiguousarray(numbers[tuple(arrays)]), shape[lead:]
+
+
+cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tuple row, bint scatter) except -1:
+    cdef int64_t n = rows.size
+    cdef RowsTask* task
+    cdef VarHandle source, target
+    cdef int flags
+    if picked.blob.size == 0:
+        return 0
+    task = <RowsTask*>c_malloc(sizeof(RowsTask) + n * sizeof(int64_t))
+    if task == NULL:
+        raise MemoryError()
+    task.array = <char*>array.blob.data
+    task.rows_of = <char*>picked.blob.data
+    task.n = n
+    task.nbytes = dtype_size(array.blob.dtype)
+    for size in row:
+        task.nbytes *= <int64_t>size
+    task.scatter = scatter
+    memcpy(task.rows, cnp.PyArray_DATA(rows), n * sizeof(int64_t))
+    source = picked.chunk.var if scatter else array.chunk.var
+    target = array.chunk.var if scatter else picked.chunk.var
+    flags = kInline if picked.blob.size <= INLINE_ELEMENTS else kNormal
+    with nogil:
+        _engine.push_sync(_run_rows, task, _free_rows, array.blob.dev_type, array.blob.dev_id,
+                          &source, 1, &target, 1, 0, flags, b"index")
+    return 0
+
+
+cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
+    cdef int64_t shape[MAX_NDIM]
+    cdef int i
+    sizes = (<object>rows).shape + row or (1,)
+    if len(sizes) > MAX_NDIM:
+        raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, the index gives {len(sizes)}")
+    for i in range(len(sizes)):
+        shape[i] = sizes[i]
+    return new_array(shape, len(sizes), array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
+
+
+# --- the class ------------------------------------------------------------------------------------
+cdef class NDArrayIndexing(NDArrayArithmetic):
+    """NDArrayArithmetic with ``x[key]`` and ``x[key] = value``; the public NDArray's direct base."""
+
+    def __getitem__(self, key):
+        cdef Region region
+        cdef NDArrayBase picked
+        cdef int64_t stride, one
+        if type(key) is int and self.blob.ndim > 0:
+            stride = self.blob.size // self.blob.shape[0] if self.blob.shape[0] else 0
+            stride *= _place(key, self.blob.shape[0], 0)
+            if self.blob.ndim > 1:
+                return new_view(self, self.blob.shape + 1, self.blob.ndim - 1, stride)
+            one = 1
+            return new_view(self, &one, 1, stride)
+        if PySlice_Check(key) and key == slice(None):
+            return self
+        if type(key) is tuple and len(key) == 0:
+            return self
+        items = _expand(self, key)
+        for item in items:
+            if not _is_basic(item):
+                rows, row = _rows(self, items)
+                picked = _blank_rows(self, rows, row)
+                _push_rows(self, picked, rows, row, False)
+                return picked
+        region = _basic_region(self, items)
+        return _pick(self, &region)
+
+    def __setitem__(self, key, value):
+        cdef Region region
+        cdef NDArrayBase picked
+        if PySlice_Check(key) and key == slice(None):
+            region = whole(self)
+            _assign(self, &region, value)
+            return
+        items = _expand(self, key)
+        for item in items:
+            if not _is_basic(item):
+                rows, row = _rows(self, items)
+                picked = _blank_rows(self, rows, row)
+                region = whole(picked)
+                _assign(picked, &region, value)
+                _push_rows(self, picked, rows, row, True)
+                return
+        region = _basic_region(self, items)
+        _assign(self, &region, value)

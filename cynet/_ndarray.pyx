@@ -1,0 +1,515 @@
+"""NDArray core: memory, views, waits, host access and engine-ordered copies (contract in _ndarray.pxd)."""
+
+cimport cython
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free as c_free
+from libc.stdlib cimport malloc as c_malloc
+from libc.string cimport memcpy, memset
+from libcpp.atomic cimport atomic
+
+from . cimport _engine
+from ._engine cimport VarHandle, kInline, kNormal
+from ._storage cimport Handle, alloc
+from ._storage cimport free as storage_free
+from ._typedefs cimport MAX_NDIM, RunContext, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
+from .kernels.strided_copy cimport StridedCopy, copy_strided
+
+import numpy as np
+
+from .context import Context
+from .dtype import NUMPY
+from .errors import ArgumentError, ArgumentTypeError, ShapeError
+
+cdef extern from *:
+    """
+    #define CYNET_NEW(type, args) ((PyTypeObject*)(type))->tp_new((PyTypeObject*)(type), args, NULL)
+    """
+    object CYNET_NEW(object type, object args)
+
+cdef enum:
+    INLINE_ELEMENTS = 1 << 20  # a copy of at most this many runs on the caller's thread, on one core
+
+cdef const char** _FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
+cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
+cdef tuple _SCALAR_TYPES = tuple([d.type for d in NUMPY])
+cdef tuple _NUMPY = tuple(NUMPY)
+cdef dict _contexts = {}
+cdef tuple _NOTHING = ()
+
+cdef object _public = None  # the class of the objects made here
+cdef bint _making = False   # an object without memory would be a trap: only this file makes them
+
+
+def set_public_class(cls):
+    """Make `cls`, a subclass of NDArrayBase, the class of every array that compiled code makes."""
+    global _public
+    if not issubclass(cls, NDArrayBase):
+        raise ArgumentTypeError(f"{cls!r} is no subclass of NDArrayBase")
+    _public = cls
+
+
+# --- chunks ---------------------------------------------------------------------------------------
+cdef void _free_chunk(void* arg) noexcept nogil:
+    # Runs when the engine is done with the variable, on any thread.
+    cdef Chunk* chunk = <Chunk*>arg
+    if chunk.handle.ptr != NULL:
+        storage_free(&chunk.handle)
+    if chunk.owner != NULL:
+        with gil:
+            Py_DECREF(<object>chunk.owner)
+    del chunk
+
+
+cdef Chunk* _new_chunk() except NULL:
+    cdef Chunk* chunk = new Chunk()
+    chunk.references.store(1)
+    chunk.owner = NULL
+    memset(&chunk.handle, 0, sizeof(Handle))
+    chunk.var = NULL
+    try:
+        chunk.var = _engine.new_variable()
+    except BaseException:
+        del chunk
+        raise
+    return chunk
+
+
+cdef int _drop(Chunk* chunk) noexcept:
+    if chunk.references.fetch_sub(1) == 1:
+        try:
+            _engine.delete_variable(chunk.var, _free_chunk, chunk)
+        except BaseException as error:
+            import sys
+            sys.unraisablehook(_Unraisable(error))
+    return 0
+
+
+class _Unraisable:
+    """What sys.unraisablehook takes."""
+
+    def __init__(self, error):
+        self.exc_type, self.exc_value, self.exc_traceback = type(error), error, error.__traceback__
+        self.err_msg, self.object = "while an NDArray was freed", None
+
+
+# --- making ---------------------------------------------------------------------------------------
+cdef NDArrayBase _bare():
+    global _making
+    _making = True
+    try:
+        return <NDArrayBase>CYNET_NEW(_public, _NOTHING)
+    finally:
+        _making = False
+
+
+cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -1:
+    cdef int64_t size = 1
+    cdef int i
+    if ndim > MAX_NDIM:
+        raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got {ndim}")
+    for i in range(ndim):
+        blob.shape[i] = shape[i]
+        size *= shape[i]
+    blob.ndim = ndim
+    blob.size = size
+    return 0
+
+
+cdef NDArrayBase new_array(const int64_t* shape, int ndim, int dtype, int dev_type, int dev_id):
+    cdef NDArrayBase out = _bare()
+    cdef size_t nbytes
+    _set_shape(&out.blob, shape, ndim)
+    out.blob.dtype = dtype
+    out.blob.dev_type = dev_type
+    out.blob.dev_id = dev_id
+    out.chunk = _new_chunk()
+    nbytes = out.blob.size * dtype_size(dtype)
+    alloc(nbytes if nbytes else 1, dev_type, dev_id, &out.chunk.handle)
+    out.blob.data = out.chunk.handle.ptr
+    return out
+
+
+cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset):
+    cdef NDArrayBase out = _bare()
+    _set_shape(&out.blob, shape, ndim)
+    out.blob.dtype = base.blob.dtype
+    out.blob.dev_type = base.blob.dev_type
+    out.blob.dev_id = base.blob.dev_id
+    out.blob.data = <char*>base.blob.data + offset * <int64_t>dtype_size(base.blob.dtype)
+    base.chunk.references.fetch_add(1)
+    out.chunk = base.chunk
+    return out
+
+
+cdef NDArrayBase wrap_foreign(void* data, const int64_t* shape, int ndim, int dtype, int dev_type,
+                              int dev_id, object owner):
+    cdef NDArrayBase out = _bare()
+    _set_shape(&out.blob, shape, ndim)
+    out.blob.dtype = dtype
+    out.blob.dev_type = dev_type
+    out.blob.dev_id = dev_id
+    out.chunk = _new_chunk()
+    Py_INCREF(owner)
+    out.chunk.owner = <void*>owner
+    out.blob.data = data
+    return out
+
+
+cdef tuple blob_shape(const TBlob* blob):
+    cdef int ndim = blob.ndim
+    if ndim == 1:
+        return (blob.shape[0],)
+    if ndim == 2:
+        return (blob.shape[0], blob.shape[1])
+    return tuple([blob.shape[i] for i in range(ndim)])
+
+
+cdef int read_shape(object shape, int64_t* out) except -1:
+    cdef int n = 0
+    cdef int64_t size = 1
+    if hasattr(shape, "__index__"):
+        shape = (shape,)
+    elif isinstance(shape, str):
+        raise ArgumentTypeError(f"a shape is a tuple of ints, got {shape!r}")
+    try:
+        sizes = [each.__index__() for each in shape]
+    except (TypeError, AttributeError):
+        raise ArgumentTypeError(f"a shape is a tuple of ints, got {shape!r}") from None
+    if len(sizes) > MAX_NDIM:
+        raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got shape {tuple(sizes)}")
+    for each in sizes:
+        if each < 0:
+            raise ShapeError(f"a shape has no negative sizes, got {tuple(sizes)}")
+        if each and size > (<int64_t>1 << 56) // each:
+            raise MemoryError(f"shape {tuple(sizes)} is more than any memory holds")
+        out[n] = each
+        size *= each if each else 1
+        n += 1
+    return n
+
+
+cdef bint on_host(const TBlob* blob) noexcept nogil:
+    return blob.dev_type == kCPU or blob.dev_type == kCPUPinned or blob.dev_type == kCPUShared
+
+
+def empty(shape, int dtype, int dev_type, int dev_id):
+    """A new array with uninitialised memory: `dtype` is a type flag, `dev_type` a device code."""
+    cdef int64_t sizes[MAX_NDIM]
+    cdef int ndim = read_shape(shape, sizes)
+    return new_array(sizes, ndim, dtype, dev_type, dev_id)
+
+
+def device_context(int dev_type, int dev_id):
+    """The Context of a device code and index; the same object each time."""
+    key = dev_type * 65536 + dev_id
+    context = _contexts.get(key)
+    if context is None:
+        context = _contexts.setdefault(key, Context(_DEVICES[dev_type], dev_id))
+    return context
+
+
+# --- the class ------------------------------------------------------------------------------------
+cdef class NDArrayBase:
+    """A tensor whose operations the engine runs; base of the public NDArray."""
+
+    def __cinit__(self):
+        if not _making:
+            raise TypeError("an NDArray is made by mx.nd.array, zeros, empty, ... or by an operator")
+
+    def __dealloc__(self):
+        if self.chunk != NULL:
+            _drop(self.chunk)
+            self.chunk = NULL
+
+    cdef int wait_read(self) except -1:
+        with nogil:
+            _engine.wait_for_var(self.chunk.var)
+        return 0
+
+    cdef int wait_write(self) except -1:
+        with nogil:
+            _engine.wait_to_write(self.chunk.var)
+        return 0
+
+    @property
+    def shape(self):
+        """Tuple of int."""
+        return blob_shape(&self.blob)
+
+    @property
+    def size(self):
+        """Number of elements."""
+        return self.blob.size
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return self.blob.ndim
+
+    @property
+    def dtype(self):
+        """The NumPy scalar type, e.g. ``numpy.float32``."""
+        return _SCALAR_TYPES[self.blob.dtype]
+
+    @property
+    def dtype_flag(self):
+        """The type flag of ``.params`` files, an int."""
+        return self.blob.dtype
+
+    @property
+    def context(self):
+        """The device the array is on."""
+        return device_context(self.blob.dev_type, self.blob.dev_id)
+
+    @property
+    def ctx(self):
+        """The device the array is on."""
+        return device_context(self.blob.dev_type, self.blob.dev_id)
+
+    @property
+    def data_ptr(self):
+        """Address of the first element, an int."""
+        return <size_t>self.blob.data
+
+    def wait_to_read(self):
+        """Wait until everything that writes this array is done; raise what failed on the way."""
+        self.wait_read()
+
+    def wait_to_write(self):
+        """Wait until everything that reads or writes this array is done; raise what failed on the way."""
+        self.wait_write()
+
+    def asnumpy(self):
+        """A copy as a NumPy array; waits for pending writes.
+
+        Returns
+        -------
+        numpy.ndarray
+            Same shape and dtype, writable.
+        """
+        cdef size_t nbytes = self.blob.size * dtype_size(self.blob.dtype)
+        cdef void* to
+        self._check_host()
+        out = np.empty(blob_shape(&self.blob), _NUMPY[self.blob.dtype])
+        to = <void*><size_t>out.ctypes.data
+        with nogil:
+            _engine.wait_for_var(self.chunk.var)
+            memcpy(to, self.blob.data, nbytes)
+        return out
+
+    def asscalar(self):
+        """The one element, as a NumPy scalar of the array's dtype; ArgumentError when there are more."""
+        if self.blob.size != 1:
+            raise ArgumentError(
+                f"asscalar takes an array of one element, this one has shape {blob_shape(&self.blob)}")
+        return self.asnumpy().reshape(1)[0]
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("a copy is needed to make a NumPy array of an NDArray here")
+        out = self.asnumpy()
+        return out if dtype is None else out.astype(dtype, copy=False)
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        # Strides and shape live as long as the view: the array's own TBlob has 64-bit sizes, a
+        # Py_buffer wants Py_ssize_t.
+        cdef Py_ssize_t* sizes
+        cdef Py_ssize_t stride = dtype_size(self.blob.dtype)
+        cdef int i
+        if not on_host(&self.blob):
+            raise BufferError(f"this array is on {self.context}: its memory cannot be read from the host")
+        if flags & PyBUF_WRITABLE:
+            self.wait_write()
+        else:
+            self.wait_read()
+        sizes = <Py_ssize_t*>PyMem_Malloc(2 * (MAX_NDIM + 1) * sizeof(Py_ssize_t))
+        if sizes == NULL:
+            raise MemoryError()
+        for i in range(self.blob.ndim - 1, -1, -1):
+            sizes[i] = self.blob.shape[i]
+            sizes[MAX_NDIM + i] = stride
+            stride *= self.blob.shape[i]
+        view.buf = self.blob.data
+        view.obj = self
+        view.itemsize = dtype_size(self.blob.dtype)
+        view.len = self.blob.size * view.itemsize
+        view.readonly = 0 if flags & PyBUF_WRITABLE else 1
+        view.ndim = self.blob.ndim
+        view.format = <char*>_FORMATS[self.blob.dtype] if flags & PyBUF_FORMAT else NULL
+        view.shape = sizes
+        view.strides = sizes + MAX_NDIM
+        view.suboffsets = NULL
+        view.internal = sizes
+
+    def __releasebuffer__(self, Py_buffer* view):
+        PyMem_Free(view.internal)
+
+    def _check_host(self):
+        if not on_host(&self.blob):
+            raise ArgumentError(f"this array is on {self.context}: copy it to mx.cpu() first")
+
+    def view(self, shape, int64_t offset=0):
+        """A view of the memory from element `offset` on, under another shape."""
+        cdef int64_t sizes[MAX_NDIM]
+        cdef int ndim = read_shape(shape, sizes)
+        cdef int64_t size = 1
+        cdef int i
+        for i in range(ndim):
+            size *= sizes[i]
+        if offset < 0 or offset + size > self.blob.size:
+            raise ShapeError(f"a view of shape {tuple(shape)} from element {offset} on does not fit into "
+                             f"an array of shape {blob_shape(&self.blob)}")
+        return new_view(self, sizes, ndim, offset)
+
+    def shares_memory(self, NDArrayBase other):
+        """True when both are views of one piece of memory and have a byte in common."""
+        return overlap(self, other)
+
+    def copy_into(self, NDArrayBase other):
+        """Push a copy of this array into `other`, of the same shape, converting the dtype."""
+        cdef Region to, source
+        if blob_shape(&self.blob) != blob_shape(&other.blob):
+            raise ShapeError(f"copy: source has shape {blob_shape(&self.blob)}, "
+                             f"target {blob_shape(&other.blob)}")
+        to = whole(other)
+        source = whole(self)
+        push_copy(other, &to, self, &source)
+
+    def __len__(self):
+        if self.blob.ndim == 0:
+            raise TypeError("len() of an array without axes")
+        return self.blob.shape[0]
+
+
+cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept:
+    cdef char* a0 = <char*>a.blob.data
+    cdef char* b0 = <char*>b.blob.data
+    return (a.chunk == b.chunk and a0 < b0 + b.blob.size * <int64_t>dtype_size(b.blob.dtype)
+            and b0 < a0 + a.blob.size * <int64_t>dtype_size(a.blob.dtype))
+
+
+# --- copies in engine order -----------------------------------------------------------------------
+cdef Region whole(NDArrayBase array) noexcept:
+    cdef Region out
+    cdef int64_t stride = 1
+    cdef int i
+    out.ndim = array.blob.ndim
+    out.offset = 0
+    for i in range(array.blob.ndim - 1, -1, -1):
+        out.shape[i] = array.blob.shape[i]
+        out.stride[i] = stride
+        stride *= array.blob.shape[i]
+    return out
+
+
+cdef struct CopyTask:
+    StridedCopy what
+    char value[8]  # a fill's element
+
+
+cdef int _run_copy(void* arg, RunContext* run_ctx) except -1 nogil:
+    # The pushing thread (worker 0) starts no OpenMP team: it may fork later.
+    copy_strided(&(<CopyTask*>arg).what, run_ctx.worker == 0)
+    return 0
+
+
+cdef void _free_task(void* arg) noexcept nogil:
+    c_free(arg)
+
+
+cdef CopyTask* _new_task(NDArrayBase dst, const Region* to) except NULL:
+    cdef CopyTask* task
+    cdef int i
+    if not on_host(&dst.blob):
+        raise ArgumentError(f"this array is on {dst.context}: it cannot be written from here")
+    task = <CopyTask*>c_malloc(sizeof(CopyTask))
+    if task == NULL:
+        raise MemoryError()
+    task.what.dst = <char*>dst.blob.data + to.offset * <int64_t>dtype_size(dst.blob.dtype)
+    task.what.dst_type = dst.blob.dtype
+    task.what.ndim = to.ndim
+    for i in range(to.ndim):
+        task.what.shape[i] = to.shape[i]
+        task.what.dst_stride[i] = to.stride[i]
+    return task
+
+
+cdef int64_t _region_size(const Region* region) noexcept:
+    cdef int64_t size = 1
+    cdef int i
+    for i in range(region.ndim):
+        size *= region.shape[i]
+    return size
+
+
+cdef int _push_task(CopyTask* task, NDArrayBase dst, VarHandle source, int64_t size) except -1:
+    cdef VarHandle target = dst.chunk.var
+    cdef int n_const = 0 if source == NULL or source == target else 1
+    cdef int flags = kInline if size <= INLINE_ELEMENTS else kNormal
+    # The engine owns the task from here on, whether or not the push is refused.
+    if size <= 4096:
+        _engine.push_sync(_run_copy, task, _free_task, dst.blob.dev_type, dst.blob.dev_id,
+                          &source, n_const, &target, 1, 0, flags, b"copy")
+    else:
+        with nogil:
+            _engine.push_sync(_run_copy, task, _free_task, dst.blob.dev_type, dst.blob.dev_id,
+                              &source, n_const, &target, 1, 0, flags, b"copy")
+    return 0
+
+
+cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src, const Region* source) except -1:
+    cdef CopyTask* task
+    cdef NDArrayBase between
+    cdef Region plain
+    cdef int64_t size = _region_size(to)
+    cdef int i
+    if size == 0:
+        return 0
+    if not on_host(&src.blob):
+        raise ArgumentError(f"this array is on {src.context}: it cannot be read from here")
+    if overlap(dst, src):
+        between = new_array(source.shape, source.ndim, src.blob.dtype, src.blob.dev_type, src.blob.dev_id)
+        plain = whole(between)
+        push_copy(between, &plain, src, source)
+        return push_copy(dst, to, between, &plain)
+    task = _new_task(dst, to)
+    task.what.src = <char*>src.blob.data + source.offset * <int64_t>dtype_size(src.blob.dtype)
+    task.what.src_type = src.blob.dtype
+    for i in range(to.ndim):
+        task.what.src_stride[i] = source.stride[i]
+    return _push_task(task, dst, src.chunk.var, size)
+
+
+cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src_type) except -1:
+    cdef CopyTask* task
+    cdef int64_t size = _region_size(to)
+    cdef int i
+    if size == 0:
+        return 0
+    task = _new_task(dst, to)
+    memcpy(task.value, value, dtype_size(src_type))
+    task.what.src = task.value
+    task.what.src_type = src_type
+    for i in range(to.ndim):
+        task.what.src_stride[i] = 0
+    return _push_task(task, dst, NULL, size)
+
+
+cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int src_type,
+                        const int64_t* src_stride) except -1:
+    cdef CopyTask* task
+    cdef int64_t size = _region_size(to)
+    cdef int i
+    if size == 0:
+        return 0
+    task = _new_task(dst, to)
+    task.what.src = src
+    task.what.src_type = src_type
+    for i in range(to.ndim):
+        task.what.src_stride[i] = src_stride[i]
+    _push_task(task, dst, NULL, size)
+    return dst.wait_read()
