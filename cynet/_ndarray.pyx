@@ -203,6 +203,12 @@ def empty(shape, int dtype, int dev_type, int dev_id):
     return new_array(sizes, ndim, dtype, dev_type, dev_id)
 
 
+def waitall():
+    """Wait until everything pushed to the engine is done; raise what failed and was not raised yet."""
+    with nogil:
+        _engine.wait_for_all()
+
+
 def device_context(int dev_type, int dev_id):
     """The Context of a device code and index; the same object each time."""
     key = dev_type * 65536 + dev_id

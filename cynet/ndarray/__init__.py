@@ -1,1 +1,14 @@
-"""ndarray."""
+"""mx.nd: NDArray, its creation, and a function for every operator of the registry."""
+
+from .._ndarray import waitall
+from . import _internal, contrib, image, linalg, op
+from .binary import (
+    add, divide, equal, greater, greater_equal, lesser, lesser_equal, logical_and, logical_or, logical_xor,
+    maximum, minimum, modulo, multiply, not_equal, power, subtract, true_divide)
+from .creation import (
+    arange, array, concatenate, empty, eye, from_dlpack, from_numpy, full, linspace, moveaxis, onehot_encode,
+    ones, ones_like, to_dlpack_for_read, to_dlpack_for_write, zeros, zeros_like)
+from .functions import namespace
+from .ndarray import NDArray
+
+__getattr__, __dir__ = namespace(__name__, "")

@@ -7,18 +7,18 @@ from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcpy
 
-from . cimport _engine
+from .. cimport _engine
 from ._arithmetic cimport NDArrayArithmetic
-from ._engine cimport VarHandle, kInline, kNormal
-from ._ndarray cimport (
+from .._engine cimport VarHandle, kInline, kNormal
+from .._ndarray cimport (
     NDArrayBase, Region, blob_shape, copy_from_host, new_array, new_view, push_copy, push_fill, whole)
-from ._typedefs cimport MAX_NDIM, RunContext, dtype_size, kBool, kFloat64, kInt64
-from .kernels.strided_copy cimport copy_gather, copy_scatter
+from .._typedefs cimport MAX_NDIM, RunContext, dtype_size, kBool, kFloat64, kInt64
+from ..kernels.strided_copy cimport copy_gather, copy_scatter
 
 import numpy as np
 
-from .dtype import NUMPY, dtype_flag
-from .errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..dtype import NUMPY, dtype_flag
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 
 cnp.import_array()
 

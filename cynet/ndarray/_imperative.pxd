@@ -9,9 +9,9 @@ Promises:
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
-from ._ndarray cimport NDArrayBase
-from ._typedefs cimport TBlob
-from .operator._base cimport OpEntry
+from .._ndarray cimport NDArrayBase
+from .._typedefs cimport TBlob
+from ..operator._base cimport OpEntry
 
 cdef struct State:
     # What a run needs of its Call; alive while the Call is, and until the last run is done.

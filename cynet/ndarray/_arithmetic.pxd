@@ -1,6 +1,6 @@
 """Arithmetic and comparison operators of NDArray as C slots."""
 
-from ._ndarray cimport NDArrayBase
+from .._ndarray cimport NDArrayBase
 
 cdef class NDArrayArithmetic(NDArrayBase):
     pass

@@ -8,20 +8,20 @@ from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcpy, memset
 
-from . cimport _engine
-from ._engine cimport VarHandle, kInline, kNormal, kPython
-from ._ndarray cimport NDArrayBase, Region, blob_shape, new_array, overlap, push_copy, whole
-from ._resource cimport Resource, draw
-from ._typedefs cimport (
+from .. cimport _engine
+from .._engine cimport VarHandle, kInline, kNormal, kPython
+from .._ndarray cimport NDArrayBase, Region, blob_shape, new_array, overlap, push_copy, whole
+from .._resource cimport Resource, draw
+from .._typedefs cimport (
     RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo)
-from .operator._base cimport OpContext, OpEntry, Operator
+from ..operator._base cimport OpContext, OpEntry, Operator
 
-from ._ndarray import device_context
-from .context import Context, current_context
-from .dtype import NAMES, dtype_flag
-from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, user_frame
-from .operator.property import is_known
-from .operator.signature import bind_positional, describe
+from .._ndarray import device_context
+from ..context import Context, current_context
+from ..dtype import NAMES, dtype_flag
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, user_frame
+from ..operator.property import is_known
+from ..operator.signature import bind_positional, describe
 
 cdef extern from *:
     """

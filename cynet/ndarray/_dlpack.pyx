@@ -1,0 +1,152 @@
+"""DLPack: arrays handed to and taken from other frameworks without a copy."""
+
+from cpython.pycapsule cimport (
+    PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName)
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdlib cimport free as c_free
+from libc.stdlib cimport malloc as c_malloc
+
+from .._ndarray cimport NDArrayBase, blob_shape, wrap_foreign
+from .._typedefs cimport (
+    MAX_NDIM, dtype_size, kBool, kCPU, kFloat16, kFloat32, kFloat64, kGPU, kInt8, kInt32, kInt64, kUint8)
+
+from ..dtype import NAMES
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+
+# The structures of the DLPack standard, version 0 (capsules named "dltensor").
+cdef struct DLTensor:
+    void* data
+    int32_t device_type
+    int32_t device_id
+    int32_t ndim
+    uint8_t code
+    uint8_t bits
+    uint16_t lanes
+    int64_t* shape
+    int64_t* strides
+    uint64_t byte_offset
+
+cdef struct DLManagedTensor:
+    DLTensor tensor
+    void* manager
+    void (*deleter)(DLManagedTensor*) noexcept nogil
+
+cdef struct Export:
+    DLManagedTensor managed
+    int64_t shape[8]
+    int64_t strides[8]
+
+cdef enum:
+    DL_INT = 0
+    DL_UINT = 1
+    DL_FLOAT = 2
+    DL_BOOL = 6
+    DL_CPU = 1
+    DL_CUDA = 2
+
+cdef int* _CODES = [DL_FLOAT, DL_FLOAT, DL_FLOAT, DL_UINT, DL_INT, DL_INT, DL_INT, DL_BOOL]
+
+
+cdef void _give_up(DLManagedTensor* managed) noexcept nogil:
+    with gil:
+        Py_DECREF(<object>managed.manager)
+    c_free(managed)
+
+
+cdef void _capsule_gone(object capsule) noexcept:
+    cdef DLManagedTensor* managed
+    if PyCapsule_IsValid(capsule, b"dltensor"):  # nobody took it
+        managed = <DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
+        managed.deleter(managed)
+
+
+def device_of(NDArrayBase array):
+    """What ``__dlpack_device__`` gives: (DLPack device code, index)."""
+    return (DL_CUDA if array.blob.dev_type == kGPU else DL_CPU, array.blob.dev_id if array.blob.dev_type == kGPU else 0)
+
+
+def export(NDArrayBase array):
+    """A capsule over the array's memory; waits for everything that uses it, as the taker may write."""
+    cdef Export* out
+    cdef int64_t stride = 1
+    cdef int i
+    array.wait_write()
+    out = <Export*>c_malloc(sizeof(Export))
+    if out == NULL:
+        raise MemoryError()
+    for i in range(array.blob.ndim - 1, -1, -1):
+        out.shape[i] = array.blob.shape[i]
+        out.strides[i] = stride
+        stride *= array.blob.shape[i]
+    out.managed.tensor.data = array.blob.data
+    out.managed.tensor.device_type, out.managed.tensor.device_id = device_of(array)
+    out.managed.tensor.ndim = array.blob.ndim
+    out.managed.tensor.code = _CODES[array.blob.dtype]
+    out.managed.tensor.bits = 8 * dtype_size(array.blob.dtype)
+    out.managed.tensor.lanes = 1
+    out.managed.tensor.shape = out.shape
+    out.managed.tensor.strides = out.strides
+    out.managed.tensor.byte_offset = 0
+    out.managed.manager = <void*>array
+    out.managed.deleter = _give_up
+    Py_INCREF(array)
+    try:
+        return PyCapsule_New(&out.managed, b"dltensor", <void (*)(object) noexcept>_capsule_gone)
+    except BaseException:
+        _give_up(&out.managed)
+        raise
+
+
+cdef int _flag(const DLTensor* tensor) except -1:
+    cdef int flag
+    for flag in range(8):
+        if (tensor.code == _CODES[flag] and tensor.bits == 8 * dtype_size(flag) and tensor.lanes == 1):
+            return flag
+    raise ArgumentTypeError(f"from_dlpack: DLPack type code {tensor.code} of {tensor.bits} bits is none of "
+                            f"{', '.join(NAMES)}")
+
+
+cdef class Taken:
+    """Keeps another framework's memory alive and gives it back at the end."""
+
+    cdef DLManagedTensor* managed
+
+    def __dealloc__(self):
+        if self.managed != NULL and self.managed.deleter != NULL:
+            self.managed.deleter(self.managed)
+
+
+def take(source):
+    """An NDArray over the memory of a capsule, or of an object with ``__dlpack__``; no copy is made.
+
+    Raises
+    ------
+    ArgumentError
+        When the memory is not on the CPU or not contiguous, or the capsule was used before.
+    """
+    cdef DLManagedTensor* managed
+    cdef Taken owner
+    cdef int64_t stride = 1
+    cdef int i, flag
+    capsule = source.__dlpack__() if hasattr(source, "__dlpack__") else source
+    if not PyCapsule_IsValid(capsule, b"dltensor"):
+        raise ArgumentError(f"from_dlpack takes an unused DLPack capsule or an object with __dlpack__, "
+                            f"got {source!r}")
+    managed = <DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
+    if managed.tensor.device_type != DL_CPU:
+        raise ArgumentError(f"from_dlpack: the memory is on DLPack device {managed.tensor.device_type}, "
+                            f"only the CPU (1) is supported")
+    if managed.tensor.ndim > MAX_NDIM:
+        raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got {managed.tensor.ndim}")
+    flag = _flag(&managed.tensor)
+    for i in range(managed.tensor.ndim - 1, -1, -1):
+        if (managed.tensor.strides != NULL and managed.tensor.shape[i] > 1
+                and managed.tensor.strides[i] != stride):
+            raise ArgumentError("from_dlpack: the memory is not contiguous; make a contiguous copy first")
+        stride *= managed.tensor.shape[i]
+    PyCapsule_SetName(capsule, b"used_dltensor")
+    owner = Taken.__new__(Taken)
+    owner.managed = managed
+    return wrap_foreign(<char*>managed.tensor.data + managed.tensor.byte_offset, managed.tensor.shape,
+                        managed.tensor.ndim, flag, kCPU, 0, owner)

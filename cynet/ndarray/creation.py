@@ -1,0 +1,247 @@
+"""Making arrays: from Python and NumPy values, constants, ranges, other frameworks' memory."""
+
+import numpy as np
+
+from .._ndarray import empty as empty_array
+from ..dtype import NUMPY, dtype_flag
+from ..errors import ArgumentError, ArgumentTypeError
+from ..operator import get_operator
+from . import _dlpack
+from ._imperative import invoke, is_array, read_context
+from ._indexing import from_host
+
+
+def array(source_array, ctx=None, dtype=None):
+    """An NDArray with the values of a list, a number, a NumPy array or another NDArray.
+
+    Parameters
+    ----------
+    source_array : array_like or NDArray
+    ctx : Context, optional
+        The device; the current one when not given.
+    dtype : str or numpy.dtype or type, optional
+        By default an NDArray's own dtype, and float32 for anything else.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentTypeError
+        When the source is nothing NumPy can make numbers of.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.array([[1, 2], [3, 4]]).asnumpy().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    context = read_context(ctx)
+    if is_array(source_array):
+        out = empty_array(source_array.shape, source_array.dtype_flag if dtype is None else dtype_flag(dtype),
+                          context.device_typeid, context.device_id)
+        source_array.copy_into(out)
+        return out
+    return from_host(source_array, dtype_flag(dtype), context.device_typeid, context.device_id)
+
+
+def empty(shape, ctx=None, dtype=None, stype=None):
+    """An array whose values are whatever the memory holds.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    ctx : Context, optional
+    dtype : optional
+        float32 when not given.
+    """
+    _check_stype(stype)
+    context = read_context(ctx)
+    return empty_array(shape, dtype_flag(dtype), context.device_typeid, context.device_id)
+
+
+def full(shape, val, ctx=None, dtype=None, out=None):
+    """An array filled with `val`; `out`, when given, is filled instead of a new one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.full((2,), 7, dtype="int32").asnumpy().tolist()
+    [7, 7]
+    """
+    if out is None:
+        out = empty(shape, ctx, dtype)
+    out[:] = val
+    return out
+
+
+def zeros(shape, ctx=None, dtype=None, stype=None, out=None):
+    """An array of zeros."""
+    _check_stype(stype)
+    return full(shape, 0, ctx, dtype, out)
+
+
+def ones(shape, ctx=None, dtype=None, out=None):
+    """An array of ones."""
+    return full(shape, 1, ctx, dtype, out)
+
+
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype="float32"):
+    """Evenly spaced values in [start, stop), each `repeat` times.
+
+    Parameters
+    ----------
+    start, stop : number
+        One number alone is the stop, from 0 on.
+    step : number
+        Not 0.
+    repeat : int
+    infer_range : None
+        Only the default: the size is never inferred here.
+
+    Raises
+    ------
+    ArgumentError
+        When the range is empty or a step is 0.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.arange(2, 6, 2, repeat=2).asnumpy().tolist()
+    [2.0, 2.0, 4.0, 4.0]
+    """
+    if infer_range:
+        raise ArgumentError("arange: infer_range has no meaning without a symbol; give stop")
+    if stop is None:
+        start, stop = 0, start
+    if step == 0 or (stop - start) * step <= 0:
+        raise ArgumentError(f"arange: from {start} to {stop} by {step} is an empty range")
+    if repeat < 1:
+        raise ArgumentError(f"arange: repeat must be at least 1, got {repeat}")
+    kind = NUMPY[dtype_flag(dtype)]
+    count = int(np.ceil((stop - start) / step))
+    # In the target's own arithmetic, as MXNet computes it.
+    values = (kind.type(start) + np.arange(count).astype(kind) * kind.type(step)).astype(kind)
+    return array(np.repeat(values, repeat) if repeat != 1 else values, ctx, kind)
+
+
+def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32"):
+    """`num` evenly spaced values from `start` to `stop`, with or without the end."""
+    if num < 1:
+        raise ArgumentError(f"linspace: num must be at least 1, got {num}")
+    return array(np.linspace(start, stop, num, endpoint=endpoint), ctx, dtype_name(dtype))
+
+
+def eye(N, M=0, k=0, ctx=None, dtype=None):
+    """A matrix of `N` rows and `M` columns (0: as many as rows) with ones on diagonal `k`."""
+    return array(np.eye(N, M or N, k), ctx, dtype_name(dtype))
+
+
+def dtype_name(dtype):
+    """The NumPy dtype of what a caller gave; float32 for None."""
+    return NUMPY[dtype_flag(dtype)]
+
+
+def zeros_like(data, **kwargs):
+    """An array of zeros with the shape, dtype and device of `data`."""
+    return zeros(data.shape, data.context, data.dtype, **kwargs)
+
+
+def ones_like(data, **kwargs):
+    """An array of ones with the shape, dtype and device of `data`."""
+    return ones(data.shape, data.context, data.dtype, **kwargs)
+
+
+def concatenate(arrays, axis=0, always_copy=True):
+    """The arrays joined along an axis.
+
+    Parameters
+    ----------
+    arrays : list of NDArray
+        Same dtype, same sizes but for `axis`.
+    axis : int
+    always_copy : bool
+        False returns a single array as it is.
+    """
+    arrays = list(arrays)
+    if not arrays:
+        raise ArgumentError("concatenate: no arrays are given")
+    for i, each in enumerate(arrays):
+        if not is_array(each):
+            raise ArgumentTypeError(f"concatenate: item {i} is {type(each).__name__}, not an NDArray")
+    if len(arrays) == 1:
+        return arrays[0].copy() if always_copy else arrays[0]
+    return invoke(get_operator("Concat"), tuple(arrays), {"dim": axis})
+
+
+def moveaxis(tensor, source, destination):
+    """A copy with axis `source` (an int or several) moved to place `destination`."""
+    source, destination = np.atleast_1d(source), np.atleast_1d(destination)
+    ndim = tensor.ndim
+    if len(source) != len(destination):
+        raise ArgumentError("moveaxis: source and destination must have the same number of axes")
+    if any(not -ndim <= a < ndim for a in (*source, *destination)):
+        raise ArgumentError(f"moveaxis: axes must be in [-{ndim}, {ndim}), got {source} and {destination}")
+    source, destination = [int(a) % ndim for a in source], [int(a) % ndim for a in destination]
+    if len(set(source)) < len(source) or len(set(destination)) < len(destination):
+        raise ArgumentError("moveaxis: an axis is named twice")
+    order = [a for a in range(ndim) if a not in source]
+    for to, axis in sorted(zip(destination, source)):
+        order.insert(to, axis)
+    return tensor.transpose(order)
+
+
+def onehot_encode(indices, out):
+    """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else 0."""
+    return invoke(get_operator("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out})
+
+
+def from_numpy(ndarray, zero_copy=True):
+    """An NDArray over a NumPy array's memory, or with a copy of its values.
+
+    With `zero_copy` the NumPy array becomes read-only: the engine may read and write its memory at any time.
+
+    Raises
+    ------
+    ArgumentError
+        When `zero_copy` is asked for an array that is not C-contiguous and writable.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise ArgumentTypeError(f"from_numpy takes a NumPy array, got {type(ndarray).__name__}")
+    if not zero_copy:
+        return array(ndarray, dtype=ndarray.dtype)
+    if not ndarray.flags.c_contiguous or not ndarray.flags.writeable:
+        raise ArgumentError("from_numpy: zero_copy needs a C-contiguous, writable array")
+    out = from_dlpack(ndarray)
+    ndarray.flags.writeable = False
+    return out
+
+
+def from_dlpack(dlpack):
+    """An NDArray over the memory of a DLPack capsule or of an object with ``__dlpack__``; nothing is copied.
+
+    Examples
+    --------
+    >>> import cynet as mx, numpy as np
+    >>> values = np.zeros(2, "float32")
+    >>> mx.nd.from_dlpack(values)[:] = 3
+    >>> mx.nd.waitall(); values.tolist()
+    [3.0, 3.0]
+    """
+    return _dlpack.take(dlpack)
+
+
+def to_dlpack_for_read(data):
+    """A DLPack capsule over the array's memory, after waiting for it."""
+    return _dlpack.export(data)
+
+
+def to_dlpack_for_write(data):
+    """A DLPack capsule over the array's memory, after waiting for everything that uses it."""
+    return _dlpack.export(data)
+
+
+def _check_stype(stype):
+    if stype not in (None, "default"):
+        raise ArgumentError(f"storage type {stype!r} is not supported, only 'default'")

@@ -1,0 +1,62 @@
+"""The functions of mx.nd: one closure for each operator of the registry, made when it is first asked for."""
+
+import difflib
+import sys
+
+from ..operator import OPERATORS
+from ..operator.signature import docstring, python_signature
+from ._imperative import invoke
+
+_made = {}  # (OpEntry, name) -> function
+# Names that start so are found in a namespace of mx.nd under the rest of the name.
+PREFIXES = ("_random_", "_linalg_", "_contrib_", "_image_", "_sparse_", "_sample_")
+
+
+def function_of(name):
+    """The mx.nd function of operator `name`; NotFoundError offers near names."""
+    entry = OPERATORS.get(name)
+    function = _made.get((entry, name))
+    if function is None:
+        function = _made.setdefault((entry, name), _make(entry, name))
+    return function
+
+
+def _make(entry, name):
+    def function(*args, **kwargs):
+        return invoke(entry, args, kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "cynet.ndarray"
+    function.__signature__ = python_signature(entry)
+    function.__doc__ = docstring(entry)
+    return function
+
+
+def namespace(module_name, *prefixes):
+    """``__getattr__`` and ``__dir__`` of a module that shows the operators whose names start with a prefix.
+
+    Parameters
+    ----------
+    module_name : str
+        The module; functions are kept there once found.
+    prefixes : str
+        ``"_linalg_"`` shows ``_linalg_gemm2`` as ``gemm2``; ``""`` shows every operator as it is.
+    """
+    def find(name):
+        if not name.startswith("__"):
+            for prefix in prefixes:
+                if prefix + name in OPERATORS:
+                    function = function_of(prefix + name)
+                    setattr(sys.modules[module_name], name, function)
+                    return function
+        near = difflib.get_close_matches(name, names(), 3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise AttributeError(f"module '{module_name}' has no attribute '{name}'{hint}")
+
+    def names():
+        shown = set(vars(sys.modules[module_name]))
+        for prefix in prefixes:
+            shown.update(n[len(prefix):] for n in OPERATORS if n.startswith(prefix))
+        return sorted(shown)
+
+    return find, names

@@ -1,0 +1,244 @@
+"""NDArray, the public array class: what is not an operator slot, plus a method for each operator."""
+
+import warnings
+
+from .._ndarray import empty as empty_array
+from .._ndarray import set_public_class
+from ..context import Context
+from ..dtype import dtype_flag
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..operator import OPERATORS, get_operator
+from . import _dlpack
+from ._imperative import invoke, read_context
+from ._indexing import NDArrayIndexing, from_host
+
+# Operators that are methods of every array: the array is their first input.
+METHODS = (
+    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax", "argmax_channel", "argmin",
+    "argsort", "broadcast_axes", "broadcast_like", "cbrt", "ceil", "clip", "cos", "cosh", "degrees",
+    "depth_to_space", "diag", "exp", "expand_dims", "expm1", "fix", "flatten", "flip", "floor", "log", "log10",
+    "log1p", "log2", "log_softmax", "max", "mean", "min", "nanprod", "nansum", "norm", "one_hot", "ones_like",
+    "pad", "pick", "prod", "radians", "rcbrt", "reciprocal", "relu", "repeat", "reshape_like", "rint", "round",
+    "rsqrt", "shape_array", "sigmoid", "sign", "sin", "sinh", "size_array", "slice", "slice_axis", "slice_like",
+    "softmax", "softmin", "sort", "space_to_depth", "split", "split_v2", "sqrt", "square", "squeeze", "sum",
+    "swapaxes", "take", "tan", "tanh", "tile", "topk", "trunc", "zeros_like",
+)
+
+
+class NDArray(NDArrayIndexing):
+    """An array on a device; its operations are run by the engine, asynchronously.
+
+    Arrays are made by ``mx.nd.array``, ``zeros``, ``ones`` and the like, and by every operator. Operators
+    return at once; ``asnumpy``, ``asscalar`` and printing wait for the values. Arithmetic broadcasts as in
+    NumPy, results keep the operands' dtype, comparisons give 0 and 1 of that dtype.
+
+    ``x[i]``, ``x[i:j]`` and ``reshape`` are views of the same memory.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> x[0] += 10
+    >>> (x * 2).asnumpy().tolist()
+    [[22.0, 24.0], [6.0, 8.0]]
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000.0  # so that NumPy scalars leave `np.float32(2) * x` to the array
+
+    @property
+    def T(self):
+        """The array with its axes reversed (a copy, as in MXNet)."""
+        return self if self.ndim < 2 else self.transpose()
+
+    @property
+    def stype(self):
+        """Storage type: always ``'default'`` (dense)."""
+        return "default"
+
+    def __repr__(self):
+        return f"\n{self.asnumpy()}\n<NDArray {'x'.join(map(str, self.shape))} @{self.context}>"
+
+    __str__ = __repr__
+
+    def __iter__(self):
+        if self.ndim == 0:
+            raise TypeError("iteration over an array without axes")
+        for i in range(len(self)):
+            yield self[i]
+
+    def __reduce__(self):
+        return _restore, (self.asnumpy(), self.context.device_type, self.context.device_id)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        return _dlpack.export(self.copy() if copy else self)
+
+    def __dlpack_device__(self):
+        return _dlpack.device_of(self)
+
+    # --- copies --------------------------------------------------------------------------------------
+    def copy(self):
+        """A copy on the same device."""
+        return self.copyto(self.context)
+
+    def copyto(self, other):
+        """Copy the values into an array of the same shape, or to a new array on a device.
+
+        Parameters
+        ----------
+        other : NDArray or Context
+
+        Returns
+        -------
+        NDArray
+            `other`, or the new array.
+
+        Raises
+        ------
+        ShapeError
+            When the shapes differ.
+        """
+        if isinstance(other, Context):
+            out = empty_array(self.shape, self.dtype_flag, other.device_typeid, other.device_id)
+        elif isinstance(other, NDArray):
+            if other is self:
+                warnings.warn("copyto: source and target are one array", RuntimeWarning, stacklevel=2)
+                return other
+            out = other
+        else:
+            raise ArgumentTypeError(f"copyto takes an NDArray or a Context, got {type(other).__name__}")
+        self.copy_into(out)
+        return out
+
+    def as_in_context(self, context):
+        """The array itself when it is on `context`, else a copy there."""
+        context = read_context(context)
+        return self if context == self.context else self.copyto(context)
+
+    as_in_ctx = as_in_context
+
+    def astype(self, dtype, copy=True):
+        """A copy with another element type.
+
+        Parameters
+        ----------
+        dtype : str or numpy.dtype or type
+            ``'float32'``, ``numpy.int32``, ...
+        copy : bool
+            False returns the array itself when it has that dtype already.
+        """
+        flag = dtype_flag(dtype)
+        if not copy and flag == self.dtype_flag:
+            return self
+        out = empty_array(self.shape, flag, self.context.device_typeid, self.context.device_id)
+        self.copy_into(out)
+        return out
+
+    def tostype(self, stype):
+        """The array itself; ``'default'`` is the only storage type."""
+        if stype != "default":
+            raise ArgumentError(f"storage type {stype!r} is not supported, only 'default'")
+        return self
+
+    def as_nd_ndarray(self):
+        """The array itself."""
+        return self
+
+    def detach(self):
+        """The same memory as another array, which no gradient goes through."""
+        return self.view(self.shape)
+
+    # --- shapes --------------------------------------------------------------------------------------
+    def reshape(self, *shape, **kwargs):
+        """A view of the same memory under another shape.
+
+        Parameters
+        ----------
+        shape : tuple of int, or ints
+            Sizes, with MXNet's codes: 0 keeps the size, -1 is inferred, -2 keeps all that remain, -3 joins
+            two axes, -4 splits one into the two sizes that follow.
+        reverse : bool
+            Read the codes from the last axis to the first.
+
+        Raises
+        ------
+        ShapeError
+            When the sizes do not fit.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.zeros((2, 3, 4)).reshape((0, -1)).shape
+        (2, 12)
+        """
+        reverse = kwargs.pop("reverse", False)
+        if "shape" in kwargs:
+            if shape:
+                raise ArgumentTypeError("reshape: the shape is given twice")
+            shape = (kwargs.pop("shape"),)
+        if kwargs:
+            raise ArgumentTypeError(f"reshape takes shape and reverse, got {', '.join(kwargs)}")
+        if not shape:
+            raise ArgumentTypeError("reshape: the shape is missing")
+        if len(shape) == 1 and not hasattr(shape[0], "__index__"):
+            shape = shape[0]
+        try:
+            sizes = tuple(n.__index__() for n in shape)
+        except (AttributeError, TypeError):
+            raise ArgumentTypeError(f"reshape: a shape is a tuple of ints, got {shape!r}") from None
+        if not sizes or min(sizes) <= 0:
+            sizes = self._infer_reshape(sizes, reverse)
+        if _product(sizes) != self.size:
+            raise ShapeError(f"reshape: an array of shape {self.shape} cannot take shape {sizes}")
+        return self.view(sizes)
+
+    def _infer_reshape(self, sizes, reverse):
+        if sizes == (-1,):
+            return (self.size,)
+        if not sizes:
+            return ()
+        prop = get_operator("Reshape").prop(shape=sizes, reverse=reverse)
+        return prop.infer_shape([self.shape], [None])[1][0]
+
+    def transpose(self, *axes):
+        """A copy with the axes in the given order, or reversed without one."""
+        if len(axes) == 1 and not hasattr(axes[0], "__index__"):
+            axes = axes[0]
+        entry = get_operator("transpose")
+        return invoke(entry, (self,), {"axes": tuple(axes)} if axes else {})
+
+    def broadcast_to(self, shape):
+        """A copy whose axes of size 1 are repeated up to `shape`; missing leading axes are added."""
+        shape = tuple(shape)
+        array = self
+        if len(shape) > self.ndim:
+            array = self.view((1,) * (len(shape) - self.ndim) + self.shape)
+        return invoke(get_operator("broadcast_to"), (array,), {"shape": shape})
+
+
+def _product(sizes):
+    out = 1
+    for n in sizes:
+        out *= n
+    return out
+
+
+def _restore(values, device_type, device_id):
+    context = Context(device_type, device_id)
+    return from_host(values, dtype_flag(values.dtype), context.device_typeid, context.device_id)
+
+
+def _method(name, entry):
+    def method(self, *args, **kwargs):
+        return invoke(entry, (self, *args), kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"NDArray.{name}"
+    method.__doc__ = f"``mx.nd.{name}`` of this array: {(entry.doc or name).strip().splitlines()[0]}"
+    return method
+
+
+for _name in METHODS:
+    if _name in OPERATORS:
+        setattr(NDArray, _name, _method(_name, get_operator(_name)))
+set_public_class(NDArray)
