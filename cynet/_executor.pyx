@@ -1,7 +1,7 @@
 """The loop that runs a plan (contract in _executor.pxd)."""
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -368,7 +368,7 @@ def _meet(a, b):
 
 def arena_view(NDArrayBase arena, size_t offset, tuple shape, dtype):
     """The NDArray of `shape` and `dtype` that lies `offset` bytes into the arena."""
-    cdef long long dims[8]
+    cdef int64_t dims[8]
     cdef NDArrayBase view
     for i, n in enumerate(shape):
         dims[i] = n

@@ -8,7 +8,5 @@ from .binary import (
 from .creation import (
     arange, array, concatenate, empty, eye, from_dlpack, from_numpy, full, linspace, moveaxis, onehot_encode,
     ones, ones_like, to_dlpack_for_read, to_dlpack_for_write, zeros, zeros_like)
-from .functions import namespace
+from .functions import __dir__, __getattr__
 from .ndarray import NDArray
-
-__getattr__, __dir__ = namespace(__name__, "")

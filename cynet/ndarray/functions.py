@@ -60,3 +60,6 @@ def namespace(module_name, *prefixes):
         return sorted(shown)
 
     return find, names
+
+
+__getattr__, __dir__ = namespace("cynet.ndarray", "")
