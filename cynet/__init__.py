@@ -7,10 +7,12 @@ from .context import Context, cpu, cpu_pinned, current_context, gpu
 from .errors import CynetError, MXNetError
 from . import engine, storage  # floor 1
 from .kernels.parallel import get_num_threads, set_num_threads  # floor 2
-from . import attribute, name  # floor 4
+from . import attribute, name, ndarray  # floor 4
+from . import ndarray as nd
 from . import symbol
 from . import symbol as sym
 from .attribute import AttrScope
+from .ndarray import waitall
 from .graph import infer  # floor 5
 from . import visualization  # floor 6
 from . import visualization as viz

@@ -612,7 +612,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
             raise ArgumentTypeError(f"operator {entry.name}: parameter '{name}' is given twice")
         else:
             params[name] = value
-    if names is None and (len(given) != len(wanted) or None in given) and not signature.variable:
+    if names is None and not signature.variable and (len(given) != len(wanted) or _has_gap(given)):
         names, given = _named(entry, wanted, False, given)
     outs = None
     if out is not None:
@@ -624,6 +624,13 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
     if out is not None:
         return out
     return results[0] if len(results) == 1 else results
+
+
+cdef bint _has_gap(list given):
+    for array in given:
+        if array is None:
+            return True
+    return False
 
 
 cdef tuple _named(OpEntry entry, tuple wanted, bint variable, list given):

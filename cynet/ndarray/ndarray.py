@@ -193,10 +193,11 @@ class NDArray(NDArrayIndexing):
         return self.view(sizes)
 
     def _infer_reshape(self, sizes, reverse):
-        if sizes == (-1,):
-            return (self.size,)
         if not sizes:
             return ()
+        if sizes.count(-1) == 1 and min(sizes) == -1 and 0 not in sizes:
+            rest = -_product(sizes)
+            return tuple(self.size // rest if n == -1 else n for n in sizes)
         prop = get_operator("Reshape").prop(shape=sizes, reverse=reverse)
         return prop.infer_shape([self.shape], [None])[1][0]
 
