@@ -14,7 +14,8 @@ from . import symbol as sym
 from .attribute import AttrScope
 from .ndarray import waitall
 from .graph import infer  # floor 5
-from . import visualization  # floor 6
+from . import random, visualization  # floor 6
+from . import random as rnd
 from . import visualization as viz
 
 __version__ = "0.1.0"

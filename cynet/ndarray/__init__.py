@@ -1,7 +1,7 @@
 """mx.nd: NDArray, its creation, and a function for every operator of the registry."""
 
 from .._ndarray import waitall
-from . import _internal, contrib, image, linalg, op
+from . import _internal, contrib, image, linalg, op, random
 from .binary import (
     add, divide, equal, greater, greater_equal, lesser, lesser_equal, logical_and, logical_or, logical_xor,
     maximum, minimum, modulo, multiply, not_equal, power, subtract, true_divide)
@@ -10,3 +10,4 @@ from .creation import (
     ones, ones_like, to_dlpack_for_read, to_dlpack_for_write, zeros, zeros_like)
 from .functions import __dir__, __getattr__
 from .ndarray import NDArray
+from .serialization import load, load_frombuffer, save

@@ -1,6 +1,6 @@
 """mx.sym: Symbol, and a function for every registered operator."""
 
-from . import _internal, contrib, image, linalg
+from . import _internal, contrib, image, linalg, random
 from .creation import (
     arange,
     eye,

@@ -1,0 +1,179 @@
+"""mx.nd.random: random arrays, from numbers (`_random_*`) or arrays (`_sample_*`)."""
+
+from ..errors import ArgumentError, ArgumentTypeError
+from .functions import function_of, namespace
+from .ndarray import NDArray
+
+
+def _draw(name, params, shape, dtype, ctx, out):
+    """Call `_sample_name` when the parameters are arrays, `_random_name` when they are numbers."""
+    arrays = [isinstance(value, NDArray) for value in params.values()]
+    if any(arrays):
+        if not all(arrays):
+            kinds = ", ".join(f"{k}: {type(v).__name__}" for k, v in params.items())
+            raise ArgumentTypeError(
+                f"random.{name}: parameters must be all numbers or all NDArray, got {kinds}"
+            )
+        sampler = function_of(f"_sample_{name}")
+        return sampler(*params.values(), shape=() if shape is None else shape, dtype=dtype, out=out)
+    for key, value in params.items():
+        if isinstance(value, str):
+            raise ArgumentError(
+                f"random.{name}: {key} must be a number or an NDArray, got {value!r}"
+            )
+    if out is not None:
+        shape = out.shape if shape is None else shape
+        dtype = out.dtype if dtype is None else dtype
+        ctx = out.context if ctx is None else ctx
+    shape = 1 if shape is None else shape
+    return function_of(f"_random_{name}")(**params, shape=shape, dtype=dtype, ctx=ctx, out=out)
+
+
+def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
+    """Numbers from [low, high), each equally likely.
+
+    Parameters
+    ----------
+    low, high : float or NDArray
+        The ends. Arrays of shape (s) give an output of shape (s, shape).
+    shape : int or tuple of int, optional
+        Without it one number, or one for each pair of parameters, or as many as `out` holds.
+    dtype : str, optional
+        ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`, when not given.
+    ctx : Context, optional
+        The device, the current one when not given.
+    out : NDArray, optional
+        Where to write.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    MXNetError
+        When a parameter does not fit; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.random.seed(1)
+    >>> sample = mx.nd.random.uniform(2, 3, shape=(2, 3)).asnumpy()
+    >>> sample.shape, bool((sample >= 2).all() and (sample < 3).all())
+    ((2, 3), True)
+    """
+    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
+
+
+def normal(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None):
+    """Normally distributed numbers of mean `loc` and standard deviation `scale`.
+
+    The parameters, which may be arrays, the output and the errors are those of `uniform`.
+    """
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
+
+
+def randn(*shape, loc=0, scale=1, dtype=None, ctx=None, out=None):
+    """Normally distributed numbers; the sizes are given one by one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.random.randn(2, 3, loc=5).shape
+    (2, 3)
+    """
+    return normal(loc, scale, shape or None, dtype, ctx, out)
+
+
+def exponential(scale=1, shape=None, dtype=None, ctx=None, out=None):
+    """Exponentially distributed numbers of mean `scale`; the rest as for `uniform`."""
+    if not isinstance(scale, NDArray) and scale == 0:
+        raise ArgumentError("random.exponential: scale must be positive, got 0")
+    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
+
+
+def gamma(alpha=1, beta=1, shape=None, dtype=None, ctx=None, out=None):
+    """Gamma distributed numbers of shape `alpha` and scale `beta`; the rest as for `uniform`."""
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
+
+
+def poisson(lam=1, shape=None, dtype=None, ctx=None, out=None):
+    """Poisson distributed counts (in a float type) of mean `lam`; the rest as for `uniform`."""
+    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
+
+
+def negative_binomial(k=1, p=1, shape=None, dtype=None, ctx=None, out=None):
+    """Counts (in a float type) of successes before the k-th failure, where p is that of a failure.
+
+    The output and the errors are those of `uniform`.
+    """
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
+
+
+def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, ctx=None, out=None):
+    """Negative binomial counts (in a float type) of mean `mu` and dispersion `alpha`.
+
+    The output and the errors are those of `uniform`.
+    """
+    return _draw(
+        "generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out
+    )
+
+
+def randint(low, high, shape=None, dtype=None, ctx=None, out=None):
+    """Integers from [low, high), each equally likely, as ``'int32'`` (the default) or ``'int64'``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.random.randint(7, 8, shape=3).asnumpy().tolist()
+    [7, 7, 7]
+    """
+    if isinstance(low, NDArray) or isinstance(high, NDArray):
+        raise ArgumentTypeError("random.randint: low and high must be integers, got an NDArray")
+    return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
+
+
+def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
+    """Indices drawn with the probabilities in each row of `data`.
+
+    Parameters
+    ----------
+    data : NDArray
+        Weights that are not negative, shape (s, k); each row is divided by its sum.
+    shape : int or tuple of int, optional
+        Numbers to draw from each row, one when not given.
+    get_prob : bool
+        Also return the logarithm of the probabilities of what was drawn; its gradient reaches
+        `data`.
+    dtype : str
+        Type of the indices.
+
+    Returns
+    -------
+    NDArray of shape (s, shape), or a list of two
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.random.multinomial(mx.nd.array([[0, 1], [1, 0]]), shape=3).asnumpy().tolist()
+    [[1, 1, 1], [0, 0, 0]]
+    """
+    return function_of("_sample_multinomial")(
+        data, shape=() if shape is None else shape, get_prob=get_prob, dtype=dtype, out=out
+    )
+
+
+def shuffle(data, out=None):
+    """The rows of `data` (its first axis) in random order.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> sorted(mx.nd.random.shuffle(mx.nd.arange(4)).asnumpy().tolist())
+    [0.0, 1.0, 2.0, 3.0]
+    """
+    return function_of("_shuffle")(data, out=out)
+
+
+__getattr__, __dir__ = namespace(__name__, "_random_")  # uniform_like and its kin

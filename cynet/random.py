@@ -1,0 +1,62 @@
+"""mx.random: the seed of all random numbers, and mx.nd.random's functions by an older name."""
+
+from ._resource import seed_device
+from .ndarray.random import (
+    exponential,
+    gamma,
+    generalized_negative_binomial,
+    multinomial,
+    negative_binomial,
+    normal,
+    poisson,
+    randint,
+    randn,
+    shuffle,
+    uniform,
+)
+
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "seed",
+    "shuffle",
+    "uniform",
+]
+
+
+def seed(seed_state, ctx="all"):
+    """Seed the random numbers of operators (dropout, random arrays, shuffles, initializers).
+
+    One seed gives the same bytes whatever the number of workers and threads and whatever the
+    engine.
+
+    Parameters
+    ----------
+    seed_state : int
+        Any integer; its low 64 bits count.
+    ctx : Context or 'all'
+        With 'all', devices of the same type and different index get different numbers. A device
+        seeded by name gets those that ``'all'`` gives index 0.
+
+    Raises
+    ------
+    ArgumentError
+        When the seed is no integer or `ctx` no device.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.random.seed(42)
+    >>> first = mx.random.uniform(shape=3).asnumpy()
+    >>> mx.random.seed(42)
+    >>> bool((first == mx.random.uniform(shape=3).asnumpy()).all())
+    True
+    """
+    seed_device(seed_state, ctx)

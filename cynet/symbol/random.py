@@ -1,0 +1,112 @@
+"""mx.sym.random: symbols of random arrays, from numbers (`_random_*`) or symbols (`_sample_*`)."""
+
+from ..errors import ArgumentError, ArgumentTypeError
+from ..operator import get_operator
+from .register import function_of, namespace
+from .symbol import Symbol
+
+
+def _apply(operator, /, *args, **kwargs):
+    given = {key: value for key, value in kwargs.items() if value is not None}
+    return function_of(operator, get_operator(operator))(*args, **given)
+
+
+def _draw(name, params, shape, dtype, kwargs):
+    """`_sample_name` when the parameters are symbols, `_random_name` when they are numbers."""
+    symbols = [isinstance(value, Symbol) for value in params.values()]
+    if any(symbols):
+        if not all(symbols):
+            kinds = ", ".join(f"{k}: {type(v).__name__}" for k, v in params.items())
+            raise ArgumentTypeError(
+                f"random.{name}: parameters must be all numbers or all Symbol, got {kinds}"
+            )
+        return _apply(f"_sample_{name}", *params.values(), shape=shape, dtype=dtype, **kwargs)
+    for key, value in params.items():
+        if isinstance(value, str):
+            raise ArgumentError(f"random.{name}: {key} must be a number or a Symbol, got {value!r}")
+    return _apply(f"_random_{name}", **params, shape=shape, dtype=dtype, **kwargs)
+
+
+def uniform(low=0, high=1, shape=None, dtype=None, **kwargs):
+    """Numbers from [low, high), each equally likely.
+
+    Parameters
+    ----------
+    low, high : float or Symbol
+        The ends. Symbols of shape (s) give an output of shape (s, shape).
+    shape : int or tuple of int, optional
+        Without it the shape is that of what the output is used for.
+    dtype : str, optional
+        ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> noise = mx.sym.random.uniform(0, 1, shape=(2, 3), name="noise")
+    >>> noise.list_outputs(), noise.infer_shape()[1]
+    (['noise_output'], [(2, 3)])
+    """
+    return _draw("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
+
+
+def normal(loc=0, scale=1, shape=None, dtype=None, **kwargs):
+    """Normally distributed numbers, mean `loc`, standard deviation `scale`; else as `uniform`."""
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
+
+
+def randn(*shape, loc=0, scale=1, dtype=None, **kwargs):
+    """Normally distributed numbers; the sizes are given one by one."""
+    return normal(loc, scale, shape or None, dtype, **kwargs)
+
+
+def exponential(scale=1, shape=None, dtype=None, **kwargs):
+    """Exponentially distributed numbers of mean `scale`; else as `uniform`."""
+    if not isinstance(scale, Symbol) and scale == 0:
+        raise ArgumentError("random.exponential: scale must be positive, got 0")
+    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
+
+
+def gamma(alpha=1, beta=1, shape=None, dtype=None, **kwargs):
+    """Gamma distributed numbers of shape `alpha` and scale `beta`; else as `uniform`."""
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
+
+
+def poisson(lam=1, shape=None, dtype=None, **kwargs):
+    """Poisson distributed counts (in a float type) of mean `lam`; else as `uniform`."""
+    return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
+
+
+def negative_binomial(k=1, p=1, shape=None, dtype=None, **kwargs):
+    """Counts of successes before the k-th failure, whose probability is `p`; else as `uniform`."""
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
+
+
+def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, **kwargs):
+    """Negative binomial counts of mean `mu` and dispersion `alpha`; else as `uniform`."""
+    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
+
+
+def randint(low, high, shape=None, dtype=None, **kwargs):
+    """Integers from [low, high), each equally likely: ``'int32'`` (the default) or ``'int64'``."""
+    return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
+
+
+def multinomial(data, shape=None, get_prob=True, dtype="int32", **kwargs):
+    """Indices drawn with the probabilities in each row of `data`; also their logarithms."""
+    return _apply(
+        "_sample_multinomial", data, shape=shape, get_prob=get_prob, dtype=dtype, **kwargs
+    )
+
+
+def shuffle(data, **kwargs):
+    """The rows of `data` (its first axis) in random order."""
+    return _apply("_shuffle", data, **kwargs)
+
+
+__getattr__, __dir__ = namespace(__name__, "_random_")  # uniform_like and its kin
