@@ -109,8 +109,9 @@ def from_json(text, source="symbol JSON"):
             f"{source}: expected an object with 'nodes' and 'heads', got a {_kind(graph)}"
         )
     nodes = []
+    version = _written_by(graph)
     for number, record in enumerate(_list(graph, "nodes", source)):
-        nodes.append(_read_node(record, nodes, f"{source}: node {number}"))
+        nodes.append(_read_node(record, nodes, f"{source}: node {number}", version))
     for number in [] if graph.get("arg_nodes") is None else _list(graph, "arg_nodes", source):
         if not _is_index(number, len(nodes)) or nodes[number].op is not None:
             raise FormatError(
@@ -124,6 +125,14 @@ def from_json(text, source="symbol JSON"):
     for node in nodes:
         _upgrade_states(node)
     return heads
+
+
+def _written_by(graph):
+    """The version of MXNet that wrote a graph: 904 is 0.9.4; 0 when it does not say."""
+    try:
+        return int(graph["attrs"]["mxnet_version"][1])
+    except (KeyError, TypeError, ValueError, IndexError):
+        return 0
 
 
 def _kind(value):
@@ -172,7 +181,7 @@ def _strings(record, key, where):
     return values
 
 
-def _read_node(record, nodes, where):
+def _read_node(record, nodes, where, version):
     if not isinstance(record, dict):
         raise FormatError(f"{where}: expected an object, got a {_kind(record)}")
     kind, name = record.get("op"), record.get("name")
@@ -194,6 +203,8 @@ def _read_node(record, nodes, where):
     edges = [] if record.get("inputs") is None else _list(record, "inputs", where)
     inputs = [_read_entry(edge, nodes, f"{where}: inputs") for edge in edges]
     params, attrs, suffixed = _sort_attributes(entry, given, loose, "param" in record)
+    if version < 905 and entry.name in ("argmax", "argmin") and params.get("axis") == "-1":
+        del params["axis"]  # meant: over all axes
     try:
         prop = entry.prop(**params)
     except (ArgumentError, ArgumentTypeError) as error:
