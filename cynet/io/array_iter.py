@@ -1,0 +1,181 @@
+"""NDArrayIter: batches from arrays in memory."""
+
+import numpy as np
+
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..ndarray import NDArray, array, empty
+from .base import DataBatch, DataDesc, DataIter
+
+_LAST_BATCH = ("pad", "discard", "roll_over")
+
+
+class NDArrayIter(DataIter):
+    """Batches of arrays in memory.
+
+    A batch of consecutive rows is a view and copies nothing; with `shuffle` the rows of a batch are
+    gathered when the batch is asked for.
+
+    Parameters
+    ----------
+    data : NDArray, numpy.ndarray, list or dict of these
+        First axis: examples. NumPy arrays become float32, as ``mx.nd.array`` does it. A list is named
+        ``_0_data``, ``_1_data``, ...; a dict by its keys, in sorted order.
+    label : the same, optional
+    batch_size : int
+    shuffle : bool
+        A new order each epoch, drawn from ``numpy.random``.
+    last_batch_handle : str
+        What becomes of a last batch that is not full: ``'pad'`` fills it up with rows from the
+        beginning, ``'discard'`` leaves it out, ``'roll_over'`` puts it at the start of the next epoch.
+    data_name, label_name : str
+        Names when `data` and `label` are single arrays.
+    layout : str
+        Layout of the data, for ``provide_data``.
+
+    Examples
+    --------
+    >>> it = NDArrayIter(np.arange(6).reshape(3, 2), np.arange(3), batch_size=2)
+    >>> [(batch.data[0].shape, batch.label[0].asnumpy().tolist(), batch.pad) for batch in it]
+    [((2, 2), [0.0, 1.0], 0), ((2, 2), [2.0, 0.0], 1)]
+    """
+
+    def __init__(self, data, label=None, batch_size=1, shuffle=False, last_batch_handle="pad",
+                 data_name="data", label_name="softmax_label", layout="NCHW"):
+        super().__init__(batch_size)
+        if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
+            raise ArgumentTypeError(f"NDArrayIter: batch_size must be an int, got {batch_size!r}")
+        if batch_size < 1:
+            raise ArgumentError(f"NDArrayIter: batch_size must be at least 1, got {batch_size}")
+        if last_batch_handle not in _LAST_BATCH:
+            raise ArgumentError(f"NDArrayIter: last_batch_handle must be one of"
+                                f" {', '.join(_LAST_BATCH)}, got {last_batch_handle!r}")
+        self.data = _init_data(data, False, data_name)
+        self.label = _init_data(label, True, label_name)
+        self.num_source = len(self.data) + len(self.label)
+        self.num_data = self.data[0][1].shape[0]
+        for name, values in self.data + self.label:
+            if values.shape[0] != self.num_data:
+                raise ShapeError(f"NDArrayIter: '{name}' has {values.shape[0]} rows,"
+                                 f" '{self.data[0][0]}' has {self.num_data}")
+        if self.num_data == 0:
+            raise ShapeError(f"NDArrayIter: '{self.data[0][0]}' has no rows")
+        if last_batch_handle != "pad" and self.num_data < batch_size:
+            raise ArgumentError(f"NDArrayIter: batch_size {batch_size} needs as many rows with"
+                                f" last_batch_handle='{last_batch_handle}', found {self.num_data}")
+        self.last_batch_handle = last_batch_handle
+        self.shuffle = shuffle
+        self.layout = layout
+        self.idx = np.arange(self.num_data)
+        self.cursor = -batch_size
+        self._rolled = self.idx[:0]  # rows left over from the epoch before, for roll_over
+        self._host = {}
+        self._shuffle()
+
+    @property
+    def provide_data(self):
+        """DataDesc of each data array, with the batch size as first axis."""
+        return [DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype, self.layout)
+                for name, values in self.data]
+
+    @property
+    def provide_label(self):
+        """DataDesc of each label array."""
+        return [DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype)
+                for name, values in self.label]
+
+    def _shuffle(self):
+        if self.shuffle:
+            self.idx = self.idx.copy()  # the rows rolled over may be a view of the old order
+            np.random.shuffle(self.idx)
+
+    def hard_reset(self):
+        """Start over and forget rows that were to roll over."""
+        self._rolled = self.idx[:0]
+        self._shuffle()
+        self.cursor = -self.batch_size
+
+    def reset(self):
+        """Start the next epoch, in a new order if the iterator shuffles."""
+        left_over = self.num_data - self.cursor
+        if self.last_batch_handle == "roll_over" and 0 < left_over < self.batch_size:
+            self._rolled = self.idx[self.cursor:]
+            self.cursor = -self.batch_size - left_over
+        else:
+            self._rolled = self.idx[:0]
+            self.cursor = -self.batch_size
+        self._shuffle()
+
+    def iter_next(self):
+        padded = self.last_batch_handle == "pad"
+        limit = self.num_data if padded else self.num_data - self.batch_size + 1
+        if self.cursor < limit:
+            self.cursor += self.batch_size
+        return self.cursor < limit
+
+    def next(self):
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), None)
+
+    def getdata(self):
+        return self._rows(self.data)
+
+    def getlabel(self):
+        return self._rows(self.label)
+
+    def getpad(self):
+        """Filled-up rows at the end (pad), or rolled-over rows at the start of this batch."""
+        if self.last_batch_handle == "pad":
+            return max(self.cursor + self.batch_size - self.num_data, 0)
+        return max(-self.cursor, 0) if self.cursor > -self.batch_size else 0
+
+    def _rows(self, sources):
+        start, stop = self.cursor, self.cursor + self.batch_size
+        if not self.shuffle and 0 <= start and stop <= self.num_data:
+            return [values[start:stop] for _, values in sources]
+        if start < 0:
+            rows = np.concatenate([self._rolled, self.idx[:stop]])
+        elif stop <= self.num_data:
+            rows = self.idx[start:stop]
+        else:
+            rows = np.take(self.idx, np.arange(start, stop), mode="wrap")
+        return [self._gather(name, values, rows) for name, values in sources]
+
+    def _gather(self, name, values, rows):
+        host = self._host.get(name)
+        if host is None:
+            host = self._host[name] = values.asnumpy()
+        return array(host[rows], dtype=host.dtype)
+
+
+def _init_data(data, allow_empty, default_name):
+    """A sorted list of pairs (name, NDArray) from what a user gives as data or label."""
+    if data is None or (isinstance(data, (list, dict)) and not data):
+        if not allow_empty:
+            raise ArgumentError(f"NDArrayIter: {default_name} must hold one or more arrays")
+        return []
+    if isinstance(data, dict):
+        named = dict(sorted(data.items()))
+    elif isinstance(data, (list, tuple)):
+        if len(data) == 1:
+            named = {default_name: data[0]}
+        else:
+            named = {f"_{i}_{default_name}": each for i, each in enumerate(data)}
+    else:
+        named = {default_name: data}
+    return [(name, _as_ndarray(name, values)) for name, values in named.items()]
+
+
+def _as_ndarray(name, values):
+    if not isinstance(values, NDArray):
+        if isinstance(values, (str, bytes)) or not hasattr(values, "shape"):
+            raise ArgumentTypeError(f"NDArrayIter: '{name}' must be an NDArray or a NumPy array,"
+                                    f" got {type(values).__name__}")
+        try:
+            values = array(values)
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(
+                f"NDArrayIter: '{name}' cannot become an NDArray: {error}") from None
+    if len(values.shape) == 0:
+        raise ShapeError(f"NDArrayIter: '{name}' needs an axis of examples, got shape ()")
+    return values

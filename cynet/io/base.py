@@ -1,0 +1,141 @@
+"""DataDesc, DataBatch and DataIter: what a training loop gets its data through."""
+
+from collections import namedtuple
+
+import numpy as np
+
+from ..errors import ArgumentTypeError
+
+
+class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
+    """Name and shape of one input, with its dtype and layout.
+
+    Compares as the pair (name, shape).
+
+    Parameters
+    ----------
+    name : str
+    shape : tuple of int
+        With the batch axis.
+    dtype : numpy dtype
+    layout : str
+        One letter an axis; ``N`` is the batch axis.
+
+    Examples
+    --------
+    >>> DataDesc("data", (128, 1, 28, 28))
+    DataDesc[data,(128, 1, 28, 28),<class 'numpy.float32'>,NCHW]
+    """
+
+    def __new__(cls, name, shape, dtype=np.float32, layout="NCHW"):
+        desc = super().__new__(cls, name, tuple(shape))
+        desc.dtype = dtype
+        desc.layout = layout
+        return desc
+
+    def __repr__(self):
+        return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
+
+    def __getnewargs__(self):
+        return self.name, self.shape, self.dtype, self.layout
+
+    @staticmethod
+    def get_batch_axis(layout):
+        """The position of ``N`` in `layout`; 0 for None, -1 when there is none."""
+        return 0 if layout is None else layout.find("N")
+
+    @staticmethod
+    def get_list(shapes, types):
+        """Descriptions from pairs (name, shape) and, unless None, pairs (name, dtype)."""
+        if types is None:
+            return [DataDesc(name, shape) for name, shape in shapes]
+        dtypes = dict(types)
+        return [DataDesc(name, shape, dtypes[name]) for name, shape in shapes]
+
+
+class DataBatch:
+    """One batch: lists of data and label arrays.
+
+    Parameters
+    ----------
+    data : list of NDArray
+    label : list of NDArray, optional
+    pad : int, optional
+        How many entries at the end only fill the batch up.
+    index : array, optional
+        Numbers of the examples.
+    bucket_key : optional
+        Which symbol of a BucketingModule the batch is for.
+    provide_data, provide_label : list of DataDesc, optional
+        Names and shapes, when they differ from the iterator's.
+    """
+
+    def __init__(self, data, label=None, pad=None, index=None, bucket_key=None,
+                 provide_data=None, provide_label=None):
+        for name, arrays in (("data", data), ("label", label)):
+            if arrays is not None and not isinstance(arrays, (list, tuple)):
+                raise ArgumentTypeError(
+                    f"DataBatch: {name} must be a list of NDArrays, got {type(arrays).__name__}")
+        self.data = data
+        self.label = label
+        self.pad = pad
+        self.index = index
+        self.bucket_key = bucket_key
+        self.provide_data = provide_data
+        self.provide_label = provide_label
+
+    def __str__(self):
+        data = [array.shape for array in self.data]
+        label = [array.shape for array in self.label] if self.label is not None else None
+        return f"{type(self).__name__}: data shapes: {data} label shapes: {label}"
+
+
+class DataIter:
+    """Base of iterators over batches.
+
+    A subclass defines ``provide_data`` and ``provide_label`` and either ``next`` or the parts it is
+    made from: ``iter_next`` (move on; False at the end), ``getdata``, ``getlabel``, ``getpad``,
+    ``getindex``. ``reset`` starts over.
+
+    Parameters
+    ----------
+    batch_size : int
+    """
+
+    def __init__(self, batch_size=0):
+        self.batch_size = batch_size
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self.next()
+
+    def reset(self):
+        """Start over."""
+
+    def next(self):
+        """The next batch, or StopIteration."""
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
+
+    def iter_next(self):
+        """Move to the next batch; False when there is none."""
+        return False
+
+    def getdata(self):
+        """The current batch's data arrays."""
+        return None
+
+    def getlabel(self):
+        """The current batch's label arrays."""
+        return None
+
+    def getindex(self):
+        """The current batch's example numbers, or None."""
+        return None
+
+    def getpad(self):
+        """How many entries of the current batch only fill it up."""
+        return 0

@@ -1,0 +1,221 @@
+"""Iterators around other iterators: ResizeIter sets an epoch's length, PrefetchingIter works ahead."""
+
+import queue
+import threading
+
+from ..errors import ArgumentError, ShapeError
+from .base import DataBatch, DataDesc, DataIter
+
+
+class ResizeIter(DataIter):
+    """Gives `size` batches an epoch, starting the inner iterator over as often as needed.
+
+    Parameters
+    ----------
+    data_iter : DataIter
+    size : int
+        Batches an epoch.
+    reset_internal : bool
+        Whether ``reset`` also resets the inner iterator.
+    """
+
+    def __init__(self, data_iter, size, reset_internal=True):
+        super().__init__(data_iter.batch_size)
+        self.data_iter = data_iter
+        self.size = size
+        self.reset_internal = reset_internal
+        self.cur = 0
+        self.current_batch = None
+        self.provide_data = data_iter.provide_data
+        self.provide_label = data_iter.provide_label
+        if hasattr(data_iter, "default_bucket_key"):
+            self.default_bucket_key = data_iter.default_bucket_key
+
+    def reset(self):
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.reset()
+
+    def iter_next(self):
+        if self.cur == self.size:
+            return False
+        try:
+            self.current_batch = self.data_iter.next()
+        except StopIteration:
+            self.data_iter.reset()
+            try:
+                self.current_batch = self.data_iter.next()
+            except StopIteration:
+                raise ArgumentError("ResizeIter: the inner iterator has no batch") from None
+        self.cur += 1
+        return True
+
+    def next(self):
+        if not self.iter_next():
+            raise StopIteration
+        return self.current_batch
+
+    def getdata(self):
+        return self.current_batch.data
+
+    def getlabel(self):
+        return self.current_batch.label
+
+    def getindex(self):
+        return self.current_batch.index
+
+    def getpad(self):
+        return self.current_batch.pad
+
+
+_END = object()
+
+
+class PrefetchingIter(DataIter):
+    """Prepares the next batch of one or more iterators in threads while the current one is used.
+
+    With several iterators a batch holds the data of all of them, one after another.
+
+    Parameters
+    ----------
+    iters : DataIter or list of DataIter
+        They must give the same number of batches.
+    rename_data, rename_label : list of dict, optional
+        For each iterator, old name -> new name of its data and labels.
+    """
+
+    def __init__(self, iters, rename_data=None, rename_label=None):
+        self.iters = iters if isinstance(iters, list) else [iters]
+        if not self.iters:
+            raise ArgumentError("PrefetchingIter needs one or more iterators, got none")
+        self.rename_data = rename_data
+        self.rename_label = rename_label
+        super().__init__(self.provide_data[0].shape[0])
+        self.current_batch = None
+        self._workers = []
+        self._start()
+
+    @property
+    def provide_data(self):
+        """Descriptions of all iterators' data, renamed."""
+        return self._renamed([each.provide_data for each in self.iters], self.rename_data)
+
+    @property
+    def provide_label(self):
+        """Descriptions of all iterators' labels, renamed."""
+        return self._renamed([each.provide_label for each in self.iters], self.rename_label)
+
+    @staticmethod
+    def _renamed(provided, renames):
+        out = []
+        for descs, names in zip(provided, renames or [{}] * len(provided)):
+            for desc in descs:
+                if not isinstance(desc, DataDesc):
+                    desc = DataDesc(*desc)
+                out.append(DataDesc(names.get(desc.name, desc.name), desc.shape, desc.dtype,
+                                    desc.layout))
+        return out
+
+    def _start(self):
+        self._workers = [_Worker(each) for each in self.iters]
+
+    def _stop(self):
+        for worker in self._workers:
+            worker.stop()
+        self._workers = []
+
+    def __del__(self):
+        for worker in getattr(self, "_workers", ()):
+            worker.stop(wait=False)
+
+    def reset(self):
+        self._stop()
+        for each in self.iters:
+            each.reset()
+        self._start()
+
+    def iter_next(self):
+        got = [worker.next() for worker in self._workers]
+        for each in got:
+            if isinstance(each, BaseException):
+                raise each
+        ended = [each is _END for each in got]
+        if any(ended):
+            if not all(ended):
+                raise ShapeError("PrefetchingIter: iterators give different numbers of batches")
+            return False
+        pads = {batch.pad for batch in got}
+        if len(pads) > 1:
+            raise ShapeError(f"PrefetchingIter: iterators give batches of different pad {pads}")
+        first = got[0]
+        self.current_batch = DataBatch(
+            [array for batch in got for array in batch.data],
+            [array for batch in got for array in batch.label or ()],
+            first.pad, first.index, first.bucket_key, self.provide_data, self.provide_label)
+        return True
+
+    def next(self):
+        if not self.iter_next():
+            raise StopIteration
+        return self.current_batch
+
+    def getdata(self):
+        return self.current_batch.data
+
+    def getlabel(self):
+        return self.current_batch.label
+
+    def getindex(self):
+        return self.current_batch.index
+
+    def getpad(self):
+        return self.current_batch.pad
+
+
+class _Worker:
+    """A thread that keeps one batch of one iterator ready; ends with the epoch."""
+
+    def __init__(self, source):
+        self._ready = queue.Queue(maxsize=1)
+        self._stopping = threading.Event()
+        self._ended = False
+        # the thread must not hold the _Worker, or a forgotten PrefetchingIter would never be freed
+        self._thread = threading.Thread(
+            target=_produce, args=(source, self._ready, self._stopping), daemon=True)
+        self._thread.start()
+
+    def next(self):
+        """The next batch, _END, or the exception that the iterator raised."""
+        if self._ended:
+            return _END
+        item = self._ready.get()
+        self._ended = item is _END or isinstance(item, BaseException)
+        return item
+
+    def stop(self, wait=True):
+        """End the thread; with `wait`, return only when the iterator is no longer touched."""
+        self._stopping.set()
+        while wait and self._thread.is_alive():
+            try:
+                self._ready.get_nowait()
+            except queue.Empty:
+                pass
+            self._thread.join(0.01)
+
+
+def _produce(source, ready, stopping):
+    while not stopping.is_set():
+        try:
+            item = source.next()
+        except StopIteration:
+            item = _END
+        except Exception as error:  # raised where the batch is awaited
+            item = error
+        while not stopping.is_set():
+            try:
+                ready.put(item, timeout=0.1)
+                break
+            except queue.Full:
+                continue
+        if item is _END or isinstance(item, Exception):
+            return

@@ -1,0 +1,248 @@
+"""Learning-rate schedules: functions from the number of updates so far to a learning rate."""
+
+import logging
+import math
+
+from .errors import ArgumentError, ArgumentTypeError
+
+
+class LRScheduler:
+    """A learning rate that depends on the number of updates, with an optional warm-up.
+
+    An optimizer calls it before each update. A subclass defines ``__call__(num_update)``.
+
+    Parameters
+    ----------
+    base_lr : float
+        Rate when no schedule has acted yet; the warm-up ends at it.
+    warmup_steps : int
+        Updates during which the rate rises from `warmup_begin_lr`.
+    warmup_begin_lr : float
+        Rate at update 0 of the warm-up; not above `base_lr`.
+    warmup_mode : str
+        ``'linear'``: rises evenly; ``'constant'``: stays at `warmup_begin_lr`.
+
+    Examples
+    --------
+    >>> warm = LRScheduler(base_lr=1.0, warmup_steps=4)
+    >>> [warm.get_warmup_lr(n) for n in range(4)]
+    [0.0, 0.25, 0.5, 0.75]
+    """
+
+    def __init__(self, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+        _check_int("warmup_steps", warmup_steps)
+        if warmup_steps < 0:
+            raise ArgumentError(f"warmup_steps must not be negative, got {warmup_steps}")
+        if warmup_begin_lr > base_lr:
+            raise ArgumentError(
+                f"warmup_begin_lr {warmup_begin_lr} must not be above base_lr {base_lr}")
+        if warmup_mode not in ("linear", "constant"):
+            raise ArgumentError(f"warmup_mode must be 'linear' or 'constant', got {warmup_mode!r}")
+        self.base_lr = base_lr
+        self.warmup_steps = warmup_steps
+        self.warmup_final_lr = base_lr
+        self.warmup_begin_lr = warmup_begin_lr
+        self.warmup_mode = warmup_mode
+
+    def get_warmup_lr(self, num_update):
+        """The rate at `num_update`, which must lie within the warm-up."""
+        if not 0 <= num_update < self.warmup_steps:
+            raise ArgumentError(
+                f"num_update {num_update} is not within a warm-up of {self.warmup_steps} steps")
+        if self.warmup_mode == "constant":
+            return self.warmup_begin_lr
+        rise = self.warmup_final_lr - self.warmup_begin_lr
+        return self.warmup_begin_lr + rise * num_update / self.warmup_steps
+
+    def __call__(self, num_update):
+        raise NotImplementedError(f"{type(self).__name__} defines no __call__")
+
+
+class FactorScheduler(LRScheduler):
+    """The rate is multiplied by `factor` after every `step` updates.
+
+    Parameters
+    ----------
+    step : int
+        Updates between two changes, at least 1.
+    factor : float
+        At most 1.
+    stop_factor_lr : float
+        The rate falls no lower than this.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        See :class:`LRScheduler`.
+
+    Examples
+    --------
+    >>> halve = FactorScheduler(step=2, factor=0.5, base_lr=1.0)
+    >>> [halve(n) for n in range(1, 6)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+
+    def __init__(self, step, factor=1, stop_factor_lr=1e-8, base_lr=0.01,
+                 warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        if step < 1:
+            raise ArgumentError(f"step must be at least 1, got {step}")
+        _check_factor(factor)
+        self.step = step
+        self.factor = factor
+        self.stop_factor_lr = stop_factor_lr
+        self.count = 0
+
+    def __call__(self, num_update):
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        while num_update > self.count + self.step:
+            self.count += self.step
+            self.base_lr *= self.factor
+            if self.base_lr < self.stop_factor_lr:
+                self.base_lr = self.stop_factor_lr
+                logging.info("Update[%d]: now learning rate arrived at %0.5e, will not change in"
+                             " the future", num_update, self.base_lr)
+            else:
+                _log_change(num_update, self.base_lr)
+        return self.base_lr
+
+
+class MultiFactorScheduler(LRScheduler):
+    """The rate is multiplied by `factor` after each of the listed update counts.
+
+    Parameters
+    ----------
+    step : list of int
+        Rising update counts, each at least 1.
+    factor : float
+        At most 1.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        See :class:`LRScheduler`.
+
+    Examples
+    --------
+    >>> steps = MultiFactorScheduler(step=[2, 3], factor=0.5, base_lr=1.0)
+    >>> [steps(n) for n in range(1, 6)]
+    [1.0, 1.0, 0.5, 0.25, 0.25]
+    """
+
+    def __init__(self, step, factor=1, base_lr=0.01,
+                 warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        if not isinstance(step, (list, tuple)) or not step:
+            raise ArgumentTypeError(f"step must be a list of one or more ints, got {step!r}")
+        if step[0] < 1:
+            raise ArgumentError(f"step must hold counts of at least 1, got {step}")
+        if any(later <= earlier for earlier, later in zip(step, step[1:])):
+            raise ArgumentError(f"step must rise from entry to entry, got {step}")
+        _check_factor(factor)
+        self.step = list(step)
+        self.cur_step_ind = 0
+        self.factor = factor
+        self.count = 0
+
+    def __call__(self, num_update):
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        while self.cur_step_ind < len(self.step) and num_update > self.step[self.cur_step_ind]:
+            self.count = self.step[self.cur_step_ind]
+            self.cur_step_ind += 1
+            self.base_lr *= self.factor
+            _log_change(num_update, self.base_lr)
+        return self.base_lr
+
+
+class _Decay(LRScheduler):
+    """A rate that falls from `base_lr` to `final_lr` along a curve over `max_update` updates."""
+
+    def __init__(self, max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode):
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        _check_int("max_update", max_update)
+        if max_update < 1:
+            raise ArgumentError(f"max_update must be at least 1, got {max_update}")
+        self.base_lr_orig = base_lr
+        self.max_update = max_update
+        self.final_lr = final_lr
+        self.max_steps = max_update - warmup_steps
+
+    def curve(self, progress):
+        """What is left of the fall, 1 to 0, at `progress` from 0 to 1."""
+        raise NotImplementedError(f"{type(self).__name__} defines no curve")
+
+    def __call__(self, num_update):
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        if num_update <= self.max_update:
+            # max_steps is 0 when the warm-up takes all updates: then the fall is over at once
+            done = (num_update - self.warmup_steps) / self.max_steps if self.max_steps > 0 else 1.0
+            fall = self.base_lr_orig - self.final_lr
+            self.base_lr = self.final_lr + fall * self.curve(done)
+        return self.base_lr
+
+
+class PolyScheduler(_Decay):
+    """The rate falls as ``(1 - progress) ** pwr`` from `base_lr` to `final_lr`.
+
+    Parameters
+    ----------
+    max_update : int
+        Update at which `final_lr` is reached; counts the warm-up.
+    base_lr : float
+    pwr : int
+        Power of the curve.
+    final_lr : float
+    warmup_steps, warmup_begin_lr, warmup_mode
+        See :class:`LRScheduler`.
+
+    Examples
+    --------
+    >>> fall = PolyScheduler(max_update=4, base_lr=1.0, pwr=2)
+    >>> [fall(n) for n in range(6)]
+    [1.0, 0.5625, 0.25, 0.0625, 0.0, 0.0]
+    """
+
+    def __init__(self, max_update, base_lr=0.01, pwr=2, final_lr=0,
+                 warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+        super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        self.power = pwr
+
+    def curve(self, progress):
+        return (1 - progress) ** self.power
+
+
+class CosineScheduler(_Decay):
+    """The rate falls along half a cosine wave from `base_lr` to `final_lr`.
+
+    Parameters
+    ----------
+    max_update : int
+        Update at which `final_lr` is reached; counts the warm-up.
+    base_lr, final_lr : float
+    warmup_steps, warmup_begin_lr, warmup_mode
+        See :class:`LRScheduler`.
+
+    Examples
+    --------
+    >>> fall = CosineScheduler(max_update=4, base_lr=1.0)
+    >>> [round(fall(n), 4) for n in range(6)]
+    [1.0, 0.8536, 0.5, 0.1464, 0.0, 0.0]
+    """
+
+    def __init__(self, max_update, base_lr=0.01, final_lr=0,
+                 warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+        super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+
+    def curve(self, progress):
+        return (1 + math.cos(math.pi * progress)) / 2
+
+
+def _check_int(name, value):
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentTypeError(f"{name} must be an int, got {value!r}")
+
+
+def _check_factor(factor):
+    if factor > 1.0:
+        raise ArgumentError(f"factor must be at most 1, so that the rate falls, got {factor}")
+
+
+def _log_change(num_update, rate):
+    logging.info("Update[%d]: Change learning rate to %0.5e", num_update, rate)

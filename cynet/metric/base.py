@@ -1,0 +1,280 @@
+"""EvalMetric, what every metric is; the registry of metrics; CompositeEvalMetric."""
+
+import json
+import math
+
+import numpy as np
+
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..registry import Registry
+
+METRICS = Registry("metric", ignore_case=True)
+
+
+def register(klass, name=None):
+    """Make `klass`, a subclass of EvalMetric, known to :func:`create` (by its lower-case name)."""
+    if not (isinstance(klass, type) and issubclass(klass, EvalMetric)):
+        raise ArgumentTypeError(f"register takes a subclass of EvalMetric, got {klass!r}")
+    METRICS.register(name or klass.__name__, klass, override=True)
+    return klass
+
+
+def alias(*names):
+    """A decorator that registers a metric under further names."""
+
+    def wrap(klass):
+        for name in names:
+            register(klass, name)
+        return klass
+
+    return wrap
+
+
+def create(metric, *args, **kwargs):
+    """A metric from a name, a function, a list of these, a configuration or a metric itself.
+
+    Parameters
+    ----------
+    metric : str, callable, list, dict or EvalMetric
+        ``'acc'``, ``'ce'``, ...; a function ``feval(label, pred)`` on NumPy arrays; a list gives a
+        :class:`CompositeEvalMetric`; a dict is what ``get_config`` returned, a str that begins with
+        ``{`` or ``[`` the same as JSON.
+    *args, **kwargs
+        For the class that is named.
+
+    Examples
+    --------
+    >>> create("acc").name
+    'accuracy'
+    >>> create(["acc", "mse"]).get()
+    (['accuracy', 'mse'], [nan, nan])
+    """
+    if isinstance(metric, EvalMetric):
+        return metric
+    if isinstance(metric, list):
+        composite = CompositeEvalMetric()
+        for each in metric:
+            composite.add(create(each, *args, **kwargs))
+        return composite
+    if isinstance(metric, dict):
+        settings = dict(metric, **kwargs)
+        return create(settings.pop("metric", None), *args, **settings)
+    if isinstance(metric, str):
+        if metric.startswith(("{", "[")):
+            try:
+                return create(json.loads(metric), *args, **kwargs)
+            except json.JSONDecodeError as error:
+                raise ArgumentError(f"metric configuration {metric!r} is no JSON: {error}") from None
+        return METRICS.get(metric)(*args, **kwargs)
+    if isinstance(metric, type) and issubclass(metric, EvalMetric):
+        return metric(*args, **kwargs)
+    if callable(metric):
+        return METRICS.get("custommetric")(metric, *args, **kwargs)
+    raise ArgumentTypeError(
+        f"a metric is created from a name, a function, a list or a dict, got {metric!r}")
+
+
+def check_label_shapes(labels, preds, wrap=False, shape=False):
+    """Refuse labels and predictions that differ in number (or, with `shape`, in shape).
+
+    With `wrap`, a single array becomes a list of one, and the two lists are returned.
+    """
+    if shape:
+        found = labels.shape, preds.shape
+    elif wrap and (hasattr(labels, "shape") or hasattr(preds, "shape")):
+        labels = [labels] if hasattr(labels, "shape") else labels
+        preds = [preds] if hasattr(preds, "shape") else preds
+        found = len(labels), len(preds)
+    else:
+        found = len(labels), len(preds)
+    if found[0] != found[1]:
+        raise ShapeError(
+            f"Shape of labels {found[0]} does not match shape of predictions {found[1]}")
+    return labels, preds
+
+
+def to_numpy(array):
+    """The values as a NumPy array; waits for the engine where `array` is an NDArray."""
+    return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
+
+
+class EvalMetric:
+    """A running mean of some figure over labels and predictions.
+
+    Two means are kept: the *local* one since ``reset_local``, which Speedometer restarts, and the
+    *global* one since ``reset``. A subclass defines ``update(labels, preds)``, most easily through
+    ``self._add(sum, count)``.
+
+    Parameters
+    ----------
+    name : str
+        Shown in logs.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` picks; None takes all.
+
+    Examples
+    --------
+    >>> class Mean(EvalMetric):
+    ...     def update(self, labels, preds):
+    ...         for pred in preds:
+    ...             self._add(float(pred.sum()), pred.size)
+    >>> mean = Mean("mean")
+    >>> mean.update(None, [np.array([1.0, 3.0])])
+    >>> mean.get()
+    ('mean', 2.0)
+    """
+
+    def __init__(self, name, output_names=None, label_names=None, **kwargs):
+        self.name = str(name)
+        self.output_names = output_names
+        self.label_names = label_names
+        self._has_global_stats = kwargs.pop("has_global_stats", False)
+        self._kwargs = kwargs
+        self.reset()
+
+    def __str__(self):
+        return f"EvalMetric: {dict(self.get_name_value())}"
+
+    def get_config(self):
+        """What :func:`create` needs to make this metric again."""
+        return {**self._kwargs, "metric": type(self).__name__, "name": self.name,
+                "output_names": self.output_names, "label_names": self.label_names}
+
+    def update_dict(self, label, pred):
+        """Update from dicts name -> array; `output_names` and `label_names` choose among them."""
+        self.update(_pick(label, self.label_names, "label"), _pick(pred, self.output_names, "output"))
+
+    def update(self, labels, preds):
+        """Take in one batch: lists of labels and of predictions of the same length."""
+        raise NotImplementedError(f"{type(self).__name__} defines no update")
+
+    def reset(self):
+        """Forget everything."""
+        self.num_inst = 0
+        self.sum_metric = 0.0
+        self.global_num_inst = 0
+        self.global_sum_metric = 0.0
+
+    def reset_local(self):
+        """Forget what came since the last ``reset_local``; the global mean goes on."""
+        self.num_inst = 0
+        self.sum_metric = 0.0
+
+    def _add(self, total, count):
+        """Add to the local and the global mean."""
+        self.sum_metric += total
+        self.num_inst += count
+        self.global_sum_metric += total
+        self.global_num_inst += count
+
+    def _value(self, total, count):
+        """The figure that a sum over `count` (more than 0) entries stands for."""
+        return total / count
+
+    def get(self):
+        """``(name, value)`` of the local mean; nan before any update."""
+        if self.num_inst == 0:
+            return self.name, math.nan
+        return self.name, self._value(self.sum_metric, self.num_inst)
+
+    def get_global(self):
+        """``(name, value)`` since ``reset``; of a metric that keeps no global mean, the local one."""
+        if not self._has_global_stats:
+            return self.get()
+        if self.global_num_inst == 0:
+            return self.name, math.nan
+        return self.name, self._value(self.global_sum_metric, self.global_num_inst)
+
+    def get_name_value(self):
+        """A list of pairs (name, local value)."""
+        return _pairs(*self.get())
+
+    def get_global_name_value(self):
+        """A list of pairs (name, global value)."""
+        return _pairs(*self.get_global())
+
+
+def _pairs(name, value):
+    if not isinstance(name, list):
+        return [(name, value)]
+    return list(zip(name, value))
+
+
+def _pick(arrays, names, what):
+    if names is None:
+        return list(arrays.values())
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise ArgumentError(f"metric asks for {what} {missing}, found {list(arrays)}")
+    return [arrays[name] for name in names]
+
+
+@register
+@alias("composite")
+class CompositeEvalMetric(EvalMetric):
+    """Several metrics updated together.
+
+    Parameters
+    ----------
+    metrics : list
+        Anything :func:`create` takes.
+
+    Examples
+    --------
+    >>> both = CompositeEvalMetric(["acc", "ce"])
+    >>> both.get()[0]
+    ['accuracy', 'cross-entropy']
+    """
+
+    def __init__(self, metrics=None, name="composite", output_names=None, label_names=None):
+        self.metrics = [create(each) for each in metrics or ()]
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def add(self, metric):
+        """Append a metric, or what :func:`create` makes one from."""
+        self.metrics.append(create(metric))
+
+    def get_metric(self, index):
+        """The metric at `index`."""
+        try:
+            return self.metrics[index]
+        except IndexError:
+            raise ArgumentError(
+                f"metric index {index} is out of range 0 to {len(self.metrics) - 1}") from None
+
+    def update_dict(self, label, pred):
+        if self.label_names is not None:
+            label = {name: array for name, array in label.items() if name in self.label_names}
+        if self.output_names is not None:
+            pred = {name: array for name, array in pred.items() if name in self.output_names}
+        for metric in self.metrics:
+            metric.update_dict(label, pred)
+
+    def update(self, labels, preds):
+        for metric in self.metrics:
+            metric.update(labels, preds)
+
+    def reset(self):
+        for metric in self.metrics:
+            metric.reset()
+
+    def reset_local(self):
+        for metric in self.metrics:
+            metric.reset_local()
+
+    def get(self):
+        return _flat(metric.get() for metric in self.metrics)
+
+    def get_global(self):
+        return _flat(metric.get_global() for metric in self.metrics)
+
+    def get_config(self):
+        return {**super().get_config(), "metrics": [each.get_config() for each in self.metrics]}
+
+
+def _flat(results):
+    names, values = [], []
+    for name, value in results:
+        names.extend(name if isinstance(name, list) else [name])
+        values.extend(value if isinstance(value, list) else [value])
+    return names, values

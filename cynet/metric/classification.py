@@ -1,0 +1,259 @@
+"""Metrics of class predictions: accuracy, top-k accuracy, F1, Matthews and Pearson correlation."""
+
+import math
+
+import numpy as np
+
+from ..errors import ArgumentError, ShapeError
+from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
+
+
+@register
+@alias("acc")
+class Accuracy(EvalMetric):
+    """The share of predictions whose largest entry along `axis` is at the label.
+
+    Parameters
+    ----------
+    axis : int
+        Axis of the classes in predictions; predictions of the label's shape are classes already.
+
+    Examples
+    --------
+    >>> acc = Accuracy()
+    >>> acc.update([np.array([0, 1])], [np.array([[0.3, 0.7], [0.0, 1.0]])])
+    >>> acc.get()
+    ('accuracy', 0.5)
+    """
+
+    def __init__(self, axis=1, name="accuracy", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names, axis=axis, has_global_stats=True)
+        self.axis = axis
+
+    def update(self, labels, preds):
+        """labels: classes; preds: scores with a class axis, or classes."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            found = label.shape, pred.shape
+            label, pred = to_numpy(label), to_numpy(pred)
+            if pred.shape != label.shape:
+                if not -pred.ndim <= self.axis < pred.ndim:
+                    raise ShapeError(f"{self.name}: predictions of shape {found[1]} have no axis"
+                                     f" {self.axis}; labels have shape {found[0]}")
+                pred = pred.argmax(axis=self.axis)
+            if pred.size != label.size:
+                raise ShapeError(f"{self.name}: labels of shape {found[0]} do not fit predictions"
+                                 f" of shape {found[1]}")
+            hits = (pred.ravel().astype(np.int32, copy=False)
+                    == label.ravel().astype(np.int32, copy=False))
+            self._add(int(np.count_nonzero(hits)), pred.size)
+
+
+@register
+@alias("top_k_accuracy", "top_k_acc")
+class TopKAccuracy(EvalMetric):
+    """The share of predictions that have the label among their `top_k` largest entries.
+
+    Parameters
+    ----------
+    top_k : int
+        More than 1; the metric's name gets ``_{top_k}`` appended.
+
+    Examples
+    --------
+    >>> top = TopKAccuracy(top_k=2)
+    >>> top.update([np.array([2, 0])], [np.array([[0.1, 0.7, 0.2], [0.1, 0.5, 0.4]])])
+    >>> top.get()
+    ('top_k_accuracy_2', 0.5)
+    """
+
+    def __init__(self, top_k=1, name="top_k_accuracy", output_names=None, label_names=None):
+        if top_k <= 1:
+            raise ArgumentError(f"top_k must be more than 1 (use Accuracy for 1), got {top_k}")
+        super().__init__(name, output_names, label_names, top_k=top_k, has_global_stats=True)
+        self.top_k = top_k
+        self.name += f"_{top_k}"
+
+    def get_config(self):
+        return {**super().get_config(), "name": self.name[:-len(f"_{self.top_k}")]}
+
+    def update(self, labels, preds):
+        """labels: classes, (N,); preds: scores, (N, classes)."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            label, pred = to_numpy(label).ravel().astype(np.int32), to_numpy(pred)
+            if pred.ndim != 2 or len(pred) != len(label):
+                raise ShapeError(f"{self.name}: predictions must have shape ({len(label)}, classes)"
+                                 f" for {len(label)} labels, got {pred.shape}")
+            if pred.shape[1] < self.top_k:
+                raise ShapeError(f"{self.name}: {pred.shape[1]} classes have no top {self.top_k}")
+            best = np.argpartition(pred, -self.top_k, axis=1)[:, -self.top_k:]
+            self._add(int(np.count_nonzero(best == label[:, None])), len(label))
+
+
+class _Binary(EvalMetric):
+    """A score of the two-class confusion counts (true/false positives/negatives).
+
+    ``average='macro'`` is the mean of the batches' scores, ``'micro'`` the score of all examples.
+    """
+
+    def __init__(self, name, output_names, label_names, average):
+        self.average = average
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+        if average != "macro":  # MXNet's configuration does not mention the default
+            self._kwargs["average"] = average
+
+    def score(self, counts):
+        """The figure for counts = [[tn, fp], [fn, tp]]."""
+        raise NotImplementedError(f"{type(self).__name__} defines no score")
+
+    def reset(self):
+        super().reset()
+        self._local = np.zeros((2, 2), np.int64)
+        self._global = np.zeros((2, 2), np.int64)
+
+    def reset_local(self):
+        super().reset_local()
+        self._local = np.zeros((2, 2), np.int64)
+
+    def update(self, labels, preds):
+        """labels: 0 or 1, (N,); preds: scores of both classes, (N, 2)."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            counts = self._count(to_numpy(label), to_numpy(pred))
+            if self.average == "macro":
+                self._add(self.score(counts), 1)
+                continue
+            self._local += counts
+            self._global += counts
+            self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
+            self.sum_metric = self.score(self._local) * self.num_inst
+            self.global_sum_metric = self.score(self._global) * self.global_num_inst
+
+    def _count(self, label, pred):
+        if len(label) != len(pred):
+            raise ShapeError(f"Shape of labels {len(label)} does not match shape of predictions"
+                             f" {len(pred)}")
+        label = label.ravel().astype(np.int32)
+        pred = pred.argmax(axis=1) if pred.ndim > 1 else (pred > 0.5)
+        if label.size != pred.size:
+            raise ShapeError(f"{self.name}: {label.size} labels, {pred.size} predictions")
+        if label.size and (label.min() < 0 or label.max() > 1 or pred.max() > 1):
+            raise ArgumentError(f"{self.name} takes two classes, 0 and 1; found labels"
+                                f" {label.min()} to {label.max()}, predictions to {pred.max()}")
+        return np.bincount(2 * label + pred, minlength=4).reshape(2, 2)
+
+
+@register
+class F1(_Binary):
+    """The harmonic mean of precision and recall of class 1.
+
+    Parameters
+    ----------
+    average : str
+        ``'macro'``: mean of the batches' scores; ``'micro'``: the score over all examples.
+
+    Examples
+    --------
+    >>> f1 = F1()
+    >>> f1.update([np.array([0, 1, 1])], [np.array([[0.3, 0.7], [0.0, 1.0], [0.4, 0.6]])])
+    >>> round(f1.get()[1], 4)
+    0.8
+    """
+
+    def __init__(self, name="f1", output_names=None, label_names=None, average="macro"):
+        super().__init__(name, output_names, label_names, average)
+
+    def score(self, counts):
+        (_, false_pos), (false_neg, true_pos) = counts.tolist()
+        return 2 * true_pos / (2 * true_pos + false_pos + false_neg) if true_pos else 0.0
+
+
+@register
+class MCC(_Binary):
+    """Matthews correlation of two classes: 1 for perfect, 0 for chance, -1 for always wrong.
+
+    Parameters
+    ----------
+    average : str
+        ``'macro'``: mean of the batches' scores; ``'micro'``: the score over all examples.
+
+    Examples
+    --------
+    >>> mcc = MCC()
+    >>> mcc.update([np.array([0, 1])], [np.array([[0.9, 0.1], [0.2, 0.8]])])
+    >>> mcc.get()
+    ('mcc', 1.0)
+    """
+
+    def __init__(self, name="mcc", output_names=None, label_names=None, average="macro"):
+        super().__init__(name, output_names, label_names, average)
+
+    def score(self, counts):
+        (true_neg, false_pos), (false_neg, true_pos) = counts.tolist()
+        product = 1.0
+        for margin in (true_pos + false_pos, true_pos + false_neg,
+                       true_neg + false_pos, true_neg + false_neg):
+            product *= margin or 1  # an empty row or column does not count
+        return (true_pos * true_neg - false_pos * false_neg) / math.sqrt(product)
+
+
+@register
+class PCC(EvalMetric):
+    """Pearson correlation of labels and predicted classes, any number of classes.
+
+    Examples
+    --------
+    >>> pcc = PCC()
+    >>> pcc.update([np.array([0, 1, 2])], [np.eye(3)])
+    >>> pcc.get()
+    ('pcc', 1.0)
+    """
+
+    def __init__(self, name="pcc", output_names=None, label_names=None, has_global_stats=True):
+        super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
+
+    def reset(self):
+        super().reset()
+        self._local = np.zeros((2, 2))
+        self._global = np.zeros((2, 2))
+
+    def reset_local(self):
+        super().reset_local()
+        self._local = np.zeros((2, 2))
+
+    def update(self, labels, preds):
+        """labels: classes, (N,); preds: scores, (N, classes)."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            label, pred = to_numpy(label).ravel().astype(np.int64), to_numpy(pred)
+            pred = pred.argmax(axis=1) if pred.ndim > 1 else pred.astype(np.int64)
+            if label.size != pred.size:
+                raise ShapeError(f"{self.name}: {label.size} labels, {pred.size} predictions")
+            if label.size == 0 or min(label.min(), pred.min()) < 0:
+                raise ArgumentError(f"{self.name}: classes must be 0 or more, and at least one")
+            n = 1 + int(max(label.max(), pred.max()))
+            counts = np.bincount(n * pred + label, minlength=n * n).reshape(n, n)
+            self._local = _grown_sum(self._local, counts)
+            self._global = _grown_sum(self._global, counts)
+            self.num_inst += 1
+            self.global_num_inst += 1
+            self.sum_metric = self._score(self._local) * self.num_inst
+            self.global_sum_metric = self._score(self._global) * self.global_num_inst
+
+    @staticmethod
+    def _score(counts):
+        n = counts.sum()
+        rows, columns = counts.sum(axis=1), counts.sum(axis=0)
+        spread = np.sum(rows * (n - rows)) * np.sum(columns * (n - columns))
+        if spread == 0:
+            return math.nan
+        return float(np.sum(counts.diagonal() * n - rows * columns) / math.sqrt(spread))
+
+
+def _grown_sum(old, new):
+    n = max(len(old), len(new))
+    out = np.zeros((n, n))
+    out[:len(old), :len(old)] = old
+    out[:len(new), :len(new)] += new
+    return out

@@ -1,0 +1,42 @@
+"""Metrics that show an output as it is: Loss, and its names Torch and Caffe."""
+
+from .base import EvalMetric, register, to_numpy
+
+
+@register
+class Loss(EvalMetric):
+    """The mean of all entries of the outputs; labels play no part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss = Loss()
+    >>> loss.update(None, [np.array([1.0, 2.0])])
+    >>> loss.get()
+    ('loss', 1.5)
+    """
+
+    def __init__(self, name="loss", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def update(self, _, preds):
+        """preds: any arrays."""
+        for pred in [preds] if hasattr(preds, "shape") else preds:
+            values = to_numpy(pred)
+            self._add(float(values.sum()), values.size)
+
+
+@register
+class Torch(Loss):
+    """:class:`Loss` under the name that outputs of Torch criteria have."""
+
+    def __init__(self, name="torch", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
+
+
+@register
+class Caffe(Loss):
+    """:class:`Loss` under the name that outputs of Caffe criteria have."""
+
+    def __init__(self, name="caffe", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)

@@ -1,0 +1,116 @@
+"""Metrics of class probabilities: cross-entropy, negative log-likelihood, perplexity."""
+
+import math
+
+import numpy as np
+
+from ..errors import ShapeError
+from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
+
+
+def _picked(name, label, pred, axis=-1):
+    """The probability of each label, flat, and the flat labels as integers."""
+    label, pred = to_numpy(label), to_numpy(pred)
+    if not -pred.ndim <= axis < pred.ndim:
+        raise ShapeError(f"{name}: predictions of shape {pred.shape} have no axis {axis}")
+    pred = np.moveaxis(pred, axis, -1)
+    flat = label.ravel().astype(np.int64)
+    if flat.size * pred.shape[-1] != pred.size:
+        raise ShapeError(f"{name}: labels of shape {label.shape} do not fit predictions of shape"
+                         f" {pred.shape}")
+    rows = pred.reshape(flat.size, pred.shape[-1])
+    return rows, flat
+
+
+def _at(name, rows, labels):
+    if labels.size and (labels.min() < 0 or labels.max() >= rows.shape[1]):
+        raise ShapeError(f"{name}: labels from {labels.min()} to {labels.max()} do not fit"
+                         f" predictions of {rows.shape[1]} classes")
+    return rows[np.arange(labels.size), labels]
+
+
+@register
+@alias("ce", "cross-entropy")
+class CrossEntropy(EvalMetric):
+    """The mean of ``-log(probability of the label + eps)``.
+
+    Parameters
+    ----------
+    eps : float
+        Keeps the logarithm finite.
+
+    Examples
+    --------
+    >>> ce = CrossEntropy()
+    >>> ce.update([np.array([0, 1])], [np.array([[0.5, 0.5], [0.0, 1.0]])])
+    >>> round(ce.get()[1], 4)
+    0.3466
+    """
+
+    def __init__(self, eps=1e-12, name="cross-entropy", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
+        self.eps = eps
+
+    def update(self, labels, preds):
+        """labels: classes, (N,); preds: probabilities, (N, classes)."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            rows, classes = _picked(self.name, label, pred)
+            losses = -np.log(_at(self.name, rows, classes) + self.eps)
+            self._add(float(losses.sum()), classes.size)
+
+
+@register
+@alias("nll_loss", "nll-loss")
+class NegativeLogLikelihood(CrossEntropy):
+    """The same figure as :class:`CrossEntropy` under its other name.
+
+    Parameters
+    ----------
+    eps : float
+        Keeps the logarithm finite.
+    """
+
+    def __init__(self, eps=1e-12, name="nll-loss", output_names=None, label_names=None):
+        super().__init__(eps, name, output_names, label_names)
+
+
+@register
+class Perplexity(EvalMetric):
+    """``exp`` of the mean negative log-probability of the labels.
+
+    Parameters
+    ----------
+    ignore_label : int or None
+        Labels that do not count, such as padding.
+    axis : int
+        Axis of the classes in predictions.
+
+    Examples
+    --------
+    >>> perplexity = Perplexity(ignore_label=None)
+    >>> perplexity.update([np.array([0, 1])], [np.array([[0.5, 0.5], [0.5, 0.5]])])
+    >>> round(perplexity.get()[1], 6)
+    2.0
+    """
+
+    def __init__(self, ignore_label, axis=-1, name="perplexity", output_names=None,
+                 label_names=None):
+        super().__init__(name, output_names, label_names, ignore_label=ignore_label, axis=axis,
+                         has_global_stats=True)
+        self.ignore_label = ignore_label
+        self.axis = axis
+
+    def update(self, labels, preds):
+        """labels: classes; preds: probabilities, with one axis more."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            rows, classes = _picked(self.name, label, pred, self.axis)
+            if self.ignore_label is not None:
+                kept = classes != int(self.ignore_label)
+                rows, classes = rows[kept], classes[kept]
+            losses = -np.log(np.maximum(_at(self.name, rows, classes), 1e-10))
+            self._add(float(losses.sum()), classes.size)
+
+    def _value(self, total, count):
+        return math.exp(total / count)

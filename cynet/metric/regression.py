@@ -1,0 +1,150 @@
+"""Metrics of real-valued predictions: mean absolute and squared error, Pearson correlation."""
+
+import math
+
+import numpy as np
+
+from ..errors import ShapeError
+from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
+
+
+class _Error(EvalMetric):
+    """The mean over batches of one figure of the batch's errors."""
+
+    def __init__(self, name, output_names, label_names):
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def figure(self, error):
+        """The batch's figure for the array label - prediction."""
+        raise NotImplementedError(f"{type(self).__name__} defines no figure")
+
+    def update(self, labels, preds):
+        """labels and preds: arrays of the same shape, or (N,) with (N, 1)."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            label, pred = to_numpy(label), to_numpy(pred)
+            label = label[:, None] if label.ndim == 1 else label
+            pred = pred[:, None] if pred.ndim == 1 else pred
+            if label.shape != pred.shape:
+                raise ShapeError(f"{self.name}: labels of shape {label.shape} do not fit"
+                                 f" predictions of shape {pred.shape}")
+            self._add(self.figure(label - pred), 1)
+
+
+@register
+class MAE(_Error):
+    """The mean absolute error.
+
+    Examples
+    --------
+    >>> mae = MAE()
+    >>> mae.update([np.array([1.0, 2.0])], [np.array([1.5, 1.0])])
+    >>> mae.get()
+    ('mae', 0.75)
+    """
+
+    def __init__(self, name="mae", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
+
+    def figure(self, error):
+        return float(np.abs(error).mean())
+
+
+@register
+class MSE(_Error):
+    """The mean squared error.
+
+    Examples
+    --------
+    >>> mse = MSE()
+    >>> mse.update([np.array([1.0, 2.0])], [np.array([2.0, 4.0])])
+    >>> mse.get()
+    ('mse', 2.5)
+    """
+
+    def __init__(self, name="mse", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
+
+    def figure(self, error):
+        return float(np.square(error).mean())
+
+
+@register
+class RMSE(_Error):
+    """The mean over batches of the root of the batch's mean squared error.
+
+    Examples
+    --------
+    >>> rmse = RMSE()
+    >>> rmse.update([np.array([1.0, 2.0])], [np.array([4.0, 5.0])])
+    >>> rmse.get()
+    ('rmse', 3.0)
+    """
+
+    def __init__(self, name="rmse", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
+
+    def figure(self, error):
+        return math.sqrt(np.square(error).mean())
+
+
+@register
+@alias("pearsonr")
+class PearsonCorrelation(EvalMetric):
+    """Pearson correlation of labels and predictions.
+
+    Parameters
+    ----------
+    average : str
+        ``'macro'``: mean of the batches' correlations; ``'micro'``: correlation over all entries.
+
+    Examples
+    --------
+    >>> pearson = PearsonCorrelation()
+    >>> pearson.update([np.array([1.0, 2.0, 3.0])], [np.array([2.0, 4.0, 6.0])])
+    >>> round(pearson.get()[1], 6)
+    1.0
+    """
+
+    def __init__(self, name="pearsonr", output_names=None, label_names=None, average="macro"):
+        self.average = average
+        super().__init__(name, output_names, label_names)
+        if average != "macro":
+            self._kwargs["average"] = average
+
+    def reset(self):
+        super().reset()
+        self._restart()
+
+    def reset_local(self):
+        super().reset_local()
+        self._restart()
+
+    def _restart(self):
+        self._count = 0
+        self._mean = np.zeros(2)
+        self._scatter = np.zeros((2, 2))  # sums of products of deviations from the mean
+
+    def update(self, labels, preds):
+        """labels and preds: arrays of the same shape."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            check_label_shapes(label, pred, shape=True)
+            pair = np.stack([to_numpy(label).ravel(), to_numpy(pred).ravel()]).astype(np.float64)
+            if self.average == "macro":
+                self._add(float(np.corrcoef(pair)[0, 1]), 1)
+                continue
+            # joining two sets' means and scatters (Chan et al.): no sum of squares to cancel
+            count, mean = pair.shape[1], pair.mean(axis=1)
+            centred = pair - mean[:, None]
+            gap, total = mean - self._mean, self._count + count
+            self._scatter += centred @ centred.T + np.outer(gap, gap) * self._count * count / total
+            self._mean += gap * count / total
+            self._count = total
+            self.num_inst += 1
+
+    def get(self):
+        if self.average == "macro" or self.num_inst == 0:
+            return super().get()
+        spread = math.sqrt(self._scatter[0, 0] * self._scatter[1, 1])
+        return self.name, (self._scatter[0, 1] / spread if spread else math.nan)
