@@ -1,0 +1,168 @@
+"""Callbacks of training loops: speed and metric lines, a progress bar, checkpoints."""
+
+import logging
+import time
+
+from tqdm import tqdm
+
+from .errors import ArgumentError
+from .model import save_checkpoint
+
+
+def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
+    """An epoch-end callback that saves `mod` every `period` epochs.
+
+    Parameters
+    ----------
+    mod : BaseModule
+    prefix : str
+        Files are ``prefix-symbol.json``, ``prefix-0001.params``, ...
+    period : int
+    save_optimizer_states : bool
+        Also write ``prefix-0001.states``.
+    """
+    period = max(1, int(period))
+
+    def callback(epoch, sym=None, arg_params=None, aux_params=None):
+        if (epoch + 1) % period == 0:
+            mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states)
+
+    return callback
+
+
+def do_checkpoint(prefix, period=1):
+    """An epoch-end callback that saves symbol and parameters every `period` epochs.
+
+    Parameters
+    ----------
+    prefix : str
+        Files are ``prefix-symbol.json``, ``prefix-0001.params``, ...
+    period : int
+    """
+    period = max(1, int(period))
+
+    def callback(epoch, symbol, arg_params, aux_params):
+        if (epoch + 1) % period == 0:
+            save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
+
+    return callback
+
+
+def log_train_metric(period, auto_reset=False):
+    """A batch-end callback that logs the metric every `period` batches.
+
+    Parameters
+    ----------
+    period : int
+    auto_reset : bool
+        Restart the metric's local mean after each line.
+    """
+
+    def callback(param):
+        if param.nbatch % period == 0 and param.eval_metric is not None:
+            for name, value in param.eval_metric.get_name_value():
+                logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+            if auto_reset:
+                param.eval_metric.reset_local()
+
+    return callback
+
+
+class Speedometer:
+    """A batch-end callback that logs speed and metric.
+
+    Parameters
+    ----------
+    batch_size : int
+        Examples a batch.
+    frequent : int
+        Batches from line to line.
+    auto_reset : bool
+        Show the metric since the last line; else since the epoch began.
+
+    Examples
+    --------
+    A line reads ``Epoch[0] Batch [0-50]   Speed: 20000.00 samples/sec   accuracy=0.910000``.
+    """
+
+    def __init__(self, batch_size, frequent=50, auto_reset=True):
+        if frequent < 1:
+            raise ArgumentError(f"Speedometer: frequent must be at least 1, got {frequent}")
+        self.batch_size = batch_size
+        self.frequent = frequent
+        self.auto_reset = auto_reset
+        self.init = False
+        self.tic = 0
+        self.last_count = 0
+
+    def __call__(self, param):
+        count = param.nbatch
+        if self.last_count > count:  # a new epoch
+            self.init = False
+        self.last_count = count
+        if not self.init:
+            self.init = True
+            self.tic = time.time()
+        elif count % self.frequent == 0:
+            passed = time.time() - self.tic
+            speed = self.frequent * self.batch_size / passed if passed > 0 else float("inf")
+            self._log(param, count, speed)
+            self.tic = time.time()
+
+    def _log(self, param, count, speed):
+        metric = param.eval_metric
+        if metric is None:
+            logging.info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
+            return
+        if self.auto_reset:
+            figures, first = metric.get_name_value(), count - self.frequent
+            metric.reset_local()
+        else:
+            figures, first = metric.get_global_name_value(), 0
+        shown = "".join(f"\t{name}={value:f}" for name, value in figures)
+        logging.info("Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec%s",
+                     param.epoch, first, count, speed, shown)
+
+
+class ProgressBar:
+    """A batch-end callback that draws a progress bar, a new one each epoch.
+
+    Parameters
+    ----------
+    total : int
+        Batches an epoch.
+    length : int
+        Width in characters.
+    """
+
+    def __init__(self, total, length=80):
+        self.total = total
+        self.bar_len = length
+        self._bar = None
+        self._epoch = None
+
+    def __call__(self, param):
+        if self._bar is not None and param.epoch != self._epoch:
+            self.close()
+        if self._bar is None:
+            self._epoch = param.epoch
+            self._bar = tqdm(total=self.total, ncols=self.bar_len, desc=f"Epoch[{param.epoch}]")
+        # Module.fit counts batches from 0 and calls when one is done
+        self._bar.update(min(param.nbatch + 1, self.total) - self._bar.n)
+        if self._bar.n >= self.total:
+            self.close()
+
+    def close(self):
+        """Leave the bar as it is; the next call begins a new one."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+class LogValidationMetricsCallback:
+    """An evaluation-end callback that logs the metric as ``Epoch[0] Validation-accuracy=...``."""
+
+    def __call__(self, param):
+        if param.eval_metric is not None:
+            for name, value in param.eval_metric.get_name_value():
+                logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

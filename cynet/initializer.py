@@ -1,0 +1,435 @@
+"""Initializers: what parameters hold before training, chosen by name pattern or by attribute."""
+
+import json
+import logging
+import math
+import re
+
+import numpy as np
+
+from . import ndarray as nd
+from .errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, ShapeError
+from .registry import Registry
+
+INITIALIZERS = Registry("initializer", ignore_case=True)
+
+
+def register(klass):
+    """Make `klass`, a subclass of Initializer, known by its lower-case name; usable as a decorator."""
+    if not (isinstance(klass, type) and issubclass(klass, Initializer)):
+        raise ArgumentTypeError(f"register takes a subclass of Initializer, got {klass!r}")
+    return INITIALIZERS.register(klass.__name__, klass, override=True)
+
+
+def alias(*names):
+    """A decorator that registers an initializer under further names."""
+
+    def wrap(klass):
+        for name in names:
+            INITIALIZERS.register(name, klass, override=True)
+        return klass
+
+    return wrap
+
+
+def create(initializer, **kwargs):
+    """An initializer from its name, from what ``dumps`` wrote, or an initializer itself.
+
+    Examples
+    --------
+    >>> create("xavier", magnitude=2).magnitude
+    2.0
+    >>> create('["constant", {"value": 3}]').value
+    3
+    """
+    if isinstance(initializer, (Initializer, Mixed, Load)):
+        return initializer
+    if not isinstance(initializer, str):
+        raise ArgumentTypeError(f"an initializer is created from a name, got {initializer!r}")
+    if initializer.startswith("["):
+        try:
+            name, settings = json.loads(initializer)
+            settings = dict(settings)
+        except (ValueError, TypeError):
+            raise FormatError(f"initializer {initializer!r} is no JSON of [name, settings]") from None
+        return INITIALIZERS.get(name)(**{**settings, **kwargs})
+    return INITIALIZERS.get(initializer)(**kwargs)
+
+
+class InitDesc(str):
+    """A parameter's name, with its symbol attributes and the initializer of the whole model.
+
+    Parameters
+    ----------
+    name : str
+    attrs : dict of str to str, optional
+    global_init : Initializer, optional
+    """
+
+    def __new__(cls, name, attrs=None, global_init=None):
+        desc = super().__new__(cls, name)
+        desc.attrs = attrs or {}
+        desc.global_init = global_init
+        return desc
+
+
+class Initializer:
+    """Base of initializers: ``initializer(InitDesc(name), array)`` fills the array.
+
+    An attribute ``__init__`` of the parameter names the initializer to use instead. Else the end of
+    the name decides: ``weight`` is what subclasses define (``_init_weight(name, array)``); ``bias``,
+    ``beta``, ``moving_mean`` and ``min`` become 0; ``gamma``, ``moving_var`` and ``max`` become 1.
+
+    Parameters
+    ----------
+    **kwargs
+        What ``dumps`` is to write besides the name.
+    """
+
+    def __init__(self, **kwargs):
+        self._kwargs = kwargs
+        self._verbose = False
+        self._print_func = None
+
+    def set_verbosity(self, verbose=False, print_func=None):
+        """Log each initialised parameter, with ``print_func(array)`` as text (norm/sqrt(size))."""
+        self._verbose = verbose
+        self._print_func = print_func or _size_of_entries
+        return self
+
+    def dumps(self):
+        """JSON of ``[name, settings]``, which :func:`create` reads.
+
+        >>> Uniform(0.5).dumps()
+        '["uniform", {"scale": 0.5}]'
+        """
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self._kwargs == other._kwargs
+
+    __hash__ = None
+
+    def __call__(self, desc, arr):
+        if not isinstance(desc, str):
+            raise ArgumentTypeError(f"an initializer takes the parameter's name, got {desc!r}")
+        if not isinstance(desc, InitDesc):
+            desc = InitDesc(desc)
+        if desc.global_init is None:
+            desc.global_init = self
+        chosen = desc.attrs.get("__init__", "")
+        if chosen:
+            create(chosen)._init_weight(desc, arr)
+            self._report(desc, chosen, arr)
+            return
+        for ending, method in _BY_ENDING:
+            if desc.endswith(ending):
+                getattr(self, method)(desc, arr)
+                self._report(desc, ending, arr)
+                return
+        self._init_default(desc, arr)
+
+    def _report(self, desc, what, arr):
+        if self._verbose:
+            logging.info("Initialized %s as %s: %s", desc, what, self._print_func(arr))
+
+    def _init_weight(self, name, arr):
+        raise NotImplementedError(f"{type(self).__name__} defines no _init_weight")
+
+    def _init_zero(self, _, arr):
+        arr[:] = 0.0
+
+    def _init_one(self, _, arr):
+        arr[:] = 1.0
+
+    _init_bias = _init_beta = _init_zero
+    _init_gamma = _init_one
+
+    def _init_default(self, name, _):
+        raise ArgumentError(
+            f"no initialization is known for the name '{name}': names end with weight, bias, gamma,"
+            f" beta, moving_mean or moving_var; for others use Variable(..., init=mx.init.X())")
+
+
+_BY_ENDING = (
+    ("weight", "_init_weight"), ("bias", "_init_bias"), ("gamma", "_init_gamma"),
+    ("beta", "_init_beta"), ("moving_mean", "_init_zero"), ("running_mean", "_init_zero"),
+    ("moving_var", "_init_one"), ("running_var", "_init_one"), ("moving_inv_var", "_init_zero"),
+    ("moving_avg", "_init_zero"), ("min", "_init_zero"), ("max", "_init_one"),
+)
+
+
+def _size_of_entries(arr):
+    values = arr.asnumpy()
+    return str(float(np.linalg.norm(values) / math.sqrt(values.size)))
+
+
+@register
+@alias("zeros")
+class Zero(Initializer):
+    """Weights become 0."""
+
+    def __init__(self):
+        super().__init__()
+
+    def _init_weight(self, _, arr):
+        arr[:] = 0.0
+
+
+@register
+@alias("ones")
+class One(Initializer):
+    """Weights become 1."""
+
+    def __init__(self):
+        super().__init__()
+
+    def _init_weight(self, _, arr):
+        arr[:] = 1.0
+
+
+@register
+class Constant(Initializer):
+    """Weights become `value`, a number or an array of their shape."""
+
+    def __init__(self, value):
+        super().__init__(value=value)
+        self.value = value
+
+    def _init_weight(self, _, arr):
+        arr[:] = self.value
+
+    def dumps(self):
+        value = self.value
+        if hasattr(value, "asnumpy"):
+            value = value.asnumpy()
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        return json.dumps(["constant", {"value": value}])
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.dumps() == other.dumps()
+
+    __hash__ = None
+
+
+@register
+class Uniform(Initializer):
+    """Weights are drawn evenly from ``[-scale, scale)``."""
+
+    def __init__(self, scale=0.07):
+        super().__init__(scale=scale)
+        self.scale = scale
+
+    def _init_weight(self, _, arr):
+        _draw_uniform(arr, self.scale)
+
+
+@register
+class Normal(Initializer):
+    """Weights are drawn from a normal distribution of mean 0 and standard deviation `sigma`."""
+
+    def __init__(self, sigma=0.01):
+        super().__init__(sigma=sigma)
+        self.sigma = sigma
+
+    def _init_weight(self, _, arr):
+        _draw_normal(arr, self.sigma)
+
+
+@register
+class Orthogonal(Initializer):
+    """Rows (or columns, whichever are fewer) of the weight matrix become orthogonal.
+
+    Saxe et al., https://arxiv.org/abs/1312.6120. Axes behind the first count as one.
+
+    Parameters
+    ----------
+    scale : float
+        Length of the rows.
+    rand_type : str
+        ``'uniform'`` or ``'normal'``: what the matrix is drawn from first.
+    """
+
+    def __init__(self, scale=1.414, rand_type="uniform"):
+        super().__init__(scale=scale, rand_type=rand_type)
+        if rand_type not in ("uniform", "normal"):
+            raise ArgumentError(f"rand_type must be 'uniform' or 'normal', got {rand_type!r}")
+        self.scale = scale
+        self.rand_type = rand_type
+
+    def _init_weight(self, _, arr):
+        drawn = nd.zeros((arr.shape[0], int(np.prod(arr.shape[1:]))))
+        (_draw_uniform if self.rand_type == "uniform" else _draw_normal)(drawn, 1.0)
+        left, _, right = np.linalg.svd(drawn.asnumpy(), full_matrices=False)
+        basis = left if left.shape == drawn.shape else right
+        arr[:] = self.scale * basis.reshape(arr.shape)
+
+
+@register
+class Xavier(Initializer):
+    """Weights are drawn so that signals keep their size from layer to layer.
+
+    The width is ``sqrt(magnitude / factor)``, the factor is the number of inputs, of outputs, or the
+    mean of both. Glorot and Bengio, 2010.
+
+    Parameters
+    ----------
+    rnd_type : str
+        ``'uniform'`` in [-width, width) or ``'gaussian'`` with that standard deviation.
+    factor_type : str
+        ``'in'``, ``'out'`` or ``'avg'``.
+    magnitude : float
+    """
+
+    def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
+        super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
+        if rnd_type not in ("uniform", "gaussian"):
+            raise ArgumentError(f"rnd_type must be 'uniform' or 'gaussian', got {rnd_type!r}")
+        if factor_type not in ("in", "out", "avg"):
+            raise ArgumentError(f"factor_type must be 'in', 'out' or 'avg', got {factor_type!r}")
+        self.rnd_type = rnd_type
+        self.factor_type = factor_type
+        self.magnitude = float(magnitude)
+
+    def _init_weight(self, name, arr):
+        shape = arr.shape
+        if len(shape) < 2:
+            raise ShapeError(
+                f"{type(self).__name__} needs 2 or more axes, '{name}' has shape {shape}")
+        receptive = math.prod(shape[2:])
+        fan_in, fan_out = shape[1] * receptive, shape[0] * receptive
+        factor = {"in": fan_in, "out": fan_out, "avg": (fan_in + fan_out) / 2}[self.factor_type]
+        width = math.sqrt(self.magnitude / factor)
+        (_draw_uniform if self.rnd_type == "uniform" else _draw_normal)(arr, width)
+
+
+@register
+class MSRAPrelu(Xavier):
+    """Xavier with the width that suits (leaky) rectifiers: magnitude ``2 / (1 + slope**2)``.
+
+    He et al., https://arxiv.org/abs/1502.01852.
+
+    Parameters
+    ----------
+    factor_type : str
+        ``'in'``, ``'out'`` or ``'avg'``.
+    slope : float
+        Slope of the rectifier at negative inputs.
+    """
+
+    def __init__(self, factor_type="avg", slope=0.25):
+        super().__init__("gaussian", factor_type, 2.0 / (1 + slope ** 2))
+        self._kwargs = {"factor_type": factor_type, "slope": slope}
+
+
+@register
+class Bilinear(Initializer):
+    """Weights of a Deconvolution become those of bilinear upsampling."""
+
+    def __init__(self):
+        super().__init__()
+
+    def _init_weight(self, _, arr):
+        height, width = arr.shape[-2:]
+        kernel = np.outer(_tent(height, width), _tent(width, width))
+        arr[:] = np.broadcast_to(kernel, arr.shape)
+
+
+def _tent(extent, width):
+    # both axes take their slope from the width, as MXNet does it
+    half = math.ceil(width / 2)
+    centre = (2 * half - 1 - half % 2) / (2 * half)
+    return 1 - np.abs(np.arange(extent) / half - centre)
+
+
+@register
+class LSTMBias(Initializer):
+    """Biases of an LSTM cell become 0, those of its forget gate (second quarter) `forget_bias`."""
+
+    def __init__(self, forget_bias=1.0):
+        super().__init__(forget_bias=forget_bias)
+        self.forget_bias = forget_bias
+
+    def _init_weight(self, name, arr):
+        hidden = arr.shape[0] // 4
+        values = np.zeros(arr.shape, np.float32)
+        values[hidden:2 * hidden] = self.forget_bias
+        arr[:] = values
+
+
+class Mixed:
+    """Chooses among initializers by the first pattern that the name matches.
+
+    Parameters
+    ----------
+    patterns : list of str
+        Regular expressions, matched from the beginning of the name.
+    initializers : list of Initializer
+
+    Examples
+    --------
+    >>> choose = Mixed(["fc1_.*", ".*"], [Zero(), Uniform(0.1)])
+    """
+
+    def __init__(self, patterns, initializers):
+        if len(patterns) != len(initializers):
+            raise ArgumentError(
+                f"Mixed: {len(patterns)} patterns for {len(initializers)} initializers")
+        self.map = [(re.compile(pattern), each) for pattern, each in zip(patterns, initializers)]
+
+    def __call__(self, name, arr):
+        for pattern, initializer in self.map:
+            if pattern.match(name):
+                initializer(name, arr)
+                return
+        raise ArgumentError(f"Mixed: the name '{name}' matches no pattern; put '.*' at the end")
+
+
+class Load:
+    """Fills parameters from saved arrays, others by another initializer.
+
+    Parameters
+    ----------
+    param : str or dict of str to NDArray
+        A ``.params`` file or its content; prefixes ``arg:`` and ``aux:`` are dropped.
+    default_init : Initializer, optional
+        For names that `param` does not have.
+    verbose : bool
+        Log which parameter came from where.
+    """
+
+    def __init__(self, param, default_init=None, verbose=False):
+        if isinstance(param, str):
+            param = nd.load(param)
+        if not isinstance(param, dict):
+            raise ArgumentTypeError(f"Load takes a dict of arrays by name, got {type(param).__name__}")
+        self.param = {name.removeprefix("arg:").removeprefix("aux:"): array
+                      for name, array in param.items()}
+        self.default_init = default_init
+        self.verbose = verbose
+
+    def __call__(self, name, arr):
+        if name in self.param:
+            found = self.param[name]
+            if found.shape != arr.shape:
+                raise ShapeError(f"parameter '{name}' has shape {arr.shape}, the saved one"
+                                 f" {found.shape}")
+            arr[:] = found
+            source = "loaded"
+        elif self.default_init is None:
+            raise NotFoundError(f"parameter '{name}' is not among the saved ones"
+                                " and there is no default initializer")
+        else:
+            self.default_init(name, arr)
+            source = "default initializer"
+        if self.verbose:
+            logging.info("Initialized %s: %s", name, source)
+
+
+def _draw_uniform(arr, scale):
+    nd.random.uniform(-scale, scale, shape=arr.shape, out=arr)
+
+
+def _draw_normal(arr, sigma):
+    nd.random.normal(0, sigma, shape=arr.shape, out=arr)
