@@ -6,7 +6,7 @@ import time
 from tqdm import tqdm
 
 from .errors import ArgumentError
-from .model import save_checkpoint
+from .checkpoint import save_checkpoint
 
 
 def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):

@@ -1,0 +1,287 @@
+"""Optimizers with a step size for each entry: Adam and its relatives, AdaGrad, RMSProp, Ftrl, ..."""
+
+import math
+
+from .. import ndarray as nd
+from .base import Optimizer, register, zeros_like
+
+
+@register
+class Adam(Optimizer):
+    """Steps along the mean of gradients over the root of their mean square.
+
+    Kingma and Ba, https://arxiv.org/abs/1412.6980. Weight decay is added to the gradient.
+
+    Parameters
+    ----------
+    beta1, beta2 : float
+        Decay of the means of gradients and of their squares.
+    epsilon : float
+    lazy_update : bool
+        Accepted for MXNet's sake; matters for sparse gradients only.
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8,
+                 lazy_update=True, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lazy_update = lazy_update
+
+    def create_state(self, index, weight):
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index, weight, grad, state):
+        lr, wd, t = self._step(index)
+        lr *= math.sqrt(1 - self.beta2 ** t) / (1 - self.beta1 ** t)
+        mean, var = state
+        nd.adam_update(weight, grad, mean, var, out=weight, lr=lr, wd=wd, beta1=self.beta1,
+                       beta2=self.beta2, epsilon=self.epsilon, rescale_grad=self.rescale_grad,
+                       clip_gradient=-1.0 if self.clip_gradient is None else self.clip_gradient)
+
+
+@register
+class Adamax(Optimizer):
+    """Adam with the largest gradient so far in place of the mean square.
+
+    Parameters
+    ----------
+    beta1, beta2 : float
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+
+    def create_state(self, index, weight):
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index, weight, grad, state):
+        lr, wd, t = self._step(index)
+        grad = self._gradient(grad, decay=wd * weight)
+        mean, largest = state
+        mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
+        largest[:] = nd.maximum(self.beta2 * largest, nd.abs(grad))
+        weight[:] = weight - lr / (1 - self.beta1 ** t) * mean / (largest + 1e-8)
+
+
+@register
+class Nadam(Optimizer):
+    """Adam with Nesterov's momentum, whose strength follows a schedule.
+
+    Dozat, https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ.
+
+    Parameters
+    ----------
+    beta1, beta2, epsilon : float
+    schedule_decay : float
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8,
+                 schedule_decay=0.004, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.schedule_decay = schedule_decay
+        self.m_schedule = 1.0
+
+    def create_state(self, index, weight):
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index, weight, grad, state):
+        lr, wd, t = self._step(index)
+        grad = self._gradient(grad, decay=wd * weight)
+        now = self.beta1 * (1 - 0.5 * 0.96 ** (t * self.schedule_decay))
+        then = self.beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * self.schedule_decay))
+        self.m_schedule *= now
+        following = self.m_schedule * then
+        mean, var = state
+        mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
+        var[:] = self.beta2 * var + (1 - self.beta2) * grad * grad
+        ahead = ((1 - now) / (1 - self.m_schedule)) * grad + (then / (1 - following)) * mean
+        spread = var / (1 - self.beta2 ** t)
+        weight[:] = weight - lr * ahead / (nd.sqrt(spread) + self.epsilon)
+
+
+@register
+class FTML(Optimizer):
+    """Follow the moving leader. Zheng and Kwok, ICML 2017.
+
+    Parameters
+    ----------
+    beta1, beta2, epsilon : float
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, beta1=0.6, beta2=0.999, epsilon=1e-8, **kwargs):
+        super().__init__(**kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+
+    def create_state(self, index, weight):
+        return zeros_like(weight), zeros_like(weight), zeros_like(weight)
+
+    def update(self, index, weight, grad, state):
+        lr, wd, t = self._step(index)
+        grad = self._gradient(grad, decay=wd * weight)
+        d, v, z = state
+        v[:] = self.beta2 * v + (1 - self.beta2) * grad * grad
+        spread = nd.sqrt(v / (1 - self.beta2 ** t)) + self.epsilon
+        d_now = (1 - self.beta1 ** t) / lr * spread
+        z[:] = self.beta1 * z + (1 - self.beta1) * grad - (d_now - self.beta1 * d) * weight
+        d[:] = d_now
+        weight[:] = -1 * z / d_now
+
+
+@register
+class AdaGrad(Optimizer):
+    """Steps along the gradient over the root of the sum of its squares so far.
+
+    Parameters
+    ----------
+    eps : float
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, eps=1e-7, **kwargs):
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def create_state(self, index, weight):
+        return zeros_like(weight)
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        grad = self._gradient(grad)
+        state[:] = state + grad * grad
+        weight[:] = weight - lr * (grad / nd.sqrt(state + self.float_stable_eps) + wd * weight)
+
+
+@register
+class AdaDelta(Optimizer):
+    """Steps whose size comes from earlier steps and gradients, without a learning rate.
+
+    Zeiler, https://arxiv.org/abs/1212.5701.
+
+    Parameters
+    ----------
+    rho : float
+        Decay of both means of squares.
+    epsilon : float
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, rho=0.90, epsilon=1e-5, **kwargs):
+        super().__init__(**kwargs)
+        self.rho = rho
+        self.epsilon = epsilon
+
+    def create_state(self, index, weight):
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index, weight, grad, state):
+        _, wd, _ = self._step(index)
+        grad = self._gradient(grad)
+        gradients, steps = state
+        gradients[:] = self.rho * gradients + (1 - self.rho) * grad * grad
+        step = nd.sqrt(steps + self.epsilon) / nd.sqrt(gradients + self.epsilon) * grad
+        steps[:] = self.rho * steps + (1 - self.rho) * step * step
+        weight[:] = weight - (step + wd * weight)
+
+
+@register
+class RMSProp(Optimizer):
+    """Steps along the gradient over the root of the mean of its squares.
+
+    Tieleman and Hinton's form, or with ``centered`` that of Graves, https://arxiv.org/abs/1308.0850,
+    which divides by the standard deviation and has a momentum.
+
+    Parameters
+    ----------
+    gamma1 : float
+        Decay of the means.
+    gamma2 : float
+        Momentum of the centered form.
+    epsilon : float
+    centered : bool
+    clip_weights : float, optional
+        Weights are clipped to ``[-clip_weights, clip_weights]`` after each step.
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, learning_rate=0.001, gamma1=0.9, gamma2=0.9, epsilon=1e-8, centered=False,
+                 clip_weights=None, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.gamma1 = gamma1
+        self.gamma2 = gamma2
+        self.epsilon = epsilon
+        self.centered = centered
+        self.clip_weights = clip_weights
+
+    def create_state(self, index, weight):
+        return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        grad = self._gradient(grad, decay=wd * weight)
+        squares = state[0]
+        squares[:] = self.gamma1 * squares + (1 - self.gamma1) * grad * grad
+        if self.centered:
+            _, mean, step = state
+            mean[:] = self.gamma1 * mean + (1 - self.gamma1) * grad
+            spread = nd.sqrt(squares - mean * mean + self.epsilon)
+            step[:] = self.gamma2 * step - lr * grad / spread
+            moved = weight + step
+        else:
+            moved = weight - lr * grad / nd.sqrt(squares + self.epsilon)
+        if self.clip_weights is not None:
+            moved = nd.clip(moved, -self.clip_weights, self.clip_weights)
+        weight[:] = moved
+
+
+@register
+class Ftrl(Optimizer):
+    """Follow the regularised leader: weights that matter little become exactly 0.
+
+    McMahan et al., KDD 2013.
+
+    Parameters
+    ----------
+    lamda1 : float
+        Strength of the L1 term.
+    beta : float
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, lamda1=0.01, learning_rate=0.1, beta=1, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.lamda1 = lamda1
+        self.beta = beta
+
+    def create_state(self, index, weight):
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        grad = self._gradient(grad)
+        z, n = state
+        squares = n + grad * grad
+        z[:] = z + grad - (nd.sqrt(squares) - nd.sqrt(n)) / lr * weight
+        n[:] = squares
+        pull = (nd.sign(z) * self.lamda1 - z) / ((self.beta + nd.sqrt(n)) / lr + wd)
+        weight[:] = pull * (nd.abs(z) > self.lamda1)

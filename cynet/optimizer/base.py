@@ -1,0 +1,237 @@
+"""Optimizer: learning rates, weight decay and update counts; the registry of optimizers."""
+
+import warnings
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..errors import ArgumentError, ArgumentTypeError
+from ..registry import Registry
+
+OPTIMIZERS = Registry("optimizer", ignore_case=True)
+
+
+def register(klass):
+    """Make `klass`, a subclass of Optimizer, known to :func:`create`; usable as a decorator."""
+    if not (isinstance(klass, type) and issubclass(klass, Optimizer)):
+        raise ArgumentTypeError(f"register takes a subclass of Optimizer, got {klass!r}")
+    return OPTIMIZERS.register(klass.__name__, klass, override=True)
+
+
+def create(name, **kwargs):
+    """An optimizer by name.
+
+    Parameters
+    ----------
+    name : str
+        ``'sgd'``, ``'adam'``, ...; capitals do not matter.
+    **kwargs
+        For the class.
+
+    Examples
+    --------
+    >>> create("sgd", learning_rate=0.5).learning_rate
+    0.5
+    """
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"an optimizer is created from its name, got {name!r}")
+    return OPTIMIZERS.get(name)(**kwargs)
+
+
+class Optimizer:
+    """Base of optimizers.
+
+    A subclass defines ``create_state(index, weight)``, what it remembers of a weight (None, an
+    NDArray or a tuple), and ``update(index, weight, grad, state)``, which changes weight and state
+    in place.
+
+    Parameters
+    ----------
+    rescale_grad : float
+        Gradients are multiplied by it first; Module sets 1 / batch size.
+    param_idx2name : dict of int to str, optional
+        Names of the weights behind indices, for `lr_mult` and `wd_mult`.
+    wd : float
+        Weight decay. Weights whose names end neither with ``_weight`` nor ``_gamma`` get none
+        unless ``set_wd_mult`` says otherwise.
+    clip_gradient : float, optional
+        Gradients are clipped to ``[-clip_gradient, clip_gradient]`` after rescaling.
+    learning_rate : float, optional
+        0.01 by default.
+    lr_scheduler : LRScheduler, optional
+        Its ``base_lr`` becomes `learning_rate` where that is given.
+    sym : Symbol, optional
+        Its variables' ``lr_mult`` and ``wd_mult`` attributes count.
+    begin_num_update : int
+        Where the count of updates starts.
+    multi_precision : bool
+        Keep a float32 copy of float16 weights and update that.
+    param_dict : dict, optional
+        Objects with ``lr_mult`` and ``wd_mult`` for indices.
+    """
+
+    def __init__(self, rescale_grad=1.0, param_idx2name=None, wd=0.0, clip_gradient=None,
+                 learning_rate=None, lr_scheduler=None, sym=None, begin_num_update=0,
+                 multi_precision=False, param_dict=None):
+        self.rescale_grad = rescale_grad
+        self.lr_scheduler = lr_scheduler
+        if lr_scheduler is None:
+            self.lr = 0.01 if learning_rate is None else learning_rate
+        else:
+            if learning_rate is not None:
+                lr_scheduler.base_lr = learning_rate
+            self.lr = lr_scheduler.base_lr
+        self.wd = wd
+        self.clip_gradient = clip_gradient
+        self.multi_precision = multi_precision
+        self.begin_num_update = begin_num_update
+        self.num_update = begin_num_update
+        self._all_index_update_counts = {0: {}}
+        self._index_update_count = self._all_index_update_counts[0]
+        if param_idx2name is not None and not isinstance(param_idx2name, dict):
+            raise ArgumentTypeError(
+                f"param_idx2name must be a dict of index to name, got {param_idx2name!r}")
+        self.idx2name = dict(param_idx2name or {})
+        self.param_dict = dict(param_dict or {})
+        self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
+        self.set_lr_mult({})
+        self.set_wd_mult({})
+
+    create_optimizer = staticmethod(create)
+    register = staticmethod(register)
+
+    def create_state(self, index, weight):
+        """What the optimizer remembers of one weight; None by default."""
+
+    def update(self, index, weight, grad, state):
+        """Change `weight` and `state` in place by one step along `grad`."""
+        raise NotImplementedError(f"{type(self).__name__} defines no update")
+
+    def create_state_multi_precision(self, index, weight):
+        """The state, with a float32 copy of a float16 weight before it if ``multi_precision``."""
+        if weight.dtype == np.float16:
+            if self.multi_precision:
+                master = weight.astype("float32")
+                return master, self.create_state(index, master)
+            warnings.warn("float16 weights lose small updates; multi_precision=True keeps a float32"
+                          " copy of them", stacklevel=3)
+        return self.create_state(index, weight)
+
+    def update_multi_precision(self, index, weight, grad, state):
+        """``update``, through the float32 copy where there is one."""
+        if self.multi_precision and weight.dtype == np.float16:
+            master, inner = state
+            self.update(index, master, grad.astype("float32"), inner)
+            weight[:] = master
+        else:
+            self.update(index, weight, grad, state)
+
+    def update_all(self, indices, weights, grads, states):
+        """One step of several weights; subclasses may join them in one call."""
+        update = self.update_multi_precision
+        for index, weight, grad, state in zip(indices, weights, grads, states):
+            update(index, weight, grad, state)
+
+    @property
+    def learning_rate(self):
+        """The rate now, before any multiplier."""
+        if self.lr_scheduler is not None:
+            return self.lr_scheduler(self.num_update)
+        return self.lr
+
+    def set_learning_rate(self, lr):
+        """Change the rate; refused where a scheduler decides it."""
+        if self.lr_scheduler is not None:
+            raise UserWarning("the learning rate is set by lr_scheduler; change that instead")
+        self.lr = lr
+
+    def set_lr_mult(self, args_lr_mult):
+        """Set factors of the learning rate by name or index, over those of the symbol."""
+        self.lr_mult = {**self._symbol_mult("__lr_mult__"), **args_lr_mult}
+
+    def set_wd_mult(self, args_wd_mult):
+        """Set factors of the weight decay by name or index, over those of the symbol."""
+        spared = {name: 0.0 for name in self.idx2name.values()
+                  if not name.endswith(("_weight", "_gamma"))}
+        self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **args_wd_mult}
+
+    def _symbol_mult(self, key):
+        if not self.sym_info:
+            return {}
+        attributes, arguments = self.sym_info
+        found = {}
+        for name in arguments:
+            text = attributes.get(name, {}).get(key)
+            if text is not None:
+                try:
+                    found[name] = float(text)
+                except ValueError:
+                    raise ArgumentError(f"variable '{name}': attribute {key}={text!r} is no number"
+                                        ) from None
+        return found
+
+    def _set_current_context(self, device_id):
+        # updates are counted for each device, which all see every step
+        counts = self._all_index_update_counts.setdefault(device_id, {})
+        self._index_update_count = counts
+
+    def _update_count(self, index):
+        counts = self._index_update_count
+        for each in index if isinstance(index, (list, tuple)) else (index,):
+            count = counts[each] = counts.get(each, self.begin_num_update) + 1
+            if count > self.num_update:
+                self.num_update = count
+
+    def _mult(self, index, table, attribute):
+        if index in self.param_dict:
+            return getattr(self.param_dict[index], attribute)
+        if index in table:
+            return table[index]
+        name = self.idx2name.get(index)
+        return table.get(name, 1.0) if name is not None else 1.0
+
+    def _get_lr(self, index):
+        return self.learning_rate * self._mult(index, self.lr_mult, "lr_mult")
+
+    def _get_lrs(self, indices):
+        lr = self.learning_rate
+        return [lr * self._mult(index, self.lr_mult, "lr_mult") for index in indices]
+
+    def _get_wd(self, index):
+        return self.wd * self._mult(index, self.wd_mult, "wd_mult")
+
+    def _get_wds(self, indices):
+        return [self._get_wd(index) for index in indices]
+
+    def _step(self, index):
+        """Count an update of `index`; its (learning rate, weight decay, number of updates)."""
+        self._update_count(index)
+        return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
+
+    def _gradient(self, grad, decay=None):
+        """The rescaled gradient, plus the array `decay` unless None, then clipped."""
+        grad = grad * self.rescale_grad
+        if decay is not None:
+            grad = grad + decay
+        if self.clip_gradient is not None:
+            grad = nd.clip(grad, -self.clip_gradient, self.clip_gradient)
+        return grad
+
+
+def zeros_like(weight):
+    """A zero array of the weight's shape, dtype and context, as a state."""
+    return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)
+
+
+@register
+class Test(Optimizer):
+    """Adds the rescaled gradient to the weight; for tests."""
+
+    __test__ = False  # no test class, whatever pytest thinks of the name
+
+    def create_state(self, index, weight):
+        return zeros_like(weight)
+
+    def update(self, index, weight, grad, state):
+        weight[:] = weight + grad * self.rescale_grad
+        state[:] = weight

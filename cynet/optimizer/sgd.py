@@ -1,0 +1,158 @@
+"""Stochastic gradient descent and its relatives: SGD, NAG, Signum, SGLD, DCASGD."""
+
+import math
+
+from .. import ndarray as nd
+from .base import OPTIMIZERS, Optimizer, register, zeros_like
+
+
+@register
+class SGD(Optimizer):
+    """Gradient descent, with momentum if asked for.
+
+    ``state = momentum * state - lr * (clip(rescale_grad * grad) + wd * weight)``,
+    ``weight = weight + state``.
+
+    Parameters
+    ----------
+    momentum : float
+    lazy_update : bool
+        Accepted for MXNet's sake; matters for sparse gradients only.
+    **kwargs
+        See :class:`Optimizer`; the default learning rate is 0.01.
+    """
+
+    def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lazy_update = lazy_update
+
+    def create_state(self, index, weight):
+        return zeros_like(weight) if self.momentum != 0.0 else None
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        clip = -1.0 if self.clip_gradient is None else self.clip_gradient
+        if state is None:
+            nd.sgd_update(weight, grad, out=weight, lr=lr, wd=wd,
+                          rescale_grad=self.rescale_grad, clip_gradient=clip)
+        else:
+            nd.sgd_mom_update(weight, grad, state, out=weight, lr=lr, wd=wd, momentum=self.momentum,
+                              rescale_grad=self.rescale_grad, clip_gradient=clip)
+
+
+OPTIMIZERS.register("ccsgd", SGD)
+
+
+@register
+class NAG(Optimizer):
+    """Gradient descent with Nesterov's momentum.
+
+    Parameters
+    ----------
+    momentum : float
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, momentum=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+
+    def create_state(self, index, weight):
+        return zeros_like(weight) if self.momentum != 0.0 else None
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        grad = self._gradient(grad) + wd * weight
+        if state is None:
+            weight[:] = weight - lr * grad
+        else:
+            state[:] = self.momentum * state - lr * grad
+            weight[:] = weight + self.momentum * state - lr * grad
+
+
+@register
+class Signum(Optimizer):
+    """Steps of one size along the sign of the (averaged) gradient.
+
+    Parameters
+    ----------
+    momentum : float
+        0 takes the sign of the gradient itself.
+    wd_lh : float
+        Weight decay of Loshchilov and Hutter, apart from the gradient.
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, learning_rate=0.01, momentum=0.9, wd_lh=0.0, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.momentum = momentum
+        self.wd_lh = wd_lh
+
+    def create_state(self, index, weight):
+        return zeros_like(weight) if self.momentum != 0.0 else None
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        grad = self._gradient(grad)
+        if state is None:
+            weight[:] = (1 - lr * (wd + self.wd_lh)) * weight - lr * nd.sign(grad)
+        else:
+            grad = grad + wd * weight
+            state[:] = self.momentum * state - (1 - self.momentum) * grad
+            weight[:] = (1 - lr * self.wd_lh) * weight + lr * nd.sign(state)
+
+
+@register
+class SGLD(Optimizer):
+    """Gradient descent with noise that samples from the posterior (Langevin dynamics).
+
+    ``weight -= lr / 2 * (clip(rescale_grad * grad) + wd * weight) + normal(0, sqrt(lr))``.
+
+    Parameters
+    ----------
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        grad = self._gradient(grad) + wd * weight
+        noise = nd.random.normal(0, math.sqrt(lr), shape=weight.shape, dtype=weight.dtype,
+                                 ctx=weight.context)
+        weight[:] = weight - lr / 2 * grad + noise
+
+
+@register
+class DCASGD(Optimizer):
+    """Gradient descent that makes up for gradients computed at old weights.
+
+    Parameters
+    ----------
+    momentum : float
+    lamda : float
+        How much of the delay is made up for.
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    def __init__(self, momentum=0.0, lamda=0.04, **kwargs):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lamda = lamda
+
+    def create_state(self, index, weight):
+        return zeros_like(weight) if self.momentum != 0.0 else None, weight.copy()
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        grad = self._gradient(grad)
+        momentum, previous = state
+        change = -lr * (grad + wd * weight + self.lamda * grad * grad * (weight - previous))
+        if momentum is not None:
+            momentum[:] = self.momentum * momentum + change
+            change = momentum
+        previous[:] = weight
+        weight[:] = weight + change
