@@ -2,11 +2,15 @@
 
 import logging
 import time
+from collections import namedtuple
 
 from tqdm import tqdm
 
 from .errors import ArgumentError
 from .checkpoint import save_checkpoint
+
+# What a batch-end callback gets: numbers of epoch and batch, the metric, the loop's local variables.
+BatchEndParam = namedtuple("BatchEndParam", ["epoch", "nbatch", "eval_metric", "locals"])
 
 
 def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):

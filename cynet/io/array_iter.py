@@ -66,8 +66,9 @@ class NDArrayIter(DataIter):
         self.shuffle = shuffle
         self.layout = layout
         self.idx = np.arange(self.num_data)
+        self._order = self.idx.copy()  # which row comes when
         self.cursor = -batch_size
-        self._rolled = self.idx[:0]  # rows left over from the epoch before, for roll_over
+        self._rolled = self._order[:0]  # rows left over from the epoch before, for roll_over
         self._host = {}
         self._shuffle()
 
@@ -85,12 +86,13 @@ class NDArrayIter(DataIter):
 
     def _shuffle(self):
         if self.shuffle:
-            self.idx = self.idx.copy()  # the rows rolled over may be a view of the old order
             np.random.shuffle(self.idx)
+            # MXNet permutes the permuted rows anew: one numpy.random.seed gives the same batches
+            self._order = self._order[self.idx]
 
     def hard_reset(self):
         """Start over and forget rows that were to roll over."""
-        self._rolled = self.idx[:0]
+        self._rolled = self._order[:0]
         self._shuffle()
         self.cursor = -self.batch_size
 
@@ -98,10 +100,10 @@ class NDArrayIter(DataIter):
         """Start the next epoch, in a new order if the iterator shuffles."""
         left_over = self.num_data - self.cursor
         if self.last_batch_handle == "roll_over" and 0 < left_over < self.batch_size:
-            self._rolled = self.idx[self.cursor:]
+            self._rolled = self._order[self.cursor:]
             self.cursor = -self.batch_size - left_over
         else:
-            self._rolled = self.idx[:0]
+            self._rolled = self._order[:0]
             self.cursor = -self.batch_size
         self._shuffle()
 
@@ -134,11 +136,11 @@ class NDArrayIter(DataIter):
         if not self.shuffle and 0 <= start and stop <= self.num_data:
             return [values[start:stop] for _, values in sources]
         if start < 0:
-            rows = np.concatenate([self._rolled, self.idx[:stop]])
+            rows = np.concatenate([self._rolled, self._order[:stop]])
         elif stop <= self.num_data:
-            rows = self.idx[start:stop]
+            rows = self._order[start:stop]
         else:
-            rows = np.take(self.idx, np.arange(start, stop), mode="wrap")
+            rows = np.take(self._order, np.arange(start, stop), mode="wrap")
         return [self._gather(name, values, rows) for name, values in sources]
 
     def _gather(self, name, values, rows):

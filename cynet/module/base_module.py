@@ -1,0 +1,445 @@
+"""BaseModule: the states a module goes through, and the training loop written on top of them."""
+
+import logging
+import time
+import warnings
+
+import numpy as np
+
+from .. import metric, ndarray as nd
+from ..callback import BatchEndParam
+from ..checkpoint import read_params, save_params
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
+from ..initializer import Uniform
+from ..io import DataBatch, DataDesc, DataIter
+
+
+class BaseModule:
+    """A computation that can be trained.
+
+    A module goes through these states, one after another:
+
+    1. *made*: it knows its symbol and the names of its inputs;
+    2. *binded*, by ``bind``: shapes are known, memory is there;
+    3. *params_initialized*, by ``init_params`` or ``set_params``: it can ``forward``;
+    4. *optimizer_initialized*, by ``init_optimizer``: it can ``update``.
+
+    A training step is ``forward``, ``backward``, ``update``; outputs are had from ``get_outputs``,
+    figures from ``update_metric``. ``fit`` goes through all of it.
+
+    A subclass defines ``data_names``, ``output_names``, ``data_shapes``, ``label_shapes``,
+    ``output_shapes``, ``bind``, ``init_params``, ``get_params``, ``init_optimizer``, ``forward``,
+    ``backward``, ``update``, ``get_outputs``, ``get_input_grads`` and ``update_metric``.
+
+    Parameters
+    ----------
+    logger : module or logging.Logger
+        Where ``fit`` logs.
+    """
+
+    def __init__(self, logger=logging):
+        self.logger = logger
+        self.binded = False
+        self.for_training = False
+        self.inputs_need_grad = False
+        self.params_initialized = False
+        self.optimizer_initialized = False
+        self._symbol = None
+
+    def _need(self, what, *states):
+        """Refuse `what` where one of the states has not been reached."""
+        steps = {"binded": "bind", "params_initialized": "init_params",
+                 "optimizer_initialized": "init_optimizer"}
+        for state in states:
+            if not getattr(self, state):
+                raise CynetError(f"{what}: call {steps[state]} first")
+
+    # --- the story ----------------------------------------------------------------------------------
+
+    def fit(self, train_data, eval_data=None, eval_metric="acc", epoch_end_callback=None,
+            batch_end_callback=None, kvstore="local", optimizer="sgd",
+            optimizer_params=(("learning_rate", 0.01),), eval_end_callback=None,
+            eval_batch_end_callback=None, initializer=Uniform(0.01), arg_params=None,
+            aux_params=None, allow_missing=False, force_rebind=False, force_init=False,
+            begin_epoch=0, num_epoch=None, validation_metric=None, monitor=None,
+            sparse_row_id_fn=None):
+        """Train: bind, initialise, then epochs of forward, backward, update, metric.
+
+        Parameters
+        ----------
+        train_data : DataIter
+        eval_data : DataIter, optional
+            Scored after each epoch.
+        eval_metric : str, list or EvalMetric
+        epoch_end_callback : callable or list of callable
+            ``callback(epoch, symbol, arg_params, aux_params)``.
+        batch_end_callback : callable or list of callable
+            ``callback(BatchEndParam)``.
+        kvstore : str or KVStore
+        optimizer : str or Optimizer
+        optimizer_params : dict or pairs
+        eval_end_callback, eval_batch_end_callback : callable or list of callable
+            Like `batch_end_callback`, for the evaluation.
+        initializer : Initializer
+        arg_params, aux_params : dict of str to NDArray, optional
+            Values to start from.
+        allow_missing : bool
+            Initialise parameters that `arg_params` does not have.
+        force_rebind, force_init : bool
+            Bind / initialise even if that has been done.
+        begin_epoch, num_epoch : int
+            First epoch, and the one to stop before.
+        validation_metric : optional
+            Metric for `eval_data`; `eval_metric` by default.
+        monitor : Monitor, optional
+        sparse_row_id_fn : optional
+            Handed to ``prepare``.
+        """
+        if num_epoch is None:
+            raise ArgumentError("fit: say how long to train with num_epoch")
+        self.bind(data_shapes=train_data.provide_data, label_shapes=train_data.provide_label,
+                  for_training=True, force_rebind=force_rebind)
+        if monitor is not None:
+            self.install_monitor(monitor)
+        self.init_params(initializer=initializer, arg_params=arg_params, aux_params=aux_params,
+                         allow_missing=allow_missing, force_init=force_init)
+        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
+        eval_metric = metric.create(eval_metric)
+        if validation_metric is None:
+            validation_metric = eval_metric
+
+        for epoch in range(begin_epoch, num_epoch):
+            began = time.time()
+            eval_metric.reset()
+            self._fit_epoch(epoch, train_data, eval_metric, batch_end_callback, monitor,
+                            sparse_row_id_fn)
+            for name, value in eval_metric.get_global_name_value():
+                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - began)
+
+            arg_params, aux_params = self.get_params()
+            self.set_params(arg_params, aux_params)  # devices may differ in auxiliary states
+            for callback in _as_list(epoch_end_callback):
+                callback(epoch, self.symbol, arg_params, aux_params)
+            if eval_data is not None:
+                for name, value in self.score(
+                        eval_data, validation_metric, score_end_callback=eval_end_callback,
+                        batch_end_callback=eval_batch_end_callback, epoch=epoch):
+                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+            train_data.reset()
+
+    def _fit_epoch(self, epoch, train_data, eval_metric, batch_end_callback, monitor,
+                   sparse_row_id_fn):
+        batches = iter(train_data)
+        upcoming = next(batches, None)
+        if upcoming is None:
+            raise ArgumentError("fit: train_data gives no batch; was it reset?")
+        nbatch = 0
+        while upcoming is not None:
+            data_batch = upcoming
+            if monitor is not None:
+                monitor.tic()
+            self.forward_backward(data_batch)
+            self.update()
+            # the next batch is made ready while this one is computed
+            upcoming = next(batches, None)
+            if upcoming is not None:
+                self.prepare(upcoming, sparse_row_id_fn=sparse_row_id_fn)
+            if isinstance(data_batch, list):
+                labels, pre_sliced = [each.label for each in data_batch], True
+            else:
+                labels, pre_sliced = data_batch.label, False
+            self.update_metric(eval_metric, labels, pre_sliced)
+            if monitor is not None:
+                monitor.toc_print()
+            _call(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            nbatch += 1
+
+    def forward_backward(self, data_batch):
+        """Forward in training mode, then backward."""
+        self.forward(data_batch, is_train=True)
+        self.backward()
+
+    def score(self, eval_data, eval_metric, num_batch=None, batch_end_callback=None,
+              score_end_callback=None, reset=True, epoch=0, sparse_row_id_fn=None):
+        """Run over `eval_data` and return the metric's figures.
+
+        Parameters
+        ----------
+        eval_data : DataIter
+        eval_metric : str, list or EvalMetric
+        num_batch : int, optional
+            Stop after so many batches.
+        batch_end_callback, score_end_callback : callable or list of callable
+            ``callback(BatchEndParam)``.
+        reset : bool
+            Start `eval_data` over first.
+        epoch : int
+            For the callbacks.
+        sparse_row_id_fn : optional
+            Handed to ``prepare``.
+
+        Returns
+        -------
+        list of (name, value)
+        """
+        self._need("score", "binded", "params_initialized")
+        eval_metric = metric.create(eval_metric)
+        eval_metric.reset()
+        nbatch = 0
+        for eval_batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn):
+            if isinstance(eval_batch, list):
+                self.update_metric(eval_metric, [each.label for each in eval_batch], True)
+            else:
+                self.update_metric(eval_metric, eval_batch.label)
+            _call(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            nbatch += 1
+        _call(score_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+        return eval_metric.get_global_name_value()
+
+    def _batches(self, data, num_batch, reset, sparse_row_id_fn):
+        """Each batch of `data`, after its forward pass in prediction mode."""
+        if reset:
+            data.reset()
+        for count, batch in enumerate(data):
+            if count == num_batch:
+                return
+            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(batch, is_train=False)
+            yield batch
+
+    def _unpadded_outputs(self, batch):
+        """Outputs without the rows that only fill the batch up."""
+        pad = getattr(batch, "pad", None) or 0
+        return [output[0:output.shape[0] - pad] for output in self.get_outputs()]
+
+    def iter_predict(self, eval_data, num_batch=None, reset=True, sparse_row_id_fn=None):
+        """Iterate over (outputs, number of the batch, batch); outputs are valid for that turn."""
+        self._need("iter_predict", "binded", "params_initialized")
+        batches = self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
+        for nbatch, batch in enumerate(batches):
+            yield self._unpadded_outputs(batch), nbatch, batch
+
+    def predict(self, eval_data, num_batch=None, merge_batches=True, reset=True,
+                always_output_list=False, sparse_row_id_fn=None):
+        """Outputs for all of `eval_data`.
+
+        Parameters
+        ----------
+        eval_data : DataIter, NDArray or numpy.ndarray
+            An array is one batch.
+        num_batch : int, optional
+            Stop after so many batches.
+        merge_batches : bool
+            Join the batches' outputs along the first axis; else a list for each batch.
+        reset : bool
+            Start `eval_data` over first.
+        always_output_list : bool
+            A list even if there is one output.
+        sparse_row_id_fn : optional
+            Handed to ``prepare``.
+
+        Returns
+        -------
+        NDArray, list of NDArray, or list of lists
+        """
+        self._need("predict", "binded", "params_initialized")
+        if isinstance(eval_data, (nd.NDArray, np.ndarray)):
+            if isinstance(eval_data, np.ndarray):
+                eval_data = nd.array(eval_data)
+            self.forward(DataBatch([eval_data]), is_train=False)
+            return self.get_outputs()[0].copy()
+        if not isinstance(eval_data, DataIter):
+            raise ArgumentTypeError("predict: eval_data must be a DataIter or an array, got"
+                                    f" {type(eval_data).__name__}")
+        results = [[output.copy() for output in self._unpadded_outputs(batch)]
+                   for batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn)]
+        if not results or not merge_batches:
+            return results
+        if len({len(outputs) for outputs in results}) > 1:
+            raise ShapeError("predict: batches give different numbers of outputs, so they cannot be"
+                             " merged; is bucketing used? Pass merge_batches=False")
+        merged = [arrays[0] if len(arrays) == 1 else nd.concat(*arrays, dim=0)
+                  for arrays in zip(*results)]
+        return merged[0] if len(merged) == 1 and not always_output_list else merged
+
+    # --- parameters ---------------------------------------------------------------------------------
+
+    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True,
+                   allow_extra=False):
+        """Give parameters values; names that are missing or too many are refused unless allowed."""
+        self.init_params(initializer=None, arg_params=arg_params, aux_params=aux_params,
+                         allow_missing=allow_missing, force_init=force_init,
+                         allow_extra=allow_extra)
+
+    def save_params(self, fname):
+        """Write the parameters to a ``.params`` file."""
+        save_params(fname, *self.get_params())
+
+    def load_params(self, fname):
+        """Take parameters from a ``.params`` file."""
+        self.set_params(*read_params(fname))
+
+    # --- what a subclass may leave as it is -----------------------------------------------------------
+
+    @property
+    def symbol(self):
+        """The Symbol, or None."""
+        return self._symbol
+
+    def prepare(self, data_batch, sparse_row_id_fn=None):
+        """Get ready for a batch that comes soon."""
+
+    def get_states(self, merge_multi_context=True):
+        """Values of state inputs; none by default."""
+        self._need("get_states", "binded", "params_initialized")
+        return []
+
+    def set_states(self, states=None, value=None):
+        """Fill state inputs; refused where there are none."""
+        self._need("set_states", "binded", "params_initialized")
+        if states or value:
+            raise ArgumentError("set_states: this module has no states")
+
+    # --- what a subclass defines ----------------------------------------------------------------------
+
+    def _undefined(self, name):
+        return NotImplementedError(f"{type(self).__name__} defines no {name}")
+
+    @property
+    def data_names(self):
+        """Names of the data inputs."""
+        raise self._undefined("data_names")
+
+    @property
+    def output_names(self):
+        """Names of the outputs."""
+        raise self._undefined("output_names")
+
+    @property
+    def data_shapes(self):
+        """DataDesc of each data input."""
+        raise self._undefined("data_shapes")
+
+    @property
+    def label_shapes(self):
+        """DataDesc of each label, or None."""
+        raise self._undefined("label_shapes")
+
+    @property
+    def output_shapes(self):
+        """Pairs (name, shape) of the outputs."""
+        raise self._undefined("output_shapes")
+
+    def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
+             force_rebind=False, shared_module=None, grad_req="write"):
+        """Fix input shapes and take memory."""
+        raise self._undefined("bind")
+
+    def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None,
+                    allow_missing=False, force_init=False, allow_extra=False):
+        """Give parameters their first values."""
+        raise self._undefined("init_params")
+
+    def get_params(self):
+        """(arg_params, aux_params): dicts of arrays on the CPU."""
+        raise self._undefined("get_params")
+
+    def init_optimizer(self, kvstore="local", optimizer="sgd",
+                       optimizer_params=(("learning_rate", 0.01),), force_init=False):
+        """Choose how ``update`` changes parameters."""
+        raise self._undefined("init_optimizer")
+
+    def forward(self, data_batch, is_train=None):
+        """Compute the outputs of a batch."""
+        raise self._undefined("forward")
+
+    def backward(self, out_grads=None):
+        """Compute the gradients of the last forward."""
+        raise self._undefined("backward")
+
+    def update(self):
+        """Change the parameters along the gradients."""
+        raise self._undefined("update")
+
+    def get_outputs(self, merge_multi_context=True):
+        """Outputs of the last forward."""
+        raise self._undefined("get_outputs")
+
+    def get_input_grads(self, merge_multi_context=True):
+        """Gradients of the data inputs."""
+        raise self._undefined("get_input_grads")
+
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        """Give labels and the last outputs to a metric."""
+        raise self._undefined("update_metric")
+
+    def install_monitor(self, mon):
+        """Let a Monitor watch the computation."""
+        raise self._undefined("install_monitor")
+
+
+def _as_list(value):
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _call(callbacks, param):
+    for callback in _as_list(callbacks):
+        callback(param)
+
+
+def _check_input_names(symbol, names, typename, throw):
+    """Refuse (or, without `throw`, warn of) names that are no arguments of the symbol."""
+    arguments = symbol.list_arguments()
+    for name in names:
+        if name in arguments:
+            continue
+        near = [each for each in arguments
+                if not each.endswith(("_weight", "_bias", "_gamma", "_beta"))]
+        message = (f"{typename}_names={list(names)}: the symbol has no argument '{name}'. Inputs that"
+                   f" are no parameters by their names: {', '.join(near) or '(none)'}")
+        if throw:
+            raise ArgumentError(message)
+        warnings.warn(message, stacklevel=3)
+
+
+def _check_names_match(data_names, data_shapes, name, throw):
+    given = [desc[0] for desc in data_shapes]
+    if sorted(data_names) != sorted(given):
+        message = (f"{name}_shapes are of {given}, but the module was made with {name}_names ="
+                   f" {list(data_names)}")
+        if throw:
+            raise ArgumentError(message)
+        warnings.warn(message, stacklevel=4)
+
+
+def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):
+    """DataDescs from descriptions or pairs (name, shape), checked against the names.
+
+    Returns
+    -------
+    (list of DataDesc, list of DataDesc or None)
+    """
+    data_shapes = _descriptions("data_shapes", data_shapes)
+    _check_names_match(data_names, data_shapes, "data", True)
+    if not label_shapes:
+        return data_shapes, None
+    label_shapes = _descriptions("label_shapes", label_shapes)
+    _check_names_match(label_names, label_shapes, "label", False)
+    return data_shapes, label_shapes
+
+
+def _descriptions(what, shapes):
+    if not isinstance(shapes, (list, tuple)):
+        raise ArgumentTypeError(f"{what} must be a list of (name, shape), got {shapes!r}")
+    found = []
+    for each in shapes:
+        if not isinstance(each, DataDesc):
+            if (not isinstance(each, (list, tuple)) or len(each) < 2
+                    or not isinstance(each[1], (list, tuple))):
+                raise ArgumentTypeError(f"{what}: expected (name, shape), found {each!r}")
+            each = DataDesc(*each)
+        found.append(each)
+    return found

@@ -1,0 +1,333 @@
+"""DataParallelExecutorGroup: one executor a device, each with its slice of the batch."""
+
+import logging
+
+from .. import ndarray as nd
+from ..context import Context, cpu
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..executor_manager import _split_input_slice
+from ..io import DataDesc
+
+_KEPT_SHAPES = 8  # executors for so many different input shapes are kept
+
+
+class DataParallelExecutorGroup:
+    """Executors of one symbol over several devices.
+
+    With one device nothing is sliced or merged: batches are copied straight into the executor's
+    arrays, outputs are the executor's own.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    contexts : list of Context
+    workload : list of number
+        Share of the batch that each device gets.
+    data_shapes, label_shapes : list of DataDesc
+    param_names : list of str
+    for_training, inputs_need_grad : bool
+    shared_group : DataParallelExecutorGroup, optional
+        Its parameters and gradients are used instead of new ones.
+    logger : optional
+    fixed_param_names : list of str, optional
+        Parameters that get no gradient.
+    grad_req : str, list or dict
+    state_names : list of str, optional
+        Inputs that are neither data nor parameters; ``set_states`` fills them.
+    group2ctxs : dict or list of dict, optional
+        Contexts of context groups, for each device.
+    """
+
+    def __init__(self, symbol, contexts, workload, data_shapes, label_shapes, param_names,
+                 for_training, inputs_need_grad, shared_group=None, logger=logging,
+                 fixed_param_names=None, grad_req="write", state_names=None, group2ctxs=None):
+        self.symbol = symbol
+        self.contexts = contexts
+        self.workload = workload
+        self.arg_names = symbol.list_arguments()
+        self.aux_names = symbol.list_auxiliary_states()
+        self.output_names = symbol.list_outputs()
+        self.param_names = param_names
+        self.fixed_param_names = fixed_param_names or []
+        self.state_names = state_names or []
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self.logger = logger
+        self.group2ctxs = _split_groups(group2ctxs, len(contexts))
+        self.shared_group = shared_group
+        self.grad_req = self._requests(grad_req, [desc[0] for desc in data_shapes])
+        self.execs = None
+        self._kept = {}
+        self._monitor = None
+        self.bind_exec(data_shapes, label_shapes)
+
+    def _requests(self, grad_req, data_names):
+        """Argument name to request: gradients of parameters, of data if asked for, of nothing else."""
+        word = grad_req if isinstance(grad_req, str) else "write"
+        wanted = set(self.param_names) - set(self.fixed_param_names)
+        if self.inputs_need_grad:
+            wanted.update(data_names)
+        requests = {name: word if name in wanted else "null" for name in self.arg_names}
+        if isinstance(grad_req, dict):
+            requests.update(grad_req)
+        elif isinstance(grad_req, (list, tuple)):
+            if len(grad_req) != len(self.arg_names):
+                raise ArgumentError(f"grad_req has {len(grad_req)} words for {len(self.arg_names)}"
+                                    f" arguments {self.arg_names}")
+            requests = dict(zip(self.arg_names, grad_req))
+        elif not isinstance(grad_req, str):
+            raise ArgumentTypeError(f"grad_req must be a str, list or dict, got {grad_req!r}")
+        return requests if self.for_training else dict.fromkeys(self.arg_names, "null")
+
+    # --- binding ------------------------------------------------------------------------------------
+
+    def bind_exec(self, data_shapes, label_shapes, reshape=False):
+        """Make the executors for these shapes, or with `reshape` executors that share parameters."""
+        key = tuple((name, shape) for name, shape in [*data_shapes, *(label_shapes or ())])
+        self.batch_size, self.slices = self._decide_slices(data_shapes, label_shapes or [])
+        kept = self._kept.get(key)
+        if kept is not None:
+            self.execs = kept
+        elif reshape:
+            shapes = [self._shapes_of(i, data_shapes, label_shapes) for i in range(len(self.execs))]
+            self.execs = [executor.reshape(allow_up_sizing=True, **each)
+                          for executor, each in zip(self.execs, shapes)]
+            if self._monitor is not None:
+                self._watch()
+        else:
+            self.execs = [self._bind_one(i, data_shapes, label_shapes)
+                          for i in range(len(self.contexts))]
+        if len(self._kept) >= _KEPT_SHAPES:
+            self._kept.clear()
+        self._kept[key] = self.execs
+        self.data_shapes = data_shapes
+        self.label_shapes = label_shapes
+        self.data_names = [desc.name for desc in data_shapes]
+        self.label_names = [desc.name for desc in label_shapes or ()]
+        self._collect_arrays()
+
+    def reshape(self, data_shapes, label_shapes):
+        """Change the input shapes; parameters stay."""
+        if data_shapes != self.data_shapes or label_shapes != self.label_shapes:
+            self.bind_exec(data_shapes, label_shapes, reshape=True)
+
+    def _decide_slices(self, data_shapes, label_shapes):
+        self.data_axes = [DataDesc.get_batch_axis(desc.layout) for desc in data_shapes]
+        self.label_axes = [DataDesc.get_batch_axis(desc.layout) for desc in label_shapes]
+        batch_size = None
+        for (name, shape), axis in zip([*data_shapes, *label_shapes],
+                                       [*self.data_axes, *self.label_axes]):
+            if axis < 0:
+                continue
+            if axis >= len(shape):
+                raise ShapeError(f"input '{name}' of shape {shape} has no batch axis {axis}")
+            if batch_size is None:
+                batch_size = shape[axis]
+            elif shape[axis] != batch_size:
+                # one device takes whatever the symbol takes; several must cut all inputs alike
+                if len(self.contexts) > 1:
+                    raise ShapeError(f"input '{name}' of shape {shape} has batch size {shape[axis]},"
+                                     f" '{data_shapes[0].name}' has {batch_size}")
+        if batch_size is None:
+            raise ShapeError("no input has a batch axis")
+        if len(self.contexts) == 1:
+            return batch_size, [slice(0, batch_size)]
+        return batch_size, _split_input_slice(batch_size, self.workload)
+
+    def _shapes_of(self, i, data_shapes, label_shapes):
+        part = self.slices[i]
+        shapes = {}
+        for desc, axis in zip([*data_shapes, *(label_shapes or ())],
+                              [*self.data_axes, *self.label_axes]):
+            shape = list(desc.shape)
+            if len(self.contexts) > 1 and axis >= 0:
+                shape[axis] = part.stop - part.start
+            shapes[desc.name] = tuple(shape)
+        return shapes
+
+    def _bind_one(self, i, data_shapes, label_shapes):
+        types = {desc.name: desc.dtype for desc in [*data_shapes, *(label_shapes or ())]}
+        shared = {}
+        if self.shared_group is not None:
+            shared = {"shared_exec": self.shared_group.execs[i],
+                      "shared_arg_names": self.param_names}
+        return self.symbol.simple_bind(
+            ctx=self.contexts[i], grad_req=self.grad_req, type_dict=types,
+            group2ctx=self.group2ctxs[i], **shared,
+            **self._shapes_of(i, data_shapes, label_shapes))
+
+    def _collect_arrays(self):
+        def of(kind, names):
+            dicts = [getattr(executor, kind) for executor in self.execs]
+            return [[each[name] for each in dicts] for name in names]
+
+        self.data_arrays = of("arg_dict", self.data_names)
+        self.label_arrays = of("arg_dict", self.label_names)
+        self.state_arrays = of("arg_dict", self.state_names)
+        self.param_arrays = of("arg_dict", [n for n in self.arg_names if n in self.param_names])
+        self.grad_arrays = of("grad_dict", [n for n in self.arg_names if n in self.param_names])
+        self.input_grad_arrays = of("grad_dict", self.data_names)
+        self.aux_arrays = of("aux_dict", self.aux_names)
+
+    # --- running ------------------------------------------------------------------------------------
+
+    def forward(self, data_batch, is_train=None):
+        """Copy a batch in and compute the outputs."""
+        if is_train is None:
+            is_train = self.for_training
+        self._load("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
+        label = getattr(data_batch, "label", None)
+        if label and self.label_arrays:
+            self._load("label", self.label_names, label, self.label_arrays, self.label_axes)
+        for executor in self.execs:
+            executor.forward(is_train)
+
+    def _load(self, kind, names, sources, targets, axes):
+        if len(sources) != len(targets):
+            raise ArgumentError(f"the batch has {len(sources)} {kind} arrays, the module takes"
+                                f" {len(targets)}: {names}")
+        for name, source, arrays, axis in zip(names, sources, targets, axes):
+            if len(arrays) == 1 or axis < 0:
+                for target in arrays:
+                    _copy(name, source, target)
+                continue
+            for target, part in zip(arrays, self.slices):
+                _copy(name, _cut(source, axis, part), target)
+
+    def backward(self, out_grads=None):
+        """Compute the gradients; `out_grads` only for outputs that are no losses."""
+        if not self.for_training:
+            raise ArgumentError("backward: the module was bound with for_training=False")
+        if out_grads is not None and not isinstance(out_grads, (list, tuple)):
+            out_grads = [out_grads]
+        if len(self.execs) == 1 or out_grads is None:
+            for executor in self.execs:
+                executor.backward(out_grads)
+            return
+        for executor, part in zip(self.execs, self.slices):
+            executor.backward([_cut(grad, 0, part).as_in_context(output.context)
+                               for grad, output in zip(out_grads, executor.outputs)])
+
+    def get_outputs(self, merge_multi_context=True):
+        """Outputs of the whole batch; without merging, a list over devices for each output."""
+        return self._merged([executor.outputs for executor in self.execs], merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context=True):
+        """Gradients of the data arrays."""
+        if not self.inputs_need_grad:
+            raise ArgumentError("get_input_grads: the module was bound with inputs_need_grad=False")
+        return self._merged(list(zip(*self.input_grad_arrays)), merge_multi_context)
+
+    def get_states(self, merge_multi_context=True):
+        """Current values of the state inputs."""
+        return self._merged(list(zip(*self.state_arrays)), merge_multi_context)
+
+    def _merged(self, by_device, merge):
+        if not merge:
+            return [list(arrays) for arrays in zip(*by_device)]
+        if len(by_device) == 1:
+            return list(by_device[0])
+        home = self.contexts[0]
+        return [nd.concat(*(each.as_in_context(home) for each in arrays), dim=0)
+                for arrays in zip(*by_device)]
+
+    def set_states(self, states=None, value=None):
+        """Fill the state inputs from arrays (as ``get_states`` without merging gave) or a number."""
+        if (states is None) == (value is None):
+            raise ArgumentError("set_states takes either states or value")
+        for i, arrays in enumerate(self.state_arrays):
+            for k, target in enumerate(arrays):
+                if states is None:
+                    target[:] = value
+                else:
+                    source = states[i][k] if isinstance(states[i], (list, tuple)) else states[i]
+                    _copy(self.state_names[i], source, target)
+
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        """Give labels and outputs to a metric, device by device."""
+        for i, executor in enumerate(self.execs):
+            if pre_sliced:
+                part = labels[i]
+            elif len(self.execs) == 1 or not labels:
+                part = labels
+            else:
+                part = [label if axis < 0 else _cut(label, axis, self.slices[i])
+                        for label, axis in zip(labels, self.label_axes or [0] * len(labels))]
+            eval_metric.update_dict(dict(zip(self.label_names, part or ())),
+                                    dict(zip(self.output_names, executor.outputs)))
+
+    # --- parameters ---------------------------------------------------------------------------------
+
+    def set_params(self, arg_params, aux_params, allow_extra=False):
+        """Copy parameters to all devices."""
+        for executor in self.execs:
+            executor.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
+
+    def get_params(self, arg_params, aux_params):
+        """Copy parameters, averaged over devices, into the given arrays."""
+        names = [name for name in self.arg_names if name in self.param_names]
+        for table, names_of, blocks in ((arg_params, names, self.param_arrays),
+                                        (aux_params, self.aux_names, self.aux_arrays)):
+            for name, block in zip(names_of, blocks):
+                if len(block) == 1:
+                    block[0].copyto(table[name])
+                else:
+                    total = sum((each.as_in_context(cpu()) for each in block[1:]),
+                                block[0].as_in_context(cpu()))
+                    table[name][:] = total / len(block)
+
+    def get_output_shapes(self):
+        """Pairs (output name, shape of the whole batch)."""
+        shapes = [list(output.shape) for output in self.execs[0].outputs]
+        if len(self.execs) > 1:
+            for k, shape in enumerate(shapes):
+                shape[0] = sum(executor.outputs[k].shape[0] for executor in self.execs)
+        return list(zip(self.output_names, map(tuple, shapes)))
+
+    def install_monitor(self, monitor):
+        """Let a Monitor watch all executors, those for other shapes included."""
+        self._monitor = monitor
+        self._kept = {key: execs for key, execs in self._kept.items() if execs is self.execs}
+        self._watch()
+
+    def _watch(self):
+        for executor in self.execs:
+            self._monitor.install(executor)
+
+
+def _copy(name, source, target):
+    if source.shape != target.shape:
+        raise ShapeError(f"input '{name}': the batch has shape {source.shape}, bound was"
+                         f" {target.shape}")
+    if isinstance(source, nd.NDArray):
+        source.copyto(target)
+    else:
+        target[:] = source
+
+
+def _cut(array, axis, part):
+    if axis == 0:
+        return array[part.start:part.stop]
+    return array[(slice(None),) * axis + (part,)]
+
+
+def _split_groups(group2ctxs, count):
+    """A dict context group -> Context for each of `count` devices."""
+    if group2ctxs is None:
+        return [None] * count
+    if isinstance(group2ctxs, (list, tuple)):
+        if len(group2ctxs) != count:
+            raise ArgumentError(f"group2ctxs has {len(group2ctxs)} entries for {count} contexts")
+        return list(group2ctxs)
+    if not isinstance(group2ctxs, dict):
+        raise ArgumentTypeError(f"group2ctxs must be a dict or a list of dicts, got {group2ctxs!r}")
+    split = [{} for _ in range(count)]
+    for group, contexts in group2ctxs.items():
+        contexts = [contexts] * count if isinstance(contexts, Context) else list(contexts)
+        if len(contexts) == 1:
+            contexts *= count
+        if len(contexts) != count:
+            raise ArgumentError(f"group2ctxs['{group}'] has {len(contexts)} contexts for {count}")
+        for each, context in zip(split, contexts):
+            each[group] = context
+    return split

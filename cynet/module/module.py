@@ -1,0 +1,538 @@
+"""Module: a Symbol with its parameters, trained on one or several devices."""
+
+import logging
+import warnings
+
+from .. import ndarray as nd
+from .. import optimizer as opt
+from ..checkpoint import load_checkpoint, save_checkpoint
+from ..context import Context, cpu
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..initializer import InitDesc, Uniform
+from ..io import DataDesc
+from .base_module import BaseModule, _check_input_names, _parse_data_desc
+from .executor_group import DataParallelExecutorGroup
+from .optimizer_states import read_states, write_states
+from .parameter_update import (
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+)
+
+
+class Module(BaseModule):
+    """A Symbol with parameters.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    data_names, label_names : list of str
+        Which arguments are fed with data and labels; all others are parameters.
+    logger : module or logging.Logger
+    context : Context or list of Context
+        Several split each batch among them.
+    work_load_list : list of number, optional
+        Share of the batch for each context; equal by default.
+    fixed_param_names : list of str, optional
+        Parameters that are not trained.
+    state_names : list of str, optional
+        Inputs that are neither data nor parameters.
+    group2ctxs : dict or list of dict, optional
+        Contexts of context groups.
+    compression_params : dict, optional
+        Handed to the KVStore.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    >>> mod = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> mod.bind([("data", (4, 3))], [("softmax_label", (4,))])
+    >>> mod.init_params()
+    >>> mod.forward(mx.io.DataBatch([mx.nd.ones((4, 3))], [mx.nd.zeros(4)]))
+    >>> mod.get_outputs()[0].shape
+    (4, 2)
+    """
+
+    def __init__(self, symbol, data_names=("data",), label_names=("softmax_label",), logger=logging,
+                 context=None, work_load_list=None, fixed_param_names=None, state_names=None,
+                 group2ctxs=None, compression_params=None):
+        super().__init__(logger)
+        contexts = [cpu()] if context is None else context
+        self._context = [contexts] if isinstance(contexts, Context) else list(contexts)
+        self._work_load_list = work_load_list or [1] * len(self._context)
+        if len(self._work_load_list) != len(self._context):
+            raise ArgumentError(f"work_load_list has {len(self._work_load_list)} entries for"
+                                f" {len(self._context)} contexts")
+        self._symbol = symbol
+        self._data_names = list(data_names or ())
+        self._label_names = list(label_names or ())
+        self._fixed_param_names = list(fixed_param_names or ())
+        self._state_names = list(state_names or ())
+        for names, kind, throw in ((self._data_names, "data", True),
+                                   (self._label_names, "label", False),
+                                   (self._state_names, "state", True),
+                                   (self._fixed_param_names, "fixed_param", True)):
+            _check_input_names(symbol, names, kind, throw)
+        inputs = {*self._data_names, *self._label_names, *self._state_names}
+        self._param_names = [name for name in symbol.list_arguments() if name not in inputs]
+        self._aux_names = symbol.list_auxiliary_states()
+        self._output_names = symbol.list_outputs()
+        self._group2ctxs = group2ctxs
+        self._compression_params = compression_params
+        self._arg_params = None
+        self._aux_params = None
+        self._params_dirty = False
+        self._optimizer = self._kvstore = self._update_on_kvstore = self._updater = None
+        self._preload_opt_states = None
+        self._reset_bind()
+
+    def _reset_bind(self):
+        self.binded = False
+        self._exec_group = None
+        self._data_shapes = None
+        self._label_shapes = None
+
+    @staticmethod
+    def load(prefix, epoch, load_optimizer_states=False, **kwargs):
+        """A module from a checkpoint.
+
+        Parameters
+        ----------
+        prefix : str
+        epoch : int
+        load_optimizer_states : bool
+            Also read ``prefix-0001.states``.
+        **kwargs
+            For ``Module``.
+        """
+        symbol, args, auxs = load_checkpoint(prefix, epoch)
+        module = Module(symbol=symbol, **kwargs)
+        module._arg_params, module._aux_params = args, auxs
+        module.params_initialized = True
+        if load_optimizer_states:
+            module._preload_opt_states = f"{prefix}-{epoch:04d}.states"
+        return module
+
+    def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
+        """Write symbol and parameters, and if asked for ``prefix-0001.states``."""
+        self._need("save_checkpoint", "params_initialized")
+        save_checkpoint(prefix, epoch, self._symbol, *self.get_params(),
+                        remove_amp_cast=remove_amp_cast)
+        if save_optimizer_states:
+            path = f"{prefix}-{epoch:04d}.states"
+            self.save_optimizer_states(path)
+            logging.info('Saved optimizer state to "%s"', path)
+
+    # --- names and shapes ---------------------------------------------------------------------------
+
+    @property
+    def data_names(self):
+        return self._data_names
+
+    @property
+    def label_names(self):
+        """Names of the labels."""
+        return self._label_names
+
+    @property
+    def output_names(self):
+        return self._output_names
+
+    @property
+    def data_shapes(self):
+        self._need("data_shapes", "binded")
+        return self._data_shapes
+
+    @property
+    def label_shapes(self):
+        self._need("label_shapes", "binded")
+        return self._label_shapes
+
+    @property
+    def output_shapes(self):
+        self._need("output_shapes", "binded")
+        return self._exec_group.get_output_shapes()
+
+    # --- binding ------------------------------------------------------------------------------------
+
+    def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
+             force_rebind=False, shared_module=None, grad_req="write"):
+        """Fix input shapes and take memory.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes : list of DataDesc or (name, shape)
+        for_training : bool
+            Without it there are no gradients.
+        inputs_need_grad : bool
+            Also compute gradients of the data.
+        force_rebind : bool
+            Bind anew; else a second call changes nothing.
+        shared_module : Module, optional
+            Use its parameters' memory.
+        grad_req : str, list or dict
+            ``'write'``, ``'add'`` or ``'null'``, for all or for each argument.
+        """
+        if force_rebind:
+            if self.params_initialized and self._params_dirty:
+                self._sync_params_from_devices()
+            self._reset_bind()
+        if self.binded:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        if inputs_need_grad and not for_training:
+            raise ArgumentError("bind: inputs_need_grad=True needs for_training=True")
+        self._data_shapes, self._label_shapes = _parse_data_desc(
+            self._data_names, self._label_names, data_shapes, label_shapes)
+        shared_group = None
+        if shared_module is not None:
+            if not isinstance(shared_module, Module) or not shared_module.binded:
+                raise ArgumentTypeError("bind: shared_module must be a Module that is bound")
+            shared_group = shared_module._exec_group
+            if len(shared_group.execs) < len(self._context):
+                raise ArgumentError(f"bind: shared_module is on {len(shared_group.execs)} devices,"
+                                    f" this one on {len(self._context)}")
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self._exec_group = DataParallelExecutorGroup(
+            self._symbol, self._context, self._work_load_list, self._data_shapes,
+            self._label_shapes, self._param_names, for_training, inputs_need_grad, shared_group,
+            logger=self.logger, fixed_param_names=self._fixed_param_names, grad_req=grad_req,
+            state_names=self._state_names, group2ctxs=self._group2ctxs)
+        self.binded = True
+        self._collect_updates()
+        if shared_module is not None:
+            self.params_initialized = shared_module.params_initialized
+            self._arg_params = shared_module._arg_params
+            self._aux_params = shared_module._aux_params
+        elif self.params_initialized:
+            # loaded from a checkpoint, or bound before
+            self._exec_group.set_params(self._arg_params, self._aux_params)
+        if shared_module is not None and shared_module.optimizer_initialized:
+            self.borrow_optimizer(shared_module)
+
+    def _collect_updates(self):
+        """What ``update`` hands to the updater on one device: indices, gradients, weights."""
+        group = self._exec_group
+        rows = [(i, grads[0], weights[0]) for i, (weights, grads)
+                in enumerate(zip(group.param_arrays, group.grad_arrays)) if grads[0] is not None]
+        self._updates = tuple(map(list, zip(*rows))) or ([], [], [])
+
+    def reshape(self, data_shapes, label_shapes=None):
+        """Change the input shapes; parameters stay."""
+        self._need("reshape", "binded")
+        self._data_shapes, self._label_shapes = _parse_data_desc(
+            self._data_names, self._label_names, data_shapes, label_shapes)
+        self._exec_group.reshape(self._data_shapes, self._label_shapes)
+
+    # --- parameters ---------------------------------------------------------------------------------
+
+    def get_params(self):
+        """(arg_params, aux_params): dicts of arrays on the CPU, as they are now."""
+        self._need("get_params", "params_initialized")
+        if self.binded and self._params_dirty:
+            self._sync_params_from_devices()
+        return self._arg_params, self._aux_params
+
+    def _sync_params_from_devices(self):
+        self._exec_group.get_params(self._arg_params, self._aux_params)
+        self._params_dirty = False
+
+    def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None,
+                    allow_missing=False, force_init=False, allow_extra=False):
+        """Give parameters their first values.
+
+        Parameters
+        ----------
+        initializer : Initializer or callable
+            ``initializer(InitDesc, array)``.
+        arg_params, aux_params : dict of str to NDArray, optional
+            Values to take instead.
+        allow_missing : bool
+            Leave names that the dicts do not have to the initializer.
+        force_init : bool
+            Do it even if it has been done.
+        allow_extra : bool
+            Let the dicts have names that are no parameters.
+        """
+        if self.params_initialized and not force_init:
+            if arg_params is not None or aux_params is not None:
+                warnings.warn("parameters are initialized already; without force_init=True the given"
+                              " values are not used", stacklevel=2)
+            return
+        self._need("init_params", "binded")
+        if self._arg_params is None:
+            self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
+            self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
+        attributes = self._symbol.attr_dict()
+        for table, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
+            if given is not None and not allow_extra:
+                extra = sorted(set(given) - set(table) - set(self._data_names)
+                               - set(self._label_names))
+                if extra:
+                    raise ArgumentError(f"init_params: {', '.join(extra)} are no parameters of this"
+                                        " module; allow_extra=True passes over them")
+            for name, array in sorted(table.items()):
+                source = None if given is None else given.get(name)
+                if source is not None:
+                    _take(name, source, array)
+                elif given is not None and not allow_missing:
+                    raise ArgumentError(f"init_params: parameter '{name}' is missing from the given"
+                                        " values; allow_missing=True initialises it")
+                elif initializer is not None:
+                    initializer(InitDesc(name, attributes.get(name)), array)
+        self.params_initialized = True
+        self._params_dirty = False
+        self._exec_group.set_params(self._arg_params, self._aux_params)
+
+    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True,
+                   allow_extra=False):
+        """Give parameters values.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+        allow_missing : bool
+            Parameters that are not given keep their values.
+        force_init : bool
+            False changes nothing where parameters are initialized.
+        allow_extra : bool
+            Let the dicts have names that are no parameters.
+        """
+        if not allow_missing:
+            self.init_params(initializer=None, arg_params=arg_params, aux_params=aux_params,
+                             allow_missing=False, force_init=force_init, allow_extra=allow_extra)
+            return
+        if self.params_initialized and not force_init:
+            warnings.warn("parameters are initialized already; without force_init=True the given"
+                          " values are not used", stacklevel=2)
+            return
+        self._need("set_params", "binded")
+        if self._arg_params is None:
+            self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
+            self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
+        self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
+        self._params_dirty = True
+        self.params_initialized = True
+
+    # --- the optimizer ------------------------------------------------------------------------------
+
+    def init_optimizer(self, kvstore="local", optimizer="sgd",
+                       optimizer_params=(("learning_rate", 0.01),), force_init=False):
+        """Choose how ``update`` changes parameters.
+
+        Parameters
+        ----------
+        kvstore : str, KVStore or None
+            How several devices come to the same weights; one device needs none.
+        optimizer : str or Optimizer
+            A name gets ``rescale_grad=1/batch_size`` unless `optimizer_params` says otherwise.
+        optimizer_params : dict or pairs
+            For an optimizer given by name.
+        force_init : bool
+            Do it even if it has been done.
+        """
+        self._need("init_optimizer", "binded", "params_initialized")
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring...")
+            return
+        if self._params_dirty:
+            self._sync_params_from_devices()
+        kvstore, update_on_kvstore = _create_kvstore(kvstore, len(self._context), self._arg_params)
+        batch_size = self._exec_group.batch_size
+        if kvstore is not None and "dist" in kvstore.type and "_sync" in kvstore.type:
+            batch_size *= kvstore.num_workers
+        rescale_grad = 1.0 / batch_size
+        count = 1 if update_on_kvstore else len(self._context)
+        names = {i * count + k: name
+                 for i, name in enumerate(self._param_names) for k in range(count)}
+        if isinstance(optimizer, str):
+            settings = {"rescale_grad": rescale_grad, **dict(optimizer_params)}
+            optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=names, **settings)
+        elif not isinstance(optimizer, opt.Optimizer):
+            raise ArgumentTypeError(f"optimizer must be a name or an Optimizer, got {optimizer!r}")
+        else:
+            if optimizer.rescale_grad != rescale_grad:
+                warnings.warn(f"the optimizer has rescale_grad={optimizer.rescale_grad}, which is not"
+                              f" 1 / batch size = {rescale_grad}; is this intended?", stacklevel=2)
+            if not optimizer.idx2name:
+                optimizer.idx2name = names
+        self._optimizer = optimizer
+        self._kvstore = kvstore
+        self._update_on_kvstore = update_on_kvstore
+        self._updater = None
+        if kvstore is not None:
+            if self._compression_params:
+                kvstore.set_gradient_compression(self._compression_params)
+            if update_on_kvstore:
+                kvstore.set_optimizer(optimizer)
+            _initialize_kvstore(kvstore, self._exec_group.param_arrays, self._arg_params,
+                                self._param_names, update_on_kvstore)
+        if not update_on_kvstore:
+            self._updater = opt.get_updater(optimizer)
+        self.optimizer_initialized = True
+        if self._preload_opt_states is not None:
+            self.load_optimizer_states(self._preload_opt_states)
+            self._preload_opt_states = None
+
+    def borrow_optimizer(self, shared_module):
+        """Use the optimizer, its states and the KVStore of another module."""
+        if not shared_module.optimizer_initialized:
+            raise ArgumentError("borrow_optimizer: the other module has no optimizer yet")
+        self._optimizer = shared_module._optimizer
+        self._kvstore = shared_module._kvstore
+        self._update_on_kvstore = shared_module._update_on_kvstore
+        self._updater = shared_module._updater
+        self.optimizer_initialized = True
+
+    def save_optimizer_states(self, fname):
+        """Write the optimizer's states, such as momenta, to a file."""
+        self._need("save_optimizer_states", "optimizer_initialized")
+        if self._update_on_kvstore:
+            self._kvstore.save_optimizer_states(fname)
+        else:
+            write_states(fname, self._updater)
+
+    def load_optimizer_states(self, fname):
+        """Read what ``save_optimizer_states`` wrote."""
+        self._need("load_optimizer_states", "optimizer_initialized")
+        if self._update_on_kvstore:
+            self._kvstore.load_optimizer_states(fname)
+        else:
+            read_states(fname, self._updater)
+
+    # --- running ------------------------------------------------------------------------------------
+
+    def forward(self, data_batch, is_train=None):
+        """Compute the outputs of a batch; one of other shapes makes the module change its own.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+            Anything with ``data``, and ``label`` where there are labels.
+        is_train : bool, optional
+            As the module was bound, by default.
+        """
+        self._need("forward", "binded", "params_initialized")
+        data = data_batch.data
+        if len(data) != len(self._data_shapes):
+            raise ArgumentError(f"the batch has {len(data)} data arrays, the module takes"
+                                f" {len(self._data_shapes)}: {self._data_names}")
+        for array, desc in zip(data, self._data_shapes):
+            if array.shape != desc.shape:
+                self._reshape_for(data_batch)
+                break
+        self._exec_group.forward(data_batch, is_train)
+
+    def _reshape_for(self, data_batch):
+        data_shapes = getattr(data_batch, "provide_data", None) or [
+            DataDesc(desc.name, array.shape, desc.dtype, desc.layout)
+            for desc, array in zip(self._data_shapes, data_batch.data)]
+        label_shapes = getattr(data_batch, "provide_label", None)
+        labels = getattr(data_batch, "label", None)
+        for old, new in zip(self._data_shapes, data_shapes):
+            if len(old[1]) != len(new[1]):
+                raise ShapeError(f"input '{new[0]}': the batch has shape {tuple(new[1])}, bound was"
+                                 f" {old[1]}")
+        if not label_shapes and self._label_shapes:
+            if labels:
+                label_shapes = [DataDesc(desc.name, array.shape, desc.dtype, desc.layout)
+                                for desc, array in zip(self._label_shapes, labels)]
+            else:
+                label_shapes = self._label_shapes_for(data_shapes[0])
+        self.reshape(data_shapes, label_shapes)
+
+    def _label_shapes_for(self, data):
+        """The bound label shapes with the batch size of `data`, for a batch without labels."""
+        size = data.shape[DataDesc.get_batch_axis(data.layout)]
+        shapes = []
+        for desc in self._label_shapes:
+            shape = list(desc.shape)
+            axis = DataDesc.get_batch_axis(desc.layout)
+            shape[axis] = shape[axis] * size // self._exec_group.batch_size
+            shapes.append(DataDesc(desc.name, shape, desc.dtype, desc.layout))
+        return shapes
+
+    def backward(self, out_grads=None):
+        """Compute the gradients of the last forward.
+
+        Parameters
+        ----------
+        out_grads : NDArray or list of NDArray, optional
+            Gradients of the outputs; not needed for losses.
+        """
+        self._need("backward", "binded", "params_initialized")
+        self._exec_group.backward(out_grads)
+
+    def update(self):
+        """Change the parameters along the gradients of the last backward."""
+        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        self._params_dirty = True
+        group = self._exec_group
+        if self._kvstore is None and len(self._context) == 1:
+            self._updater(*self._updates)
+        elif self._update_on_kvstore:
+            _update_params_on_kvstore(group.param_arrays, group.grad_arrays, self._kvstore,
+                                      self._param_names)
+        else:
+            _update_params(group.param_arrays, group.grad_arrays, self._updater,
+                           len(self._context), self._kvstore, self._param_names)
+
+    def get_outputs(self, merge_multi_context=True):
+        """Outputs of the last forward.
+
+        Parameters
+        ----------
+        merge_multi_context : bool
+            Join the devices' parts; else a list over devices for each output.
+        """
+        self._need("get_outputs", "binded", "params_initialized")
+        return self._exec_group.get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context=True):
+        """Gradients of the data, where bound with ``inputs_need_grad=True``."""
+        self._need("get_input_grads", "binded", "params_initialized")
+        return self._exec_group.get_input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context=True):
+        """Values of the state inputs."""
+        self._need("get_states", "binded", "params_initialized")
+        return self._exec_group.get_states(merge_multi_context)
+
+    def set_states(self, states=None, value=None):
+        """Fill the state inputs from arrays or with a number."""
+        self._need("set_states", "binded", "params_initialized")
+        self._exec_group.set_states(states, value)
+
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        """Give labels and the last outputs to a metric.
+
+        Parameters
+        ----------
+        eval_metric : EvalMetric
+        labels : list of NDArray
+        pre_sliced : bool
+            `labels` is a list for each device.
+        """
+        self._exec_group.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon):
+        """Let a Monitor watch all executors."""
+        self._need("install_monitor", "binded")
+        self._exec_group.install_monitor(mon)
+
+
+def _host_arrays(blocks, names):
+    return {name: nd.zeros(block[0].shape, ctx=cpu(), dtype=block[0].dtype)
+            for name, block in zip(names, blocks)}
+
+
+def _take(name, source, array):
+    if source is array:
+        return
+    if source.shape != array.shape:
+        raise ShapeError(f"parameter '{name}' has shape {array.shape}, the given value has shape"
+                         f" {source.shape}")
+    array[:] = source

@@ -1,0 +1,82 @@
+"""How gradients become new weights: through a KVStore, or by an updater alone."""
+
+import math
+from collections import defaultdict
+
+from .. import kvstore as kvs
+from ..errors import ArgumentTypeError
+
+# Above this many entries in one array, a local KVStore only sums gradients: keeping a further copy
+# of the weights there and updating it would cost more than updating each device's own.
+_LARGE = 1024 * 1024 * 16
+
+
+def _create_kvstore(kvstore, num_device, arg_params):
+    """The KVStore to train with, and whether it updates the weights.
+
+    Parameters
+    ----------
+    kvstore : KVStore, str or None
+        One device needs none unless it is distributed.
+    num_device : int
+    arg_params : dict of str to NDArray
+
+    Returns
+    -------
+    (KVStore or None, bool)
+    """
+    update_on_kvstore = True
+    if kvstore is None:
+        kv = None
+    elif isinstance(kvstore, kvs.KVStore):
+        kv = kvstore
+    elif isinstance(kvstore, str):
+        if num_device == 1 and "dist" not in kvstore:
+            kv = None
+        else:
+            kv = kvs.create(kvstore)
+            if kvstore == "local":
+                largest = max((math.prod(each.shape) for each in arg_params.values()), default=0)
+                update_on_kvstore = largest <= _LARGE
+    else:
+        raise ArgumentTypeError(f"kvstore must be a KVStore, a name or None, got {kvstore!r}")
+    return kv, kv is not None and update_on_kvstore
+
+
+def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):
+    """Put the weights into the KVStore; where it updates them, hand them to all devices."""
+    for index, (name, arrays) in enumerate(zip(param_names, param_arrays)):
+        kvstore.init(name, arg_params[name])
+        if update_on_kvstore:
+            kvstore.pull(name, arrays, priority=-index)
+
+
+def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
+    """Push gradients to a KVStore that updates, pull the new weights.
+
+    Priorities make the first layers' weights come back first: the next forward needs them first.
+    """
+    for index, (name, weights, grads) in enumerate(zip(param_names, param_arrays, grad_arrays)):
+        if grads[0] is not None:
+            kvstore.push(name, grads, priority=-index)
+            kvstore.pull(name, weights, priority=-index)
+
+
+def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
+    """Update each device's weights, after summing gradients through `kvstore` if there is one."""
+    updates = defaultdict(lambda: ([], [], []))
+    for index, (weights, grads) in enumerate(zip(param_arrays, grad_arrays)):
+        if grads[0] is None:
+            continue
+        if kvstore is not None:
+            name = param_names[index]
+            kvstore.push(name, grads, priority=-index)
+            kvstore.pull(name, grads, priority=-index)
+        for device, (weight, grad) in enumerate(zip(weights, grads)):
+            indices, all_grads, all_weights = updates[device]
+            # a state for each device: the updater tells them apart by index
+            indices.append(index * num_device + device)
+            all_grads.append(grad)
+            all_weights.append(weight)
+    for indices, all_grads, all_weights in updates.values():
+        updater(indices, all_grads, all_weights)
