@@ -108,7 +108,7 @@ class PearsonCorrelation(EvalMetric):
 
     def __init__(self, name="pearsonr", output_names=None, label_names=None, average="macro"):
         self.average = average
-        super().__init__(name, output_names, label_names)
+        super().__init__(name, output_names, label_names, has_global_stats=average == "macro")
         if average != "macro":
             self._kwargs["average"] = average
 

@@ -64,12 +64,15 @@ class NAG(Optimizer):
 
     def update(self, index, weight, grad, state):
         lr, wd, _ = self._step(index)
-        grad = self._gradient(grad) + wd * weight
+        grad = self._gradient(grad)
+        step = lr * (grad + wd * weight)
         if state is None:
-            weight[:] = weight - lr * grad
+            weight[:] = weight - step
         else:
-            state[:] = self.momentum * state - lr * grad
-            weight[:] = weight + self.momentum * state - lr * grad
+            state[:] = self.momentum * state
+            weight[:] = weight + self.momentum * (state - step) - step
+            # as MXNet does it, the state takes the decay of the weight just updated
+            state[:] = state - lr * (grad + wd * weight)
 
 
 @register
