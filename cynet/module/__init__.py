@@ -1,7 +1,13 @@
 """Training loops: modules that bind, forward, backward, update and fit."""
 
-from . import base_module, executor_group, module, parameter_update
+from . import base_module, executor_group, parameter_update
 from .base_module import BaseModule
+from .bucketing_module import BucketingModule
 from .module import Module
+from .python_module import PythonLossModule, PythonModule
+from .sequential_module import SequentialModule
 
-__all__ = ["BaseModule", "Module", "base_module", "executor_group", "module", "parameter_update"]
+__all__ = [
+    "BaseModule", "BucketingModule", "Module", "PythonLossModule", "PythonModule",
+    "SequentialModule", "base_module", "executor_group", "parameter_update",
+]

@@ -1,0 +1,216 @@
+"""Checkpoints, the helpers that training scripts import, and FeedForward, the model before Module."""
+
+import logging
+
+import numpy as np
+
+from . import ndarray as nd
+from .callback import BatchEndParam, LogValidationMetricsCallback
+from .checkpoint import load_checkpoint, load_params, save_checkpoint
+from .context import cpu
+from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
+from .executor_manager import _check_arguments
+from .initializer import Uniform
+from .io import DataIter, NDArrayIter
+from .module.module import Module
+from .module.parameter_update import (
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+)
+
+__all__ = [
+    "BatchEndParam", "FeedForward", "_create_kvstore", "_initialize_kvstore", "_update_params",
+    "_update_params_on_kvstore", "load_checkpoint", "load_params", "save_checkpoint",
+]
+
+
+class FeedForward:
+    """A network with ``fit`` and ``predict`` on arrays or iterators; runs on a Module.
+
+    Parameters
+    ----------
+    symbol : Symbol
+        Data inputs are what the iterator provides, labels likewise (``softmax_label`` for arrays).
+    ctx : Context or list of Context, optional
+    num_epoch : int, optional
+        Epoch to stop before.
+    epoch_size : int, optional
+        Batches an epoch; all by default.
+    optimizer : str or Optimizer
+    initializer : Initializer
+    numpy_batch_size : int
+        Batch size where arrays are given.
+    arg_params, aux_params : dict of str to NDArray, optional
+    allow_extra_params : bool
+        Let the dicts have names that are no parameters.
+    begin_epoch : int
+    **kwargs
+        For the optimizer.
+    """
+
+    def __init__(self, symbol, ctx=None, num_epoch=None, epoch_size=None, optimizer="sgd",
+                 initializer=Uniform(0.01), numpy_batch_size=128, arg_params=None, aux_params=None,
+                 allow_extra_params=False, begin_epoch=0, **kwargs):
+        _check_arguments(symbol)
+        self.symbol = symbol
+        self.ctx = [cpu()] if ctx is None else ctx
+        self.num_epoch = num_epoch
+        self.epoch_size = epoch_size
+        self.optimizer = optimizer
+        self.initializer = initializer
+        self.numpy_batch_size = numpy_batch_size
+        self.arg_params = arg_params
+        self.aux_params = aux_params
+        self.allow_extra_params = allow_extra_params
+        self.begin_epoch = begin_epoch
+        self.kwargs = dict(kwargs)
+
+    def _iterator(self, data, label, is_train):
+        """`data` as an iterator; labels that are missing become 0."""
+        if isinstance(data, DataIter):
+            return data
+        if not isinstance(data, (np.ndarray, nd.NDArray)):
+            raise ArgumentTypeError(f"FeedForward takes a DataIter or an array, got {data!r}")
+        if label is None:
+            if is_train:
+                raise ArgumentError("FeedForward.fit: y is missing")
+            label = np.zeros(data.shape[0], np.float32)
+        label = label.asnumpy() if isinstance(label, nd.NDArray) else np.asarray(label)
+        if label.ndim == 2 and label.shape[1] == 1:
+            label = label[:, 0]
+        if label.ndim != 1 or len(label) != data.shape[0]:
+            raise ShapeError(f"FeedForward: y has shape {label.shape}, X has shape {data.shape}")
+        return NDArrayIter(data, label, min(data.shape[0], self.numpy_batch_size),
+                           shuffle=is_train, last_batch_handle="roll_over" if is_train else "pad")
+
+    def _module(self, data, for_training, logger=logging):
+        labels = [name for name, _ in data.provide_label or ()
+                  if name in self.symbol.list_arguments()]
+        module = Module(self.symbol, [name for name, _ in data.provide_data], labels,
+                        context=self.ctx, logger=logger)
+        module.bind(data.provide_data, data.provide_label if labels else None,
+                    for_training=for_training)
+        return module
+
+    def fit(self, X, y=None, eval_data=None, eval_metric="acc", epoch_end_callback=None,
+            batch_end_callback=None, kvstore="local", logger=None, work_load_list=None,
+            monitor=None, eval_end_callback=LogValidationMetricsCallback(),
+            eval_batch_end_callback=None):
+        """Train.
+
+        Parameters
+        ----------
+        X : DataIter, NDArray or numpy.ndarray
+        y : NDArray or numpy.ndarray, optional
+            Labels, where `X` is an array.
+        eval_data : DataIter or pair of arrays, optional
+        eval_metric, epoch_end_callback, batch_end_callback, kvstore, monitor, eval_end_callback
+            As ``Module.fit`` takes them.
+        logger : optional
+        work_load_list, eval_batch_end_callback : optional
+        """
+        logger = logging if logger is None else logger
+        data = self._iterator(X, y, True)
+        if isinstance(eval_data, (tuple, list)) and len(eval_data) == 2:
+            eval_data = self._iterator(*eval_data, False)
+        if self.epoch_size is not None:
+            data = _Limited(data, self.epoch_size)
+        module = Module(self.symbol, [name for name, _ in data.provide_data],
+                        [name for name, _ in data.provide_label or ()], context=self.ctx,
+                        work_load_list=work_load_list, logger=logger)
+        module.fit(data, eval_data=eval_data, eval_metric=eval_metric,
+                   epoch_end_callback=epoch_end_callback, batch_end_callback=batch_end_callback,
+                   kvstore=kvstore, optimizer=self.optimizer, optimizer_params=self.kwargs,
+                   eval_end_callback=eval_end_callback,
+                   eval_batch_end_callback=eval_batch_end_callback, initializer=self.initializer,
+                   arg_params=self.arg_params, aux_params=self.aux_params, allow_missing=True,
+                   begin_epoch=self.begin_epoch, num_epoch=self.num_epoch, monitor=monitor)
+        self.arg_params, self.aux_params = module.get_params()
+
+    def _predictor(self, data):
+        if self.arg_params is None:
+            raise CynetError("FeedForward: fit, or give arg_params, before predict and score")
+        module = self._module(data, for_training=False)
+        module.set_params(self.arg_params, self.aux_params or {},
+                          allow_extra=self.allow_extra_params)
+        return module
+
+    def predict(self, X, num_batch=None, return_data=False, reset=True):
+        """Outputs as NumPy arrays (one, or a list); with `return_data` also data and labels."""
+        data = self._iterator(X, None, False)
+        if reset:
+            data.reset()
+        module = self._predictor(data)
+        rows = []
+        for outputs, _, batch in module.iter_predict(data, num_batch, reset=False):
+            valid = data.batch_size - (batch.pad or 0)
+            row = [[output.asnumpy() for output in outputs]]
+            if return_data:
+                row += [[array.asnumpy()[:valid] for array in part or ()]
+                        for part in (batch.data, batch.label)]
+            rows.append(row)
+        joined = [[np.concatenate(arrays) for arrays in zip(*parts)] for parts in zip(*rows)]
+        single = [part[0] if len(part) == 1 else part for part in joined]
+        return tuple(single) if return_data else single[0]
+
+    def score(self, X, eval_metric="acc", num_batch=None, batch_end_callback=None, reset=True):
+        """The metric's (first) figure over `X`."""
+        data = self._iterator(X, None, False)
+        figures = self._predictor(data).score(data, eval_metric, num_batch, batch_end_callback,
+                                              reset=reset)
+        return figures[0][1]
+
+    def save(self, prefix, epoch=None, remove_amp_cast=True):
+        """Write a checkpoint; `epoch` is `num_epoch` by default."""
+        epoch = self.num_epoch if epoch is None else epoch
+        if epoch is None:
+            raise ArgumentError("FeedForward.save: epoch is missing")
+        save_checkpoint(prefix, epoch, self.symbol, self.arg_params, self.aux_params,
+                        remove_amp_cast=remove_amp_cast)
+
+    @staticmethod
+    def load(prefix, epoch, ctx=None, **kwargs):
+        """A model from a checkpoint."""
+        symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+        return FeedForward(symbol, ctx=ctx, arg_params=arg_params, aux_params=aux_params,
+                           begin_epoch=epoch, **kwargs)
+
+    @staticmethod
+    def create(symbol, X, y=None, ctx=None, num_epoch=None, epoch_size=None, optimizer="sgd",
+               initializer=Uniform(0.01), eval_data=None, eval_metric="acc",
+               epoch_end_callback=None, batch_end_callback=None, kvstore="local", logger=None,
+               work_load_list=None, eval_end_callback=LogValidationMetricsCallback(),
+               eval_batch_end_callback=None, **kwargs):
+        """A model made and trained in one call; see ``FeedForward`` and ``fit``."""
+        model = FeedForward(symbol, ctx=ctx, num_epoch=num_epoch, epoch_size=epoch_size,
+                            optimizer=optimizer, initializer=initializer, **kwargs)
+        model.fit(X, y, eval_data=eval_data, eval_metric=eval_metric,
+                  epoch_end_callback=epoch_end_callback, batch_end_callback=batch_end_callback,
+                  kvstore=kvstore, logger=logger, work_load_list=work_load_list,
+                  eval_end_callback=eval_end_callback,
+                  eval_batch_end_callback=eval_batch_end_callback)
+        return model
+
+
+class _Limited(DataIter):
+    """The next `size` batches of an iterator an epoch; starts it over when it ends."""
+
+    def __init__(self, inner, size):
+        super().__init__(inner.batch_size)
+        self.inner, self.size, self.count = inner, size, 0
+        self.provide_data, self.provide_label = inner.provide_data, inner.provide_label
+
+    def reset(self):
+        self.count = 0
+
+    def next(self):
+        if self.count == self.size:
+            raise StopIteration
+        self.count += 1
+        try:
+            return self.inner.next()
+        except StopIteration:
+            self.inner.reset()
+            return self.inner.next()

@@ -1,0 +1,257 @@
+"""BucketingModule: one Module for each kind of input, such as each sequence length."""
+
+import logging
+
+from .. import symbol as sym
+from ..checkpoint import load_params, save_checkpoint
+from ..errors import ArgumentError
+from ..initializer import Uniform
+from .base_module import BaseModule
+from .module import Module
+
+
+class BucketingModule(BaseModule):
+    """Modules that share parameters, chosen by the batch's ``bucket_key``.
+
+    Parameters
+    ----------
+    sym_gen : callable
+        ``sym_gen(bucket_key)`` returns (symbol, data_names, label_names).
+    default_bucket_key : hashable
+        The key of the largest bucket, whose memory the others use.
+    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
+        For each :class:`Module`.
+    """
+
+    def __init__(self, sym_gen, default_bucket_key=None, logger=logging, context=None,
+                 work_load_list=None, fixed_param_names=None, state_names=None, group2ctxs=None,
+                 compression_params=None):
+        super().__init__(logger)
+        if default_bucket_key is None:
+            raise ArgumentError("BucketingModule: default_bucket_key is missing")
+        self._sym_gen = sym_gen
+        self._default_bucket_key = default_bucket_key
+        self._settings = {
+            "logger": logger, "context": context, "work_load_list": work_load_list,
+            "fixed_param_names": fixed_param_names, "state_names": state_names,
+            "group2ctxs": group2ctxs, "compression_params": compression_params}
+        self._monitor = None
+        self._grad_req = "write"
+        self._loaded = None
+        self._reset_bind()
+        self._make(default_bucket_key)  # refuses names that do not fit at once
+
+    def _reset_bind(self):
+        self.binded = False
+        self._buckets = {}
+        self._curr_module = None
+        self._curr_bucket_key = None
+
+    def _make(self, bucket_key):
+        symbol, data_names, label_names = self._sym_gen(bucket_key)
+        return Module(symbol, data_names, label_names, **self._settings)
+
+    @property
+    def _default(self):
+        return self._buckets[self._default_bucket_key]
+
+    @property
+    def data_names(self):
+        if self.binded:
+            return self._curr_module.data_names
+        return list(self._sym_gen(self._default_bucket_key)[1])
+
+    @property
+    def output_names(self):
+        if self.binded:
+            return self._curr_module.output_names
+        return self._sym_gen(self._default_bucket_key)[0].list_outputs()
+
+    @property
+    def data_shapes(self):
+        self._need("data_shapes", "binded")
+        return self._curr_module.data_shapes
+
+    @property
+    def label_shapes(self):
+        self._need("label_shapes", "binded")
+        return self._curr_module.label_shapes
+
+    @property
+    def output_shapes(self):
+        self._need("output_shapes", "binded")
+        return self._curr_module.output_shapes
+
+    @property
+    def symbol(self):
+        """The symbol of the bucket in use."""
+        self._need("symbol", "binded")
+        return self._curr_module.symbol
+
+    def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
+             force_rebind=False, shared_module=None, grad_req="write"):
+        """Bind the default bucket; others are bound when a batch needs them."""
+        if shared_module is not None:
+            raise ArgumentError("BucketingModule.bind: shared_module is not supported")
+        params = self.get_params() if self.params_initialized and self.binded else None
+        if force_rebind:
+            self._reset_bind()
+        if self.binded:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self._grad_req = grad_req
+        module = self._make(self._default_bucket_key)
+        module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, grad_req=grad_req)
+        self._curr_module = self._buckets[self._default_bucket_key] = module
+        self._curr_bucket_key = self._default_bucket_key
+        self.binded = True
+        params = params or self._loaded
+        if params is not None:
+            self.set_params(*params)
+
+    def switch_bucket(self, bucket_key, data_shapes, label_shapes=None):
+        """Use the module of `bucket_key`, binding it if it is new."""
+        self._need("switch_bucket", "binded")
+        module = self._buckets.get(bucket_key)
+        if module is None:
+            module = self._make(bucket_key)
+            module.bind(data_shapes, label_shapes, self.for_training, self.inputs_need_grad,
+                        shared_module=self._default, grad_req=self._grad_req)
+            if self._monitor is not None:
+                module.install_monitor(self._monitor)
+            self._buckets[bucket_key] = module
+        if self.optimizer_initialized and not module.optimizer_initialized:
+            module.borrow_optimizer(self._default)
+        if self.params_initialized and not module.params_initialized:
+            # bound before the default bucket had values
+            module.params_initialized = True
+            module._arg_params, module._aux_params = self._default.get_params()
+        self._curr_module = module
+        self._curr_bucket_key = bucket_key
+
+    def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None,
+                    allow_missing=False, force_init=False, allow_extra=False):
+        """Initialise the parameters that all buckets share."""
+        if self.params_initialized and not force_init:
+            return
+        self._need("init_params", "binded")
+        self._default.init_params(initializer, arg_params, aux_params, allow_missing, force_init,
+                                  allow_extra)
+        self.params_initialized = True
+
+    def get_params(self):
+        """(arg_params, aux_params) that all buckets share."""
+        self._need("get_params", "params_initialized")
+        if not self.binded:
+            return self._loaded
+        self._default._params_dirty = True  # any bucket may have updated them
+        return self._default.get_params()
+
+    def init_optimizer(self, kvstore="local", optimizer="sgd",
+                       optimizer_params=(("learning_rate", 0.01),), force_init=False):
+        """Choose how ``update`` changes the parameters."""
+        self._need("init_optimizer", "binded", "params_initialized")
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring.")
+            return
+        self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        for module in self._buckets.values():
+            if module is not self._default:
+                module.borrow_optimizer(self._default)
+        self.optimizer_initialized = True
+
+    def prepare(self, data_batch, sparse_row_id_fn=None):
+        """Bind the batch's bucket if it is new."""
+        self._need("prepare", "binded", "params_initialized")
+        current = self._curr_bucket_key
+        self._switch_for(data_batch)
+        self._curr_module, self._curr_bucket_key = self._buckets[current], current
+
+    def _switch_for(self, batch):
+        key = getattr(batch, "bucket_key", None)
+        if key is None:
+            raise ArgumentError("BucketingModule: the batch has no bucket_key")
+        self.switch_bucket(key, batch.provide_data, batch.provide_label)
+
+    def forward(self, data_batch, is_train=None):
+        """Run the module of the batch's bucket."""
+        self._need("forward", "binded", "params_initialized")
+        self._switch_for(data_batch)
+        self._curr_module.forward(data_batch, is_train=is_train)
+
+    def backward(self, out_grads=None):
+        """Run backward in the bucket of the last forward."""
+        self._need("backward", "binded", "params_initialized")
+        self._curr_module.backward(out_grads)
+
+    def update(self):
+        """Change the shared parameters along the last gradients."""
+        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        self._curr_module.update()
+
+    def get_outputs(self, merge_multi_context=True):
+        """Outputs of the last forward."""
+        self._need("get_outputs", "binded", "params_initialized")
+        return self._curr_module.get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context=True):
+        """Gradients of the data of the last forward."""
+        self._need("get_input_grads", "binded", "params_initialized")
+        return self._curr_module.get_input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context=True):
+        """Values of the state inputs of the bucket in use."""
+        self._need("get_states", "binded", "params_initialized")
+        return self._curr_module.get_states(merge_multi_context)
+
+    def set_states(self, states=None, value=None):
+        """Fill the state inputs of the bucket in use."""
+        self._need("set_states", "binded", "params_initialized")
+        self._curr_module.set_states(states, value)
+
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        """Give labels and the last outputs to a metric."""
+        self._need("update_metric", "binded", "params_initialized")
+        self._curr_module.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon):
+        """Let a Monitor watch all buckets, later ones included."""
+        self._need("install_monitor", "binded")
+        self._monitor = mon
+        for module in self._buckets.values():
+            module.install_monitor(mon)
+
+    def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
+        """Write the default bucket's symbol and the parameters."""
+        self._need("save_checkpoint", "params_initialized")
+        symbol = self._sym_gen(self._default_bucket_key)[0]
+        save_checkpoint(prefix, epoch, symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
+        if save_optimizer_states:
+            self._default.save_optimizer_states(f"{prefix}-{epoch:04d}.states")
+
+    @staticmethod
+    def load(prefix, epoch, sym_gen=None, default_bucket_key=None, **kwargs):
+        """A bucketing module with the parameters of a checkpoint.
+
+        Parameters
+        ----------
+        prefix : str
+        epoch : int
+        sym_gen : callable, optional
+            Without it, every bucket uses the saved symbol.
+        default_bucket_key : hashable
+        **kwargs
+            For ``BucketingModule``.
+        """
+        if sym_gen is None:
+            symbol = sym.load(f"{prefix}-symbol.json")
+
+            def sym_gen(_):
+                return symbol, ("data",), ("softmax_label",)
+
+        module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        module._loaded = load_params(prefix, epoch)
+        module.params_initialized = True
+        return module

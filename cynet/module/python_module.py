@@ -1,0 +1,154 @@
+"""Modules written in Python: PythonModule, and PythonLossModule with a gradient function."""
+
+import logging
+
+from .. import ndarray as nd
+from ..errors import ArgumentError
+from ..initializer import Uniform
+from .base_module import BaseModule, _parse_data_desc
+
+
+class PythonModule(BaseModule):
+    """Base of modules without parameters, whose computation a subclass writes.
+
+    A subclass defines ``forward``, ``backward``, ``get_outputs``, ``get_input_grads`` and
+    ``_compute_output_shapes``.
+
+    Parameters
+    ----------
+    data_names, label_names, output_names : list of str
+    logger : module or logging.Logger
+    """
+
+    def __init__(self, data_names, label_names, output_names, logger=logging):
+        super().__init__(logger)
+        self._data_names = list(data_names)
+        self._label_names = list(label_names or ())
+        self._output_names = list(output_names)
+        self._data_shapes = self._label_shapes = self._output_shapes = None
+
+    @property
+    def data_names(self):
+        return self._data_names
+
+    @property
+    def output_names(self):
+        return self._output_names
+
+    @property
+    def data_shapes(self):
+        return self._data_shapes
+
+    @property
+    def label_shapes(self):
+        return self._label_shapes
+
+    @property
+    def output_shapes(self):
+        return self._output_shapes
+
+    def get_params(self):
+        """No parameters: two empty dicts."""
+        return {}, {}
+
+    def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None,
+                    allow_missing=False, force_init=False, allow_extra=False):
+        """Nothing to initialise."""
+        self.params_initialized = True
+
+    def init_optimizer(self, kvstore="local", optimizer="sgd",
+                       optimizer_params=(("learning_rate", 0.01),), force_init=False):
+        """Nothing to optimise."""
+        self.optimizer_initialized = True
+
+    def update(self):
+        """Nothing to update."""
+
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        """Give labels and outputs to a metric, if the module has labels."""
+        if self._label_shapes is None:
+            return
+        if pre_sliced:
+            raise ArgumentError("PythonModule.update_metric: labels must not be sliced")
+        eval_metric.update_dict(dict(zip(self._label_names, labels)),
+                                dict(zip(self._output_names, self.get_outputs())))
+
+    def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
+             force_rebind=False, shared_module=None, grad_req="write"):
+        """Note the shapes."""
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        if grad_req != "write":
+            raise ArgumentError(f"PythonModule.bind: grad_req must be 'write', got {grad_req!r}")
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self._data_shapes, self._label_shapes = _parse_data_desc(
+            self._data_names, self._label_names, data_shapes, label_shapes)
+        self._output_shapes = self._compute_output_shapes()
+        self.binded = True
+
+    def _compute_output_shapes(self):
+        """Pairs (name, shape) of the outputs, from ``self._data_shapes``."""
+        raise self._undefined("_compute_output_shapes")
+
+
+class PythonLossModule(PythonModule):
+    """A loss at the end of a chain: passes scores on, gives their gradient.
+
+    Parameters
+    ----------
+    name : str
+        The output is ``{name}_output``.
+    data_names, label_names : list of str
+        One each.
+    logger : module or logging.Logger
+    grad_func : callable
+        ``grad_func(scores, labels)`` returns the gradient as NDArray or NumPy array.
+    """
+
+    def __init__(self, name="pyloss", data_names=("data",), label_names=("softmax_label",),
+                 logger=logging, grad_func=None):
+        super().__init__(data_names, label_names, [f"{name}_output"], logger)
+        if len(data_names) != 1 or len(label_names) != 1:
+            raise ArgumentError("PythonLossModule takes one data input and one label, got"
+                                f" {list(data_names)} and {list(label_names)}")
+        if grad_func is not None and not callable(grad_func):
+            raise ArgumentError(f"PythonLossModule: grad_func must be callable, got {grad_func!r}")
+        self._name = name
+        self._scores = self._labels = self._scores_grad = None
+        self._grad_func = grad_func
+
+    def _compute_output_shapes(self):
+        return [(f"{self._name}_output", self._data_shapes[0][1])]
+
+    def forward(self, data_batch, is_train=None):
+        """Keep scores, and labels when training."""
+        self._scores = data_batch.data[0]
+        if self.for_training if is_train is None else is_train:
+            self._labels = data_batch.label[0]
+
+    def get_outputs(self, merge_multi_context=True):
+        """The scores."""
+        return [self._scores]
+
+    def backward(self, out_grads=None):
+        """Compute the gradient of the scores."""
+        if out_grads is not None:
+            raise ArgumentError("PythonLossModule.backward: a loss takes no out_grads")
+        if not self.for_training:
+            raise ArgumentError("backward: the module was bound with for_training=False")
+        self._backward_impl()
+
+    def _backward_impl(self):
+        if self._grad_func is None:
+            raise self._undefined("_backward_impl, and was given no grad_func")
+        grad = self._grad_func(self._scores, self._labels)
+        self._scores_grad = grad if isinstance(grad, nd.NDArray) else nd.array(grad)
+
+    def get_input_grads(self, merge_multi_context=True):
+        """The gradient of the scores."""
+        return [self._scores_grad]
+
+    def install_monitor(self, mon):
+        """Nothing to watch: no executor runs."""

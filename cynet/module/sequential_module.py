@@ -1,0 +1,212 @@
+"""SequentialModule: modules one after another, the outputs of each fed to the next."""
+
+import logging
+
+from ..errors import ArgumentError, ArgumentTypeError
+from ..initializer import Uniform
+from ..io import DataBatch, DataDesc
+from .base_module import BaseModule
+
+
+class SequentialModule(BaseModule):
+    """A chain of modules.
+
+    Parameters
+    ----------
+    logger : module or logging.Logger
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> first = mx.mod.Module(mx.sym.FullyConnected(num_hidden=3, name="fc"), label_names=None)
+    >>> last = mx.mod.Module(mx.sym.SoftmaxOutput(name="softmax"), data_names=["softmax_data"])
+    >>> chain = mx.mod.SequentialModule()
+    >>> _ = chain.add(first).add(last, take_labels=True, auto_wiring=True)
+    """
+
+    META_TAKE_LABELS = "take_labels"
+    META_AUTO_WIRING = "auto_wiring"
+
+    def __init__(self, logger=logging):
+        super().__init__(logger)
+        self._modules = []
+        self._metas = []
+        self._label_shapes = None
+        self._data_shapes = None
+
+    def add(self, module, **kwargs):
+        """Append a module and return the chain.
+
+        Parameters
+        ----------
+        module : BaseModule
+        take_labels : bool
+            The module gets the labels.
+        auto_wiring : bool
+            Outputs of the module before go to its data inputs by position, whatever their names.
+        """
+        unknown = set(kwargs) - {self.META_TAKE_LABELS, self.META_AUTO_WIRING}
+        if unknown:
+            raise ArgumentTypeError(f"SequentialModule.add: unknown {sorted(unknown)}; there are"
+                                    f" {self.META_TAKE_LABELS} and {self.META_AUTO_WIRING}")
+        self._modules.append(module)
+        self._metas.append(kwargs)
+        self.binded = self.params_initialized = self.optimizer_initialized = False
+        return self
+
+    @property
+    def data_names(self):
+        return self._modules[0].data_names if self._modules else []
+
+    @property
+    def output_names(self):
+        return self._modules[-1].output_names if self._modules else []
+
+    @property
+    def data_shapes(self):
+        self._need("data_shapes", "binded")
+        return self._modules[0].data_shapes
+
+    @property
+    def label_shapes(self):
+        self._need("label_shapes", "binded")
+        return self._label_shapes
+
+    @property
+    def output_shapes(self):
+        self._need("output_shapes", "binded")
+        return self._modules[-1].output_shapes
+
+    def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
+             force_rebind=False, shared_module=None, grad_req="write"):
+        """Bind each module to the output shapes of the one before."""
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        if shared_module is not None:
+            raise ArgumentError("SequentialModule.bind: shared_module is not supported")
+        if not self._modules:
+            raise ArgumentError("SequentialModule.bind: add modules first")
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self._label_shapes = label_shapes or None
+        labels_taken = False
+        shapes = data_shapes
+        for i, (module, meta) in enumerate(zip(self._modules, self._metas)):
+            labels = None
+            if meta.get(self.META_TAKE_LABELS, False):
+                labels, labels_taken = label_shapes, True
+            if meta.get(self.META_AUTO_WIRING, False):
+                if len(module.data_names) != len(shapes):
+                    raise ArgumentError(f"SequentialModule: module {i} takes {module.data_names},"
+                                        f" the one before gives {len(shapes)} outputs")
+                shapes = [DataDesc(name, tuple(each[1]))
+                          for name, each in zip(module.data_names, shapes)]
+            module.bind(data_shapes=shapes, label_shapes=labels, for_training=for_training,
+                        inputs_need_grad=for_training and (inputs_need_grad or i > 0),
+                        force_rebind=force_rebind, grad_req=grad_req)
+            shapes = module.output_shapes
+        if not labels_taken:
+            self._label_shapes = None
+        self.binded = True
+
+    def get_params(self):
+        """Parameters of all modules in two dicts."""
+        self._need("get_params", "binded", "params_initialized")
+        args, auxs = {}, {}
+        for module in self._modules:
+            arg, aux = module.get_params()
+            args.update(arg)
+            auxs.update(aux)
+        return args, auxs
+
+    def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None,
+                    allow_missing=False, force_init=False, allow_extra=False):
+        """Initialise all modules; no two may have a parameter of one name."""
+        if self.params_initialized and not force_init:
+            return
+        self._need("init_params", "binded")
+        for module in self._modules:
+            # values for the other modules are extra to each one
+            module.init_params(initializer=initializer, arg_params=arg_params,
+                               aux_params=aux_params, allow_missing=allow_missing,
+                               force_init=force_init, allow_extra=True)
+        owners = {}
+        for i, module in enumerate(self._modules):
+            for name in (each for part in module.get_params() for each in part):
+                if name in owners:
+                    raise ArgumentError(f"SequentialModule: parameter '{name}' is in module"
+                                        f" {owners[name]} and in module {i}")
+                owners[name] = i
+        given = {*(arg_params or ()), *(aux_params or ())}
+        if not allow_extra and given - set(owners):
+            raise ArgumentError(f"init_params: {', '.join(sorted(given - set(owners)))} are no"
+                                " parameters; allow_extra=True passes over them")
+        self.params_initialized = True
+
+    def init_optimizer(self, kvstore="local", optimizer="sgd",
+                       optimizer_params=(("learning_rate", 0.01),), force_init=False):
+        """Give each module an optimizer."""
+        self._need("init_optimizer", "binded", "params_initialized")
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring.")
+            return
+        for module in self._modules:
+            module.init_optimizer(kvstore=kvstore, optimizer=optimizer,
+                                  optimizer_params=optimizer_params, force_init=force_init)
+        self.optimizer_initialized = True
+
+    def forward(self, data_batch, is_train=None):
+        """Run the modules one after another."""
+        self._need("forward", "binded", "params_initialized")
+        batch = DataBatch(data_batch.data, getattr(data_batch, "label", None),
+                          getattr(data_batch, "pad", None), getattr(data_batch, "index", None),
+                          provide_data=getattr(data_batch, "provide_data", None),
+                          provide_label=getattr(data_batch, "provide_label", None))
+        for module, following in zip(self._modules, [*self._modules[1:], None]):
+            module.forward(batch, is_train=is_train)
+            if following is not None:
+                outputs = module.get_outputs()
+                shapes = [DataDesc(name, array.shape)
+                          for name, array in zip(following.data_names, outputs)]
+                batch = DataBatch(outputs, batch.label, batch.pad, batch.index,
+                                  provide_data=shapes, provide_label=batch.provide_label)
+
+    def backward(self, out_grads=None):
+        """Run backward from the last module to the first."""
+        self._need("backward", "binded", "params_initialized")
+        for module in reversed(self._modules):
+            module.backward(out_grads=out_grads)
+            if module is not self._modules[0]:
+                out_grads = module.get_input_grads()
+
+    def update(self):
+        """Update all modules."""
+        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        for module in self._modules:
+            module.update()
+
+    def get_outputs(self, merge_multi_context=True):
+        """Outputs of the last module."""
+        self._need("get_outputs", "binded", "params_initialized")
+        return self._modules[-1].get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context=True):
+        """Gradients of the first module's data."""
+        self._need("get_input_grads", "binded", "params_initialized")
+        if not self.inputs_need_grad:
+            raise ArgumentError("get_input_grads: the chain was bound with inputs_need_grad=False")
+        return self._modules[0].get_input_grads(merge_multi_context)
+
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        """Let the modules that take labels update the metric."""
+        self._need("update_metric", "binded", "params_initialized")
+        for module, meta in zip(self._modules, self._metas):
+            if meta.get(self.META_TAKE_LABELS, False):
+                module.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon):
+        """Let a Monitor watch all modules."""
+        self._need("install_monitor", "binded")
+        for module in self._modules:
+            module.install_monitor(mon)
