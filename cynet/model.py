@@ -112,6 +112,8 @@ class FeedForward:
         work_load_list, eval_batch_end_callback : optional
         """
         logger = logging if logger is None else logger
+        if isinstance(eval_end_callback, LogValidationMetricsCallback):
+            eval_end_callback = None  # Module.fit logs the same lines
         data = self._iterator(X, y, True)
         if isinstance(eval_data, (tuple, list)) and len(eval_data) == 2:
             eval_data = self._iterator(*eval_data, False)

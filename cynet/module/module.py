@@ -84,6 +84,8 @@ class Module(BaseModule):
         self._arg_params = None
         self._aux_params = None
         self._params_dirty = False
+        # the updater's states go by these numbers; a borrowed optimizer brings its own
+        self._param_index = {name: i for i, name in enumerate(self._param_names)}
         self._optimizer = self._kvstore = self._update_on_kvstore = self._updater = None
         self._preload_opt_states = None
         self._reset_bind()
@@ -216,8 +218,9 @@ class Module(BaseModule):
     def _collect_updates(self):
         """What ``update`` hands to the updater on one device: indices, gradients, weights."""
         group = self._exec_group
-        rows = [(i, grads[0], weights[0]) for i, (weights, grads)
-                in enumerate(zip(group.param_arrays, group.grad_arrays)) if grads[0] is not None]
+        rows = [(self._param_index[name], grads[0], weights[0]) for name, weights, grads
+                in zip(self._param_names, group.param_arrays, group.grad_arrays)
+                if grads[0] is not None]
         self._updates = tuple(map(list, zip(*rows))) or ([], [], [])
 
     def reshape(self, data_shapes, label_shapes=None):
@@ -385,6 +388,12 @@ class Module(BaseModule):
         self._kvstore = shared_module._kvstore
         self._update_on_kvstore = shared_module._update_on_kvstore
         self._updater = shared_module._updater
+        strangers = [name for name in self._param_names if name not in shared_module._param_index]
+        if strangers:
+            raise ArgumentError("borrow_optimizer: the other module has no parameter"
+                                f" {', '.join(strangers)}")
+        self._param_index = shared_module._param_index
+        self._collect_updates()
         self.optimizer_initialized = True
 
     def save_optimizer_states(self, fname):

@@ -1,0 +1,364 @@
+"""Checking symbols: against expected values, numeric gradients, and other contexts and dtypes."""
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..context import cpu
+from ..errors import ArgumentError
+from .compare import assert_almost_equal, default_context, get_atol, get_rtol, to_numpy
+
+_EPS = {"float16": 1.0 / 2 ** 6, "float32": 1.0 / 2 ** 9, "float64": 1.0 / 2 ** 14}
+
+
+def list_gpus():
+    """Indices of the GPUs at hand; none where cynet is built without."""
+    return range(0)
+
+
+def simple_forward(sym, ctx=None, is_train=False, **inputs):
+    """Outputs of a symbol for NumPy inputs: one array, or a list."""
+    ctx = ctx or default_context()
+    arrays = {name: nd.array(value, ctx=ctx) for name, value in inputs.items()}
+    executor = sym.bind(ctx, args=arrays)
+    executor.forward(is_train=is_train)
+    outputs = [output.asnumpy() for output in executor.outputs]
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _by_name(what, given, names, ctx, dtype):
+    """A dict name -> NDArray from a list in the order of `names` or a dict."""
+    if given is None:
+        return {}
+    if isinstance(given, dict):
+        if set(given) != set(names):
+            raise ArgumentError(f"{what} names {sorted(given)}, the symbol has {sorted(names)}")
+    elif len(given) != len(names):
+        raise ArgumentError(f"{what} has {len(given)} arrays, the symbol takes {list(names)}")
+    else:
+        given = dict(zip(names, given))
+    out = {}
+    for name in names:
+        value = to_numpy(given[name])
+        kind = dtype if dtype is not None and value.dtype.kind == "f" else value.dtype
+        out[name] = nd.array(value, ctx=ctx, dtype=kind)
+    return out
+
+
+def _inputs(sym, location, aux_states, ctx, dtype):
+    return (_by_name("location", location, sym.list_arguments(), ctx, dtype),
+            _by_name("aux_states", aux_states, sym.list_auxiliary_states(), ctx, dtype))
+
+
+def check_symbolic_forward(sym, location, expected, rtol=None, atol=None, aux_states=None,
+                           ctx=None, equal_nan=False, dtype=np.float32):
+    """Compare the outputs of a symbol with expected values.
+
+    Parameters
+    ----------
+    sym : Symbol
+    location : list or dict of array
+        Its arguments.
+    expected : list or dict of array
+        Its outputs.
+    rtol, atol : float, optional
+    aux_states : list or dict of array, optional
+    ctx : Context, optional
+    equal_nan : bool
+    dtype : numpy dtype
+        For arguments of a floating type.
+
+    Returns
+    -------
+    list of NDArray
+        The outputs.
+    """
+    ctx = ctx or default_context()
+    args, auxs = _inputs(sym, location, aux_states, ctx, dtype)
+    names = sym.list_outputs()
+    if isinstance(expected, dict):
+        expected = [expected[name] for name in names]
+    executor = sym.bind(ctx, args=args, grad_req="null", aux_states=auxs)
+    outputs = executor.forward(is_train=False)
+    for name, found, wanted in zip(names, outputs, expected):
+        assert_almost_equal(wanted, found, rtol, atol, (f"EXPECTED_{name}", f"FORWARD_{name}"),
+                            equal_nan)
+    return outputs
+
+
+def check_symbolic_backward(sym, location, out_grads, expected, rtol=None, atol=None,
+                            aux_states=None, grad_req="write", ctx=None, grad_stypes=None,
+                            equal_nan=False, dtype=np.float32):
+    """Compare the gradients of a symbol's arguments with expected values.
+
+    Parameters
+    ----------
+    sym : Symbol
+    location : list or dict of array
+        Its arguments.
+    out_grads : list or dict of array, or None
+        Gradients of its outputs.
+    expected : list or dict of array
+        Gradients of arguments; a dict may leave some out.
+    rtol, atol : float, optional
+    aux_states : list or dict of array, optional
+    grad_req : str, list or dict
+        With ``'add'`` the expected gradient comes on top of random values.
+    ctx : Context, optional
+    grad_stypes : optional
+        Matters for sparse gradients only.
+    equal_nan : bool
+    dtype : numpy dtype
+
+    Returns
+    -------
+    dict of str to NDArray
+        The gradients of the expected arguments.
+    """
+    ctx = ctx or default_context()
+    args, auxs = _inputs(sym, location, aux_states, ctx, dtype)
+    names = sym.list_arguments()
+    if not isinstance(expected, dict):
+        expected = dict(zip(names, expected))
+    if isinstance(grad_req, str):
+        requests = dict.fromkeys(names, grad_req)
+    else:
+        requests = dict(grad_req) if isinstance(grad_req, dict) else dict(zip(names, grad_req))
+    before = {name: np.random.normal(size=args[name].shape).astype(args[name].dtype)
+              for name in expected}
+    grads = {name: nd.array(value, ctx=ctx, dtype=value.dtype) for name, value in before.items()}
+    requests = {name: requests.get(name, "null") if name in expected else "null" for name in names}
+    executor = sym.bind(ctx, args=args, args_grad=grads, grad_req=requests, aux_states=auxs)
+    executor.forward(is_train=True)
+    if out_grads is not None:
+        if isinstance(out_grads, dict):
+            out_grads = [out_grads[name] for name in sym.list_outputs()]
+        out_grads = [nd.array(to_numpy(each), ctx=ctx, dtype=output.dtype)
+                     for each, output in zip(out_grads, executor.outputs)]
+    executor.backward(out_grads)
+    for name, wanted in expected.items():
+        if requests[name] == "add":
+            wanted = to_numpy(wanted) + before[name]
+        elif requests[name] == "null":
+            wanted = before[name]
+        assert_almost_equal(wanted, grads[name], rtol, atol,
+                            (f"EXPECTED_{name}", f"BACKWARD_{name}"), equal_nan)
+    return grads
+
+
+def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_train=True,
+                 dtype=np.float32):
+    """Gradients of the sum of an executor's outputs by central differences.
+
+    Parameters
+    ----------
+    executor : Executor
+    location : dict of str to numpy.ndarray
+        Arguments to vary and where.
+    aux_states : dict of str to array, optional
+        Put back before every forward.
+    eps : float
+        Distance between the two points.
+    use_forward_train : bool
+        Run forward in training mode.
+    dtype : numpy dtype
+        Accepted for MXNet's sake; sums are taken in float64.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+    """
+    def total():
+        for name, value in (aux_states or {}).items():
+            executor.aux_dict[name][:] = value
+        outputs = executor.forward(is_train=use_forward_train)
+        return sum(float(output.asnumpy().sum(dtype=np.float64)) for output in outputs)
+
+    for name, value in location.items():
+        executor.arg_dict[name][:] = value
+    grads = {}
+    for name, value in location.items():
+        point = np.array(value)
+        if point.dtype.kind != "f":
+            continue
+        grad = np.zeros(point.shape)
+        for i in range(point.size):
+            at = point.flat[i]
+            point.flat[i] = at + eps / 2
+            high = point.flat[i]
+            executor.arg_dict[name][:] = point
+            above = total()
+            point.flat[i] = at - eps / 2
+            low = point.flat[i]
+            executor.arg_dict[name][:] = point
+            below = total()
+            point.flat[i] = at
+            grad.flat[i] = (above - below) / (float(high) - float(low))
+        executor.arg_dict[name][:] = point
+        grads[name] = grad
+    return grads
+
+
+def check_numeric_gradient(sym, location, aux_states=None, numeric_eps=None, rtol=None, atol=None,
+                           grad_nodes=None, use_forward_train=True, ctx=None, grad_stype_dict=None,
+                           dtype=np.float32):
+    """Compare a symbol's gradients with central differences, along a random projection.
+
+    Parameters
+    ----------
+    sym : Symbol
+        With one output.
+    location : list or dict of array
+        Its arguments.
+    aux_states : list or dict of array, optional
+    numeric_eps : float, optional
+        Distance between the two points; by dtype.
+    rtol, atol : float, optional
+    grad_nodes : list of str or dict of str to grad_req, optional
+        Arguments to check; all by default.
+    use_forward_train : bool
+        Run forward in training mode.
+    ctx : Context, optional
+    grad_stype_dict : optional
+        Matters for sparse gradients only.
+    dtype : numpy dtype
+    """
+    ctx = ctx or default_context()
+    args, auxs = _inputs(sym, location, aux_states, ctx, dtype)
+    eps = _EPS[np.dtype(dtype).name] if numeric_eps is None else numeric_eps
+    atol = get_atol(atol, dtype)
+    rtol = get_rtol(rtol, dtype)
+    names = sym.list_arguments()
+    if grad_nodes is None:
+        requests = {n: "write" if np.dtype(args[n].dtype).kind == "f" else "null" for n in names}
+    elif isinstance(grad_nodes, dict):
+        requests = dict(grad_nodes)
+    else:
+        requests = dict.fromkeys(grad_nodes, "write")
+    requests = {name: requests.get(name, "null") for name in names}
+    checked = [name for name in names if requests[name] != "null"]
+
+    _, out_shapes, _ = sym.infer_shape(**{name: value.shape for name, value in args.items()})
+    if len(out_shapes) != 1:
+        raise ArgumentError(f"check_numeric_gradient takes one output, found {sym.list_outputs()}")
+    before = {name: np.random.normal(0, 0.01, args[name].shape).astype(args[name].dtype)
+              for name in checked}
+    grads = {name: nd.array(value, ctx=ctx, dtype=value.dtype) for name, value in before.items()}
+    executor = sym.bind(ctx, args=dict(args), args_grad=grads, grad_req=requests, aux_states=auxs)
+    kept = {name: value.asnumpy() for name, value in auxs.items()}
+    executor.forward(is_train=True)
+    output = executor.outputs[0]
+    # projected, so that no entry's gradient can hide behind another's
+    projection = np.random.normal(size=out_shapes[0]).astype(output.dtype)
+    executor.backward([nd.array(projection, ctx=ctx, dtype=projection.dtype)])
+    found = {name: grads[name].asnumpy() for name in checked}
+
+    probe = _Projected(sym.bind(ctx, args=args, grad_req="null", aux_states=auxs), projection)
+    location = {name: args[name].asnumpy() for name in checked}
+    numeric = numeric_grad(probe, location, kept, eps, use_forward_train, dtype)
+    for name in checked:
+        wanted = numeric[name] + (before[name] if requests[name] == "add" else 0)
+        assert_almost_equal(wanted, found[name], rtol, atol,
+                            (f"NUMERICAL_{name}", f"BACKWARD_{name}"))
+
+
+class _Projected:
+    """An executor whose output counts entry by entry with given weights."""
+
+    def __init__(self, executor, weights):
+        self.arg_dict, self.aux_dict = executor.arg_dict, executor.aux_dict
+        self._executor, self._weights = executor, weights
+
+    def forward(self, is_train):
+        (output,) = self._executor.forward(is_train=is_train)
+        return [_Weighted(output.asnumpy(), self._weights)]
+
+
+class _Weighted:
+    def __init__(self, values, weights):
+        self._values = values.astype(np.float64) * weights
+
+    def asnumpy(self):
+        return self._values
+
+
+def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=None, aux_params=None,
+                      rtol=None, atol=None, raise_on_err=True, ground_truth=None, equal_nan=False,
+                      use_uniform=False, rand_type=np.float64):
+    """Compare a symbol's outputs and gradients over contexts and dtypes.
+
+    Parameters
+    ----------
+    sym : Symbol or list of Symbol
+        One for all, or one for each entry of `ctx_list`.
+    ctx_list : list of dict
+        ``{'ctx': mx.cpu(), 'data': (2, 3), 'type_dict': {'data': np.float64}}``.
+    scale : float
+        Size of random arguments.
+    grad_req : str or dict
+    arg_params, aux_params : dict of array, optional
+        Values instead of random ones.
+    rtol, atol : float or dict, optional
+        By the coarsest dtype of an entry.
+    raise_on_err : bool
+        Raise AssertionError; else only the return value tells.
+    ground_truth : dict, optional
+        Values to compare with; those of the finest dtype by default.
+    equal_nan : bool
+    use_uniform : bool
+        Draw arguments evenly instead of normally.
+    rand_type : numpy dtype
+        Of the random arguments before conversion.
+
+    Returns
+    -------
+    dict of str to NDArray
+        The ground truth.
+    """
+    if len(ctx_list) < 2 and ground_truth is None:
+        raise ArgumentError("check_consistency compares two entries of ctx_list or more")
+    symbols = sym if isinstance(sym, list) else [sym] * len(ctx_list)
+    executors = [each.simple_bind(grad_req=grad_req, **entry)
+                 for each, entry in zip(symbols, ctx_list)]
+    draw = np.random.uniform if use_uniform else np.random.normal
+    args, auxs = dict(arg_params or {}), dict(aux_params or {})
+    for name, array in executors[0].arg_dict.items():
+        if name not in args:
+            low, high = (-scale, scale) if use_uniform else (0, scale)
+            args[name] = draw(low, high, size=array.shape).astype(rand_type)
+    for name in executors[0].aux_dict:
+        auxs.setdefault(name, 0)
+    dtypes = [np.dtype(each.outputs[0].dtype) for each in executors]
+    results = [_run(each, args, auxs, grad_req) for each in executors]
+    best = int(np.argmax([dtype.itemsize for dtype in dtypes]))
+    truth = ground_truth or results[best]
+    for i, (dtype, found) in enumerate(zip(dtypes, results)):
+        if ground_truth is None and i == best:
+            continue
+        r = get_rtol(rtol.get(dtype) if isinstance(rtol, dict) else rtol, dtype)
+        a = get_atol(atol.get(dtype) if isinstance(atol, dict) else atol, dtype)
+        for name, value in found.items():
+            try:
+                assert_almost_equal(value, truth[name], r, a, (f"{ctx_list[i]} {name}", "truth"),
+                                    equal_nan)
+            except AssertionError:
+                if raise_on_err:
+                    raise
+    return truth
+
+
+def _run(executor, args, auxs, grad_req):
+    """Outputs and, unless grad_req is 'null', gradients by name as NDArrays on the CPU."""
+    for name, value in args.items():
+        array = executor.arg_dict[name]
+        array[:] = to_numpy(value).astype(array.dtype)
+    for name, value in auxs.items():
+        executor.aux_dict[name][:] = to_numpy(value) if hasattr(value, "shape") else value
+    for grad in executor.grad_dict.values():
+        if grad is not None:
+            grad[:] = 0
+    executor.forward(is_train=grad_req != "null")
+    named = dict(executor.output_dict)
+    if grad_req != "null":
+        executor.backward([output.copy() for output in executor.outputs])
+        named.update({n: g for n, g in executor.grad_dict.items() if g is not None})
+    return {name: array.as_in_context(cpu()).copy() for name, array in named.items()}

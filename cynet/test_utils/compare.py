@@ -1,0 +1,161 @@
+"""Random arrays, and comparing arrays with tolerances that fit their dtypes."""
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..context import Context, current_context
+from ..errors import ArgumentTypeError
+
+_RTOL = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
+_ATOL = {"float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
+_chosen = []
+
+
+def default_context():
+    """The context that tests run on: the one set last, else the current one."""
+    return _chosen[-1] if _chosen else current_context()
+
+
+def set_default_context(ctx):
+    """Set the context that tests run on."""
+    if not isinstance(ctx, Context):
+        raise ArgumentTypeError(f"set_default_context takes a Context, got {ctx!r}")
+    _chosen[:] = [ctx]
+
+
+def default_dtype():
+    """The dtype that tests use: float32."""
+    return np.float32
+
+
+def rand_shape_2d(dim0=10, dim1=10, allow_zero_size=False):
+    """A random shape with at most these extents, drawn from ``numpy.random``."""
+    return rand_shape_nd(2, (dim0, dim1), allow_zero_size)
+
+
+def rand_shape_3d(dim0=10, dim1=10, dim2=10, allow_zero_size=False):
+    """A random shape with at most these extents, drawn from ``numpy.random``."""
+    return rand_shape_nd(3, (dim0, dim1, dim2), allow_zero_size)
+
+
+def rand_shape_nd(num_dim, dim=10, allow_zero_size=False):
+    """A random shape of `num_dim` extents, each at most `dim`, drawn from ``numpy.random``."""
+    high = np.broadcast_to(dim, num_dim)
+    return tuple(int(np.random.randint(0 if allow_zero_size else 1, top + 1)) for top in high)
+
+
+def random_arrays(*shapes):
+    """float32 arrays of these shapes with normal entries: a list, or the array of a single shape."""
+    arrays = [np.random.randn(*shape).astype(np.float32) for shape in shapes]
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def rand_ndarray(shape, stype="default", density=None, dtype=None, modifier_func=None,
+                 shuffle_csr_indices=False, distribution=None, ctx=None):
+    """An NDArray of random entries from -1 to 1, drawn from ``numpy.random``.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    stype : str
+        Only ``'default'``, dense.
+    dtype : numpy dtype, optional
+        float32 by default.
+    modifier_func : callable, optional
+        Applied to the entries first.
+    density, shuffle_csr_indices, distribution
+        Matter for sparse arrays only.
+    ctx : Context, optional
+    """
+    if stype != "default":
+        raise ArgumentTypeError(f"rand_ndarray: stype must be 'default', got {stype!r}")
+    values = np.random.uniform(-1, 1, shape)
+    if modifier_func is not None:
+        values = modifier_func(values)
+    return nd.array(values, ctx=ctx or default_context(), dtype=dtype or default_dtype())
+
+
+def to_numpy(array):
+    """A NumPy array from an NDArray, an array or a number."""
+    return array.asnumpy() if isinstance(array, nd.NDArray) else np.asarray(array)
+
+
+def get_rtol(rtol=None, dtype=np.float64):
+    """`rtol`, or the relative tolerance of a dtype."""
+    return _RTOL.get(np.dtype(dtype).name, 0) if rtol is None else rtol
+
+
+def get_atol(atol=None, dtype=np.float64):
+    """`atol`, or the absolute tolerance of a dtype."""
+    return _ATOL.get(np.dtype(dtype).name, 0) if atol is None else atol
+
+
+def get_tols(x, y, rtol=None, atol=None):
+    """Tolerances that suit the coarser of two arrays' dtypes: (rtol, atol)."""
+    dtypes = to_numpy(x).dtype, to_numpy(y).dtype
+    return (max(get_rtol(rtol, dtype) for dtype in dtypes),
+            max(get_atol(atol, dtype) for dtype in dtypes))
+
+
+def same(a, b):
+    """Whether two arrays are equal in shape and every entry."""
+    return np.array_equal(to_numpy(a), to_numpy(b))
+
+
+def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True):
+    """Whether two arrays are equal within tolerances (by dtype where none are given)."""
+    a, b = to_numpy(a), to_numpy(b)
+    if not use_broadcast and a.shape != b.shape:
+        return False
+    rtol, atol = get_tols(a, b, rtol, atol)
+    return np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def assert_almost_equal(a, b, rtol=None, atol=None, names=("a", "b"), equal_nan=False,
+                        use_broadcast=True, mismatches=(10, 10)):
+    """Raise AssertionError, with the worst places, unless two arrays are equal within tolerances.
+
+    Parameters
+    ----------
+    a, b : NDArray, numpy.ndarray or number
+        What was found, what was expected.
+    rtol, atol : float, optional
+        By dtype where none are given: 1e-4 and 1e-3 for float32.
+    names : pair of str
+        What to call `a` and `b`.
+    equal_nan : bool
+        Whether nan equals nan.
+    use_broadcast : bool
+        Whether shapes may differ that broadcast together.
+    mismatches : pair of int
+        How many places are shown: the first number.
+    """
+    a, b = to_numpy(a), to_numpy(b)
+    rtol, atol = get_tols(a, b, rtol, atol)
+    if a.shape != b.shape:
+        if not use_broadcast:
+            raise AssertionError(f"{names[0]} has shape {a.shape}, {names[1]} has shape {b.shape}")
+        a, b = np.broadcast_arrays(a, b)
+    wrong = ~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    if not wrong.any():
+        return
+    with np.errstate(all="ignore"):
+        excess = np.abs(a.astype(np.float64) - b) / (atol + rtol * np.abs(b.astype(np.float64)))
+    places = np.argwhere(wrong)
+    order = np.argsort([-np.nan_to_num(excess[tuple(place)], nan=np.inf) for place in places])
+    lines = [f"{names[0]} and {names[1]} differ in {len(places)} of {a.size} entries"
+             f" (rtol={rtol:g}, atol={atol:g}):"]
+    for place in places[order[:mismatches[0]]]:
+        at = tuple(int(i) for i in place)
+        lines.append(f"  at {at}: {names[0]}={a[at]!r}, {names[1]}={b[at]!r},"
+                     f" {excess[at]:.3g} times the tolerance")
+    raise AssertionError("\n".join(lines))
+
+
+def assert_exception(f, exception_type, *args, **kwargs):
+    """Raise AssertionError unless ``f(*args, **kwargs)`` raises `exception_type`."""
+    try:
+        f(*args, **kwargs)
+    except exception_type:
+        return
+    raise AssertionError(f"{f} did not raise {exception_type.__name__}")

@@ -1,0 +1,210 @@
+"""Data sets for tests and examples: MNIST from disk or the net, checked."""
+
+import gzip
+import hashlib
+import logging
+import os
+import urllib.parse
+import urllib.request
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from .. import config
+from ..errors import ArgumentError, FormatError
+from ..files import write_atomically
+from ..io import MNISTIter, read_idx
+
+_TIMEOUT = 10  # seconds without an answer
+_LARGEST = 1 << 31  # bytes of one download
+
+_MIRRORS = (
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    "https://storage.googleapis.com/cvdf-datasets/mnist/",
+)
+# SHA-256 of the unpacked files: how a mirror has packed them does not matter
+_MNIST = {
+    "train-images-idx3-ubyte":
+        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1-ubyte":
+        "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3-ubyte":
+        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1-ubyte":
+        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+}
+
+
+def _cache_folder():
+    return Path(config.get("CYNET_HOME") or Path.home() / ".cache" / "cynet")
+
+
+def _fetch(url):
+    """The bytes behind a URL; OSError when they are not to be had."""
+    request = urllib.request.Request(url, headers={"User-Agent": "cynet"})
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+            content = answer.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:  # URLError is an OSError; ValueError: no URL
+        raise OSError(f"{url}: {getattr(error, 'reason', error)}") from None
+    if len(content) > _LARGEST:
+        raise OSError(f"{url}: more than {_LARGEST} bytes")
+    return content
+
+
+def download(url, fname=None, dirname=None, overwrite=False, retries=5):
+    """Download a file and return its path.
+
+    Parameters
+    ----------
+    url : str
+    fname : str, optional
+        Name of the file; the last part of the URL by default.
+    dirname : str, optional
+        Folder, made if it is missing.
+    overwrite : bool
+        Download even if the file is there.
+    retries : int
+        How often to try at most.
+
+    Raises
+    ------
+    OSError
+        One line that says what failed.
+    """
+    if fname is None:
+        fname = os.path.basename(urllib.parse.urlsplit(url).path)
+    if not fname:
+        raise ArgumentError(f"download: {url!r} has no file name; give fname")
+    path = os.path.join(dirname or "", fname)
+    if os.path.dirname(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    if overwrite or not os.path.exists(path):
+        write_atomically(path, _persistent(_fetch, url, retries))
+        logging.info("downloaded %s into %s successfully", url, path)
+    return path
+
+
+def _persistent(fetch, url, retries):
+    for left in range(max(retries, 1) - 1, -1, -1):
+        try:
+            return fetch(url)
+        except OSError as error:
+            if not left:
+                raise
+            logging.info("%s; %d more attempts", error, left)
+
+
+def _mnist_folders(path):
+    roots = [path] if path else [config.get("CYNET_DATA_DIR"), _cache_folder()]
+    return [folder for root in roots if root for folder in (Path(root), Path(root) / "mnist")]
+
+
+def _find_mnist(path):
+    """Paths of the four files, or None when no folder has all of them."""
+    for folder in _mnist_folders(path):
+        found = {}
+        for name in _MNIST:
+            for file in (folder / name, folder / f"{name}.gz"):
+                if file.is_file():
+                    found[name] = file
+                    break
+        if len(found) == len(_MNIST):
+            return found
+    return None
+
+
+def _download_mnist(folder):
+    """Download the four files into a folder; OSError of one line when that fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {}
+    for name, checksum in _MNIST.items():
+        errors = []
+        for mirror in _MIRRORS:
+            try:
+                packed = _fetch(f"{mirror}{name}.gz")
+                if hashlib.sha256(gzip.decompress(packed)).hexdigest() != checksum:
+                    raise OSError(f"{mirror}{name}.gz: wrong checksum")
+            except (OSError, EOFError, zlib.error) as error:
+                errors.append(str(error))
+                continue
+            paths[name] = folder / f"{name}.gz"
+            write_atomically(paths[name], packed)
+            break
+        else:
+            raise OSError(f"MNIST cannot be downloaded ({errors[0]}); put its four IDX files into a"
+                          " folder and name it in CYNET_DATA_DIR")
+    return paths
+
+
+def _mnist_files(path=None):
+    paths = _find_mnist(path)
+    if paths is None and path:
+        raise FileNotFoundError(f"no folder {path} or {Path(path) / 'mnist'} with the four IDX files"
+                                f" of MNIST: {', '.join(_MNIST)}, plain or .gz")
+    return paths or _download_mnist(_cache_folder() / "mnist")
+
+
+def get_mnist(path=None):
+    """MNIST as arrays.
+
+    The IDX files, plain or .gz, are looked for in `path`, else in the folder that CYNET_DATA_DIR
+    names, else in the cache folder (CYNET_HOME, or ~/.cache/cynet), each time also in a ``mnist``
+    folder there; else they are downloaded into the cache folder and their checksums compared.
+
+    Parameters
+    ----------
+    path : str, optional
+        Folder to read from; nothing else is tried then.
+
+    Returns
+    -------
+    dict
+        ``train_data`` (60000, 1, 28, 28) and ``test_data`` (10000, 1, 28, 28), float32 from 0 to 1;
+        ``train_label`` (60000,) and ``test_label`` (10000,), int8.
+
+    Raises
+    ------
+    OSError
+        One line, when the files are neither there nor to be downloaded.
+    FormatError
+        When a file is damaged.
+    """
+    paths = _mnist_files(path)
+    arrays = {}
+    for part, prefix in (("train", "train"), ("test", "t10k")):
+        image_path, label_path = (paths[f"{prefix}-{kind}-ubyte"]
+                                  for kind in ("images-idx3", "labels-idx1"))
+        images, labels = read_idx(image_path), read_idx(label_path)
+        if images.ndim != 3 or labels.shape != images.shape[:1]:
+            raise FormatError(f"{image_path} has shape {images.shape}, {label_path} has shape"
+                              f" {labels.shape}: these do not belong together")
+        arrays[f"{part}_data"] = images[:, None].astype(np.float32) / 255
+        arrays[f"{part}_label"] = labels.astype(np.int8)
+    return arrays
+
+
+def get_mnist_iterator(batch_size, input_shape, num_parts=1, part_index=0):
+    """Training and validation iterators over MNIST.
+
+    Parameters
+    ----------
+    batch_size : int
+    input_shape : tuple of int
+        Shape of one image: (784,) or (1, 28, 28).
+    num_parts, part_index : int
+        Take one of several equal parts of the data.
+
+    Returns
+    -------
+    (MNISTIter, MNISTIter)
+    """
+    paths = _mnist_files()
+    train, val = (
+        MNISTIter(image=str(paths[f"{prefix}-images-idx3-ubyte"]),
+                  label=str(paths[f"{prefix}-labels-idx1-ubyte"]), input_shape=input_shape,
+                  batch_size=batch_size, shuffle=shuffle, flat=len(input_shape) == 1,
+                  num_parts=num_parts, part_index=part_index)
+        for prefix, shuffle in (("train", True), ("t10k", False)))
+    return train, val
