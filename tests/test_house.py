@@ -19,8 +19,8 @@ FLOORS = {
     4: "ndarray symbol attribute name",
     5: "graph _executor executor",
     6: "autograd random initializer optimizer lr_scheduler metric io recordio image kvstore "
-       "callback monitor profiler visualization rtc test_utils",
-    7: "module model gluon",
+       "callback checkpoint monitor profiler visualization rtc test_utils",
+    7: "module model executor_manager gluon",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import

@@ -1,0 +1,114 @@
+"""NDArrayIter: batches of MXNet 1.9.1, names, views instead of copies, what bad input gets."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.errors import ArgumentError, ArgumentTypeError, ShapeError
+from tests.fixtures import make_training as given
+
+EXPECTED = json.loads(Path(given.__file__).with_name("training.json").read_text())["iterator"]
+X, Y = np.arange(20).reshape(10, 2), np.arange(10)
+
+
+@pytest.mark.parametrize("name", given.ITERATORS)
+def test_batches_are_those_of_mxnet(name):
+    assert given.iterate(mx.io, given.ITERATORS[name]) == EXPECTED[name]
+
+
+def labels(it):
+    return [batch.label[0].asnumpy().tolist() for batch in it]
+
+
+def test_names():
+    def names(descs):
+        return [desc.name for desc in descs]
+
+    it = mx.io.NDArrayIter({"b": X, "a": X * 2}, {"l": Y, "k": Y}, 5)
+    assert names(it.provide_data) == ["a", "b"] and names(it.provide_label) == ["k", "l"]
+    assert it.next().data[0].asnumpy()[1].tolist() == [4, 6]
+    it = mx.io.NDArrayIter([X, X * 2], [Y, Y], 5)
+    assert names(it.provide_data) == ["_0_data", "_1_data"]
+    assert names(it.provide_label) == ["_0_softmax_label", "_1_softmax_label"]
+    it = mx.io.NDArrayIter([X], Y, 5, data_name="zz", label_name="ll")
+    assert it.provide_data == [("zz", (5, 2))] and it.provide_label == [("ll", (5,))]
+    it = mx.io.NDArrayIter(X, None, 5)
+    assert it.provide_label == [] and it.next().label == []
+
+
+def test_dtypes():
+    assert mx.io.NDArrayIter(X.astype("u1"), Y, 5).next().data[0].dtype == np.float32
+    it = mx.io.NDArrayIter(mx.nd.array(X, dtype="int32"), Y, 4, shuffle=True)
+    assert it.provide_data[0].dtype == np.int32
+    assert [batch.data[0].dtype for batch in it] == [np.int32] * 3
+
+
+def test_consecutive_rows_are_views():
+    data = mx.nd.array(X)
+    it = mx.io.NDArrayIter(data, Y, 4)
+    first = it.next().data[0]
+    data[:] = -1
+    assert (first.asnumpy() == -1).all()
+
+
+def test_shuffle_keeps_rows_and_labels_together(seed):
+    np.random.seed(seed)
+    it = mx.io.NDArrayIter(X, Y, 3, shuffle=True)
+    orders = []
+    for _ in range(3):
+        order = []
+        for batch in it:
+            rows, values = batch.data[0].asnumpy(), batch.label[0].asnumpy()
+            np.testing.assert_array_equal(rows[:, 0], 2 * values)
+            order += values[:3 - batch.pad].tolist()
+        assert sorted(order) == Y.tolist()
+        orders.append(order)
+        it.reset()
+    assert orders[0] != orders[1] or orders[1] != orders[2]
+
+
+def test_end_and_reset():
+    it = mx.io.NDArrayIter(X, Y, 10)
+    assert len(list(it)) == 1
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            it.next()
+        assert not it.iter_next()
+    it.reset()
+    assert it.iter_next() and it.getpad() == 0 and it.getindex() is None
+    assert it.getlabel()[0].asnumpy().tolist() == Y.tolist()
+
+
+def test_reset_in_the_middle_of_an_epoch():
+    it = mx.io.NDArrayIter(X, Y, 4, last_batch_handle="roll_over")
+    it.next()
+    it.reset()
+    assert labels(it) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    it.hard_reset()  # rows 8 and 9 do not roll over
+    assert labels(it) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_padding_of_a_batch_larger_than_the_data():
+    it = mx.io.NDArrayIter(X[:3], Y[:3], 8)
+    batch = it.next()
+    assert batch.pad == 5 and batch.label[0].asnumpy().tolist() == [0, 1, 2, 0, 1, 2, 0, 1]
+
+
+@pytest.mark.parametrize("args, options, error, word", [
+    ((X, Y[:5], 5), {}, ShapeError, "softmax_label.*5 rows.*10"),
+    ((X, Y, 5), {"last_batch_handle": "odd"}, ArgumentError, "last_batch_handle"),
+    ((X, Y, 0), {}, ArgumentError, "batch_size"),
+    ((X, Y, 2.5), {}, ArgumentTypeError, "batch_size"),
+    ((X, Y, 11), {"last_batch_handle": "discard"}, ArgumentError, "batch_size 11"),
+    ((None,), {}, ArgumentError, "data"),
+    (([],), {}, ArgumentError, "data"),
+    (("text",), {}, ArgumentTypeError, "str"),
+    ((np.array(["a", "b"]),), {}, ArgumentTypeError, "data"),
+    ((np.zeros((0, 2)),), {}, ShapeError, "no rows"),
+])
+def test_refused(args, options, error, word):
+    with pytest.raises(error, match=word):
+        mx.io.NDArrayIter(*args, **options)

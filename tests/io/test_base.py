@@ -1,0 +1,55 @@
+"""DataDesc, DataBatch, DataIter."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.errors import ArgumentTypeError
+
+
+def test_data_desc():
+    desc = mx.io.DataDesc("data", (3, 4))
+    assert repr(desc) == "DataDesc[data,(3, 4),<class 'numpy.float32'>,NCHW]"
+    assert desc == ("data", (3, 4)) and desc[0] == "data" and desc.shape == (3, 4)
+    assert mx.io.DataDesc.get_batch_axis("TNC") == 1
+    assert mx.io.DataDesc.get_batch_axis(None) == 0
+    listed = mx.io.DataDesc.get_list([("a", (1, 2))], [("a", np.int32)])
+    assert listed == [("a", (1, 2))] and listed[0].dtype == np.int32
+    again = pickle.loads(pickle.dumps(mx.io.DataDesc("a", (1,), np.int8, "TN")))
+    assert (again.name, again.dtype, again.layout) == ("a", np.int8, "TN")
+
+
+def test_data_batch():
+    batch = mx.io.DataBatch([mx.nd.ones(3)], [mx.nd.ones((3, 1))], pad=1)
+    assert str(batch) == "DataBatch: data shapes: [(3,)] label shapes: [(3, 1)]"
+    assert str(mx.io.DataBatch([mx.nd.ones(3)])).endswith("label shapes: None")
+    with pytest.raises(ArgumentTypeError, match="data must be a list"):
+        mx.io.DataBatch(mx.nd.ones(3))
+    with pytest.raises(ArgumentTypeError, match="label must be a list"):
+        mx.io.DataBatch([mx.nd.ones(3)], mx.nd.ones(3))
+
+
+def test_a_users_iterator():
+    class Count(mx.io.DataIter):
+        """Three batches."""
+
+        def __init__(self):
+            super().__init__(2)
+            self.at = 0
+
+        def reset(self):
+            self.at = 0
+
+        def iter_next(self):
+            self.at += 1
+            return self.at <= 3
+
+        def getdata(self):
+            return [mx.nd.full((2,), self.at)]
+
+    it = Count()
+    assert [batch.data[0].asnumpy()[0] for batch in it] == [1, 2, 3]
+    with pytest.raises(StopIteration):
+        mx.io.DataIter().next()

@@ -1,0 +1,98 @@
+"""ResizeIter and PrefetchingIter."""
+
+import gc
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.errors import ArgumentError, ShapeError
+
+X, Y = np.arange(20).reshape(10, 2), np.arange(10)
+
+
+def array_iter(batch_size=4, **options):
+    return mx.io.NDArrayIter(X, Y, batch_size, **options)
+
+
+def seen(it):
+    return [(batch.label[0].asnumpy()[0], batch.pad) for batch in it]
+
+
+def test_resize_starts_over():
+    it = mx.io.ResizeIter(array_iter(), 5)
+    for _ in range(2):
+        assert seen(it) == [(0, 0), (4, 0), (8, 2), (0, 0), (4, 0)]
+        it.reset()
+    it = mx.io.ResizeIter(array_iter(), 2, reset_internal=False)
+    assert seen(it) == [(0, 0), (4, 0)]
+    it.reset()
+    assert seen(it) == [(8, 2), (0, 0)]
+    assert it.provide_data == [("data", (4, 2))]
+
+
+def test_resize_of_an_iterator_without_batches():
+    class Empty(mx.io.DataIter):
+        """No batch."""
+
+        provide_data = provide_label = ()
+
+    with pytest.raises(ArgumentError, match="no batch"):
+        mx.io.ResizeIter(Empty(), 2).next()
+
+
+def test_prefetch():
+    it = mx.io.PrefetchingIter(array_iter())
+    for _ in range(3):
+        assert seen(it) == [(0, 0), (4, 0), (8, 2)]
+        with pytest.raises(StopIteration):
+            it.next()
+        it.reset()
+    assert it.provide_data == [("data", (4, 2))] and it.batch_size == 4
+
+
+def test_prefetch_joins_and_renames():
+    it = mx.io.PrefetchingIter(
+        [array_iter(), array_iter()], rename_data=[{"data": "d1"}, {"data": "d2"}],
+        rename_label=[{"softmax_label": "l1"}, {"softmax_label": "l2"}])
+    assert [desc.name for desc in it.provide_data] == ["d1", "d2"]
+    assert [desc.name for desc in it.provide_label] == ["l1", "l2"]
+    batch = it.next()
+    assert len(batch.data) == len(batch.label) == 2
+
+
+def test_prefetch_of_unequal_iterators():
+    it = mx.io.PrefetchingIter([array_iter(4), array_iter(5)])
+    with pytest.raises(ShapeError):
+        list(it)
+    with pytest.raises(ArgumentError):
+        mx.io.PrefetchingIter([])
+
+
+def test_an_error_in_the_thread_is_raised_where_the_batch_is_awaited():
+    class Broken(mx.io.NDArrayIter):
+        """Fails at its second batch."""
+
+        def next(self):
+            if self.cursor >= 0:
+                raise ZeroDivisionError("second batch")
+            return super().next()
+
+    it = mx.io.PrefetchingIter(Broken(X, Y, 4))
+    it.next()
+    with pytest.raises(ZeroDivisionError, match="second batch"):
+        it.next()
+
+
+def test_threads_end_with_the_iterator():
+    before = threading.active_count()
+    it = mx.io.PrefetchingIter(array_iter())
+    it.next()
+    del it
+    gc.collect()
+    deadline = time.time() + 5
+    while threading.active_count() > before and time.time() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == before

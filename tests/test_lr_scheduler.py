@@ -1,0 +1,59 @@
+"""Learning-rate schedules: values of MXNet 1.9.1, what bad input gets."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.errors import ArgumentError, ArgumentTypeError
+from tests.fixtures import make_training as given
+
+EXPECTED = json.loads(Path(given.__file__).with_name("training.json").read_text())["schedule"]
+
+
+@pytest.mark.parametrize("name", given.SCHEDULES)
+def test_values_are_those_of_mxnet(name):
+    kind, options = given.SCHEDULES[name]
+    schedule = getattr(mx.lr_scheduler, kind)(**options)
+    np.testing.assert_allclose([schedule(i) for i in range(1, 16)], EXPECTED[name], rtol=1e-12)
+
+
+def test_a_step_list_is_not_shared():
+    steps = [2, 3]
+    schedule = mx.lr_scheduler.MultiFactorScheduler(steps, 0.5, base_lr=1.0)
+    steps[0] = 100
+    assert schedule(3) == 0.5
+
+
+def test_warm_up_that_takes_all_updates():
+    schedule = mx.lr_scheduler.PolyScheduler(4, base_lr=1.0, warmup_steps=4)
+    assert [schedule(i) for i in (1, 3, 4, 9)] == [0.25, 0.75, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("kind, args, error, word", [
+    ("FactorScheduler", (0,), ArgumentError, "step"),
+    ("FactorScheduler", (1, 2.0), ArgumentError, "factor"),
+    ("MultiFactorScheduler", ([3, 2],), ArgumentError, "rise"),
+    ("MultiFactorScheduler", ([0, 2],), ArgumentError, "at least 1"),
+    ("MultiFactorScheduler", ([],), ArgumentTypeError, "step"),
+    ("MultiFactorScheduler", (5,), ArgumentTypeError, "step"),
+    ("MultiFactorScheduler", ([5], 1.5), ArgumentError, "factor"),
+    ("PolyScheduler", (0,), ArgumentError, "max_update"),
+    ("CosineScheduler", (2.5,), ArgumentTypeError, "max_update"),
+    ("LRScheduler", (0.01, -1), ArgumentError, "warmup_steps"),
+    ("LRScheduler", (0.01, 2.0), ArgumentTypeError, "warmup_steps"),
+    ("LRScheduler", (0.01, 2, 0.5), ArgumentError, "warmup_begin_lr"),
+    ("LRScheduler", (0.01, 2, 0.0, "bent"), ArgumentError, "warmup_mode"),
+])
+def test_refused(kind, args, error, word):
+    with pytest.raises(error, match=word):
+        getattr(mx.lr_scheduler, kind)(*args)
+
+
+def test_base_class_has_no_curve():
+    with pytest.raises(NotImplementedError):
+        mx.lr_scheduler.LRScheduler()(1)
+    with pytest.raises(ArgumentError, match="warm-up"):
+        mx.lr_scheduler.LRScheduler(warmup_steps=2).get_warmup_lr(2)
