@@ -1,0 +1,76 @@
+"""BucketingModule: buckets share parameters and optimizer states."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.errors import ArgumentError
+
+
+def sym_gen(length):
+    """Sums `length` inputs of 2 features, then classifies."""
+    net = mx.sym.reshape(mx.sym.var("data"), shape=(-1, length, 2))
+    net = mx.sym.FullyConnected(mx.sym.sum(net, axis=1), num_hidden=3, name="fc")
+    return mx.sym.SoftmaxOutput(net, name="softmax"), ("data",), ("softmax_label",)
+
+
+def batch(length, rng, rows=4):
+    data = mx.nd.array(rng.standard_normal((rows, 2 * length)))
+    label = mx.nd.array(rng.integers(0, 3, rows))
+    return mx.io.DataBatch([data], [label], bucket_key=length,
+                           provide_data=[mx.io.DataDesc("data", data.shape)],
+                           provide_label=[mx.io.DataDesc("softmax_label", (rows,))])
+
+
+def test_buckets_train_together(rng):
+    mod = mx.mod.BucketingModule(sym_gen, default_bucket_key=6)
+    mod.bind([("data", (4, 12))], [("softmax_label", (4,))])
+    mod.init_params(mx.init.One())
+    mod.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+    weight, bias = np.ones((3, 2)), np.zeros(3)
+    moved = [np.zeros((3, 2)), np.zeros(3)]
+    metric = mx.metric.create("acc")
+    for length in (6, 2, 4, 2, 6, 4):
+        each = batch(length, rng)
+        mod.prepare(each)
+        mod.forward_backward(each)
+        mod.update()
+        mod.update_metric(metric, each.label)
+        summed = each.data[0].asnumpy().reshape(4, length, 2).sum(1)
+        scores = np.exp(summed @ weight.T + bias)
+        error = scores / scores.sum(1, keepdims=True)
+        np.testing.assert_allclose(mod.get_outputs()[0].asnumpy(), error, rtol=1e-4, atol=1e-5)
+        error[np.arange(4), each.label[0].asnumpy().astype(int)] -= 1
+        for i, (param, grad) in enumerate([(weight, error.T @ summed), (bias, error.sum(0))]):
+            moved[i] = 0.9 * moved[i] - 0.1 * grad / 4
+            param += moved[i]
+        args, _ = mod.get_params()
+        np.testing.assert_allclose(args["fc_weight"].asnumpy(), weight, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(args["fc_bias"].asnumpy(), bias, rtol=1e-4, atol=1e-5)
+    assert metric.num_inst == 24
+
+
+def test_checkpoint(rng, tmp_path):
+    mod = mx.mod.BucketingModule(sym_gen, default_bucket_key=6)
+    mod.bind([("data", (4, 12))], [("softmax_label", (4,))])
+    mod.init_params(mx.init.Xavier())
+    prefix = str(tmp_path / "net")
+    mod.save_checkpoint(prefix, 1)
+    again = mx.mod.BucketingModule.load(prefix, 1, sym_gen, default_bucket_key=6)
+    again.bind([("data", (4, 12))], [("softmax_label", (4,))])
+    each = batch(4, rng)
+    results = []
+    for one in (mod, again):
+        one.forward(each, is_train=False)
+        results.append(one.get_outputs()[0].asnumpy())
+    np.testing.assert_array_equal(*results)
+
+
+def test_refused():
+    with pytest.raises(ArgumentError, match="default_bucket_key"):
+        mx.mod.BucketingModule(sym_gen)
+    mod = mx.mod.BucketingModule(sym_gen, default_bucket_key=6)
+    mod.bind([("data", (4, 12))], [("softmax_label", (4,))])
+    mod.init_params()
+    with pytest.raises(ArgumentError, match="bucket_key"):
+        mod.forward(mx.io.DataBatch([mx.nd.ones((4, 12))]))

@@ -1,0 +1,151 @@
+"""get_mnist: where it looks, that downloads are checked, one line on failure."""
+
+import gzip
+import hashlib
+import struct
+import urllib.request
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.errors import ArgumentError, FormatError
+from cynet.test_utils import download as module
+
+NAMES = tuple(module._MNIST)
+
+
+def idx(array):
+    return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.tobytes()
+
+
+@pytest.fixture
+def contents(rng):
+    out = {}
+    for prefix, rows in (("train", 6), ("t10k", 3)):
+        out[f"{prefix}-images-idx3-ubyte"] = idx(rng.integers(0, 256, (rows, 28, 28),
+                                                              dtype=np.uint8))
+        out[f"{prefix}-labels-idx1-ubyte"] = idx(np.arange(rows, dtype=np.uint8))
+    return out
+
+
+@pytest.fixture(autouse=True)
+def nothing_at_hand(monkeypatch, tmp_path):
+    """No data folder, an empty cache, no net."""
+    monkeypatch.delenv("CYNET_DATA_DIR", raising=False)
+    monkeypatch.setenv("CYNET_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(urllib.request, "urlopen", refuse)
+
+
+def refuse(request, timeout):
+    raise OSError("no net")
+
+
+def write(folder, contents, packed=False):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        if packed:
+            (folder / f"{name}.gz").write_bytes(gzip.compress(content))
+        else:
+            (folder / name).write_bytes(content)
+
+
+def check(arrays):
+    assert arrays["train_data"].shape == (6, 1, 28, 28)
+    assert arrays["test_data"].shape == (3, 1, 28, 28)
+    assert arrays["train_data"].dtype == np.float32
+    assert 0 <= arrays["train_data"].min() <= arrays["train_data"].max() <= 1
+    assert arrays["train_label"].tolist() == list(range(6))
+    assert arrays["test_label"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("below", ["", "mnist"])
+def test_where_it_looks(tmp_path, monkeypatch, contents, packed, below):
+    folder = tmp_path / "data"
+    write(folder / below, contents, packed)
+    check(mx.test_utils.get_mnist(str(folder)))
+    monkeypatch.setenv("CYNET_DATA_DIR", str(folder))
+    check(mx.test_utils.get_mnist())
+    monkeypatch.setenv("CYNET_HOME", str(folder))
+    monkeypatch.delenv("CYNET_DATA_DIR")
+    check(mx.test_utils.get_mnist())
+    train, val = mx.test_utils.get_mnist_iterator(2, (784,))
+    assert train.provide_data == [("data", (2, 784))] and len(list(val)) == 1
+
+
+def test_one_line_where_there_is_nothing(tmp_path):
+    with pytest.raises(OSError, match="CYNET_DATA_DIR") as caught:
+        mx.test_utils.get_mnist()
+    assert "no net" in str(caught.value) and "\n" not in str(caught.value)
+    with pytest.raises(FileNotFoundError, match="elsewhere"):
+        mx.test_utils.get_mnist(str(tmp_path / "elsewhere"))
+
+
+class Answer:
+    def __init__(self, content):
+        self.content = content
+
+    def read(self, size):
+        return self.content[:size]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+
+def test_download_checks_sums(tmp_path, monkeypatch, contents):
+    timeouts = []
+
+    def answer(request, timeout):
+        timeouts.append(timeout)
+        name = request.full_url.rsplit("/", 1)[1].removesuffix(".gz")
+        return Answer(gzip.compress(contents[name]))
+
+    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    with pytest.raises(OSError, match="checksum"):
+        mx.test_utils.get_mnist()
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    monkeypatch.setattr(module, "_MNIST", sums)
+    check(mx.test_utils.get_mnist())
+    assert max(timeouts) <= 10
+    monkeypatch.setattr(urllib.request, "urlopen", refuse)
+    check(mx.test_utils.get_mnist())  # from the cache
+
+
+def test_damaged_files(tmp_path, contents):
+    contents["train-images-idx3-ubyte"] = contents["train-images-idx3-ubyte"][:-1]
+    write(tmp_path / "data", contents)
+    with pytest.raises(FormatError, match="train-images"):
+        mx.test_utils.get_mnist(str(tmp_path / "data"))
+
+
+def test_download(tmp_path, monkeypatch):
+    with pytest.raises(OSError, match="no net"):
+        mx.test_utils.download("http://example.org/a.bin", dirname=str(tmp_path), retries=2)
+    tries = []
+
+    def at_third(request, timeout):
+        tries.append(request.full_url)
+        if len(tries) < 3:
+            raise OSError("not yet")
+        return Answer(b"content")
+
+    monkeypatch.setattr(urllib.request, "urlopen", at_third)
+    path = mx.test_utils.download("http://example.org/a.bin", dirname=str(tmp_path / "new"))
+    assert (tmp_path / "new" / "a.bin").read_bytes() == b"content" and path.endswith("a.bin")
+    mx.test_utils.download("http://example.org/a.bin", dirname=str(tmp_path / "new"))
+    assert len(tries) == 3  # the file is there
+    with pytest.raises(ArgumentError, match="fname"):
+        mx.test_utils.download("http://example.org/")
+
+
+def test_real_mnist(mnist_dir):
+    if mnist_dir is None:
+        pytest.skip("no MNIST at hand; set CYNET_DATA_DIR")
+    arrays = mx.test_utils.get_mnist(str(mnist_dir))
+    assert arrays["train_data"].shape == (60000, 1, 28, 28)
+    assert arrays["test_label"][:5].tolist() == [7, 2, 1, 0, 4]
+    assert abs(arrays["train_data"].mean() - 0.1307) < 1e-4
