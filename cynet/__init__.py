@@ -14,8 +14,15 @@ from . import symbol as sym
 from .attribute import AttrScope
 from .ndarray import waitall
 from .graph import infer  # floor 5
-from . import random, visualization  # floor 6
+from . import callback, checkpoint, initializer, io, lr_scheduler, metric, monitor  # floor 6
+from . import initializer as init
+from . import monitor as mon
+from . import optimizer
+from . import optimizer as opt
+from . import random, test_utils, visualization
 from . import random as rnd
 from . import visualization as viz
+from . import executor_manager, model, module  # floor 7
+from . import module as mod
 
 __version__ = "0.1.0"

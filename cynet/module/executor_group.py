@@ -84,26 +84,31 @@ class DataParallelExecutorGroup:
     def bind_exec(self, data_shapes, label_shapes, reshape=False):
         """Make the executors for these shapes, or with `reshape` executors that share parameters."""
         key = tuple((name, shape) for name, shape in [*data_shapes, *(label_shapes or ())])
-        self.batch_size, self.slices = self._decide_slices(data_shapes, label_shapes or [])
-        kept = self._kept.get(key)
-        if kept is not None:
-            self.execs = kept
-        elif reshape:
-            shapes = [self._shapes_of(i, data_shapes, label_shapes) for i in range(len(self.execs))]
-            self.execs = [executor.reshape(allow_up_sizing=True, **each)
-                          for executor, each in zip(self.execs, shapes)]
-            if self._monitor is not None:
-                self._watch()
-        else:
-            self.execs = [self._bind_one(i, data_shapes, label_shapes)
-                          for i in range(len(self.contexts))]
-        if len(self._kept) >= _KEPT_SHAPES:
-            self._kept.clear()
-        self._kept[key] = self.execs
+        # nothing is changed before all of it has worked: a batch of a wrong shape breaks nothing
+        slices = self._decide_slices(data_shapes, label_shapes or [])
+        execs = self._kept.get(key)
+        if execs is None:
+            shapes = [self._shapes_of(part, data_shapes, label_shapes) for part in slices]
+            if reshape:
+                execs = [executor.reshape(allow_up_sizing=True, **each)
+                         for executor, each in zip(self.execs, shapes)]
+                if self._monitor is not None:
+                    self._watch(execs)
+            else:
+                types = {desc.name: desc.dtype for desc in [*data_shapes, *(label_shapes or ())]}
+                execs = [self._bind_one(i, types, each) for i, each in enumerate(shapes)]
+            if len(self._kept) >= _KEPT_SHAPES:
+                self._kept.clear()
+            self._kept[key] = execs
+        self.execs = execs
+        self.slices = slices
+        self.batch_size = slices[-1].stop
         self.data_shapes = data_shapes
         self.label_shapes = label_shapes
         self.data_names = [desc.name for desc in data_shapes]
         self.label_names = [desc.name for desc in label_shapes or ()]
+        self.data_axes = [DataDesc.get_batch_axis(desc.layout) for desc in data_shapes]
+        self.label_axes = [DataDesc.get_batch_axis(desc.layout) for desc in label_shapes or ()]
         self._collect_arrays()
 
     def reshape(self, data_shapes, label_shapes):
@@ -112,49 +117,45 @@ class DataParallelExecutorGroup:
             self.bind_exec(data_shapes, label_shapes, reshape=True)
 
     def _decide_slices(self, data_shapes, label_shapes):
-        self.data_axes = [DataDesc.get_batch_axis(desc.layout) for desc in data_shapes]
-        self.label_axes = [DataDesc.get_batch_axis(desc.layout) for desc in label_shapes]
+        """Which part of the batch each device gets."""
         batch_size = None
-        for (name, shape), axis in zip([*data_shapes, *label_shapes],
-                                       [*self.data_axes, *self.label_axes]):
+        for desc in [*data_shapes, *label_shapes]:
+            axis = DataDesc.get_batch_axis(desc.layout)
             if axis < 0:
                 continue
-            if axis >= len(shape):
-                raise ShapeError(f"input '{name}' of shape {shape} has no batch axis {axis}")
+            if axis >= len(desc.shape):
+                raise ShapeError(
+                    f"input '{desc.name}' of shape {desc.shape} has no batch axis {axis}")
             if batch_size is None:
-                batch_size = shape[axis]
-            elif shape[axis] != batch_size:
-                # one device takes whatever the symbol takes; several must cut all inputs alike
-                if len(self.contexts) > 1:
-                    raise ShapeError(f"input '{name}' of shape {shape} has batch size {shape[axis]},"
-                                     f" '{data_shapes[0].name}' has {batch_size}")
+                batch_size = desc.shape[axis]
+            # one device takes whatever the symbol takes; several must cut all inputs alike
+            elif desc.shape[axis] != batch_size and len(self.contexts) > 1:
+                raise ShapeError(f"input '{desc.name}' of shape {desc.shape} has batch size"
+                                 f" {desc.shape[axis]}, '{data_shapes[0].name}' has {batch_size}")
         if batch_size is None:
             raise ShapeError("no input has a batch axis")
         if len(self.contexts) == 1:
-            return batch_size, [slice(0, batch_size)]
-        return batch_size, _split_input_slice(batch_size, self.workload)
+            return [slice(0, batch_size)]
+        return _split_input_slice(batch_size, self.workload)
 
-    def _shapes_of(self, i, data_shapes, label_shapes):
-        part = self.slices[i]
+    def _shapes_of(self, part, data_shapes, label_shapes):
+        """Input name to the shape on the device that gets `part` of the batch."""
         shapes = {}
-        for desc, axis in zip([*data_shapes, *(label_shapes or ())],
-                              [*self.data_axes, *self.label_axes]):
-            shape = list(desc.shape)
+        for desc in [*data_shapes, *(label_shapes or ())]:
+            shape, axis = list(desc.shape), DataDesc.get_batch_axis(desc.layout)
             if len(self.contexts) > 1 and axis >= 0:
                 shape[axis] = part.stop - part.start
             shapes[desc.name] = tuple(shape)
         return shapes
 
-    def _bind_one(self, i, data_shapes, label_shapes):
-        types = {desc.name: desc.dtype for desc in [*data_shapes, *(label_shapes or ())]}
+    def _bind_one(self, i, types, shapes):
         shared = {}
         if self.shared_group is not None:
             shared = {"shared_exec": self.shared_group.execs[i],
                       "shared_arg_names": self.param_names}
         return self.symbol.simple_bind(
             ctx=self.contexts[i], grad_req=self.grad_req, type_dict=types,
-            group2ctx=self.group2ctxs[i], **shared,
-            **self._shapes_of(i, data_shapes, label_shapes))
+            group2ctx=self.group2ctxs[i], **shared, **shapes)
 
     def _collect_arrays(self):
         def of(kind, names):
@@ -288,10 +289,10 @@ class DataParallelExecutorGroup:
         """Let a Monitor watch all executors, those for other shapes included."""
         self._monitor = monitor
         self._kept = {key: execs for key, execs in self._kept.items() if execs is self.execs}
-        self._watch()
+        self._watch(self.execs)
 
-    def _watch(self):
-        for executor in self.execs:
+    def _watch(self, execs):
+        for executor in execs:
             self._monitor.install(executor)
 
 

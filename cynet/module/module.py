@@ -186,7 +186,7 @@ class Module(BaseModule):
             return
         if inputs_need_grad and not for_training:
             raise ArgumentError("bind: inputs_need_grad=True needs for_training=True")
-        self._data_shapes, self._label_shapes = _parse_data_desc(
+        data_shapes, label_shapes = _parse_data_desc(
             self._data_names, self._label_names, data_shapes, label_shapes)
         shared_group = None
         if shared_module is not None:
@@ -199,10 +199,11 @@ class Module(BaseModule):
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._exec_group = DataParallelExecutorGroup(
-            self._symbol, self._context, self._work_load_list, self._data_shapes,
-            self._label_shapes, self._param_names, for_training, inputs_need_grad, shared_group,
+            self._symbol, self._context, self._work_load_list, data_shapes, label_shapes,
+            self._param_names, for_training, inputs_need_grad, shared_group,
             logger=self.logger, fixed_param_names=self._fixed_param_names, grad_req=grad_req,
             state_names=self._state_names, group2ctxs=self._group2ctxs)
+        self._data_shapes, self._label_shapes = data_shapes, label_shapes
         self.binded = True
         self._collect_updates()
         if shared_module is not None:
@@ -226,9 +227,9 @@ class Module(BaseModule):
     def reshape(self, data_shapes, label_shapes=None):
         """Change the input shapes; parameters stay."""
         self._need("reshape", "binded")
-        self._data_shapes, self._label_shapes = _parse_data_desc(
-            self._data_names, self._label_names, data_shapes, label_shapes)
-        self._exec_group.reshape(self._data_shapes, self._label_shapes)
+        shapes = _parse_data_desc(self._data_names, self._label_names, data_shapes, label_shapes)
+        self._exec_group.reshape(*shapes)
+        self._data_shapes, self._label_shapes = shapes
 
     # --- parameters ---------------------------------------------------------------------------------
 
@@ -258,7 +259,8 @@ class Module(BaseModule):
         force_init : bool
             Do it even if it has been done.
         allow_extra : bool
-            Let the dicts have names that are no parameters.
+            Accepted; names that are no parameters are passed over in any case, as in MXNet, so that
+            a part of a network takes the whole network's parameters.
         """
         if self.params_initialized and not force_init:
             if arg_params is not None or aux_params is not None:
@@ -271,12 +273,6 @@ class Module(BaseModule):
             self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
         attributes = self._symbol.attr_dict()
         for table, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
-            if given is not None and not allow_extra:
-                extra = sorted(set(given) - set(table) - set(self._data_names)
-                               - set(self._label_names))
-                if extra:
-                    raise ArgumentError(f"init_params: {', '.join(extra)} are no parameters of this"
-                                        " module; allow_extra=True passes over them")
             for name, array in sorted(table.items()):
                 source = None if given is None else given.get(name)
                 if source is not None:
@@ -302,7 +298,7 @@ class Module(BaseModule):
         force_init : bool
             False changes nothing where parameters are initialized.
         allow_extra : bool
-            Let the dicts have names that are no parameters.
+            With `allow_missing`: let the dicts have names that are no parameters.
         """
         if not allow_missing:
             self.init_params(initializer=None, arg_params=arg_params, aux_params=aux_params,

@@ -127,10 +127,9 @@ class SequentialModule(BaseModule):
             return
         self._need("init_params", "binded")
         for module in self._modules:
-            # values for the other modules are extra to each one
             module.init_params(initializer=initializer, arg_params=arg_params,
                                aux_params=aux_params, allow_missing=allow_missing,
-                               force_init=force_init, allow_extra=True)
+                               force_init=force_init, allow_extra=allow_extra)
         owners = {}
         for i, module in enumerate(self._modules):
             for name in (each for part in module.get_params() for each in part):
@@ -138,10 +137,6 @@ class SequentialModule(BaseModule):
                     raise ArgumentError(f"SequentialModule: parameter '{name}' is in module"
                                         f" {owners[name]} and in module {i}")
                 owners[name] = i
-        given = {*(arg_params or ()), *(aux_params or ())}
-        if not allow_extra and given - set(owners):
-            raise ArgumentError(f"init_params: {', '.join(sorted(given - set(owners)))} are no"
-                                " parameters; allow_extra=True passes over them")
         self.params_initialized = True
 
     def init_optimizer(self, kvstore="local", optimizer="sgd",

@@ -26,7 +26,7 @@ from .compare import (
     same,
     set_default_context,
 )
-from .download import download, get_mnist, get_mnist_iterator
+from .datasets import download, get_mnist, get_mnist_iterator
 
 __all__ = [
     "almost_equal", "assert_almost_equal", "assert_exception", "check_consistency",

@@ -266,9 +266,11 @@ def test_parameters_by_name(rng):
     assert (other.get_params()[0]["fc1_bias"].asnumpy() == 9).all()
     np.testing.assert_array_equal(other.get_params()[0]["fc1_weight"].asnumpy(),
                                   args["fc1_weight"].asnumpy())
+    more = {**args, "odd": mx.nd.ones(1)}
     with pytest.raises(ArgumentError, match="odd"):
-        other.set_params({**args, "odd": mx.nd.ones(1)}, auxs)
-    other.set_params({**args, "odd": mx.nd.ones(1)}, auxs, allow_extra=True)
+        other.set_params(more, auxs, allow_missing=True)
+    other.set_params(more, auxs, allow_missing=True, allow_extra=True)
+    other.set_params(more, auxs)  # as in MXNet: a part of a network takes the whole one's
     with pytest.raises(ShapeError, match="fc1_bias"):
         other.set_params({**args, "fc1_bias": mx.nd.ones(3)}, auxs)
     mixed = bound()

@@ -10,9 +10,8 @@ import pytest
 
 import cynet as mx
 from cynet.errors import ArgumentError, FormatError
-from cynet.test_utils import download as module
+from cynet.test_utils import datasets as module
 
-NAMES = tuple(module._MNIST)
 
 
 def idx(array):
