@@ -6,10 +6,10 @@ from collections import namedtuple
 
 from tqdm import tqdm
 
-from .errors import ArgumentError
 from .checkpoint import save_checkpoint
+from .errors import ArgumentError
 
-# What a batch-end callback gets: numbers of epoch and batch, the metric, the loop's local variables.
+# What a batch-end callback gets: numbers of epoch and batch, the metric, the loop's variables.
 BatchEndParam = namedtuple("BatchEndParam", ["epoch", "nbatch", "eval_metric", "locals"])
 
 
@@ -65,7 +65,8 @@ def log_train_metric(period, auto_reset=False):
     def callback(param):
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
-                logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+                logging.info("Iter[%d] Batch[%d] Train-%s=%f",
+                             param.epoch, param.nbatch, name, value)
             if auto_reset:
                 param.eval_metric.reset_local()
 

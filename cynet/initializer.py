@@ -15,7 +15,7 @@ INITIALIZERS = Registry("initializer", ignore_case=True)
 
 
 def register(klass):
-    """Make `klass`, a subclass of Initializer, known by its lower-case name; usable as a decorator."""
+    """Make `klass`, a subclass of Initializer, known by its lower-case name; a decorator too."""
     if not (isinstance(klass, type) and issubclass(klass, Initializer)):
         raise ArgumentTypeError(f"register takes a subclass of Initializer, got {klass!r}")
     return INITIALIZERS.register(klass.__name__, klass, override=True)
@@ -51,7 +51,7 @@ def create(initializer, **kwargs):
             name, settings = json.loads(initializer)
             settings = dict(settings)
         except (ValueError, TypeError):
-            raise FormatError(f"initializer {initializer!r} is no JSON of [name, settings]") from None
+            raise FormatError(f"initializer {initializer!r} is no JSON [name, settings]") from None
         return INITIALIZERS.get(name)(**{**settings, **kwargs})
     return INITIALIZERS.get(initializer)(**kwargs)
 
@@ -77,8 +77,9 @@ class Initializer:
     """Base of initializers: ``initializer(InitDesc(name), array)`` fills the array.
 
     An attribute ``__init__`` of the parameter names the initializer to use instead. Else the end of
-    the name decides: ``weight`` is what subclasses define (``_init_weight(name, array)``); ``bias``,
-    ``beta``, ``moving_mean`` and ``min`` become 0; ``gamma``, ``moving_var`` and ``max`` become 1.
+    the name decides: ``weight`` is what subclasses define (``_init_weight(name, array)``);
+    ``bias``, ``beta``, ``moving_mean`` and ``min`` become 0; ``gamma``, ``moving_var`` and ``max``
+    become 1.
 
     Parameters
     ----------
@@ -270,8 +271,8 @@ class Orthogonal(Initializer):
 class Xavier(Initializer):
     """Weights are drawn so that signals keep their size from layer to layer.
 
-    The width is ``sqrt(magnitude / factor)``, the factor is the number of inputs, of outputs, or the
-    mean of both. Glorot and Bengio, 2010.
+    The width is ``sqrt(magnitude / factor)``, the factor is the number of inputs, of outputs, or
+    the mean of both. Glorot and Bengio, 2010.
 
     Parameters
     ----------
@@ -403,7 +404,7 @@ class Load:
         if isinstance(param, str):
             param = nd.load(param)
         if not isinstance(param, dict):
-            raise ArgumentTypeError(f"Load takes a dict of arrays by name, got {type(param).__name__}")
+            raise ArgumentTypeError(f"Load takes a dict of arrays, got {type(param).__name__}")
         self.param = {name.removeprefix("arg:").removeprefix("aux:"): array
                       for name, array in param.items()}
         self.default_init = default_init

@@ -1,5 +1,6 @@
 """Learning-rate schedules: functions from the number of updates so far to a learning rate."""
 
+import itertools
 import logging
 import math
 
@@ -131,7 +132,7 @@ class MultiFactorScheduler(LRScheduler):
             raise ArgumentTypeError(f"step must be a list of one or more ints, got {step!r}")
         if step[0] < 1:
             raise ArgumentError(f"step must hold counts of at least 1, got {step}")
-        if any(later <= earlier for earlier, later in zip(step, step[1:])):
+        if any(later <= earlier for earlier, later in itertools.pairwise(step)):
             raise ArgumentError(f"step must rise from entry to entry, got {step}")
         _check_factor(factor)
         self.step = list(step)

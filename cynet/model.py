@@ -1,4 +1,4 @@
-"""Checkpoints, the helpers that training scripts import, and FeedForward, the model before Module."""
+"""Checkpoints, helpers that training scripts import, and FeedForward, the model before Module."""
 
 import logging
 
@@ -10,8 +10,8 @@ from .checkpoint import load_checkpoint, load_params, save_checkpoint
 from .context import cpu
 from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
 from .executor_manager import _check_arguments
-from .initializer import Uniform
 from .io import DataIter, NDArrayIter
+from .module.base_module import DEFAULT_INITIALIZER
 from .module.module import Module
 from .module.parameter_update import (
     _create_kvstore,
@@ -24,6 +24,8 @@ __all__ = [
     "BatchEndParam", "FeedForward", "_create_kvstore", "_initialize_kvstore", "_update_params",
     "_update_params_on_kvstore", "load_checkpoint", "load_params", "save_checkpoint",
 ]
+
+_LOG_VALIDATION = LogValidationMetricsCallback()
 
 
 class FeedForward:
@@ -51,8 +53,8 @@ class FeedForward:
     """
 
     def __init__(self, symbol, ctx=None, num_epoch=None, epoch_size=None, optimizer="sgd",
-                 initializer=Uniform(0.01), numpy_batch_size=128, arg_params=None, aux_params=None,
-                 allow_extra_params=False, begin_epoch=0, **kwargs):
+                 initializer=DEFAULT_INITIALIZER, numpy_batch_size=128, arg_params=None,
+                 aux_params=None, allow_extra_params=False, begin_epoch=0, **kwargs):
         _check_arguments(symbol)
         self.symbol = symbol
         self.ctx = [cpu()] if ctx is None else ctx
@@ -96,7 +98,7 @@ class FeedForward:
 
     def fit(self, X, y=None, eval_data=None, eval_metric="acc", epoch_end_callback=None,
             batch_end_callback=None, kvstore="local", logger=None, work_load_list=None,
-            monitor=None, eval_end_callback=LogValidationMetricsCallback(),
+            monitor=None, eval_end_callback=_LOG_VALIDATION,
             eval_batch_end_callback=None):
         """Train.
 
@@ -112,7 +114,7 @@ class FeedForward:
         work_load_list, eval_batch_end_callback : optional
         """
         logger = logging if logger is None else logger
-        if isinstance(eval_end_callback, LogValidationMetricsCallback):
+        if eval_end_callback is _LOG_VALIDATION:
             eval_end_callback = None  # Module.fit logs the same lines
         data = self._iterator(X, y, True)
         if isinstance(eval_data, (tuple, list)) and len(eval_data) == 2:
@@ -181,9 +183,9 @@ class FeedForward:
 
     @staticmethod
     def create(symbol, X, y=None, ctx=None, num_epoch=None, epoch_size=None, optimizer="sgd",
-               initializer=Uniform(0.01), eval_data=None, eval_metric="acc",
+               initializer=DEFAULT_INITIALIZER, eval_data=None, eval_metric="acc",
                epoch_end_callback=None, batch_end_callback=None, kvstore="local", logger=None,
-               work_load_list=None, eval_end_callback=LogValidationMetricsCallback(),
+               work_load_list=None, eval_end_callback=_LOG_VALIDATION,
                eval_batch_end_callback=None, **kwargs):
         """A model made and trained in one call; see ``FeedForward`` and ``fit``."""
         model = FeedForward(symbol, ctx=ctx, num_epoch=num_epoch, epoch_size=epoch_size,

@@ -14,8 +14,8 @@ class Monitor:
     interval : int
         Batches from one collection to the next.
     stat_func : callable, optional
-        Function from an NDArray to an NDArray, a number or a list of these; by default the norm over
-        the root of the size.
+        Function from an NDArray to an NDArray, a number or a list of these; by default the norm
+        over the root of the size.
     pattern : str
         Regular expression for names; only those that match from their beginning are collected.
     sort : bool

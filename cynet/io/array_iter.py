@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
-from ..ndarray import NDArray, array, empty
+from ..ndarray import NDArray, array
 from .base import DataBatch, DataDesc, DataIter
 
 _LAST_BATCH = ("pad", "discard", "roll_over")
@@ -18,15 +18,16 @@ class NDArrayIter(DataIter):
     Parameters
     ----------
     data : NDArray, numpy.ndarray, list or dict of these
-        First axis: examples. NumPy arrays become float32, as ``mx.nd.array`` does it. A list is named
-        ``_0_data``, ``_1_data``, ...; a dict by its keys, in sorted order.
+        First axis: examples. NumPy arrays become float32, as ``mx.nd.array`` does it. A list is
+        named ``_0_data``, ``_1_data``, ...; a dict by its keys, in sorted order.
     label : the same, optional
     batch_size : int
     shuffle : bool
         A new order each epoch, drawn from ``numpy.random``.
     last_batch_handle : str
         What becomes of a last batch that is not full: ``'pad'`` fills it up with rows from the
-        beginning, ``'discard'`` leaves it out, ``'roll_over'`` puts it at the start of the next epoch.
+        beginning, ``'discard'`` leaves it out, ``'roll_over'`` puts it at the start of the next
+        epoch.
     data_name, label_name : str
         Names when `data` and `label` are single arrays.
     layout : str
@@ -133,7 +134,7 @@ class NDArrayIter(DataIter):
 
     def _rows(self, sources):
         start, stop = self.cursor, self.cursor + self.batch_size
-        if not self.shuffle and 0 <= start and stop <= self.num_data:
+        if not self.shuffle and start >= 0 and stop <= self.num_data:
             return [values[start:stop] for _, values in sources]
         if start < 0:
             rows = np.concatenate([self._rolled, self._order[:stop]])

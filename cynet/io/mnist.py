@@ -87,7 +87,7 @@ class MNISTIter(NDArrayIter):
                                 f" num_parts - 1 = {num_parts - 1}")
         images, labels = read_idx(image), read_idx(label)
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
-            raise ShapeError(f"MNISTIter: images must have shape (N, rows, columns) and labels (N,),"
+            raise ShapeError("MNISTIter: images must have shape (N, rows, columns), labels (N,),"
                              f" found {images.shape} and {labels.shape}")
         order = np.arange(len(images))
         if shuffle:

@@ -1,5 +1,6 @@
-"""Iterators around other iterators: ResizeIter sets an epoch's length, PrefetchingIter works ahead."""
+"""Iterators around iterators: ResizeIter sets an epoch's length, PrefetchingIter works ahead."""
 
+import contextlib
 import queue
 import threading
 
@@ -196,10 +197,8 @@ class _Worker:
         """End the thread; with `wait`, return only when the iterator is no longer touched."""
         self._stopping.set()
         while wait and self._thread.is_alive():
-            try:
+            with contextlib.suppress(queue.Empty):
                 self._ready.get_nowait()
-            except queue.Empty:
-                pass
             self._thread.join(0.01)
 
 

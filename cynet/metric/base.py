@@ -64,7 +64,7 @@ def create(metric, *args, **kwargs):
             try:
                 return create(json.loads(metric), *args, **kwargs)
             except json.JSONDecodeError as error:
-                raise ArgumentError(f"metric configuration {metric!r} is no JSON: {error}") from None
+                raise ArgumentError(f"metric {metric!r} is no JSON: {error}") from None
         return METRICS.get(metric)(*args, **kwargs)
     if isinstance(metric, type) and issubclass(metric, EvalMetric):
         return metric(*args, **kwargs)
@@ -142,7 +142,8 @@ class EvalMetric:
 
     def update_dict(self, label, pred):
         """Update from dicts name -> array; `output_names` and `label_names` choose among them."""
-        self.update(_pick(label, self.label_names, "label"), _pick(pred, self.output_names, "output"))
+        self.update(_pick(label, self.label_names, "label"),
+                    _pick(pred, self.output_names, "output"))
 
     def update(self, labels, preds):
         """Take in one batch: lists of labels and of predictions of the same length."""
@@ -178,7 +179,7 @@ class EvalMetric:
         return self.name, self._value(self.sum_metric, self.num_inst)
 
     def get_global(self):
-        """``(name, value)`` since ``reset``; of a metric that keeps no global mean, the local one."""
+        """``(name, value)`` since ``reset``; of a metric without global mean, the local one."""
         if not self._has_global_stats:
             return self.get()
         if self.global_num_inst == 0:

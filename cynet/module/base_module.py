@@ -6,12 +6,15 @@ import warnings
 
 import numpy as np
 
-from .. import metric, ndarray as nd
+from .. import metric
+from .. import ndarray as nd
 from ..callback import BatchEndParam
 from ..checkpoint import read_params, save_params
 from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc, DataIter
+
+DEFAULT_INITIALIZER = Uniform(0.01)
 
 
 class BaseModule:
@@ -54,12 +57,12 @@ class BaseModule:
             if not getattr(self, state):
                 raise CynetError(f"{what}: call {steps[state]} first")
 
-    # --- the story ----------------------------------------------------------------------------------
+    # --- the story ---
 
     def fit(self, train_data, eval_data=None, eval_metric="acc", epoch_end_callback=None,
             batch_end_callback=None, kvstore="local", optimizer="sgd",
             optimizer_params=(("learning_rate", 0.01),), eval_end_callback=None,
-            eval_batch_end_callback=None, initializer=Uniform(0.01), arg_params=None,
+            eval_batch_end_callback=None, initializer=DEFAULT_INITIALIZER, arg_params=None,
             aux_params=None, allow_missing=False, force_rebind=False, force_init=False,
             begin_epoch=0, num_epoch=None, validation_metric=None, monitor=None,
             sparse_row_id_fn=None):
@@ -263,7 +266,7 @@ class BaseModule:
                   for arrays in zip(*results)]
         return merged[0] if len(merged) == 1 and not always_output_list else merged
 
-    # --- parameters ---------------------------------------------------------------------------------
+    # --- parameters ---
 
     def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True,
                    allow_extra=False):
@@ -280,7 +283,7 @@ class BaseModule:
         """Take parameters from a ``.params`` file."""
         self.set_params(*read_params(fname))
 
-    # --- what a subclass may leave as it is -----------------------------------------------------------
+    # --- what a subclass may leave as it is ---
 
     @property
     def symbol(self):
@@ -301,7 +304,7 @@ class BaseModule:
         if states or value:
             raise ArgumentError("set_states: this module has no states")
 
-    # --- what a subclass defines ----------------------------------------------------------------------
+    # --- what a subclass defines ---
 
     def _undefined(self, name):
         return NotImplementedError(f"{type(self).__name__} defines no {name}")
@@ -336,7 +339,7 @@ class BaseModule:
         """Fix input shapes and take memory."""
         raise self._undefined("bind")
 
-    def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None,
+    def init_params(self, initializer=DEFAULT_INITIALIZER, arg_params=None, aux_params=None,
                     allow_missing=False, force_init=False, allow_extra=False):
         """Give parameters their first values."""
         raise self._undefined("init_params")
@@ -398,8 +401,8 @@ def _check_input_names(symbol, names, typename, throw):
             continue
         near = [each for each in arguments
                 if not each.endswith(("_weight", "_bias", "_gamma", "_beta"))]
-        message = (f"{typename}_names={list(names)}: the symbol has no argument '{name}'. Inputs that"
-                   f" are no parameters by their names: {', '.join(near) or '(none)'}")
+        message = (f"{typename}_names={list(names)}: the symbol has no argument '{name}'. Inputs"
+                   f" that are no parameters by their names: {', '.join(near) or '(none)'}")
         if throw:
             raise ArgumentError(message)
         warnings.warn(message, stacklevel=3)

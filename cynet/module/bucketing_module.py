@@ -5,8 +5,7 @@ import logging
 from .. import symbol as sym
 from ..checkpoint import load_params, save_checkpoint
 from ..errors import ArgumentError
-from ..initializer import Uniform
-from .base_module import BaseModule
+from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .module import Module
 
 
@@ -131,7 +130,7 @@ class BucketingModule(BaseModule):
         self._curr_module = module
         self._curr_bucket_key = bucket_key
 
-    def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None,
+    def init_params(self, initializer=DEFAULT_INITIALIZER, arg_params=None, aux_params=None,
                     allow_missing=False, force_init=False, allow_extra=False):
         """Initialise the parameters that all buckets share."""
         if self.params_initialized and not force_init:

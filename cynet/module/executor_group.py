@@ -62,7 +62,7 @@ class DataParallelExecutorGroup:
         self.bind_exec(data_shapes, label_shapes)
 
     def _requests(self, grad_req, data_names):
-        """Argument name to request: gradients of parameters, of data if asked for, of nothing else."""
+        """Argument name to request: parameters get gradients, data if asked for, nothing else."""
         word = grad_req if isinstance(grad_req, str) else "write"
         wanted = set(self.param_names) - set(self.fixed_param_names)
         if self.inputs_need_grad:
@@ -79,10 +79,10 @@ class DataParallelExecutorGroup:
             raise ArgumentTypeError(f"grad_req must be a str, list or dict, got {grad_req!r}")
         return requests if self.for_training else dict.fromkeys(self.arg_names, "null")
 
-    # --- binding ------------------------------------------------------------------------------------
+    # --- binding ---
 
     def bind_exec(self, data_shapes, label_shapes, reshape=False):
-        """Make the executors for these shapes, or with `reshape` executors that share parameters."""
+        """Make the executors for these shapes; with `reshape` they share parameters."""
         key = tuple((name, shape) for name, shape in [*data_shapes, *(label_shapes or ())])
         # nothing is changed before all of it has worked: a batch of a wrong shape breaks nothing
         slices = self._decide_slices(data_shapes, label_shapes or [])
@@ -170,7 +170,7 @@ class DataParallelExecutorGroup:
         self.input_grad_arrays = of("grad_dict", self.data_names)
         self.aux_arrays = of("aux_dict", self.aux_names)
 
-    # --- running ------------------------------------------------------------------------------------
+    # --- running ---
 
     def forward(self, data_batch, is_train=None):
         """Copy a batch in and compute the outputs."""
@@ -233,7 +233,7 @@ class DataParallelExecutorGroup:
                 for arrays in zip(*by_device)]
 
     def set_states(self, states=None, value=None):
-        """Fill the state inputs from arrays (as ``get_states`` without merging gave) or a number."""
+        """Fill the state inputs from arrays (as ``get_states`` gave them) or with a number."""
         if (states is None) == (value is None):
             raise ArgumentError("set_states takes either states or value")
         for i, arrays in enumerate(self.state_arrays):
@@ -257,7 +257,7 @@ class DataParallelExecutorGroup:
             eval_metric.update_dict(dict(zip(self.label_names, part or ())),
                                     dict(zip(self.output_names, executor.outputs)))
 
-    # --- parameters ---------------------------------------------------------------------------------
+    # --- parameters ---
 
     def set_params(self, arg_params, aux_params, allow_extra=False):
         """Copy parameters to all devices."""

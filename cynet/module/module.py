@@ -8,9 +8,14 @@ from .. import optimizer as opt
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ..context import Context, cpu
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
-from ..initializer import InitDesc, Uniform
+from ..initializer import InitDesc
 from ..io import DataDesc
-from .base_module import BaseModule, _check_input_names, _parse_data_desc
+from .base_module import (
+    DEFAULT_INITIALIZER,
+    BaseModule,
+    _check_input_names,
+    _parse_data_desc,
+)
 from .executor_group import DataParallelExecutorGroup
 from .optimizer_states import read_states, write_states
 from .parameter_update import (
@@ -127,7 +132,7 @@ class Module(BaseModule):
             self.save_optimizer_states(path)
             logging.info('Saved optimizer state to "%s"', path)
 
-    # --- names and shapes ---------------------------------------------------------------------------
+    # --- names and shapes ---
 
     @property
     def data_names(self):
@@ -157,7 +162,7 @@ class Module(BaseModule):
         self._need("output_shapes", "binded")
         return self._exec_group.get_output_shapes()
 
-    # --- binding ------------------------------------------------------------------------------------
+    # --- binding ---
 
     def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
              force_rebind=False, shared_module=None, grad_req="write"):
@@ -231,7 +236,7 @@ class Module(BaseModule):
         self._exec_group.reshape(*shapes)
         self._data_shapes, self._label_shapes = shapes
 
-    # --- parameters ---------------------------------------------------------------------------------
+    # --- parameters ---
 
     def get_params(self):
         """(arg_params, aux_params): dicts of arrays on the CPU, as they are now."""
@@ -244,7 +249,7 @@ class Module(BaseModule):
         self._exec_group.get_params(self._arg_params, self._aux_params)
         self._params_dirty = False
 
-    def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None,
+    def init_params(self, initializer=DEFAULT_INITIALIZER, arg_params=None, aux_params=None,
                     allow_missing=False, force_init=False, allow_extra=False):
         """Give parameters their first values.
 
@@ -264,8 +269,8 @@ class Module(BaseModule):
         """
         if self.params_initialized and not force_init:
             if arg_params is not None or aux_params is not None:
-                warnings.warn("parameters are initialized already; without force_init=True the given"
-                              " values are not used", stacklevel=2)
+                warnings.warn("parameters are initialized already; without force_init=True the"
+                              " given values are not used", stacklevel=2)
             return
         self._need("init_params", "binded")
         if self._arg_params is None:
@@ -316,7 +321,7 @@ class Module(BaseModule):
         self._params_dirty = True
         self.params_initialized = True
 
-    # --- the optimizer ------------------------------------------------------------------------------
+    # --- the optimizer ---
 
     def init_optimizer(self, kvstore="local", optimizer="sgd",
                        optimizer_params=(("learning_rate", 0.01),), force_init=False):
@@ -354,8 +359,9 @@ class Module(BaseModule):
             raise ArgumentTypeError(f"optimizer must be a name or an Optimizer, got {optimizer!r}")
         else:
             if optimizer.rescale_grad != rescale_grad:
-                warnings.warn(f"the optimizer has rescale_grad={optimizer.rescale_grad}, which is not"
-                              f" 1 / batch size = {rescale_grad}; is this intended?", stacklevel=2)
+                warnings.warn(f"the optimizer has rescale_grad={optimizer.rescale_grad}, which is"
+                              f" not 1 / batch size = {rescale_grad}; is this intended?",
+                              stacklevel=2)
             if not optimizer.idx2name:
                 optimizer.idx2name = names
         self._optimizer = optimizer
@@ -408,7 +414,7 @@ class Module(BaseModule):
         else:
             read_states(fname, self._updater)
 
-    # --- running ------------------------------------------------------------------------------------
+    # --- running ---
 
     def forward(self, data_batch, is_train=None):
         """Compute the outputs of a batch; one of other shapes makes the module change its own.

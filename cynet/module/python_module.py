@@ -4,8 +4,7 @@ import logging
 
 from .. import ndarray as nd
 from ..errors import ArgumentError
-from ..initializer import Uniform
-from .base_module import BaseModule, _parse_data_desc
+from .base_module import DEFAULT_INITIALIZER, BaseModule, _parse_data_desc
 
 
 class PythonModule(BaseModule):
@@ -51,7 +50,7 @@ class PythonModule(BaseModule):
         """No parameters: two empty dicts."""
         return {}, {}
 
-    def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None,
+    def init_params(self, initializer=DEFAULT_INITIALIZER, arg_params=None, aux_params=None,
                     allow_missing=False, force_init=False, allow_extra=False):
         """Nothing to initialise."""
         self.params_initialized = True

@@ -3,9 +3,8 @@
 import logging
 
 from ..errors import ArgumentError, ArgumentTypeError
-from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
-from .base_module import BaseModule
+from .base_module import DEFAULT_INITIALIZER, BaseModule
 
 
 class SequentialModule(BaseModule):
@@ -120,7 +119,7 @@ class SequentialModule(BaseModule):
             auxs.update(aux)
         return args, auxs
 
-    def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None,
+    def init_params(self, initializer=DEFAULT_INITIALIZER, arg_params=None, aux_params=None,
                     allow_missing=False, force_init=False, allow_extra=False):
         """Initialise all modules; no two may have a parameter of one name."""
         if self.params_initialized and not force_init:

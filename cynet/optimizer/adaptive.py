@@ -1,4 +1,4 @@
-"""Optimizers with a step size for each entry: Adam and its relatives, AdaGrad, RMSProp, Ftrl, ..."""
+"""Optimizers with a step size for each entry: Adam and relatives, AdaGrad, RMSProp, ..."""
 
 import math
 

@@ -1,8 +1,8 @@
 """The form of optimizer states as bytes: a JSON header and the arrays in the .params format.
 
-Layout: 8 bytes of mark, the header's length as 8 bytes (little-endian), the header, a .params block.
-The header has ``states``, pairs [key, tree], where a tree is null, a number (the array's position)
-or a list of trees, and ``optimizer``, null or its name, settings and update counts.
+Layout: 8 bytes of mark, the header's length as 8 bytes (little-endian), the header, a .params
+block. The header has ``states``, pairs [key, tree], where a tree is null, a number (the array's
+position) or a list of trees, and ``optimizer``, null or its name, settings and update counts.
 """
 
 import json
@@ -51,8 +51,8 @@ def unpack(content):
         raise ArgumentTypeError(f"optimizer states are bytes, got {type(content).__name__}")
     content = bytes(content)
     if content[:1] == b"\x80":
-        raise FormatError("optimizer states: this is a pickle, as MXNet writes them; a pickle can run"
-                          " any code and is not loaded. Train on from the parameters alone")
+        raise FormatError("optimizer states: this is a pickle, as MXNet writes them; a pickle can"
+                          " run any code and is not loaded. Train on from the parameters alone")
     if content[:8] != _MARK:
         raise FormatError(f"optimizer states begin with {_MARK!r}, found {content[:8]!r}")
     if len(content) < 16:

@@ -45,7 +45,7 @@ def rand_shape_nd(num_dim, dim=10, allow_zero_size=False):
 
 
 def random_arrays(*shapes):
-    """float32 arrays of these shapes with normal entries: a list, or the array of a single shape."""
+    """float32 arrays with normal entries: a list, or for a single shape the array."""
     arrays = [np.random.randn(*shape).astype(np.float32) for shape in shapes]
     return arrays[0] if len(arrays) == 1 else arrays
 

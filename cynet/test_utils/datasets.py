@@ -141,8 +141,8 @@ def _download_mnist(folder):
 def _mnist_files(path=None):
     paths = _find_mnist(path)
     if paths is None and path:
-        raise FileNotFoundError(f"no folder {path} or {Path(path) / 'mnist'} with the four IDX files"
-                                f" of MNIST: {', '.join(_MNIST)}, plain or .gz")
+        raise FileNotFoundError(f"no folder {path} or {Path(path) / 'mnist'} with the four IDX"
+                                f" files of MNIST: {', '.join(_MNIST)}, plain or .gz")
     return paths or _download_mnist(_cache_folder() / "mnist")
 
 

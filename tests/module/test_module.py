@@ -1,4 +1,4 @@
-"""Module: weights of MXNet 1.9.1 after training, the states in their order, shapes, checkpoints, errors."""
+"""Module: weights of MXNet 1.9.1 after training, states, shapes, checkpoints, errors."""
 
 import json
 import logging
@@ -227,7 +227,7 @@ def test_an_iterator_of_the_wrong_shape(rng):
     mod.fit(mx.io.NDArrayIter(data, label, 16), num_epoch=1)
     with pytest.raises(ShapeError):
         mod.score(mx.io.NDArrayIter(data[:, :3], label, 16), "acc")
-    with pytest.raises(ArgumentError, match="'data'.*'odd'|'odd'.*'data'"):
+    with pytest.raises(ArgumentError, match=r"'data'.*'odd'|'odd'.*'data'"):
         mx.mod.Module(mlp()).fit(mx.io.NDArrayIter(data, label, 16, data_name="odd"), num_epoch=1)
     with pytest.raises(ArgumentError, match="no batch"):
         used_up = mx.io.NDArrayIter(data, label, 16)
@@ -238,7 +238,7 @@ def test_an_iterator_of_the_wrong_shape(rng):
 
 
 def test_names_that_do_not_fit():
-    with pytest.raises(ArgumentError, match="input.*'input'.*data"):
+    with pytest.raises(ArgumentError, match=r"input.*'input'.*data"):
         mx.mod.Module(mlp(), data_names=["input"])
     with pytest.raises(ArgumentError, match="odd"):
         mx.mod.Module(mlp(), fixed_param_names=["odd"])
@@ -306,7 +306,7 @@ def test_checkpoints(rng, tmp_path):
 
 def test_fit_goes_on_from_a_checkpoint(rng, tmp_path):
     prefix = str(tmp_path / "net")
-    mod, it = trained(rng, num_epoch=2, epoch_end_callback=mx.callback.do_checkpoint(prefix))
+    _, it = trained(rng, num_epoch=2, epoch_end_callback=mx.callback.do_checkpoint(prefix))
     symbol, args, auxs = mx.model.load_checkpoint(prefix, 2)
     again = mx.mod.Module(symbol)
     again.fit(it, num_epoch=20, begin_epoch=2, arg_params=args, aux_params=auxs,

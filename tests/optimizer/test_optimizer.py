@@ -100,7 +100,7 @@ def test_multipliers():
 def test_multiplier_that_is_no_number():
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="a",
                                 weight=mx.sym.var("a_weight", attr={"__lr_mult__": "much"}))
-    with pytest.raises(ArgumentError, match="a_weight.*much"):
+    with pytest.raises(ArgumentError, match=r"a_weight.*much"):
         mx.optimizer.SGD(sym=net)
 
 

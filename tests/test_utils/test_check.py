@@ -25,7 +25,7 @@ def seeded(seed):
 def test_forward(product):
     UTILS.check_symbolic_forward(product, [TWOS, THREES], [TWOS * 3])
     UTILS.check_symbolic_forward(product, {"x": TWOS, "y": THREES}, [TWOS * 3], dtype=np.float64)
-    with pytest.raises(AssertionError, match="EXPECTED_.*FORWARD_"):
+    with pytest.raises(AssertionError, match=r"EXPECTED_.*FORWARD_"):
         UTILS.check_symbolic_forward(product, [TWOS, THREES], [ONES])
     with pytest.raises(ArgumentError, match="'x', 'y'"):
         UTILS.check_symbolic_forward(product, {"x": TWOS}, [ONES])

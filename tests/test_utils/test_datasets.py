@@ -13,7 +13,6 @@ from cynet.errors import ArgumentError, FormatError
 from cynet.test_utils import datasets as module
 
 
-
 def idx(array):
     return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.tobytes()
 

@@ -1,4 +1,4 @@
-"""Walk-throughs of training: a loop by hand over two executors, and Module.fit with predict and score."""
+"""Walk-throughs of training: a loop by hand over two executors; Module.fit, predict, score."""
 
 import logging
 from pathlib import Path
