@@ -4,8 +4,6 @@ import logging
 import time
 from collections import namedtuple
 
-from tqdm import tqdm
-
 from .checkpoint import save_checkpoint
 from .errors import ArgumentError
 
@@ -150,6 +148,8 @@ class ProgressBar:
         if self._bar is not None and param.epoch != self._epoch:
             self.close()
         if self._bar is None:
+            from tqdm import tqdm  # here, because importing it takes longer than half of cynet
+
             self._epoch = param.epoch
             self._bar = tqdm(total=self.total, ncols=self.bar_len, desc=f"Epoch[{param.epoch}]")
         # Module.fit counts batches from 0 and calls when one is done

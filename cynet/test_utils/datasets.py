@@ -5,7 +5,6 @@ import hashlib
 import logging
 import os
 import urllib.parse
-import urllib.request
 import zlib
 from pathlib import Path
 
@@ -42,6 +41,8 @@ def _cache_folder():
 
 def _fetch(url):
     """The bytes behind a URL; OSError when they are not to be had."""
+    import urllib.request  # here, because importing it takes a tenth of importing cynet
+
     request = urllib.request.Request(url, headers={"User-Agent": "cynet"})
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
