@@ -10,3 +10,6 @@ cdef void sum_channels(const floating* x, int64_t batch, int64_t channels, int64
                        bint add) noexcept nogil
 # y[i, j] (+)= b[j]
 cdef void spread_rows(const floating* b, int64_t rows, int64_t cols, floating* y, bint add) noexcept nogil
+# y[n, c, s] += b[c]
+cdef void add_channels(const floating* b, int64_t batch, int64_t channels, int64_t space,
+                       floating* y) noexcept nogil

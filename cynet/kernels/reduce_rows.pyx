@@ -51,3 +51,11 @@ cdef void spread_rows(const floating* b, int64_t rows, int64_t cols, floating* y
                 row[j] += b[j]
         else:
             memcpy(row, b, cols * sizeof(floating))
+
+
+cdef void add_channels(const floating* b, int64_t batch, int64_t channels, int64_t space,
+                       floating* y) noexcept nogil:
+    cdef int64_t line, i
+    for line in range(batch * channels):
+        for i in range(line * space, (line + 1) * space):
+            y[i] += b[line % channels]

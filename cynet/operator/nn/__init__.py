@@ -1,3 +1,17 @@
 """Layers of neural networks."""
 
-from . import activation, batch_norm, convolution, flatten, fully_connected, pooling, softmax
+from . import (
+    activation,
+    batch_norm,
+    convolution,
+    dropout,
+    flatten,
+    fully_connected,
+    instance_norm,
+    l2_normalization,
+    layer_norm,
+    leaky_relu,
+    lrn,
+    pooling,
+    softmax,
+)

@@ -6,6 +6,8 @@ everything else, and their gradients are compared with numeric ones.
 
 import functools
 
+import numpy as np
+
 from cynet.operator import OPERATORS
 
 from tests.fixtures import make_nn
@@ -76,7 +78,29 @@ def guessed(made):
     )
 
 
-CASES = [
+def selu(x, act_type):
+    """MXNet's gradient of it is not the derivative, so its values are no reference."""
+    return 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x))
+
+
+def mean_slope(x, act_type, lower_bound, upper_bound):
+    """rrelu in prediction."""
+    return np.where(x > 0, x, (lower_bound + upper_bound) / 2 * x)
+
+
+MORE = [
+    Case("LeakyReLU", [(3, 4)], selu, {"act_type": "selu"}, back=(0,)),
+    Case(
+        "LeakyReLU",
+        [(3, 4)],
+        mean_slope,
+        {"act_type": "rrelu", "lower_bound": 0.1, "upper_bound": 0.3},
+        is_train=False,
+    ),
+    Case("Dropout", [(3, 4)], lambda x, **params: x, {"p": 0.3}, is_train=False),
+    Case("Dropout", [(3, 4)], lambda x, **params: x, {"p": 0.3, "axes": (1,)}, is_train=False),
+]
+CASES = MORE + [
     as_case(number, made)
     for number, made in enumerate(make_nn.CASES)
     if made["op"] in OPERATORS and guessed(made)

@@ -1,0 +1,243 @@
+"""Normalization along lines and across channels (contract in normalization.pxd)."""
+
+from cython.parallel cimport prange
+from libc.math cimport sqrt
+
+from .parallel cimport threads_for
+from .sums cimport dot_line, sum_line
+
+cdef extern from "<cmath>" namespace "std" nogil:
+    float pow(float, float) noexcept
+    double pow(double, double) noexcept
+
+cdef enum:
+    WIDTH = 64  # positions of a plane that one step of local response takes together
+
+
+cdef inline void _put(floating* out, double value, bint add) noexcept nogil:
+    out[0] = <floating>(out[0] + value if add else value)
+
+
+cdef inline double _total(const floating* x, int64_t n, int64_t step, double center,
+                          bint squared) noexcept nogil:
+    """sum_line of numbers that are `step` apart."""
+    cdef double total = 0, value
+    cdef int64_t i
+    if step == 1:
+        return sum_line(x, n, center, squared)
+    for i in range(n):
+        value = x[i * step] - center
+        total += value * value if squared else value
+    return total
+
+
+cdef void _layer_line(const floating* x, const floating* gamma, const floating* beta, floating* y,
+                      floating* mean_out, floating* std_out, int64_t n, int64_t step, double eps,
+                      bint add, bint add_mean, bint add_std) noexcept nogil:
+    cdef double mean = _total(x, n, step, 0, False) / n
+    cdef double std = sqrt(_total(x, n, step, mean, True) / n + eps)
+    cdef floating center = <floating>mean, scale = <floating>(1 / std)
+    cdef int64_t i
+    if mean_out != NULL:
+        _put(mean_out, mean, add_mean)
+    if std_out != NULL:
+        _put(std_out, std, add_std)
+    if y == NULL:
+        return
+    for i in range(n):
+        if add:
+            y[i * step] += (x[i * step] - center) * scale * gamma[i] + beta[i]
+        else:
+            y[i * step] = (x[i * step] - center) * scale * gamma[i] + beta[i]
+
+
+cdef void layer_norm_forward(const floating* x, const floating* gamma, const floating* beta, floating* y,
+                             floating* mean, floating* std, int64_t outer, int64_t n, int64_t inner,
+                             double eps, bint add, bint add_mean, bint add_std) noexcept nogil:
+    cdef int threads = threads_for(outer * n * inner * 3)
+    cdef int64_t line, start
+    for line in prange(outer * inner, num_threads=threads, schedule="static"):
+        start = line // inner * n * inner + line % inner
+        _layer_line(x + start, gamma, beta, y + start if y != NULL else y,
+                    mean + line if mean != NULL else mean, std + line if std != NULL else std, n, inner,
+                    eps, add, add_mean, add_std)
+
+
+cdef void _layer_line_backward(const floating* dy, const floating* x, const floating* gamma,
+                               floating mean, floating std, floating* dx, int64_t n, int64_t step,
+                               bint add) noexcept nogil:
+    cdef double total = 0, product = 0
+    cdef floating a, b, value, scale = 1 / std
+    cdef int64_t i
+    for i in range(n):
+        total += dy[i * step] * gamma[i]
+        product += dy[i * step] * gamma[i] * (x[i * step] - mean) * scale
+    a = <floating>(total / n)
+    b = <floating>(product / n)
+    for i in range(n):
+        value = scale * (dy[i * step] * gamma[i] - a - b * (x[i * step] - mean) * scale)
+        if add:
+            dx[i * step] += value
+        else:
+            dx[i * step] = value
+
+
+cdef void layer_norm_backward(const floating* dy, const floating* x, const floating* gamma,
+                              const floating* mean, const floating* std, floating* dx, int64_t outer,
+                              int64_t n, int64_t inner, bint add) noexcept nogil:
+    cdef int threads = threads_for(outer * n * inner * 3)
+    cdef int64_t line, start
+    for line in prange(outer * inner, num_threads=threads, schedule="static"):
+        start = line // inner * n * inner + line % inner
+        _layer_line_backward(dy + start, x + start, gamma, mean[line], std[line], dx + start, n, inner,
+                             add)
+
+
+cdef void layer_norm_backward_scale(const floating* dy, const floating* x, const floating* mean,
+                                    const floating* std, floating* dgamma, floating* dbeta,
+                                    int64_t outer, int64_t n, int64_t inner, bint add_gamma,
+                                    bint add_beta) noexcept nogil:
+    cdef int threads = threads_for(outer * n * inner * 3)
+    cdef int64_t i, line, at
+    cdef double product, total
+    for i in prange(n, num_threads=threads, schedule="static"):
+        product = 0
+        total = 0
+        for line in range(outer * inner):
+            at = (line // inner * n + i) * inner + line % inner
+            product = product + dy[at] * (x[at] - mean[line]) / std[line]
+            total = total + dy[at]
+        if dgamma != NULL:
+            _put(dgamma + i, product, add_gamma)
+        if dbeta != NULL:
+            _put(dbeta + i, total, add_beta)
+
+
+cdef void _l2_line(const floating* x, floating* y, int64_t n, int64_t step, double eps,
+                   bint add) noexcept nogil:
+    cdef floating scale = <floating>(1 / sqrt(_total(x, n, step, 0, True) + eps))
+    cdef int64_t i
+    for i in range(n):
+        if add:
+            y[i * step] += x[i * step] * scale
+        else:
+            y[i * step] = x[i * step] * scale
+
+
+cdef void l2_norm_forward(const floating* x, floating* y, int64_t outer, int64_t n, int64_t inner,
+                          double eps, bint add) noexcept nogil:
+    cdef int threads = threads_for(outer * n * inner * 2)
+    cdef int64_t line, start
+    for line in prange(outer * inner, num_threads=threads, schedule="static"):
+        start = line // inner * n * inner + line % inner
+        _l2_line(x + start, y + start, n, inner, eps, add)
+
+
+cdef void _l2_line_backward(const floating* dy, const floating* x, floating* dx, int64_t n, int64_t step,
+                            double eps, bint add) noexcept nogil:
+    cdef double scale = 1 / sqrt(_total(x, n, step, 0, True) + eps), product = 0
+    cdef floating a, b, value
+    cdef int64_t i
+    if step == 1:
+        product = dot_line(dy, x, n, 0)
+    else:
+        for i in range(n):
+            product += dy[i * step] * x[i * step]
+    a = <floating>scale
+    b = <floating>(scale * scale * scale * product)
+    for i in range(n):
+        value = a * dy[i * step] - b * x[i * step]
+        if add:
+            dx[i * step] += value
+        else:
+            dx[i * step] = value
+
+
+cdef void l2_norm_backward(const floating* dy, const floating* x, floating* dx, int64_t outer, int64_t n,
+                           int64_t inner, double eps, bint add) noexcept nogil:
+    cdef int threads = threads_for(outer * n * inner * 3)
+    cdef int64_t line, start
+    for line in prange(outer * inner, num_threads=threads, schedule="static"):
+        start = line // inner * n * inner + line % inner
+        _l2_line_backward(dy + start, x + start, dx + start, n, inner, eps, add)
+
+
+cdef inline void _norms(const LocalResponse* s, const floating* x, int64_t c, int64_t width,
+                        floating* norm) noexcept nogil:
+    """norm of `width` positions at channel c; x is at channel 0."""
+    cdef int64_t first = max(c - s.size // 2, 0), last = min(c + s.size // 2, s.channels - 1), k, i
+    cdef floating factor = <floating>(s.alpha / s.size)
+    for i in range(width):
+        norm[i] = 0
+    for k in range(first, last + 1):
+        for i in range(width):
+            norm[i] += x[k * s.inner + i] * x[k * s.inner + i]
+    for i in range(width):
+        norm[i] = <floating>s.knorm + factor * norm[i]
+
+
+cdef void _lrn_part(const LocalResponse* s, const floating* x, floating* y, int64_t width,
+                    bint add) noexcept nogil:
+    cdef floating norm[WIDTH]
+    cdef int64_t c, i, at
+    for c in range(s.channels):
+        _norms(s, x, c, width, norm)
+        for i in range(width):
+            at = c * s.inner + i
+            if add:
+                y[at] += x[at] * pow(norm[i], <floating>-s.beta)
+            else:
+                y[at] = x[at] * pow(norm[i], <floating>-s.beta)
+
+
+cdef void lrn_forward(const LocalResponse* shape, const floating* x, floating* y, bint add,
+                      int threads) noexcept nogil:
+    cdef int64_t parts = (shape.inner + WIDTH - 1) // WIDTH, part, start, at
+    for part in prange(shape.batch * parts, num_threads=threads, schedule="static"):
+        start = part % parts * WIDTH
+        at = part // parts * shape.channels * shape.inner + start
+        _lrn_part(shape, x + at, y + at, min(shape.inner - start, <int64_t>WIDTH), add)
+
+
+cdef void _lrn_part_backward(const LocalResponse* s, const floating* dy, const floating* x, floating* dx,
+                             int64_t width, bint add, floating* power, floating* ratio) noexcept nogil:
+    cdef floating norm[WIDTH]
+    cdef floating total, factor = <floating>(2 * s.alpha * s.beta / s.size), value
+    cdef int64_t c, i, k, at, first, last
+    for c in range(s.channels):  # power = norm^-beta, ratio = dy x norm^(-beta - 1)
+        _norms(s, x, c, width, norm)
+        for i in range(width):
+            at = c * s.inner + i
+            power[c * WIDTH + i] = pow(norm[i], <floating>-s.beta)
+            ratio[c * WIDTH + i] = dy[at] * x[at] * power[c * WIDTH + i] / norm[i]
+    for c in range(s.channels):
+        first = max(c - s.size // 2, 0)
+        last = min(c + s.size // 2, s.channels - 1)
+        for i in range(width):
+            total = 0
+            for k in range(first, last + 1):
+                total += ratio[k * WIDTH + i]
+            at = c * s.inner + i
+            value = dy[at] * power[c * WIDTH + i] - factor * x[at] * total
+            if add:
+                dx[at] += value
+            else:
+                dx[at] = value
+
+
+cdef int64_t lrn_space(const LocalResponse* shape, int threads) noexcept nogil:
+    return 2 * shape.channels * WIDTH * threads
+
+
+cdef void lrn_backward(const LocalResponse* shape, const floating* dy, const floating* x, floating* dx,
+                       bint add, int threads, floating* space) noexcept nogil:
+    cdef int64_t parts = (shape.inner + WIDTH - 1) // WIDTH, size = shape.channels * WIDTH
+    cdef int64_t part, start, at, all_parts = shape.batch * parts
+    cdef int t
+    for t in prange(threads, num_threads=threads, schedule="static"):
+        for part in range(all_parts * t // threads, all_parts * (t + 1) // threads):
+            start = part % parts * WIDTH
+            at = part // parts * shape.channels * shape.inner + start
+            _lrn_part_backward(shape, dy + at, x + at, dx + at,
+                               min(shape.inner - start, <int64_t>WIDTH), add,
+                               space + 2 * size * t, space + 2 * size * t + size)

@@ -1,0 +1,232 @@
+# cython: wraparound=True
+"""LeakyReLU: rectifiers that let something of negative numbers through; out has data's shape."""
+
+from cython cimport floating
+from libc.stdint cimport int64_t
+
+from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...kernels.leaky_relu cimport (kELU, kGELU, kLeaky, kSELU, rectifier_backward, rectifier_forward,
+                                    sloped_backward, sloped_forward, slopes_backward)
+from ...kernels.random cimport Draw, fill, kUniform
+from .._base cimport Operator, OpContext
+
+from math import prod
+
+from ...dtype import dtype_flag
+from ...errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..floats import require_float_cpu
+from ..parameters import Enum, Float
+from ..property import OperatorProperty, ResourceRequest, merge_shapes
+
+_TYPES = {"leaky": kLeaky, "elu": kELU, "selu": kSELU, "gelu": kGELU}
+
+
+class LeakyReLUProperty(OperatorProperty):
+    """Rectifier with a slope for negative x, by `act_type`.
+
+    - leaky: ``x if x > 0 else slope * x``
+    - prelu: the same with a learned slope, the input gamma: one, or one a channel (axis 1)
+    - rrelu: the same with a random slope between `lower_bound` and `upper_bound` for each element in
+      training, and their mean otherwise
+    - elu: ``x if x > 0 else slope * (exp(x) - 1)``
+    - selu: ``1.0507 * (x if x > 0 else 1.6733 * (exp(x) - 1))``
+    - gelu: ``x`` times the normal distribution function of ``x``
+    """
+
+    act_type = Enum(("elu", "gelu", "leaky", "prelu", "rrelu", "selu"), "leaky", doc="Which function.")
+    slope = Float(0.25, doc="Of leaky and elu.")
+    lower_bound = Float(0.125, doc="Of rrelu's slopes.")
+    upper_bound = Float(0.334, doc="Of rrelu's slopes.")
+
+    inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,) or (C,)."}
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.lower_bound > self.upper_bound:
+            raise ArgumentError(f"operator {self.op_name}: lower_bound {self.lower_bound} is above "
+                                f"upper_bound {self.upper_bound}")
+
+    def list_arguments(self):
+        return ["data", "gamma"] if self.act_type == "prelu" else ["data"]
+
+    def list_outputs(self):
+        return ["output", "mask"] if self.act_type == "rrelu" else ["output"]
+
+    def num_visible_outputs(self):
+        return 1
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = merge_shapes(in_shapes[0], *out_shapes)
+        shapes = [data]
+        if self.act_type == "prelu":
+            gamma = in_shapes[1]
+            if gamma is not None and len(gamma) != 1:
+                raise ShapeError(f"gamma has shape {tuple(gamma)}, expected one axis")
+            if data is not None:
+                if len(data) < 2 and gamma != (1,):
+                    raise ShapeError(f"data has shape {data}: it has no channels to give slopes to")
+                if gamma is None or gamma == (0,):
+                    gamma = data[1:2]
+                elif gamma[0] != 1 and data[1] and gamma[0] != data[1]:
+                    raise ShapeError(f"gamma has shape {tuple(gamma)}, expected (1,) or ({data[1]},)")
+            shapes.append(gamma)
+        return shapes, [data] * len(out_shapes), []
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.random] if self.act_type == "rrelu" else []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [out_grad[0], *in_data, *out_data[1:]]
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0])]
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        return [(out_grad[0], in_grad[0])]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        shape = in_shapes[0]
+        if self.act_type == "rrelu":
+            return RandomReLUOperator(self.lower_bound, self.upper_bound, in_types[0])
+        if self.act_type == "prelu":
+            if in_shapes[1] == (1,):
+                return LearnedReLUOperator(1, prod(shape))
+            return LearnedReLUOperator(shape[1], prod(shape[2:]))
+        return RectifierOperator(_TYPES[self.act_type], self.slope)
+
+
+cdef class RectifierOperator(Operator):
+    """leaky, elu, selu, gelu: nothing but data."""
+
+    cdef int type
+    cdef double slope
+
+    def __init__(self, type, slope):
+        self.type, self.slope = type, slope
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if req[0] == kNullOp:
+            return 0
+        if in_data[0].dtype == kFloat32:
+            rectifier_forward(self.type, <const float*>in_data[0].data, <float*>out_data[0].data,
+                              in_data[0].size, self.slope, req[0] == kAddTo)
+        else:
+            rectifier_forward(self.type, <const double*>in_data[0].data, <double*>out_data[0].data,
+                              in_data[0].size, self.slope, req[0] == kAddTo)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if req[0] == kNullOp:
+            return 0
+        if in_data[0].dtype == kFloat32:
+            rectifier_backward(self.type, <const float*>out_grad[0].data, <const float*>in_data[0].data,
+                               <float*>in_grad[0].data, in_data[0].size, self.slope, req[0] == kAddTo)
+        else:
+            rectifier_backward(self.type, <const double*>out_grad[0].data,
+                               <const double*>in_data[0].data, <double*>in_grad[0].data,
+                               in_data[0].size, self.slope, req[0] == kAddTo)
+        return 0
+
+
+cdef class LearnedReLUOperator(Operator):
+    """prelu: slopes are an input."""
+
+    cdef int64_t channels, inner
+
+    def __init__(self, channels, inner):
+        self.channels, self.inner = channels, inner
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if req[0] == kNullOp:
+            return 0
+        if in_data[0].dtype == kFloat32:
+            sloped_forward(<const float*>in_data[0].data, <const float*>in_data[1].data,
+                           <float*>out_data[0].data, in_data[0].size, self.channels, self.inner,
+                           req[0] == kAddTo)
+        else:
+            sloped_forward(<const double*>in_data[0].data, <const double*>in_data[1].data,
+                           <double*>out_data[0].data, in_data[0].size, self.channels, self.inner,
+                           req[0] == kAddTo)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if in_data[0].dtype == kFloat32:
+            self._backward(<const float*>out_grad[0].data, in_data, req, in_grad)
+        else:
+            self._backward(<const double*>out_grad[0].data, in_data, req, in_grad)
+        return 0
+
+    cdef void _backward(self, const floating* dy, const TBlob* in_data, const int* req,
+                        TBlob* in_grad) noexcept nogil:
+        cdef const floating* x = <const floating*>in_data[0].data
+        if req[1] != kNullOp:  # first: the gradient of data may take the place of dy
+            slopes_backward(dy, x, <floating*>in_grad[1].data, in_data[0].size, self.channels,
+                            self.inner, req[1] == kAddTo)
+        if req[0] != kNullOp:
+            sloped_backward(dy, x, <const floating*>in_data[1].data, <floating*>in_grad[0].data,
+                            in_data[0].size, self.channels, self.inner, req[0] == kAddTo)
+
+
+cdef class RandomReLUOperator(Operator):
+    """rrelu: the hidden output holds the slope of each element."""
+
+    cdef double low, high
+    cdef int dtype
+
+    def __init__(self, low, high, dtype):
+        self.low, self.high, self.dtype = low, high, dtype_flag(dtype)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef int64_t i, n = in_data[0].size
+        cdef Draw draw
+        cdef double mean = (self.low + self.high) / 2
+        if ctx.is_train:
+            draw.distribution = kUniform
+            draw.seed, draw.stream = ctx.requested[0].seed, ctx.requested[0].stream
+            draw.a, draw.b = self.low, self.high
+            draw.a_data = draw.b_data = NULL
+            draw.param_dtype, draw.each = self.dtype, 1
+            fill(&draw, out_data[1].data, self.dtype, n, False)
+        elif self.dtype == kFloat32:
+            for i in range(n):
+                (<float*>out_data[1].data)[i] = <float>mean
+        else:
+            for i in range(n):
+                (<double*>out_data[1].data)[i] = mean
+        if req[0] == kNullOp:
+            return 0
+        if self.dtype == kFloat32:
+            sloped_forward(<const float*>in_data[0].data, <const float*>out_data[1].data,
+                           <float*>out_data[0].data, n, n, 1, req[0] == kAddTo)
+        else:
+            sloped_forward(<const double*>in_data[0].data, <const double*>out_data[1].data,
+                           <double*>out_data[0].data, n, n, 1, req[0] == kAddTo)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef int64_t n = in_data[0].size
+        if req[0] == kNullOp:
+            return 0
+        if self.dtype == kFloat32:
+            sloped_backward(<const float*>out_grad[0].data, <const float*>in_data[0].data,
+                            <const float*>out_data[1].data, <float*>in_grad[0].data, n, n, 1,
+                            req[0] == kAddTo)
+        else:
+            sloped_backward(<const double*>out_grad[0].data, <const double*>in_data[0].data,
+                            <const double*>out_data[1].data, <double*>in_grad[0].data, n, n, 1,
+                            req[0] == kAddTo)
+        return 0
+
+
+register_operator("LeakyReLU", LeakyReLUProperty)
