@@ -186,9 +186,8 @@ cdef class RandomReLUOperator(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        cdef int64_t i, n = in_data[0].size
+        cdef int64_t n = in_data[0].size
         cdef Draw draw
-        cdef double mean = (self.low + self.high) / 2
         if ctx.is_train:
             draw.distribution = kUniform
             draw.seed, draw.stream = ctx.requested[0].seed, ctx.requested[0].stream
@@ -197,11 +196,11 @@ cdef class RandomReLUOperator(Operator):
             draw.param_dtype, draw.each = self.dtype, 1
             fill(&draw, out_data[1].data, self.dtype, n, False)
         elif self.dtype == kFloat32:
-            for i in range(n):
-                (<float*>out_data[1].data)[i] = <float>mean
+            self._forward(<const float*>in_data[0].data, out_data, req, n)
+            return 0
         else:
-            for i in range(n):
-                (<double*>out_data[1].data)[i] = mean
+            self._forward(<const double*>in_data[0].data, out_data, req, n)
+            return 0
         if req[0] == kNullOp:
             return 0
         if self.dtype == kFloat32:
@@ -211,6 +210,18 @@ cdef class RandomReLUOperator(Operator):
             sloped_forward(<const double*>in_data[0].data, <const double*>out_data[1].data,
                            <double*>out_data[0].data, n, n, 1, req[0] == kAddTo)
         return 0
+
+    cdef void _forward(self, const floating* x, TBlob* out_data, const int* req,
+                       int64_t n) noexcept nogil:
+        """Prediction: one slope for all."""
+        cdef floating* mask = <floating*>out_data[1].data
+        cdef floating slope = <floating>((self.low + self.high) / 2)
+        cdef int64_t i
+        if req[0] != kNullOp:
+            rectifier_forward(kLeaky, x, <floating*>out_data[0].data, n, slope, req[0] == kAddTo)
+        if req[1] != kNullOp:
+            for i in range(n):
+                mask[i] = mask[i] + slope if req[1] == kAddTo else slope
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,

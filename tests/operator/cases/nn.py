@@ -71,11 +71,11 @@ def kind(spec):
 
 
 def guessed(made):
-    """Whether inference gives the label's shape: it cannot know of labels that are probabilities, say."""
+    """Whether inference gives the second input's shape: other shapes of it are taken too."""
     shapes = [spec if isinstance(spec[0], int) else spec[0] for spec in made["inputs"]]
-    return made["op"] != "SoftmaxOutput" or (
-        len(shapes[1]) == (2 if made["params"].get("multi_output") else len(shapes[0]) - 1)
-    )
+    if made["op"] == "SoftmaxOutput":  # labels may be probabilities, or have the positions' axes
+        return len(shapes[1]) == (2 if "multi_output" in made["params"] else len(shapes[0]) - 1)
+    return made["params"].get("act_type") != "prelu" or shapes[1] != (1,)
 
 
 def selu(x, act_type):
