@@ -175,7 +175,9 @@ cdef class Plan:
         for step in graph.steps:
             self.labels.append(f"operator {step.prop.op_name} (node '{step.name}')")
             memset(&native, 0, sizeof(native))
-            native.op = <void*>operators[step.origin or step]
+            operator = operators[step.origin or step]
+            operator.memory_owner = (arena, arrays)
+            native.op = <void*>operator
             native.backward = step.direction != FORWARD
             native.in_data = self._add_blobs(step.in_data, arrays, arena)
             native.out_data = self._add_blobs(step.out_data, arrays, arena)

@@ -23,6 +23,8 @@ cdef class Operator:
     # Errors: return -1 with an exception set (`with gil: raise ...`). Must be safe to run from several
     # threads at once unless `stateful` is set.
     cdef public bint stateful
+    # What keeps the tensors' memory alive, for Python code that holds on to a view of one; or None.
+    cdef public object memory_owner
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil
     # What declare_backward_dependency does not name has data == NULL, and so have hidden outputs' out_grad.

@@ -106,6 +106,11 @@ cdef class Blob:
         return Context(_DEVICES[self.blob.dev_type], self.blob.dev_id)
 
     @property
+    def data(self):
+        """A memoryview of the memory."""
+        return memoryview(self)
+
+    @property
     def data_ptr(self):
         """Address of the first element, an int."""
         return <size_t>self.blob.data

@@ -29,6 +29,8 @@ class OperatorProperty:
     key_var_num_args : str or None
         Name of the parameter that holds the number of inputs, for operators with a variable number
         of them (``num_args`` of Concat); the faces fill it in.
+    any_parameters : bool
+        True: keywords that are no field are parameters, too, and the inputs' names depend on them.
     differentiable : bool
         False: no gradient flows through; whoever asks for one gets zeros.
     identity : bool
@@ -43,6 +45,7 @@ class OperatorProperty:
 
     op_name = None  # set at registration
     key_var_num_args = None
+    any_parameters = False
     differentiable = True
     variable_attrs = {}
     identity = False

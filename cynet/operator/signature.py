@@ -43,7 +43,7 @@ def describe(entry):
     prop = entry.prop
     probe = prop.__new__(prop)
     documented = tuple(getattr(prop, "inputs_doc", ()))
-    variable = prop.key_var_num_args is not None
+    variable = prop.key_var_num_args is not None or prop.any_parameters
     fields = {k: f for k, f in prop.fields.items() if k != prop.key_var_num_args}
     if variable:
         return OpSignature((), (), True, fields)

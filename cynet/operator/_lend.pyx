@@ -1,0 +1,71 @@
+"""Lends an operator's tensors to Python code as NDArrays, for as long as one call lasts.
+
+The engine holds the variables of the real arrays while an operator runs, so a Python operator that waited
+on them would wait for itself. What it gets are NDArrays of their own variables over the same memory: reading,
+writing and any nd function work inside the call; `take_back` then waits for all of it.
+"""
+
+from cpython.ref cimport Py_REFCNT
+
+from .._engine cimport VarHandle, wait_to_write
+from .._ndarray cimport NDArrayBase, new_array, wrap_foreign
+from .._typedefs cimport TBlob, dtype_size
+from libc.string cimport memcpy
+
+from ._base cimport Blob
+
+
+def lend(list blobs, owner):
+    """NDArrays over the memory of `blobs`, which `owner` keeps alive; None stays None."""
+    cdef Blob blob
+    cdef list out = []
+    for item in blobs:
+        if item is None:
+            out.append(None)
+            continue
+        blob = item
+        out.append(wrap_foreign(blob.blob.data, blob.blob.shape, blob.blob.ndim, blob.blob.dtype,
+                                blob.blob.dev_type, blob.blob.dev_id, owner))
+    return out
+
+
+def take_back(*lists):
+    """Wait for everything pushed on lent arrays; raises what failed there.
+
+    An array that the user's code keeps beyond the call gets a copy of the memory, so that it never shows
+    what others write there later. (A view of one keeps the memory itself alive, as it is then.)
+    """
+    cdef NDArrayBase array
+    cdef VarHandle var
+    cdef list arrays
+    error = None
+    for arrays in lists:
+        for item in arrays:
+            if item is None:
+                continue
+            array = item
+            var = array.chunk.var
+            try:
+                with nogil:
+                    wait_to_write(var)
+            except BaseException as failure:
+                error = error or failure
+    for arrays in lists:
+        for i in range(len(arrays)):
+            if arrays[i] is not None:
+                array = arrays[i]
+                arrays[i] = None
+                if Py_REFCNT(array) > 1:  # not held by `array` alone: the user's code kept it
+                    _own(array)
+    if error is not None:
+        raise error
+
+
+cdef int _own(NDArrayBase array) except -1:
+    """Move a lent array to memory of its own."""
+    cdef NDArrayBase copy = new_array(array.blob.shape, array.blob.ndim, array.blob.dtype,
+                                      array.blob.dev_type, array.blob.dev_id)
+    memcpy(copy.blob.data, array.blob.data, array.blob.size * dtype_size(array.blob.dtype))
+    array.chunk, copy.chunk = copy.chunk, array.chunk
+    array.blob.data, copy.blob.data = copy.blob.data, array.blob.data
+    return 0

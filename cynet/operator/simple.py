@@ -1,0 +1,359 @@
+"""SimpleOp: unary and binary operators made of a function and a gradient, registered in one chain.
+
+>>> import numpy as np
+>>> from cynet.operator import simple as simple_op
+>>> def square(src, env, ret, req, ctx):
+...     simple_op.assign(ret, req, np.asarray(src) ** 2)
+>>> def square_grad(out_grad, in_data0, env, in_grad, req, ctx):
+...     simple_op.assign(in_grad, req, 2 * np.asarray(in_data0) * np.asarray(out_grad))
+>>> _ = (simple_op.register("doctest_square")
+...      .set_function("cpu", square, simple_op.kNoInplace)
+...      .set_gradient("cpu", square_grad, simple_op.kInplaceOutIn)
+...      .describe("The square of every element."))
+"""
+
+import inspect
+
+import numpy as np
+
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ._base import Operator, register_operator
+from .parameters import Float
+from .property import OperatorProperty, ResourceRequest, merge_shapes
+
+kNoInplace = 0  # inputs and output never share memory
+kInplaceInOut = 1  # unary: the output may take the input's memory
+kInplaceOutIn = 2  # unary: in_grad may take out_grad's memory
+kInplaceLhsOut = 3  # binary: the output may take the left operand's memory
+kInplaceOutLhs = 4  # binary: lhs_grad may take out_grad's memory
+
+_FORWARD_PAIRS = {kInplaceInOut: 1, kInplaceLhsOut: 2}  # option -> number of operands it is for
+_BACKWARD_PAIRS = {kInplaceOutIn: 1, kInplaceOutLhs: 2}
+
+# What a function is called with, by the names of its parameters.
+_FUNCTIONS = {
+    ("src", "env", "ret", "req", "ctx"): 1,
+    ("lhs", "rhs", "env", "ret", "req", "ctx"): 2,
+}
+_GRADIENTS = {
+    ("out_grad", "env", "in_grad", "req", "ctx"): (1, "T0"),
+    ("out_grad", "out_value", "env", "in_grad", "req", "ctx"): (1, "T1"),
+    ("out_grad", "in_data0", "env", "in_grad", "req", "ctx"): (1, "T2"),
+    ("out_grad", "env", "lhs_grad", "rhs_grad", "req_lhs_grad", "req_rhs_grad", "ctx"): (2, "T0"),
+    (
+        "out_grad",
+        "lhs",
+        "rhs",
+        "env",
+        "lhs_grad",
+        "rhs_grad",
+        "req_lhs_grad",
+        "req_rhs_grad",
+        "ctx",
+    ): (2, "T2"),
+}
+
+
+def assign(out, req, value):
+    """Write `value` to the blob `out` as `req` (an OpReq number) says: not at all, over it, or added.
+
+    Raises
+    ------
+    ShapeError
+        When `value` does not broadcast to the shape of `out`.
+    """
+    if req == 0 or out is None:
+        return
+    target = np.asarray(out)
+    value = np.asarray(value)
+    try:
+        if req == 3:
+            target += value.astype(target.dtype, copy=False)
+        else:
+            target[...] = value
+    except ValueError:
+        raise ShapeError(
+            f"assign: a value of shape {value.shape} does not fit {target.shape}"
+        ) from None
+
+
+class EnvArguments:
+    """What a function gets beside its arrays.
+
+    Attributes
+    ----------
+    scalar : float
+        The ``scalar=`` of the call, if enabled.
+    kwargs : dict of str to str
+        The other keywords of the call, if enabled.
+    resource : list
+        The resources requested, in order: ``get_space(shape, dtype)`` or ``get_random()``.
+    """
+
+    __slots__ = ("kwargs", "resource", "scalar")
+
+    def __init__(self, scalar, kwargs, resource=()):
+        self.scalar = scalar
+        self.kwargs = kwargs
+        self.resource = resource
+
+
+class SimpleOp:
+    """One operator under construction; every method returns the builder itself."""
+
+    def __init__(self, name):
+        self.name = name
+        self.operands = None
+        self.functions = {}
+        self.gradients = {}
+        self.shape_function = None
+        self.scalar = False
+        self.kwargs = False
+        self.requests = []
+        self.forward_option = kNoInplace
+        self.backward_option = kNoInplace
+        self.prop = None
+
+    def set_shape_function(self, function):
+        """`function(src, env)` or `(lhs, rhs, env)` gives the output's shape from the inputs'.
+
+        Without one, the inputs and the output have one shape.
+        """
+        names = _parameter_names(function, "shape function")
+        wanted = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
+        if names not in wanted:
+            raise _unknown_signature(self.name, "shape function", names, wanted)
+        self._set_operands(wanted[names], "shape function")
+        self.shape_function = function
+        return self
+
+    def set_function(self, device, function, inplace=kNoInplace):
+        """The computation on `device` (``'cpu'`` or ``'gpu'``).
+
+        `function` is ``(src, env, ret, req, ctx)`` or ``(lhs, rhs, env, ret, req, ctx)``.
+        """
+        names = _parameter_names(function, "function")
+        if names not in _FUNCTIONS:
+            raise _unknown_signature(self.name, "function", names, _FUNCTIONS)
+        self._set_operands(_FUNCTIONS[names], "function")
+        self._check_option("set_function", inplace, _FORWARD_PAIRS)
+        self.functions[_device(self.name, device)] = function
+        self.forward_option = inplace
+        return self._publish()
+
+    def set_gradient(self, device, gradient, inplace=kNoInplace):
+        """The gradient on `device`; the names of its parameters say what it reads.
+
+        Unary: ``(out_grad, env, in_grad, req, ctx)``, with ``out_value`` or ``in_data0`` after
+        ``out_grad`` when it reads the output or the input. Binary: ``(out_grad, env, lhs_grad,
+        rhs_grad, req_lhs_grad, req_rhs_grad, ctx)``, with ``lhs, rhs`` after ``out_grad`` when it
+        reads the operands.
+        """
+        names = _parameter_names(gradient, "gradient")
+        if names not in _GRADIENTS:
+            raise _unknown_signature(self.name, "gradient", names, _GRADIENTS)
+        operands, kind = _GRADIENTS[names]
+        self._set_operands(operands, "gradient")
+        self._check_option("set_gradient", inplace, _BACKWARD_PAIRS)
+        known = {k for _, k in self.gradients.values()}
+        if known - {kind}:
+            raise ArgumentError(
+                f"simple_op '{self.name}': gradients of all devices must read the same "
+                f"arrays; one is {known.pop()}, this one {kind}"
+            )
+        self.gradients[_device(self.name, device)] = (gradient, kind)
+        self.backward_option = inplace
+        return self._publish()
+
+    def set_enable_scalar(self, enable=True):
+        """The operator takes ``scalar=``; functions find it in ``env.scalar``."""
+        if enable and self.kwargs:
+            raise ArgumentError(
+                f"simple_op '{self.name}': scalar and kwargs cannot both be enabled"
+            )
+        self.scalar = bool(enable)
+        return self._publish()
+
+    def set_enable_kwargs(self, enable=True):
+        """The operator takes any keywords; functions find them, as strings, in ``env.kwargs``."""
+        if enable and self.scalar:
+            raise ArgumentError(
+                f"simple_op '{self.name}': scalar and kwargs cannot both be enabled"
+            )
+        self.kwargs = bool(enable)
+        return self._publish()
+
+    def set_resource_request(self, request):
+        """Ask for ``ResourceRequest.temp_space``, ``.random`` or a list of them."""
+        requests = list(request) if isinstance(request, (list, tuple)) else [request]
+        for each in requests:
+            if each not in (ResourceRequest.random, ResourceRequest.temp_space):
+                raise ArgumentError(f"simple_op '{self.name}': {each!r} is no ResourceRequest")
+        self.requests = requests
+        return self
+
+    def describe(self, text):
+        """The operator's docstring."""
+        if not isinstance(text, str):
+            raise ArgumentTypeError(f"simple_op '{self.name}': describe takes a str, got {text!r}")
+        self.description = text
+        if self.prop is not None:
+            self.prop.__doc__ = text
+        return self
+
+    description = "An operator registered with mx.simple_op."
+
+    def _set_operands(self, operands, what):
+        if self.operands not in (None, operands):
+            words = {1: "unary", 2: "binary"}
+            raise ArgumentError(
+                f"simple_op '{self.name}' is {words[self.operands]}, but this {what} is "
+                f"{words[operands]}"
+            )
+        self.operands = operands
+
+    def _check_option(self, method, option, pairs):
+        if option != kNoInplace and pairs.get(option) != self.operands:
+            raise ArgumentError(
+                f"simple_op '{self.name}': {method} cannot take in-place option {option} "
+                f"with {self.operands} operand(s)"
+            )
+
+    def _publish(self):
+        """Register the operator when it has its first function; keep its property in step afterwards."""
+        if self.prop is None and self.functions:
+            self.prop = _make_property(self)
+            register_operator(self.name, self.prop)
+        if self.prop is not None:
+            self.prop.differentiable = bool(self.gradients)
+            self.prop.fields = dict(self.prop.base_fields) if self.scalar else {}
+        return self
+
+
+def register(name):
+    """Begin a unary or binary operator called `name`; it exists as soon as it has a function.
+
+    Returns
+    -------
+    SimpleOp
+
+    Raises
+    ------
+    ArgumentError
+        When an operator of that name exists.
+    """
+    from ._base import OPERATORS
+
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ArgumentError(f"simple_op: {name!r} is no name for an operator")
+    if name in OPERATORS:
+        raise ArgumentError(f"operator name '{name}' is already taken by {OPERATORS.get(name)!r}")
+    return SimpleOp(name)
+
+
+def _parameter_names(function, what):
+    if not callable(function):
+        raise ArgumentTypeError(f"simple_op: the {what} {function!r} is not callable")
+    return tuple(inspect.signature(function).parameters)
+
+
+def _unknown_signature(name, what, names, wanted):
+    choices = " or ".join(f"({', '.join(w)})" for w in wanted)
+    return ArgumentError(
+        f"simple_op '{name}': a {what} has parameters {choices}; this one has ({', '.join(names)})"
+    )
+
+
+def _device(name, device):
+    if device not in ("cpu", "gpu"):
+        raise ArgumentError(f"simple_op '{name}': device {device!r} is neither 'cpu' nor 'gpu'")
+    return device
+
+
+class _SimpleProperty(OperatorProperty):
+    """What all simple operators share; `spec` is the SimpleOp."""
+
+    spec = None
+    scalar = Float(doc="The scalar operand.")
+
+    def __init__(self, **kwargs):
+        self.env_kwargs = {}
+        if self.spec.kwargs:
+            self.env_kwargs = {k: str(v) for k, v in kwargs.items()}
+            kwargs = {}
+        super().__init__(**kwargs)
+
+    def params(self):
+        return dict(self.env_kwargs) if self.spec.kwargs else super().params()
+
+    def env(self, resource=()):
+        """The EnvArguments of one call."""
+        return EnvArguments(self.scalar if self.spec.scalar else 0.0, self.env_kwargs, resource)
+
+    def list_arguments(self):
+        return ["data"] if self.spec.operands == 1 else ["lhs", "rhs"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        function = self.spec.shape_function
+        if function is None:
+            return super().infer_shape(in_shapes, out_shapes)
+        if any(s is None or not all(s) for s in in_shapes):
+            return in_shapes, out_shapes, []
+        shape = tuple(int(n) for n in function(*in_shapes, self.env()))
+        return in_shapes, [merge_shapes(shape, *out_shapes)], []
+
+    def forward_resource(self, in_shapes):
+        return list(self.spec.requests)
+
+    def backward_resource(self, in_shapes):
+        return list(self.spec.requests)
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        kind = next(iter(self.spec.gradients.values()))[1] if self.spec.gradients else "T0"
+        return {"T0": [*out_grad], "T1": [*out_grad, *out_data], "T2": [*out_grad, *in_data]}[kind]
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0])] if self.spec.forward_option != kNoInplace else []
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        return [(out_grad[0], in_grad[0])] if self.spec.backward_option != kNoInplace else []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        spec, device = self.spec, ctx.device_type.removesuffix("_pinned").removesuffix("_shared")
+        if device not in spec.functions:
+            raise ArgumentError(
+                f"operator {spec.name} has no function for {ctx}; it has one for "
+                f"{', '.join(spec.functions)}"
+            )
+        gradient = spec.gradients.get(device, (None, None))
+        return _SimpleOperator(self, spec.functions[device], *gradient)
+
+
+class _SimpleOperator(Operator):
+    """Calls the two functions of a simple operator."""
+
+    def __init__(self, prop, function, gradient, kind):
+        self.prop = prop
+        self.function = function
+        self.gradient = gradient
+        self.kind = kind
+        self.stateful = False
+
+    def forward(self, ctx, in_data, req, out_data, aux_states):
+        self.function(*in_data, self.prop.env(ctx.requested), out_data[0], req[0], ctx.run_ctx)
+
+    def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
+        read = {"T0": [], "T1": out_data, "T2": in_data}[self.kind]
+        self.gradient(out_grad[0], *read, self.prop.env(ctx.requested), *in_grad, *req, ctx.run_ctx)
+
+
+def _make_property(spec):
+    return type(
+        f"{spec.name}Property",
+        (_SimpleProperty,),
+        {
+            "spec": spec,
+            "__doc__": spec.description,
+            "base_fields": dict(_SimpleProperty.fields),
+        },
+    )
