@@ -483,11 +483,7 @@ def simple_bind(
     arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
     if arg_shapes is None:
         raise ShapeError(f"simple_bind: the shapes given ({shapes}) do not determine all others")
-    arg_types, _, aux_types = symbol.infer_type(**(type_dict or {}))
-    if arg_types is None:
-        raise ArgumentTypeError(
-            f"simple_bind: the types given ({type_dict}) do not determine all others"
-        )
+    arg_types, aux_types = _types(symbol, arg_names, aux_names, type_dict or {})
     requests = _requests(grad_req, arg_names)
     shared_names = set(shared_arg_names or ())
     args, grads = [], []
@@ -518,6 +514,17 @@ def simple_bind(
         fits = shared is not None and shared.shape == tuple(shape)
         auxs.append(shared if fits else zeros(shape, ctx=ctx, dtype=dtype))
     return Executor(symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec)
+
+
+def _types(symbol, arg_names, aux_names, given):
+    """dtypes of arguments and auxiliary states; float32 where nothing else follows."""
+    unknown = sorted(set(given) - {*arg_names, *aux_names})
+    if unknown:
+        raise ArgumentTypeError(f"simple_bind: type_dict names '{unknown[0]}', which is no argument")
+    known = {name: np.dtype(dtype).name for name, dtype in given.items()}
+    found = infer_types(symbol.entries, known, default="float32")
+    by_name = {node.name: dtype for (node, _), dtype in found.items() if node.is_variable}
+    return [by_name[n] for n in arg_names], [by_name[n] for n in aux_names]
 
 
 def _from_buffer(buffer, name, shape, dtype, ctx):
