@@ -397,7 +397,10 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req, bi
     cdef Task* task
     cdef TBlob* blob
     if state == NULL:
-        state = _new_state(_create(call), call.entry.name)
+        op = _create(call)
+        op.memory_owner = [<object>arrays[i] for i in range(n_in + n_aux)] + [
+            <object>outs[i] for i in range(n_out)]
+        state = _new_state(op, call.entry.name)
     else:
         cynet_state_hold(&state.references)
     task = <Task*>c_malloc(nbytes)

@@ -1,7 +1,9 @@
 """What an operator is, and every operator's definition (imported here, so that the registry is full)."""
 
-from . import loss, nn, random
+from . import loss, nn, random, simple
 from ._base import OPERATORS, Blob, Operator, get_operator, register_operator
+from .custom import CustomOp, CustomOpProp, get_all_registered_operators, register
 from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, ResourceRequest
+from .python_op import NDArrayOp, NumpyOp, PythonOp
 from . import tensor

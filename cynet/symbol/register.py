@@ -2,6 +2,7 @@
 
 from ..errors import ArgumentTypeError
 from ..operator._base import OPERATORS
+from ..operator.python_op import install_compose
 from ..operator.signature import bind_positional, describe, docstring, python_signature
 from .compose import apply_operator
 
@@ -56,7 +57,9 @@ def _make(public, entry, hint):
         for key in params:
             if key in kwargs:
                 raise ArgumentTypeError(f"operator {public}: argument '{key}' is given twice")
-        if variable:
+        if entry.prop.any_parameters and positional:
+            inputs = [entry_of(value, f"input {i}") for i, value in enumerate(positional)]
+        elif variable:
             inputs = {f"arg{i}": entry_of(value, f"arg{i}") for i, value in enumerate(positional)}
         else:
             inputs = {
@@ -67,6 +70,10 @@ def _make(public, entry, hint):
         names = () if variable else arguments + states
         for key, value in kwargs.items():
             if isinstance(value, symbol):
+                if isinstance(inputs, list):
+                    raise ArgumentTypeError(
+                        f"operator {public}: give all inputs by position or all by name"
+                    )
                 if key in inputs:
                     raise ArgumentTypeError(f"operator {public}: argument '{key}' is given twice")
                 inputs[key] = entry_of(value, key)
@@ -86,6 +93,14 @@ def _make(public, entry, hint):
     operator_function.__doc__ = docstring(entry, "Symbol")
     operator_function.__signature__ = python_signature(entry, ("name", "attr"))
     return operator_function
+
+
+def _compose(entry, args, kwargs):
+    """What calling a NumpyOp or NDArrayOp on symbols does."""
+    return function_of(entry.name, entry)(*args, **kwargs)
+
+
+install_compose(_compose)
 
 
 def namespace(module, prefix=None):
