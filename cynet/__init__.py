@@ -7,13 +7,17 @@ from .context import Context, cpu, cpu_pinned, current_context, gpu
 from .errors import CynetError, MXNetError
 from . import engine, storage  # floor 1
 from .kernels.parallel import get_num_threads, set_num_threads  # floor 2
+from . import operator  # floor 3
+from .operator import simple as simple_op
 from . import attribute, name, ndarray  # floor 4
 from . import ndarray as nd
 from . import symbol
 from . import symbol as sym
 from .attribute import AttrScope
 from .ndarray import waitall
-from .graph import infer  # floor 5
+from . import executor  # floor 5
+from .executor import Executor
+from .graph import infer
 from . import callback, checkpoint, initializer, io, lr_scheduler, metric, monitor  # floor 6
 from . import initializer as init
 from . import monitor as mon

@@ -520,7 +520,7 @@ def _types(symbol, arg_names, aux_names, given):
     """dtypes of arguments and auxiliary states; float32 where nothing else follows."""
     unknown = sorted(set(given) - {*arg_names, *aux_names})
     if unknown:
-        raise ArgumentTypeError(f"simple_bind: type_dict names '{unknown[0]}', which is no argument")
+        raise ArgumentTypeError(f"simple_bind: type_dict names no argument '{unknown[0]}'")
     known = {name: np.dtype(dtype).name for name, dtype in given.items()}
     found = infer_types(symbol.entries, known, default="float32")
     by_name = {node.name: dtype for (node, _), dtype in found.items() if node.is_variable}

@@ -1,8 +1,9 @@
 """Lends an operator's tensors to Python code as NDArrays, for as long as one call lasts.
 
-The engine holds the variables of the real arrays while an operator runs, so a Python operator that waited
-on them would wait for itself. What it gets are NDArrays of their own variables over the same memory: reading,
-writing and any nd function work inside the call; `take_back` then waits for all of it.
+The engine holds the variables of the real arrays while an operator runs, so a Python operator that
+waited on them would wait for itself. What it gets are NDArrays of their own variables over the same
+memory: reading, writing and any nd function work inside the call; `take_back` then waits for all of
+it.
 """
 
 from cpython.ref cimport Py_REFCNT
@@ -32,8 +33,9 @@ def lend(list blobs, owner):
 def take_back(*lists):
     """Wait for everything pushed on lent arrays; raises what failed there.
 
-    An array that the user's code keeps beyond the call gets a copy of the memory, so that it never shows
-    what others write there later. (A view of one keeps the memory itself alive, as it is then.)
+    An array that the user's code keeps beyond the call gets a copy of the memory, so that it never
+    shows what others write there later. (A view of one keeps the memory itself alive, as it is
+    then.)
     """
     cdef NDArrayBase array
     cdef VarHandle var

@@ -17,7 +17,7 @@ import inspect
 import numpy as np
 
 from ..dtype import dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, dress
 from ..registry import Registry
 from ._base import OPERATORS, Operator, register_operator
 from ._lend import lend, take_back
@@ -122,15 +122,17 @@ class CustomOpProp:
         return [*top, *in_data, *out_data]
 
     def create_operator(self, ctx, in_shapes, in_dtypes):
-        """A CustomOp for these shapes and types on `ctx` (a string such as ``'cpu(0)'``... a Context)."""
+        """A CustomOp for these shapes and types on `ctx` (a string such as ``'cpu(0)'``... a
+        Context)."""
         raise CynetError(f"{type(self).__name__} defines no create_operator")
 
 
 def register(reg_name):
     """A class decorator: makes an operator of the class.
 
-    A `CustomOpProp` becomes usable as ``mx.sym.Custom(..., op_type=reg_name)`` and ``mx.nd.Custom``; an
-    `OperatorProperty` becomes the operator ``mx.sym.<reg_name>`` and ``mx.nd.<reg_name>``.
+    A `CustomOpProp` becomes usable as ``mx.sym.Custom(..., op_type=reg_name)`` and
+    ``mx.nd.Custom``; an `OperatorProperty` becomes the operator ``mx.sym.<reg_name>`` and
+    ``mx.nd.<reg_name>``.
 
     Raises
     ------
@@ -157,8 +159,8 @@ def register(reg_name):
 def check_definition(name, cls):
     """Refuse what is wrong with an OperatorProperty subclass before it is registered.
 
-    What can be asked with every parameter at its default is asked: names that stand twice, dependencies and
-    in-place pairs on arrays that do not exist.
+    What can be asked with every parameter at its default is asked: names that stand twice,
+    dependencies and in-place pairs on arrays that do not exist.
     """
     if name in OPERATORS:
         raise ArgumentError(f"operator name '{name}' is already taken by {OPERATORS.get(name)!r}")
@@ -173,21 +175,25 @@ def check_definition(name, cls):
     for kind, listed in (("input", names), ("output", outputs)):
         twice = [n for n in listed if listed.count(n) > 1]
         if twice:
-            raise ArgumentError(f"operator '{name}': {kind} name '{twice[0]}' stands twice in {listed}")
+            raise ArgumentError(
+                f"operator '{name}': {kind} name '{twice[0]}' stands twice in {listed}"
+            )
     ids = list(range(2 * n_out + 2 * n_in))
-    out_grad, in_data = ids[:n_out], ids[n_out:n_out + n_in]
-    out_data, in_grad = ids[n_out + n_in:2 * n_out + n_in], ids[2 * n_out + n_in:]
+    out_grad, in_data = ids[:n_out], ids[n_out : n_out + n_in]
+    out_data, in_grad = ids[n_out + n_in : 2 * n_out + n_in], ids[2 * n_out + n_in :]
     try:
         needed = list(probe.declare_backward_dependency(out_grad, in_data, out_data))
         forward = [tuple(p) for p in probe.forward_inplace_option(in_data, out_data)]
-        backward = [tuple(p) for p in probe.backward_inplace_option(out_grad, in_data, out_data, in_grad)]
+        backward = [
+            tuple(p) for p in probe.backward_inplace_option(out_grad, in_data, out_data, in_grad)
+        ]
     except AttributeError:
         return
-    unknown = [i for i in needed if i not in ids[:2 * n_out + n_in]]
+    unknown = [i for i in needed if i not in ids[: 2 * n_out + n_in]]
     if unknown:
         raise ArgumentError(
-            f"operator '{name}': declare_backward_dependency names {unknown[0]!r}, which is no array of "
-            f"out_grad {out_grad}, in_data {in_data} or out_data {out_data}"
+            f"operator '{name}': declare_backward_dependency names {unknown[0]!r}, which is none "
+            f"of out_grad {out_grad}, in_data {in_data} or out_data {out_data}"
         )
     for method, pairs, sources, targets in (
         ("forward_inplace_option", forward, in_data, out_data),
@@ -196,7 +202,8 @@ def check_definition(name, cls):
         for pair in pairs:
             if len(pair) != 2 or pair[0] not in sources or pair[1] not in targets:
                 raise ArgumentError(
-                    f"operator '{name}': {method} returned {pair}; a pair is one of {sources} with one of {targets}"
+                    f"operator '{name}': {method} returned {pair}; a pair is one of "
+                    f"{sources} with one of {targets}"
                 )
 
 
@@ -224,8 +231,11 @@ class CustomProperty(OperatorProperty):
         try:
             self.custom = cls(**self.kwargs)
         except Exception as error:
-            raise dress(error, f"custom operator '{op_type}': {cls.__name__}(**{self.kwargs}) raised "
-                               f"{type(error).__name__}: {error}") from error
+            raise dress(
+                error,
+                f"custom operator '{op_type}': {cls.__name__}(**{self.kwargs}) raised "
+                f"{type(error).__name__}: {error}",
+            ) from error
         self.arguments = self._names("list_arguments")
         self.outputs = self._names("list_outputs")
         self.states = self._names("list_auxiliary_states")
@@ -238,11 +248,16 @@ class CustomProperty(OperatorProperty):
         try:
             return getattr(self.custom, method)(*args)
         except Exception as error:
-            raise dress(error, f"custom operator '{self.op_type}': {method} raised "
-                               f"{type(error).__name__}: {error}") from error
+            raise dress(
+                error,
+                f"custom operator '{self.op_type}': {method} raised "
+                f"{type(error).__name__}: {error}",
+            ) from error
 
     def _refuse(self, method, found, expected):
-        raise ArgumentError(f"custom operator '{self.op_type}': {method} returned {found!r}; expected {expected}")
+        raise ArgumentError(
+            f"custom operator '{self.op_type}': {method} returned {found!r}; expected {expected}"
+        )
 
     def _names(self, method):
         names = self._call(method)
@@ -299,7 +314,9 @@ class CustomProperty(OperatorProperty):
 
     def _lists(self, method, found, lengths, convert):
         """Check the two or three lists that an inference returned."""
-        words = "(inputs, outputs) or (inputs, outputs, auxiliary states), lists of lengths " + str(lengths)
+        words = "(inputs, outputs) or (inputs, outputs, auxiliary states), lists of lengths " + str(
+            lengths
+        )
         if not isinstance(found, (list, tuple)) or len(found) not in (2, 3):
             self._refuse(method, found, words)
         found = [*found, []] if len(found) == 2 else list(found)
@@ -309,7 +326,9 @@ class CustomProperty(OperatorProperty):
         return tuple([convert(each) for each in given] for given in found)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        found = self._call("declare_backward_dependency", list(out_grad), list(in_data), list(out_data))
+        found = self._call(
+            "declare_backward_dependency", list(out_grad), list(in_data), list(out_data)
+        )
         known = {*out_grad, *in_data, *out_data}
         if not isinstance(found, (list, tuple)) or not set(found) <= known:
             self._refuse("declare_backward_dependency", found, f"ids out of {sorted(known)}")
@@ -334,8 +353,13 @@ class CustomOperator(Operator):
         owner = self.memory_owner
         data, out, aux = lend(in_data, owner), lend(out_data, owner), lend(aux_states, owner)
         try:
-            self.op.forward(is_train=ctx.is_train, req=[REQUESTS[r] for r in req], in_data=data,
-                            out_data=out, aux=aux)
+            self.op.forward(
+                is_train=ctx.is_train,
+                req=[REQUESTS[r] for r in req],
+                in_data=data,
+                out_data=out,
+                aux=aux,
+            )
         finally:
             take_back(data, out, aux)
 
@@ -343,8 +367,14 @@ class CustomOperator(Operator):
         owner = self.memory_owner
         lists = [lend(each, owner) for each in (out_grad, in_data, out_data, in_grad, aux_states)]
         try:
-            self.op.backward(req=[REQUESTS[r] for r in req], out_grad=lists[0], in_data=lists[1],
-                             out_data=lists[2], in_grad=lists[3], aux=lists[4])
+            self.op.backward(
+                req=[REQUESTS[r] for r in req],
+                out_grad=lists[0],
+                in_data=lists[1],
+                out_data=lists[2],
+                in_grad=lists[3],
+                aux=lists[4],
+            )
         finally:
             take_back(*lists)
 

@@ -1,12 +1,13 @@
 """NumpyOp and NDArrayOp: an operator that is an instance, called on symbols.
 
-The older way to write an operator in Python. The instance describes itself (names, shapes) and computes;
-calling it on symbols makes a node. Unlike a CustomOp such a node cannot be saved: it is this process's object.
+The older way to write an operator in Python. The instance describes itself (names, shapes) and
+computes; calling it on symbols makes a node. Unlike a CustomOp such a node cannot be saved: it is
+this process's object.
 """
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, dress
+from ..errors import ArgumentError, CynetError, FormatError, dress
 from ._base import Operator, get_operator, register_operator
 from ._lend import lend, take_back
 from .parameters import Str
@@ -17,7 +18,8 @@ _face = {}  # 'compose': installed by the symbol package, which stands above thi
 
 
 def install_compose(function):
-    """Take ``function(entry, hint, args, kwargs)`` that makes a Symbol of an operator and its inputs."""
+    """Take ``function(entry, hint, args, kwargs)`` that makes a Symbol of an operator and its
+    inputs."""
     _face["compose"] = function
 
 
@@ -43,7 +45,9 @@ class PythonOp:
     def get_symbol(self, *args, **kwargs):
         """The symbol of this operator applied to symbols."""
         if self.operator_name is None:
-            raise CynetError(f"{type(self).__name__}: derive from NumpyOp or NDArrayOp to get a symbol")
+            raise CynetError(
+                f"{type(self).__name__}: derive from NumpyOp or NDArrayOp to get a symbol"
+            )
         self.info_ = str(id(self))
         _instances[self.info_] = self
         entry = get_operator(self.operator_name)
@@ -80,7 +84,8 @@ class PythonOp:
 
 
 class NumpyOp(PythonOp):
-    """An operator on NumPy arrays, which are views of the real memory: assign with ``y[:] = ...``."""
+    """An operator on NumPy arrays, which are views of the real memory: assign with ``y[:] =
+    ...``."""
 
     operator_name = "_Native"
 
@@ -100,8 +105,10 @@ class InstanceProperty(OperatorProperty):
     def __init__(self, info=None, **kwargs):
         super().__init__(**({} if info is None else {"info": info}), **kwargs)
         if info not in _instances:
-            raise FormatError(f"operator {self.op_name}: its Python object (info={info!r}) is not of this process; "
-                              "a graph with a NumpyOp or NDArrayOp cannot be loaded, a CustomOp can")
+            raise FormatError(
+                f"operator {self.op_name}: its Python object (info={info!r}) is not of this "
+                "process; a graph with a NumpyOp or NDArrayOp cannot be loaded, a CustomOp can"
+            )
         self.instance = _instances[info]
         self.where = type(self.instance).__name__
 
@@ -109,12 +116,16 @@ class InstanceProperty(OperatorProperty):
         try:
             return getattr(self.instance, method)(*args)
         except Exception as error:
-            raise dress(error, f"{self.where}: {method} raised {type(error).__name__}: {error}") from error
+            raise dress(
+                error, f"{self.where}: {method} raised {type(error).__name__}: {error}"
+            ) from error
 
     def _names(self, method):
         names = self._call(method)
         if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
-            raise ArgumentError(f"{self.where}: {method} returned {names!r}; expected a list of str")
+            raise ArgumentError(
+                f"{self.where}: {method} returned {names!r}; expected a list of str"
+            )
         return list(names)
 
     def list_arguments(self):
@@ -134,8 +145,10 @@ class InstanceProperty(OperatorProperty):
             or not all(isinstance(f, (list, tuple)) for f in found)
             or (len(found[0]), len(found[1])) != lengths
         ):
-            raise ArgumentError(f"{self.where}: infer_shape returned {found!r}; expected (inputs, outputs), "
-                                f"lists of lengths {lengths}")
+            raise ArgumentError(
+                f"{self.where}: infer_shape returned {found!r}; expected (inputs, outputs), "
+                f"lists of lengths {lengths}"
+            )
         return [self._shape(s) for s in found[0]], [self._shape(s) for s in found[1]], []
 
     def _shape(self, shape):
@@ -144,15 +157,21 @@ class InstanceProperty(OperatorProperty):
         except (TypeError, ValueError):
             out = (-1,)
         if any(n < 0 for n in out):
-            raise ArgumentError(f"{self.where}: infer_shape returned the shape {shape!r}; expected a tuple of int")
+            raise ArgumentError(
+                f"{self.where}: infer_shape returned the shape {shape!r}; expected a tuple of int"
+            )
         return out or None
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        found = self._call("declare_backward_dependency", list(out_grad), list(in_data), list(out_data))
+        found = self._call(
+            "declare_backward_dependency", list(out_grad), list(in_data), list(out_data)
+        )
         known = {*out_grad, *in_data, *out_data}
         if not isinstance(found, (list, tuple)) or not set(found) <= known:
-            raise ArgumentError(f"{self.where}: declare_backward_dependency returned {found!r}; expected ids "
-                                f"out of {sorted(known)}")
+            raise ArgumentError(
+                f"{self.where}: declare_backward_dependency returned {found!r}; expected ids "
+                f"out of {sorted(known)}"
+            )
         return list(found)
 
     def create_operator(self, ctx, in_shapes, in_types):
@@ -176,8 +195,12 @@ class _NumpyOperator(Operator):
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         in_data = _views(in_data)
         with _Targets(in_grad, req) as targets:
-            self.instance.backward(out_grad=_views(out_grad), in_data=in_data, out_data=_views(out_data),
-                                   in_grad=targets)
+            self.instance.backward(
+                out_grad=_views(out_grad),
+                in_data=in_data,
+                out_data=_views(out_data),
+                in_grad=targets,
+            )
 
 
 def _views(blobs):
@@ -185,9 +208,11 @@ def _views(blobs):
 
 
 class _Targets:
-    """What an operator that knows no requests may write: the memory itself, or a part that is added to it.
+    """What an operator that knows no requests may write: the memory itself, or a part that is added
+    to it.
 
-    A target nobody asked for is memory that is thrown away, since such an operator writes all of them.
+    A target nobody asked for is memory that is thrown away, since such an operator writes all of
+    them.
     """
 
     def __init__(self, blobs, req):
@@ -237,16 +262,20 @@ class _NDArrayOperator(Operator):
         lists = [lend(each, owner) for each in (out_grad, in_data, out_data, in_grad)]
         parts = _parts(lists[3], req)
         try:
-            self.instance.backward(out_grad=lists[0], in_data=lists[1], out_data=lists[2], in_grad=parts)
+            self.instance.backward(
+                out_grad=lists[0], in_data=lists[1], out_data=lists[2], in_grad=parts
+            )
             _add_parts(lists[3], parts, req)
         finally:
             take_back(*lists)
 
 
 def _parts(arrays, req):
-    """The arrays themselves, zeros in place of one that is added to, and something to discard for none."""
+    """The arrays themselves, zeros in place of one that is added to, and something to discard
+    for none."""
     return [
-        _Discarded() if a is None else (a.zeros_like() if r == 3 else a) for a, r in zip(arrays, req)
+        _Discarded() if a is None else (a.zeros_like() if r == 3 else a)
+        for a, r in zip(arrays, req)
     ]
 
 
@@ -256,5 +285,9 @@ def _add_parts(arrays, parts, req):
             array[:] += part
 
 
-register_operator("_Native", type("NativeProperty", (InstanceProperty,), {"__doc__": InstanceProperty.__doc__}))
-register_operator("_NDArray", type("NDArrayProperty", (InstanceProperty,), {"__doc__": InstanceProperty.__doc__}))
+register_operator(
+    "_Native", type("NativeProperty", (InstanceProperty,), {"__doc__": InstanceProperty.__doc__})
+)
+register_operator(
+    "_NDArray", type("NDArrayProperty", (InstanceProperty,), {"__doc__": InstanceProperty.__doc__})
+)

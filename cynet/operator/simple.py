@@ -55,7 +55,8 @@ _GRADIENTS = {
 
 
 def assign(out, req, value):
-    """Write `value` to the blob `out` as `req` (an OpReq number) says: not at all, over it, or added.
+    """Write `value` to the blob `out` as `req` (an OpReq number) says: not at all, over it, or
+    added.
 
     Raises
     ------
@@ -220,7 +221,8 @@ class SimpleOp:
             )
 
     def _publish(self):
-        """Register the operator when it has its first function; keep its property in step afterwards."""
+        """Register the operator when it has its first function; keep its property in step
+        afterwards."""
         if self.prop is None and self.functions:
             self.prop = _make_property(self)
             register_operator(self.name, self.prop)
