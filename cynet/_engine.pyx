@@ -1,99 +1,42 @@
-"""The dependency engine's doors (contract in _engine.pxd); rules in _engine_queue, threads in _engine_threads."""
+"""The dependency engine's doors (contract in _engine.pxd).
+
+Behind them: rules in _engine_queue, threads in _engine_threads, waits in _engine_wait, the engines of a
+process in _engine_process.
+"""
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
-from libc.limits cimport INT_MAX
-from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libcpp.atomic cimport atomic
+from cpython.ref cimport Py_INCREF
+from libc.stdlib cimport malloc
+from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from ._engine_core cimport (
-    After, Engine, Failure, Operator, Run, RunFn, Var, Waiter, kAsync, kDelete, kSync, clear, lock, unlock
+    After, Engine, Failure, Operator, Run, RunFn, Var, kAsync, kDelete, kSync, clear, lock, unlock
 )
-from ._engine_native cimport PyGILState_GetThisThreadState, at_fork, now_ns, thread_yield
+from ._engine_native cimport PyGILState_GetThisThreadState
+from ._engine_process cimport create, stop_all, wake_all
 from ._engine_queue cimport (
-    distinct, enter, finish, free_blocks, make_run, make_var, refresh, release_operator, settle, take_error
+    distinct, enter, finish, make_run, make_var, refresh, release_operator, settle
 )
 from ._engine_threads cimport (
-    after_fork, drain, held_here, inside, new_failure, plan, plan_push, retire, run_here, set_bulk, settle_after,
-    stop, wait_on
+    drain, new_failure, plan, plan_push, retire, run_here, set_bulk, settle_after
 )
-
-import os
+from ._engine_wait cimport wait_all, wait_var
 
 from . import config
-from .errors import ArgumentError, CynetError
+from .errors import ArgumentError
 
-cdef int64_t NS = 1000 * 1000 * 1000
+cdef Engine* _default = NULL
 
 
 # ---- engines
-
-cdef Engine* _default = NULL
-cdef Engine* _engines = NULL  # all of this process, linked by `next`
-cdef atomic[int] _registry    # 1 while somebody holds _engines; taken before any engine's lock
-
-
-cdef EngineHandle make_engine(bint naive, int workers) except NULL nogil:
-    cdef Engine* e = new Engine()
-    cdef int cores
-    with gil:
-        cores = _cores()
-    e.naive = naive
-    e.native.limit = e.native.keep = workers if workers > 0 else cores
-    e.native.spin_ns = 30 * 1000 if cores > 1 else 0
-    e.native.linger_ns = e.python.linger_ns = 5 * NS
-    e.python.limit = INT_MAX
-    _lock_registry()
-    _sweep()
-    _adopt(e)
-    _registry.store(0)
-    return e
-
-
-cdef int _cores() except -1:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-cdef void _lock_registry() noexcept nogil:
-    while _registry.exchange(1):
-        thread_yield()
-
-
-cdef void _adopt(Engine* e) noexcept nogil:
-    global _engines
-    e.next = _engines
-    _engines = e
-
-
-cdef void _sweep() noexcept nogil:
-    """Free the engines that were dropped and have come to rest since. The registry is held."""
-    cdef Engine** place = &_engines
-    cdef Engine* e = _engines
-    cdef bint over
-    while e != NULL:
-        lock(e)
-        over = (e.retiring and e.pending == 0 and e.n_vars == 0 and e.n_operators == 0
-                and e.native.threads == 0 and e.python.threads == 0)
-        unlock(e)
-        if over:
-            place[0] = e.next
-            free_blocks(e)
-            del e
-        else:
-            place = &e.next
-        e = place[0]
-
 
 cdef EngineHandle default_engine() noexcept nogil:
     return _default
 
 
-cdef bint is_naive(EngineHandle engine) noexcept nogil:
-    return (<Engine*>engine).naive
+cdef EngineHandle make_engine(bint naive, int workers) except NULL nogil:
+    return create(naive, workers)
 
 
 cdef void drop_engine(EngineHandle engine) noexcept nogil:
@@ -101,31 +44,17 @@ cdef void drop_engine(EngineHandle engine) noexcept nogil:
 
 
 cdef void stop_engines(double seconds) noexcept nogil:
-    cdef Engine* e
-    cdef int64_t until = now_ns() + <int64_t>(seconds * NS)
-    _lock_registry()
-    e = _engines
-    _registry.store(0)
-    while e != NULL:  # engines made meanwhile stand before this one: none is missed that had work
-        stop(e, until - now_ns())
-        e = e.next
+    stop_all(seconds)
+
+
+cdef bint is_naive(EngineHandle engine) noexcept nogil:
+    return (<Engine*>engine).naive
 
 
 cdef int set_bulk_size(int size) noexcept nogil:
     cdef int before = set_bulk(size)
-    cdef Engine* e
-    cdef After after
     if before > 1:  # wake for what was pushed since the last time
-        clear(&after)
-        _lock_registry()
-        e = _engines
-        while e != NULL:
-            lock(e)
-            plan(e, &after)
-            unlock(e)
-            settle_after(e, &after)
-            e = e.next
-        _registry.store(0)
+        wake_all()
     return before
 
 
@@ -140,34 +69,6 @@ cdef Census census(EngineHandle engine) noexcept nogil:
     figures.python_threads = e.python.threads
     unlock(e)
     return figures
-
-
-# ---- fork: the child gets every engine with its lock free, no threads and nothing in flight
-
-cdef void _before_fork() noexcept nogil:
-    cdef Engine* e
-    _lock_registry()
-    e = _engines
-    while e != NULL:
-        lock(e)
-        e = e.next
-
-
-cdef void _after_fork_parent() noexcept nogil:
-    cdef Engine* e = _engines
-    while e != NULL:
-        unlock(e)
-        e = e.next
-    _registry.store(0)
-
-
-cdef void _after_fork_child() noexcept nogil:
-    cdef Engine* e = _engines
-    while e != NULL:
-        after_fork(e)
-        unlock(e)
-        e = e.next
-    _registry.store(0)
 
 
 # ---- variables
@@ -457,118 +358,19 @@ cdef void complete(void* token, void* error) noexcept nogil:
 # ---- waiting
 
 cdef int wait_for_var(VarHandle handle) except -1 nogil:
-    return _wait(<Var*>handle, False)
+    return wait_var(<Var*>handle, False)
 
 
 cdef int wait_to_write(VarHandle handle) except -1 nogil:
-    return _wait(<Var*>handle, True)
-
-
-cdef int _wait(Var* var, bint reads) except -1 nogil:
-    cdef Engine* e = var.engine
-    cdef PyObject* error
-    cdef int64_t remaining
-    cdef bint stopped
-    cdef Waiter* waiter
-    lock(e)
-    refresh(e, var)
-    remaining = var.pending_writes
-    if reads:
-        remaining += var.pending_reads
-    if remaining and held_here(var, reads):
-        unlock(e)  # whatever was pushed before the function that waits is done
-        return 0
-    if remaining:
-        if reads and held_here(var, False):
-            unlock(e)
-            _refuse_wait("write to a variable it reads")
-        waiter = new Waiter()
-        waiter.reads = reads
-        _wait_in(e, &var.waiters, waiter, remaining)
-        lock(e)
-    error = take_error(e, var)
-    unlock(e)
-    if error != NULL:
-        return _raise(error)
-    return 0
-
-
-cdef int _wait_in(Engine* e, Waiter** waiters, Waiter* waiter, int64_t remaining) except -1 nogil:
-    """Wait as one of `waiters`. The lock is held at the start, free at the end; frees `waiter`."""
-    cdef After after
-    cdef int code
-    if e.closing:
-        unlock(e)
-        del waiter
-        return _refuse_stopped()
-    clear(&after)
-    waiter.before = e.seq + 1
-    waiter.remaining = remaining
-    waiter.done.store(0)
-    waiter.next = waiters[0]
-    waiters[0] = waiter
-    plan(e, &after)  # a bulk may have left workers asleep
-    unlock(e)
-    settle_after(e, &after)
-    code = (<int (*)(Waiter*) noexcept nogil>wait_on)(waiter)
-    lock(e)
-    if not waiter.done.load():
-        while waiters[0] != waiter:
-            waiters = &waiters[0].next
-        waiters[0] = waiter.next
-    unlock(e)
-    del waiter
-    return code
+    return wait_var(<Var*>handle, True)
 
 
 cdef int wait_for_all() except -1 nogil:
-    return wait_for_all_on(_default)
+    return wait_all(_default)
 
 
 cdef int wait_for_all_on(EngineHandle engine) except -1 nogil:
-    cdef Engine* e = <Engine*>engine
-    cdef Waiter* waiter
-    cdef vector[PyObject*] errors
-    if inside(e):
-        _refuse_wait("all functions")
-    lock(e)
-    if e.pending:
-        waiter = new Waiter()
-        waiter.reads = True
-        _wait_in(e, &e.waiters, waiter, e.pending)
-        lock(e)
-    for failure in e.failures:
-        errors.push_back(failure.error)
-        failure.error = NULL
-        failure.refs -= 1
-        if failure.refs == 0:
-            free(failure)
-    e.failures.clear()
-    unlock(e)
-    if errors.empty():
-        return 0
-    with gil:
-        for i in range(1, errors.size()):
-            Py_XDECREF(errors[i])
-    return _raise(errors[0])
-
-
-cdef int _raise(PyObject* error) except -1 nogil:
-    with gil:
-        raised = <object>error
-        Py_DECREF(raised)
-        raise raised
-
-
-cdef int _refuse_wait(const char* what) except -1 nogil:
-    with gil:
-        raise CynetError(
-            f"a function that the engine runs waits for {what.decode()}: it would wait for itself")
-
-
-cdef int _refuse_stopped() except -1 nogil:
-    with gil:
-        raise CynetError("the engine has stopped: what is still pending will not run")
+    return wait_all(<Engine*>engine)
 
 
 # ---- the default engine
@@ -578,9 +380,9 @@ cdef int _set_up() except -1:
     kind = config.get("CYNET_ENGINE_TYPE")
     if kind not in ("ThreadedEngine", "NaiveEngine"):
         raise ArgumentError(
-            f"environment variable CYNET_ENGINE_TYPE={kind!r}: expected ThreadedEngine or NaiveEngine")
-    _default = <Engine*>make_engine(kind == "NaiveEngine", config.get("CYNET_CPU_WORKERS"))
-    at_fork(_before_fork, _after_fork_parent, _after_fork_child)
+            f"environment variable CYNET_ENGINE_TYPE={kind!r}: "
+            "expected ThreadedEngine or NaiveEngine")
+    _default = create(kind == "NaiveEngine", config.get("CYNET_CPU_WORKERS"))
     return 0
 
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 from cpython.object cimport PyObject
 
-from ._engine_core cimport After, Engine, Failure, Run, Var, Waiter
+from ._engine_core cimport After, Engine, Failure, Run, Var
 
 # Decide which threads to wake or start for the ready runs. The last act before `unlock`.
 cdef void plan(Engine* e, After* after) noexcept nogil
@@ -19,8 +19,10 @@ cdef void run_here(Engine* e, Run* run) noexcept nogil
 cdef void drain(Engine* e) noexcept nogil
 # Make the record of an error that the caller owns a reference of; NULL without memory.
 cdef Failure* new_failure(PyObject* error) noexcept nogil
-# Sleep until the waiter is done: 0, or -1 with the exception of a signal handler set.
-cdef int wait_on(Waiter* waiter) except -1 nogil
+# This thread is a worker of some engine.
+cdef bint on_worker() noexcept nogil
+# The worker that this thread is begins (or ends) a wait: while it lasts another thread may run instead.
+cdef void leave_place(bint leave) noexcept nogil
 # True when a function that runs on this thread now holds `var` (for writing, if `write`).
 cdef bint held_here(Var* var, bint write) noexcept nogil
 # True when a function of this engine runs on this thread.

@@ -5,19 +5,19 @@ threads that compute stays the same and a wait never starves the pool.
 """
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 from libc.stdlib cimport malloc
 from libcpp.vector cimport vector
 
 from ._engine_core cimport (
-    After, Burial, Engine, Failure, Link, Pool, Run, RunAsyncFn, Var, Waiter, Worker, kAsync, clear, links_of,
-    lock, unlock
+    After, Burial, Engine, Failure, Link, Pool, Run, RunAsyncFn, Var, Worker, kAsync, clear,
+    links_of, lock, unlock
 )
 from ._engine_native cimport (
     PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Check, PyGILState_Ensure,
-    PyGILState_GetThisThreadState, PyGILState_Release, PyGILState_STATE, PyThreadState, cpu_relax, now_ns,
-    sleep_ns, sleep_on, start_thread, thread_yield
+    PyGILState_Release, PyGILState_STATE, PyThreadState, cpu_relax, now_ns, sleep_ns, sleep_on,
+    start_thread, thread_yield
 )
 from ._engine_queue cimport count_down, finish, take
 from ._typedefs cimport RunContext
@@ -25,7 +25,6 @@ from ._typedefs cimport RunContext
 from .errors import OperatorError, dress
 
 cdef extern from "Python.h":
-    int PyErr_CheckSignals() noexcept nogil
     bint PyErr_Occurred() noexcept
 
 cdef struct Frame:
@@ -47,9 +46,6 @@ cdef extern from *:
     void* this_frame
     int bulk_size   # pushes of this thread between two wake-ups; 0: each push wakes
     int bulk_count
-
-cdef int64_t SLICE_NS = 50 * 1000 * 1000  # so often a waiting thread looks for Ctrl-C
-cdef int64_t WAIT_SPIN_NS = 30 * 1000
 
 
 # ---- what a function may leave behind
@@ -412,69 +408,22 @@ cdef bint _rest(Engine* e, Pool* pool, Worker* worker, After* after) noexcept no
     return True
 
 
-# ---- waiting
+# ---- who this thread is
 
-cdef int wait_on(Waiter* waiter) except -1 nogil:
+cdef bint on_worker() noexcept nogil:
+    return this_worker != NULL
+
+
+cdef void leave_place(bint leave) noexcept nogil:
     cdef Worker* worker = <Worker*>this_worker
-    cdef PyThreadState* saved = NULL
-    cdef int code = 0
-    if PyGILState_Check():
-        saved = PyEval_SaveThread()
-    if worker != NULL:
-        _block(worker, -1)
-    if not _spin_on(waiter):
-        code = _sleep_on(waiter, worker == NULL)
-    if worker != NULL:
-        _block(worker, 1)
-    if saved != NULL:
-        PyEval_RestoreThread(saved)
-    return code  # -1: the exception is set already
-
-
-cdef void _block(Worker* worker, int change) noexcept nogil:
-    """A worker begins (-1) or ends (+1) a wait: while it lasts another one may take its place."""
     cdef After after
     cdef Engine* e = worker.engine
     clear(&after)
     lock(e)
-    worker.pool.active += change
+    worker.pool.active += -1 if leave else 1
     plan(e, &after)
     unlock(e)
     settle_after(e, &after)
-
-
-cdef bint _spin_on(Waiter* waiter) noexcept nogil:
-    cdef int64_t until = 0
-    cdef int turns = 0
-    while not waiter.done.load():
-        cpu_relax()
-        turns += 1
-        if turns % 32 == 0:
-            if until == 0:
-                until = now_ns() + WAIT_SPIN_NS
-            elif now_ns() > until:
-                return False
-            thread_yield()
-    return True
-
-
-cdef int _sleep_on(Waiter* waiter, bint interruptible) noexcept nogil:
-    while True:
-        waiter.guard.lock()
-        if not waiter.done.load():
-            sleep_on(&waiter.wake, &waiter.guard, SLICE_NS if interruptible else -1)
-        waiter.guard.unlock()
-        if waiter.done.load():
-            return 0
-        if interruptible and _signal_raised():
-            return -1
-
-
-cdef bint _signal_raised() noexcept nogil:
-    cdef PyGILState_STATE state = PyGILState_Ensure()
-    cdef int code = PyErr_CheckSignals()
-    PyGILState_Release(state)
-    return code != 0
 
 
 cdef bint held_here(Var* var, bint write) noexcept nogil:

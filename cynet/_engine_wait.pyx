@@ -1,0 +1,182 @@
+"""Waits (contract in _engine_wait.pxd).
+
+A waiter counts the runs it waits for: whoever finishes one of them counts down, the last one signals. A
+worker that waits gives its place to another thread meanwhile.
+"""
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_XDECREF
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free
+from libcpp.vector cimport vector
+
+from ._engine_core cimport After, Engine, Failure, Var, Waiter, clear, lock, unlock
+from ._engine_native cimport (
+    PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Check, PyGILState_Ensure, PyGILState_Release,
+    PyGILState_STATE, PyThreadState, cpu_relax, now_ns, sleep_on, thread_yield
+)
+from ._engine_queue cimport refresh, take_error
+from ._engine_threads cimport held_here, inside, leave_place, on_worker, plan, settle_after
+
+from .errors import CynetError
+
+cdef extern from "Python.h" nogil:
+    int PyErr_CheckSignals() noexcept
+
+cdef int64_t SLICE_NS = 50 * 1000 * 1000  # so often a waiting thread looks for Ctrl-C
+cdef int64_t SPIN_NS = 30 * 1000
+
+
+cdef int wait_var(Var* var, bint reads) except -1 nogil:
+    cdef Engine* e = var.engine
+    cdef PyObject* error
+    cdef int64_t remaining
+    cdef Waiter* waiter
+    lock(e)
+    refresh(e, var)
+    remaining = var.pending_writes
+    if reads:
+        remaining += var.pending_reads
+    if remaining and held_here(var, reads):
+        unlock(e)  # whatever was pushed before the function that waits is done
+        return 0
+    if remaining:
+        if reads and held_here(var, False):
+            unlock(e)
+            _refuse_wait("write to a variable it reads")
+        waiter = new Waiter()
+        waiter.reads = reads
+        _wait_in(e, &var.waiters, waiter, remaining)
+        lock(e)
+    error = take_error(e, var)
+    unlock(e)
+    if error != NULL:
+        return _raise(error)
+    return 0
+
+
+cdef int _wait_in(Engine* e, Waiter** waiters, Waiter* waiter, int64_t remaining) except -1 nogil:
+    """Wait as one of `waiters`. The lock is held at the start, free at the end; frees `waiter`."""
+    cdef After after
+    cdef int code
+    if e.closing:
+        unlock(e)
+        del waiter
+        return _refuse_stopped()
+    clear(&after)
+    waiter.before = e.seq + 1
+    waiter.remaining = remaining
+    waiter.done.store(0)
+    waiter.next = waiters[0]
+    waiters[0] = waiter
+    plan(e, &after)  # a bulk may have left workers asleep
+    unlock(e)
+    settle_after(e, &after)
+    code = _await(waiter)
+    lock(e)
+    if not waiter.done.load():
+        while waiters[0] != waiter:
+            waiters = &waiters[0].next
+        waiters[0] = waiter.next
+    unlock(e)
+    del waiter
+    return code
+
+
+cdef int wait_all(Engine* e) except -1 nogil:
+    cdef Waiter* waiter
+    cdef vector[PyObject*] errors
+    if inside(e):
+        _refuse_wait("all functions")
+    lock(e)
+    if e.pending:
+        waiter = new Waiter()
+        waiter.reads = True
+        _wait_in(e, &e.waiters, waiter, e.pending)
+        lock(e)
+    for failure in e.failures:
+        errors.push_back(failure.error)
+        failure.error = NULL
+        failure.refs -= 1
+        if failure.refs == 0:
+            free(failure)
+    e.failures.clear()
+    unlock(e)
+    if errors.empty():
+        return 0
+    with gil:
+        for i in range(1, errors.size()):
+            Py_XDECREF(errors[i])
+    return _raise(errors[0])
+
+
+cdef int _raise(PyObject* error) except -1 nogil:
+    with gil:
+        raised = <object>error
+        Py_DECREF(raised)
+        raise raised
+
+
+cdef int _refuse_wait(const char* what) except -1 nogil:
+    with gil:
+        raise CynetError(
+            f"a function that the engine runs waits for {what.decode()}: it would wait for itself")
+
+
+cdef int _refuse_stopped() except -1 nogil:
+    with gil:
+        raise CynetError("the engine has stopped: what is still pending will not run")
+
+
+# ---- sleeping
+
+cdef int _await(Waiter* waiter) noexcept nogil:
+    """0 when the waiter is done, -1 when a signal handler raised (the exception is set)."""
+    cdef bint worker = on_worker()
+    cdef PyThreadState* saved = NULL
+    cdef int code = 0
+    if PyGILState_Check():
+        saved = PyEval_SaveThread()
+    if worker:
+        leave_place(True)
+    if not _spin_on(waiter):
+        code = _sleep_on(waiter, not worker)
+    if worker:
+        leave_place(False)
+    if saved != NULL:
+        PyEval_RestoreThread(saved)
+    return code
+
+
+cdef bint _spin_on(Waiter* waiter) noexcept nogil:
+    cdef int64_t until = 0
+    cdef int turns = 0
+    while not waiter.done.load():
+        cpu_relax()
+        turns += 1
+        if turns % 32 == 0:
+            if until == 0:
+                until = now_ns() + SPIN_NS
+            elif now_ns() > until:
+                return False
+            thread_yield()
+    return True
+
+
+cdef int _sleep_on(Waiter* waiter, bint interruptible) noexcept nogil:
+    while True:
+        waiter.guard.lock()
+        if not waiter.done.load():
+            sleep_on(&waiter.wake, &waiter.guard, SLICE_NS if interruptible else -1)
+        waiter.guard.unlock()
+        if waiter.done.load():
+            return 0
+        if interruptible and _signal_raised():
+            return -1
+
+
+cdef bint _signal_raised() noexcept nogil:
+    cdef PyGILState_STATE state = PyGILState_Ensure()
+    cdef int code = PyErr_CheckSignals()
+    PyGILState_Release(state)
+    return code != 0
