@@ -76,12 +76,13 @@ ctypedef void* EngineHandle
 cdef EngineHandle default_engine() noexcept nogil
 # workers: most native functions at once; 0 means one a core. naive: no threads at all.
 cdef EngineHandle make_engine(bint naive, int workers) except NULL nogil
-# Its owner needs it no more: its threads end when nothing is left to run, its memory is freed some day.
+# Its owner needs it no more: threads end when nothing is left to run, memory is freed some day.
 cdef void drop_engine(EngineHandle engine) noexcept nogil
-# At exit. Ends all threads, waiting at most so long for functions that run; what did not start never does.
+# At exit. Ends all threads, waiting at most so long for functions that run; what did not start
+# never does.
 cdef void stop_engines(double seconds) noexcept nogil
-# Pushes of this thread between two times that sleeping workers are woken (0 or 1: each). A wait of anybody
-# wakes them too. Returns what it was.
+# Pushes of this thread between two times that sleeping workers are woken (0 or 1: each). A wait of
+# anybody wakes them too. Returns what it was.
 cdef int set_bulk_size(int size) noexcept nogil
 cdef VarHandle new_variable_on(EngineHandle engine) except NULL nogil
 cdef OprHandle new_operator_on(
@@ -93,7 +94,8 @@ cdef int push_sync_on(
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int priority, int flags, const char* name) except -1 nogil
 cdef int push_async_on(
-    EngineHandle engine, EngineAsyncFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
+    EngineHandle engine, EngineAsyncFn fn, void* arg, EngineDeleter deleter, int dev_type,
+    int dev_id,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int priority, int flags, const char* name) except -1 nogil
 cdef int wait_for_all_on(EngineHandle engine) except -1 nogil

@@ -1,7 +1,7 @@
 """The dependency engine's doors (contract in _engine.pxd).
 
-Behind them: rules in _engine_queue, threads in _engine_threads, waits in _engine_wait, the engines of a
-process in _engine_process.
+Behind them: rules in _engine_queue, threads in _engine_threads, waits in _engine_wait, the engines
+of a process in _engine_process.
 """
 
 from cpython.object cimport PyObject
@@ -131,7 +131,8 @@ cdef OprHandle new_operator(
         EngineFn fn, void* arg, EngineDeleter deleter,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int flags, const char* name) except NULL nogil:
-    return new_operator_on(_default, fn, arg, deleter, const_vars, n_const, mutable_vars, n_mutable, flags, name)
+    return new_operator_on(
+        _default, fn, arg, deleter, const_vars, n_const, mutable_vars, n_mutable, flags, name)
 
 
 cdef OprHandle new_operator_on(
@@ -224,32 +225,38 @@ cdef int push_sync(
         EngineFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
-    return _push(_default, kSync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars, n_const,
-                 <Var**>mutable_vars, n_mutable, priority, flags, name)
+    return _push(
+        _default, kSync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars, n_const,
+        <Var**>mutable_vars, n_mutable, priority, flags, name)
 
 
 cdef int push_async(
         EngineAsyncFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
-    return _push(_default, kAsync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars, n_const,
-                 <Var**>mutable_vars, n_mutable, priority, flags, name)
+    return _push(
+        _default, kAsync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars, n_const,
+        <Var**>mutable_vars, n_mutable, priority, flags, name)
 
 
 cdef int push_sync_on(
-        EngineHandle engine, EngineFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
+        EngineHandle engine, EngineFn fn, void* arg, EngineDeleter deleter, int dev_type,
+        int dev_id,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
-    return _push(<Engine*>engine, kSync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars, n_const,
-                 <Var**>mutable_vars, n_mutable, priority, flags, name)
+    return _push(
+        <Engine*>engine, kSync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars,
+        n_const, <Var**>mutable_vars, n_mutable, priority, flags, name)
 
 
 cdef int push_async_on(
-        EngineHandle engine, EngineAsyncFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
+        EngineHandle engine, EngineAsyncFn fn, void* arg, EngineDeleter deleter, int dev_type,
+        int dev_id,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
-    return _push(<Engine*>engine, kAsync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars,
-                 n_const, <Var**>mutable_vars, n_mutable, priority, flags, name)
+    return _push(
+        <Engine*>engine, kAsync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars,
+        n_const, <Var**>mutable_vars, n_mutable, priority, flags, name)
 
 
 cdef inline int _push(
@@ -257,7 +264,8 @@ cdef inline int _push(
         Var** const_vars, int n_const, Var** mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
     cdef Run* run
-    if not _belong(e, <VarHandle*>const_vars, n_const) or not _belong(e, <VarHandle*>mutable_vars, n_mutable):
+    if not (_belong(e, <VarHandle*>const_vars, n_const)
+            and _belong(e, <VarHandle*>mutable_vars, n_mutable)):
         return _refuse_foreign(name)
     lock(e)
     if n_const + n_mutable > 1 and not distinct(e, const_vars, n_const, mutable_vars, n_mutable):
@@ -282,7 +290,8 @@ cdef inline int _push(
 
 
 cdef inline void _enter_and_go(
-        Engine* e, Run* run, Var** const_vars, int n_const, Var** mutable_vars, int n_mutable) noexcept nogil:
+        Engine* e, Run* run, Var** const_vars, int n_const, Var** mutable_vars,
+        int n_mutable) noexcept nogil:
     """Queue the run and let go of the lock; execute it here when that is allowed."""
     cdef After after
     cdef bint here
@@ -318,7 +327,8 @@ cdef int _refuse_foreign(const char* name) except -1 nogil:
 cdef int _refuse_duplicate(const char* name) except -1 nogil:
     with gil:
         raise ArgumentError(
-            f"{_label(name)}: a variable stands twice in const_vars and mutable_vars; each may stand once")
+            f"{_label(name)}: a variable stands twice in const_vars and mutable_vars; "
+            "each may stand once")
 
 
 cdef int _no_memory() except -1 nogil:

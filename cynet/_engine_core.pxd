@@ -1,8 +1,9 @@
 """The engine's records, and the rules that hold for them whenever its lock is free.
 
 One spin lock an engine (`Engine.locked`) guards every record below; it is held for a fraction of a
-microsecond, never while the GIL is asked for and never while a callback runs. A push appends to all its
-variables under one hold of the lock, so two pushes are in the same order on every variable they share.
+microsecond, never while the GIL is asked for and never while a callback runs. A push appends to all
+its variables under one hold of the lock, so two pushes are in the same order on every variable they
+share.
 """
 
 from cpython.object cimport PyObject
@@ -14,7 +15,8 @@ from libcpp.vector cimport vector
 from ._engine_native cimport condition_variable, cpu_relax, thread_yield
 from ._typedefs cimport RunContext
 
-# EngineFn and EngineAsyncFn, with the -1 looked at by hand: an error stays in the thread until it is fetched.
+# EngineFn and EngineAsyncFn, with the -1 looked at by hand: an error stays in the thread until
+# somebody fetches it.
 ctypedef int (*RunFn)(void*, RunContext*) noexcept nogil
 ctypedef int (*RunAsyncFn)(void*, RunContext*, void*) noexcept nogil
 ctypedef void (*Callback)(void*) noexcept nogil
@@ -55,12 +57,12 @@ cdef struct Run:
     int bin
 
 cdef struct Var:
-    # Queue of links not granted: starts with a write, or with a read that waits for the running write.
+    # Queue of links not granted: starts with a write, or a read that waits for a running write.
     Link* head
     Link* tail
     Engine* engine
     Waiter* waiters
-    Failure* failure   # set by a run that failed; functions on this variable are skipped while it stands
+    Failure* failure   # of a run that failed; functions on this variable are skipped meanwhile
     uint64_t mark      # last push that named this variable: finds duplicates
     unsigned epoch     # other than the engine's: state left by a parent process, to be reset
     int readers        # granted reads
@@ -148,7 +150,7 @@ cdef cppclass Engine:
     Engine* next       # all engines of the process
 
 cdef struct Burial:
-    # A callback due once the lock is free. The run of that seq counts as pending until it has returned.
+    # A callback due once the lock is free. The run of that seq is pending until it has returned.
     Callback callback
     void* arg
     uint64_t seq       # 0: no run stands behind it

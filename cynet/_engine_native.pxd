@@ -54,7 +54,7 @@ cdef extern from *:
             return false;
         }
     }
-    // Sleeps at most ns (negative: for ever) on a mutex that the caller holds; may wake for nothing.
+    // Sleeps at most ns (negative: for ever) on a mutex the caller holds; may wake for nothing.
     inline void sleep_on(std::condition_variable* cv, std::mutex* held, int64_t ns) {
         std::unique_lock<std::mutex> lock(*held, std::adopt_lock);
         if (ns < 0)

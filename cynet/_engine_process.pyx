@@ -1,6 +1,6 @@
 """The engines of this process: made, freed, forked, stopped (contract in _engine_process.pxd).
 
-An engine dropped by its owner is freed later, when another one is made and its last thread has left.
+An engine dropped by its owner is freed when another one is made and its last thread has left.
 """
 
 from libc.limits cimport INT_MAX

@@ -1,14 +1,14 @@
-"""The engine for Python: Variable, OperatorHandle, ThreadedEngine, NaiveEngine (public face: engine.py)."""
+"""The engine for Python: Variable, operators, ThreadedEngine, NaiveEngine (face: engine.py)."""
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
 from ._engine cimport (
-    EngineDeleter, EngineHandle, OprHandle, VarHandle, census, complete, default_engine, delete_operator,
-    delete_variable, drop_engine, is_naive, make_engine, new_operator_on, new_variable_on, push,
-    push_async_on, push_sync_on, set_bulk_size as _set_bulk_size, stop_engines, wait_for_all_on,
-    wait_for_var, kPython
+    EngineDeleter, EngineHandle, OprHandle, VarHandle, census, complete, default_engine,
+    delete_operator, delete_variable, drop_engine, is_naive, make_engine, new_operator_on,
+    new_variable_on, push, push_async_on, push_sync_on, set_bulk_size as _set_bulk_size,
+    stop_engines, wait_for_all_on, wait_for_var, kPython
 )
 from ._typedefs cimport RunContext
 
@@ -19,8 +19,8 @@ from .errors import ArgumentError, ArgumentTypeError, CynetError, dress, user_fr
 
 
 cdef class PyRunContext:
-    """Where a function runs: ``ctx`` (a Context), ``stream`` (address of a device's stream, 0 on the CPU)
-    and ``worker`` (index of the worker; 0 is the thread that pushed).
+    """Where a function runs: ``ctx`` (a Context), ``stream`` (address of a device's stream, 0 on
+    the CPU) and ``worker`` (index of the worker; 0 is the thread that pushed).
     """
 
     cdef readonly object ctx
@@ -54,8 +54,8 @@ cdef class Task:
             return error
         name = self.name or getattr(self.fn, "__qualname__", None) or repr(self.fn)
         file, line = self.pushed_at
-        return dress(
-            error, f"function '{name}' pushed at {file}:{line} failed: {type(error).__name__}: {error}")
+        kind = type(error).__name__
+        return dress(error, f"function '{name}' pushed at {file}:{line} failed: {kind}: {error}")
 
 
 cdef Task _task(fn, name):
@@ -113,7 +113,7 @@ class _Unraisable:
 
 
 cdef class OnComplete:
-    """Says that an asynchronous function is done: ``on_complete()``, or ``on_complete(error)``. Once."""
+    """Says, once, that an asynchronous function is done: ``on_complete(error=None)``."""
 
     cdef Task task
     cdef void* token
@@ -193,7 +193,8 @@ cdef class _Handles:
         cdef tuple reads = _variables("const_vars", const_vars)
         cdef tuple writes = _variables("mutable_vars", mutable_vars)
         self.n_const, self.n_mutable = len(reads), len(writes)
-        self.const_vars = <VarHandle*>malloc((self.n_const + self.n_mutable + 1) * sizeof(VarHandle))
+        cdef size_t n = len(reads) + len(writes)
+        self.const_vars = <VarHandle*>malloc((n + 1) * sizeof(VarHandle))
         if self.const_vars == NULL:
             raise MemoryError()
         self.mutable_vars = self.const_vars + self.n_const
@@ -224,12 +225,12 @@ cdef VarHandle _alive(Engine engine, each) except NULL:
 cdef class Engine:
     """Runs functions when the variables they name are free; `get` returns the one everybody shares.
 
-    Two functions that write one variable run in the order they were pushed; functions that only read it
-    may run together between two that write it. All methods may be called by any thread.
+    Two functions that write one variable run in the order they were pushed; functions that only
+    read it may run together between two that write it. All methods may be called by any thread.
     """
 
     def __init__(self):
-        raise TypeError("make a ThreadedEngine or a NaiveEngine, or take the shared one: engine.get()")
+        raise TypeError("make a ThreadedEngine or a NaiveEngine, or take the shared one: get()")
 
     def __dealloc__(self):
         if self.owned and self.handle != NULL:
@@ -280,7 +281,7 @@ cdef class Engine:
         self._push(fn, ctx, const_vars, mutable_vars, priority, name, False)
 
     def push_async(self, fn, ctx=None, const_vars=(), mutable_vars=(), priority=0, name=None):
-        """As `push_sync`, for ``fn(run_ctx, on_complete)``: done when somebody calls ``on_complete()``.
+        """As `push_sync`, for ``fn(run_ctx, on_complete)``: done when ``on_complete()`` is called.
 
         Any thread may call it, once; ``on_complete(error)`` says that the work failed.
         """
@@ -371,8 +372,9 @@ cdef class Engine:
         Raises
         ------
         Exception
-            What a function that was to write `var`, or one it depends on, raised: an `OperatorError` that
-            is also of the original's type. It is raised once; functions pushed later run.
+            What a function that was to write `var`, or one it depends on, raised: an
+            `OperatorError` that is also of the original's type. It is raised once; functions pushed
+            later run.
         """
         cdef VarHandle handle = _alive(self, var)
         with nogil:

@@ -1,4 +1,4 @@
-"""Who may run: variables, the queues in front of them, failures that spread (contract in _engine_queue.pxd)."""
+"""Who may run: variables, their queues, failures that spread (contract in _engine_queue.pxd)."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
@@ -9,7 +9,8 @@ from libcpp.vector cimport vector
 
 from ._engine cimport kPython
 from ._engine_core cimport (
-    After, Burial, Callback, Engine, Failure, Link, Operator, Pool, Run, Var, Waiter, kDelete, links_of, N_BINS
+    After, Burial, Callback, Engine, Failure, Link, Operator, Pool, Run, Var, Waiter, kDelete,
+    links_of, N_BINS
 )
 
 
@@ -190,7 +191,7 @@ cdef void signal(Waiter* waiter) noexcept nogil:
 
 
 cdef void tell(Waiter** waiters, uint64_t seq, bint write) noexcept nogil:
-    """Count the end of run `seq` for each waiter it matters to; those it completes leave the list."""
+    """Count the end of run `seq` for each waiter it matters to; who has waited enough leaves."""
     cdef Waiter* waiter = waiters[0]
     while waiter != NULL:
         if seq < waiter.before and (write or waiter.reads):

@@ -21,13 +21,13 @@ cdef void drain(Engine* e) noexcept nogil
 cdef Failure* new_failure(PyObject* error) noexcept nogil
 # This thread is a worker of some engine.
 cdef bint on_worker() noexcept nogil
-# The worker that this thread is begins (or ends) a wait: while it lasts another thread may run instead.
+# The worker that this thread is begins (or ends) a wait: meanwhile another thread may run instead.
 cdef void leave_place(bint leave) noexcept nogil
 # True when a function that runs on this thread now holds `var` (for writing, if `write`).
 cdef bint held_here(Var* var, bint write) noexcept nogil
 # True when a function of this engine runs on this thread.
 cdef bint inside(Engine* e) noexcept nogil
-# End all threads: wait for the functions that run, at most so long. Whatever did not start never does.
+# End all threads: wait for the functions that run, at most so long. What did not start never does.
 cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil
 # Let threads end once nothing is left to run; does not wait.
 cdef void retire(Engine* e) noexcept nogil

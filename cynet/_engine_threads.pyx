@@ -1,7 +1,7 @@
 """Who runs it: worker threads that sleep, spin, grow and end (contract in _engine_threads.pxd).
 
-A worker that waits for a variable inside its function leaves its place to another thread, so the number of
-threads that compute stays the same and a wait never starves the pool.
+A worker that waits for a variable inside its function leaves its place to another thread, so the
+number of threads that compute stays the same and a wait never starves the pool.
 """
 
 from cpython.object cimport PyObject
@@ -87,7 +87,7 @@ cdef Failure* _catch(const char* name) noexcept with gil:
 # ---- executing
 
 cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
-    """True when the run is done; false when `complete` is still to come (it may be gone already)."""
+    """True when the run is done; false when `complete` is to come (the run may be gone already)."""
     cdef RunContext context
     cdef Frame frame
     cdef int code
@@ -278,7 +278,7 @@ cdef void _start(Engine* e, Pool* pool) noexcept nogil:
 
 
 cdef void _work(void* arg) noexcept nogil:
-    """The body of a worker thread. Its thread state lasts, so an exception set without the GIL stays."""
+    """The body of a worker. Its thread state lasts, so an exception set without the GIL stays."""
     cdef Worker* worker = <Worker*>arg
     cdef Engine* e = worker.engine
     cdef Pool* pool = worker.pool
@@ -370,7 +370,7 @@ cdef bint _look(Engine* e, Pool* pool, After* after) noexcept nogil:
 
 
 cdef bint _rest(Engine* e, Pool* pool, Worker* worker, After* after) noexcept nogil:
-    """Sleep until called; false when nobody did for long. The lock is held at the start and at the end."""
+    """Sleep until called; false when nobody did for long. The lock is held before and after."""
     cdef Worker** place
     cdef int64_t until = 0, left = -1
     pool.active -= 1

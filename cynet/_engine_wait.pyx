@@ -1,7 +1,7 @@
 """Waits (contract in _engine_wait.pxd).
 
-A waiter counts the runs it waits for: whoever finishes one of them counts down, the last one signals. A
-worker that waits gives its place to another thread meanwhile.
+A waiter counts the runs it waits for: whoever finishes one of them counts down, the last one
+signals. A worker that waits gives its place to another thread meanwhile.
 """
 
 from cpython.object cimport PyObject
@@ -12,8 +12,8 @@ from libcpp.vector cimport vector
 
 from ._engine_core cimport After, Engine, Failure, Var, Waiter, clear, lock, unlock
 from ._engine_native cimport (
-    PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Check, PyGILState_Ensure, PyGILState_Release,
-    PyGILState_STATE, PyThreadState, cpu_relax, now_ns, sleep_on, thread_yield
+    PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Check, PyGILState_Ensure,
+    PyGILState_Release, PyGILState_STATE, PyThreadState, cpu_relax, now_ns, sleep_on, thread_yield
 )
 from ._engine_queue cimport refresh, take_error
 from ._engine_threads cimport held_here, inside, leave_place, on_worker, plan, settle_after

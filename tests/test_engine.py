@@ -1,4 +1,4 @@
-"""The dependency engine: order, failures, waits, operators, variables, completion from elsewhere."""
+"""The dependency engine: order, failures, waits, operators, variables, completion, processes."""
 
 import gc
 import signal
@@ -9,9 +9,9 @@ import threading
 import time
 
 import pytest
+from cynet._engine_testing import Cells
 
 import cynet as mx
-from cynet._engine_testing import Cells
 
 KINDS = {
     "naive": mx.engine.NaiveEngine,
@@ -262,7 +262,7 @@ def test_a_native_function_may_wait_inside_one_worker(kind):
     cells = Cells(KINDS[kind](), 12)
     for _ in range(20):
         for depth in range(10):
-            cells.push([], [depth], depth + 1, "wait")  # for the next cell, that somebody pushed before
+            cells.push([], [depth], depth + 1, "wait")  # for what stands on the next cell
         cells.push([], [10], 0, "stamp")
     cells.wait(0)
     cells.wait(10)

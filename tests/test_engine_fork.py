@@ -8,9 +8,9 @@ import threading
 import time
 
 import pytest
+from cynet._engine_testing import Cells
 
 import cynet as mx
-from cynet._engine_testing import Cells
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),

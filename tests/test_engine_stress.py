@@ -4,9 +4,9 @@ import random
 import threading
 
 import pytest
+from cynet._engine_testing import Cells
 
 import cynet as mx
-from cynet._engine_testing import Cells
 
 ENGINES = {
     "naive": mx.engine.NaiveEngine,
@@ -19,7 +19,7 @@ MASK = 2**64 - 1
 
 
 def random_work(seed, n_functions, n_cells):
-    """(reads, writes, salt, priority, inline) of each function: up to 20 cells, most of them read."""
+    """(reads, writes, salt, priority, inline) of each function: up to 20 cells, most only read."""
     rng = random.Random(seed)
     work = []
     for _ in range(n_functions):
@@ -86,7 +86,8 @@ def test_random_python_work_equals_serial_execution(seed, name):
         way = rng.randrange(3)
         if way == 0:
             engine.push_sync(
-                lambda ctx, job=(reads, writes, salt): compute(*job), None, const, mutable, priority)
+                lambda ctx, job=(reads, writes, salt): compute(*job), None, const, mutable,
+                priority)
         elif way == 1:
             engine.push_async(
                 lambda ctx, done, job=(reads, writes, salt): (compute(*job), done()),
@@ -143,7 +144,7 @@ def test_sixteen_threads_push_at_once(seed, name):
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_failures_from_many_threads(name):
-    """Failing, waiting and pushing at once: every failure is raised once or spreads, nothing hangs."""
+    """Failing, waiting and pushing at once: failures are raised once or spread, nothing hangs."""
     engine = ENGINES[name]()
     cells = Cells(engine, 4)
     raised, odd = [], []

@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh: the engine's and the storage's stress tests under ThreadSanitizer; ends with 0 when there is no report.
+# run.sh: stress tests of engine and storage under ThreadSanitizer; 0 when there is no report.
 # PYTHON names an interpreter that has cython, numpy, setuptools and pytest (default: .venv's).
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -13,9 +13,10 @@ mkdir -p "$work/cynet" "$work/tests"
 cd "$root"
 cp setup.py pyproject.toml "$work"
 cp cynet/{_typedefs.pxd,errors.py,config.py,context.py} "$work/cynet"
-cp cynet/_engine*.p[yx][xd] cynet/engine.py cynet/_storage*.p[yx][xd] cynet/storage.py "$work/cynet"
-cp cynet/_resource.p[yx][xd] "$work/cynet"
-cp tests/conftest.py tests/test_engine.py tests/test_engine_stress.py tests/test_storage.py "$work/tests"
+cp cynet/{_engine,_storage}*.p[yx][xd] cynet/{engine,storage}.py cynet/_resource.p[yx][xd] \
+    "$work/cynet"
+cp tests/conftest.py tests/test_engine.py tests/test_engine_stress.py tests/test_storage.py \
+    "$work/tests"
 cat > "$work/cynet/__init__.py" <<'PY'
 """The lower floors of cynet, under ThreadSanitizer."""
 from . import config, engine, errors, storage
@@ -23,23 +24,23 @@ from . import errors as base
 from .context import Context, cpu, gpu
 PY
 cd "$work"
-CYNET_BUILD_TSAN=1 "$python" setup.py -q build_ext --inplace > build.log 2>&1 || { cat build.log; exit 1; }
+CYNET_BUILD_TSAN=1 "$python" setup.py -q build_ext --inplace > build.log 2>&1 ||
+    { cat build.log; exit 1; }
 
 library=$(${CXX:-g++} -print-file-name=libtsan.so)
-run() {  # without address randomisation, which old versions of the library cannot take
-    LD_PRELOAD=$library PYTHONPATH=$work OPENBLAS_NUM_THREADS=1 \
-    TSAN_OPTIONS="exitcode=66 suppressions=$root/tests/tsan/suppressions.txt history_size=4" \
-        setarch -R "$python" -m pytest -q -p no:cacheprovider -p no:xdist --timeout=600 "$@" 2>&1 | tee -a tsan.log
-    return "${PIPESTATUS[0]}"
-}
-: > tsan.log
+options="log_path=$work/report history_size=5"
+options="$options suppressions=$root/tests/tsan/suppressions.txt"
 status=0
-run tests/test_engine_stress.py || status=$?
-# Left out: tests that start other processes or measure time.
+run() {  # without address randomisation, which old versions of the library cannot take
+    LD_PRELOAD=$library PYTHONPATH=$work OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS="$options" \
+        setarch -R "$python" -m pytest -q -p no:cacheprovider --timeout=600 "$@" || status=$?
+}
+run tests/test_engine_stress.py
+# Left out: tests that start other processes.
 run tests/test_engine.py \
-    -k "not environment and not interpreter and not importing and not ctrl_c and not engine_type" ||
-    status=$?
-run tests/test_storage.py -k "native_threads or python_threads" || status=$?
-reports=$(grep -c 'WARNING: ThreadSanitizer' tsan.log || true)
+    -k "not environment and not interpreter and not importing and not ctrl_c and not engine_type"
+run tests/test_storage.py -k "native_threads or python_threads"
+reports=$(cat report.* 2>/dev/null | grep -c 'WARNING: ThreadSanitizer' || true)
+[ "$reports" = 0 ] || cat report.*
 echo "ThreadSanitizer: $reports report(s), status $status"
 [ "$reports" = 0 ] && [ "$status" = 0 ]
