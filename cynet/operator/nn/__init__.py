@@ -4,7 +4,9 @@ from . import (
     activation,
     batch_norm,
     convolution,
+    deconvolution,
     dropout,
+    embedding,
     flatten,
     fully_connected,
     instance_norm,
@@ -14,4 +16,5 @@ from . import (
     lrn,
     pooling,
     softmax,
+    upsampling,
 )

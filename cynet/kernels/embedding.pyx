@@ -1,0 +1,62 @@
+"""Rows picked by index (contract in embedding.pxd)."""
+
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.string cimport memcpy, memset
+
+from .._typedefs cimport dtype_size, kFloat32
+from .parallel cimport threads_for
+from .random cimport load_number
+
+
+cdef inline int64_t _row(const void* index, int dtype, int64_t i, int64_t rows) noexcept nogil:
+    cdef double value = load_number(index, dtype, i)
+    if value >= rows:
+        return rows - 1
+    return <int64_t>value if value > 0 else 0
+
+
+cdef inline void _add(const floating* x, floating* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] += x[i]
+
+
+cdef void embedding_forward(const void* index, int index_dtype, int64_t n, const void* weight, int dtype,
+                            int64_t rows, int64_t dim, void* out, bint add) noexcept nogil:
+    cdef int threads = threads_for(n * dim)
+    cdef int64_t i, row, bytes = dim * dtype_size(dtype)
+    for i in prange(n, num_threads=threads, schedule="static"):
+        row = _row(index, index_dtype, i, rows)
+        if not add:
+            memcpy(<char*>out + i * bytes, <const char*>weight + row * bytes, bytes)
+        elif dtype == kFloat32:
+            _add(<const float*>weight + row * dim, <float*>out + i * dim, dim)
+        else:
+            _add(<const double*>weight + row * dim, <double*>out + i * dim, dim)
+
+
+cdef void _scatter(const void* index, int index_dtype, int64_t n, const floating* dout, int64_t rows,
+                   int64_t dim, floating* dweight, int64_t first, int64_t last) noexcept nogil:
+    """Columns [first, last): two parts never write one element, and the order of sums is the indices'."""
+    cdef int64_t i
+    for i in range(n):
+        _add(dout + i * dim + first, dweight + _row(index, index_dtype, i, rows) * dim + first,
+             last - first)
+
+
+cdef void embedding_backward(const void* index, int index_dtype, int64_t n, const void* dout, int dtype,
+                             int64_t rows, int64_t dim, void* dweight, bint add) noexcept nogil:
+    cdef int threads = threads_for(n * dim)
+    cdef int t
+    if threads > dim // 32:
+        threads = <int>(dim // 32) if dim >= 32 else 1
+    if not add:
+        memset(dweight, 0, rows * dim * dtype_size(dtype))
+    for t in prange(threads, num_threads=threads, schedule="static"):
+        if dtype == kFloat32:
+            _scatter(index, index_dtype, n, <const float*>dout, rows, dim, <float*>dweight,
+                     dim * t // threads, dim * (t + 1) // threads)
+        else:
+            _scatter(index, index_dtype, n, <const double*>dout, rows, dim, <double*>dweight,
+                     dim * t // threads, dim * (t + 1) // threads)

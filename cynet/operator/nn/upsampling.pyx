@@ -1,0 +1,198 @@
+# cython: wraparound=True
+"""UpSampling: planes enlarged by repeating each element, or bilinearly; data (N, C, H, W), out (N, C, sH, sW)."""
+
+from cython cimport floating
+from libc.stdint cimport int64_t
+
+from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...kernels.parallel cimport threads_for
+from .._base cimport Operator, OpContext
+
+from cython.parallel cimport prange
+
+from ...errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..floats import require_float_cpu
+from ..parameters import Enum, Int
+from ..property import OperatorProperty, ResourceRequest
+from ..shapes import agree
+from .deconvolution import DeconvolutionOperator
+
+cdef enum:
+    MOST = 64  # inputs
+
+
+class UpSamplingProperty(OperatorProperty):
+    """Enlarge planes by `scale`, by repeating elements ('nearest') or by a deconvolution ('bilinear').
+
+    Nearest takes several inputs whose planes all become as large as those of the first times scale; their
+    channels are concatenated or, with ``multi_input_mode='sum'``, added. Bilinear takes one, and a weight of
+    shape (C, 1, k, k) with ``k = 2 * scale - scale % 2``, which the initializer Bilinear fills.
+    """
+
+    key_var_num_args = "num_args"
+
+    scale = Int(doc="How many times larger.", low=1)
+    num_filter = Int(0, doc="Number of channels, for 'bilinear'.", low=0)
+    sample_type = Enum(("bilinear", "nearest"), doc="How elements are filled in.")
+    multi_input_mode = Enum(("concat", "sum"), "concat", doc="How several inputs are joined.")
+    num_args = Int(1, doc="Number of inputs.", low=1, high=MOST)
+    workspace = Int(512, doc="Accepted and not needed.", low=0)
+
+    inputs_doc = {"data": "Input (N, C, H, W).", "weight": "Filters of 'bilinear'."}
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.sample_type == "bilinear" and self.num_filter < 1:
+            raise ArgumentError(f"operator {self.op_name}: sample_type 'bilinear' needs num_filter, the "
+                                f"number of channels; got {self.num_filter}")
+
+    def list_arguments(self):
+        if self.sample_type == "bilinear":
+            return ["data", "weight"]
+        return ["data"] if self.num_args == 1 else [f"arg{i}" for i in range(self.num_args)]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        for shape in (*in_shapes, *out_shapes):
+            if shape is not None and len(shape) != 4:
+                raise ShapeError(f"shape {tuple(shape)} is not (N, C, H, W)")
+        scale, first, out = self.scale, in_shapes[0], out_shapes[0]
+        if self.sample_type == "bilinear":
+            k = 2 * scale - scale % 2
+            weight = agree("weight", in_shapes[1], (self.num_filter, 1, k, k))
+            if first is not None:
+                first = agree("data", first, (0, self.num_filter, 0, 0))
+                out = agree("output", out, (first[0], first[1], first[2] * scale, first[3] * scale))
+            return [first, weight], [out], []
+        if first is None:
+            return in_shapes, [out], []
+        height, width = first[2] * scale, first[3] * scale
+        channels = 0 if self.multi_input_mode == "concat" else first[1]
+        for name, shape in zip(self.list_arguments(), in_shapes):
+            if shape is None or not all(shape[1:]) or not all(first[1:]):
+                return in_shapes, [out], []
+            if height % shape[2] or width % shape[3] or height // shape[2] != width // shape[3]:
+                raise ShapeError(f"{name} has shape {tuple(shape)}: its planes do not become "
+                                 f"{(height, width)} by one whole factor")
+            if self.multi_input_mode == "concat":
+                channels += shape[1]
+            elif shape[1] != channels:
+                raise ShapeError(f"{name} has {shape[1]} channels, to be added to {channels}")
+        return in_shapes, [agree("output", out, (first[0], channels, height, width))], []
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space] if self.sample_type == "bilinear" else []
+
+    def backward_resource(self, in_shapes):
+        return self.forward_resource(in_shapes)
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [out_grad[0], *in_data] if self.sample_type == "bilinear" else [out_grad[0]]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        _, (out,), _ = self.infer_shape(in_shapes, [None])
+        if self.sample_type == "nearest":
+            return UpSamplingOperator(in_shapes, out, self.multi_input_mode == "sum")
+        k, pad = 2 * self.scale - self.scale % 2, self.scale // 2
+        return DeconvolutionOperator(in_shapes[0], out, (k, k), (self.scale,) * 2, (1, 1), (pad, pad),
+                                     self.num_filter, False)
+
+
+cdef void _enlarge(const floating* x, floating* y, int64_t height, int64_t width, int64_t scale,
+                   bint add) noexcept nogil:
+    """One plane; height and width are those of y."""
+    cdef int64_t h, w
+    cdef const floating* row
+    for h in range(height):
+        row = x + h // scale * (width // scale)
+        for w in range(width):
+            if add:
+                y[h * width + w] += row[w // scale]
+            else:
+                y[h * width + w] = row[w // scale]
+
+
+cdef void _reduce(const floating* dy, floating* dx, int64_t height, int64_t width, int64_t scale,
+                  bint add) noexcept nogil:
+    """Sums of the squares of dy that an element of x became."""
+    cdef int64_t h, w, i, j
+    cdef floating total
+    for h in range(height // scale):
+        for w in range(width // scale):
+            total = 0
+            for i in range(h * scale, (h + 1) * scale):
+                for j in range(w * scale, (w + 1) * scale):
+                    total += dy[i * width + j]
+            if add:
+                dx[h * (width // scale) + w] += total
+            else:
+                dx[h * (width // scale) + w] = total
+
+
+cdef class UpSamplingOperator(Operator):
+    """Nearest: every input's planes, one by one."""
+
+    cdef int64_t batch, channels, height, width  # of out
+    cdef int64_t in_channels[MOST]
+    cdef int64_t scale[MOST]
+    cdef int n
+    cdef bint sums
+
+    def __init__(self, in_shapes, out, sums):
+        self.batch, self.channels, self.height, self.width = out
+        self.n = len(in_shapes)
+        self.sums = sums
+        for i, shape in enumerate(in_shapes):
+            self.in_channels[i] = shape[1]
+            self.scale[i] = out[2] // shape[2]
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef int i
+        cdef int64_t offset = 0
+        cdef bint add
+        if req[0] == kNullOp:
+            return 0
+        for i in range(self.n):
+            add = req[0] == kAddTo or (self.sums and i > 0)
+            if in_data[0].dtype == kFloat32:
+                self._walk(i, offset, <float*>in_data[i].data, <float*>out_data[0].data, add, False)
+            else:
+                self._walk(i, offset, <double*>in_data[i].data, <double*>out_data[0].data, add, False)
+            offset += 0 if self.sums else self.in_channels[i]
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef int i
+        cdef int64_t offset = 0
+        cdef bint add
+        for i in range(self.n):
+            add = req[i] == kAddTo
+            if req[i] != kNullOp:
+                if out_grad[0].dtype == kFloat32:
+                    self._walk(i, offset, <float*>in_grad[i].data, <float*>out_grad[0].data, add, True)
+                else:
+                    self._walk(i, offset, <double*>in_grad[i].data, <double*>out_grad[0].data, add,
+                               True)
+            offset += 0 if self.sums else self.in_channels[i]
+        return 0
+
+    cdef void _walk(self, int i, int64_t offset, floating* x, floating* y, bint add,
+                    bint back) noexcept nogil:
+        """All planes of input i, which starts at channel `offset` of out."""
+        cdef int64_t scale = self.scale[i], count = self.in_channels[i], large = self.height * self.width
+        cdef int64_t small = large // (scale * scale), plane
+        cdef int threads = threads_for(self.batch * count * large)
+        cdef floating* there
+        for plane in prange(self.batch * count, num_threads=threads, schedule="static"):
+            there = y + (plane // count * self.channels + offset + plane % count) * large
+            if back:
+                _reduce(there, x + plane * small, self.height, self.width, scale, add)
+            else:
+                _enlarge(x + plane * small, there, self.height, self.width, scale, add)
+
+
+register_operator("UpSampling", UpSamplingProperty)
