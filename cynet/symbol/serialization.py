@@ -3,7 +3,7 @@
 import json
 
 from ..attribute import is_attribute_key, split_suffix, stored_key
-from ..errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError
+from ..errors import ArgumentTypeError, CynetError, FormatError, NotFoundError
 from ..operator._base import get_operator
 from .node import Node, topological_order
 
@@ -207,8 +207,10 @@ def _read_node(record, nodes, where, version):
         del params["axis"]  # meant: over all axes
     try:
         prop = entry.prop(**params)
-    except (ArgumentError, ArgumentTypeError) as error:
-        raise FormatError(f"{where}: {error}") from None
+    except NotFoundError as error:
+        raise NotFoundError(f"{where}: {error}") from None
+    except CynetError as error:
+        raise FormatError(f"{where}: {error}") from error
     node = Node(entry, name, attrs, params, prop, inputs)
     names = node.input_names()
     if len(inputs) not in (len(names), len(prop.list_arguments())):
@@ -235,7 +237,7 @@ def _sort_attributes(entry, given, loose, has_param):
                 attrs[stored_key(key)] = value
             elif split_suffix(key):
                 suffixed[split_suffix(key)] = value
-            elif may_be_param and fields:
+            elif may_be_param and (fields or entry.prop.any_parameters):
                 params[key] = value  # the property says what is wrong with it, or takes it
             else:
                 attrs[key] = value

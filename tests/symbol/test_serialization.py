@@ -209,3 +209,32 @@ def test_random_damage_gives_an_error_or_a_symbol(rng):
             damaged[position] = rng.integers(32, 127)
         with contextlib.suppress(CynetError):
             mx.sym.load_json(damaged.decode()).list_outputs()
+
+
+class Scaled(mx.operator.CustomOpProp):
+    """A user's operator with a parameter and a state."""
+
+    def __init__(self, factor):
+        super().__init__(need_top_grad=True)
+        self.factor = float(factor)
+
+    def list_auxiliary_states(self):
+        return ["count"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0]], [[1]]
+
+
+def test_custom_operators():
+    mx.operator.register("_test_scaled")(Scaled)
+    net = mx.sym.Custom(
+        mx.sym.Variable("x"), op_type="_test_scaled", factor=3, name="c", __mood__="calm"
+    )
+    again = mx.sym.load_json(net.tojson())
+    assert again.tojson() == net.tojson()
+    assert again.list_auxiliary_states() == ["c_count"] and again.attr("__mood__") == "calm"
+    assert again.infer_shape(x=(2, 3))[1] == [(2, 3)]
+    with pytest.raises(NotFoundError, match=r"\('c'\): .*_test_scalid"):
+        mx.sym.load_json(net.tojson().replace("_test_scaled", "_test_scalid"))
+    with pytest.raises(FormatError, match=r"\('c'\): .*could not convert"):
+        mx.sym.load_json(net.tojson().replace('"factor": "3"', '"factor": "x"'))

@@ -40,6 +40,7 @@ class LeakyReLUProperty(OperatorProperty):
     upper_bound = Float(0.334, doc="Of rrelu's slopes.")
 
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,) or (C,)."}
+    variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
