@@ -1,0 +1,243 @@
+""".params files: MXNet's own files, byte for byte the same when written; damage of every kind."""
+
+import contextlib
+import os
+import stat
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.errors import FormatError
+from cynet.ndarray.serialization import parse
+
+FIXTURE = np.load(Path(__file__).parent.parent / "fixtures" / "params.npz")
+FILES = sorted(name[:-5] for name in FIXTURE.files if name.endswith(".file"))
+SPARSE = ("csr", "row_sparse")
+DENSE = [name for name in FILES if name not in SPARSE]
+
+
+def held(name):
+    return [FIXTURE[f"{name}.{i}"] for i in range(99) if f"{name}.{i}" in FIXTURE.files]
+
+
+def same(found, expected):
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_loads_what_mxnet_wrote(name, tmp_path):
+    path = tmp_path / f"{name}.params"
+    path.write_bytes(FIXTURE[f"{name}.file"].tobytes())
+    for loaded in (
+        mx.nd.load(str(path)),
+        mx.nd.load(path),
+        mx.nd.load_frombuffer(path.read_bytes()),
+    ):
+        if name == "dict":
+            assert list(loaded) == ["arg:w", "aux:b\u00e9"]
+        arrays = list(loaded.values()) if isinstance(loaded, dict) else loaded
+        assert len(arrays) == len(held(name))
+        for found, expected in zip(arrays, held(name)):
+            same(found, expected)
+            assert found.context == mx.cpu(0)
+
+
+@pytest.mark.parametrize("name", [n for n in DENSE if n not in ("v0", "v1")])
+def test_writes_mxnets_bytes(name, tmp_path):
+    path = tmp_path / "x.params"
+    ctx = mx.cpu(1) if name == "cpu1" else mx.cpu()
+    data = [mx.nd.array(v, dtype=v.dtype, ctx=ctx) for v in held(name)]
+    if name == "dict":
+        data = dict(zip(["arg:w", "aux:b\u00e9"], data))
+    if name == "empty_dict":
+        data = {}
+    mx.nd.save(path, data[0] if name == "single" else data)
+    assert path.read_bytes() == FIXTURE[f"{name}.file"].tobytes()
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_arrays_are_refused_by_name(name):
+    with pytest.raises(FormatError, match=f"offset 24: array 0 is {name}; sparse"):
+        mx.nd.load_frombuffer(FIXTURE[f"{name}.file"].tobytes())
+
+
+def test_views_are_written_as_they_look(tmp_path):
+    array = mx.nd.arange(12).reshape((3, 4))
+    mx.nd.save(tmp_path / "x", [array[1:], array.reshape((4, 3))])
+    rows, other = mx.nd.load(tmp_path / "x")
+    same(rows, np.arange(4, 12, dtype="float32").reshape(2, 4))
+    same(other, np.arange(12, dtype="float32").reshape(4, 3))
+
+
+def test_pending_work_is_waited_for(tmp_path):
+    array = mx.nd.zeros((200, 200))
+    for _ in range(20):
+        array += 1
+    mx.nd.save(tmp_path / "x", array)
+    assert (mx.nd.load(tmp_path / "x")[0].asnumpy() == 20).all()
+
+
+# --- damage --------------------------------------------------------------------------------------
+def small_file():
+    """Two arrays with names, one of each kind of header there is."""
+    v2 = struct.pack("<IiIqqiiiff", 0xF993FAC9, 0, 2, 1, 2, 1, 0, 0, 1.5, -2.5)
+    v1 = struct.pack("<IIqiiib", 0xF993FAC8, 1, 1, 1, 0, 5, 7)
+    v0 = struct.pack("<IIiiid", 1, 1, 1, 0, 1, 0.5)
+    names = b"".join(struct.pack("<Q", len(n)) + n for n in (b"arg:w", b"aux:m", b"x"))
+    return struct.pack("<QQQ", 0x112, 0, 3) + v2 + v1 + v0 + struct.pack("<Q", 3) + names
+
+
+def test_the_small_file_is_sound():
+    loaded = mx.nd.load_frombuffer(small_file())
+    assert {k: v.asnumpy().tolist() for k, v in loaded.items()} == {
+        "arg:w": [[1.5, -2.5]],
+        "aux:m": [7],
+        "x": [0.5],
+    }
+
+
+def test_every_truncation_is_an_error(tmp_path):
+    data = small_file()
+    for n in range(len(data)):
+        with pytest.raises(FormatError, match=r"<buffer>: offset \d+: expected .*, found "):
+            mx.nd.load_frombuffer(data[:n])
+    path = tmp_path / "cut.params"
+    for n in (0, 1, 7, 100):
+        path.write_bytes(data[:n])
+        with pytest.raises(FormatError, match=r"cut\.params: offset \d+: expected"):
+            mx.nd.load(path)
+
+
+def test_every_flip_of_a_byte_loads_or_is_an_error():
+    """No crash, and nothing allocated beyond what the file's own size allows."""
+    data = small_file()
+    loaded = 0
+    for at in range(len(data)):
+        for change in (*(1 << bit for bit in range(8)), 0xFF, data[at]):
+            bad = bytearray(data)
+            bad[at] ^= change  # each bit, all of them, and to zero
+            try:
+                arrays, _ = parse(bad, "x")
+                assert sum(a.nbytes for a in arrays) <= len(data)
+                loaded += 1
+            except FormatError as error:
+                assert "x: offset" in str(error)
+    assert loaded > 10 * 20  # the bytes of the data and of the names
+
+
+def test_random_damage(rng, seed):
+    data = small_file()
+    for _ in range(3000):
+        bad = bytearray(data)
+        for at in rng.integers(0, len(bad), rng.integers(1, 9)):
+            bad[at] = rng.choice([0, 1, 127, 128, 255, rng.integers(256)])
+        cut = rng.integers(0, len(bad) + 1) if rng.uniform() < 0.3 else len(bad)
+        with contextlib.suppress(FormatError):
+            mx.nd.load_frombuffer(bytes(bad[:cut]))
+
+
+NO_NAMES = struct.pack("<Q", 0)
+
+
+def v2(*fields, count=1, tail=NO_NAMES):
+    return struct.pack("<QQQ", 0x112, 0, count) + b"".join(fields) + tail
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"PK\x03\x04 a zip file", r"offset 0: expected 0x112"),
+        (v2(count=2**60), r"offset 16: expected at most 0 arrays"),
+        (
+            v2(struct.pack("<IiI", 0xF993FAC9, 0, 9) + bytes(99)),
+            "expected 1 to 8 axes of array 0, found 9",
+        ),
+        (v2(struct.pack("<IiI", 0xF993FAC9, 0, 0) + bytes(99)), "array without a shape"),
+        (
+            v2(struct.pack("<IiIqqiii", 0xF993FAC9, 0, 2, 2**40, 2**40, 1, 0, 0) + bytes(99)),
+            r"data of array 0 \(float32, shape",
+        ),
+        (v2(struct.pack("<IiIqiii", 0xF993FAC9, 0, 1, -4, 1, 0, 0) + bytes(99)), "positive sizes"),
+        (
+            v2(struct.pack("<IiIqiii", 0xF993FAC9, 0, 1, 1, 1, 0, 12) + bytes(99)),
+            "a type flag from 0 to 7",
+        ),
+        (
+            v2(struct.pack("<IiIqiii", 0xF993FAC9, 7, 1, 1, 1, 0, 0) + bytes(99)),
+            r"storage type 0 \(dense\)",
+        ),
+        (
+            v2(
+                struct.pack("<IiIqiiif", 0xF993FAC9, 0, 1, 1, 1, 0, 0, 1), tail=struct.pack("<Q", 2)
+            ),
+            "expected no name or 1, found 2",
+        ),
+        (
+            v2(
+                struct.pack("<IiIqiiif", 0xF993FAC9, 0, 1, 1, 1, 0, 0, 1),
+                tail=struct.pack("<QQ", 1, 2**63),
+            ),
+            "bytes of name 0",
+        ),
+        (
+            v2(
+                struct.pack("<IiIqiiif", 0xF993FAC9, 0, 1, 1, 1, 0, 0, 1),
+                tail=struct.pack("<QQ", 1, 2) + b"\xff\xfe",
+            ),
+            "UTF-8 in name 0",
+        ),
+        (small_file().replace(b"aux:m", b"arg:w"), "names that differ"),
+        (small_file() + b"z", "expected the end of the file, found 1 more bytes"),
+    ],
+)
+def test_messages(data, message):
+    with pytest.raises(FormatError, match=message):
+        mx.nd.load_frombuffer(data)
+
+
+# --- other errors --------------------------------------------------------------------------------
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        mx.nd.load(tmp_path / "nowhere.params")
+
+
+@pytest.mark.parametrize(
+    "data", [3, "w", np.zeros(3), [np.zeros(3)], {"w": 3}, {3: mx.nd.ones(1)}, None]
+)
+def test_what_cannot_be_saved(data, tmp_path):
+    with pytest.raises(TypeError, match="save"):
+        mx.nd.save(tmp_path / "x", data)
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrong_arguments_of_load():
+    with pytest.raises(TypeError, match="file name"):
+        mx.nd.load(3)
+    with pytest.raises(TypeError, match="bytes"):
+        mx.nd.load_frombuffer("text")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "x.params"
+    mx.nd.save(path, mx.nd.ones(3))
+    before = path.read_bytes()
+
+    def fail(*args):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        mx.nd.save(path, mx.nd.zeros(5))
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["x.params"]
+
+
+def test_permissions_are_those_of_any_new_file(tmp_path):
+    mx.nd.save(tmp_path / "x", mx.nd.ones(1))
+    (tmp_path / "y").write_bytes(b"")
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in "xy"]
+    assert modes[0] == modes[1]
