@@ -20,6 +20,8 @@ from .executor import Executor
 from .graph import infer
 from . import callback, checkpoint, initializer, io, lr_scheduler, metric, monitor  # floor 6
 from . import initializer as init
+from . import kvstore
+from . import kvstore as kv
 from . import monitor as mon
 from . import optimizer
 from . import optimizer as opt

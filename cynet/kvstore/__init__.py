@@ -1,1 +1,3 @@
-"""kvstore."""
+"""mx.kv: parameters shared by devices: their gradients summed, weights updated and handed back."""
+
+from .kvstore import KVStore, create

@@ -1,0 +1,308 @@
+"""KVStore: values by key; what devices push is summed, what they pull is a copy of the value."""
+
+from ..context import cpu
+from ..errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError
+from ..files import write_atomically
+from ..ndarray import NDArray
+from ..optimizer import Optimizer, get_updater
+
+# Where gradients are summed: on the CPU, or on the device of the first of them.
+_ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")
+_ON_DEVICE = ("device", "local_allreduce_device")
+
+
+class KVStore:
+    """Values by key, shared by the devices of one process. `create` makes one.
+
+    A key is a str or an int, all of one store of the same kind. Methods take one key with its array
+    (or a list of arrays, one a device), or lists of both. Everything is asynchronous: the calls
+    return at once, and reading an array that was pulled waits for it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> kv = mx.kv.create("local")
+    >>> kv.init("w", mx.nd.zeros(2))
+    >>> kv.push("w", [mx.nd.ones(2), mx.nd.ones(2)])  # two devices' gradients
+    >>> out = mx.nd.zeros(2)
+    >>> kv.pull("w", out=out)
+    >>> out.asnumpy().tolist()
+    [2.0, 2.0]
+    """
+
+    def __init__(self, kind):
+        self._type = kind
+        self._values = {}
+        self._key_type = None
+        self._updater = None
+
+    # --- what it is ------------------------------------------------------------------------------
+    @property
+    def type(self):
+        """The name it was created by."""
+        return self._type
+
+    @property
+    def rank(self):
+        """Index of this worker among all: 0, there is one."""
+        return 0
+
+    @property
+    def num_workers(self):
+        """How many workers share the store: 1."""
+        return 1
+
+    @staticmethod
+    def is_capable(capability):
+        """True for ``'optimizer'``: updates can run in the store."""
+        return capability.lower() == "optimizer"
+
+    # --- values ----------------------------------------------------------------------------------
+    def init(self, key, value):
+        """Set the first value of one or several new keys.
+
+        Parameters
+        ----------
+        key : str, int or a list of them
+        value : NDArray or a list of them
+            The store keeps a copy.
+
+        Raises
+        ------
+        ArgumentError
+            When a key has a value already, or the lists differ in length.
+        """
+        for each, arrays in self._pairs("init", key, value):
+            if each in self._values:
+                raise ArgumentError(f"kvstore init: key {each!r} has a value already")
+            context = cpu() if self._type in _ON_CPU else arrays[0].context
+            self._values[each] = arrays[0].copyto(context)
+
+    def push(self, key, value, priority=0):
+        """Hand in arrays: the sum of a key's arrays replaces its value, or goes to the updater.
+
+        Parameters
+        ----------
+        key : str, int or a list of them
+        value : NDArray, list of NDArray, or a list of such lists
+            Of the value's shape. A key that comes twice has all its arrays summed.
+        priority : int
+            A hint, accepted as MXNet's scripts give it.
+
+        Raises
+        ------
+        NotFoundError, ShapeError, ArgumentError
+            For a key without a value, another shape, lists that do not match; naming the key.
+        """
+        grouped = {}
+        for each, arrays in self._pairs("push", key, value):
+            grouped.setdefault(each, []).extend(arrays)
+        for each, arrays in grouped.items():
+            self._check("push", each, arrays)
+        for each, arrays in grouped.items():
+            stored = self._values[each]
+            merged = self._sum(arrays, stored)
+            if self._updater is None:
+                merged.copyto(stored)
+            else:
+                self._updater(each, merged, stored)
+
+    def pull(self, key, out=None, priority=0, ignore_sparse=True):
+        """Copy the values of one or several keys into arrays.
+
+        Parameters
+        ----------
+        key : str, int or a list of them
+        out : NDArray, list of NDArray, or a list of such lists
+            Where to write; a list beside one key gets one copy each.
+        priority : int
+            A hint, as for `push`.
+        ignore_sparse : bool
+            Accepted for MXNet's scripts; every value is dense.
+
+        Raises
+        ------
+        NotFoundError, ShapeError, ArgumentError
+            As for `push`.
+        """
+        if out is None:
+            raise ArgumentError("kvstore pull: 'out' is missing: the arrays to write to")
+        pairs = self._pairs("pull", key, out)
+        for each, arrays in pairs:
+            self._check("pull", each, arrays)
+        for each, arrays in pairs:
+            for array in arrays:
+                self._values[each].copyto(array)
+
+    def pushpull(self, key, value, out=None, priority=0):
+        """`push`, then `pull` into `out`, or into `value` itself without it."""
+        self.push(key, value, priority)
+        self.pull(key, value if out is None else out, priority)
+
+    def broadcast(self, key, value, out, priority=0):
+        """`init`, then `pull` into `out`."""
+        self.init(key, value)
+        self.pull(key, out, priority)
+
+    def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
+        """Refused: every value is dense."""
+        raise ArgumentError("kvstore row_sparse_pull: values are dense; use pull")
+
+    # --- updates ---------------------------------------------------------------------------------
+    def set_updater(self, updater):
+        """Have ``updater(key, pushed, stored)`` change `stored` at each push.
+
+        Parameters
+        ----------
+        updater : callable
+            Gets the key as it was given, the sum of what was pushed, and the store's own array.
+        """
+        if not callable(updater):
+            raise ArgumentTypeError(
+                f"kvstore set_updater takes a callable, got {type(updater).__name__}"
+            )
+        self._updater = updater
+
+    _set_updater = set_updater
+
+    def set_optimizer(self, optimizer):
+        """Have an Optimizer update the stored weights with what is pushed, the gradients."""
+        if not isinstance(optimizer, Optimizer):
+            raise ArgumentTypeError(
+                f"kvstore set_optimizer takes an Optimizer, got {type(optimizer).__name__}"
+            )
+        self.set_updater(get_updater(optimizer))
+
+    def save_optimizer_states(self, fname, dump_optimizer=False):
+        """Write the optimizer's states (momenta and the like) to a file, whole or not at all.
+
+        Parameters
+        ----------
+        fname : str or path
+        dump_optimizer : bool
+            Write the optimizer's settings and counts too.
+        """
+        write_atomically(fname, self._with_states("save").get_states(dump_optimizer))
+
+    def load_optimizer_states(self, fname):
+        """Take over the states that `save_optimizer_states` wrote.
+
+        Raises
+        ------
+        FormatError
+            When the file is damaged or of another format.
+        """
+        updater = self._with_states("load")
+        with open(fname, "rb") as file:
+            updater.set_states(file.read())
+
+    def set_gradient_compression(self, compression_params):
+        """Refused: compression saves traffic between machines, and this store is in one process."""
+        raise ArgumentError(
+            f"kvstore '{self._type}' does not compress gradients, got {compression_params!r}"
+        )
+
+    def barrier(self):
+        """Wait for all workers; there is one, so this returns at once."""
+
+    _barrier = barrier
+
+    # --- inside ----------------------------------------------------------------------------------
+    def _with_states(self, verb):
+        if not hasattr(self._updater, "get_states"):
+            raise ArgumentError(
+                f"kvstore {verb}_optimizer_states: no optimizer is set; call set_optimizer first"
+            )
+        return self._updater
+
+    def _pairs(self, where, key, value):
+        """[(key, [NDArray, ...]), ...] of what a method was given."""
+        if isinstance(key, (list, tuple)):
+            if not isinstance(value, (list, tuple)) or len(key) != len(value):
+                found = len(value) if isinstance(value, (list, tuple)) else type(value).__name__
+                raise ArgumentError(
+                    f"kvstore {where}: {len(key)} keys need a list of as many values, got {found}"
+                )
+            return [pair for k, v in zip(key, value) for pair in self._pairs(where, k, v)]
+        if isinstance(key, bool) or not isinstance(key, (str, int)):
+            raise ArgumentTypeError(
+                f"kvstore {where}: a key must be a str or an int, got {type(key).__name__} {key!r}"
+            )
+        kind = str if isinstance(key, str) else int
+        if self._key_type is None:
+            self._key_type = kind
+        if kind is not self._key_type:
+            raise ArgumentTypeError(
+                f"kvstore {where}: key {key!r} is {kind.__name__}, the keys before were "
+                f"{self._key_type.__name__}; they may not be mixed"
+            )
+        arrays = list(value) if isinstance(value, (list, tuple)) else [value]
+        for array in arrays:
+            if not isinstance(array, NDArray):
+                raise ArgumentTypeError(
+                    f"kvstore {where}: key {key!r} needs an NDArray, got {type(array).__name__}"
+                )
+        if not arrays:
+            raise ArgumentError(f"kvstore {where}: key {key!r} has an empty list of arrays")
+        return [(key, arrays)]
+
+    def _check(self, where, key, arrays):
+        if key not in self._values:
+            raise NotFoundError(f"kvstore {where}: key {key!r} has no value; call init first")
+        shape = self._values[key].shape
+        for array in arrays:
+            if array.shape != shape:
+                raise ShapeError(
+                    f"kvstore {where}: key {key!r} has shape {shape}, got an array of {array.shape}"
+                )
+
+    def _sum(self, arrays, stored):
+        """The sum of the arrays, made where this kind of store adds; one array is itself."""
+        context = arrays[0].context if self._type in _ON_DEVICE else stored.context
+        merged = arrays[0].as_in_context(context)
+        if len(arrays) > 1:
+            if merged is arrays[0]:
+                merged = merged + arrays[1].as_in_context(context)
+            else:
+                merged += arrays[1].as_in_context(context)
+            for array in arrays[2:]:
+                merged += array.as_in_context(context)
+        return merged.as_in_context(stored.context)
+
+
+def create(name="local"):
+    """A KVStore of a kind.
+
+    Parameters
+    ----------
+    name : str
+        ``'local'`` sums what devices push on the CPU, ``'device'`` on the device of the first; also
+        MXNet's older ``'local_update_cpu'``, ``'local_allreduce_cpu'`` and
+        ``'local_allreduce_device'``.
+
+    Returns
+    -------
+    KVStore
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError
+        When the name is no str, or no kind there is.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.kv.create("device").type
+    'device'
+    """
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"kvstore create: the type must be a str, got {name!r}")
+    kind = name.lower()
+    if kind in (*_ON_CPU, *_ON_DEVICE):
+        return KVStore(kind)
+    known = ", ".join(map(repr, (*_ON_CPU, *_ON_DEVICE)))
+    if "dist" in kind or kind in ("horovod", "byteps", "p3"):
+        raise ArgumentError(
+            f"kvstore {name!r} trains on several machines, which is not supported; kinds: {known}"
+        )
+    raise ArgumentError(f"kvstore {name!r} is not known; kinds: {known}")
