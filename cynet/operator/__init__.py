@@ -6,4 +6,4 @@ from .custom import CustomOp, CustomOpProp, get_all_registered_operators, regist
 from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, ResourceRequest
 from .python_op import NDArrayOp, NumpyOp, PythonOp
-from . import tensor
+from . import tensor, update

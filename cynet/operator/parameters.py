@@ -100,6 +100,16 @@ class Int(Field):
         return f"an int{low}{' and' if low and high else ''}{high}"
 
 
+class IntOrNone(Int):
+    """An integer, or None, which is not the default."""
+
+    def parse(self, value, where):
+        return None if value is None or value == "None" else super().parse(value, where)
+
+    def expected(self):
+        return f"{super().expected()} or None"
+
+
 class Float(Field):
     """A real number, with optional bounds (inclusive)."""
 

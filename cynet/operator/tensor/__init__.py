@@ -1,3 +1,16 @@
 """Tensor operators: elementwise, broadcasting, reductions, products, shapes, indexing, creation."""
 
-from . import binary, binary_scalar, broadcast, unary
+from . import (
+    arg,
+    binary,
+    binary_scalar,
+    broadcast,
+    dot,
+    joining,
+    reduce,
+    repeating,
+    reshape,
+    slicing,
+    transpose,
+    unary,
+)

@@ -1,1 +1,3 @@
-"""update."""
+"""Update operators of the optimizers."""
+
+from . import update

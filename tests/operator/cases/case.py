@@ -95,7 +95,8 @@ class Case:
     @property
     def id(self):
         """The name pytest shows."""
-        words = [self.op, *(f"{k}={v}" for k, v in self.params.items())]
+        words = [self.op, *("x".join(map(str, i.shape)) for i in self.inputs)]
+        words += [f"{k}={v}" for k, v in self.params.items()]
         if self.note:
             words.append(self.note)
         return "-".join(words).replace(" ", "")

@@ -1,0 +1,26 @@
+"""Copies between strided views of arrays (contract in strided.pxd)."""
+
+from libc.stdint cimport int64_t
+
+from .parallel cimport threads_for
+
+
+cdef extern from "strided.h" namespace "cynet" nogil:
+    void simplify(StridedSpace* s) noexcept
+    void strided_all(int threads, int dtype, int mode, const StridedSpace& s, void* dst,
+                     const void* src) noexcept
+
+
+cdef void simplify_space(StridedSpace* space) noexcept nogil:
+    simplify(space)
+
+
+cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
+                      const void* src) noexcept nogil:
+    cdef int64_t work = 1
+    cdef int i
+    if dst == src and mode == STRIDED_WRITE:  # in place: the views are one
+        return
+    for i in range(space.ndim):
+        work *= space.shape[i]
+    strided_all(threads_for(work), dtype, mode, space[0], dst, src)

@@ -1,0 +1,27 @@
+"""Loops of the optimizers' update rules, picked by name and dtype when an operator is made."""
+
+from libc.stdint cimport int64_t
+
+cdef extern from "update.h" namespace "cynet" nogil:
+    struct UpdateParams:
+        double lr
+        double wd
+        double rescale
+        double clip    # negative: none
+        double a       # a to e: of the rule, named in update.h
+        double b
+        double c
+        double d
+        double e
+    struct UpdateArrays:
+        const void* weight
+        const void* grad
+        void* out       # may be the weight
+        void* state[4]  # of the rule; a float32 master of the weight comes last
+    ctypedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
+                                int64_t n) noexcept
+
+# NULL: no such rule for the weight's dtype
+cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) noexcept nogil
+cdef void run_update(UpdateLoop loop, const UpdateParams* params, const UpdateArrays* arrays,
+                     int64_t n) noexcept nogil

@@ -1,0 +1,40 @@
+"""Axis parameters: negative numbers, sets of axes, checks."""
+
+from ...errors import ArgumentError
+
+
+def axis_of(axis, ndim, what="axis"):
+    """`axis` counted from the front; ArgumentError when an array of `ndim` axes has no such one.
+
+    >>> axis_of(-1, 3)
+    2
+    """
+    if not -ndim <= axis < ndim:
+        raise ArgumentError(f"{what} {axis} is out of range for an array of {ndim} axes")
+    return axis % ndim
+
+
+def axes_of(axes, ndim, exclude=False):
+    """The sorted axes that `axes` (None or empty: all) names; with `exclude` the others.
+
+    >>> axes_of((0,), 3, exclude=True)
+    (1, 2)
+    """
+    if not axes:
+        return tuple(range(ndim))
+    found = sorted(axis_of(a, ndim) for a in axes)
+    if len(set(found)) != len(found):
+        raise ArgumentError(f"axes {tuple(axes)} name one axis twice")
+    if exclude:
+        return tuple(i for i in range(ndim) if i not in found)
+    return tuple(found)
+
+
+def split_at(shape, axis):
+    """Products of the lengths before and after `axis`, and its own: (outer, length, inner)."""
+    outer = inner = 1
+    for n in shape[:axis]:
+        outer *= n
+    for n in shape[axis + 1 :]:
+        inner *= n
+    return outer, shape[axis], inner

@@ -1,0 +1,100 @@
+"""Products: dot of matrices, vectors and N-dimensional arrays; batch_dot of stacks of matrices."""
+
+from ...errors import ShapeError
+from .._base import register_operator
+from ..parameters import Bool, Enum
+from ..property import OperatorProperty, merge_shapes
+from .product import ProductOperator
+
+
+class ProductProperty(OperatorProperty):
+    """What dot and batch_dot share."""
+
+    inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}
+    transpose_a = Bool(False, doc="Transpose the left operand first.")
+    transpose_b = Bool(False, doc="Transpose the right operand first.")
+    forward_stype = Enum(
+        ("default", "row_sparse", "csr"),
+        None,
+        doc="Storage of the output; kept for files, without effect.",
+    )
+
+    def list_arguments(self):
+        return ["lhs", "rhs"]
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data]
+
+
+class DotProperty(ProductProperty):
+    """Product of the last axis of lhs with the first axis of rhs.
+
+    Of two vectors it is the inner product, of two matrices the matrix product. With ``transpose_a``
+    the first axis of lhs is the one that is summed over, with ``transpose_b`` the last one of rhs.
+    """
+
+    def parts(self, lhs, rhs):
+        """((rows of the result), inner left, inner right, (columns of the result))."""
+        if self.transpose_a and len(lhs) > 1:
+            rows, left = lhs[1:], lhs[0]
+        else:
+            rows, left = lhs[:-1], lhs[-1]
+        if self.transpose_b and len(rhs) > 1:
+            right, columns = rhs[-1], rhs[:-1]
+        else:
+            right, columns = rhs[0], rhs[1:]
+        return rows, left, right, columns
+
+    def infer_shape(self, in_shapes, out_shapes):
+        lhs, rhs = in_shapes
+        if lhs is None or rhs is None:
+            return [lhs, rhs], [out_shapes[0]], []
+        rows, left, right, columns = self.parts(lhs, rhs)
+        if left and right and left != right:
+            raise ShapeError(
+                f"dot of {lhs} and {rhs} (transpose_a={self.transpose_a}, "
+                f"transpose_b={self.transpose_b}) sums over lengths {left} and {right}"
+            )
+        return [lhs, rhs], [merge_shapes((*rows, *columns) or (1,), out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        rows, left, _, columns = self.parts(*in_shapes)
+        return ProductOperator(self, in_types[0], 1, _size(rows), _size(columns), left)
+
+
+class BatchDotProperty(ProductProperty):
+    """Matrix products of two stacks: ``output[i] = lhs[i] rhs[i]`` over all leading axes."""
+
+    def infer_shape(self, in_shapes, out_shapes):
+        lhs, rhs = in_shapes
+        if lhs is None or rhs is None:
+            return [lhs, rhs], [out_shapes[0]], []
+        if len(lhs) != len(rhs) or len(lhs) < 3:
+            raise ShapeError(f"batch_dot takes two arrays of one ndim >= 3, got {lhs} and {rhs}")
+        leading = merge_shapes(lhs[:-2], rhs[:-2])
+        m, left = lhs[:-3:-1] if self.transpose_a else lhs[-2:]
+        right, n = rhs[:-3:-1] if self.transpose_b else rhs[-2:]
+        if left and right and left != right:
+            raise ShapeError(f"batch_dot of {lhs} and {rhs} sums over lengths {left} and {right}")
+        return (
+            [leading + lhs[-2:], leading + rhs[-2:]],
+            [merge_shapes((*leading, m, n), out_shapes[0])],
+            [],
+        )
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        lhs, rhs = in_shapes
+        m, k = lhs[:-3:-1] if self.transpose_a else lhs[-2:]
+        n = rhs[-2] if self.transpose_b else rhs[-1]
+        return ProductOperator(self, in_types[0], _size(lhs[:-2]), m, n, k)
+
+
+def _size(lengths):
+    size = 1
+    for n in lengths:
+        size *= n
+    return size
+
+
+register_operator("dot", DotProperty)
+register_operator("batch_dot", BatchDotProperty)

@@ -1,0 +1,157 @@
+"""Reductions over axes: sum, mean, prod, nansum, nanprod, max, min, norm; one row a reduction.
+
+``output = R(data over axis)``; the gradient is ``out_grad * G(data, output)``, repeated along the reduced
+axes. Sums and products are carried in float64 (integers in int64), whatever the array's dtype.
+"""
+
+from ..._typedefs cimport TBlob, kAddTo, kFloat64, kNullOp
+from ...kernels.binary_grad cimport find_binary_grad
+from ...kernels.elementwise cimport Kernel, Space, broadcast_grad, make_space, run_cast
+from ...kernels.reduce cimport ReduceLoop, ReduceSpace, find_reduce, make_reduce_space, run_reduce
+from .._base cimport Operator, OpContext
+
+from ...dtype import dtype_flag
+from ...errors import ArgumentError
+from .._base import register_operator
+from ..parameters import Bool, DType, Int, Shape
+from ..property import OperatorProperty, merge_shapes
+from .axes import axes_of
+
+
+class ReduceProperty(OperatorProperty):
+    """Base of the rows below."""
+
+    inputs_doc = {"data": "The input, any shape."}
+    axis = Shape(None, doc="Axis or axes to reduce; None or () reduces all.")
+    keepdims = Bool(False, doc="Keep the reduced axes with length 1.")
+    exclude = Bool(False, doc="Reduce the axes that are not in `axis`.")
+    reduction = None
+    gradient = None
+    reads = True    # whether the gradient is a function of data and output
+    mean = False
+
+    def reduced(self, ndim):
+        """The axes that go, sorted."""
+        return axes_of(self.axis, ndim, self.exclude)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], [out_shapes[0]], []
+        gone = self.reduced(len(shape))
+        if self.keepdims:
+            out = tuple(1 if i in gone else n for i, n in enumerate(shape))
+        else:
+            out = tuple(n for i, n in enumerate(shape) if i not in gone) or (1,)
+        return [shape], [merge_shapes(out, out_shapes[0])], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data, *out_data] if self.reads else out_grad
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return ReduceOperator(self, in_shapes[0], in_types[0], self.reduction)
+
+
+cdef class ReduceOperator(Operator):
+    """One reduction for one shape and dtype."""
+
+    cdef ReduceLoop loop
+    cdef ReduceSpace space
+    cdef Space spread       # operands in_grad, out_grad, data, output
+    cdef Kernel grad_write, grad_add
+    cdef bint reads
+    cdef double scale       # 1 / number of elements folded into one, for means; else 1
+    cdef char weight[8]     # the same in the array's dtype
+
+    def __init__(self, prop, shape, dtype, str reduction):
+        cdef int flag = dtype_flag(dtype), i, ndim = len(shape)
+        cdef bint gone[8]
+        cdef TBlob full, kept
+        cdef const TBlob* operands[4]
+        cdef bytes gradient = prop.gradient.encode()
+        full.ndim = kept.ndim = ndim
+        reduced = prop.reduced(ndim)
+        for i in range(ndim):
+            gone[i] = i in reduced
+            full.shape[i] = shape[i]
+            kept.shape[i] = 1 if gone[i] else shape[i]
+        make_reduce_space(&self.space, ndim, full.shape, gone)
+        operands[0] = operands[2] = &full
+        operands[1] = operands[3] = &kept
+        make_space(&self.spread, operands, 4)
+        self.loop = find_reduce(reduction.encode(), flag)
+        self.grad_write = find_binary_grad(gradient, flag, False)
+        self.grad_add = find_binary_grad(gradient, flag, True)
+        if self.loop == NULL or self.grad_write.loop == NULL:
+            raise ArgumentError(f"operator {prop.op_name} does not take arrays of {dtype}")
+        self.reads = prop.reads
+        self.scale = 1.0 / self.space.reduced_size if prop.mean else 1.0
+        run_cast(kFloat64, flag, &self.scale, self.weight, 1)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if req[0] != kNullOp:
+            run_reduce(self.loop, &self.space, in_data[0].data, out_data[0].data,
+                       req[0] == kAddTo, self.scale)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef const Kernel* kernel = &self.grad_add if req[0] == kAddTo else &self.grad_write
+        cdef Space space = self.spread
+        cdef void* data = in_data[0].data
+        cdef void* output = out_data[0].data
+        cdef int i
+        if req[0] == kNullOp:
+            return 0
+        if not self.reads:  # the factor is one number, which stands for both
+            data = output = self.weight
+            for i in range(space.ndim):
+                space.stride[2][i] = space.stride[3][i] = 0
+        broadcast_grad(kernel, &space, out_grad[0].data, data, output, in_grad[0].data)
+        return 0
+
+
+class NormProperty(ReduceProperty):
+    """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
+
+    ord = Int(2, doc="Order of the norm, 1 or 2.")
+    axis = Shape(None, doc="Axis or axes to reduce; None reduces all.")
+    out_dtype = DType(None, doc="Dtype of the output; must be the input's.")
+    keepdims = Bool(False, doc="Keep the reduced axes with length 1.")
+    exclude = False
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.ord not in (1, 2):
+            raise ArgumentError(f"operator norm: parameter 'ord' takes 1 or 2, got {self.ord}")
+        self.gradient = "sign_grad" if self.ord == 1 else "norm_grad"
+        self.reduction = "norm1" if self.ord == 1 else "norm2"
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        if self.out_dtype is not None and self.out_dtype != in_types[0]:
+            raise ArgumentError(
+                f"operator norm: out_dtype {self.out_dtype} differs from the input's {in_types[0]}")
+        return super().create_operator(ctx, in_shapes, in_types)
+
+
+NormProperty.fields.pop("exclude")
+
+# name, reduction, gradient functor, reads the inputs, mean, aliases, docstring
+cdef list ROWS = [
+    ("sum", "sum", "grad_right", False, False, ("sum_axis",), "Sum of elements over axes."),
+    ("mean", "sum", "grad_right", False, True, (), "Arithmetic mean over axes."),
+    ("prod", "prod", "prod_grad", True, False, (), "Product over axes."),
+    ("nansum", "nansum", "nansum_grad", True, False, (), "Sum over axes that takes NaN for 0."),
+    ("nanprod", "nanprod", "nanprod_grad", True, False, (),
+     "Product over axes that takes NaN for 1."),
+    ("max", "max", "equal", True, False, ("max_axis",), "Largest element over axes; NaN if one is."),
+    ("min", "min", "equal", True, False, ("min_axis",), "Smallest element over axes; NaN if one is."),
+]
+
+for _name, _reduction, _gradient, _reads, _mean, _aliases, _doc in ROWS:
+    register_operator(_name, type(_name, (ReduceProperty,), {
+        "__doc__": _doc, "__module__": __name__, "reduction": _reduction, "gradient": _gradient,
+        "reads": _reads, "mean": _mean}), aliases=_aliases)
+register_operator("norm", NormProperty)

@@ -1,0 +1,234 @@
+"""Operators that give the same bytes another shape: Reshape, expand_dims, squeeze, reshape_like."""
+
+from ...errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..parameters import Bool, Int, Shape
+from ..property import OperatorProperty, is_known, merge_shapes
+from .axes import axes_of, axis_of
+from .pieces import PieceOf, PiecesOperator, contiguous
+
+
+class SameBytesProperty(OperatorProperty):
+    """Base: output 0 is input 0 under another shape, and so are their gradients."""
+
+    inputs_doc = {"data": "The input, any shape."}
+    identity = True
+
+    def new_shape(self, shape):
+        """The output's shape for a known input shape."""
+        raise AttributeError(f"{type(self).__name__} defines no new_shape")
+
+    def old_shape(self, shape):
+        """The input's shape for a known output shape, or None where it is ambiguous."""
+        return None
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, out = in_shapes[0], out_shapes[0]
+        if is_known(data):
+            out = merge_shapes(self.new_shape(data), out)
+            if _size(out) != _size(data):
+                raise ShapeError(f"an array of shape {data} cannot take the shape {out}")
+        elif is_known(out):
+            data = merge_shapes(self.old_shape(out), data)
+        return [data], [out], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0])]
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        return [(out_grad[0], in_grad[0])]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        whole = contiguous((_size(in_shapes[0]),))
+        return PiecesOperator(in_types[0], [PieceOf(whole, whole)])
+
+
+def _size(shape):
+    size = 1
+    for n in shape:
+        size *= n
+    return size
+
+
+def resolve(shape, codes, where="Reshape"):
+    """The shape that MXNet's special codes describe for an input of `shape`.
+
+    0 keeps a dimension, -1 infers one from the rest, -2 keeps all that remain, -3 joins two, -4 splits one
+    into the next two values (one of which may be -1).
+
+    >>> resolve((2, 3, 4), (0, -1))
+    (2, 12)
+    >>> resolve((2, 3, 4), (-3, -4, 2, -1))
+    (6, 2, 2)
+    """
+    out, at, unknown = [], 0, None
+
+    def take(code):
+        nonlocal at
+        if at >= len(shape):
+            raise ArgumentError(f"{where}: code {code} in {codes} finds no dimension left of {shape}")
+        at += 1
+        return shape[at - 1]
+
+    i = 0
+    while i < len(codes):
+        code = codes[i]
+        if code > 0:
+            out.append(code)
+            at += 1
+        elif code == 0:
+            out.append(take(0))
+        elif code == -1:
+            if unknown is not None:
+                raise ArgumentError(f"{where}: more than one -1 in {codes}")
+            unknown = len(out)
+            out.append(1)
+            at += 1
+        elif code == -2:
+            out.extend(shape[at:])
+            at = len(shape)
+        elif code == -3:
+            out.append(take(-3) * take(-3))
+        elif code == -4:
+            if i + 2 >= len(codes):
+                raise ArgumentError(f"{where}: code -4 in {codes} needs two values after it")
+            out.extend(_split(take(-4), codes[i + 1], codes[i + 2], codes, where))
+            i += 2
+        else:
+            raise ArgumentError(f"{where}: {code} in {codes} is no shape code (0 to -4) or length")
+        i += 1
+    if unknown is not None:
+        rest, size = _size(out), _size(shape)
+        if size % rest:
+            raise ShapeError(f"{where}: {size} elements of {shape} do not divide into {codes}")
+        out[unknown] = size // rest
+    if _size(out) != _size(shape):
+        raise ShapeError(f"{where}: shape {shape} cannot become {tuple(out)} (asked for {codes})")
+    return tuple(out)
+
+
+def _split(length, first, second, codes, where):
+    if first == -1 and second == -1:
+        raise ArgumentError(f"{where}: the two values after -4 in {codes} cannot both be -1")
+    if first == -1:
+        first = length // second if second > 0 else 0
+    if second == -1:
+        second = length // first if first > 0 else 0
+    if first * second != length:
+        raise ShapeError(f"{where}: length {length} does not split into {first} x {second}")
+    return first, second
+
+
+class ReshapeProperty(SameBytesProperty):
+    """The input under another shape.
+
+    `shape` may hold codes: 0 keeps the dimension, -1 infers one from the others, -2 keeps all that remain, -3
+    joins two, -4 splits one into the two values that follow. With `reverse` they are matched from the right.
+    """
+
+    shape = Shape((), doc="The new shape, with codes.")
+    reverse = Bool(False, doc="Match codes and dimensions from the right.")
+    target_shape = Shape((), doc="Older form of `shape`, where 0 infers a dimension.")
+    keep_highest = Bool(False, doc="With `target_shape`: keep the first dimension.")
+
+    def new_shape(self, shape):
+        if self.shape:
+            if self.reverse:
+                if -4 in self.shape:
+                    raise ArgumentError("Reshape: code -4 cannot be matched from the right")
+                return resolve(shape[::-1], self.shape[::-1])[::-1]
+            return resolve(shape, self.shape)
+        if self.target_shape:
+            wanted = list(self.target_shape)
+            if self.keep_highest:
+                wanted[0] = shape[0]
+            return resolve(shape, tuple(n or -1 for n in wanted))
+        raise ArgumentError("Reshape: parameter 'shape' is missing")
+
+
+class ExpandDimsProperty(SameBytesProperty):
+    """The input with an axis of length 1 inserted."""
+
+    axis = Int(doc="Where the new axis goes, counted in the output; negative from its end.")
+
+    def new_shape(self, shape):
+        axis = axis_of(self.axis, len(shape) + 1)
+        return shape[:axis] + (1,) + shape[axis:]
+
+    def old_shape(self, shape):
+        axis = axis_of(self.axis, len(shape))
+        return shape[:axis] + shape[axis + 1 :] or (1,)
+
+
+class SqueezeProperty(SameBytesProperty):
+    """The input without axes of length 1."""
+
+    axis = Shape(None, doc="Axis or axes to drop; None drops all of length 1.")
+
+    def new_shape(self, shape):
+        if self.axis is None:
+            return tuple(n for n in shape if n != 1) or (1,)
+        gone = axes_of(self.axis, len(shape))
+        for i in gone:
+            if shape[i] != 1:
+                raise ShapeError(f"squeeze: axis {i} of shape {shape} has length {shape[i]}, not 1")
+        return tuple(n for i, n in enumerate(shape) if i not in gone) or (1,)
+
+
+class ReshapeLikeProperty(OperatorProperty):
+    """The left input with the shape of the right one, or with a range of its axes replaced."""
+
+    inputs_doc = {"lhs": "The array that is reshaped.", "rhs": "The array whose shape is taken."}
+    lhs_begin = Int(None, doc="First axis of lhs that is replaced.")
+    lhs_end = Int(None, doc="Axis of lhs after the last one replaced.")
+    rhs_begin = Int(None, doc="First axis of rhs that is taken.")
+    rhs_end = Int(None, doc="Axis of rhs after the last one taken.")
+    identity = True
+
+    def list_arguments(self):
+        return ["lhs", "rhs"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        lhs, rhs = in_shapes
+        if not (is_known(lhs) and is_known(rhs)):
+            return [lhs, rhs], [out_shapes[0]], []
+        begin, end = _range(self.lhs_begin, self.lhs_end, len(lhs))
+        start, stop = _range(self.rhs_begin, self.rhs_end, len(rhs))
+        out = lhs[:begin] + rhs[start:stop] + lhs[end:]
+        if _size(out) != _size(lhs):
+            raise ShapeError(f"reshape_like: shape {lhs} cannot become {out}")
+        return [lhs, rhs], [merge_shapes(out, out_shapes[0])], []
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind, in_types[1] or kind], [kind], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0])]
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        return [(out_grad[0], in_grad[0])]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        whole = contiguous((_size(in_shapes[0]),))
+        return PiecesOperator(in_types[0], [PieceOf(whole, whole)])
+
+
+def _range(begin, end, ndim):
+    begin = 0 if begin is None else begin + ndim if begin < 0 else begin
+    end = ndim if end is None else end + ndim if end < 0 else end
+    if not 0 <= begin <= end <= ndim:
+        raise ArgumentError(f"reshape_like: axes {begin} to {end} do not fit {ndim} axes")
+    return begin, end
+
+
+register_operator("Reshape", ReshapeProperty, aliases=("reshape",))
+register_operator("expand_dims", ExpandDimsProperty)
+register_operator("squeeze", SqueezeProperty)
+register_operator("reshape_like", ReshapeLikeProperty)

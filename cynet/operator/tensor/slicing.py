@@ -1,0 +1,136 @@
+"""Operators that take a part of an array: slice, slice_axis, slice_like."""
+
+from ...errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..parameters import Int, Shape
+from ..property import is_known, merge_shapes
+from .axes import axes_of, axis_of
+from .pieces import PieceOf, PiecesOperator, contiguous, sliced
+from .transpose import MoveProperty
+
+
+def slice_ranges(shape, begin, end, step, where="slice"):
+    """Per axis (first index, step, count) of Python slices; axes beyond those given are whole.
+
+    >>> slice_ranges((10, 3), (8,), (1,), (-2,))
+    ((8, 0), (-2, 1), (4, 3))
+    """
+    if len(begin) != len(end) or len(begin) > len(shape) or (step and len(step) != len(begin)):
+        raise ArgumentError(
+            f"{where}: begin {begin}, end {end} and step {step} must have one length, at most the "
+            f"{len(shape)} axes of {shape}"
+        )
+    firsts, steps, counts = [], [], []
+    for i, n in enumerate(shape):
+        if i >= len(begin):
+            firsts.append(0), steps.append(1), counts.append(n)
+            continue
+        by = step[i] if step else None
+        if by == 0:
+            raise ArgumentError(f"{where}: step {step} has a 0")
+        first, stop, by = slice(begin[i], end[i], by).indices(n)
+        count = len(range(first, stop, by))
+        if count == 0:
+            raise ShapeError(
+                f"{where}: begin {begin}, end {end}, step {step} leave nothing of axis {i} of {shape}"
+            )
+        firsts.append(first), steps.append(by), counts.append(count)
+    return tuple(firsts), tuple(steps), tuple(counts)
+
+
+class SlicedProperty(MoveProperty):
+    """Base: one strided part of the input."""
+
+    def ranges(self, shape):
+        """(first indices, steps, counts) for a known shape."""
+        raise AttributeError(f"{type(self).__name__} defines no ranges")
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if not is_known(shape):
+            return [shape], [out_shapes[0]], []
+        return [shape], [merge_shapes(self.ranges(shape)[2], out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        source = sliced(contiguous(in_shapes[0]), *self.ranges(in_shapes[0]))
+        part = source.shape != tuple(in_shapes[0])
+        return PiecesOperator(
+            in_types[0], [PieceOf(source, contiguous(source.shape))], uncovered=(0,) if part else ()
+        )
+
+
+class SliceProperty(SlicedProperty):
+    """A part of the input, as ``data[begin[0]:end[0]:step[0], ...]`` of Python gives it."""
+
+    begin = Shape(doc="First index of each axis; None for the outermost.", allow_none=True)
+    end = Shape(doc="Index after the last of each axis; None for the end.", allow_none=True)
+    step = Shape((), doc="Step of each axis, also negative; () for 1.", allow_none=True)
+
+    def ranges(self, shape):
+        return slice_ranges(shape, self.begin, self.end, self.step)
+
+
+class SliceAxisProperty(SlicedProperty):
+    """The part from `begin` up to `end` of one axis."""
+
+    axis = Int(doc="The axis that is cut.")
+    begin = Int(doc="First index; negative from the end.")
+    end = Int(None, doc="Index after the last; negative from the end, None for the end.")
+
+    def ranges(self, shape):
+        axis = axis_of(self.axis, len(shape))
+        n = shape[axis]
+        begin = self.begin + n if self.begin < 0 else self.begin
+        end = n if self.end is None else self.end + n if self.end < 0 else self.end
+        if not 0 <= begin < end <= n:
+            raise ArgumentError(
+                f"slice_axis: begin {self.begin} and end {self.end} do not fit axis {axis} of {shape}"
+            )
+        before = (None,) * axis
+        return slice_ranges(shape, (*before, begin), (*before, end), (), "slice_axis")
+
+
+class SliceLikeProperty(SlicedProperty):
+    """The leading part of the input that has the other input's lengths along some axes."""
+
+    inputs_doc = {"data": "The input.", "shape_like": "The array whose lengths are taken."}
+    axes = Shape((), doc="Axes to cut; () cuts all.")
+
+    def list_arguments(self):
+        return ["data", "shape_like"]
+
+    def counts(self, data, like):
+        """The output's shape."""
+        if not self.axes:
+            if len(data) != len(like):
+                raise ShapeError(f"slice_like: shapes {data} and {like} differ in their axes")
+            axes = range(len(data))
+        else:
+            axes = axes_of(self.axes, len(data))
+        out = list(data)
+        for i in axes:
+            if i >= len(like) or like[i] > data[i]:
+                raise ShapeError(f"slice_like: axis {i} of {data} cannot be cut like {like}")
+            out[i] = like[i]
+        return tuple(out)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, like = in_shapes
+        if not (is_known(data) and is_known(like)):
+            return [data, like], [out_shapes[0]], []
+        return [data, like], [merge_shapes(self.counts(data, like), out_shapes[0])], []
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind, in_types[1] or kind], [kind], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        data, like = in_shapes
+        counts = self.counts(data, like)
+        source = sliced(contiguous(data), (0,) * len(data), (1,) * len(data), counts)
+        return PiecesOperator(in_types[0], [PieceOf(source, contiguous(counts))], uncovered=(0,))
+
+
+register_operator("slice", SliceProperty, aliases=("crop",))
+register_operator("slice_axis", SliceAxisProperty)
+register_operator("slice_like", SliceLikeProperty)

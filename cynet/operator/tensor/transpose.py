@@ -1,0 +1,160 @@
+"""Operators that reorder axes: transpose, SwapAxis, depth_to_space, space_to_depth, reverse."""
+
+from ...errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..parameters import Int, Shape
+from ..property import OperatorProperty, is_known, merge_shapes
+from .axes import axes_of, axis_of
+from .pieces import PieceOf, PiecesOperator, View, contiguous
+
+
+class MoveProperty(OperatorProperty):
+    """Base of operators that move elements: the gradient reads out_grad alone."""
+
+    inputs_doc = {"data": "The input, any shape."}
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad
+
+
+def permuted(view, order):
+    """The View with its axes in `order`."""
+    return View(
+        tuple(view.shape[i] for i in order), tuple(view.strides[i] for i in order), view.offset
+    )
+
+
+class PermuteProperty(MoveProperty):
+    """Base: the output's axes are the input's in another order."""
+
+    def order(self, ndim):
+        """Axis of the input for each axis of the output."""
+        raise AttributeError(f"{type(self).__name__} defines no order")
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, out = in_shapes[0], out_shapes[0]
+        known = data if data is not None else out
+        if known is None:
+            return [None], [None], []
+        order = self.order(len(known))
+        if data is not None:
+            out = merge_shapes(tuple(data[i] for i in order), out)
+        back = [0] * len(order)
+        for i, axis in enumerate(order):
+            back[axis] = out[i]
+        return [tuple(back)], [out], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        source = permuted(contiguous(in_shapes[0]), self.order(len(in_shapes[0])))
+        return PiecesOperator(in_types[0], [PieceOf(source, contiguous(source.shape))])
+
+
+class TransposeProperty(PermuteProperty):
+    """The input with its axes reordered: reversed, or as `axes` says."""
+
+    axes = Shape((), doc="Axis of the input for each axis of the output; () reverses them.")
+
+    def order(self, ndim):
+        if not self.axes:
+            return tuple(range(ndim))[::-1]
+        if sorted(self.axes) != list(range(ndim)):
+            raise ArgumentError(
+                f"transpose: parameter 'axes' takes each of 0 to {ndim - 1} once, got {self.axes}"
+            )
+        return self.axes
+
+
+class SwapAxisProperty(PermuteProperty):
+    """The input with two axes exchanged."""
+
+    dim1 = Int(0, doc="The one axis.")
+    dim2 = Int(0, doc="The other axis.")
+
+    def order(self, ndim):
+        order = list(range(ndim))
+        a, b = axis_of(self.dim1, ndim, "dim1"), axis_of(self.dim2, ndim, "dim2")
+        order[a], order[b] = order[b], order[a]
+        return tuple(order)
+
+
+class ReverseProperty(MoveProperty):
+    """The input with the order along some axes reversed."""
+
+    axis = Shape(doc="Axis or axes to reverse.")
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(in_shapes[0], out_shapes[0])
+        return [shape], [shape], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        whole = contiguous(in_shapes[0])
+        turned = axes_of(self.axis, len(whole.shape))
+        strides, offset = list(whole.strides), 0
+        for i in turned:
+            offset += (whole.shape[i] - 1) * strides[i]
+            strides[i] = -strides[i]
+        return PiecesOperator(
+            in_types[0], [PieceOf(View(whole.shape, tuple(strides), offset), whole)]
+        )
+
+
+class BlocksProperty(MoveProperty):
+    """Base of depth_to_space and space_to_depth, on (batch, channel, height, width)."""
+
+    block_size = Int(doc="Side of the blocks.", low=1)
+
+    def check(self, shape, ok, what):
+        """Raise ShapeError unless the 4-D `shape` has the divisible dimensions."""
+        if len(shape) != 4 or not ok:
+            raise ShapeError(
+                f"{self.op_name} with block_size {self.block_size} takes a 4-D array whose {what}, "
+                f"got shape {shape}"
+            )
+
+
+class DepthToSpaceProperty(BlocksProperty):
+    """Channels rearranged into blocks: (n, c, h, w) becomes (n, c / b ** 2, h * b, w * b)."""
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if not is_known(shape):
+            return [shape], [out_shapes[0]], []
+        b = self.block_size
+        self.check(
+            shape, len(shape) == 4 and shape[1] % (b * b) == 0, "channels divide by block_size ** 2"
+        )
+        n, c, h, w = shape
+        return [shape], [merge_shapes((n, c // (b * b), h * b, w * b), out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        n, c, h, w = in_shapes[0]
+        b = self.block_size
+        source = permuted(contiguous((n, b, b, c // (b * b), h, w)), (0, 3, 4, 1, 5, 2))
+        return PiecesOperator(in_types[0], [PieceOf(source, contiguous(source.shape))])
+
+
+class SpaceToDepthProperty(BlocksProperty):
+    """Blocks rearranged into channels: (n, c, h, w) becomes (n, c * b ** 2, h / b, w / b)."""
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if not is_known(shape):
+            return [shape], [out_shapes[0]], []
+        b = self.block_size
+        fits = len(shape) == 4 and shape[2] % b == 0 and shape[3] % b == 0
+        self.check(shape, fits, "height and width divide by block_size")
+        n, c, h, w = shape
+        return [shape], [merge_shapes((n, c * b * b, h // b, w // b), out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        n, c, h, w = in_shapes[0]
+        b = self.block_size
+        source = permuted(contiguous((n, c, h // b, b, w // b, b)), (0, 3, 5, 1, 2, 4))
+        return PiecesOperator(in_types[0], [PieceOf(source, contiguous(source.shape))])
+
+
+register_operator("transpose", TransposeProperty)
+register_operator("SwapAxis", SwapAxisProperty, aliases=("swapaxes",))
+register_operator("reverse", ReverseProperty, aliases=("flip",))
+register_operator("depth_to_space", DepthToSpaceProperty)
+register_operator("space_to_depth", SpaceToDepthProperty)

@@ -1,0 +1,257 @@
+"""Update operators of the optimizers: one row a rule.
+
+``output = rule(weight, grad, states)``, all of one shape; the states are auxiliary and move as well. The
+gradient is first scaled by `rescale_grad` and clipped to [-clip_gradient, clip_gradient] (not if that is
+negative). ``output`` is usually the weight itself (``out=weight``).
+"""
+
+from ..._typedefs cimport TBlob, kAddTo, kNullOp
+from ...kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
+from .._base cimport Operator, OpContext
+
+from ...dtype import dtype_flag
+from ...errors import ArgumentError
+from .._base import register_operator
+from ..parameters import Bool, Float, Int
+from ..property import OperatorProperty, merge_shapes
+
+
+class UpdateProperty(OperatorProperty):
+    """Base of the rows below."""
+
+    inputs_doc = {"weight": "The weight.", "grad": "Its gradient, of the same shape."}
+    lr = Float(doc="Learning rate.")
+    wd = Float(0.0, doc="Weight decay.")
+    rescale_grad = Float(1.0, doc="Factor of the gradient.")
+    clip_gradient = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
+    differentiable = False
+    rule = None
+    states = ()
+    master = False   # the last state is the weight in float32
+
+    def list_arguments(self):
+        return ["weight", "grad"]
+
+    def list_auxiliary_states(self):
+        return list(self.states)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(*in_shapes, *out_shapes)
+        return [shape] * 2, [shape], [shape] * len(self.states)
+
+    def infer_type(self, in_types, out_types):
+        ins, outs, aux = super().infer_type(in_types, out_types)
+        return ins, outs, ["float32"] * len(aux) if self.master else aux
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0])]
+
+    @property
+    def clip(self):
+        """The bound of the gradient, negative for none."""
+        return self.clip_gradient
+
+    def numbers(self):
+        """The rule's own numbers a, b, c, d, e, as update.h names them."""
+        return ()
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return UpdateOperator(self, in_types[0])
+
+
+cdef class UpdateOperator(Operator):
+    """One rule for one dtype and set of hyperparameters."""
+
+    cdef UpdateLoop write, add
+    cdef UpdateParams params
+
+    def __init__(self, prop, dtype):
+        cdef int flag = dtype_flag(dtype)
+        cdef bytes rule = prop.rule.encode()
+        cdef double a, b, c, d, e
+        self.write = find_update(rule, flag, prop.master, False)
+        self.add = find_update(rule, flag, prop.master, True)
+        if self.write == NULL:
+            wanted = "float16 weights" if prop.master else "weights of float16, float32 or float64"
+            raise ArgumentError(f"operator {prop.op_name} takes {wanted}, not {dtype}")
+        a, b, c, d, e = (*prop.numbers(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
+        self.params.lr, self.params.wd = prop.lr, prop.wd
+        self.params.rescale = prop.rescale_grad
+        self.params.clip = prop.clip
+        self.params.a, self.params.b, self.params.c = a, b, c
+        self.params.d, self.params.e = d, e
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef UpdateArrays arrays
+        cdef int i
+        if req[0] == kNullOp:
+            return 0
+        arrays.weight, arrays.grad, arrays.out = in_data[0].data, in_data[1].data, out_data[0].data
+        for i in range(4):
+            arrays.state[i] = aux_states[i].data if i < ctx.n_aux else NULL
+        run_update(self.add if req[0] == kAddTo else self.write, &self.params, &arrays, in_data[0].size)
+        return 0
+
+
+class SGDProperty(UpdateProperty):
+    """Gradient descent: ``output = weight - lr * (grad + wd * weight)``."""
+
+    lazy_update = Bool(True, doc="For sparse gradients; without effect on dense ones.")
+    rule = "sgd"
+
+
+class SGDMomentumProperty(UpdateProperty):
+    """Gradient descent with momentum: ``mom = momentum * mom - lr * (grad + wd * weight)``,
+    ``output = weight + mom``."""
+
+    momentum = Float(0.0, doc="Decay of the momentum.")
+    lazy_update = Bool(True, doc="For sparse gradients; without effect on dense ones.")
+    rule = "sgd_mom"
+    states = ("mom",)
+
+    def numbers(self):
+        return (self.momentum,)
+
+
+class NAGProperty(UpdateProperty):
+    """Nesterov's accelerated gradient: ``mom = momentum * mom - lr * (grad + wd * weight)``,
+    ``output = weight + momentum * mom - lr * (grad + wd * weight)``."""
+
+    momentum = Float(0.0, doc="Decay of the momentum.")
+    rule = "nag_mom"
+    states = ("mom",)
+
+    def numbers(self):
+        return (self.momentum,)
+
+
+class SignSGDProperty(UpdateProperty):
+    """Descent by the gradient's sign: ``output = (1 - lr * wd) * weight - lr * sign(grad)``."""
+
+    rule = "signsgd"
+
+
+class SignumProperty(UpdateProperty):
+    """Descent by the momentum's sign: ``mom = momentum * mom - (1 - momentum) * (grad + wd *
+    weight)``, ``output = (1 - lr * wd_lh) * weight + lr * sign(mom)``."""
+
+    momentum = Float(0.0, doc="Decay of the momentum.")
+    wd_lh = Float(0.0, doc="Weight decay outside the momentum, after Loshchilov and Hutter.")
+    rule = "signum"
+    states = ("mom",)
+
+    def numbers(self):
+        return self.momentum, self.wd_lh
+
+
+class AdamProperty(UpdateProperty):
+    """Adam: ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g ** 2``,
+    ``output = weight - lr * mean / (sqrt(var) + epsilon)`` with ``g = grad + wd * weight``, clipped.
+
+    Bias correction is the caller's, in `lr`.
+    """
+
+    beta1 = Float(0.9, doc="Decay of the mean.")
+    beta2 = Float(0.999, doc="Decay of the variance.")
+    epsilon = Float(1e-8, doc="Added to the denominator.")
+    lazy_update = Bool(True, doc="For sparse gradients; without effect on dense ones.")
+    rule = "adam"
+    states = ("mean", "var")
+
+    def numbers(self):
+        return self.beta1, self.beta2, self.epsilon
+
+
+class RMSPropProperty(UpdateProperty):
+    """RMSProp: ``n = gamma1 * n + (1 - gamma1) * g ** 2``, ``output = weight - lr * g / sqrt(n +
+    epsilon)`` with ``g = grad + wd * weight``, clipped."""
+
+    gamma1 = Float(0.95, doc="Decay of the squared gradient.")
+    epsilon = Float(1e-8, doc="Added under the root.")
+    clip_weights = Float(-1.0, doc="Bound of the new weight; negative: none.")
+    rule = "rmsprop"
+    states = ("n",)
+
+    def numbers(self):
+        return self.gamma1, self.epsilon, self.clip_weights
+
+
+class RMSPropAlexProperty(UpdateProperty):
+    """RMSProp after Graves: with the gradient's mean ``g`` and a momentum ``delta`` of its own.
+
+    ``n = gamma1 * n + (1 - gamma1) * d ** 2``, ``g = gamma1 * g + (1 - gamma1) * d``, ``delta = gamma2 *
+    delta - lr * d / sqrt(n - g ** 2 + epsilon)``, ``output = weight + delta`` with ``d = grad + wd *
+    weight``, clipped.
+    """
+
+    gamma1 = Float(0.95, doc="Decay of the squared gradient and of its mean.")
+    gamma2 = Float(0.9, doc="Decay of the momentum.")
+    epsilon = Float(1e-8, doc="Added under the root.")
+    clip_weights = Float(-1.0, doc="Bound of the new weight; negative: none.")
+    rule = "rmspropalex"
+    states = ("n", "g", "delta")
+
+    def numbers(self):
+        return self.gamma1, self.epsilon, self.clip_weights, self.gamma2
+
+
+class FTRLProperty(UpdateProperty):
+    """Follow the regularised leader: ``z += grad - (sqrt(n + grad ** 2) - sqrt(n)) * weight / lr``,
+    ``n += grad ** 2``, ``output = (sign(z) * lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where
+    ``|z| > lamda1``, else 0."""
+
+    lamda1 = Float(0.01, doc="Strength of the L1 penalty.")
+    beta = Float(1.0, doc="Smoothing of the per-coordinate learning rate.")
+    rule = "ftrl"
+    states = ("z", "n")
+
+    def numbers(self):
+        return self.lamda1, self.beta
+
+
+class FTMLProperty(UpdateProperty):
+    """Follow the moving leader: ``v = beta2 * v + (1 - beta2) * g ** 2``, ``d = (1 - beta1 ** t) / lr *
+    (sqrt(v / (1 - beta2 ** t)) + epsilon)``, ``z = beta1 * z + (1 - beta1) * g - (d - beta1 * d_before) *
+    weight``, ``output = -z / d`` with ``g = grad + wd * weight``, clipped."""
+
+    beta1 = Float(0.6, doc="Decay of the mean.")
+    beta2 = Float(0.999, doc="Decay of the variance.")
+    epsilon = Float(1e-8, doc="Added to the denominator.")
+    t = Int(doc="Number of this update, from 1.", low=1)
+    clip_grad = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
+    rule = "ftml"
+    states = ("d", "v", "z")
+
+    @property
+    def clip(self):
+        """The bound of the gradient, negative for none."""
+        return self.clip_grad
+
+    def numbers(self):
+        return (self.beta1, self.beta2, self.epsilon, self.beta1 ** self.t, self.beta2 ** self.t)
+
+
+FTMLProperty.fields.pop("clip_gradient")
+
+ROWS = {
+    "sgd_update": SGDProperty,
+    "sgd_mom_update": SGDMomentumProperty,
+    "nag_mom_update": NAGProperty,
+    "signsgd_update": SignSGDProperty,
+    "signum_update": SignumProperty,
+    "adam_update": AdamProperty,
+    "rmsprop_update": RMSPropProperty,
+    "rmspropalex_update": RMSPropAlexProperty,
+    "ftrl_update": FTRLProperty,
+    "ftml_update": FTMLProperty,
+}
+for _name, _prop in ROWS.items():
+    register_operator(_name, _prop)
+
+# the same rules for float16 weights with a float32 master, which is the last state
+for _name in ("sgd_update", "sgd_mom_update", "nag_mom_update"):
+    _prop = ROWS[_name]
+    register_operator(f"mp_{_name}", type(f"MP{_prop.__name__}", (_prop,), {
+        "__doc__": f"{_prop.__doc__}\n\nComputed on `weight32`, the float32 master of a float16 weight.",
+        "__module__": __name__, "master": True, "states": (*_prop.states, "weight32")}))
