@@ -1,16 +1,26 @@
 """Tensor operators: elementwise, broadcasting, reductions, products, shapes, indexing, creation."""
 
 from . import (
+    add_n,
     arg,
+    assign,
     binary,
     binary_scalar,
     broadcast,
+    cast,
+    creation,
     dot,
     joining,
+    pad,
     reduce,
     repeating,
     reshape,
+    scan,
+    select,
+    sequence,
     slicing,
+    take,
+    topk,
     transpose,
     unary,
 )

@@ -1,0 +1,208 @@
+// Reading and writing rows by index: take, gather, scatter, pick, one-hot, padding by index maps. Indices are
+// int64 and already within bounds. Included by index.pyx alone.
+#ifndef CYNET_INDEX_H
+#define CYNET_INDEX_H
+
+#include <cstdint>
+#include <cstring>
+
+#include "select.h"
+
+namespace cynet {
+
+// dst[o, j, :] (+)= src[o, index[j], :] of shapes (outer, m, inner) and (outer, n, inner)
+struct Gather {
+  template <typename T>
+  static void run(int threads, bool add, int64_t outer, int64_t n, int64_t inner, int64_t m,
+                  const int64_t* index, const void* src_, void* dst_) {
+    const T* src = static_cast<const T*>(src_);
+    T* dst = static_cast<T*>(dst_);
+    parallel_for(threads, outer * m, [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T* from = src + (r / m * n + index[r % m]) * inner;
+        T* to = dst + r * inner;
+        if (!add) {
+          std::memcpy(to, from, static_cast<size_t>(inner) * sizeof(T));
+        } else {
+          for (int64_t i = 0; i < inner; ++i) emit(to[i], static_cast<plain<T>>(from[i]), true);
+        }
+      }
+    });
+  }
+};
+
+// dst[o, index[j], :] = src[o, j, :], or += with `add`; j in order, so that the last of equal indices wins.
+// Threads part the inner axis (or the outer one), never the indices.
+struct Scatter {
+  template <typename T>
+  static void run(int threads, bool add, int64_t outer, int64_t n, int64_t inner, int64_t m,
+                  const int64_t* index, const void* src_, void* dst_) {
+    const T* src = static_cast<const T*>(src_);
+    T* dst = static_cast<T*>(dst_);
+    auto part = [=](int64_t o, int64_t first, int64_t last) {
+      for (int64_t j = 0; j < m; ++j) {
+        const T* from = src + (o * m + j) * inner;
+        T* to = dst + (o * n + index[j]) * inner;
+        for (int64_t i = first; i < last; ++i) emit(to[i], static_cast<plain<T>>(from[i]), add);
+      }
+    };
+    if (outer >= threads) {
+      parallel_for(threads, outer, [=](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o) part(o, 0, inner);
+      });
+    } else {
+      for (int64_t o = 0; o < outer; ++o)
+        parallel_for(inner >= 64 ? threads : 1, inner,
+                     [=](int64_t begin, int64_t end) { part(o, begin, end); });
+    }
+  }
+};
+
+// One element of each row along the middle axis of src (outer, n, inner): index and picked are (outer, inner).
+// Backwards the picked values are added into src.
+struct Pick {
+  template <typename T>
+  static void run(int threads, bool backwards, bool add, int64_t outer, int64_t n, int64_t inner,
+                  const int64_t* index, void* src_, void* picked_) {
+    T* src = static_cast<T*>(src_);
+    T* picked = static_cast<T*>(picked_);
+    parallel_for(threads, outer * inner, [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        T& element = src[(r / inner * n + index[r]) * inner + r % inner];
+        if (backwards) emit(element, static_cast<plain<T>>(picked[r]), true);
+        else emit(picked[r], static_cast<plain<T>>(element), add);
+      }
+    });
+  }
+};
+
+// out[i, k] = on where k == index[i], else off; an index outside has no `on`.
+struct OneHot {
+  template <typename T>
+  static void run(int threads, bool add, int64_t m, int64_t depth, double on, double off,
+                  const int64_t* index, void* out_) {
+    T* out = static_cast<T*>(out_);
+    const plain<T> yes = static_cast<plain<T>>(on), no = static_cast<plain<T>>(off);
+    parallel_for(threads, m, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        for (int64_t k = 0; k < depth; ++k) emit(out[i * depth + k], k == index[i] ? yes : no, add);
+    });
+  }
+};
+
+// Rows of a space whose axes are read through index maps: dst[i0, i1, ...] (+)= src[map0[i0], map1[i1], ...].
+// Backwards dst is added into src. The maps lie one behind the other.
+struct MapAxes {
+  template <typename T>
+  static void run(int threads, bool backwards, bool add, int ndim, const int64_t* dst_shape,
+                  const int64_t* src_shape, const int64_t* maps, void* src_, void* dst_) {
+    T* src = static_cast<T*>(src_);
+    T* dst = static_cast<T*>(dst_);
+    const int last = ndim - 1;
+    int64_t rows = 1, planes = dst_shape[0];
+    const int64_t* map[8];
+    map[0] = maps;
+    for (int i = 1; i < ndim; ++i) map[i] = map[i - 1] + dst_shape[i - 1];
+    for (int i = 0; i < last; ++i) rows *= dst_shape[i];
+    auto part = [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        int64_t rest = r, offset = 0, stride = src_shape[last];
+        for (int i = last - 1; i >= 0; --i) {
+          offset += map[i][rest % dst_shape[i]] * stride;
+          rest /= dst_shape[i];
+          stride *= src_shape[i];
+        }
+        for (int64_t c = 0; c < dst_shape[last]; ++c) {
+          T& element = src[offset + map[last][c]];
+          T& copy = dst[r * dst_shape[last] + c];
+          if (backwards) emit(element, static_cast<plain<T>>(copy), true);
+          else emit(copy, static_cast<plain<T>>(element), add);
+        }
+      }
+    };
+    // backwards, several positions write one element: the first axis, which is not padded, is parted
+    if (backwards) {
+      const int64_t each = last > 0 ? rows / planes : 1;
+      if (last == 0) part(0, rows);
+      else parallel_for(threads, planes, [=](int64_t b, int64_t e) { part(b * each, e * each); });
+    } else {
+      parallel_for(threads, rows, part);
+    }
+  }
+};
+
+// Running sums along the middle axis; `reverse` sums from the end (the gradient).
+struct CumSum {
+  template <typename T>
+  static void run(int threads, bool reverse, bool add, int64_t outer, int64_t n, int64_t inner,
+                  const void* x_, void* out_) {
+    typedef typename std::conditional<std::is_integral<T>::value, int64_t, double>::type Sum;
+    const T* x = static_cast<const T*>(x_);
+    T* out = static_cast<T*>(out_);
+    parallel_for(threads, outer * inner, [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const int64_t base = r / inner * n * inner + r % inner;
+        Sum sum = 0;
+        for (int64_t i = 0; i < n; ++i) {
+          const int64_t k = base + (reverse ? n - 1 - i : i) * inner;
+          sum += static_cast<Sum>(static_cast<plain<T>>(x[k]));
+          emit(out[k], static_cast<plain<T>>(sum), add);
+        }
+      }
+    });
+  }
+};
+
+// Rows (time, batch, inner), or (batch, time, inner) when batch comes first: those at or after their
+// sequence's end become `value`; with x NULL nothing but they is touched.
+struct MaskRows {
+  template <typename T>
+  static void run(int threads, bool add, bool batch_first, int64_t time, int64_t batch, int64_t inner,
+                  const int64_t* length, const void* x_, double value, void* out_) {
+    const T* x = static_cast<const T*>(x_);
+    T* out = static_cast<T*>(out_);
+    const plain<T> fill = static_cast<plain<T>>(value);
+    parallel_for(threads, time * batch, [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const int64_t t = batch_first ? r % time : r / batch;
+        const bool inside = t < length[batch_first ? r / time : r % batch];
+        for (int64_t i = r * inner; i < (r + 1) * inner; ++i)
+          emit(out[i], inside ? static_cast<plain<T>>(x[i]) : fill, add);
+      }
+    });
+  }
+};
+
+inline void gather_all(int threads, int dtype, bool add, int64_t outer, int64_t n, int64_t inner,
+                       int64_t m, const int64_t* index, const void* src, void* dst) {
+  by_dtype<Gather>(dtype, threads, add, outer, n, inner, m, index, src, dst);
+}
+inline void scatter_all(int threads, int dtype, bool add, int64_t outer, int64_t n, int64_t inner,
+                        int64_t m, const int64_t* index, const void* src, void* dst) {
+  by_dtype<Scatter>(dtype, threads, add, outer, n, inner, m, index, src, dst);
+}
+inline void pick_all(int threads, int dtype, bool backwards, bool add, int64_t outer, int64_t n,
+                     int64_t inner, const int64_t* index, void* src, void* picked) {
+  by_dtype<Pick>(dtype, threads, backwards, add, outer, n, inner, index, src, picked);
+}
+inline void one_hot_all(int threads, int dtype, bool add, int64_t m, int64_t depth, double on, double off,
+                        const int64_t* index, void* out) {
+  by_dtype<OneHot>(dtype, threads, add, m, depth, on, off, index, out);
+}
+inline void map_axes_all(int threads, int dtype, bool backwards, bool add, int ndim,
+                         const int64_t* dst_shape, const int64_t* src_shape, const int64_t* maps, void* src,
+                         void* dst) {
+  by_dtype<MapAxes>(dtype, threads, backwards, add, ndim, dst_shape, src_shape, maps, src, dst);
+}
+inline void cumsum_all(int threads, int dtype, bool reverse, bool add, int64_t outer, int64_t n,
+                       int64_t inner, const void* x, void* out) {
+  by_dtype<CumSum>(dtype, threads, reverse, add, outer, n, inner, x, out);
+}
+inline void mask_rows_all(int threads, int dtype, bool add, bool batch_first, int64_t time, int64_t batch,
+                          int64_t inner, const int64_t* length, const void* x, double value, void* out) {
+  by_dtype<MaskRows>(dtype, threads, add, batch_first, time, batch, inner, length, x, value, out);
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,131 @@
+// Choosing by value: clip and where, with their gradients. Included by select.pyx alone.
+#ifndef CYNET_SELECT_H
+#define CYNET_SELECT_H
+
+#include <cstdint>
+#include <type_traits>
+
+#include "elementwise.h"
+#include "parallel.h"
+
+namespace cynet {
+
+// half is computed in float
+template <typename T>
+using plain = typename std::conditional<std::is_same<T, half>::value, float, T>::type;
+
+template <typename T>
+CYNET_XINLINE void emit(T& out, plain<T> value, bool add) {
+  if constexpr (std::is_same<T, half>::value) {
+    out = half(add ? static_cast<float>(out) + value : value);
+  } else {
+    out = add ? static_cast<T>(out + value) : value;
+  }
+}
+
+// Calls F::run<T>(args...) for the C++ type of `dtype`; bool arrays are uint8.
+template <class F, typename... Args>
+inline void by_dtype(int dtype, Args... args) {
+  switch (dtype) {
+    case F32: return F::template run<float>(args...);
+    case F64: return F::template run<double>(args...);
+    case F16: return F::template run<half>(args...);
+    case I32: return F::template run<int32_t>(args...);
+    case I8: return F::template run<int8_t>(args...);
+    case I64: return F::template run<int64_t>(args...);
+    default: return F::template run<uint8_t>(args...);
+  }
+}
+
+struct Clip {
+  template <typename T>
+  static void run(int threads, const void* x_, double low_, double high_, void* out_, int64_t n, bool add) {
+    typedef plain<T> P;
+    const T* x = static_cast<const T*>(x_);
+    T* out = static_cast<T*>(out_);
+    const P low = static_cast<P>(low_), high = static_cast<P>(high_);
+    parallel_for(threads, n, [=](int64_t begin, int64_t end) {
+      CYNET_IVDEP
+      for (int64_t i = begin; i < end; ++i) {
+        const P v = x[i];
+        emit(out[i], v < low ? low : (v > high ? high : v), add);
+      }
+    });
+  }
+};
+
+struct ClipGrad {
+  template <typename T>
+  static void run(int threads, const void* g_, const void* x_, double low_, double high_, void* out_,
+                  int64_t n, bool add) {
+    typedef plain<T> P;
+    const T* g = static_cast<const T*>(g_);
+    const T* x = static_cast<const T*>(x_);
+    T* out = static_cast<T*>(out_);
+    const P low = static_cast<P>(low_), high = static_cast<P>(high_);
+    parallel_for(threads, n, [=](int64_t begin, int64_t end) {
+      CYNET_IVDEP
+      for (int64_t i = begin; i < end; ++i) {
+        const P v = x[i], pass = static_cast<P>(g[i]);
+        emit(out[i], v < low || v > high ? P(0) : pass, add);
+      }
+    });
+  }
+};
+
+// mask[i] = condition[i] != 0
+struct Truth {
+  template <typename T>
+  static void run(const void* condition_, uint8_t* mask, int64_t n) {
+    const T* condition = static_cast<const T*>(condition_);
+    for (int64_t i = 0; i < n; ++i) mask[i] = static_cast<plain<T>>(condition[i]) != plain<T>(0);
+  }
+};
+
+// One condition stands for `each` neighbouring elements. x NULL: zero is taken where the condition holds, y
+// NULL: where it does not; so the same loop gives the gradients.
+struct Where {
+  template <typename T>
+  static void run(int threads, int cond_dtype, const void* condition, int64_t each, const void* x_,
+                  const void* y_, void* out_, int64_t n, bool add) {
+    enum { STEP = 1024 };
+    const T* x = static_cast<const T*>(x_);
+    const T* y = static_cast<const T*>(y_);
+    T* out = static_cast<T*>(out_);
+    const int64_t size = element_size(cond_dtype), conditions = n / each;
+    parallel_for(threads, conditions, [=](int64_t begin, int64_t end) {
+      uint8_t mask[STEP];
+      for (int64_t c = begin; c < end; c += STEP) {
+        const int64_t m = end - c < STEP ? end - c : static_cast<int64_t>(STEP);
+        by_dtype<Truth>(cond_dtype, static_cast<const char*>(condition) + c * size, mask, m);
+        if (each == 1 && x && y && !add) {
+          CYNET_IVDEP
+          for (int64_t i = 0; i < m; ++i) out[c + i] = mask[i] ? x[c + i] : y[c + i];
+          continue;
+        }
+        for (int64_t i = 0; i < m; ++i) {
+          const T* from = mask[i] ? x : y;
+          for (int64_t k = (c + i) * each; k < (c + i + 1) * each; ++k)
+            emit(out[k], from ? static_cast<plain<T>>(from[k]) : plain<T>(0), add);
+        }
+      }
+    });
+  }
+};
+
+inline void clip_all(int threads, int dtype, const void* x, double low, double high, void* out, int64_t n,
+                     bool add) {
+  by_dtype<Clip>(dtype, threads, x, low, high, out, n, add);
+}
+inline void clip_grad_all(int threads, int dtype, const void* g, const void* x, double low, double high,
+                          void* out, int64_t n, bool add) {
+  by_dtype<ClipGrad>(dtype, threads, g, x, low, high, out, n, add);
+}
+inline void where_all(int threads, int dtype, int cond_dtype, const void* condition, int64_t each,
+                      const void* x, const void* y, void* out, int64_t n, bool add) {
+  by_dtype<Where>(dtype, threads, cond_dtype, condition, each, x, y, out, n, add);
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,311 @@
+"""Operators that make arrays from parameters: _zeros, _ones, _full, _arange, _eye, _linspace and kin."""
+
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kInt64, kNullOp
+from ...kernels.elementwise cimport Kernel, run_cast, run_cast_add
+from ...kernels.unary cimport find_unary
+from .._base cimport Operator, OpContext
+
+import math
+
+from ...dtype import dtype_flag
+from ...errors import ArgumentError
+from .._base import register_operator
+from ..parameters import Bool, DType, Float, Int, Shape, Str
+from ..property import OperatorProperty, merge_shapes
+from .axes import axis_of
+
+
+class CreationProperty(OperatorProperty):
+    """Base: no inputs, one output of given shape and dtype."""
+
+    differentiable = False
+    ctx = Str("", doc="Device of the output; '' for the current one.")
+    dtype = DType("float32", doc="Dtype of the output.")
+
+    def list_arguments(self):
+        return []
+
+    def out_shape(self):
+        """The output's shape, 0 or None where unknown."""
+        return self.shape or None
+
+    def infer_shape(self, in_shapes, out_shapes):
+        return [], [merge_shapes(self.out_shape(), out_shapes[0])], []
+
+    def infer_type(self, in_types, out_types):
+        return [], [self.dtype], []
+
+    def progression(self):
+        """(start, step, repeat) of the values in row-major order."""
+        raise AttributeError(f"{type(self).__name__} defines no progression")
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return ProgressionOperator(self.dtype, *self.progression())
+
+
+cdef class ProgressionOperator(Operator):
+    """output[i] = start + step * (i // repeat)."""
+
+    cdef double start, step
+    cdef int64_t repeat
+    cdef int dtype
+    cdef Kernel add
+
+    def __init__(self, dtype, start, step=0.0, repeat=1):
+        self.dtype = dtype_flag(dtype)
+        self.start, self.step, self.repeat = start, step, repeat
+        self.add = find_unary(b"identity", self.dtype, True)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef double chunk[512]
+        cdef int64_t i, k, n, size = out_data[0].size
+        cdef char* to
+        for i in range(0, size, 512):
+            n = min(size - i, 512)
+            for k in range(n):
+                chunk[k] = self.start + self.step * ((i + k) // self.repeat)
+            to = <char*>out_data[0].data + i * <int64_t>dtype_size(self.dtype)
+            _put(self.dtype, &self.add, req[0], kFloat64, chunk, to, n)
+        return 0
+
+
+cdef void _put(int dtype, const Kernel* add, int req, int source, const void* values, void* to,
+               int64_t n) noexcept nogil:
+    if req == kAddTo:
+        run_cast_add(add, source, values, to, n)
+    elif req != kNullOp:
+        run_cast(source, dtype, values, to, n)
+
+
+class ZerosProperty(CreationProperty):
+    """An array of zeros."""
+
+    shape = Shape((), doc="Shape of the output.", low=0)
+
+    def progression(self):
+        return (0.0,)
+
+
+class OnesProperty(CreationProperty):
+    """An array of ones."""
+
+    shape = Shape((), doc="Shape of the output.", low=0)
+
+    def progression(self):
+        return (1.0,)
+
+
+class FullProperty(CreationProperty):
+    """An array filled with one value."""
+
+    shape = Shape((), doc="Shape of the output.", low=0)
+    value = Float(doc="The value.")
+
+    def progression(self):
+        return (self.value,)
+
+
+class ZerosWithoutDtypeProperty(OperatorProperty):
+    """An array of zeros whose dtype follows from what it is used with."""
+
+    shape = Shape((), doc="Shape of the output.", low=0)
+    ctx = Str("", doc="Device of the output; '' for the current one.")
+    dtype = Int(-1, doc="MXNet's type flag, or -1: inferred.")
+    differentiable = False
+
+    def list_arguments(self):
+        return []
+
+    def infer_shape(self, in_shapes, out_shapes):
+        return [], [merge_shapes(self.shape or None, out_shapes[0])], []
+
+    def infer_type(self, in_types, out_types):
+        return [], [out_types[0] or "float32"], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return ZeroBytesOperator()
+
+
+cdef class ZeroBytesOperator(Operator):
+    """Zeros of whatever dtype the output has."""
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if req[0] != kNullOp and req[0] != kAddTo:
+            memset(out_data[0].data, 0, out_data[0].size * dtype_size(out_data[0].dtype))
+        return 0
+
+
+class ArangeProperty(CreationProperty):
+    """Values from `start` up to `stop`, without it, by `step`; each `repeat` times."""
+
+    start = Float(doc="First value; with no `stop` the range is from 0 to this.")
+    stop = Float(None, doc="Value before which the range ends.")
+    step = Float(1.0, doc="Distance of two values.")
+    repeat = Int(1, doc="How often each value stands.", low=1)
+    infer_range = Bool(False, doc="With no `stop`: start at `start`, as long as the output must be.")
+
+    def bounds(self):
+        """(start, stop or None)."""
+        if self.stop is None and not self.infer_range:
+            return 0.0, self.start
+        return self.start, self.stop
+
+    def out_shape(self):
+        start, stop = self.bounds()
+        if stop is None:
+            return None
+        count = math.ceil((stop - start) / self.step) * self.repeat if self.step else 0
+        if count <= 0:
+            raise ArgumentError(
+                f"_arange: from {start} to {stop} by {self.step} there is no value")
+        return (count,)
+
+    def progression(self):
+        return self.bounds()[0], self.step, self.repeat
+
+
+class LinspaceProperty(CreationProperty):
+    """Evenly spaced values from `start` to `stop`."""
+
+    start = Float(doc="First value.")
+    stop = Float(None, doc="Last value, or the first one left out without `endpoint`.")
+    num = Int(doc="Number of values.", low=1)
+    step = Float(1.0, doc="Kept for files, without effect.")
+    repeat = Int(1, doc="Kept for files, without effect.")
+    infer_range = Bool(False, doc="Kept for files, without effect.")
+    endpoint = Bool(True, doc="Whether `stop` is the last value.")
+
+    def out_shape(self):
+        return (self.num,)
+
+    def progression(self):
+        stop = self.start if self.stop is None else self.stop
+        gaps = self.num - 1 if self.endpoint else self.num
+        return self.start, (stop - self.start) / gaps if gaps else 0.0
+
+
+class EyeProperty(CreationProperty):
+    """A matrix with ones on a diagonal and zeros elsewhere."""
+
+    N = Int(doc="Number of rows.", low=1)
+    M = Int(0, doc="Number of columns; 0: as many as rows.", low=0)
+    k = Int(0, doc="Which diagonal: above 0 to the right of the main one, below 0 to the left.")
+
+    def out_shape(self):
+        return (self.N, self.M or self.N)
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return EyeOperator(self.dtype, self.M or self.N, self.k)
+
+
+cdef class EyeOperator(Operator):
+    """Rows of zeros with one 1."""
+
+    cdef int64_t columns, k
+    cdef int dtype
+    cdef Kernel add
+
+    def __init__(self, dtype, columns, k):
+        self.dtype = dtype_flag(dtype)
+        self.columns, self.k = columns, k
+        self.add = find_unary(b"identity", self.dtype, True)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef double chunk[512]
+        cdef int64_t i, c, n, size = out_data[0].size
+        for i in range(0, size, 512):
+            n = min(size - i, 512)
+            for c in range(n):
+                chunk[c] = (i + c) % self.columns - (i + c) // self.columns == self.k
+            _put(self.dtype, &self.add, req[0], kFloat64, chunk,
+                 <char*>out_data[0].data + i * <int64_t>dtype_size(self.dtype), n)
+        return 0
+
+
+class ArangeLikeProperty(OperatorProperty):
+    """Values from `start` by `step`, as many as the input or one of its axes has elements."""
+
+    inputs_doc = {"data": "The array whose lengths are taken."}
+    start = Float(0.0, doc="First value.")
+    step = Float(1.0, doc="Distance of two values.")
+    repeat = Int(1, doc="How often each value stands.", low=1)
+    ctx = Str("", doc="Kept for files, without effect.")
+    axis = Int(None, doc="Axis whose length is taken; None: the shape of the input.")
+    differentiable = False
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], [out_shapes[0]], []
+        if self.axis is not None:
+            shape = (shape[axis_of(self.axis, len(shape))],)
+        return [in_shapes[0]], [merge_shapes(shape, out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return ProgressionOperator(in_types[0], self.start, self.step, self.repeat)
+
+
+class ShapeArrayProperty(OperatorProperty):
+    """The shape of the input, as an array of int64."""
+
+    inputs_doc = {"data": "The input, any shape."}
+    differentiable = False
+
+    def values(self, shape):
+        """The numbers in the output."""
+        return shape
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], [out_shapes[0]], []
+        return [shape], [merge_shapes((len(self.values(shape)),), out_shapes[0])], []
+
+    def infer_type(self, in_types, out_types):
+        return [in_types[0]], ["int64"], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return ConstantOperator(self.values(in_shapes[0]))
+
+
+class SizeArrayProperty(ShapeArrayProperty):
+    """The number of elements of the input, as an array of one int64."""
+
+    def values(self, shape):
+        return (math.prod(shape),)
+
+
+cdef class ConstantOperator(Operator):
+    """A few int64 numbers."""
+
+    cdef int64_t values[8]
+    cdef Kernel add
+
+    def __init__(self, values):
+        cdef int i
+        for i, value in enumerate(values):
+            self.values[i] = value
+        self.add = find_unary(b"identity", kInt64, True)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        _put(kInt64, &self.add, req[0], kInt64, self.values, out_data[0].data, out_data[0].size)
+        return 0
+
+
+register_operator("_zeros", ZerosProperty)
+register_operator("_ones", OnesProperty)
+register_operator("_full", FullProperty)
+register_operator("_zeros_without_dtype", ZerosWithoutDtypeProperty)
+register_operator("_arange", ArangeProperty)
+register_operator("_linspace", LinspaceProperty)
+register_operator("_eye", EyeProperty)
+register_operator("_contrib_arange_like", ArangeLikeProperty)
+register_operator("shape_array", ShapeArrayProperty)
+register_operator("size_array", SizeArrayProperty)

@@ -1,0 +1,117 @@
+"""Pad: borders around the axes after the first two; diag: a diagonal of an array, or an array of one."""
+
+from ...errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..parameters import Enum, Float, Int, Shape
+from ..property import is_known, merge_shapes
+from .axes import axis_of
+from .mapped import MapOperator
+from .pieces import PieceOf, PiecesOperator, View, contiguous, sliced
+from .transpose import MoveProperty
+
+
+class PadProperty(MoveProperty):
+    """The input with borders around all axes but the first two."""
+
+    mode = Enum(
+        ("constant", "edge", "reflect"),
+        doc="Borders hold a constant, the nearest element, or the elements mirrored at the edge.",
+    )
+    pad_width = Shape(
+        doc="Lengths before and after each axis, in turn; the first four are 0.", low=0
+    )
+    constant_value = Float(0.0, doc="What constant borders hold.")
+
+    def widths(self, ndim):
+        """(before, after) of each axis."""
+        w = self.pad_width
+        if len(w) != 2 * ndim or any(w[:4]):
+            raise ArgumentError(
+                f"Pad: parameter 'pad_width' takes {2 * ndim} lengths, the first four 0, got {w}"
+            )
+        return list(zip(w[::2], w[1::2]))
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], [out_shapes[0]], []
+        if len(shape) < 3:
+            raise ShapeError(f"Pad takes an array of at least 3 axes, got shape {shape}")
+        widths = self.widths(len(shape))
+        if self.mode == "reflect":
+            for i, (n, (before, after)) in enumerate(zip(shape, widths)):
+                if n and max(before, after) >= n:
+                    raise ShapeError(f"Pad: axis {i} of {shape} is too short to reflect {self.pad_width}")
+        out = tuple(n and n + a + b for n, (a, b) in zip(shape, widths))
+        return [shape], [merge_shapes(out, out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        shape, widths = in_shapes[0], self.widths(len(in_shapes[0]))
+        if self.mode == "constant":
+            whole = contiguous([n + a + b for n, (a, b) in zip(shape, widths)])
+            inside = sliced(whole, [a for a, _ in widths], (1,) * len(shape), shape)
+            return PiecesOperator(
+                in_types[0], [PieceOf(contiguous(shape), inside)], fill=self.constant_value
+            )
+        maps = []
+        for n, (before, after) in zip(shape, widths):
+            if self.mode == "edge":
+                maps.append([min(max(i, 0), n - 1) for i in range(-before, n + after)])
+            else:
+                maps.append(
+                    [n - 1 - abs(n - 1 - abs(i)) for i in range(-before, n + after)]
+                )
+        return MapOperator(in_types[0], shape, maps)
+
+
+class DiagProperty(MoveProperty):
+    """A diagonal of an array of two or more axes, as its last axis; or a matrix with the input on one."""
+
+    k = Int(0, doc="Which diagonal: above 0 to the right of the main one, below 0 to the left.")
+    axis1 = Int(0, doc="The axis that counts rows.")
+    axis2 = Int(1, doc="The axis that counts columns.")
+
+    def diagonal(self, shape):
+        """(the other axes, axis1, axis2, first row, first column, length) of the diagonal."""
+        a, b = axis_of(self.axis1, len(shape), "axis1"), axis_of(self.axis2, len(shape), "axis2")
+        if a == b:
+            raise ArgumentError(f"diag: axis1 and axis2 are both axis {a}")
+        row, column = max(-self.k, 0), max(self.k, 0)
+        length = min(shape[a] - row, shape[b] - column)
+        if length <= 0:
+            raise ArgumentError(f"diag: shape {shape} has no diagonal {self.k}")
+        others = [i for i in range(len(shape)) if i not in (a, b)]
+        return others, a, b, row, column, length
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if not is_known(shape):
+            return [shape], [out_shapes[0]], []
+        if len(shape) == 1:
+            out = (shape[0] + abs(self.k),) * 2
+        else:
+            others, *_, length = self.diagonal(shape)
+            out = (*(shape[i] for i in others), length)
+        return [shape], [merge_shapes(out, out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        shape = in_shapes[0]
+        if len(shape) == 1:
+            side = shape[0] + abs(self.k)
+            first = max(self.k, 0) + max(-self.k, 0) * side
+            target = View(shape, (side + 1,), first)
+            return PiecesOperator(in_types[0], [PieceOf(contiguous(shape), target)], fill=0.0)
+        others, a, b, row, column, length = self.diagonal(shape)
+        strides = contiguous(shape).strides
+        source = View(
+            (*(shape[i] for i in others), length),
+            (*(strides[i] for i in others), strides[a] + strides[b]),
+            row * strides[a] + column * strides[b],
+        )
+        return PiecesOperator(
+            in_types[0], [PieceOf(source, contiguous(source.shape))], uncovered=(0,)
+        )
+
+
+register_operator("Pad", PadProperty, aliases=("pad",))
+register_operator("diag", DiagProperty)

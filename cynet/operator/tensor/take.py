@@ -1,0 +1,213 @@
+"""Definitions of the operators that read and write by index; indexing.pyx computes them."""
+
+from ...errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..parameters import Bool, DType, Enum, Float, Int, Shape
+from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
+from .axes import axis_of, split_at
+from .index_properties import MODES
+from .indexing import GatherNDOperator, OneHotOperator, PickOperator, TakeOperator
+
+
+class IndexedProperty(OperatorProperty):
+    """Base: data of one dtype, indices of any; temporary space holds the indices as int64."""
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind, in_types[1] or kind], [kind], []
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def backward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, in_data[1]]
+
+
+class TakeProperty(IndexedProperty):
+    """Slices of an array along an axis, by index.
+
+    The output has the shape of `a` with the axis replaced by the shape of `indices`.
+    """
+
+    inputs_doc = {"a": "The array that is read.", "indices": "Which slices; any shape and dtype."}
+    axis = Int(0, doc="The axis that is indexed.")
+    mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
+
+    def list_arguments(self):
+        return ["a", "indices"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, index = in_shapes
+        if data is None or index is None:
+            return [data, index], [out_shapes[0]], []
+        axis = axis_of(self.axis, len(data))
+        out = data[:axis] + index + data[axis + 1 :]
+        return [data, index], [merge_shapes(out, out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        data = in_shapes[0]
+        parts = split_at(data, axis_of(self.axis, len(data)))
+        return TakeOperator(self.op_name, in_types[0], *parts, self.mode)
+
+
+class PickProperty(IndexedProperty):
+    """One element of each row along an axis, by index."""
+
+    inputs_doc = {
+        "data": "The array that is read.",
+        "index": "Which element; of the shape of data without the axis, or with it at length 1.",
+    }
+    axis = Int(-1, doc="The axis along which elements are picked.")
+    keepdims = Bool(False, doc="Keep the axis with length 1.")
+    mode = Enum(("clip", "wrap"), "clip", doc="Indices out of bounds: brought to the end, wrapped.")
+
+    def list_arguments(self):
+        return ["data", "index"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, index = in_shapes
+        if data is None:
+            return [None, index], [out_shapes[0]], []
+        axis = axis_of(self.axis, len(data))
+        without = data[:axis] + data[axis + 1 :] or (1,)
+        kept = data[:axis] + (1,) + data[axis + 1 :]
+        if index is None:
+            index = kept if self.keepdims else without
+        elif len(index) == len(kept) and (len(kept) > 1 or len(without) != 1):
+            index = merge_shapes(index, kept)
+        else:
+            index = merge_shapes(index, without)
+        return [data, index], [merge_shapes(kept if self.keepdims else without, out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        data = in_shapes[0]
+        parts = split_at(data, axis_of(self.axis, len(data)))
+        return PickOperator(self.op_name, in_types[0], *parts, self.mode)
+
+
+class BatchTakeProperty(IndexedProperty):
+    """One element of each row of a matrix, by index."""
+
+    inputs_doc = {"a": "Matrix of shape (rows, columns).", "indices": "A column for each row."}
+
+    def list_arguments(self):
+        return ["a", "indices"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, index = in_shapes
+        if data is not None and len(data) < 2:
+            raise ShapeError(f"batch_take: data of shape {data} is no matrix")
+        known = None if data is None else data[:-1]
+        index = merge_shapes(index, known, out_shapes[0])
+        return [data, index], [index], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        data = in_shapes[0]
+        return PickOperator(
+            self.op_name, in_types[0], *split_at(data, len(data) - 1), "clip"
+        )
+
+
+class OneHotProperty(OperatorProperty):
+    """A row of `depth` values for each index: `on_value` at the index, `off_value` elsewhere."""
+
+    inputs_doc = {"indices": "The indices; any shape and dtype."}
+    depth = Int(doc="Length of the new last axis.", low=1)
+    on_value = Float(1.0, doc="Value at the index.")
+    off_value = Float(0.0, doc="Value elsewhere.")
+    dtype = DType("float32", doc="Dtype of the output.")
+    differentiable = False
+
+    def list_arguments(self):
+        return ["indices"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        index, out = in_shapes[0], out_shapes[0]
+        if out is not None and len(out) > 1:
+            index = merge_shapes(index, out[:-1])
+        if index is None:
+            return [None], [out], []
+        return [index], [merge_shapes((*index, self.depth), out)], []
+
+    def infer_type(self, in_types, out_types):
+        return [in_types[0]], [self.dtype], []
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return OneHotOperator(self.dtype, self.depth, self.on_value, self.off_value)
+
+
+class GatherNDProperty(IndexedProperty):
+    """Elements or blocks of an array at index tuples.
+
+    ``indices`` of shape (k, ...) names the first k axes of data; the output has the shape of its
+    other axes, followed by the rest of data's.
+    """
+
+    inputs_doc = {
+        "data": "The array that is read.",
+        "indices": "One row of indices for each of the first axes of data.",
+    }
+
+    def list_arguments(self):
+        return ["data", "indices"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, index = in_shapes
+        if data is None or not is_known(index):
+            return [data, index], [out_shapes[0]], []
+        if index[0] > len(data):
+            raise ShapeError(f"gather_nd: indices {index} name more axes than data {data} has")
+        out = index[1:] + data[index[0] :] or (1,)
+        return [data, index], [merge_shapes(out, out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        data, index = in_shapes
+        k = index[0]
+        inner = 1
+        for n in data[k:]:
+            inner *= n
+        return GatherNDOperator(self.op_name, in_types[0], data[:k], inner, False)
+
+
+class ScatterNDProperty(IndexedProperty):
+    """An array of zeros with values placed at index tuples; of equal tuples the last one wins."""
+
+    inputs_doc = {
+        "data": "The values.",
+        "indices": "One row of indices for each of the first axes of the output.",
+    }
+    shape = Shape(doc="Shape of the output.", low=1)
+
+    def list_arguments(self):
+        return ["data", "indices"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, index = in_shapes
+        if is_known(index):
+            if index[0] > len(self.shape):
+                raise ArgumentError(
+                    f"scatter_nd: indices {index} name more axes than the output {self.shape} has"
+                )
+            data = merge_shapes(data, index[1:] + self.shape[index[0] :] or (1,))
+        return [data, index], [merge_shapes(self.shape, out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        k = in_shapes[1][0]
+        inner = 1
+        for n in self.shape[k:]:
+            inner *= n
+        return GatherNDOperator(self.op_name, in_types[0], self.shape[:k], inner, True)
+
+
+register_operator("take", TakeProperty)
+register_operator("pick", PickProperty, aliases=("choose_element_0index",))
+register_operator("batch_take", BatchTakeProperty)
+register_operator("one_hot", OneHotProperty)
+register_operator("gather_nd", GatherNDProperty)
+register_operator("scatter_nd", ScatterNDProperty)

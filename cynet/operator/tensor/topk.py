@@ -1,0 +1,138 @@
+"""topk, sort and argsort: definitions; ordering.pyx computes them."""
+
+from ...errors import ArgumentError
+from .._base import register_operator
+from ..parameters import Bool, DType, Enum, Int
+from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
+from .axes import axis_of, split_at
+from .ordering import OrderOperator
+
+
+class OrderProperty(OperatorProperty):
+    """Base: order along an axis, or of the flattened array."""
+
+    inputs_doc = {"data": "The input, any shape."}
+    axis = Int(-1, doc="The axis; None orders the flattened array.")
+
+    def given(self):
+        """What the outputs are: 'value', 'indices', 'mask'."""
+        return ("value",)
+
+    def count(self, length):
+        """How many elements of `length` are taken."""
+        return length
+
+    def flat(self, shape):
+        """The shape that is ordered, and its axis."""
+        if self.axis is not None:
+            return shape, axis_of(self.axis, len(shape))
+        size = 1
+        for n in shape:
+            size *= n
+        return (size,), 0
+
+    def out_shape(self, shape, kind):
+        """Shape of the output of that kind."""
+        shape, axis = self.flat(shape)
+        return shape[:axis] + (self.count(shape[axis]),) + shape[axis + 1 :]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if not is_known(shape):
+            return [shape], list(out_shapes), []
+        outs = [self.out_shape(shape, kind) for kind in self.given()]
+        return [shape], [merge_shapes(a, b) for a, b in zip(outs, out_shapes)], []
+
+    def index_type(self):
+        """Dtype of output indices."""
+        return "float32"
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0]
+        return [kind], [self.index_type() if g == "indices" else kind for g in self.given()], []
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def backward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data]
+
+    def ascending(self):
+        """Whether the smallest come first."""
+        return self.is_ascend
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        shape, axis = self.flat(in_shapes[0])
+        outer, n, inner = split_at(shape, axis)
+        return OrderOperator(
+            in_types[0], self.index_type(), outer, n, inner, self.count(n), self.ascending(), self.given()
+        )
+
+
+class TopKProperty(OrderProperty):
+    """The k largest (or smallest) elements along an axis: their positions, their values, or a mask."""
+
+    k = Int(1, doc="How many elements; below 1: all.")
+    ret_typ = Enum(
+        ("value", "indices", "mask", "both"),
+        "indices",
+        doc="Values; positions; both; or an array of the input's shape with 1 at the k elements.",
+    )
+    is_ascend = Bool(False, doc="Take the smallest ones, smallest first.")
+    dtype = DType("float32", doc="Dtype of the positions.")
+
+    @property
+    def differentiable(self):
+        """Values have a gradient, positions and masks have none."""
+        return self.ret_typ in ("value", "both")
+
+    def given(self):
+        return {"both": ("value", "indices")}.get(self.ret_typ, (self.ret_typ,))
+
+    def list_outputs(self):
+        return {"both": ["output0", "output1"], "value": ["output0"]}.get(self.ret_typ, ["output"])
+
+    def count(self, length):
+        if self.k > length:
+            raise ArgumentError(f"topk: parameter 'k' is {self.k}, the axis has {length} elements")
+        return self.k if self.k > 0 else length
+
+    def out_shape(self, shape, kind):
+        if kind == "mask":
+            self.count(self.flat(shape)[0][self.flat(shape)[1]])
+            return shape
+        return super().out_shape(shape, kind)
+
+    def index_type(self):
+        return self.dtype
+
+
+class SortProperty(OrderProperty):
+    """The elements sorted along an axis."""
+
+    is_ascend = Bool(True, doc="Smallest first.")
+
+    def list_outputs(self):
+        return ["output0"]
+
+
+class ArgsortProperty(OrderProperty):
+    """The positions that sort the elements along an axis."""
+
+    is_ascend = Bool(True, doc="Smallest first.")
+    dtype = DType("float32", doc="Dtype of the positions.")
+    differentiable = False
+
+    def given(self):
+        return ("indices",)
+
+    def index_type(self):
+        return self.dtype
+
+
+register_operator("topk", TopKProperty)
+register_operator("sort", SortProperty)
+register_operator("argsort", ArgsortProperty)
