@@ -523,7 +523,7 @@ def _types(symbol, arg_names, aux_names, given):
         raise ArgumentTypeError(f"simple_bind: type_dict names no argument '{unknown[0]}'")
     known = {name: np.dtype(dtype).name for name, dtype in given.items()}
     found = infer_types(symbol.entries, known, default="float32")
-    by_name = {node.name: dtype for (node, _), dtype in found.items() if node.is_variable}
+    by_name = {n.name: np.dtype(t).type for (n, _), t in found.items() if n.is_variable}
     return [by_name[n] for n in arg_names], [by_name[n] for n in aux_names]
 
 
