@@ -2,7 +2,7 @@
 
 from ...errors import ArgumentError
 from .._base import register_operator
-from ..parameters import Bool, DType, Enum, Int
+from ..parameters import Bool, DType, Enum, Int, IntOrNone
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .axes import axis_of, split_at
 from .ordering import OrderOperator
@@ -12,7 +12,7 @@ class OrderProperty(OperatorProperty):
     """Base: order along an axis, or of the flattened array."""
 
     inputs_doc = {"data": "The input, any shape."}
-    axis = Int(-1, doc="The axis; None orders the flattened array.")
+    axis = IntOrNone(-1, doc="The axis; None orders the flattened array.")
 
     def given(self):
         """What the outputs are: 'value', 'indices', 'mask'."""
