@@ -1,0 +1,60 @@
+"""Tensor operators against the values MXNet 1.9.1 gives (tests/fixtures/make_tensor.py)."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cynet.errors import CynetError
+from cynet.operator import get_operator
+from cynet.operator._direct import prepare, run_forward
+
+ENTRIES = json.loads((Path(__file__).parents[1] / "fixtures" / "tensor.json").read_text())
+
+# rounding of a float32 library function, and of MXNet's own float32 sums
+RTOL, ATOL = 2e-5, 2e-6
+
+
+def run(entry):
+    """(outputs, inputs after the call) of one entry; states follow the arguments as in mx.nd."""
+    prop_class = get_operator(entry["op"]).prop
+    params = dict(entry["params"])
+    if prop_class.key_var_num_args:
+        params[prop_class.key_var_num_args] = len(entry["inputs"])
+    prop = prop_class(**params)
+    arrays = [np.array(i["value"], dtype=i["dtype"]) for i in entry["inputs"]]
+    n = len(prop.list_arguments())
+    inputs, aux = arrays[:n], arrays[n:]
+    op, shapes, types, _, _ = prepare(prop, [a.shape for a in inputs], [str(a.dtype) for a in inputs])
+    outputs = [np.empty(s, t) for s, t in zip(shapes, types)]
+    run_forward(
+        op, inputs, [1] * len(outputs), outputs, aux, False, prop.forward_resource([a.shape for a in inputs])
+    )
+    return outputs[: prop.num_visible_outputs()], inputs + aux
+
+
+@pytest.mark.parametrize("number", range(len(ENTRIES)), ids=lambda n: f"{n}-{ENTRIES[n]['op']}")
+def test_value(number):
+    entry = ENTRIES[number]
+    if entry["outputs"] == "error":
+        with pytest.raises(CynetError) as raised:
+            run(entry)
+        assert len(str(raised.value)) > 20
+        return
+    outputs, after = run(entry)
+    assert len(outputs) == len(entry["outputs"])
+    for found, wanted in zip(outputs, entry["outputs"]):
+        assert (list(found.shape), str(found.dtype)) == (wanted["shape"], wanted["dtype"])
+        compare(found, wanted["value"])
+    for found, wanted in zip(after, entry["after"]):
+        compare(found, wanted["value"])
+
+
+def compare(found, value):
+    wanted = np.array(value, dtype="float64" if found.dtype.kind == "f" else found.dtype)
+    if found.dtype.kind == "f":
+        tolerance = (1e-3, 1e-4) if found.dtype == "float16" else (RTOL, ATOL)
+        np.testing.assert_allclose(found.astype("float64"), wanted, *tolerance)
+    else:
+        np.testing.assert_array_equal(found, wanted)
