@@ -68,6 +68,7 @@ cdef class Plan:
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
-    cdef int _add_variables(self, Segment* segment, tuple touched, list earlier, dict arrays) except -1
+    cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
+                            dict arrays) except -1
     cdef int _push(self, size_t first, size_t last, bint is_train) except -1
     cdef size_t _origin(self) except? 0

@@ -35,7 +35,8 @@ class Context:
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
         else:
             if device_type not in _TYPES:
-                raise ArgumentError(f"device type {device_type!r} is not one of {', '.join(_TYPES)}")
+                raise ArgumentError(
+                    f"device type {device_type!r} is not one of {', '.join(_TYPES)}")
             if isinstance(device_id, bool) or not isinstance(device_id, int):
                 raise ArgumentTypeError(f"device_id must be an int, got {device_id!r}")
             if device_id < 0:

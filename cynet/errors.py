@@ -56,10 +56,10 @@ _DRESSED = {}
 
 
 def dress(error, message):
-    """An exception that says `message`, is an `OperatorError` and of `error`'s own type, caused by `error`.
+    """An exception that says `message`: an `OperatorError` of `error`'s own type, caused by it.
 
-    So ``except mx.base.MXNetError`` and ``except ZeroDivisionError`` both catch a division by zero that
-    happened in a worker. KeyboardInterrupt, SystemExit and the like come back as they are.
+    So ``except mx.base.MXNetError`` and ``except ZeroDivisionError`` both catch a division by zero
+    that happened in a worker. KeyboardInterrupt, SystemExit and the like come back as they are.
 
     >>> e = dress(ZeroDivisionError("division by zero"), "in operator 'f'")
     >>> isinstance(e, OperatorError), isinstance(e, ZeroDivisionError), str(e)

@@ -7,8 +7,8 @@ import tempfile
 def write_atomically(path, data):
     """Write `data` (bytes, or an iterable of bytes-like chunks) to `path`.
 
-    A temporary file beside it is written, flushed to the disk and renamed; on any error it is removed and
-    `path` stays as it was.
+    A temporary file beside it is written, flushed to the disk and renamed; on any error it is
+    removed and `path` stays as it was.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The one registry: names to classes or entries, for operators, optimizers, metrics, initializers, ..."""
+"""The one registry: names to classes or entries, for operators, optimizers, metrics, ..."""
 
 import difflib
 

@@ -12,8 +12,8 @@ PACKAGE = ROOT / "cynet"
 # The table of docs/architecture/README.md: a file imports from its own floor and from below.
 FLOORS = {
     0: "_typedefs errors config context registry dtype compat files",
-    1: "_engine _engine_core _engine_native _engine_queue _engine_threads _engine_python _engine_testing "
-       "engine _storage storage",
+    1: "_engine _engine_core _engine_native _engine_queue _engine_threads _engine_python "
+       "_engine_testing engine _storage storage",
     2: "_resource _storage_testing kernels cuda",
     3: "_ndarray operator",
     4: "ndarray symbol attribute name",

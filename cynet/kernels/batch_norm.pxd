@@ -8,14 +8,15 @@ cdef struct Channels:
     double eps
     bint fixed  # the scale gamma counts as 1, and gets gradient 0
 
-# y (+)= (x - mean) * inv_std * gamma + beta. mean and inv_std are computed from x, or with given_mean and
-# given_var from those; both are written where their pointer is not NULL. y may be NULL.
+# y (+)= (x - mean) * inv_std * gamma + beta. mean and inv_std are computed from x, or with
+# given_mean and given_var from those; both are written where their pointer is not NULL. y may be
+# NULL.
 cdef void batch_norm_forward(const Channels* shape, const floating* x, const floating* gamma,
                              const floating* beta, const floating* given_mean,
-                             const floating* given_var, floating* mean, floating* inv_std, floating* y,
-                             bint add, bint add_mean, bint add_std) noexcept nogil
-# Gradients; each of dx, dgamma, dbeta may be NULL, and dx may be dy. With `constant`, mean and inv_std do not
-# depend on x.
+                             const floating* given_var, floating* mean, floating* inv_std,
+                             floating* y, bint add, bint add_mean, bint add_std) noexcept nogil
+# Gradients; each of dx, dgamma, dbeta may be NULL, and dx may be dy. With `constant`, mean and
+# inv_std do not depend on x.
 cdef void batch_norm_backward(const Channels* shape, const floating* dy, const floating* x,
                               const floating* gamma, const floating* mean, const floating* inv_std,
                               bint constant, floating* dx, floating* dgamma, floating* dbeta,

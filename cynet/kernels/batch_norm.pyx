@@ -11,8 +11,10 @@ cdef inline void _put(floating* out, int64_t c, double value, bint add) noexcept
         out[c] = <floating>(out[c] + value if add else value)
 
 
-cdef void _channel_forward(const Channels* s, int64_t c, const floating* x, double gamma, double beta,
-                           const floating* given_mean, const floating* given_var, floating* mean_out,
+cdef void _channel_forward(const Channels* s, int64_t c, const floating* x, double gamma,
+                           double beta,
+                           const floating* given_mean, const floating* given_var,
+                           floating* mean_out,
                            floating* std_out, floating* y, bint add, bint add_mean,
                            bint add_std) noexcept nogil:
     cdef int64_t n, i, count = s.outer * s.inner, step = s.channels * s.inner
@@ -50,12 +52,13 @@ cdef void _channel_forward(const Channels* s, int64_t c, const floating* x, doub
 
 cdef void batch_norm_forward(const Channels* shape, const floating* x, const floating* gamma,
                              const floating* beta, const floating* given_mean,
-                             const floating* given_var, floating* mean, floating* inv_std, floating* y,
-                             bint add, bint add_mean, bint add_std) noexcept nogil:
+                             const floating* given_var, floating* mean, floating* inv_std,
+                             floating* y, bint add, bint add_mean, bint add_std) noexcept nogil:
     cdef int64_t c
     cdef int threads = threads_for(shape.outer * shape.channels * shape.inner * 2)
     for c in prange(shape.channels, num_threads=threads, schedule="static"):
-        _channel_forward(shape, c, x, <double>1 if shape.fixed else <double>gamma[c], <double>beta[c],
+        _channel_forward(shape, c, x, <double>1 if shape.fixed else <double>gamma[c],
+                         <double>beta[c],
                          given_mean, given_var, mean, inv_std, y, add, add_mean, add_std)
 
 

@@ -1,4 +1,4 @@
-"""Binary gradient loops: the table of functors.h's gradients of binary functions and of reductions, compiled here and nowhere else."""
+"""Binary gradient loops: the table of functors.h's gradients, compiled here and nowhere else."""
 
 from .elementwise cimport Kernel
 

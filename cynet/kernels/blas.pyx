@@ -19,8 +19,8 @@ cdef enum:
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil
-ctypedef void (*dgemm_t)(int, int, int, int, int, int, double, const double*, int, const double*, int,
-                         double, double*, int) noexcept nogil
+ctypedef void (*dgemm_t)(int, int, int, int, int, int, double, const double*, int, const double*,
+                         int, double, double*, int) noexcept nogil
 
 cdef sgemm_t _sgemm = NULL
 cdef dgemm_t _dgemm = NULL
@@ -37,7 +37,7 @@ def _library_path():
     suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
     found = sorted(folder.glob(f"libscipy_openblas*{suffix}"))
     if not found:
-        raise ImportError(f"the wheel scipy-openblas32 has no libscipy_openblas*{suffix} in {folder}; "
+        raise ImportError(f"scipy-openblas32 has no libscipy_openblas*{suffix} in {folder}; "
                           "reinstall it: pip install --force-reinstall scipy-openblas32")
     return found[0]
 
@@ -45,7 +45,8 @@ def _library_path():
 def _open():
     """Open the library with no threads of its own, and take the functions' addresses."""
     global _library, _sgemm, _dgemm
-    # The variable is read while the library loads; without it BLAS starts a thread per core at once.
+    # The variable is read while the library loads; without it BLAS starts a thread per core at
+    # once.
     with config.environment("OPENBLAS_NUM_THREADS", "1"):
         _library = ctypes.CDLL(str(_library_path()))
     _library.scipy_openblas_set_num_threads(1)
@@ -54,10 +55,11 @@ def _open():
 
 
 def check_sizes(where, *sizes):
-    """Raise ArgumentError naming `where` when a size of a matrix product exceeds BLAS's 32-bit int."""
+    """Raise ArgumentError naming `where` when a size exceeds BLAS's 32-bit int."""
     for size in sizes:
         if size >= 1 << 31:
-            raise ArgumentError(f"{where}: a matrix of size {size} is too large; at most {(1 << 31) - 1}")
+            raise ArgumentError(
+                f"{where}: a matrix of size {size} is too large; at most {(1 << 31) - 1}")
 
 
 cdef void _block(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
@@ -74,7 +76,7 @@ cdef void _block(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
 
 
 cdef int64_t _cut(int64_t size, int64_t parts, int64_t part) noexcept nogil:
-    """Start of a part, on a multiple of 16 (the kernels' widest tile) as far as there are that many."""
+    """Start of a part: a multiple of 16 (the kernels' widest tile) while there are that many."""
     cdef int64_t tiles = (size + 15) // 16
     cdef int64_t start = (tiles * part // parts) * 16
     return start if start < size else size

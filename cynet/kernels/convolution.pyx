@@ -1,7 +1,7 @@
 """Convolution by im2col and gemm (contract in convolution.pxd).
 
-Images are spread over threads, each with a BLAS of one thread and an unrolled tile that stays in its cache;
-with fewer images than threads the loop is serial and gemm itself spreads.
+Images are spread over threads, each with a BLAS of one thread and an unrolled tile that stays in
+its cache; with fewer images than threads the loop is serial and gemm itself spreads.
 """
 
 from cython.parallel cimport prange
@@ -19,7 +19,8 @@ cdef void conv_complete(ConvShape* shape) noexcept nogil:
     cdef int i
     shape.in_space = shape.in_size[0] * shape.in_size[1] * shape.in_size[2]
     shape.out_space = shape.out_size[0] * shape.out_size[1] * shape.out_size[2]
-    shape.unrolled = shape.channels // shape.groups * shape.kernel[0] * shape.kernel[1] * shape.kernel[2]
+    shape.unrolled = shape.channels // shape.groups
+    shape.unrolled *= shape.kernel[0] * shape.kernel[1] * shape.kernel[2]
     shape.plain = True
     for i in range(3):
         if shape.kernel[i] != 1 or shape.stride[i] != 1 or shape.pad[i] != 0:
@@ -50,7 +51,7 @@ cdef inline int64_t _ceil_div(int64_t a, int64_t b) noexcept nogil:
 
 cdef void _im2col(const ConvShape* shape, const floating* x, int64_t first, int64_t last,
                   floating* cols) noexcept nogil:
-    """cols[(c, k), p - first] = x[c, position p looks at through k], zero outside; one group of an image."""
+    """cols[(c, k), p - first] = x[c, where p looks through k], zero outside; one group."""
     cdef int64_t c, kd, kh, kw, row, w0, w1, lo, hi, w, d, h, start, step = shape.stride[2]
     cdef int64_t ow = shape.out_size[2], iw = shape.in_size[2]
     cdef const floating* line
@@ -113,7 +114,8 @@ cdef void _col2im(const ConvShape* shape, const floating* cols, int64_t first, i
                         h = (row % shape.out_size[1]) * shape.stride[1] - shape.pad[1] \
                             + kh * shape.dilate[1]
                         if 0 <= d < shape.in_size[0] and 0 <= h < shape.in_size[1]:
-                            line = x + ((c * shape.in_size[0] + d) * shape.in_size[1] + h) * iw + start
+                            line = x + start \
+                                + ((c * shape.in_size[0] + d) * shape.in_size[1] + h) * iw
                             if step == 1:
                                 for w in range(max(w0, lo), min(w1, hi)):
                                     line[w] += cols[w - w0]
@@ -123,7 +125,8 @@ cdef void _col2im(const ConvShape* shape, const floating* cols, int64_t first, i
                         cols += w1 - w0
 
 
-cdef void _forward_part(const ConvShape* shape, const floating* x, const floating* w, const floating* bias,
+cdef void _forward_part(const ConvShape* shape, const floating* x, const floating* w,
+                        const floating* bias,
                         floating* y, bint add, int64_t task, floating* cols) noexcept nogil:
     """One tile of one group of one image."""
     cdef int64_t per_group = shape.filters // shape.groups
@@ -132,8 +135,8 @@ cdef void _forward_part(const ConvShape* shape, const floating* x, const floatin
     cdef int64_t group = task // shape.tiles % shape.groups
     cdef int64_t image = task // shape.tiles // shape.groups
     cdef int64_t f, p, stride
-    cdef const floating* part = x + (image * shape.channels + group * (shape.channels // shape.groups)) \
-        * shape.in_space
+    cdef int64_t depth = shape.channels // shape.groups
+    cdef const floating* part = x + (image * shape.channels + group * depth) * shape.in_space
     cdef floating* out = y + (image * shape.filters + group * per_group) * shape.out_space + first
     cdef floating* line
     cdef floating beta = 1 if add else 0
@@ -154,10 +157,12 @@ cdef void _forward_part(const ConvShape* shape, const floating* x, const floatin
         part = cols
         stride = width
     gemm(False, False, per_group, width, shape.unrolled, <floating>1,
-         w + group * per_group * shape.unrolled, shape.unrolled, part, stride, beta, out, shape.out_space)
+         w + group * per_group * shape.unrolled, shape.unrolled, part, stride, beta, out,
+         shape.out_space)
 
 
-cdef void conv_forward(const ConvShape* shape, const floating* x, const floating* w, const floating* bias,
+cdef void conv_forward(const ConvShape* shape, const floating* x, const floating* w,
+                       const floating* bias,
                        floating* y, bint add, int threads, floating* space) noexcept nogil:
     cdef int64_t tasks = shape.batch * shape.groups * shape.tiles
     cdef int64_t each = 0 if shape.plain else shape.unrolled * shape.tile
@@ -172,8 +177,8 @@ cdef void conv_forward(const ConvShape* shape, const floating* x, const floating
             _forward_part(shape, x, w, bias, y, add, task, space + t * each)
 
 
-cdef void _data_part(const ConvShape* shape, const floating* w, const floating* dy, floating* dx, bint add,
-                     int64_t task, floating* cols) noexcept nogil:
+cdef void _data_part(const ConvShape* shape, const floating* w, const floating* dy, floating* dx,
+                     bint add, int64_t task, floating* cols) noexcept nogil:
     """One group of one image."""
     cdef int64_t per_group = shape.filters // shape.groups, depth = shape.channels // shape.groups
     cdef int64_t group = task % shape.groups, image = task // shape.groups
@@ -182,7 +187,8 @@ cdef void _data_part(const ConvShape* shape, const floating* w, const floating* 
     cdef const floating* grad = dy + (image * shape.filters + group * per_group) * shape.out_space
     cdef floating* out = dx + (image * shape.channels + group * depth) * shape.in_space
     if shape.plain:
-        gemm(True, False, shape.unrolled, shape.out_space, per_group, <floating>1, weight, shape.unrolled,
+        gemm(True, False, shape.unrolled, shape.out_space, per_group, <floating>1, weight,
+             shape.unrolled,
              grad, shape.out_space, <floating>(1 if add else 0), out, shape.in_space)
         return
     if not add:
@@ -195,8 +201,8 @@ cdef void _data_part(const ConvShape* shape, const floating* w, const floating* 
         _col2im(shape, cols, first, first + width, out)
 
 
-cdef void conv_backward_data(const ConvShape* shape, const floating* w, const floating* dy, floating* dx,
-                             bint add, int threads, floating* space) noexcept nogil:
+cdef void conv_backward_data(const ConvShape* shape, const floating* w, const floating* dy,
+                             floating* dx, bint add, int threads, floating* space) noexcept nogil:
     cdef int64_t tasks = shape.batch * shape.groups
     cdef int64_t each = 0 if shape.plain else shape.unrolled * shape.tile
     cdef int64_t task
@@ -228,13 +234,14 @@ cdef void _weight_part(const ConvShape* shape, const floating* x, const floating
             part = cols
             stride = width
         gemm(False, True, per_group, shape.unrolled, width, <floating>1,
-             dy + (image * shape.filters + group * per_group) * shape.out_space + first, shape.out_space,
+             dy + (image * shape.filters + group * per_group) * shape.out_space + first,
+             shape.out_space,
              part, stride, <floating>(1 if add else 0), dw + group * per_group * shape.unrolled,
              shape.unrolled)
 
 
-cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const floating* dy, floating* dw,
-                               bint add, int threads, floating* space) noexcept nogil:
+cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const floating* dy,
+                               floating* dw, bint add, int threads, floating* space) noexcept nogil:
     cdef int64_t tasks = shape.batch * shape.tiles
     cdef int64_t each = 0 if shape.plain else shape.unrolled * shape.tile
     cdef int64_t size = shape.filters * shape.unrolled

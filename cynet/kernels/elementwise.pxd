@@ -13,7 +13,8 @@ cdef extern from "elementwise.h" namespace "cynet" nogil:
 
 cdef extern from "drive.h" namespace "cynet" nogil:
     struct Space:
-        # Operands over one index space; strides in elements, 0 where one repeats; operand 0 is the output.
+        # Operands over one index space; strides in elements, 0 where one repeats; operand 0 is the
+        # output.
         int ndim
         int operands
         int64_t size
@@ -26,18 +27,20 @@ cdef void run_unary(const Kernel* kernel, const void* x, void* out, int64_t n) n
 cdef void run_binary(const Kernel* kernel, const void* a, int sa, const void* b, int sb, void* out,
                      int64_t n) noexcept nogil
 # out = g * F(a, b)
-cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, int sa, const void* b, int sb,
-                   void* out, int64_t n) noexcept nogil
-# The collapsed space of operands with these shapes, aligned at their last axes; the first is the output.
+cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, int sa,
+                   const void* b, int sb, void* out, int64_t n) noexcept nogil
+# The collapsed space of operands with these shapes, aligned at their last axes; the first is the
+# output.
 cdef void make_space(Space* space, const TBlob** operands, int n) noexcept nogil
 cdef void collapse_space(Space* space) noexcept nogil
 # The same two over a space: operands out, a, b / out, g, a, b
 cdef void broadcast_binary(const Kernel* kernel, const Space* space, const void* a, const void* b,
                            void* out) noexcept nogil
-cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g, const void* a, const void* b,
-                         void* out) noexcept nogil
+cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g, const void* a,
+                         const void* b, void* out) noexcept nogil
 # Elements of one dtype to another
-cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst, int64_t n) noexcept nogil
+cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst,
+                   int64_t n) noexcept nogil
 # Cast and add: `identity` is the unary kernel of that name for the target dtype, adding
 cdef void run_cast_add(const Kernel* identity, int from_dtype, const void* src, void* dst,
                        int64_t n) noexcept nogil

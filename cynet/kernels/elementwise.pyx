@@ -8,16 +8,17 @@ from .parallel cimport threads_for
 
 cdef extern from "drive.h" namespace "cynet" nogil:
     void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) noexcept
-    void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb, void* out,
-                    int64_t n) noexcept
-    void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa, const void* b,
-                  int sb, void* out, int64_t n) noexcept
+    void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
+                    void* out, int64_t n) noexcept
+    void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa,
+                  const void* b, int sb, void* out, int64_t n) noexcept
     void collapse(Space* space) noexcept
-    void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a, const void* b,
-                          void* out) noexcept
+    void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a,
+                          const void* b, void* out) noexcept
     void grad_broadcast(int threads, const Kernel& k, const Space& s, const void* g, const void* a,
                         const void* b, void* out) noexcept
-    void cast_all(int threads, int source, int target, const void* src, void* dst, int64_t n) noexcept
+    void cast_all(int threads, int source, int target, const void* src, void* dst,
+                  int64_t n) noexcept
     void cast_add_all(int threads, const Kernel& identity, int source, const void* src, void* dst,
                       int64_t n) noexcept
 
@@ -31,8 +32,8 @@ cdef void run_binary(const Kernel* kernel, const void* a, int sa, const void* b,
     binary_all(threads_for(n), kernel[0], a, sa, b, sb, out, n)
 
 
-cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, int sa, const void* b, int sb,
-                   void* out, int64_t n) noexcept nogil:
+cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, int sa,
+                   const void* b, int sb, void* out, int64_t n) noexcept nogil:
     grad_all(threads_for(n), kernel[0], g, sg, a, sa, b, sb, out, n)
 
 
@@ -64,12 +65,13 @@ cdef void broadcast_binary(const Kernel* kernel, const Space* space, const void*
     binary_broadcast(threads_for(space.size), kernel[0], space[0], a, b, out)
 
 
-cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g, const void* a, const void* b,
-                         void* out) noexcept nogil:
+cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g, const void* a,
+                         const void* b, void* out) noexcept nogil:
     grad_broadcast(threads_for(space.size), kernel[0], space[0], g, a, b, out)
 
 
-cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst, int64_t n) noexcept nogil:
+cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst,
+                   int64_t n) noexcept nogil:
     cast_all(threads_for(n), from_dtype, to_dtype, src, dst, n)
 
 

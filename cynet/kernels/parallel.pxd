@@ -1,8 +1,8 @@
 """The one guarded door to OpenMP: how many threads a kernel may use, and loops over ranges.
 
-A kernel asks `threads_for(work)` once, then calls `parallel_ranges`, `parallel_for` of parallel.h (C++) or
-`prange(n, num_threads=threads)`. Below GRAIN, inside a parallel region, and on a thread that came through a
-fork after it had used OpenMP, the answer is 1.
+A kernel asks `threads_for(work)` once, then calls `parallel_ranges`, `parallel_for` of parallel.h
+(C++) or `prange(n, num_threads=threads)`. Below GRAIN, inside a parallel region, and on a thread
+that came through a fork after it had used OpenMP, the answer is 1.
 """
 
 from libc.stdint cimport int64_t

@@ -23,7 +23,9 @@ cdef struct PoolShape:
     int64_t pad_after[3]  # behind, which only averages that count it notice
 
 # y (+)= pool(x). A window that lies outside: the lowest finite number for max, 0 for the others.
-cdef void pool_forward(const PoolShape* shape, const floating* x, floating* y, bint add) noexcept nogil
-# dx (+)= the gradient; the first of equal maxima gets it. y is read by kLpPool with p > 1 only and may else be NULL.
-cdef void pool_backward(const PoolShape* shape, const floating* dy, const floating* x, const floating* y,
-                        floating* dx, bint add) noexcept nogil
+cdef void pool_forward(const PoolShape* shape, const floating* x, floating* y,
+                       bint add) noexcept nogil
+# dx (+)= the gradient; the first of equal maxima gets it. y is read by kLpPool with p > 1 only and
+# may else be NULL.
+cdef void pool_backward(const PoolShape* shape, const floating* dy, const floating* x,
+                        const floating* y, floating* dx, bint add) noexcept nogil

@@ -13,7 +13,8 @@ cdef extern from "<cmath>" namespace "std" nogil:
     double cbrt(double) noexcept
 
 cdef struct Window:
-    # where one output looks: [begin, end) of each axis inside the input, and what an average divides by
+    # where one output looks: [begin, end) of each axis inside the input, and what an average
+    # divides by
     int64_t begin[3]
     int64_t end[3]
     int64_t counted
@@ -59,7 +60,8 @@ cdef inline floating _largest(const PoolShape* s, const Window* window, const fl
     return best
 
 
-cdef inline floating _total(const PoolShape* s, const Window* window, const floating* x) noexcept nogil:
+cdef inline floating _total(const PoolShape* s, const Window* window,
+                            const floating* x) noexcept nogil:
     cdef int64_t d, h, w
     cdef const floating* row
     cdef floating total = 0
@@ -83,7 +85,8 @@ cdef inline floating _total(const PoolShape* s, const Window* window, const floa
     return total
 
 
-cdef void _plane_forward(const PoolShape* s, const floating* x, floating* y, bint add) noexcept nogil:
+cdef void _plane_forward(const PoolShape* s, const floating* x, floating* y,
+                         bint add) noexcept nogil:
     cdef Window window
     cdef int64_t d, h, w, where, deep, high
     cdef floating value
@@ -104,8 +107,8 @@ cdef void _plane_forward(const PoolShape* s, const floating* x, floating* y, bin
                 y += 1
 
 
-cdef void _spread(const PoolShape* s, const Window* window, const floating* x, floating grad, floating out,
-                  floating* dx) noexcept nogil:
+cdef void _spread(const PoolShape* s, const Window* window, const floating* x, floating grad,
+                  floating out, floating* dx) noexcept nogil:
     """Add the gradient of one output to its window: every kind but max."""
     cdef int64_t d, h, w, row
     cdef floating ratio
@@ -126,8 +129,8 @@ cdef void _spread(const PoolShape* s, const Window* window, const floating* x, f
                     dx[w] += grad * (ratio if s.p == 2 else ratio * ratio)
 
 
-cdef void _plane_backward(const PoolShape* s, const floating* dy, const floating* x, const floating* y,
-                          floating* dx) noexcept nogil:
+cdef void _plane_backward(const PoolShape* s, const floating* dy, const floating* x,
+                          const floating* y, floating* dx) noexcept nogil:
     cdef Window window
     cdef int64_t d, h, w, where, deep, high, i = 0
     for d in range(s.out_size[0]):
@@ -149,15 +152,16 @@ cdef inline int64_t _space(const int64_t* size) noexcept nogil:
     return size[0] * size[1] * size[2]
 
 
-cdef void pool_forward(const PoolShape* shape, const floating* x, floating* y, bint add) noexcept nogil:
+cdef void pool_forward(const PoolShape* shape, const floating* x, floating* y,
+                       bint add) noexcept nogil:
     cdef int64_t inside = _space(shape.in_size), outside = _space(shape.out_size), plane
     cdef int threads = threads_for(shape.planes * outside * _space(shape.kernel))
     for plane in prange(shape.planes, num_threads=threads, schedule="static"):
         _plane_forward(shape, x + plane * inside, y + plane * outside, add)
 
 
-cdef void pool_backward(const PoolShape* shape, const floating* dy, const floating* x, const floating* y,
-                        floating* dx, bint add) noexcept nogil:
+cdef void pool_backward(const PoolShape* shape, const floating* dy, const floating* x,
+                        const floating* y, floating* dx, bint add) noexcept nogil:
     cdef int64_t inside = _space(shape.in_size), outside = _space(shape.out_size), plane
     cdef int threads = threads_for(shape.planes * outside * _space(shape.kernel))
     for plane in prange(shape.planes, num_threads=threads, schedule="static"):

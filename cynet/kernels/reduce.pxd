@@ -8,16 +8,17 @@ cdef extern from "reduce.h" namespace "cynet" nogil:
         int n_reduced
         int64_t kept_size
         int64_t reduced_size
-    ctypedef void (*ReduceLoop)(int threads, const ReduceSpace& s, const void* x, void* out, int add,
-                                double scale) noexcept
-    ctypedef void (*ArgLoop)(int threads, int64_t outer, int64_t n, int64_t inner, const void* x, void* out,
-                             int add) noexcept
+    ctypedef void (*ReduceLoop)(int threads, const ReduceSpace& s, const void* x, void* out,
+                                int add, double scale) noexcept
+    ctypedef void (*ArgLoop)(int threads, int64_t outer, int64_t n, int64_t inner, const void* x,
+                             void* out, int add) noexcept
 
 # sum, nansum, prod, nanprod, max, min, norm1, norm2; NULL: no such reduction for the dtype
 cdef ReduceLoop find_reduce(const char* name, int dtype) noexcept nogil
 cdef ArgLoop find_arg(bint largest, int dtype) noexcept nogil
 # Split `shape` into kept axes and those whose `reduced` flag is set.
-cdef void make_reduce_space(ReduceSpace* space, int ndim, const int64_t* shape, const bint* reduced) noexcept nogil
+cdef void make_reduce_space(ReduceSpace* space, int ndim, const int64_t* shape,
+                            const bint* reduced) noexcept nogil
 # out (+)= scale * reduction; `scale` is used by sums alone
 cdef void run_reduce(ReduceLoop loop, const ReduceSpace* space, const void* x, void* out, bint add,
                      double scale) noexcept nogil

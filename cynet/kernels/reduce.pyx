@@ -29,10 +29,11 @@ cdef ArgLoop find_arg(bint largest, int dtype) noexcept nogil:
     return find_arg_loop(largest, dtype)
 
 
-cdef void make_reduce_space(ReduceSpace* space, int ndim, const int64_t* shape, const bint* reduced) noexcept nogil:
+cdef void make_reduce_space(ReduceSpace* space, int ndim, const int64_t* shape,
+                            const bint* reduced) noexcept nogil:
     cdef FullSpace* s = <FullSpace*>space
     cdef int64_t stride = 1
-    cdef int i, last = -1  # `last`: flag of the axis before (to the right), to join neighbours of one kind
+    cdef int i, last = -1  # flag of the axis to the right, to join neighbours of one kind
     s.n_kept = s.n_reduced = 0
     s.kept_size = s.reduced_size = 1
     s.last_is_kept = 0

@@ -7,8 +7,8 @@ from .parallel cimport threads_for
 from .sums cimport sum_line
 
 
-cdef void _columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end, floating* y,
-                   bint add) noexcept nogil:
+cdef void _columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
+                   floating* y, bint add) noexcept nogil:
     cdef int64_t i, j
     cdef const floating* row
     if not add:
@@ -20,17 +20,18 @@ cdef void _columns(const floating* x, int64_t rows, int64_t cols, int64_t begin,
             y[j] += row[j]
 
 
-cdef void sum_rows(const floating* x, int64_t rows, int64_t cols, floating* y, bint add) noexcept nogil:
+cdef void sum_rows(const floating* x, int64_t rows, int64_t cols, floating* y,
+                   bint add) noexcept nogil:
     cdef int threads = threads_for(rows * cols)
     cdef int t
-    if threads > 1 and cols < 32 * threads:  # parts narrower than a few cache lines are not worth it
+    if threads > 1 and cols < 32 * threads:  # parts of a few cache lines are not worth it
         threads = 1
     for t in prange(threads, num_threads=threads, schedule="static"):
         _columns(x, rows, cols, cols * t // threads, cols * (t + 1) // threads, y, add)
 
 
-cdef void sum_channels(const floating* x, int64_t batch, int64_t channels, int64_t space, floating* y,
-                       bint add) noexcept nogil:
+cdef void sum_channels(const floating* x, int64_t batch, int64_t channels, int64_t space,
+                       floating* y, bint add) noexcept nogil:
     cdef int threads = threads_for(batch * channels * space)
     cdef int64_t n, c
     cdef double total
@@ -41,7 +42,8 @@ cdef void sum_channels(const floating* x, int64_t batch, int64_t channels, int64
         y[c] = <floating>total
 
 
-cdef void spread_rows(const floating* b, int64_t rows, int64_t cols, floating* y, bint add) noexcept nogil:
+cdef void spread_rows(const floating* b, int64_t rows, int64_t cols, floating* y,
+                      bint add) noexcept nogil:
     cdef int64_t i, j
     cdef floating* row
     for i in range(rows):

@@ -27,8 +27,8 @@ cdef inline int64_t _length(const void* lengths, bint wide, int64_t line, int64_
     return n if length >= n else (length if length > 0 else 0)
 
 
-cdef inline void _line_forward(const floating* x, floating* y, int64_t n, int64_t length, int64_t step,
-                               floating scale, bint log_of, bint add) noexcept nogil:
+cdef inline void _line_forward(const floating* x, floating* y, int64_t n, int64_t length,
+                               int64_t step, floating scale, bint log_of, bint add) noexcept nogil:
     cdef int64_t i
     cdef floating top, total = 0
     if length > 0:
@@ -67,12 +67,12 @@ cdef void softmax_forward(const floating* x, floating* y, int64_t outer, int64_t
     for line in prange(outer * inner, num_threads=threads, schedule="static"):
         if inner == 1:  # a literal step lets the loops vectorise
             start = line * n
-            _line_forward(x + start, y + start, n, _length(lengths, wide, line, n), 1, scale, log_of,
-                          add)
+            _line_forward(x + start, y + start, n, _length(lengths, wide, line, n), 1, scale,
+                          log_of, add)
         else:
             start = line // inner * n * inner + line % inner
-            _line_forward(x + start, y + start, n, _length(lengths, wide, line, n), inner, scale, log_of,
-                          add)
+            _line_forward(x + start, y + start, n, _length(lengths, wide, line, n), inner, scale,
+                          log_of, add)
 
 
 cdef inline void _line_backward(const floating* dy, const floating* y, floating* dx, int64_t n,
@@ -104,9 +104,9 @@ cdef void softmax_backward(const floating* dy, const floating* y, floating* dx, 
     for line in prange(outer * inner, num_threads=threads, schedule="static"):
         if inner == 1:
             start = line * n
-            _line_backward(dy + start, y + start, dx + start, n, _length(lengths, wide, line, n), 1, scale,
-                           log_of, add)
+            _line_backward(dy + start, y + start, dx + start, n, _length(lengths, wide, line, n),
+                           1, scale, log_of, add)
         else:
             start = line // inner * n * inner + line % inner
-            _line_backward(dy + start, y + start, dx + start, n, _length(lengths, wide, line, n), inner,
-                           scale, log_of, add)
+            _line_backward(dy + start, y + start, dx + start, n, _length(lengths, wide, line, n),
+                           inner, scale, log_of, add)

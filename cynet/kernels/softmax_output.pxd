@@ -8,7 +8,7 @@ cdef struct SoftmaxLoss:
     int64_t labels           # how many labels there are in all
     bint use_ignore
     int ignore_label
-    int normalization        # 0: by nothing but inner, 1: by the labels, 2: by the labels not ignored
+    int normalization        # 0: by inner alone, 1: by the labels, 2: by those not ignored
     double scale
     double smooth            # the part of 1 that all other classes share
 
@@ -16,5 +16,5 @@ cdef struct SoftmaxLoss:
 cdef void softmax_loss_gradient(const SoftmaxLoss* loss, const floating* y, const floating* label,
                                 const floating* dy, floating* dx, bint add) noexcept nogil
 # dx (+)= scale * (y - label) (* dy) for labels that are probabilities
-cdef void softmax_difference(const floating* y, const floating* label, const floating* dy, double scale,
-                             floating* dx, int64_t size, bint add) noexcept nogil
+cdef void softmax_difference(const floating* y, const floating* label, const floating* dy,
+                             double scale, floating* dx, int64_t size, bint add) noexcept nogil

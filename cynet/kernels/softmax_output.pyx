@@ -12,8 +12,8 @@ cdef inline int64_t _class_of(floating label) noexcept nogil:
     return -1
 
 
-cdef void _line(const SoftmaxLoss* loss, const floating* y, int64_t label, const floating* dy, floating* dx,
-                floating scale, bint add) noexcept nogil:
+cdef void _line(const SoftmaxLoss* loss, const floating* y, int64_t label, const floating* dy,
+                floating* dx, floating scale, bint add) noexcept nogil:
     cdef int64_t i, at
     cdef floating value, grad
     cdef floating hit = <floating>(1 - loss.smooth)
@@ -46,12 +46,12 @@ cdef void softmax_loss_gradient(const SoftmaxLoss* loss, const floating* y, cons
     scale = <floating>(loss.scale / valid)
     for line in prange(lines, num_threads=threads, schedule="static"):
         start = line // loss.inner * loss.n * loss.inner + line % loss.inner
-        _line(loss, y + start, _class_of(label[line]), dy + start if dy != NULL else dy, dx + start, scale,
-              add)
+        _line(loss, y + start, _class_of(label[line]), dy + start if dy != NULL else dy,
+              dx + start, scale, add)
 
 
-cdef void softmax_difference(const floating* y, const floating* label, const floating* dy, double scale,
-                             floating* dx, int64_t size, bint add) noexcept nogil:
+cdef void softmax_difference(const floating* y, const floating* label, const floating* dy,
+                             double scale, floating* dx, int64_t size, bint add) noexcept nogil:
     cdef int64_t i
     cdef floating value, factor = <floating>scale
     for i in range(size):

@@ -1,4 +1,4 @@
-"""Unary gradient loops: the table of functors.h's gradients of unary functions, compiled here and nowhere else."""
+"""Unary gradient loops: the table of functors.h's gradients, compiled here and nowhere else."""
 
 from .elementwise cimport Kernel
 

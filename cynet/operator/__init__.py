@@ -1,4 +1,4 @@
-"""What an operator is, and every operator's definition (imported here, so that the registry is full)."""
+"""What an operator is, and every operator's definition: imported here, they fill the registry."""
 
 from . import loss, nn, random, simple
 from ._base import OPERATORS, Blob, Operator, get_operator, register_operator

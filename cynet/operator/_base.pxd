@@ -1,8 +1,8 @@
 """What runs: Operator, the context it runs in, and the table of registered operators.
 
-An Operator is made by its OperatorProperty for fixed shapes and types. Written in Cython it overrides the
-two cdef methods below, which cost one virtual call and run without the GIL. Written in Python it defines
-methods of the same names; the default cdef methods take the GIL and call them.
+An Operator is made by its OperatorProperty for fixed shapes and types. Written in Cython it
+overrides the two cdef methods below, which cost one virtual call and run without the GIL. Written
+in Python it defines methods of the same names; the default cdef methods take the GIL and call them.
 """
 
 from .._resource cimport Resource
@@ -20,19 +20,22 @@ cdef struct OpContext:
 cdef class Operator:
     # True when a Python method has to be called: the engine then uses a Python worker.
     cdef readonly bint runs_python
-    # Errors: return -1 with an exception set (`with gil: raise ...`). Must be safe to run from several
-    # threads at once unless `stateful` is set.
+    # Errors: return -1 with an exception set (`with gil: raise ...`). Must be safe to run from
+    # several threads at once unless `stateful` is set.
     cdef public bint stateful
     # What keeps the tensors' memory alive, for Python code that holds on to a view of one; or None.
     cdef public object memory_owner
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil
-    # What declare_backward_dependency does not name has data == NULL, and so have hidden outputs' out_grad.
+    # What declare_backward_dependency does not name has data == NULL, and so have hidden outputs'
+    # out_grad.
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad, TBlob* aux_states) except -1 nogil
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil
 
 cdef class Blob:
-    # A TBlob as Python code sees it: buffer protocol, shape, dtype, ctx. Valid while the operator runs.
+    # A TBlob as Python code sees it: buffer protocol, shape, dtype, ctx. Valid while the operator
+    # runs.
     cdef TBlob blob
     cdef Py_ssize_t _shape[8]
     cdef Py_ssize_t _strides[8]

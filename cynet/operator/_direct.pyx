@@ -1,4 +1,4 @@
-"""Runs one operator on NumPy arrays, without engine, executor or NDArray: for tests and debugging."""
+"""Runs one operator on NumPy arrays, without engine or executor: for tests and debugging."""
 
 import numpy as np
 
@@ -36,17 +36,19 @@ cdef int _fill(TBlob* blobs, list arrays) except -1:
 
 
 def prepare(prop, in_shapes, in_types=None):
-    """Infer and create: (operator, out_shapes, out_types, aux_shapes, aux_types) of a property on cpu(0)."""
+    """Infer and create: (operator, out_shapes, out_types, aux_shapes, aux_types) on cpu(0)."""
     n_out = len(prop.list_outputs())
     in_types = list(in_types or ["float32"] * len(in_shapes))
-    in_shapes, out_shapes, aux_shapes = prop.infer_shape([tuple(s) for s in in_shapes], [None] * n_out)
+    in_shapes, out_shapes, aux_shapes = prop.infer_shape([tuple(s) for s in in_shapes],
+                                                         [None] * n_out)
     in_types, out_types, aux_types = prop.infer_type(in_types, [None] * n_out)
-    return prop.create_operator(cpu(), in_shapes, in_types), out_shapes, out_types, aux_shapes, aux_types
+    return prop.create_operator(cpu(), in_shapes,
+                                in_types), out_shapes, out_types, aux_shapes, aux_types
 
 
 def run_forward(Operator op, list in_data, list req, list out_data, aux=(), bint is_train=False,
                 resources=()):
-    """Run `op.forward` on NumPy arrays; `req` are OpReq numbers, `resources` ResourceRequest members."""
+    """Run `op.forward` on NumPy arrays; `req` are OpReq numbers, `resources` those it asks for."""
     _run(op, None, in_data, req, out_data, None, list(aux), is_train, list(resources))
 
 

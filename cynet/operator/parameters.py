@@ -1,4 +1,4 @@
-"""Typed parameter fields of an OperatorProperty: parsed from Python values and from MXNet's strings."""
+"""Typed parameter fields of an OperatorProperty, parsed from Python values and MXNet's strings."""
 
 import ast
 
@@ -14,8 +14,8 @@ class Field:
     Parameters
     ----------
     default : optional
-        Value when the caller gives none; without it the parameter is required. ``None`` makes it optional
-        and unset.
+        Value when the caller gives none; without it the parameter is required. ``None`` makes it
+        optional and unset.
     doc : str
         One sentence for the operator's docstring.
     """
@@ -36,7 +36,7 @@ class Field:
         return instance.__dict__.get(self.name, self.default)
 
     def parse(self, value, where):
-        """The typed value, or ArgumentError / ArgumentTypeError naming `where` and this parameter."""
+        """The typed value, or ArgumentError / ArgumentTypeError that names `where` and this."""
         if value is None or (isinstance(value, str) and value == "None"):
             if self.default is None:
                 return None
@@ -88,7 +88,8 @@ class Int(Field):
                 if not (isinstance(value, float) and value.is_integer()):
                     self.refuse(value, where)
                 value = int(value)
-        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+        if (self.low is not None and value < self.low) or (self.high is not None
+                                                           and value > self.high):
             self.refuse(value, where, wrong_type=False)
         return value
 
@@ -124,7 +125,8 @@ class Float(Field):
             value = float(value)
         except (TypeError, ValueError):
             self.refuse(value, where)
-        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+        if (self.low is not None and value < self.low) or (self.high is not None
+                                                           and value > self.high):
             self.refuse(value, where, wrong_type=False)
         return value
 

@@ -17,8 +17,8 @@ class OpSignature(NamedTuple):
     """The names of one operator.
 
     arguments : tuple of str
-        Inputs in their widest form (`gamma` of LeakyReLU is there although only prelu has it); empty
-        when `variable`.
+        Inputs in their widest form (`gamma` of LeakyReLU is there although only prelu has it);
+        empty when `variable`.
     states : tuple of str
         Auxiliary states; on mx.nd they follow the arguments.
     variable : bool
@@ -37,8 +37,8 @@ class OpSignature(NamedTuple):
 def describe(entry):
     """The OpSignature of an OpEntry.
 
-    The names are asked from a property with every parameter at its default. Where parameters add inputs,
-    the class attribute ``inputs_doc`` (argument name to sentence) lists them all, in order.
+    The names are asked from a property with every parameter at its default. Where parameters add
+    inputs, the class attribute ``inputs_doc`` (argument name to sentence) lists them all, in order.
     """
     prop = entry.prop
     probe = prop.__new__(prop)
@@ -55,7 +55,7 @@ def describe(entry):
 
 
 def python_signature(entry, tail=("out", "name")):
-    """The ``inspect.Signature`` of the operator's function; `tail` are keywords every operator takes."""
+    """The ``inspect.Signature`` of the operator's function; `tail` are keywords all take."""
     arguments, states, variable, fields = describe(entry)
     if variable:
         parameters = [_PARAMETER("data", _PARAMETER.VAR_POSITIONAL)]
@@ -85,7 +85,8 @@ def docstring(entry, array="NDArray"):
     for name in arguments:
         lines += [f"{name} : {array}", f"    {about.get(name, _about_input(name))}"]
     for name in states:
-        lines += [f"{name} : {array}", f"    {about.get(name, 'State, read and written in place.')}"]
+        sentence = about.get(name, "State, read and written in place.")
+        lines += [f"{name} : {array}", f"    {sentence}"]
     for name, field in fields.items():
         lines.append(f"{name} : {_about_type(field)}")
         if field.doc:
@@ -99,7 +100,8 @@ def docstring(entry, array="NDArray"):
 
 
 def _about_input(name):
-    return {"data": "The input.", "weight": "The weights.", "bias": "The bias.", "lhs": "Left operand.",
+    return {"data": "The input.", "weight": "The weights.", "bias": "The bias.",
+            "lhs": "Left operand.",
             "rhs": "Right operand.", "label": "The labels."}.get(name, f"Input `{name}`.")
 
 
@@ -127,8 +129,8 @@ def bind_positional(entry, args, is_array, name=None):
     Returns
     -------
     (inputs, params) : tuple of list, dict
-        `inputs` has one entry per position before the first parameter (None: left out); `params` maps
-        the names of the parameters given by position.
+        `inputs` has one entry per position before the first parameter (None: left out); `params`
+        maps the names of the parameters given by position.
 
     Raises
     ------
@@ -143,8 +145,8 @@ def bind_positional(entry, args, is_array, name=None):
         for i, value in enumerate(args):
             if not is_array(value):
                 raise ArgumentTypeError(
-                    f"operator {name}: input {i} is {_kind(value)}, but every positional argument must "
-                    f"be an array; parameters are given by keyword")
+                    f"operator {name}: input {i} is {_kind(value)}, but every positional argument "
+                    f"must be an array; parameters are given by keyword")
         return list(args), {}
     names = arguments + states
     inputs = list(args[:len(names)])

@@ -39,7 +39,8 @@ def test_lenet_on_digits(train, tmp_path):
                    "--top-k", 3, "--plot", "curves.png")
     assert accuracy(output) >= 95
     assert len(re.findall(r"^Epoch\[\d\] Validation-accuracy=", output, re.M)) == 6
-    assert re.search(r"^Epoch\[0\] Batch \[0-10\]\tSpeed: [\d.]+ samples/sec\taccuracy=", output, re.M)
+    assert re.search(r"^Epoch\[0\] Batch \[0-10\]\tSpeed: [\d.]+ samples/sec\taccuracy=", output,
+                     re.M)
     assert "top_k_accuracy_3" in output
     assert "\r" not in output and "%|" not in output
     assert sorted(p.name for p in tmp_path.glob("lenet*")) == [

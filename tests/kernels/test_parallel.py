@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from cynet.kernels.parallel import get_num_threads, set_num_threads
 
 from cynet.errors import ArgumentError, ArgumentTypeError
-from cynet.kernels.parallel import get_num_threads, set_num_threads
 
 
 def test_set_returns_the_setting_before():

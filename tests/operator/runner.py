@@ -1,4 +1,4 @@
-"""Runs one Case directly on NumPy arrays: the arrays of a run and its forward and backward calls."""
+"""Runs one Case on NumPy arrays: the arrays of a run, its forward and backward calls."""
 
 import numpy as np
 from cynet.operator._direct import prepare, run_backward, run_forward
@@ -69,7 +69,7 @@ class Run:
         return outputs, aux
 
     def backward(self, out_grads, outputs, req=WRITE, in_grads=None, inputs=None, aux=None):
-        """Run backward with only the arrays that declare_backward_dependency names; returns in_grads."""
+        """Run backward with the arrays that declare_backward_dependency names; returns in_grads."""
         n_out, n_in = len(outputs), len(self.inputs)
         inputs = [a.copy() for a in self.inputs] if inputs is None else inputs
         in_grads = [filler(a.shape, a.dtype) for a in inputs] if in_grads is None else in_grads

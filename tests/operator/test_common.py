@@ -1,11 +1,10 @@
-"""Common tests: they walk the registry, so a new operator is tested by adding a case to tests/operator/cases."""
+"""Common tests: they walk the registry; a case in tests/operator/cases tests a new operator."""
 
 import numpy as np
 import pytest
 
 from cynet.operator import OPERATORS, OperatorProperty
 from cynet.operator.property import is_known, merge_shapes
-
 from tests.operator.cases import all_cases, all_exceptions
 from tests.operator.runner import ADD, INPLACE, NULL, WRITE, Run
 
@@ -252,7 +251,7 @@ def test_infer_shape(case):
 
 
 def agreed(found, complete):
-    """`found` as three lists of tuples, after checking that it contradicts nothing in `complete`."""
+    """`found` as three lists of tuples; it must contradict nothing in `complete`."""
     for some, whole in zip(found, complete):
         assert len(some) == len(whole)
         for a, b in zip(some, whole):

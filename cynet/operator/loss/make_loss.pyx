@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""BlockGrad, make_loss, MakeLoss: out is data; the gradient is a constant, whatever that of out is."""
+"""BlockGrad, make_loss, MakeLoss: out is data; the gradient is a constant, whatever follows."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t
@@ -19,7 +19,7 @@ from ..property import OperatorProperty
 
 
 class ConstantGradientProperty(OperatorProperty):
-    """Base of operators that hand their input on and whose gradient does not depend on the output's."""
+    """Base of operators that hand their input on; their gradient ignores the output's."""
 
     inputs_doc = {"data": "Input of any shape."}
 
@@ -52,8 +52,8 @@ class PlainLossProperty(ConstantGradientProperty):
 class MakeLossProperty(ConstantGradientProperty):
     """Makes data a loss: out is data, and its gradient is `grad_scale`, normalized.
 
-    With ``normalization='batch'`` the gradient is divided by the length of axis 0, with ``'valid'`` by the
-    number of elements above `valid_thresh` (at least 1).
+    With ``normalization='batch'`` the gradient is divided by the length of axis 0, with ``'valid'``
+    by the number of elements above `valid_thresh` (at least 1).
     """
 
     grad_scale = Float(1.0, doc="The gradient, before normalization.")
@@ -106,7 +106,8 @@ cdef class ConstantGradientOperator(Operator):
         elif in_grad[0].dtype == kFloat32:
             self._fill(<const float*>in_data[0].data, <float*>in_grad[0].data, in_grad[0].size, add)
         else:
-            self._fill(<const double*>in_data[0].data, <double*>in_grad[0].data, in_grad[0].size, add)
+            self._fill(<const double*>in_data[0].data, <double*>in_grad[0].data, in_grad[0].size,
+                       add)
         return 0
 
     cdef void _fill(self, const floating* x, floating* dx, int64_t n, bint add) noexcept nogil:

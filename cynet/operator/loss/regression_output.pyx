@@ -1,8 +1,8 @@
 # cython: wraparound=True
-"""Regression outputs: an estimate forward, the gradient of its loss backward; all shapes are data's.
+"""Regression outputs: an estimate forward, its loss's gradient backward; shapes are data's.
 
-out = data, or sigmoid(data) for the logistic one; grad = grad_scale / m * (out - label), or its sign for the
-absolute error, with m numbers in each label.
+out = data, or sigmoid(data) for the logistic one; grad = grad_scale / m * (out - label), or its
+sign for the absolute error, with m numbers in each label.
 """
 
 from cython cimport floating
@@ -67,16 +67,16 @@ class RegressionOutputProperty(OperatorProperty):
 class LinearRegressionOutputProperty(RegressionOutputProperty):
     """Output of a regression with squared error: ``out = data``, gradient ``out - label``.
 
-    The gradient is multiplied by `grad_scale` and divided by the number of elements of one label; the
-    gradient of out is not looked at.
+    The gradient is multiplied by `grad_scale` and divided by the number of elements of one label;
+    the gradient of out is not looked at.
     """
 
 
 class LogisticRegressionOutputProperty(RegressionOutputProperty):
     """Output of a logistic regression: ``out = sigmoid(data)``, gradient ``out - label``.
 
-    The gradient is multiplied by `grad_scale` and divided by the number of elements of one label; the
-    gradient of out is not looked at.
+    The gradient is multiplied by `grad_scale` and divided by the number of elements of one label;
+    the gradient of out is not looked at.
     """
 
     functor = b"sigmoid"
@@ -85,8 +85,8 @@ class LogisticRegressionOutputProperty(RegressionOutputProperty):
 class MAERegressionOutputProperty(RegressionOutputProperty):
     """Output of a regression with absolute error: ``out = data``, gradient ``sign(out - label)``.
 
-    The gradient is multiplied by `grad_scale` and divided by the number of elements of one label; the
-    gradient of out is not looked at.
+    The gradient is multiplied by `grad_scale` and divided by the number of elements of one label;
+    the gradient of out is not looked at.
     """
 
     absolute = True

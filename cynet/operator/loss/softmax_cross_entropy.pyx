@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""softmax_cross_entropy: out (1,) = - sum_n log softmax(data[n])[label[n]]; data (N, C), label (N,)."""
+"""softmax_cross_entropy: out (1,) = - sum_n log softmax(data[n])[label[n]], data (N, C)."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t
@@ -20,8 +20,8 @@ from ..shapes import agree
 class SoftmaxCrossEntropyProperty(OperatorProperty):
     """Sum of the cross-entropies of softmax(data) with the labels' classes.
 
-    ``out = - sum_n log(softmax(data[n])[label[n]])``, of shape (1,). A label outside the classes counts as
-    the nearest of them.
+    ``out = - sum_n log(softmax(data[n])[label[n]])``, of shape (1,). A label outside the classes
+    counts as the nearest of them.
     """
 
     inputs_doc = {"data": "Scores (N, C).", "label": "Class of each row, (N,)."}
@@ -100,8 +100,8 @@ cdef class SoftmaxCrossEntropyOperator(Operator):
         out[0] = <floating>(total + out[0] if add else total)
         return 0
 
-    cdef int _backward(self, const floating* x, const floating* label, floating grad, OpContext* ctx,
-                       floating* dx, bint add) except -1 nogil:
+    cdef int _backward(self, const floating* x, const floating* label, floating grad,
+                       OpContext* ctx, floating* dx, bint add) except -1 nogil:
         cdef int64_t i, k, at
         cdef floating value
         cdef floating* soft = <floating*>get_space(

@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""SoftmaxOutput: softmax forward, gradient of cross-entropy backward; data and out have one shape."""
+"""SoftmaxOutput: softmax forward, gradient of cross-entropy backward; out has data's shape."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t
@@ -24,11 +24,12 @@ _NORMALIZATION = {"null": 0, "batch": 1, "valid": 2}
 class SoftmaxOutputProperty(OperatorProperty):
     """Softmax whose gradient is that of the cross-entropy with `label`.
 
-    Forward gives ``out = softmax(data)``, over all axes but the first; along axis 1 with `multi_output` and
-    along the last with `preserve_shape`. Backward does not look at the gradient of `out` (unless `out_grad`):
-    ``grad = grad_scale * (out - onehot(label))``, divided by what `normalization` says and, with
-    `multi_output`, without normalization, by the number of positions. A label of data's own shape is taken as
-    probabilities, and ``grad = grad_scale * (out - label)``.
+    Forward gives ``out = softmax(data)``, over all axes but the first; along axis 1 with
+    `multi_output` and along the last with `preserve_shape`. Backward does not look at the gradient
+    of `out` (unless `out_grad`): ``grad = grad_scale * (out - onehot(label))``, divided by what
+    `normalization` says and, with `multi_output`, without normalization, by the number of
+    positions. A label of data's own shape is taken as probabilities, and ``grad = grad_scale * (out
+    - label)``.
     """
 
     grad_scale = Float(1.0, doc="Factor of the gradient.")
@@ -37,15 +38,17 @@ class SoftmaxOutputProperty(OperatorProperty):
     use_ignore = Bool(False, doc="Whether ignore_label is looked at.")
     preserve_shape = Bool(False, doc="Softmax along the last axis.")
     normalization = Enum(tuple(_NORMALIZATION), "null",
-                         doc="Divide the gradient by the number of labels ('batch'), of those not ignored "
-                             "('valid') or not ('null').")
+                         doc="Divide the gradient by the number of labels ('batch'), of those not "
+                             "ignored ('valid') or not ('null').")
     out_grad = Bool(False, doc="Multiply the gradient by that of out, elementwise.")
     smooth_alpha = Float(0.0, low=0.0, high=1.0,
-                         doc="Part of the target that the other classes share; not with multi_output.")
+                         doc="Part of the target that the other classes share; not with "
+                             "multi_output.")
 
     inputs_doc = {
         "data": "Scores.",
-        "label": "Class of each row: data's shape without the class axis; or probabilities in data's shape.",
+        "label": "Class of each row: data's shape without the class axis; or probabilities in "
+                 "data's shape.",
     }
 
     def list_arguments(self):
@@ -69,7 +72,8 @@ class SoftmaxOutputProperty(OperatorProperty):
             label = flat
         else:
             for shape in allowed:
-                if len(shape) == len(label) and not any(a and b and a != b for a, b in zip(shape, label)):
+                if len(shape) == len(label) and not any(a and b and a != b for a,
+                                                        b in zip(shape, label)):
                     label = merge_shapes(shape, label)
                     break
             else:
@@ -118,11 +122,11 @@ cdef class SoftmaxOutputOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if in_data[0].dtype == kFloat32:
-            softmax_forward(<const float*>in_data[0].data, <float*>out_data[0].data, s.outer, s.n, s.inner,
-                            1, False, NULL, False, req[0] == kAddTo)
+            softmax_forward(<const float*>in_data[0].data, <float*>out_data[0].data, s.outer, s.n,
+                            s.inner, 1, False, NULL, False, req[0] == kAddTo)
         else:
-            softmax_forward(<const double*>in_data[0].data, <double*>out_data[0].data, s.outer, s.n, s.inner,
-                            1, False, NULL, False, req[0] == kAddTo)
+            softmax_forward(<const double*>in_data[0].data, <double*>out_data[0].data, s.outer,
+                            s.n, s.inner, 1, False, NULL, False, req[0] == kAddTo)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -142,7 +146,8 @@ cdef class SoftmaxOutputOperator(Operator):
                         const TBlob* out_data, TBlob* in_grad, bint add) noexcept nogil:
         cdef const floating* y = <const floating*>out_data[0].data
         cdef const floating* label = <const floating*>in_data[1].data
-        cdef const floating* dy = <const floating*>(out_grad[0].data if self.with_gradient else NULL)
+        cdef const floating* dy = <const floating*>(out_grad[0].data if self.with_gradient
+                                                    else NULL)
         cdef floating* dx = <floating*>in_grad[0].data
         if self.probabilities:
             softmax_difference(y, label, dy, self.loss.scale, dx, out_data[0].size, add)

@@ -22,7 +22,7 @@ from ..shapes import agree
 
 
 class SVMOutputProperty(OperatorProperty):
-    """Output of a support vector machine: ``out = data``; backward gives the gradient of a hinge loss.
+    """Output of a support vector machine: ``out = data``; backward gives a hinge loss's gradient.
 
     With t = 1 for the class of the label and -1 for the others, the loss of a score x is
     ``max(0, margin - t * x)``, squared unless `use_linear`, times `regularization_coefficient`. The

@@ -1,7 +1,8 @@
 # cython: wraparound=True
 """BatchNorm: out = (data - mean) / sqrt(var + eps) * gamma + beta, channel by channel.
 
-data and out (N, C, ...) with channels along `axis`; gamma, beta, mean, var and the moving statistics (C,).
+data and out (N, C, ...) with channels along `axis`; gamma, beta, mean, var and the moving
+statistics (C,).
 """
 
 from cython cimport floating
@@ -26,9 +27,10 @@ from ..shapes import agree
 class BatchNormProperty(OperatorProperty):
     """Normalize each channel to mean 0 and variance 1 over all other axes, then scale and shift it.
 
-    ``out = (data - mean) / sqrt(var + eps) * gamma + beta``. In training, mean and var are the batch's and
-    backward moves the moving statistics: ``moving = momentum * moving + (1 - momentum) * batch`` (the
-    variance is the biased one). Otherwise, and always with `use_global_stats`, they are the moving ones.
+    ``out = (data - mean) / sqrt(var + eps) * gamma + beta``. In training, mean and var are the
+    batch's and backward moves the moving statistics: ``moving = momentum * moving + (1 - momentum)
+    * batch`` (the variance is the biased one). Otherwise, and always with `use_global_stats`, they
+      are the moving ones.
     """
 
     eps = Float(1e-3, doc="Added to the variance.", low=0.0)
@@ -122,7 +124,8 @@ cdef class BatchNormOperator(Operator):
         if in_data[0].dtype == kFloat32:
             return self._backward(<float*>NULL, ctx, out_grad, in_data, out_data, req, in_grad,
                                   aux_states)
-        return self._backward(<double*>NULL, ctx, out_grad, in_data, out_data, req, in_grad, aux_states)
+        return self._backward(<double*>NULL, ctx, out_grad, in_data, out_data, req, in_grad,
+                              aux_states)
 
     cdef void _forward(self, floating* kind, OpContext* ctx, const TBlob* in_data, const int* req,
                        TBlob* out_data, TBlob* aux_states) noexcept nogil:

@@ -9,8 +9,8 @@ from cython cimport floating
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.convolution cimport (ConvShape, conv_backward_data, conv_backward_weight, conv_complete,
-                                     conv_forward, conv_space, conv_threads)
+from ...kernels.convolution cimport (ConvShape, conv_backward_data, conv_backward_weight,
+                                     conv_complete, conv_forward, conv_space, conv_threads)
 from ...kernels.reduce_rows cimport sum_channels
 from .._base cimport Operator, OpContext
 
@@ -27,9 +27,9 @@ from .window import check_rank, check_window, pad3
 class ConvolutionProperty(OperatorProperty):
     """Convolution (as a cross-correlation) over one, two or three spatial axes.
 
-    Each filter f of group g gives ``out[n, f] = bias[f] + sum_c weight[f, c] * data[n, c]`` with c over the
-    channels of that group. Data of shape (N, C, *size) give out of shape (N, num_filter, *size') where
-    ``size' = (size + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1``.
+    Each filter f of group g gives ``out[n, f] = bias[f] + sum_c weight[f, c] * data[n, c]`` with c
+    over the channels of that group. Data of shape (N, C, *size) give out of shape (N, num_filter,
+    *size') where ``size' = (size + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1``.
     """
 
     kernel = Shape(doc="Size of the window: (w,), (h, w) or (d, h, w).")
@@ -38,7 +38,8 @@ class ConvolutionProperty(OperatorProperty):
     pad = Shape((), doc="Zeros added at both ends; all 0 by default.")
     num_filter = Int(doc="Number of output channels.", low=1)
     num_group = Int(1, doc="Number of groups that channels and filters are cut into.", low=1)
-    workspace = Int(1024, doc="Accepted and not needed: scratch memory is bounded by itself.", low=0)
+    workspace = Int(1024, doc="Accepted and not needed: scratch memory is bounded by itself.",
+                    low=0)
     no_bias = Bool(False, doc="Leave out the bias.")
     cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None, doc="Accepted and not needed.")
     cudnn_off = Bool(False, doc="Accepted and not needed.")
@@ -57,8 +58,8 @@ class ConvolutionProperty(OperatorProperty):
             f"operator {self.op_name}", self.kernel, self.layout,
             stride=(self.stride, 1, 1), dilate=(self.dilate, 1, 1), pad=(self.pad, 0, 0))
         if self.num_filter % self.num_group:
-            raise ArgumentError(f"operator {self.op_name}: num_filter {self.num_filter} is not a multiple "
-                                f"of num_group {self.num_group}")
+            raise ArgumentError(f"operator {self.op_name}: num_filter {self.num_filter} is not "
+                                f"a multiple of num_group {self.num_group}")
 
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
@@ -74,11 +75,13 @@ class ConvolutionProperty(OperatorProperty):
             data = (0,) * (n + 2)
         if data is not None:
             if data[1] % groups:
-                raise ShapeError(f"data has {data[1]} channels, not a multiple of num_group {groups}")
+                raise ShapeError(
+                    f"data has {data[1]} channels, not a multiple of num_group {groups}")
             weight = agree("weight", weight, (filters, data[1] // groups, *kernel))
             sizes = [self.output_size(axis, size) for axis, size in enumerate(data[2:])]
             out = agree("output", out, (data[0], filters, *sizes))
-            sizes = [size or self.input_size(axis, out[axis + 2]) for axis, size in enumerate(data[2:])]
+            sizes = [size or self.input_size(axis, out[axis + 2]) for axis,
+                     size in enumerate(data[2:])]
             data = agree("data", data, (out[0], weight[1] * groups, *sizes))
         shapes = [data, weight]
         if not self.no_bias:
@@ -93,14 +96,16 @@ class ConvolutionProperty(OperatorProperty):
             return 0
         if window > size + 2 * pad:
             raise ShapeError(
-                f"kernel {self.kernel} with dilate {self.window[1]} spans {window} along spatial axis {axis}, "
+                f"kernel {self.kernel} with dilate {self.window[1]} spans {window} "
+                f"along spatial axis {axis}, "
                 f"but the input has {size} + 2 * {pad} (pad) = {size + 2 * pad}")
         return (size + 2 * pad - window) // stride + 1
 
     def input_size(self, axis, size):
         """What `output_size` makes `size` from, where only one number does; else 0."""
         stride, dilate, pad = (values[axis] for values in self.window)
-        return max(size + dilate * (self.kernel[axis] - 1) - 2 * pad, 0) if size and stride == 1 else 0
+        return max(size + dilate * (self.kernel[axis] - 1) - 2 * pad,
+                   0) if size and stride == 1 else 0
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], in_data[0], in_data[1]]
@@ -139,7 +144,8 @@ cdef class ConvolutionOperator(Operator):
 
     def largest(self):
         """The largest size of the matrix products, which BLAS must be able to count."""
-        return max(self.shape.in_space, self.shape.out_space, self.shape.unrolled, self.shape.filters)
+        return max(self.shape.in_space, self.shape.out_space, self.shape.unrolled,
+                   self.shape.filters)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -161,13 +167,14 @@ cdef class ConvolutionOperator(Operator):
         cdef int threads = conv_threads(&self.shape)
         cdef floating* space = <floating*>get_space(
             &ctx.requested[0], conv_space(&self.shape, threads, False) * sizeof(floating))
-        conv_forward(&self.shape, <const floating*>in_data[0].data, <const floating*>in_data[1].data,
+        conv_forward(&self.shape, <const floating*>in_data[0].data,
+                     <const floating*>in_data[1].data,
                      <const floating*>(in_data[2].data if self.has_bias else NULL),
                      <floating*>out_data[0].data, req[0] == kAddTo, threads, space)
         return 0
 
-    cdef int _backward(self, floating* kind, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                       const int* req, TBlob* in_grad) except -1 nogil:
+    cdef int _backward(self, floating* kind, OpContext* ctx, const TBlob* out_grad,
+                       const TBlob* in_data, const int* req, TBlob* in_grad) except -1 nogil:
         cdef const floating* grad = <const floating*>out_grad[0].data
         cdef int threads = conv_threads(&self.shape)
         cdef floating* space = <floating*>get_space(

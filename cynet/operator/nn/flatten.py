@@ -3,8 +3,8 @@
 from math import prod
 
 from .._base import register_operator
-from ..tensor.unary import UnaryProperty
 from ..shapes import agree
+from ..tensor.unary import UnaryProperty
 
 
 class FlattenProperty(UnaryProperty):

@@ -23,8 +23,9 @@ from ..shapes import agree
 class FullyConnectedProperty(OperatorProperty):
     """Linear map of the last axis (or of all axes but the first): ``out = data . weight^T + bias``.
 
-    With `flatten`, data of shape (N, d1, d2, ...) is read as (N, d1*d2*...) and out is (N, num_hidden).
-    Without it the map is applied along the last axis: (d0, ..., K) becomes (d0, ..., num_hidden).
+    With `flatten`, data of shape (N, d1, d2, ...) is read as (N, d1*d2*...) and out is (N,
+    num_hidden). Without it the map is applied along the last axis: (d0, ..., K) becomes (d0, ...,
+    num_hidden).
     """
 
     num_hidden = Int(doc="Number of outputs of the map.", low=1)
@@ -59,7 +60,8 @@ class FullyConnectedProperty(OperatorProperty):
             else:
                 data = (*out[:-1], data[-1] or weight[1])
         elif out is not None:
-            out = agree("output", out, (0, hidden) if self.flatten else (*(0,) * (len(out) - 1), hidden))
+            out = agree("output", out, (0, hidden) if self.flatten else (*(0,) * (len(out) - 1),
+                                                                         hidden))
             if not self.flatten:
                 data = (*out[:-1], weight[1])
         shapes = [data, weight]
@@ -112,12 +114,13 @@ cdef class FullyConnectedOperator(Operator):
         if req[0] == kNullOp:
             return
         if self.has_bias:
-            spread_rows(<const floating*>in_data[2].data, self.rows, self.hidden, out, req[0] == kAddTo)
+            spread_rows(<const floating*>in_data[2].data, self.rows, self.hidden, out,
+                        req[0] == kAddTo)
         elif req[0] != kAddTo:
             beta = 0
         gemm(False, True, self.rows, self.hidden, self.units, <floating>1,
-             <const floating*>in_data[0].data, self.units, <const floating*>in_data[1].data, self.units,
-             beta, out, self.hidden)
+             <const floating*>in_data[0].data, self.units, <const floating*>in_data[1].data,
+             self.units, beta, out, self.hidden)
 
     cdef void _backward(self, floating* kind, const TBlob* out_grad, const TBlob* in_data,
                         const int* req, TBlob* in_grad) noexcept nogil:

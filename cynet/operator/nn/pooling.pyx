@@ -1,8 +1,8 @@
 # cython: wraparound=True
 """Pooling: the maximum, mean, sum or norm of every window; data (N, C, *size), out (N, C, *size').
 
-size' = (size + 2 pad - kernel) / stride + 1, rounded down ('valid') or up ('full'); ceil(size / stride) for
-'same', which pads by itself.
+size' = (size + 2 pad - kernel) / stride + 1, rounded down ('valid') or up ('full'); ceil(size /
+stride) for 'same', which pads by itself.
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
@@ -24,16 +24,18 @@ _TYPES = {"max": kMaxPool, "avg": kAvgPool, "sum": kSumPool, "lp": kLpPool}
 class PoolingProperty(OperatorProperty):
     """Reduce every window over the spatial axes of (N, C, *size) to one number, by `pool_type`.
 
-    ``size' = floor((size + 2 * pad - kernel) / stride) + 1`` with ``pooling_convention='valid'``, ceil in
-    place of floor with ``'full'``, and ``ceil(size / stride)`` with ``'same'``, which takes no pad. A global
-    pool gives one number a channel and needs no kernel. ``'lp'`` is ``(sum x^p)^(1/p)``.
+    ``size' = floor((size + 2 * pad - kernel) / stride) + 1`` with ``pooling_convention='valid'``,
+    ceil in place of floor with ``'full'``, and ``ceil(size / stride)`` with ``'same'``, which takes
+    no pad. A global pool gives one number a channel and needs no kernel. ``'lp'`` is ``(sum
+    x^p)^(1/p)``.
     """
 
     kernel = Shape((), doc="Size of the window: (w,), (h, w) or (d, h, w).")
     pool_type = Enum(tuple(_TYPES), "max", doc="How a window is reduced.")
-    global_pool = Bool(False, doc="One window over everything; kernel, stride and pad are not looked at.")
+    global_pool = Bool(False, doc="One window over everything; kernel, stride and pad are unused.")
     cudnn_off = Bool(False, doc="Accepted and not needed.")
-    pooling_convention = Enum(("valid", "full", "same"), "valid", doc="How the output size is rounded.")
+    pooling_convention = Enum(("valid", "full", "same"), "valid",
+                              doc="How the output size is rounded.")
     stride = Shape((), doc="Step of the window; all 1 by default.")
     pad = Shape((), doc="Padding at both ends, smaller than the kernel; all 0 by default.")
     p_value = Int(None, doc="The p of 'lp': 1, 2 or 3.", low=1, high=3)
@@ -57,7 +59,8 @@ class PoolingProperty(OperatorProperty):
                                    stride=(self.stride, 1, 1), pad=(self.pad, 0, 0))
         pad = self.window[1]
         if self.pooling_convention == "same" and any(pad):
-            raise ArgumentError(f"{where}: pooling_convention 'same' pads by itself; pad {pad} must be 0")
+            raise ArgumentError(
+                f"{where}: pooling_convention 'same' pads by itself; pad {pad} must be 0")
         if any(p >= k for p, k in zip(pad, self.kernel)):
             raise ArgumentError(f"{where}: pad {pad} must be smaller than kernel {self.kernel}")
 
@@ -68,8 +71,8 @@ class PoolingProperty(OperatorProperty):
             return [None], [None], []
         if self.global_pool:
             if not 3 <= len(known) <= 5:
-                raise ShapeError(f"data has shape {tuple(known)}, expected (N, C, *size) with 1 to 3 "
-                                 "spatial axes")
+                raise ShapeError(f"data has shape {tuple(known)}, expected (N, C, *size) with "
+                                 "1 to 3 spatial axes")
             sizes = [1] * (len(known) - 2)
         else:
             check_rank("data", data, self.kernel)
@@ -83,7 +86,7 @@ class PoolingProperty(OperatorProperty):
         return [agree("data", data, (out[0], out[1], *(0,) * len(sizes)))], [out], []
 
     def geometry(self, axis, size):
-        """(output size, kernel, stride, padding before, padding behind) along a spatial axis of `size`."""
+        """(output size, kernel, stride, padding before and behind) along a spatial axis."""
         if self.global_pool:
             return 1, size, 1, 0, 0
         kernel, stride, pad = self.kernel[axis], self.window[0][axis], self.window[1][axis]
@@ -95,8 +98,8 @@ class PoolingProperty(OperatorProperty):
             return out, kernel, stride, missing // 2, missing - missing // 2
         room = size + 2 * pad - kernel
         if room < 0:
-            raise ShapeError(f"kernel {self.kernel} is larger than the input along spatial axis {axis}: "
-                             f"{size} + 2 * {pad} (pad) = {size + 2 * pad}")
+            raise ShapeError(f"kernel {self.kernel} is larger than the input along spatial axis "
+                             f"{axis}: {size} + 2 * {pad} (pad) = {size + 2 * pad}")
         if self.pooling_convention == "full":
             return -(-room // stride) + 1, kernel, stride, pad, pad
         return room // stride + 1, kernel, stride, pad, pad
@@ -148,11 +151,14 @@ cdef class PoolingOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if out_grad[0].dtype == kFloat32:
-            pool_backward(&self.shape, <const float*>out_grad[0].data, <const float*>in_data[0].data,
+            pool_backward(&self.shape, <const float*>out_grad[0].data,
+                          <const float*>in_data[0].data,
                           <const float*>out_data[0].data, <float*>in_grad[0].data, req[0] == kAddTo)
         else:
-            pool_backward(&self.shape, <const double*>out_grad[0].data, <const double*>in_data[0].data,
-                          <const double*>out_data[0].data, <double*>in_grad[0].data, req[0] == kAddTo)
+            pool_backward(&self.shape, <const double*>out_grad[0].data,
+                          <const double*>in_data[0].data,
+                          <const double*>out_data[0].data, <double*>in_grad[0].data,
+                          req[0] == kAddTo)
         return 0
 
 

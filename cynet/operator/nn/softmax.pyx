@@ -21,8 +21,8 @@ from ..shapes import agree
 class SoftmaxProperty(OperatorProperty):
     """Softmax along `axis`: ``out = exp(data / temperature) / sum(exp(data / temperature))``.
 
-    With `use_length` a second input says how many of the first entries along `axis` take part; the output
-    of the others is 0.
+    With `use_length` a second input says how many of the first entries along `axis` take part; the
+    output of the others is 0.
     """
 
     axis = Int(-1, doc="The axis whose entries sum to 1.")
@@ -75,8 +75,8 @@ class SoftmaxProperty(OperatorProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, ["data"], in_types[:1])
         if self.dtype not in (None, in_types[0]):
-            raise ArgumentTypeError(f"operator {self.op_name}: dtype '{self.dtype}' is not data's dtype, "
-                                    f"{in_types[0]}; cast data first")
+            raise ArgumentTypeError(f"operator {self.op_name}: dtype '{self.dtype}' is not data's "
+                                    f"dtype, {in_types[0]}; cast data first")
         wide = False
         if self.use_length:
             if in_types[1] not in ("int32", "int64"):
@@ -85,7 +85,8 @@ class SoftmaxProperty(OperatorProperty):
             wide = in_types[1] == "int64"
         shape, axis = in_shapes[0], self.position(in_shapes[0])
         return SoftmaxOperator(prod(shape[:axis]), shape[axis], prod(shape[axis + 1:]),
-                               self.sign * (self.temperature or 1.0), self.log_of, self.use_length, wide)
+                               self.sign * (self.temperature or 1.0), self.log_of, self.use_length,
+                               wide)
 
 
 class LogSoftmaxProperty(SoftmaxProperty):
@@ -153,10 +154,12 @@ cdef class SoftmaxOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if in_data[0].dtype == kFloat32:
-            softmax_forward(<const float*>in_data[0].data, <float*>out_data[0].data, self.outer, self.n,
+            softmax_forward(<const float*>in_data[0].data, <float*>out_data[0].data, self.outer,
+                            self.n,
                             self.inner, self.temperature, self.log_of, lengths, self.wide, add)
         else:
-            softmax_forward(<const double*>in_data[0].data, <double*>out_data[0].data, self.outer, self.n,
+            softmax_forward(<const double*>in_data[0].data, <double*>out_data[0].data, self.outer,
+                            self.n,
                             self.inner, self.temperature, self.log_of, lengths, self.wide, add)
         return 0
 
@@ -171,12 +174,12 @@ cdef class SoftmaxOperator(Operator):
             return 0
         if out_data[0].dtype == kFloat32:
             softmax_backward(<const float*>out_grad[0].data, <const float*>out_data[0].data,
-                             <float*>in_grad[0].data, self.outer, self.n, self.inner, self.temperature,
-                             self.log_of, lengths, self.wide, add)
+                             <float*>in_grad[0].data, self.outer, self.n, self.inner,
+                             self.temperature, self.log_of, lengths, self.wide, add)
         else:
             softmax_backward(<const double*>out_grad[0].data, <const double*>out_data[0].data,
-                             <double*>in_grad[0].data, self.outer, self.n, self.inner, self.temperature,
-                             self.log_of, lengths, self.wide, add)
+                             <double*>in_grad[0].data, self.outer, self.n, self.inner,
+                             self.temperature, self.log_of, lengths, self.wide, add)
         return 0
 
 

@@ -1,4 +1,4 @@
-"""Windows that slide over 1 to 3 spatial axes: the parameters Convolution, Deconvolution and Pooling share."""
+"""Windows that slide over 1 to 3 spatial axes: what Convolution and Pooling share."""
 
 from ...errors import ArgumentError, ShapeError
 
@@ -36,8 +36,8 @@ def check_window(where, kernel, layout, **windows):
     for name, (value, default, least) in windows.items():
         value = value or (default,) * n
         if len(value) != n or min(value) < least:
-            raise ArgumentError(f"{where}: {name} {value} must have {n} numbers like kernel {kernel}, "
-                                f"each at least {least}")
+            raise ArgumentError(f"{where}: {name} {value} must have {n} numbers like kernel "
+                                f"{kernel}, each at least {least}")
         complete.append(value)
     return complete
 

@@ -1,7 +1,8 @@
 """Binary elementwise operators on two arrays of one shape: one row a function.
 
-``output[i] = F(lhs[i], rhs[i])``; the gradients are ``out_grad[i] * G(lhs[i], rhs[i])`` with one G a side.
-Comparisons give 1 and 0 in the inputs' dtype. Integer division truncates; by zero it gives 0.
+``output[i] = F(lhs[i], rhs[i])``; the gradients are ``out_grad[i] * G(lhs[i], rhs[i])`` with one G
+a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncates; by zero it gives
+0.
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kBool, kNullOp
@@ -51,7 +52,8 @@ cdef class BinaryOperator(Operator):
         cdef bytes functor = prop.functor.encode(), name
         gradient = GRADIENTS[prop.functor]
         if flag == kBool and prop.functor not in TAKES_BOOL:
-            raise ArgumentError(f"operator {prop.op_name} does not take arrays of bool; cast them first")
+            raise ArgumentError(
+                f"operator {prop.op_name} does not take arrays of bool; cast them first")
         self.write = find_binary(functor, flag, False)
         self.add = find_binary(functor, flag, True)
         for side in range(2):
@@ -62,12 +64,13 @@ cdef class BinaryOperator(Operator):
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         if req[0] != kNullOp:
-            run_binary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data, 1, in_data[1].data, 1,
-                       out_data[0].data, out_data[0].size)
+            run_binary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data, 1,
+                       in_data[1].data, 1, out_data[0].data, out_data[0].size)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad, TBlob* aux_states) except -1 nogil:
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
         cdef void* g = out_grad[0].data
         # a gradient that reads no input gets out_grad in their place
         cdef void* a = in_data[0].data if in_data[0].data != NULL else g
@@ -75,8 +78,8 @@ cdef class BinaryOperator(Operator):
         cdef int side
         for side in range(2):
             if req[side] != kNullOp:
-                run_grad(&self.grads[side][req[side] == kAddTo], g, 1, a, 1, b, 1, in_grad[side].data,
-                         in_grad[side].size)
+                run_grad(&self.grads[side][req[side] == kAddTo], g, 1, a, 1, b, 1,
+                         in_grad[side].data, in_grad[side].size)
         return 0
 
 
@@ -84,8 +87,10 @@ cdef class BinaryOperator(Operator):
 cdef list ROWS = [
     ("elemwise_add", "plus", ("_plus", "_Plus", "_add"), "Sum of two arrays of one shape."),
     ("_grad_add", "plus", (), "Sum of two gradients of one array."),
-    ("elemwise_sub", "minus", ("_minus", "_Minus", "_sub"), "Difference of two arrays of one shape."),
-    ("elemwise_mul", "mul", ("_mul", "_Mul"), "Product of two arrays of one shape, element by element."),
+    ("elemwise_sub", "minus", ("_minus", "_Minus", "_sub"),
+     "Difference of two arrays of one shape."),
+    ("elemwise_mul", "mul", ("_mul", "_Mul"),
+     "Product of two arrays of one shape, element by element."),
     ("elemwise_div", "div", ("_div", "_Div"), "Quotient of two arrays of one shape."),
     ("_mod", "mod", ("_Mod",), "Remainder with the sign of the divisor; 0 where the divisor is 0."),
     ("_power", "power", ("_Power",), "``lhs ** rhs``, element by element."),
@@ -95,12 +100,16 @@ cdef list ROWS = [
     ("_equal", "equal", ("_Equal",), "1 where two elements are equal, else 0."),
     ("_not_equal", "not_equal", ("_Not_Equal",), "1 where two elements differ, else 0."),
     ("_greater", "greater", ("_Greater",), "1 where the left element is greater, else 0."),
-    ("_greater_equal", "greater_equal", ("_Greater_Equal",), "1 where the left element is not smaller, else 0."),
+    ("_greater_equal", "greater_equal", ("_Greater_Equal",),
+     "1 where the left element is not smaller, else 0."),
     ("_lesser", "lesser", ("_Lesser",), "1 where the left element is smaller, else 0."),
-    ("_lesser_equal", "lesser_equal", ("_Lesser_Equal",), "1 where the left element is not greater, else 0."),
-    ("_logical_and", "logical_and", ("_Logical_And",), "1 where both elements are nonzero, else 0."),
+    ("_lesser_equal", "lesser_equal", ("_Lesser_Equal",),
+     "1 where the left element is not greater, else 0."),
+    ("_logical_and", "logical_and", ("_Logical_And",),
+     "1 where both elements are nonzero, else 0."),
     ("_logical_or", "logical_or", ("_Logical_Or",), "1 where an element is nonzero, else 0."),
-    ("_logical_xor", "logical_xor", ("_Logical_Xor",), "1 where exactly one element is nonzero, else 0."),
+    ("_logical_xor", "logical_xor", ("_Logical_Xor",),
+     "1 where exactly one element is nonzero, else 0."),
 ]
 
 for _name, _functor, _aliases, _doc in ROWS:

@@ -1,4 +1,4 @@
-"""What the three binary families (elementwise, scalar, broadcast) share: each functor's gradients."""
+"""What the binary families (elementwise, scalar, broadcast) share: each functor's gradients."""
 
 from typing import NamedTuple
 

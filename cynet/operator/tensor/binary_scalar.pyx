@@ -1,7 +1,7 @@
 """Binary functions of an array and a number: one row a function.
 
-``output[i] = F(data[i], scalar)``, or ``F(scalar, data[i])`` in the reversed rows. The number is taken in the
-array's dtype: an integer array stays one, and 1.5 added to it adds 1.
+``output[i] = F(data[i], scalar)``, or ``F(scalar, data[i])`` in the reversed rows. The number is
+taken in the array's dtype: an integer array stays one, and 1.5 added to it adds 1.
 """
 
 from libc.stdint cimport int64_t
@@ -25,7 +25,7 @@ class BinaryScalarProperty(OperatorProperty):
 
     inputs_doc = {"data": "The array operand, any shape."}
     scalar = Float(1.0, doc="The number.")
-    is_int = Bool(True, doc="Whether the number was written as an int; kept for files, without effect.")
+    is_int = Bool(True, doc="Whether the number was written as an int; without effect.")
     functor = None
     reverse = False  # the number is the left operand
 
@@ -54,7 +54,8 @@ cdef class BinaryScalarOperator(Operator):
         cdef bytes functor = prop.functor.encode(), name
         cdef double value = prop.scalar
         if flag == kBool and prop.functor not in TAKES_BOOL:
-            raise ArgumentError(f"operator {prop.op_name} does not take arrays of bool; cast them first")
+            raise ArgumentError(
+                f"operator {prop.op_name} does not take arrays of bool; cast them first")
         run_cast(kFloat64, flag, &value, self.scalar, 1)
         self.reverse = prop.reverse
         gradient = GRADIENTS[prop.functor]
@@ -70,13 +71,16 @@ cdef class BinaryScalarOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if self.reverse:
-            run_binary(kernel, self.scalar, 0, in_data[0].data, 1, out_data[0].data, out_data[0].size)
+            run_binary(kernel, self.scalar, 0, in_data[0].data, 1, out_data[0].data,
+                       out_data[0].size)
         else:
-            run_binary(kernel, in_data[0].data, 1, self.scalar, 0, out_data[0].data, out_data[0].size)
+            run_binary(kernel, in_data[0].data, 1, self.scalar, 0, out_data[0].data,
+                       out_data[0].size)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad, TBlob* aux_states) except -1 nogil:
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
         cdef const Kernel* kernel = &self.grad_add if req[0] == kAddTo else &self.grad_write
         cdef void* g = out_grad[0].data
         cdef void* x = in_data[0].data if in_data[0].data != NULL else g
@@ -97,22 +101,33 @@ cdef list ROWS = [
     ("_mul_scalar", "mul", False, ("_MulScalar",), "Each element multiplied by a number."),
     ("_div_scalar", "div", False, ("_DivScalar",), "Each element divided by a number."),
     ("_rdiv_scalar", "div", True, ("_RDivScalar",), "A number divided by each element."),
-    ("_mod_scalar", "mod", False, ("_ModScalar",), "Remainder of each element divided by a number."),
-    ("_rmod_scalar", "mod", True, ("_RModScalar",), "Remainder of a number divided by each element."),
-    ("_power_scalar", "power", False, ("_PowerScalar",), "Each element raised to the power of a number."),
-    ("_rpower_scalar", "power", True, ("_RPowerScalar",), "A number raised to the power of each element."),
-    ("_maximum_scalar", "maximum", False, ("_MaximumScalar",), "The larger of each element and a number."),
-    ("_minimum_scalar", "minimum", False, ("_MinimumScalar",), "The smaller of each element and a number."),
-    ("_hypot_scalar", "hypot", False, ("_HypotScalar",), "``sqrt(data ** 2 + scalar ** 2)``, element by element."),
+    ("_mod_scalar", "mod", False, ("_ModScalar",),
+     "Remainder of each element divided by a number."),
+    ("_rmod_scalar", "mod", True, ("_RModScalar",),
+     "Remainder of a number divided by each element."),
+    ("_power_scalar", "power", False, ("_PowerScalar",),
+     "Each element raised to the power of a number."),
+    ("_rpower_scalar", "power", True, ("_RPowerScalar",),
+     "A number raised to the power of each element."),
+    ("_maximum_scalar", "maximum", False, ("_MaximumScalar",),
+     "The larger of each element and a number."),
+    ("_minimum_scalar", "minimum", False, ("_MinimumScalar",),
+     "The smaller of each element and a number."),
+    ("_hypot_scalar", "hypot", False, ("_HypotScalar",),
+     "``sqrt(data ** 2 + scalar ** 2)``, element by element."),
     ("smooth_l1", "smooth_l1", False, (), (
         "Smooth L1 loss: ``(scalar * data) ** 2 / 2`` where ``|data| < 1 / scalar ** 2``, else "
         "``|data| - 1 / (2 * scalar ** 2)``.")),
-    ("_equal_scalar", "equal", False, ("_EqualScalar",), "1 where an element equals a number, else 0."),
-    ("_not_equal_scalar", "not_equal", False, ("_NotEqualScalar",), "1 where an element is not a number, else 0."),
-    ("_greater_scalar", "greater", False, ("_GreaterScalar",), "1 where an element is above a number, else 0."),
+    ("_equal_scalar", "equal", False, ("_EqualScalar",),
+     "1 where an element equals a number, else 0."),
+    ("_not_equal_scalar", "not_equal", False, ("_NotEqualScalar",),
+     "1 where an element is not a number, else 0."),
+    ("_greater_scalar", "greater", False, ("_GreaterScalar",),
+     "1 where an element is above a number, else 0."),
     ("_greater_equal_scalar", "greater_equal", False, ("_GreaterEqualScalar",),
      "1 where an element is not below a number, else 0."),
-    ("_lesser_scalar", "lesser", False, ("_LesserScalar",), "1 where an element is below a number, else 0."),
+    ("_lesser_scalar", "lesser", False, ("_LesserScalar",),
+     "1 where an element is below a number, else 0."),
     ("_lesser_equal_scalar", "lesser_equal", False, ("_LesserEqualScalar",),
      "1 where an element is not above a number, else 0."),
     ("_logical_and_scalar", "logical_and", False, ("_LogicalAndScalar",),

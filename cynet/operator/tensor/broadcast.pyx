@@ -1,7 +1,7 @@
 """Binary operators on two arrays that broadcast against each other: one row a function.
 
-``output = F(lhs, rhs)`` with axes of length 1 (and leading axes that are missing) repeated as needed; a
-gradient is summed over the axes its operand was repeated along.
+``output = F(lhs, rhs)`` with axes of length 1 (and leading axes that are missing) repeated as
+needed; a gradient is summed over the axes its operand was repeated along.
 """
 
 from libc.stdint cimport int64_t
@@ -31,7 +31,8 @@ def broadcast_shapes(lhs, rhs):
     out = []
     for a, b in zip((1,) * (n - len(lhs)) + tuple(lhs), (1,) * (n - len(rhs)) + tuple(rhs)):
         if a > 1 and b > 1 and a != b:
-            raise ShapeError(f"shapes {tuple(lhs)} and {tuple(rhs)} do not broadcast: {a} against {b}")
+            raise ShapeError(
+                f"shapes {tuple(lhs)} and {tuple(rhs)} do not broadcast: {a} against {b}")
         # an unknown length beside 1 stays unknown; beside more than 1 the other side decides
         out.append(max(a, b) if a != 0 and b != 0 else (a if a > 1 else b if b > 1 else 0))
     return tuple(out)
@@ -54,7 +55,8 @@ class BroadcastProperty(OperatorProperty):
         known = out_shapes[0]
         if known is not None:
             if len(known) != len(shape) or any(a and b and a != b for a, b in zip(known, shape)):
-                raise ShapeError(f"shapes {lhs} and {rhs} broadcast to {shape}, the output is {known}")
+                raise ShapeError(
+                    f"shapes {lhs} and {rhs} broadcast to {shape}, the output is {known}")
             shape = tuple(a or b for a, b in zip(shape, known))
         return [lhs, rhs], [shape], []
 
@@ -83,7 +85,8 @@ cdef class BroadcastOperator(Operator):
         cdef bytes functor = prop.functor.encode(), name
         gradient = GRADIENTS[prop.functor]
         if flag == kBool and prop.functor not in TAKES_BOOL:
-            raise ArgumentError(f"operator {prop.op_name} does not take arrays of bool; cast them first")
+            raise ArgumentError(
+                f"operator {prop.op_name} does not take arrays of bool; cast them first")
         self.write = find_binary(functor, flag, False)
         self.add = find_binary(functor, flag, True)
         self.sum = find_reduce(b"sum", flag)
@@ -108,7 +111,8 @@ cdef class BroadcastOperator(Operator):
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad, TBlob* aux_states) except -1 nogil:
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
         cdef Space space
         cdef const TBlob* operands[4]
         cdef ReduceSpace folded
@@ -156,16 +160,21 @@ cdef list ROWS = [
     ("broadcast_power", "power", (), "``lhs ** rhs`` element by element, broadcast."),
     ("broadcast_maximum", "maximum", (), "The larger of two elements, broadcast."),
     ("broadcast_minimum", "minimum", (), "The smaller of two elements, broadcast."),
-    ("broadcast_hypot", "hypot", (), "``sqrt(lhs ** 2 + rhs ** 2)`` element by element, broadcast."),
+    ("broadcast_hypot", "hypot", (),
+     "``sqrt(lhs ** 2 + rhs ** 2)`` element by element, broadcast."),
     ("broadcast_equal", "equal", (), "1 where two elements are equal, else 0; broadcast."),
     ("broadcast_not_equal", "not_equal", (), "1 where two elements differ, else 0; broadcast."),
     ("broadcast_greater", "greater", (), "1 where the left element is greater, else 0; broadcast."),
-    ("broadcast_greater_equal", "greater_equal", (), "1 where the left element is not smaller, else 0; broadcast."),
+    ("broadcast_greater_equal", "greater_equal", (),
+     "1 where the left element is not smaller, else 0; broadcast."),
     ("broadcast_lesser", "lesser", (), "1 where the left element is smaller, else 0; broadcast."),
-    ("broadcast_lesser_equal", "lesser_equal", (), "1 where the left element is not greater, else 0; broadcast."),
-    ("broadcast_logical_and", "logical_and", (), "1 where both elements are nonzero, else 0; broadcast."),
+    ("broadcast_lesser_equal", "lesser_equal", (),
+     "1 where the left element is not greater, else 0; broadcast."),
+    ("broadcast_logical_and", "logical_and", (),
+     "1 where both elements are nonzero, else 0; broadcast."),
     ("broadcast_logical_or", "logical_or", (), "1 where an element is nonzero, else 0; broadcast."),
-    ("broadcast_logical_xor", "logical_xor", (), "1 where exactly one element is nonzero, else 0; broadcast."),
+    ("broadcast_logical_xor", "logical_xor", (),
+     "1 where exactly one element is nonzero, else 0; broadcast."),
 ]
 
 for _name, _functor, _aliases, _doc in ROWS:

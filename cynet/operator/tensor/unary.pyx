@@ -1,7 +1,7 @@
 """Unary elementwise operators: one row a function.
 
-``output[i] = F(data[i])`` and ``in_grad[i] = out_grad[i] * G(...)``; every shape, every dtype. Floating
-functions of integers are computed in float64 and truncated.
+``output[i] = F(data[i])`` and ``in_grad[i] = out_grad[i] * G(...)``; every shape, every dtype.
+Floating functions of integers are computed in float64 and truncated.
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kBool, kNullOp
@@ -49,30 +49,33 @@ cdef class UnaryOperator(Operator):
         cdef bytes functor = prop.functor.encode()
         cdef bytes gradient = (prop.gradient or "zero").encode()
         if flag == kBool and not prop.takes_bool:
-            raise ArgumentError(f"operator {prop.op_name} does not take arrays of bool; cast them first")
+            raise ArgumentError(
+                f"operator {prop.op_name} does not take arrays of bool; cast them first")
         self.write = find_unary(functor, flag, False)
         self.add = find_unary(functor, flag, True)
         self.grad_write = find_unary_grad(gradient, flag, False)
         self.grad_add = find_unary_grad(gradient, flag, True)
         self.reads = {"": 0, "x": 1, "y": 2}[prop.reads]
         if self.write.loop == NULL or self.grad_write.loop == NULL:
-            raise ArgumentError(f"operator {prop.op_name}: no functor {prop.functor} / {prop.gradient}")
+            raise ArgumentError(
+                f"operator {prop.op_name}: no functor {prop.functor} / {prop.gradient}")
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         if req[0] != kNullOp:
-            run_unary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data, out_data[0].data,
-                      in_data[0].size)
+            run_unary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data,
+                      out_data[0].data, in_data[0].size)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad, TBlob* aux_states) except -1 nogil:
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
         cdef void* known
         if req[0] != kNullOp:
             known = (in_data[0].data if self.reads == 1 else out_data[0].data if self.reads == 2
                      else out_grad[0].data)
-            run_binary(&self.grad_add if req[0] == kAddTo else &self.grad_write, out_grad[0].data, 1, known, 1,
-                       in_grad[0].data, in_grad[0].size)
+            run_binary(&self.grad_add if req[0] == kAddTo else &self.grad_write, out_grad[0].data,
+                       1, known, 1, in_grad[0].data, in_grad[0].size)
         return 0
 
 
@@ -84,7 +87,8 @@ cdef list ROWS = [
     ("sign", "sign", None, "", (), "Sign of each element: -1, 0 or 1; of NaN it is 0."),
     ("square", "square", "two_x", "x", (), "Square of each element: ``output = data ** 2``."),
     ("relu", "relu", "relu_grad_y", "y", (), "Rectified linear: ``output = max(data, 0)``."),
-    ("logical_not", "logical_not", None, "", (), "1 where an element is 0, else 0; the input's dtype."),
+    ("logical_not", "logical_not", None, "", (),
+     "1 where an element is 0, else 0; the input's dtype."),
     ("zeros_like", "zero", None, "", (), "Zeros of the input's shape and dtype."),
     ("ones_like", "one", None, "", (), "Ones of the input's shape and dtype."),
     ("exp", "exp", "identity", "y", (), "Exponential of each element: ``output = e ** data``."),
@@ -94,10 +98,13 @@ cdef list ROWS = [
     ("log1p", "log1p", "log1p_grad", "x", (), "``log(1 + data)``, precise near 0."),
     ("expm1", "expm1", "expm1_grad_y", "y", (), "``e ** data - 1``, precise near 0."),
     ("sqrt", "sqrt", "sqrt_grad_y", "y", (), "Square root of each element."),
-    ("rsqrt", "rsqrt", "rsqrt_grad", "x", (), "Reciprocal square root of each element: ``1 / sqrt(data)``."),
+    ("rsqrt", "rsqrt", "rsqrt_grad", "x", (),
+     "Reciprocal square root of each element: ``1 / sqrt(data)``."),
     ("cbrt", "cbrt", "cbrt_grad_y", "y", (), "Cube root of each element."),
-    ("rcbrt", "rcbrt", "rcbrt_grad", "x", (), "Reciprocal cube root of each element: ``1 / cbrt(data)``."),
-    ("reciprocal", "reciprocal", "reciprocal_grad", "x", (), "Reciprocal of each element: ``1 / data``."),
+    ("rcbrt", "rcbrt", "rcbrt_grad", "x", (),
+     "Reciprocal cube root of each element: ``1 / cbrt(data)``."),
+    ("reciprocal", "reciprocal", "reciprocal_grad", "x", (),
+     "Reciprocal of each element: ``1 / data``."),
     ("round", "round", None, "", (), "Nearest integer of each element, ties away from zero."),
     ("rint", "rint", None, "", (), "Nearest integer of each element, ties to the lower one."),
     ("ceil", "ceil", None, "", (), "Least integer that is not below each element."),
@@ -107,21 +114,27 @@ cdef list ROWS = [
     ("sin", "sin", "cos", "x", (), "Sine of each element, in radians."),
     ("cos", "cos", "cos_grad", "x", (), "Cosine of each element, in radians."),
     ("tan", "tan", "tan_grad_y", "y", (), "Tangent of each element, in radians."),
-    ("arcsin", "arcsin", "arcsin_grad", "x", (), "Inverse sine of each element, within [-pi/2, pi/2]."),
+    ("arcsin", "arcsin", "arcsin_grad", "x", (),
+     "Inverse sine of each element, within [-pi/2, pi/2]."),
     ("arccos", "arccos", "arccos_grad", "x", (), "Inverse cosine of each element, within [0, pi]."),
-    ("arctan", "arctan", "arctan_grad", "x", (), "Inverse tangent of each element, within (-pi/2, pi/2)."),
+    ("arctan", "arctan", "arctan_grad", "x", (),
+     "Inverse tangent of each element, within (-pi/2, pi/2)."),
     ("sinh", "sinh", "cosh", "x", (), "Hyperbolic sine of each element."),
     ("cosh", "cosh", "sinh", "x", (), "Hyperbolic cosine of each element."),
     ("tanh", "tanh", "tanh_grad_y", "y", (), "Hyperbolic tangent of each element."),
     ("arcsinh", "arcsinh", "arcsinh_grad", "x", (), "Inverse hyperbolic sine of each element."),
     ("arccosh", "arccosh", "arccosh_grad", "x", (), "Inverse hyperbolic cosine of each element."),
     ("arctanh", "arctanh", "arctanh_grad", "x", (), "Inverse hyperbolic tangent of each element."),
-    ("sigmoid", "sigmoid", "sigmoid_grad_y", "y", (), "Logistic function: ``output = 1 / (1 + exp(-data))``."),
-    ("softsign", "softsign", "softsign_grad", "x", (), "``output = data / (1 + |data|)``, element by element."),
+    ("sigmoid", "sigmoid", "sigmoid_grad_y", "y", (),
+     "Logistic function: ``output = 1 / (1 + exp(-data))``."),
+    ("softsign", "softsign", "softsign_grad", "x", (),
+     "``output = data / (1 + |data|)``, element by element."),
     ("erf", "erf", "erf_grad", "x", (), "Gauss error function of each element."),
-    ("erfinv", "erfinv", "erfinv_grad_y", "y", (), "Inverse of the Gauss error function, for elements in (-1, 1)."),
+    ("erfinv", "erfinv", "erfinv_grad_y", "y", (),
+     "Inverse of the Gauss error function, for elements in (-1, 1)."),
     ("gamma", "gamma", "gamma_grad", "x", (), "Gamma function of each element."),
-    ("gammaln", "gammaln", "gammaln_grad", "x", (), "Logarithm of the absolute gamma function of each element."),
+    ("gammaln", "gammaln", "gammaln_grad", "x", (),
+     "Logarithm of the absolute gamma function of each element."),
     ("degrees", "degrees", "degrees_grad", "", (), "Radians to degrees, element by element."),
     ("radians", "radians", "radians_grad", "", (), "Degrees to radians, element by element."),
 ]
@@ -130,5 +143,6 @@ _BOOL = ("_copy", "logical_not", "zeros_like", "ones_like")
 
 for _name, _functor, _gradient, _reads, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (UnaryProperty,), {
-        "__doc__": _doc, "__module__": __name__, "functor": _functor, "gradient": _gradient, "reads": _reads,
+        "__doc__": _doc, "__module__": __name__, "functor": _functor, "gradient": _gradient,
+        "reads": _reads,
         "differentiable": _gradient is not None, "takes_bool": _name in _BOOL}), aliases=_aliases)

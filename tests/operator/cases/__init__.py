@@ -1,4 +1,4 @@
-"""The table of operator cases: every module here brings CASES (list of Case) and may bring EXCEPTIONS."""
+"""The table of operator cases: every module here brings CASES and may bring EXCEPTIONS."""
 
 from .case import Case, Input, apart, away_from_zero, ints, off_integers
 from .table import all_cases, all_exceptions

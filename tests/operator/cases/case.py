@@ -13,8 +13,8 @@ TOLERANCE = {"float16": (4e-3, 4e-3), "float32": (2e-5, 2e-6), "float64": (1e-10
 class Input:
     """One input (or auxiliary state): shape, domain of its values, fixed dtype.
 
-    `domain` is (low, high) for uniform values, a callable ``f(rng, shape) -> array``, or an array itself.
-    `dtype` None means the dtype under test; a fixed one is for labels and indices.
+    `domain` is (low, high) for uniform values, a callable ``f(rng, shape) -> array``, or an array
+    itself. `dtype` None means the dtype under test; a fixed one is for labels and indices.
     """
 
     shape: tuple
@@ -44,19 +44,20 @@ class Case:
     inputs : list of Input or of shape tuples
         In the order of list_arguments; a bare shape is ``Input(shape)``.
     reference : callable
-        ``reference(*inputs, *aux, **params)`` with NumPy arrays gives the visible outputs (an array, or a
-        tuple of them), and after them the auxiliary states' values after forward if there are any. None: the
-        values are checked by the operator's own test and the case is here for everything else.
+        ``reference(*inputs, *aux, **params)`` with NumPy arrays gives the visible outputs (an
+        array, or a tuple of them), and after them the auxiliary states' values after forward if
+        there are any. None: the values are checked by the operator's own test and the case is here
+        for everything else.
     params : dict
         The operator's parameters.
     aux : list of Input or shapes
         Auxiliary states before the run.
     grad : bool or tuple of int
-        Which inputs have a gradient that equals the numeric one (True: all of a float dtype); the others
-        must get zeros. False with a differentiable operator: `reference_grad` says it.
+        Which inputs have a gradient that equals the numeric one (True: all of a float dtype); the
+        others must get zeros. False with a differentiable operator: `reference_grad` says it.
     reference_grad : callable or None
-        ``reference_grad(out_grads, *inputs, **params)`` gives a list of in_grads (None: not checked), for
-        operators whose gradient is not the derivative of their output.
+        ``reference_grad(out_grads, *inputs, **params)`` gives a list of in_grads (None: not
+        checked), for operators whose gradient is not the derivative of their output.
     back : tuple of int
         Inputs whose shape inference completes from the outputs' shapes alone.
     infers : tuple of int

@@ -1,4 +1,4 @@
-"""Outputs, gradients and states of every case that tests/fixtures/make_nn.py computed with MXNet 1.9.1."""
+"""Outputs, gradients and states of every case that tests/fixtures/make_nn.py computed in MXNet."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,8 @@ def label(number):
 @pytest.mark.parametrize("number", range(len(CASES)), ids=label)
 def test_case(number, dtype):
     case = CASES[number]
-    ready = Ready(case["op"], arrays(number, "in", dtype), case["params"], arrays(number, "aux", dtype))
+    ready = Ready(case["op"], arrays(number, "in", dtype), case["params"],
+                  arrays(number, "aux", dtype))
     out = ready.forward(train=case["train"])
     wanted = arrays(number, "out")
     assert ready.prop.num_visible_outputs() == len(wanted)

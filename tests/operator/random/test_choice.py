@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from cynet._resource import seed_device
+from cynet.operator._direct import prepare, run_backward
 from scipy import stats
 
 import cynet as mx
-from cynet._resource import seed_device
 from cynet.operator import get_operator
-from cynet.operator._direct import prepare, run_backward
 from tests.operator.random.test_distributions import draw
 
 
@@ -97,7 +97,8 @@ def test_shuffle_keeps_the_rows(dtype):
 def test_shuffle_is_fair(seed):
     seed_device(seed)
     orders = [tuple(draw("_shuffle", [np.arange(4)])) for _ in range(4800)]
-    counts = np.unique([o[0] * 64 + o[1] * 16 + o[2] * 4 + o[3] for o in orders], return_counts=True)
+    counts = np.unique([o[0] * 64 + o[1] * 16 + o[2] * 4 + o[3] for o in orders],
+                       return_counts=True)
     assert len(counts[1]) == 24
     assert stats.chisquare(counts[1]).pvalue > 1e-5, seed
 

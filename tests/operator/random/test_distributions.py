@@ -1,14 +1,14 @@
-"""Random distributions: moments and laws against SciPy, bytes independent of threads, requests, errors."""
+"""Random distributions: moments and laws against SciPy, same bytes on any threads, errors."""
 
 import numpy as np
 import pytest
+from cynet._resource import seed_device
+from cynet.kernels.random import philox_block
+from cynet.operator._direct import prepare, run_forward
 from scipy import stats
 
 import cynet as mx
-from cynet._resource import seed_device
-from cynet.kernels.random import philox_block
 from cynet.operator import OPERATORS, get_operator
-from cynet.operator._direct import prepare, run_forward
 
 N = 40000
 # name, parameters, SciPy's distribution
