@@ -23,9 +23,9 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
     --------
     >>> import cynet as mx
     >>> a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
-    >>> c = a + b
+    >>> c = mx.sym.elemwise_add(a, b, name="c")
     >>> c.list_arguments(), c.list_outputs()
-    (['a', 'b'], ['_plus0_output'])
+    (['a', 'b'], ['c_output'])
     """
 
     __slots__ = ("entries",)

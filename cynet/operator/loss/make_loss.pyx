@@ -44,6 +44,9 @@ class BlockGradProperty(ConstantGradientProperty):
 class PlainLossProperty(ConstantGradientProperty):
     """Makes data a loss: out is data, and its gradient is 1 everywhere."""
 
+    def list_outputs(self):
+        return ["loss"]
+
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         return ConstantGradientOperator(in_types[0], 1.0)

@@ -22,14 +22,23 @@ class SameBytesProperty(OperatorProperty):
         """The input's shape for a known output shape, or None where it is ambiguous."""
         return None
 
+    def partial_shape(self, shape):
+        """What is known of the output's shape for an input with unknown (0) dimensions."""
+        return None
+
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
         if is_known(data):
             out = merge_shapes(self.new_shape(data), out)
             if _size(out) != _size(data):
                 raise ShapeError(f"an array of shape {data} cannot take the shape {out}")
-        elif is_known(out):
+            return [data], [out], []
+        if is_known(out):
             data = merge_shapes(self.old_shape(out), data)
+        if data is not None:
+            out = merge_shapes(self.partial_shape(data), out)
+            if is_known(out) and data.count(0) == 1:
+                data = _fill_in(data, _size(out))
         return [data], [out], []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
@@ -46,6 +55,14 @@ class SameBytesProperty(OperatorProperty):
         return PiecesOperator(in_types[0], [PieceOf(whole, whole)])
 
 
+def _fill_in(shape, size):
+    """`shape` with its one unknown dimension as `size` elements demand."""
+    rest = _size(n for n in shape if n)
+    if size % rest:
+        raise ShapeError(f"{size} elements do not fill an array of shape {shape} (0 is unknown)")
+    return tuple(n or size // rest for n in shape)
+
+
 def _size(shape):
     size = 1
     for n in shape:
@@ -57,12 +74,15 @@ def resolve(shape, codes, where="Reshape"):
     """The shape that MXNet's special codes describe for an input of `shape`.
 
     0 keeps a dimension, -1 infers one from the rest, -2 keeps all that remain, -3 joins two, -4 splits one
-    into the next two values (one of which may be -1).
+    into the next two values (one of which may be -1). A dimension of `shape` that is 0 is unknown, and so is
+    what follows from it.
 
     >>> resolve((2, 3, 4), (0, -1))
     (2, 12)
     >>> resolve((2, 3, 4), (-3, -4, 2, -1))
     (6, 2, 2)
+    >>> resolve((0, 3), (-1, 3, 1))
+    (0, 3, 1)
     """
     out, at, unknown = [], 0, None
 
@@ -100,6 +120,10 @@ def resolve(shape, codes, where="Reshape"):
         else:
             raise ArgumentError(f"{where}: {code} in {codes} is no shape code (0 to -4) or length")
         i += 1
+    if 0 in shape:
+        if unknown is not None:
+            out[unknown] = 0
+        return tuple(out)
     if unknown is not None:
         rest, size = _size(out), _size(shape)
         if size % rest:
@@ -113,6 +137,8 @@ def resolve(shape, codes, where="Reshape"):
 def _split(length, first, second, codes, where):
     if first == -1 and second == -1:
         raise ArgumentError(f"{where}: the two values after -4 in {codes} cannot both be -1")
+    if length == 0:
+        return max(first, 0), max(second, 0)
     if first == -1:
         first = length // second if second > 0 else 0
     if second == -1:
@@ -133,6 +159,9 @@ class ReshapeProperty(SameBytesProperty):
     reverse = Bool(False, doc="Match codes and dimensions from the right.")
     target_shape = Shape((), doc="Older form of `shape`, where 0 infers a dimension.")
     keep_highest = Bool(False, doc="With `target_shape`: keep the first dimension.")
+
+    def partial_shape(self, shape):
+        return self.new_shape(shape)
 
     def new_shape(self, shape):
         if self.shape:
@@ -157,6 +186,9 @@ class ExpandDimsProperty(SameBytesProperty):
     def new_shape(self, shape):
         axis = axis_of(self.axis, len(shape) + 1)
         return shape[:axis] + (1,) + shape[axis:]
+
+    def partial_shape(self, shape):
+        return self.new_shape(shape)
 
     def old_shape(self, shape):
         axis = axis_of(self.axis, len(shape))
