@@ -10,4 +10,4 @@ from .creation import (
     ones, ones_like, to_dlpack_for_read, to_dlpack_for_write, zeros, zeros_like)
 from .functions import __dir__, __getattr__
 from .ndarray import NDArray
-from .serialization import load, load_frombuffer, save
+from .serialization import load, load_frombuffer, save, save_tobuffer

@@ -259,25 +259,8 @@ def _chunks(arrays, names):
     yield struct.pack("<Q", len(encoded)) + b"".join(struct.pack("<Q", len(n)) + n for n in encoded)
 
 
-def save(fname, data):
-    """Write arrays to a file in MXNet's ``.params`` format, whole or not at all.
-
-    Parameters
-    ----------
-    fname : str or path
-    data : NDArray, list of NDArray or dict of str to NDArray
-
-    Raises
-    ------
-    ArgumentTypeError
-        When `data` is something else.
-    OSError
-        When the file cannot be written; one that was there stays as it was.
-
-    Examples
-    --------
-    See `load`.
-    """
+def _arrays_and_names(data):
+    """What save was given as two lists; the list of names is empty when there are none."""
     if isinstance(data, NDArray):
         data = [data]
     if isinstance(data, dict):
@@ -289,17 +272,57 @@ def save(fname, data):
         names, arrays = [], list(data)
     else:
         raise ArgumentTypeError(
-            "save takes an NDArray, a list of NDArray or a dict of str to NDArray, "
-            f"got {type(data).__name__}"
+            "save takes an NDArray, a list of NDArray or a dict of str to NDArray, got "
+            f"{type(data).__name__}"
         )
     for i, each in enumerate(arrays):
+        label = repr(names[i]) if names else f"entry {i}"
         if not isinstance(each, NDArray):
-            raise ArgumentTypeError(
-                f"save: {repr(names[i]) if names else f'entry {i}'} is no NDArray but "
-                f"{type(each).__name__}"
-            )
-        if each.size == 0:
-            raise ArgumentError(
-                f"save: {repr(names[i]) if names else f'entry {i}'} holds no element"
-            )
-    write_atomically(fname, _chunks(arrays, names))
+            raise ArgumentTypeError(f"save: {label} is no NDArray but {type(each).__name__}")
+        if each.size == 0 or each.ndim == 0:
+            raise ArgumentError(f"save: {label} has shape {each.shape}; such arrays have no form")
+    return arrays, names
+
+
+def save(fname, data):
+    """Write arrays to a file in MXNet's ``.params`` format, whole or not at all.
+
+    Parameters
+    ----------
+    fname : str or path
+    data : NDArray, list of NDArray or dict of str to NDArray
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError
+        When `data` is something else, or an array without elements.
+    OSError
+        When the file cannot be written; one that was there stays as it was.
+
+    Examples
+    --------
+    See `load`.
+    """
+    if not isinstance(fname, (str, os.PathLike)):
+        raise ArgumentTypeError(f"save takes a file name, got {type(fname).__name__}")
+    write_atomically(fname, _chunks(*_arrays_and_names(data)))
+
+
+def save_tobuffer(data):
+    """The bytes that `save` would write.
+
+    Parameters
+    ----------
+    data : NDArray, list of NDArray or dict of str to NDArray
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> len(mx.nd.save_tobuffer(mx.nd.array([1, 2])))
+    72
+    """
+    return b"".join(_chunks(*_arrays_and_names(data)))

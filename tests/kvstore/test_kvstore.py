@@ -46,6 +46,8 @@ def test_values_are_those_mxnet_has(case):
     value = full(9)
     store.pushpull(a, value)
     seen.append([float(value.asnumpy()[0, 0])])
+    store = mx.kv.create(kind)
+    store.init(keys, [full(9), full(1100)])
     store.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9, wd=0.0))
     for _ in range(3):
         store.push(keys, [[full(1), full(2, 1)], [full(3), full(4, 1)]])

@@ -57,6 +57,7 @@ def test_writes_mxnets_bytes(name, tmp_path):
         data = {}
     mx.nd.save(path, data[0] if name == "single" else data)
     assert path.read_bytes() == FIXTURE[f"{name}.file"].tobytes()
+    assert mx.nd.save_tobuffer(data) == path.read_bytes()
 
 
 @pytest.mark.parametrize("name", SPARSE)
@@ -215,6 +216,8 @@ def test_what_cannot_be_saved(data, tmp_path):
 
 
 def test_wrong_arguments_of_load():
+    with pytest.raises(TypeError, match="file name"):
+        mx.nd.save(None, mx.nd.ones(1))
     with pytest.raises(TypeError, match="file name"):
         mx.nd.load(3)
     with pytest.raises(TypeError, match="bytes"):
