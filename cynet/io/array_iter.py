@@ -70,7 +70,6 @@ class NDArrayIter(DataIter):
         self._order = self.idx.copy()  # which row comes when
         self.cursor = -batch_size
         self._rolled = self._order[:0]  # rows left over from the epoch before, for roll_over
-        self._host = {}
         self._shuffle()
 
     @property
@@ -142,13 +141,12 @@ class NDArrayIter(DataIter):
             rows = self._order[start:stop]
         else:
             rows = np.take(self._order, np.arange(start, stop), mode="wrap")
-        return [self._gather(name, values, rows) for name, values in sources]
+        return [_gather(values, rows) for _, values in sources]
 
-    def _gather(self, name, values, rows):
-        host = self._host.get(name)
-        if host is None:
-            host = self._host[name] = values.asnumpy()
-        return array(host[rows], dtype=host.dtype)
+
+def _gather(values, rows):
+    """A new NDArray of some rows; NumPy reads them from the array's own memory."""
+    return array(np.asarray(memoryview(values))[rows], dtype=values.dtype)
 
 
 def _init_data(data, allow_empty, default_name):
