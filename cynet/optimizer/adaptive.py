@@ -4,10 +4,11 @@ import math
 
 from .. import ndarray as nd
 from .base import Optimizer, register, zeros_like
+from .fused import FusedOptimizer
 
 
 @register
-class Adam(Optimizer):
+class Adam(FusedOptimizer):
     """Steps along the mean of gradients over the root of their mean square.
 
     Kingma and Ba, https://arxiv.org/abs/1412.6980. Weight decay is added to the gradient.
@@ -34,13 +35,14 @@ class Adam(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight), zeros_like(weight)
 
-    def update(self, index, weight, grad, state):
-        lr, wd, t = self._step(index)
-        lr *= math.sqrt(1 - self.beta2 ** t) / (1 - self.beta1 ** t)
-        mean, var = state
-        nd.adam_update(weight, grad, mean, var, out=weight, lr=lr, wd=wd, beta1=self.beta1,
-                       beta2=self.beta2, epsilon=self.epsilon, rescale_grad=self.rescale_grad,
-                       clip_gradient=-1.0 if self.clip_gradient is None else self.clip_gradient)
+    def _rule(self, state):
+        return "adam"
+
+    def _numbers(self, count):
+        return self.beta1, self.beta2, self.epsilon
+
+    def _rate(self, lr, count):
+        return lr * math.sqrt(1 - self.beta2 ** count) / (1 - self.beta1 ** count)
 
 
 @register
@@ -113,7 +115,7 @@ class Nadam(Optimizer):
 
 
 @register
-class FTML(Optimizer):
+class FTML(FusedOptimizer):
     """Follow the moving leader. Zheng and Kwok, ICML 2017.
 
     Parameters
@@ -132,16 +134,11 @@ class FTML(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight), zeros_like(weight), zeros_like(weight)
 
-    def update(self, index, weight, grad, state):
-        lr, wd, t = self._step(index)
-        grad = self._gradient(grad, decay=wd * weight)
-        d, v, z = state
-        v[:] = self.beta2 * v + (1 - self.beta2) * grad * grad
-        spread = nd.sqrt(v / (1 - self.beta2 ** t)) + self.epsilon
-        d_now = (1 - self.beta1 ** t) / lr * spread
-        z[:] = self.beta1 * z + (1 - self.beta1) * grad - (d_now - self.beta1 * d) * weight
-        d[:] = d_now
-        weight[:] = -1 * z / d_now
+    def _rule(self, state):
+        return "ftml"
+
+    def _numbers(self, count):
+        return (self.beta1, self.beta2, self.epsilon, self.beta1 ** count, self.beta2 ** count)
 
 
 @register
@@ -203,7 +200,7 @@ class AdaDelta(Optimizer):
 
 
 @register
-class RMSProp(Optimizer):
+class RMSProp(FusedOptimizer):
     """Steps along the gradient over the root of the mean of its squares.
 
     Tieleman and Hinton's form, or with ``centered`` that of Graves, https://arxiv.org/abs/1308.0850,
@@ -235,26 +232,16 @@ class RMSProp(Optimizer):
     def create_state(self, index, weight):
         return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
 
-    def update(self, index, weight, grad, state):
-        lr, wd, _ = self._step(index)
-        grad = self._gradient(grad, decay=wd * weight)
-        squares = state[0]
-        squares[:] = self.gamma1 * squares + (1 - self.gamma1) * grad * grad
-        if self.centered:
-            _, mean, step = state
-            mean[:] = self.gamma1 * mean + (1 - self.gamma1) * grad
-            spread = nd.sqrt(squares - mean * mean + self.epsilon)
-            step[:] = self.gamma2 * step - lr * grad / spread
-            moved = weight + step
-        else:
-            moved = weight - lr * grad / nd.sqrt(squares + self.epsilon)
-        if self.clip_weights is not None:
-            moved = nd.clip(moved, -self.clip_weights, self.clip_weights)
-        weight[:] = moved
+    def _rule(self, state):
+        return "rmspropalex" if len(state) == 3 else "rmsprop"
+
+    def _numbers(self, count):
+        bound = -1.0 if self.clip_weights is None else self.clip_weights
+        return self.gamma1, self.epsilon, bound, self.gamma2
 
 
 @register
-class Ftrl(Optimizer):
+class Ftrl(FusedOptimizer):
     """Follow the regularised leader: weights that matter little become exactly 0.
 
     McMahan et al., KDD 2013.
@@ -276,12 +263,8 @@ class Ftrl(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight), zeros_like(weight)
 
-    def update(self, index, weight, grad, state):
-        lr, wd, _ = self._step(index)
-        grad = self._gradient(grad)
-        z, n = state
-        squares = n + grad * grad
-        z[:] = z + grad - (nd.sqrt(squares) - nd.sqrt(n)) / lr * weight
-        n[:] = squares
-        pull = (nd.sign(z) * self.lamda1 - z) / ((self.beta + nd.sqrt(n)) / lr + wd)
-        weight[:] = pull * (nd.abs(z) > self.lamda1)
+    def _rule(self, state):
+        return "ftrl"
+
+    def _numbers(self, count):
+        return self.lamda1, self.beta

@@ -208,6 +208,9 @@ class Optimizer:
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
 
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_joined"}
+
     def _gradient(self, grad, decay=None):
         """The rescaled gradient, plus the array `decay` unless None, then clipped."""
         grad = grad * self.rescale_grad

@@ -4,10 +4,11 @@ import math
 
 from .. import ndarray as nd
 from .base import OPTIMIZERS, Optimizer, register, zeros_like
+from .fused import FusedOptimizer
 
 
 @register
-class SGD(Optimizer):
+class SGD(FusedOptimizer):
     """Gradient descent, with momentum if asked for.
 
     ``state = momentum * state - lr * (clip(rescale_grad * grad) + wd * weight)``,
@@ -30,15 +31,11 @@ class SGD(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight) if self.momentum != 0.0 else None
 
-    def update(self, index, weight, grad, state):
-        lr, wd, _ = self._step(index)
-        clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        if state is None:
-            nd.sgd_update(weight, grad, out=weight, lr=lr, wd=wd,
-                          rescale_grad=self.rescale_grad, clip_gradient=clip)
-        else:
-            nd.sgd_mom_update(weight, grad, state, out=weight, lr=lr, wd=wd, momentum=self.momentum,
-                              rescale_grad=self.rescale_grad, clip_gradient=clip)
+    def _rule(self, state):
+        return "sgd" if state is None else "sgd_mom"
+
+    def _numbers(self, count):
+        return (self.momentum,)
 
 
 OPTIMIZERS.register("ccsgd", SGD)
@@ -76,7 +73,7 @@ class NAG(Optimizer):
 
 
 @register
-class Signum(Optimizer):
+class Signum(FusedOptimizer):
     """Steps of one size along the sign of the (averaged) gradient.
 
     Parameters
@@ -84,7 +81,7 @@ class Signum(Optimizer):
     momentum : float
         0 takes the sign of the gradient itself.
     wd_lh : float
-        Weight decay of Loshchilov and Hutter, apart from the gradient.
+        Weight decay of Loshchilov and Hutter, apart from the gradient; with a momentum only.
     **kwargs
         See :class:`Optimizer`.
     """
@@ -97,15 +94,11 @@ class Signum(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight) if self.momentum != 0.0 else None
 
-    def update(self, index, weight, grad, state):
-        lr, wd, _ = self._step(index)
-        grad = self._gradient(grad)
-        if state is None:
-            weight[:] = (1 - lr * (wd + self.wd_lh)) * weight - lr * nd.sign(grad)
-        else:
-            grad = grad + wd * weight
-            state[:] = self.momentum * state - (1 - self.momentum) * grad
-            weight[:] = (1 - lr * self.wd_lh) * weight + lr * nd.sign(state)
+    def _rule(self, state):
+        return "signsgd" if state is None else "signum"
+
+    def _numbers(self, count):
+        return self.momentum, self.wd_lh
 
 
 @register

@@ -1,0 +1,201 @@
+"""JoinedUpdate: one engine function that runs an update rule on several weights.
+
+A training step pushes one function instead of one for each weight, and rates that change with every
+step (Adam's bias correction, schedules) cost no operator made anew.
+"""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free as c_free
+from libc.stdlib cimport malloc as c_malloc
+from libc.string cimport memcpy
+from libcpp.set cimport set as cpp_set
+from libcpp.vector cimport vector
+
+from .. cimport _engine
+from .._engine cimport VarHandle, kInline, kNormal
+from .._ndarray cimport NDArrayBase, blob_shape, on_host
+from .._typedefs cimport RunContext
+from ..kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
+
+from ..dtype import NAMES
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+
+# Rules of kernels/update.h and how many states each reads and moves.
+_STATES = {"sgd": 0, "sgd_mom": 1, "nag_mom": 1, "signsgd": 0, "signum": 1, "adam": 2, "rmsprop": 1,
+           "rmspropalex": 3, "ftrl": 2, "ftml": 3}
+cdef int64_t _INLINE_ELEMENTS = 1 << 14  # as for imperative calls: more is worth a worker
+
+
+cdef struct Item:
+    UpdateLoop loop
+    UpdateParams params
+    UpdateArrays arrays
+    int64_t size
+
+
+cdef struct Task:
+    int count
+    Item items[1]  # count of them
+
+
+cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef Task* task = <Task*>arg
+    cdef int i
+    for i in range(task.count):
+        run_update(task.items[i].loop, &task.items[i].params, &task.items[i].arrays,
+                   task.items[i].size)
+    return 0
+
+
+cdef void _free(void* arg) noexcept nogil:
+    c_free(arg)
+
+
+cdef class JoinedUpdate:
+    """An update rule bound to weights, gradients and states; calling it pushes one step.
+
+    Parameters
+    ----------
+    rule : str
+        Name in kernels/update.h: ``'sgd'``, ``'sgd_mom'``, ``'adam'``, ...
+    weights, grads : list of NDArray
+        Of the same shapes and dtypes, pair by pair.
+    states : list
+        For each weight None, an NDArray or a tuple of NDArrays.
+    """
+
+    cdef vector[Item] items
+    cdef vector[VarHandle] reads, writes
+    cdef tuple weights, grads, states
+    cdef int dev_type, dev_id, flags
+
+    def __init__(self, str rule, list weights, list grads, list states):
+        cdef cpp_set[VarHandle] written
+        cdef cpp_set[VarHandle] read
+        cdef NDArrayBase weight, grad, array
+        cdef Item item
+        cdef int64_t total = 0
+        cdef int i
+        cdef bytes name = rule.encode()
+        self.weights, self.grads, self.states = tuple(weights), tuple(grads), tuple(states)
+        if not len(weights) == len(grads) == len(states):
+            raise ArgumentError(f"update: {len(weights)} weights, {len(grads)} gradients,"
+                                f" {len(states)} states")
+        if rule not in _STATES:
+            raise ArgumentError(f"update: no rule is named '{rule}'")
+        self.items.reserve(len(weights))
+        for k in range(len(weights)):
+            own = _states_of(states[k])
+            if len(own) != _STATES[rule]:
+                raise ArgumentError(f"update rule '{rule}' takes {_STATES[rule]} states of a weight,"
+                                    f" got {len(own)}")
+            weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
+            _same(weight, grad, "gradient")
+            item.loop = find_update(name, weight.blob.dtype, False, False)
+            if item.loop == NULL:
+                raise ArgumentTypeError(f"update rule '{rule}' takes weights of a floating dtype,"
+                                        f" got {NAMES[weight.blob.dtype]}")
+            item.arrays.weight = item.arrays.out = weight.blob.data
+            item.arrays.grad = grad.blob.data
+            item.size = weight.blob.size
+            total += item.size
+            written.insert(weight.chunk.var)
+            read.insert(grad.chunk.var)
+            for i in range(4):
+                item.arrays.state[i] = NULL
+            for i, each in enumerate(own):
+                array = _array(each, "state")
+                _same(weight, array, "state")
+                item.arrays.state[i] = array.blob.data
+                written.insert(array.chunk.var)
+            self.items.push_back(item)
+        for var in written:
+            self.writes.push_back(var)
+            read.erase(var)
+        for var in read:
+            self.reads.push_back(var)
+        if weights:
+            weight = weights[0]
+            self.dev_type, self.dev_id = weight.blob.dev_type, weight.blob.dev_id
+        self.flags = kInline if total <= _INLINE_ELEMENTS else kNormal
+
+    def fits(self, list weights, list grads, list states):
+        """Whether these are the arrays that the update was made for."""
+        cdef Py_ssize_t i, n = len(self.weights)
+        if len(weights) != n or len(grads) != n or len(states) != n:
+            return False
+        for i in range(n):
+            if (weights[i] is not self.weights[i] or grads[i] is not self.grads[i]
+                    or states[i] is not self.states[i]):
+                return False
+        return True
+
+    def __call__(self, list lrs, list wds, double rescale, double clip, list numbers):
+        """Push a step.
+
+        Parameters
+        ----------
+        lrs, wds : list of float
+            Learning rate and weight decay of each weight.
+        rescale, clip : float
+            Factor of all gradients, and their bound after that; negative: none.
+        numbers : list of tuple of float
+            The rule's own numbers for each weight, in the order of kernels/update.h.
+        """
+        cdef size_t i, n = self.items.size()
+        cdef UpdateParams* params
+        cdef double own[5]
+        cdef Task* task
+        if n == 0:
+            return
+        if not <size_t>len(lrs) == <size_t>len(wds) == <size_t>len(numbers) == n:
+            raise ArgumentError(f"update: {len(lrs)} rates for {n} weights")
+        task = <Task*>c_malloc(sizeof(Task) + n * sizeof(Item))
+        if task == NULL:
+            raise MemoryError()
+        task.count = <int>n
+        memcpy(task.items, self.items.data(), n * sizeof(Item))
+        try:
+            for i in range(n):
+                params = &task.items[i].params
+                params.lr, params.wd, params.rescale, params.clip = lrs[i], wds[i], rescale, clip
+                own[:] = [0.0, 0.0, 0.0, 0.0, 0.0]
+                for k, value in enumerate(<tuple>numbers[i]):
+                    own[k] = value
+                params.a, params.b, params.c = own[0], own[1], own[2]
+                params.d, params.e = own[3], own[4]
+        except BaseException:
+            c_free(task)
+            raise
+        with nogil:
+            # the engine owns the task from here on, whether or not the push is refused
+            _engine.push_sync(_run, task, _free, self.dev_type, self.dev_id,
+                              self.reads.data(), <int>self.reads.size(),
+                              self.writes.data(), <int>self.writes.size(), 0, self.flags,
+                              b"update")
+
+
+cdef NDArrayBase _array(object value, str what):
+    if not isinstance(value, NDArrayBase):
+        raise ArgumentTypeError(f"update: a {what} must be an NDArray, got {type(value).__name__}")
+    if not on_host(&(<NDArrayBase>value).blob):
+        raise ArgumentError(f"update: a {what} is on {value.context}, expected the CPU")
+    return value
+
+
+cdef int _same(NDArrayBase weight, NDArrayBase other, str what) except -1:
+    if blob_shape(&weight.blob) != blob_shape(&other.blob):
+        raise ShapeError(f"update: a weight has shape {blob_shape(&weight.blob)}, its {what}"
+                         f" {blob_shape(&other.blob)}")
+    if weight.blob.dtype != other.blob.dtype:
+        raise ArgumentTypeError(f"update: a weight has dtype {NAMES[weight.blob.dtype]}, its {what}"
+                                f" {NAMES[other.blob.dtype]}")
+    return 0
+
+
+cdef tuple _states_of(object state):
+    if state is None:
+        return ()
+    if not isinstance(state, (tuple, list)):
+        return (state,)
+    return tuple(state)

@@ -1,0 +1,56 @@
+"""FusedOptimizer: optimizers whose step is one of the update rules in kernels/update.h."""
+
+import numpy as np
+
+from ._joined import JoinedUpdate
+from .base import Optimizer
+
+
+class FusedOptimizer(Optimizer):
+    """Base of optimizers that compute their step natively, all weights of a call together.
+
+    A subclass names the rule and says what goes in besides gradients: ``_rule(state)``,
+    ``_numbers(count)`` and, where it is not the learning rate itself, ``_rate(lr, count)``, where
+    count is the number of updates of the weight, from 1.
+    """
+
+    _joined = None  # tuple of indices to the JoinedUpdate of their arrays
+
+    def _rule(self, state):
+        """Name of the update rule for a weight of this state."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _rule")
+
+    def _numbers(self, count):
+        """The rule's own numbers, in the order that kernels/update.h names them."""
+        return ()
+
+    def _rate(self, lr, count):
+        """The learning rate that the rule gets."""
+        return lr
+
+    def update(self, index, weight, grad, state):
+        """Change one weight; push the step and return."""
+        self._update_joined([index], [weight], [grad], [state])
+
+    def update_all(self, indices, weights, grads, states):
+        """Change several weights; push one function for all of them and return."""
+        if self.multi_precision and any(weight.dtype == np.float16 for weight in weights):
+            super().update_all(indices, weights, grads, states)
+        else:
+            self._update_joined(list(indices), list(weights), list(grads), list(states))
+
+    def _update_joined(self, indices, weights, grads, states):
+        if not indices:
+            return
+        self._update_count(indices)
+        if self._joined is None:
+            self._joined = {}
+        key = tuple(indices)
+        joined = self._joined.get(key)
+        if joined is None or not joined.fits(weights, grads, states):
+            joined = self._joined[key] = JoinedUpdate(self._rule(states[0]), weights, grads, states)
+        counts = [self._index_update_count[index] for index in indices]
+        rates = [self._rate(lr, count) for lr, count in zip(self._get_lrs(indices), counts)]
+        clip = -1.0 if self.clip_gradient is None else self.clip_gradient
+        joined(rates, self._get_wds(indices), self.rescale_grad, clip,
+               [self._numbers(count) for count in counts])

@@ -1,0 +1,106 @@
+"""JoinedUpdate: several weights in one engine function; wrong arrays are refused."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from cynet.optimizer._joined import JoinedUpdate
+
+import cynet as mx
+from cynet.errors import ArgumentError, ArgumentTypeError, ShapeError
+
+
+def test_one_call_is_many(rng):
+    shapes = [(3,), (200, 100), (4, 5, 6)]
+    for dtype in ("float32", "float64", "float16"):
+        first = [rng.standard_normal(shape) for shape in shapes]
+        weights = [mx.nd.array(each, dtype=dtype) for each in first]
+        grads = [mx.nd.ones(shape, dtype=dtype) for shape in shapes]
+        update = JoinedUpdate("sgd", weights, grads, [None] * 3)
+        update([0.5, 0.25, 0.0], [0.0, 0.5, 0.0], 2.0, -1.0, [()] * 3)
+        wanted = [first[0] - 1.0, first[1] - 0.25 * (2 + 0.5 * first[1]), first[2]]
+        for weight, value in zip(weights, wanted):
+            np.testing.assert_allclose(weight.asnumpy(), value, rtol=1e-2, atol=1e-2)
+
+
+def test_it_waits_for_gradients_and_is_waited_for():
+    weight, grad = mx.nd.zeros(100000), mx.nd.zeros(100000)
+    update = JoinedUpdate("sgd", [weight], [grad], [None])
+    for i in range(50):
+        grad[:] = i
+        update([1.0], [0.0], 1.0, -1.0, [()])
+        grad[:] = -1000
+    assert (weight.asnumpy() == -sum(range(50))).all()
+
+
+def test_arrays_may_die_before_the_step_runs():
+    for _ in range(20):
+        weight, grad = mx.nd.zeros(50000), mx.nd.ones(50000)
+        JoinedUpdate("sgd", [weight], [grad], [None])([1.0], [0.0], 1.0, -1.0, [()])
+        del weight, grad
+    mx.nd.waitall()
+
+
+def test_one_array_in_several_places():
+    weight = mx.nd.ones(4)
+    JoinedUpdate("sgd", [weight, weight[0:2]], [weight, weight[2:4]], [None, None])(
+        [0.5, 0.5], [0.0, 0.0], 1.0, -1.0, [(), ()])
+    assert weight.asnumpy().tolist() == [0.25, 0.25, 0.5, 0.5]
+
+
+def test_fits():
+    weights, grads, states = [mx.nd.ones(2)], [mx.nd.ones(2)], [mx.nd.ones(2)]
+    update = JoinedUpdate("sgd_mom", weights, grads, states)
+    assert update.fits(weights, grads, states)
+    assert not update.fits([mx.nd.ones(2)], grads, states)
+    assert not update.fits(weights, grads, [mx.nd.ones(2)])
+    assert not update.fits([], [], [])
+
+
+def test_new_arrays_under_an_old_index():
+    optimizer = mx.optimizer.SGD(learning_rate=1.0)
+    for _ in range(3):
+        weight = mx.nd.ones(2)
+        optimizer.update(0, weight, mx.nd.ones(2), None)
+        assert weight.asnumpy().tolist() == [0, 0]
+
+
+def test_copies_of_an_optimizer():
+    optimizer = mx.optimizer.Adam()
+    state = optimizer.create_state(0, mx.nd.ones(2))
+    optimizer.update(0, mx.nd.ones(2), mx.nd.ones(2), state)
+    for other in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+        assert other.num_update == 1 and other._joined is None
+
+
+@pytest.mark.parametrize("args, error, word", [
+    (("odd", [1], [1], [None]), ArgumentError, "odd"),
+    (("sgd", [1], [1, 1], [None]), ArgumentError, "2 gradients"),
+    (("sgd_mom", [1], [1], [None]), ArgumentError, "1 states"),
+    (("sgd", [1], [1], [1]), ArgumentError, "0 states"),
+    (("sgd", [1], ["text"], [None]), ArgumentTypeError, "gradient"),
+    (("sgd", [1], [(3,)], [None]), ShapeError, r"\(2,\).*\(3,\)"),
+    (("sgd_mom", [1], [1], [(3,)]), ShapeError, "state"),
+])
+def test_refused(args, error, word):
+    def made(each):
+        if each == 1:
+            return mx.nd.ones(2)
+        return mx.nd.ones(each) if isinstance(each, tuple) else each
+
+    with pytest.raises(error, match=word):
+        JoinedUpdate(args[0], *([made(each) for each in part] for part in args[1:]))
+
+
+def test_dtypes_refused():
+    ints, floats = mx.nd.ones(2, dtype="int32"), mx.nd.ones(2)
+    with pytest.raises(ArgumentTypeError, match="int32"):
+        JoinedUpdate("sgd", [ints], [ints], [None])
+    with pytest.raises(ArgumentTypeError, match="float64"):
+        JoinedUpdate("sgd", [floats], [mx.nd.ones(2, dtype="float64")], [None])
+    update = JoinedUpdate("sgd", [floats], [floats], [None])
+    with pytest.raises(ArgumentError, match="2 rates"):
+        update([1.0, 1.0], [0.0], 1.0, -1.0, [()])
+    with pytest.raises(TypeError):
+        update(["x"], [0.0], 1.0, -1.0, [()])
