@@ -493,9 +493,10 @@ def simple_bind(
             if shared_exec is not None and name in shared_names
             else None
         )
-        if shared is not None and (shared.shape != tuple(shape) or shared.dtype != dtype):
+        if shared is not None and (shared.shape != tuple(shape) or shared.dtype != np.dtype(dtype)):
             raise ShapeError(
-                f"simple_bind: shared argument '{name}' has shape {shared.shape}, expected {shape}"
+                f"simple_bind: shared argument '{name}' has shape {shared.shape} and dtype "
+                f"{np.dtype(shared.dtype).name}, expected {tuple(shape)} and {dtype}"
             )
         grad = None
         if shared is not None:
