@@ -95,4 +95,4 @@ def test_threads_end_with_the_iterator():
     deadline = time.time() + 5
     while threading.active_count() > before and time.time() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before

@@ -21,10 +21,8 @@ def test_training_gives_the_weights_of_mxnet(name, contexts):
     expected = EXPECTED[f"{name} {contexts}"]
     assert set(params) == set(expected["params"])
     for key, value in params.items():
-        # BatchNorm takes away what this bias adds: its gradient is rounding, whose sign Adam follows
-        if not (name == "adam" and key == "fc1_bias"):
-            np.testing.assert_allclose(value, expected["params"][key], rtol=2e-4, atol=2e-5,
-                                       err_msg=key)
+        np.testing.assert_allclose(value, expected["params"][key], rtol=2e-4, atol=2e-5,
+                                   err_msg=key)
     np.testing.assert_allclose(outputs, expected["outputs"], rtol=2e-4, atol=2e-5)
     assert metric[0] == expected["metric"][0]
     np.testing.assert_allclose(metric[1], expected["metric"][1], rtol=1e-4)
