@@ -57,7 +57,8 @@ def np(numpy_feval, name=None, allow_extra_outputs=False):
 
     Examples
     --------
-    >>> @np
+    >>> import cynet as mx
+    >>> @mx.metric.np
     ... def off_by(label, pred):
     ...     return abs(label - pred).sum(), label.size
     >>> off_by.name

@@ -17,7 +17,8 @@ class SequentialModule(BaseModule):
     Examples
     --------
     >>> import cynet as mx
-    >>> first = mx.mod.Module(mx.sym.FullyConnected(num_hidden=3, name="fc"), label_names=None)
+    >>> fc = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    >>> first = mx.mod.Module(fc, label_names=None)
     >>> last = mx.mod.Module(mx.sym.SoftmaxOutput(name="softmax"), data_names=["softmax_data"])
     >>> chain = mx.mod.SequentialModule()
     >>> _ = chain.add(first).add(last, take_labels=True, auto_wiring=True)

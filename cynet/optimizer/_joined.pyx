@@ -87,8 +87,8 @@ cdef class JoinedUpdate:
         for k in range(len(weights)):
             own = _states_of(states[k])
             if len(own) != _STATES[rule]:
-                raise ArgumentError(f"update rule '{rule}' takes {_STATES[rule]} states of a weight,"
-                                    f" got {len(own)}")
+                raise ArgumentError(f"update rule '{rule}' takes {_STATES[rule]} states for a"
+                                    f" weight, got {len(own)}")
             weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
             _same(weight, grad, "gradient")
             item.loop = find_update(name, weight.blob.dtype, False, False)
