@@ -43,7 +43,7 @@ $(VENV)/.dev: $(SOURCES) | $(PY)
 train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a few minutes
 	@mkdir -p build/train
 	$(PY) examples/image_classification/train_mnist.py --network lenet --batch-size 100 --lr 0.1 \
-		--num-epochs 5 --lr-step-epochs 3,4 --model-prefix build/train/lenet
+		--num-epochs 4 --lr-step-epochs 2,3 --model-prefix build/train/lenet
 
 test: $(VENV)/.dev  ## run all tests and name the slowest
 	$(PY) -m pytest -q --durations=15 --durations-min=1

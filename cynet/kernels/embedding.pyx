@@ -22,7 +22,8 @@ cdef inline void _add(const floating* x, floating* y, int64_t n) noexcept nogil:
         y[i] += x[i]
 
 
-cdef void embedding_forward(const void* index, int index_dtype, int64_t n, const void* weight, int dtype,
+cdef void embedding_forward(const void* index, int index_dtype, int64_t n, const void* weight,
+                            int dtype,
                             int64_t rows, int64_t dim, void* out, bint add) noexcept nogil:
     cdef int threads = threads_for(n * dim)
     cdef int64_t i, row, bytes = dim * dtype_size(dtype)
@@ -36,7 +37,8 @@ cdef void embedding_forward(const void* index, int index_dtype, int64_t n, const
             _add(<const double*>weight + row * dim, <double*>out + i * dim, dim)
 
 
-cdef void _scatter(const void* index, int index_dtype, int64_t n, const floating* dout, int64_t rows,
+cdef void _scatter(const void* index, int index_dtype, int64_t n, const floating* dout,
+                   int64_t rows,
                    int64_t dim, floating* dweight, int64_t first, int64_t last) noexcept nogil:
     """Columns [first, last): two parts never write one element, and the order of sums is the indices'."""
     cdef int64_t i
@@ -45,7 +47,8 @@ cdef void _scatter(const void* index, int index_dtype, int64_t n, const floating
              last - first)
 
 
-cdef void embedding_backward(const void* index, int index_dtype, int64_t n, const void* dout, int dtype,
+cdef void embedding_backward(const void* index, int index_dtype, int64_t n, const void* dout,
+                             int dtype,
                              int64_t rows, int64_t dim, void* dweight, bint add) noexcept nogil:
     cdef int threads = threads_for(n * dim)
     cdef int t

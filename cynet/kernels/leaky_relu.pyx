@@ -53,8 +53,8 @@ cdef void rectifier_forward(int type, const floating* x, floating* y, int64_t n,
             y[i] = _value(type, x[i], s)
 
 
-cdef void rectifier_backward(int type, const floating* dy, const floating* x, floating* dx, int64_t n,
-                             double slope, bint add) noexcept nogil:
+cdef void rectifier_backward(int type, const floating* dy, const floating* x, floating* dx,
+                             int64_t n, double slope, bint add) noexcept nogil:
     cdef int threads = threads_for(n if type == kLeaky else n * 8)
     cdef floating s = <floating>slope
     cdef int64_t i
@@ -77,7 +77,8 @@ cdef void sloped_forward(const floating* x, const floating* slopes, floating* y,
                 y[i] = x[i] if x[i] > 0 else slopes[line % channels] * x[i]
 
 
-cdef void sloped_backward(const floating* dy, const floating* x, const floating* slopes, floating* dx,
+cdef void sloped_backward(const floating* dy, const floating* x, const floating* slopes,
+                          floating* dx,
                           int64_t n, int64_t channels, int64_t inner, bint add) noexcept nogil:
     cdef int threads = threads_for(n)
     cdef int64_t line, i

@@ -3,15 +3,16 @@
 from cython cimport floating
 from libc.stdint cimport int64_t
 
-# y (+)= (x - mean) / std * gamma + beta with std = sqrt(var + eps), a line of n at a time; mean and std
-# get one number a line. Each of y, mean, std may be NULL.
-cdef void layer_norm_forward(const floating* x, const floating* gamma, const floating* beta, floating* y,
+# y (+)= (x - mean) / std * gamma + beta with std = sqrt(var + eps), a line of n at a time; mean and
+# std get one number a line. Each of y, mean, std may be NULL.
+cdef void layer_norm_forward(const floating* x, const floating* gamma, const floating* beta,
+                             floating* y,
                              floating* mean, floating* std, int64_t outer, int64_t n, int64_t inner,
                              double eps, bint add, bint add_mean, bint add_std) noexcept nogil
 # dx (+)= its gradient; dx may be dy
 cdef void layer_norm_backward(const floating* dy, const floating* x, const floating* gamma,
-                              const floating* mean, const floating* std, floating* dx, int64_t outer,
-                              int64_t n, int64_t inner, bint add) noexcept nogil
+                              const floating* mean, const floating* std, floating* dx,
+                              int64_t outer, int64_t n, int64_t inner, bint add) noexcept nogil
 # dgamma (+)= sum over lines of dy * (x - mean) / std, and dbeta (+)= that of dy; either may be NULL
 cdef void layer_norm_backward_scale(const floating* dy, const floating* x, const floating* mean,
                                     const floating* std, floating* dgamma, floating* dbeta,
@@ -21,11 +22,11 @@ cdef void layer_norm_backward_scale(const floating* dy, const floating* x, const
 # y (+)= x / sqrt(sum of x^2 + eps), a line of n at a time; y may be x
 cdef void l2_norm_forward(const floating* x, floating* y, int64_t outer, int64_t n, int64_t inner,
                           double eps, bint add) noexcept nogil
-cdef void l2_norm_backward(const floating* dy, const floating* x, floating* dx, int64_t outer, int64_t n,
-                           int64_t inner, double eps, bint add) noexcept nogil
+cdef void l2_norm_backward(const floating* dy, const floating* x, floating* dx, int64_t outer,
+                           int64_t n, int64_t inner, double eps, bint add) noexcept nogil
 
-# Local response over channels: y (+)= x * norm^-beta, norm = knorm + alpha / size * the sum of x^2 over
-# `size` channels around. Space as `lrn_space` says, in elements.
+# Local response over channels: y (+)= x * norm^-beta, norm = knorm + alpha / size * the sum of x^2
+# over `size` channels around. Space as `lrn_space` says, in elements.
 cdef struct LocalResponse:
     int64_t batch, channels, inner, size
     double alpha, beta, knorm
@@ -33,5 +34,5 @@ cdef struct LocalResponse:
 cdef int64_t lrn_space(const LocalResponse* shape, int threads) noexcept nogil
 cdef void lrn_forward(const LocalResponse* shape, const floating* x, floating* y, bint add,
                       int threads) noexcept nogil
-cdef void lrn_backward(const LocalResponse* shape, const floating* dy, const floating* x, floating* dx,
-                       bint add, int threads, floating* space) noexcept nogil
+cdef void lrn_backward(const LocalResponse* shape, const floating* dy, const floating* x,
+                       floating* dx, bint add, int threads, floating* space) noexcept nogil

@@ -51,7 +51,8 @@ cdef void _layer_line(const floating* x, const floating* gamma, const floating* 
             y[i * step] = (x[i * step] - center) * scale * gamma[i] + beta[i]
 
 
-cdef void layer_norm_forward(const floating* x, const floating* gamma, const floating* beta, floating* y,
+cdef void layer_norm_forward(const floating* x, const floating* gamma, const floating* beta,
+                             floating* y,
                              floating* mean, floating* std, int64_t outer, int64_t n, int64_t inner,
                              double eps, bint add, bint add_mean, bint add_std) noexcept nogil:
     cdef int threads = threads_for(outer * n * inner * 3)
@@ -59,8 +60,8 @@ cdef void layer_norm_forward(const floating* x, const floating* gamma, const flo
     for line in prange(outer * inner, num_threads=threads, schedule="static"):
         start = line // inner * n * inner + line % inner
         _layer_line(x + start, gamma, beta, y + start if y != NULL else y,
-                    mean + line if mean != NULL else mean, std + line if std != NULL else std, n, inner,
-                    eps, add, add_mean, add_std)
+                    mean + line if mean != NULL else mean, std + line if std != NULL else std, n,
+                    inner, eps, add, add_mean, add_std)
 
 
 cdef void _layer_line_backward(const floating* dy, const floating* x, const floating* gamma,
@@ -83,14 +84,14 @@ cdef void _layer_line_backward(const floating* dy, const floating* x, const floa
 
 
 cdef void layer_norm_backward(const floating* dy, const floating* x, const floating* gamma,
-                              const floating* mean, const floating* std, floating* dx, int64_t outer,
-                              int64_t n, int64_t inner, bint add) noexcept nogil:
+                              const floating* mean, const floating* std, floating* dx,
+                              int64_t outer, int64_t n, int64_t inner, bint add) noexcept nogil:
     cdef int threads = threads_for(outer * n * inner * 3)
     cdef int64_t line, start
     for line in prange(outer * inner, num_threads=threads, schedule="static"):
         start = line // inner * n * inner + line % inner
-        _layer_line_backward(dy + start, x + start, gamma, mean[line], std[line], dx + start, n, inner,
-                             add)
+        _layer_line_backward(dy + start, x + start, gamma, mean[line], std[line], dx + start, n,
+                             inner, add)
 
 
 cdef void layer_norm_backward_scale(const floating* dy, const floating* x, const floating* mean,
@@ -133,8 +134,8 @@ cdef void l2_norm_forward(const floating* x, floating* y, int64_t outer, int64_t
         _l2_line(x + start, y + start, n, inner, eps, add)
 
 
-cdef void _l2_line_backward(const floating* dy, const floating* x, floating* dx, int64_t n, int64_t step,
-                            double eps, bint add) noexcept nogil:
+cdef void _l2_line_backward(const floating* dy, const floating* x, floating* dx, int64_t n,
+                            int64_t step, double eps, bint add) noexcept nogil:
     cdef double scale = 1 / sqrt(_total(x, n, step, 0, True) + eps), product = 0
     cdef floating a, b, value
     cdef int64_t i
@@ -153,8 +154,8 @@ cdef void _l2_line_backward(const floating* dy, const floating* x, floating* dx,
             dx[i * step] = value
 
 
-cdef void l2_norm_backward(const floating* dy, const floating* x, floating* dx, int64_t outer, int64_t n,
-                           int64_t inner, double eps, bint add) noexcept nogil:
+cdef void l2_norm_backward(const floating* dy, const floating* x, floating* dx, int64_t outer,
+                           int64_t n, int64_t inner, double eps, bint add) noexcept nogil:
     cdef int threads = threads_for(outer * n * inner * 3)
     cdef int64_t line, start
     for line in prange(outer * inner, num_threads=threads, schedule="static"):
@@ -199,8 +200,10 @@ cdef void lrn_forward(const LocalResponse* shape, const floating* x, floating* y
         _lrn_part(shape, x + at, y + at, min(shape.inner - start, <int64_t>WIDTH), add)
 
 
-cdef void _lrn_part_backward(const LocalResponse* s, const floating* dy, const floating* x, floating* dx,
-                             int64_t width, bint add, floating* power, floating* ratio) noexcept nogil:
+cdef void _lrn_part_backward(const LocalResponse* s, const floating* dy, const floating* x,
+                             floating* dx,
+                             int64_t width, bint add, floating* power,
+                             floating* ratio) noexcept nogil:
     cdef floating norm[WIDTH]
     cdef floating total, factor = <floating>(2 * s.alpha * s.beta / s.size), value
     cdef int64_t c, i, k, at, first, last
@@ -229,8 +232,8 @@ cdef int64_t lrn_space(const LocalResponse* shape, int threads) noexcept nogil:
     return 2 * shape.channels * WIDTH * threads
 
 
-cdef void lrn_backward(const LocalResponse* shape, const floating* dy, const floating* x, floating* dx,
-                       bint add, int threads, floating* space) noexcept nogil:
+cdef void lrn_backward(const LocalResponse* shape, const floating* dy, const floating* x,
+                       floating* dx, bint add, int threads, floating* space) noexcept nogil:
     cdef int64_t parts = (shape.inner + WIDTH - 1) // WIDTH, size = shape.channels * WIDTH
     cdef int64_t part, start, at, all_parts = shape.batch * parts
     cdef int t

@@ -14,10 +14,11 @@ cdef extern from "strided_copy.h" namespace "cynet" nogil:
         int64_t dst_stride[16]
         int64_t src_stride[16]
 
-# dst[...] = src[...]; memory of the two must not overlap. `what` is changed. Above the grain several
-# threads share the work unless `serial`.
+# dst[...] = src[...]; memory of the two must not overlap. `what` is changed. Above the grain
+# several threads share the work unless `serial`.
 cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil
-# dst row i = src row rows[i], rows of nbytes bytes; and the reverse, where the last of equal rows stays.
+# dst row i = src row rows[i], rows of nbytes bytes; and the reverse, where the last of equal rows
+# stays.
 cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
                       bint serial) noexcept nogil
 cdef void copy_scatter(char* dst, const char* src, const int64_t* rows, int64_t n,

@@ -9,7 +9,8 @@ from libc.stdlib cimport malloc as c_malloc
 
 from .._ndarray cimport NDArrayBase, blob_shape, wrap_foreign
 from .._typedefs cimport (
-    MAX_NDIM, dtype_size, kBool, kCPU, kFloat16, kFloat32, kFloat64, kGPU, kInt8, kInt32, kInt64, kUint8)
+    MAX_NDIM, dtype_size, kBool, kCPU, kFloat16, kFloat32, kFloat64, kGPU, kInt8, kInt32, kInt64,
+    kUint8)
 
 from ..dtype import NAMES
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -63,7 +64,8 @@ cdef void _capsule_gone(object capsule) noexcept:
 
 def device_of(NDArrayBase array):
     """What ``__dlpack_device__`` gives: (DLPack device code, index)."""
-    return (DL_CUDA if array.blob.dev_type == kGPU else DL_CPU, array.blob.dev_id if array.blob.dev_type == kGPU else 0)
+    return (DL_CUDA if array.blob.dev_type == kGPU else DL_CPU,
+            array.blob.dev_id if array.blob.dev_type == kGPU else 0)
 
 
 def export(NDArrayBase array):
@@ -101,7 +103,8 @@ def export(NDArrayBase array):
 cdef int _flag(const DLTensor* tensor) except -1:
     cdef int flag
     for flag in range(8):
-        if (tensor.code == _CODES[flag] and tensor.bits == 8 * dtype_size(flag) and tensor.lanes == 1):
+        if (tensor.code == _CODES[flag] and tensor.bits == 8 * dtype_size(flag)
+            and tensor.lanes == 1):
             return flag
     raise ArgumentTypeError(f"from_dlpack: DLPack type code {tensor.code} of {tensor.bits} bits is none of "
                             f"{', '.join(NAMES)}")
@@ -148,5 +151,5 @@ def take(source):
     PyCapsule_SetName(capsule, b"used_dltensor")
     owner = Taken.__new__(Taken)
     owner.managed = managed
-    return wrap_foreign(<char*>managed.tensor.data + managed.tensor.byte_offset, managed.tensor.shape,
-                        managed.tensor.ndim, flag, kCPU, 0, owner)
+    return wrap_foreign(<char*>managed.tensor.data + managed.tensor.byte_offset,
+                        managed.tensor.shape, managed.tensor.ndim, flag, kCPU, 0, owner)

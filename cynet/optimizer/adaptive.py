@@ -203,8 +203,8 @@ class AdaDelta(Optimizer):
 class RMSProp(FusedOptimizer):
     """Steps along the gradient over the root of the mean of its squares.
 
-    Tieleman and Hinton's form, or with ``centered`` that of Graves, https://arxiv.org/abs/1308.0850,
-    which divides by the standard deviation and has a momentum.
+    Tieleman and Hinton's form, or with ``centered`` that of Graves,
+    https://arxiv.org/abs/1308.0850, which divides by the standard deviation and has a momentum.
 
     Parameters
     ----------

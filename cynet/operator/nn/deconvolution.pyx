@@ -9,8 +9,8 @@ from cython cimport floating
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.convolution cimport (ConvShape, conv_backward_data, conv_backward_weight, conv_complete,
-                                     conv_forward, conv_space, conv_threads)
+from ...kernels.convolution cimport (ConvShape, conv_backward_data, conv_backward_weight,
+                                     conv_complete, conv_forward, conv_space, conv_threads)
 from ...kernels.reduce_rows cimport add_channels, sum_channels
 from .._base cimport Operator, OpContext
 
@@ -28,8 +28,8 @@ class DeconvolutionProperty(OperatorProperty):
     """Transposed convolution over one, two or three spatial axes: what gives a convolution's data gradient.
 
     Data of shape (N, C, *size) give out of shape (N, num_filter, *size') where
-    ``size' = stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj``, or `target_shape`, which
-    chooses pad and adj by itself.
+    ``size' = stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj``, or `target_shape`,
+    which chooses pad and adj by itself.
     """
 
     kernel = Shape(doc="Size of the window: (w,), (h, w) or (d, h, w).")
@@ -119,8 +119,8 @@ class DeconvolutionProperty(OperatorProperty):
         data = in_shapes[0]
         sizes, pad = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
         stride, dilate = self.window[:2]
-        operator = DeconvolutionOperator(data, (data[0], self.num_filter, *sizes), self.kernel, stride,
-                                         dilate, pad, self.num_group, not self.no_bias)
+        operator = DeconvolutionOperator(data, (data[0], self.num_filter, *sizes), self.kernel,
+                                         stride, dilate, pad, self.num_group, not self.no_bias)
         check_sizes(f"operator {self.op_name}", operator.largest())
         return operator
 
@@ -144,7 +144,8 @@ cdef class DeconvolutionOperator(Operator):
 
     def largest(self):
         """The largest size of the matrix products, which BLAS must be able to count."""
-        return max(self.shape.in_space, self.shape.out_space, self.shape.unrolled, self.shape.filters)
+        return max(self.shape.in_space, self.shape.out_space, self.shape.unrolled,
+                   self.shape.filters)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -174,8 +175,8 @@ cdef class DeconvolutionOperator(Operator):
                          self.shape.in_space, out)
         return 0
 
-    cdef int _backward(self, floating* kind, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                       const int* req, TBlob* in_grad) except -1 nogil:
+    cdef int _backward(self, floating* kind, OpContext* ctx, const TBlob* out_grad,
+                       const TBlob* in_data, const int* req, TBlob* in_grad) except -1 nogil:
         cdef const floating* grad = <const floating*>out_grad[0].data
         cdef int threads = conv_threads(&self.shape)
         cdef floating* space = <floating*>get_space(

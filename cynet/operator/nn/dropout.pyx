@@ -24,15 +24,15 @@ cdef extern from "dropout.h" namespace "cynet" nogil:
                       int threads) noexcept
     void dropout_apply[T](const T* x, const cbool* keep, T scale, T* y, int64_t n, bint add,
                           int threads) noexcept
-    void dropout_spread[T](const T* x, const cbool* keep, T scale, T* y, int ndim, const int64_t* shape,
-                           const int64_t* stride, bint add) noexcept
+    void dropout_spread[T](const T* x, const cbool* keep, T scale, T* y, int ndim,
+                           const int64_t* shape, const int64_t* stride, bint add) noexcept
 
 
 class DropoutProperty(OperatorProperty):
     """Set each element to 0 with probability `p`, and divide the others by ``1 - p``.
 
-    Done in training only, unless ``mode='always'``; otherwise out is data. Along `axes` all elements share
-    one fate.
+    Done in training only, unless ``mode='always'``; otherwise out is data. Along `axes` all
+    elements share one fate.
     """
 
     p = Float(0.5, doc="Probability of an element to be dropped.", low=0.0, high=1.0)

@@ -26,7 +26,8 @@ class EmbeddingProperty(OperatorProperty):
     dtype = DType("float32", doc="Of weight, where nothing else says it.")
     sparse_grad = Bool(False, doc="Accepted; the gradient is dense.")
 
-    inputs_doc = {"data": "Indices, any shape and dtype.", "weight": "Rows (input_dim, output_dim)."}
+    inputs_doc = {"data": "Indices, any shape and dtype.",
+                  "weight": "Rows (input_dim, output_dim)."}
 
     def list_arguments(self):
         return ["data", "weight"]

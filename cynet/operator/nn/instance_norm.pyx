@@ -25,8 +25,8 @@ from ..shapes import agree
 class InstanceNormProperty(OperatorProperty):
     """Normalize each channel of each sample over its positions, then scale and shift it.
 
-    ``out = (data - mean) / sqrt(var + eps) * gamma + beta`` with mean and variance over the axes behind the
-    second.
+    ``out = (data - mean) / sqrt(var + eps) * gamma + beta`` with mean and variance over the axes
+    behind the second.
     """
 
     eps = Float(1e-3, doc="Added to the variance.", low=0.0)
@@ -101,19 +101,20 @@ cdef class InstanceNormOperator(Operator):
                 <const floating*>in_data[2].data, <const floating*>NULL, <const floating*>NULL,
                 <floating*>NULL, <floating*>NULL, y + i * size, add, False, False)
 
-    cdef int _backward(self, const floating* dy, OpContext* ctx, const TBlob* in_data, const int* req,
-                       TBlob* in_grad) except -1 nogil:
+    cdef int _backward(self, const floating* dy, OpContext* ctx, const TBlob* in_data,
+                       const int* req, TBlob* in_grad) except -1 nogil:
         cdef int64_t i, channels = self.shape.channels, size = channels * self.shape.inner
         cdef const floating* x = <const floating*>in_data[0].data
         cdef const floating* gamma = <const floating*>in_data[1].data
         cdef floating* dx = <floating*>(in_grad[0].data if req[0] != kNullOp else NULL)
         cdef floating* dgamma = <floating*>(in_grad[1].data if req[1] != kNullOp else NULL)
         cdef floating* dbeta = <floating*>(in_grad[2].data if req[2] != kNullOp else NULL)
-        cdef floating* mean = <floating*>get_space(&ctx.requested[0], 2 * channels * sizeof(floating))
+        cdef floating* mean = <floating*>get_space(&ctx.requested[0],
+                                                   2 * channels * sizeof(floating))
         for i in range(self.batch):
             batch_norm_forward(
-                &self.shape, x + i * size, gamma, gamma, <const floating*>NULL, <const floating*>NULL,
-                mean, mean + channels, <floating*>NULL, False, False, False)
+                &self.shape, x + i * size, gamma, gamma, <const floating*>NULL,
+                <const floating*>NULL, mean, mean + channels, <floating*>NULL, False, False, False)
             batch_norm_backward(
                 &self.shape, dy + i * size, x + i * size, gamma, mean, mean + channels, False,
                 dx + i * size if dx != NULL else dx, dgamma, dbeta, req[0] == kAddTo,

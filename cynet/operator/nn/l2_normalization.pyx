@@ -19,8 +19,8 @@ from ..property import OperatorProperty, merge_shapes
 class L2NormalizationProperty(OperatorProperty):
     """Divide by the Euclidean norm: ``out = data / sqrt(sum(data ** 2) + eps)``.
 
-    The sum goes over a whole sample ('instance'), over the channels at each position ('channel'), or over
-    the positions of each channel ('spatial').
+    The sum goes over a whole sample ('instance'), over the channels at each position ('channel'),
+    or over the positions of each channel ('spatial').
     """
 
     eps = Float(1e-10, doc="Added to the sum.", low=0.0)
@@ -67,8 +67,8 @@ cdef class L2NormalizationOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if in_data[0].dtype == kFloat32:
-            l2_norm_forward(<const float*>in_data[0].data, <float*>out_data[0].data, self.outer, self.n,
-                            self.inner, self.eps, req[0] == kAddTo)
+            l2_norm_forward(<const float*>in_data[0].data, <float*>out_data[0].data, self.outer,
+                            self.n, self.inner, self.eps, req[0] == kAddTo)
         else:
             l2_norm_forward(<const double*>in_data[0].data, <double*>out_data[0].data, self.outer,
                             self.n, self.inner, self.eps, req[0] == kAddTo)

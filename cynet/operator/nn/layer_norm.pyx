@@ -1,7 +1,8 @@
 # cython: wraparound=True
 """LayerNorm: out = (data - mean) / sqrt(var + eps) * gamma + beta along one axis.
 
-data, out (..., C, ...) with C along `axis`; gamma, beta (C,); mean and std are data's shape with 1 there.
+data, out (..., C, ...) with C along `axis`; gamma, beta (C,); mean and std are data's shape with 1
+there.
 """
 
 from cython cimport floating

@@ -5,7 +5,8 @@ from cython cimport floating
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.leaky_relu cimport (kELU, kGELU, kLeaky, kSELU, rectifier_backward, rectifier_forward,
+from ...kernels.leaky_relu cimport (kELU, kGELU, kLeaky, kSELU, rectifier_backward,
+                                    rectifier_forward,
                                     sloped_backward, sloped_forward, slopes_backward)
 from ...kernels.random cimport Draw, fill, kUniform
 from .._base cimport Operator, OpContext
@@ -27,14 +28,15 @@ class LeakyReLUProperty(OperatorProperty):
 
     - leaky: ``x if x > 0 else slope * x``
     - prelu: the same with a learned slope, the input gamma: one, or one a channel (axis 1)
-    - rrelu: the same with a random slope between `lower_bound` and `upper_bound` for each element in
-      training, and their mean otherwise
+    - rrelu: the same with a random slope between `lower_bound` and `upper_bound` for each element
+      in training, and their mean otherwise
     - elu: ``x if x > 0 else slope * (exp(x) - 1)``
     - selu: ``1.0507 * (x if x > 0 else 1.6733 * (exp(x) - 1))``
     - gelu: ``x`` times the normal distribution function of ``x``
     """
 
-    act_type = Enum(("elu", "gelu", "leaky", "prelu", "rrelu", "selu"), "leaky", doc="Which function.")
+    act_type = Enum(("elu", "gelu", "leaky", "prelu", "rrelu", "selu"), "leaky",
+                    doc="Which function.")
     slope = Float(0.25, doc="Of leaky and elu.")
     lower_bound = Float(0.125, doc="Of rrelu's slopes.")
     upper_bound = Float(0.334, doc="Of rrelu's slopes.")
@@ -125,8 +127,10 @@ cdef class RectifierOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if in_data[0].dtype == kFloat32:
-            rectifier_backward(self.type, <const float*>out_grad[0].data, <const float*>in_data[0].data,
-                               <float*>in_grad[0].data, in_data[0].size, self.slope, req[0] == kAddTo)
+            rectifier_backward(self.type, <const float*>out_grad[0].data,
+                               <const float*>in_data[0].data,
+                               <float*>in_grad[0].data, in_data[0].size, self.slope,
+                               req[0] == kAddTo)
         else:
             rectifier_backward(self.type, <const double*>out_grad[0].data,
                                <const double*>in_data[0].data, <double*>in_grad[0].data,

@@ -21,8 +21,8 @@ from ..property import OperatorProperty, ResourceRequest, merge_shapes
 class LRNProperty(OperatorProperty):
     """Local response normalization across channels.
 
-    ``out[n, c] = data[n, c] * (knorm + alpha / nsize * sum_k data[n, k] ** 2) ** -beta`` with k over the
-    `nsize` channels around c, as far as there are any.
+    ``out[n, c] = data[n, c] * (knorm + alpha / nsize * sum_k data[n, k] ** 2) ** -beta`` with k
+    over the `nsize` channels around c, as far as there are any.
     """
 
     alpha = Float(1e-4, doc="Factor of the squares.")
@@ -90,7 +90,8 @@ cdef class LRNOperator(Operator):
             lrn_backward(&self.shape, <const float*>out_grad[0].data, <const float*>in_data[0].data,
                          <float*>in_grad[0].data, req[0] == kAddTo, threads, <float*>space)
         else:
-            lrn_backward(&self.shape, <const double*>out_grad[0].data, <const double*>in_data[0].data,
+            lrn_backward(&self.shape, <const double*>out_grad[0].data,
+                         <const double*>in_data[0].data,
                          <double*>in_grad[0].data, req[0] == kAddTo, threads, <double*>space)
         return 0
 

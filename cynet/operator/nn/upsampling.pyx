@@ -25,9 +25,10 @@ cdef enum:
 class UpSamplingProperty(OperatorProperty):
     """Enlarge planes by `scale`, by repeating elements ('nearest') or by a deconvolution ('bilinear').
 
-    Nearest takes several inputs whose planes all become as large as those of the first times scale; their
-    channels are concatenated or, with ``multi_input_mode='sum'``, added. Bilinear takes one, and a weight of
-    shape (C, 1, k, k) with ``k = 2 * scale - scale % 2``, which the initializer Bilinear fills.
+    Nearest takes several inputs whose planes all become as large as those of the first times scale;
+    their channels are concatenated or, with ``multi_input_mode='sum'``, added. Bilinear takes one,
+    and a weight of shape (C, 1, k, k) with ``k = 2 * scale - scale % 2``, which the initializer
+    Bilinear fills.
     """
 
     key_var_num_args = "num_args"
@@ -95,8 +96,8 @@ class UpSamplingProperty(OperatorProperty):
         if self.sample_type == "nearest":
             return UpSamplingOperator(in_shapes, out, self.multi_input_mode == "sum")
         k, pad = 2 * self.scale - self.scale % 2, self.scale // 2
-        return DeconvolutionOperator(in_shapes[0], out, (k, k), (self.scale,) * 2, (1, 1), (pad, pad),
-                                     self.num_filter, False)
+        return DeconvolutionOperator(in_shapes[0], out, (k, k), (self.scale,) * 2, (1, 1),
+                                     (pad, pad), self.num_filter, False)
 
 
 cdef void _enlarge(const floating* x, floating* y, int64_t height, int64_t width, int64_t scale,
@@ -159,7 +160,8 @@ cdef class UpSamplingOperator(Operator):
             if in_data[0].dtype == kFloat32:
                 self._walk(i, offset, <float*>in_data[i].data, <float*>out_data[0].data, add, False)
             else:
-                self._walk(i, offset, <double*>in_data[i].data, <double*>out_data[0].data, add, False)
+                self._walk(i, offset, <double*>in_data[i].data, <double*>out_data[0].data, add,
+                           False)
             offset += 0 if self.sums else self.in_channels[i]
         return 0
 
@@ -173,7 +175,8 @@ cdef class UpSamplingOperator(Operator):
             add = req[i] == kAddTo
             if req[i] != kNullOp:
                 if out_grad[0].dtype == kFloat32:
-                    self._walk(i, offset, <float*>in_grad[i].data, <float*>out_grad[0].data, add, True)
+                    self._walk(i, offset, <float*>in_grad[i].data, <float*>out_grad[0].data, add,
+                               True)
                 else:
                     self._walk(i, offset, <double*>in_grad[i].data, <double*>out_grad[0].data, add,
                                True)
@@ -183,7 +186,8 @@ cdef class UpSamplingOperator(Operator):
     cdef void _walk(self, int i, int64_t offset, floating* x, floating* y, bint add,
                     bint back) noexcept nogil:
         """All planes of input i, which starts at channel `offset` of out."""
-        cdef int64_t scale = self.scale[i], count = self.in_channels[i], large = self.height * self.width
+        cdef int64_t scale = self.scale[i], count = self.in_channels[i]
+        cdef int64_t large = self.height * self.width
         cdef int64_t small = large // (scale * scale), plane
         cdef int threads = threads_for(self.batch * count * large)
         cdef floating* there

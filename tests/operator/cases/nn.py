@@ -1,7 +1,7 @@
 """Cases of the neural-network operators: the calls whose values tests/fixtures/make_nn.py has from MXNet.
 
-Values and gradients are compared with MXNet's in tests/operator/nn/test_against_mxnet.py; here they go through
-everything else, and their gradients are compared with numeric ones.
+Values and gradients are compared with MXNet's in tests/operator/nn/test_against_mxnet.py; here they
+go through everything else, and their gradients are compared with numeric ones.
 """
 
 import functools
@@ -12,8 +12,8 @@ from tests.fixtures import make_nn
 
 from .case import Case, Input
 
-# operators whose gradient is not the derivative of their output; nor is that of the normalizations when
-# they give mean and variance too, whose gradients are not looked at
+# operators whose gradient is not the derivative of their output; nor is that of the normalizations
+# when they give mean and variance too, whose gradients are not looked at
 LOSSES = {
     "SoftmaxOutput",
     "LinearRegressionOutput",
