@@ -71,9 +71,9 @@ def settings():
 def environment(name, value):
     """Set an environment variable while a library loads that reads it then, and put it back.
 
-    >>> with environment("CYNET_HOME", "/tmp/there"):
+    >>> with environment("CYNET_HOME", "elsewhere"):
     ...     get("CYNET_HOME")
-    '/tmp/there'
+    'elsewhere'
     """
     before = os.environ.get(name)
     os.environ[name] = value

@@ -10,7 +10,8 @@
 namespace cynet {
 
 // keep[i] = element i of the stream is at least p
-inline void dropout_mask(uint64_t seed, uint64_t stream, double p, bool* keep, int64_t n, int threads) {
+inline void dropout_mask(uint64_t seed, uint64_t stream, double p, bool* keep, int64_t n,
+                         int threads) {
   const Philox random(seed, stream);
   const float limit = static_cast<float>(p);
   parallel_for(threads, (n + 3) / 4, [=](int64_t begin, int64_t end) {
