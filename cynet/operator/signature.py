@@ -78,7 +78,7 @@ def docstring(entry, array="NDArray"):
     """The operator's documentation in numpydoc form; `array` is what its face calls a tensor."""
     arguments, states, variable, fields = describe(entry)
     about = getattr(entry.prop, "inputs_doc", {})
-    lines = [inspect.cleandoc(entry.doc) if entry.doc else f"Operator {entry.name}.", "",
+    lines = [inspect.cleandoc(entry.prop.__doc__) if entry.prop.__doc__ else f"Operator {entry.name}.", "",
              "Parameters", "----------"]
     if variable:
         lines += [f"*data : {array}", f"    {about.get('data', 'The inputs.')}"]
