@@ -1,5 +1,5 @@
-// Reading and writing rows by index: take, gather, scatter, pick, one-hot, padding by index maps. Indices are
-// int64 and already within bounds. Included by index.pyx alone.
+// Reading and writing rows by index: take, gather, scatter, pick, one-hot, padding by index maps.
+// Indices are int64 and already within bounds. Included by index.pyx alone.
 #ifndef CYNET_INDEX_H
 #define CYNET_INDEX_H
 
@@ -31,8 +31,8 @@ struct Gather {
   }
 };
 
-// dst[o, index[j], :] = src[o, j, :], or += with `add`; j in order, so that the last of equal indices wins.
-// Threads part the inner axis (or the outer one), never the indices.
+// dst[o, index[j], :] = src[o, j, :], or += with `add`; j in order, so that the last of equal
+// indices wins. Threads part the inner axis (or the outer one), never the indices.
 struct Scatter {
   template <typename T>
   static void run(int threads, bool add, int64_t outer, int64_t n, int64_t inner, int64_t m,
@@ -58,8 +58,8 @@ struct Scatter {
   }
 };
 
-// One element of each row along the middle axis of src (outer, n, inner): index and picked are (outer, inner).
-// Backwards the picked values are added into src.
+// One element of each row along the middle axis of src (outer, n, inner): index and picked are
+// (outer, inner). Backwards the picked values are added into src.
 struct Pick {
   template <typename T>
   static void run(int threads, bool backwards, bool add, int64_t outer, int64_t n, int64_t inner,
@@ -90,8 +90,8 @@ struct OneHot {
   }
 };
 
-// Rows of a space whose axes are read through index maps: dst[i0, i1, ...] (+)= src[map0[i0], map1[i1], ...].
-// Backwards dst is added into src. The maps lie one behind the other.
+// Rows of a space whose axes are read through index maps: dst[i0, i1, ...] (+)= src[map0[i0],
+// map1[i1], ...]. Backwards dst is added into src. The maps lie one behind the other.
 struct MapAxes {
   template <typename T>
   static void run(int threads, bool backwards, bool add, int ndim, const int64_t* dst_shape,
@@ -120,7 +120,8 @@ struct MapAxes {
         }
       }
     };
-    // backwards, several positions write one element: the first axis, which is not padded, is parted
+    // backwards, several positions write one element: the first axis, which is not padded, is
+    // parted
     if (backwards) {
       const int64_t each = last > 0 ? rows / planes : 1;
       if (last == 0) part(0, rows);
@@ -153,12 +154,12 @@ struct CumSum {
   }
 };
 
-// Rows (time, batch, inner), or (batch, time, inner) when batch comes first: those at or after their
-// sequence's end become `value`; with x NULL nothing but they is touched.
+// Rows (time, batch, inner), or (batch, time, inner) when batch comes first: those at or after
+// their sequence's end become `value`; with x NULL nothing but they is touched.
 struct MaskRows {
   template <typename T>
-  static void run(int threads, bool add, bool batch_first, int64_t time, int64_t batch, int64_t inner,
-                  const int64_t* length, const void* x_, double value, void* out_) {
+  static void run(int threads, bool add, bool batch_first, int64_t time, int64_t batch,
+                  int64_t inner, const int64_t* length, const void* x_, double value, void* out_) {
     const T* x = static_cast<const T*>(x_);
     T* out = static_cast<T*>(out_);
     const plain<T> fill = static_cast<plain<T>>(value);
@@ -185,21 +186,22 @@ inline void pick_all(int threads, int dtype, bool backwards, bool add, int64_t o
                      int64_t inner, const int64_t* index, void* src, void* picked) {
   by_dtype<Pick>(dtype, threads, backwards, add, outer, n, inner, index, src, picked);
 }
-inline void one_hot_all(int threads, int dtype, bool add, int64_t m, int64_t depth, double on, double off,
-                        const int64_t* index, void* out) {
+inline void one_hot_all(int threads, int dtype, bool add, int64_t m, int64_t depth, double on,
+                        double off, const int64_t* index, void* out) {
   by_dtype<OneHot>(dtype, threads, add, m, depth, on, off, index, out);
 }
 inline void map_axes_all(int threads, int dtype, bool backwards, bool add, int ndim,
-                         const int64_t* dst_shape, const int64_t* src_shape, const int64_t* maps, void* src,
-                         void* dst) {
+                         const int64_t* dst_shape, const int64_t* src_shape, const int64_t* maps,
+                         void* src, void* dst) {
   by_dtype<MapAxes>(dtype, threads, backwards, add, ndim, dst_shape, src_shape, maps, src, dst);
 }
 inline void cumsum_all(int threads, int dtype, bool reverse, bool add, int64_t outer, int64_t n,
                        int64_t inner, const void* x, void* out) {
   by_dtype<CumSum>(dtype, threads, reverse, add, outer, n, inner, x, out);
 }
-inline void mask_rows_all(int threads, int dtype, bool add, bool batch_first, int64_t time, int64_t batch,
-                          int64_t inner, const int64_t* length, const void* x, double value, void* out) {
+inline void mask_rows_all(int threads, int dtype, bool add, bool batch_first, int64_t time,
+                          int64_t batch, int64_t inner, const int64_t* length, const void* x,
+                          double value, void* out) {
   by_dtype<MaskRows>(dtype, threads, add, batch_first, time, batch, inner, length, x, value, out);
 }
 

@@ -1,5 +1,5 @@
-// The order of elements along an axis: positions sorted by value, equal ones by position, NaN last. Included
-// by order.pyx alone.
+// The order of elements along an axis: positions sorted by value, equal ones by position, NaN last.
+// Included by order.pyx alone.
 #ifndef CYNET_ORDER_H
 #define CYNET_ORDER_H
 
@@ -10,8 +10,8 @@
 
 namespace cynet {
 
-// Positions of the k first elements of each row along the middle axis (outer, n, inner), to order as (outer, k,
-// inner); `scratch` holds n positions for each of `threads` threads.
+// Positions of the k first elements of each row along the middle axis (outer, n, inner), to order
+// as (outer, k, inner); `scratch` holds n positions for each of `threads` threads.
 struct Order {
   template <typename T>
   static void run(int threads, bool ascending, int64_t outer, int64_t n, int64_t inner, int64_t k,
@@ -41,7 +41,8 @@ struct Order {
   }
 };
 
-// Along the middle axis: values (outer, k, inner) (+)= x (outer, n, inner) at `order`; backwards x += values.
+// Along the middle axis: values (outer, k, inner) (+)= x (outer, n, inner) at `order`; backwards x
+// += values.
 struct TakeOrder {
   template <typename T>
   static void run(int threads, bool backwards, bool add, int64_t outer, int64_t n, int64_t inner,
@@ -61,8 +62,8 @@ struct TakeOrder {
 // mask (outer, n, inner) += 1 at `order`.
 struct MarkOrder {
   template <typename T>
-  static void run(int threads, int64_t outer, int64_t n, int64_t inner, int64_t k, const int64_t* order,
-                  void* mask_) {
+  static void run(int threads, int64_t outer, int64_t n, int64_t inner, int64_t k,
+                  const int64_t* order, void* mask_) {
     T* mask = static_cast<T*>(mask_);
     parallel_for(threads, outer * k * inner, [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r)
@@ -71,16 +72,17 @@ struct MarkOrder {
   }
 };
 
-inline void order_all(int threads, int dtype, bool ascending, int64_t outer, int64_t n, int64_t inner,
-                      int64_t k, const void* x, int64_t* scratch, int64_t* order) {
+inline void order_all(int threads, int dtype, bool ascending, int64_t outer, int64_t n,
+                      int64_t inner, int64_t k, const void* x, int64_t* scratch, int64_t* order) {
   by_dtype<Order>(dtype, threads, ascending, outer, n, inner, k, x, scratch, order);
 }
-inline void take_order_all(int threads, int dtype, bool backwards, bool add, int64_t outer, int64_t n,
-                           int64_t inner, int64_t k, const int64_t* order, void* x, void* values) {
+inline void take_order_all(int threads, int dtype, bool backwards, bool add, int64_t outer,
+                           int64_t n, int64_t inner, int64_t k, const int64_t* order, void* x,
+                           void* values) {
   by_dtype<TakeOrder>(dtype, threads, backwards, add, outer, n, inner, k, order, x, values);
 }
-inline void mark_order_all(int threads, int dtype, int64_t outer, int64_t n, int64_t inner, int64_t k,
-                           const int64_t* order, void* mask) {
+inline void mark_order_all(int threads, int dtype, int64_t outer, int64_t n, int64_t inner,
+                           int64_t k, const int64_t* order, void* mask) {
   by_dtype<MarkOrder>(dtype, threads, outer, n, inner, k, order, mask);
 }
 

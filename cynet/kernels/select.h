@@ -27,19 +27,27 @@ CYNET_XINLINE void emit(T& out, plain<T> value, bool add) {
 template <class F, typename... Args>
 inline void by_dtype(int dtype, Args... args) {
   switch (dtype) {
-    case F32: return F::template run<float>(args...);
-    case F64: return F::template run<double>(args...);
-    case F16: return F::template run<half>(args...);
-    case I32: return F::template run<int32_t>(args...);
-    case I8: return F::template run<int8_t>(args...);
-    case I64: return F::template run<int64_t>(args...);
-    default: return F::template run<uint8_t>(args...);
+    case F32:
+      return F::template run<float>(args...);
+    case F64:
+      return F::template run<double>(args...);
+    case F16:
+      return F::template run<half>(args...);
+    case I32:
+      return F::template run<int32_t>(args...);
+    case I8:
+      return F::template run<int8_t>(args...);
+    case I64:
+      return F::template run<int64_t>(args...);
+    default:
+      return F::template run<uint8_t>(args...);
   }
 }
 
 struct Clip {
   template <typename T>
-  static void run(int threads, const void* x_, double low_, double high_, void* out_, int64_t n, bool add) {
+  static void run(int threads, const void* x_, double low_, double high_, void* out_, int64_t n,
+                  bool add) {
     typedef plain<T> P;
     const T* x = static_cast<const T*>(x_);
     T* out = static_cast<T*>(out_);
@@ -56,8 +64,8 @@ struct Clip {
 
 struct ClipGrad {
   template <typename T>
-  static void run(int threads, const void* g_, const void* x_, double low_, double high_, void* out_,
-                  int64_t n, bool add) {
+  static void run(int threads, const void* g_, const void* x_, double low_, double high_,
+                  void* out_, int64_t n, bool add) {
     typedef plain<T> P;
     const T* g = static_cast<const T*>(g_);
     const T* x = static_cast<const T*>(x_);
@@ -73,6 +81,45 @@ struct ClipGrad {
   }
 };
 
+// slope * x + shift limited to [0, 1]
+struct HardSigmoid {
+  template <typename T>
+  static void run(int threads, const void* x_, double slope_, double shift_, void* out_, int64_t n,
+                  bool add) {
+    typedef plain<T> P;
+    const T* x = static_cast<const T*>(x_);
+    T* out = static_cast<T*>(out_);
+    const P slope = static_cast<P>(slope_), shift = static_cast<P>(shift_);
+    parallel_for(threads, n, [=](int64_t begin, int64_t end) {
+      CYNET_IVDEP
+      for (int64_t i = begin; i < end; ++i) {
+        const P v = static_cast<P>(slope * x[i] + shift);
+        emit(out[i], v < P(0) ? P(0) : (v > P(1) ? P(1) : v), add);
+      }
+    });
+  }
+};
+
+// y is the output
+struct HardSigmoidGrad {
+  template <typename T>
+  static void run(int threads, const void* g_, const void* y_, double slope_, void* out_, int64_t n,
+                  bool add) {
+    typedef plain<T> P;
+    const T* g = static_cast<const T*>(g_);
+    const T* y = static_cast<const T*>(y_);
+    T* out = static_cast<T*>(out_);
+    const P slope = static_cast<P>(slope_);
+    parallel_for(threads, n, [=](int64_t begin, int64_t end) {
+      CYNET_IVDEP
+      for (int64_t i = begin; i < end; ++i) {
+        const P v = y[i], scaled = static_cast<P>(slope * g[i]);
+        emit(out[i], v > P(0) && v < P(1) ? scaled : P(0), add);
+      }
+    });
+  }
+};
+
 // mask[i] = condition[i] != 0
 struct Truth {
   template <typename T>
@@ -82,8 +129,8 @@ struct Truth {
   }
 };
 
-// One condition stands for `each` neighbouring elements. x NULL: zero is taken where the condition holds, y
-// NULL: where it does not; so the same loop gives the gradients.
+// One condition stands for `each` neighbouring elements. x NULL: zero is taken where the condition
+// holds, y NULL: where it does not; so the same loop gives the gradients.
 struct Where {
   template <typename T>
   static void run(int threads, int cond_dtype, const void* condition, int64_t each, const void* x_,
@@ -113,13 +160,21 @@ struct Where {
   }
 };
 
-inline void clip_all(int threads, int dtype, const void* x, double low, double high, void* out, int64_t n,
-                     bool add) {
+inline void clip_all(int threads, int dtype, const void* x, double low, double high, void* out,
+                     int64_t n, bool add) {
   by_dtype<Clip>(dtype, threads, x, low, high, out, n, add);
 }
-inline void clip_grad_all(int threads, int dtype, const void* g, const void* x, double low, double high,
-                          void* out, int64_t n, bool add) {
+inline void clip_grad_all(int threads, int dtype, const void* g, const void* x, double low,
+                          double high, void* out, int64_t n, bool add) {
   by_dtype<ClipGrad>(dtype, threads, g, x, low, high, out, n, add);
+}
+inline void hard_sigmoid_all(int threads, int dtype, const void* x, double slope, double shift,
+                             void* out, int64_t n, bool add) {
+  by_dtype<HardSigmoid>(dtype, threads, x, slope, shift, out, n, add);
+}
+inline void hard_sigmoid_grad_all(int threads, int dtype, const void* g, const void* y,
+                                  double slope, void* out, int64_t n, bool add) {
+  by_dtype<HardSigmoidGrad>(dtype, threads, g, y, slope, out, n, add);
 }
 inline void where_all(int threads, int dtype, int cond_dtype, const void* condition, int64_t each,
                       const void* x, const void* y, void* out, int64_t n, bool add) {

@@ -1,4 +1,4 @@
-"""Choosing by value: clip and where, with their gradients (contract in select.pxd)."""
+"""Choosing by value: clip, hard sigmoid and where, with their gradients (contract in select.pxd)."""
 
 from libc.stdint cimport int64_t
 
@@ -10,6 +10,10 @@ cdef extern from "select.h" namespace "cynet" nogil:
                   bint add) noexcept
     void clip_grad_all(int threads, int dtype, const void* g, const void* x, double low, double high,
                        void* out, int64_t n, bint add) noexcept
+    void hard_sigmoid_all(int threads, int dtype, const void* x, double slope, double shift, void* out,
+                          int64_t n, bint add) noexcept
+    void hard_sigmoid_grad_all(int threads, int dtype, const void* g, const void* y, double slope,
+                               void* out, int64_t n, bint add) noexcept
     void where_all(int threads, int dtype, int cond_dtype, const void* condition, int64_t each,
                    const void* x, const void* y, void* out, int64_t n, bint add) noexcept
 
@@ -27,3 +31,13 @@ cdef void run_clip_grad(int dtype, const void* g, const void* x, double low, dou
 cdef void run_where(int dtype, int cond_dtype, const void* condition, int64_t each, const void* x,
                     const void* y, void* out, int64_t n, bint add) noexcept nogil:
     where_all(threads_for(n), dtype, cond_dtype, condition, each, x, y, out, n, add)
+
+
+cdef void run_hard_sigmoid(int dtype, const void* x, double slope, double shift, void* out, int64_t n,
+                           bint add) noexcept nogil:
+    hard_sigmoid_all(threads_for(n), dtype, x, slope, shift, out, n, add)
+
+
+cdef void run_hard_sigmoid_grad(int dtype, const void* g, const void* y, double slope, void* out,
+                                int64_t n, bint add) noexcept nogil:
+    hard_sigmoid_grad_all(threads_for(n), dtype, g, y, slope, out, n, add)

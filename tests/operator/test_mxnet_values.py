@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cynet.operator._direct import prepare, run_forward
 
 from cynet.errors import CynetError
 from cynet.operator import get_operator
-from cynet.operator._direct import prepare, run_forward
 
 ENTRIES = json.loads((Path(__file__).parents[1] / "fixtures" / "tensor.json").read_text())
 
@@ -26,10 +26,18 @@ def run(entry):
     arrays = [np.array(i["value"], dtype=i["dtype"]) for i in entry["inputs"]]
     n = len(prop.list_arguments())
     inputs, aux = arrays[:n], arrays[n:]
-    op, shapes, types, _, _ = prepare(prop, [a.shape for a in inputs], [str(a.dtype) for a in inputs])
+    op, shapes, types, _, _ = prepare(
+        prop, [a.shape for a in inputs], [str(a.dtype) for a in inputs]
+    )
     outputs = [np.empty(s, t) for s, t in zip(shapes, types)]
     run_forward(
-        op, inputs, [1] * len(outputs), outputs, aux, False, prop.forward_resource([a.shape for a in inputs])
+        op,
+        inputs,
+        [1] * len(outputs),
+        outputs,
+        aux,
+        False,
+        prop.forward_resource([a.shape for a in inputs]),
     )
     return outputs[: prop.num_visible_outputs()], inputs + aux
 

@@ -149,7 +149,9 @@ class SliceChannelProperty(MoveProperty):
 class SplitV2Property(MoveProperty):
     """The input parted along an axis at given indices, or into equal sections."""
 
-    indices = Shape((), doc="First index of each piece; the first is 0. Unless `sections` is given.")
+    indices = Shape(
+        (), doc="First index of each piece; the first is 0. Unless `sections` is given."
+    )
     axis = Int(1, doc="The axis that is parted.")
     squeeze_axis = Bool(False, doc="Drop the axis, which each piece must then have with length 1.")
     sections = Int(0, doc="Number of equal pieces; 0: as `indices` says.", low=0)

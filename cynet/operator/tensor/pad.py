@@ -41,7 +41,9 @@ class PadProperty(MoveProperty):
         if self.mode == "reflect":
             for i, (n, (before, after)) in enumerate(zip(shape, widths)):
                 if n and max(before, after) >= n:
-                    raise ShapeError(f"Pad: axis {i} of {shape} is too short to reflect {self.pad_width}")
+                    raise ShapeError(
+                        f"Pad: axis {i} of {shape} is too short to reflect {self.pad_width}"
+                    )
         out = tuple(n and n + a + b for n, (a, b) in zip(shape, widths))
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
@@ -58,9 +60,7 @@ class PadProperty(MoveProperty):
             if self.mode == "edge":
                 maps.append([min(max(i, 0), n - 1) for i in range(-before, n + after)])
             else:
-                maps.append(
-                    [n - 1 - abs(n - 1 - abs(i)) for i in range(-before, n + after)]
-                )
+                maps.append([n - 1 - abs(n - 1 - abs(i)) for i in range(-before, n + after)])
         return MapOperator(in_types[0], shape, maps)
 
 

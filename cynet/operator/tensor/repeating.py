@@ -152,7 +152,11 @@ class BroadcastLikeProperty(SpreadProperty):
         lhs, rhs = in_shapes
         if self.lhs_axes is None and self.rhs_axes is None:
             return _fit(lhs, rhs, "broadcast_like")
-        if self.lhs_axes is None or self.rhs_axes is None or len(self.lhs_axes) != len(self.rhs_axes):
+        if (
+            self.lhs_axes is None
+            or self.rhs_axes is None
+            or len(self.lhs_axes) != len(self.rhs_axes)
+        ):
             raise ArgumentError(
                 f"broadcast_like: lhs_axes {self.lhs_axes} and rhs_axes {self.rhs_axes} must have one "
                 f"length"

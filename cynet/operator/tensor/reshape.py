@@ -89,7 +89,9 @@ def resolve(shape, codes, where="Reshape"):
     def take(code):
         nonlocal at
         if at >= len(shape):
-            raise ArgumentError(f"{where}: code {code} in {codes} finds no dimension left of {shape}")
+            raise ArgumentError(
+                f"{where}: code {code} in {codes} finds no dimension left of {shape}"
+            )
         at += 1
         return shape[at - 1]
 

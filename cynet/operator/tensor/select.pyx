@@ -1,10 +1,12 @@
-"""Operators that choose by value: clip and where."""
+"""Operators that choose by value: clip, hard_sigmoid and where."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
-from ...kernels.select cimport run_clip, run_clip_grad, run_where
+from ...kernels.select cimport (
+    run_clip, run_clip_grad, run_hard_sigmoid, run_hard_sigmoid_grad, run_where,
+)
 from .._base cimport Operator, OpContext
 
 from ...dtype import dtype_flag
@@ -62,6 +64,54 @@ cdef class ClipOperator(Operator):
         if req[0] != kNullOp:
             run_clip_grad(self.dtype, out_grad[0].data, in_data[0].data, self.low, self.high,
                           in_grad[0].data, in_grad[0].size, req[0] == kAddTo)
+        return 0
+
+
+class HardSigmoidProperty(OperatorProperty):
+    """``output = alpha * data + beta``, limited to [0, 1]."""
+
+    inputs_doc = {"data": "The input, any shape."}
+    alpha = Float(0.2, doc="Slope.")
+    beta = Float(0.5, doc="Shift.")
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *out_data]
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0])]
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        return [(out_grad[0], in_grad[0])]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return HardSigmoidOperator(self.alpha, self.beta, in_types[0])
+
+
+cdef class HardSigmoidOperator(Operator):
+    """hard_sigmoid for one dtype and line."""
+
+    cdef double alpha, beta
+    cdef int dtype
+
+    def __init__(self, alpha, beta, dtype):
+        if dtype == "bool":
+            raise ArgumentError("operator hard_sigmoid does not take arrays of bool; cast them first")
+        self.alpha, self.beta = alpha, beta
+        self.dtype = dtype_flag(dtype)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if req[0] != kNullOp:
+            run_hard_sigmoid(self.dtype, in_data[0].data, self.alpha, self.beta, out_data[0].data,
+                             out_data[0].size, req[0] == kAddTo)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if req[0] != kNullOp:
+            run_hard_sigmoid_grad(self.dtype, out_grad[0].data, out_data[0].data, self.alpha,
+                                  in_grad[0].data, in_grad[0].size, req[0] == kAddTo)
         return 0
 
 
@@ -138,4 +188,5 @@ cdef class WhereOperator(Operator):
 
 
 register_operator("clip", ClipProperty)
+register_operator("hard_sigmoid", HardSigmoidProperty)
 register_operator("where", WhereProperty)

@@ -106,9 +106,7 @@ class BatchTakeProperty(IndexedProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
-        return PickOperator(
-            self.op_name, in_types[0], *split_at(data, len(data) - 1), "clip"
-        )
+        return PickOperator(self.op_name, in_types[0], *split_at(data, len(data) - 1), "clip")
 
 
 class OneHotProperty(OperatorProperty):

@@ -68,7 +68,14 @@ class OrderProperty(OperatorProperty):
         shape, axis = self.flat(in_shapes[0])
         outer, n, inner = split_at(shape, axis)
         return OrderOperator(
-            in_types[0], self.index_type(), outer, n, inner, self.count(n), self.ascending(), self.given()
+            in_types[0],
+            self.index_type(),
+            outer,
+            n,
+            inner,
+            self.count(n),
+            self.ascending(),
+            self.given(),
         )
 
 

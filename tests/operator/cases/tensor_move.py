@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .case import Case, Input
+from .case import Case
 
 EXACT = {"exact": True, "dtypes": ("float32", "float64", "float16", "int32")}
 ALL = ("float32", "float64", "float16", "int8", "int32", "int64", "uint8", "bool")
@@ -31,8 +31,13 @@ def reshapes():
     yield Case("squeeze", [(1, 1)], to(1), note="(1,1)", **EXACT)
     like = {"grad": (0,), **EXACT}
     yield Case("reshape_like", [(2, 6), (3, 4)], lambda x, y: x.reshape(y.shape), **like)
-    yield Case("reshape_like", [(6, 7), (3, 2, 4)], lambda x, y, **p: x.reshape(3, 2, 7),
-               {"lhs_begin": 0, "lhs_end": 1, "rhs_begin": 0, "rhs_end": 2}, **like)
+    yield Case(
+        "reshape_like",
+        [(6, 7), (3, 2, 4)],
+        lambda x, y, **p: x.reshape(3, 2, 7),
+        {"lhs_begin": 0, "lhs_end": 1, "rhs_begin": 0, "rhs_end": 2},
+        **like,
+    )
 
 
 def depth_to_space(x, block_size):
@@ -52,12 +57,36 @@ def space_to_depth(x, block_size):
 def moves():
     yield Case("transpose", [(3, 4)], np.transpose, back=(0,), exact=True, dtypes=ALL)
     yield Case("transpose", [(2, 3, 4)], np.transpose, {"axes": (1, 2, 0)}, back=(0,), **EXACT)
-    yield Case("transpose", [(20, 3, 35)], np.transpose, {"axes": (2, 1, 0)}, back=(0,), note="blocks",
-               grad=False, reference_grad=lambda heads, x, axes: [heads[0].transpose(2, 1, 0)], **EXACT)
-    yield Case("SwapAxis", [(2, 3, 4)], lambda x, dim1, dim2: x.swapaxes(dim1, dim2), {"dim1": 0, "dim2": 2},
-               back=(0,), **EXACT)
-    yield Case("reverse", [(2, 3, 4)], lambda x, axis: np.flip(x, axis), {"axis": 1}, back=(0,), **EXACT)
-    yield Case("reverse", [(2, 3, 4)], lambda x, axis: np.flip(x, axis), {"axis": (0, 2)}, back=(0,), **EXACT)
+    yield Case(
+        "transpose",
+        [(20, 3, 35)],
+        np.transpose,
+        {"axes": (2, 1, 0)},
+        back=(0,),
+        note="blocks",
+        grad=False,
+        reference_grad=lambda heads, x, axes: [heads[0].transpose(2, 1, 0)],
+        **EXACT,
+    )
+    yield Case(
+        "SwapAxis",
+        [(2, 3, 4)],
+        lambda x, dim1, dim2: x.swapaxes(dim1, dim2),
+        {"dim1": 0, "dim2": 2},
+        back=(0,),
+        **EXACT,
+    )
+    yield Case(
+        "reverse", [(2, 3, 4)], lambda x, axis: np.flip(x, axis), {"axis": 1}, back=(0,), **EXACT
+    )
+    yield Case(
+        "reverse",
+        [(2, 3, 4)],
+        lambda x, axis: np.flip(x, axis),
+        {"axis": (0, 2)},
+        back=(0,),
+        **EXACT,
+    )
     yield Case("depth_to_space", [(2, 8, 2, 3)], depth_to_space, {"block_size": 2}, **EXACT)
     yield Case("space_to_depth", [(2, 2, 4, 6)], space_to_depth, {"block_size": 2}, **EXACT)
 
@@ -82,8 +111,13 @@ def slices():
         yield Case("slice", [(4, 5, 2)], cut, params, **EXACT)
     yield Case("slice", [(4, 5)], cut, {"begin": (None,), "end": (None,)}, note="whole", **EXACT)
     for begin, end in ((1, 3), (-3, None), (0, -2)):
-        yield Case("slice_axis", [(2, 5, 3)], lambda x, axis, begin, end: x[:, begin:end],
-                   {"axis": 1, "begin": begin, "end": end}, **EXACT)
+        yield Case(
+            "slice_axis",
+            [(2, 5, 3)],
+            lambda x, axis, begin, end: x[:, begin:end],
+            {"axis": 1, "begin": begin, "end": end},
+            **EXACT,
+        )
     yield Case("slice_like", [(4, 5), (2, 3)], like, grad=(0,), **EXACT)
     yield Case("slice_like", [(4, 5, 6), (2, 3)], like, {"axes": (0, 1)}, grad=(0,), **EXACT)
 
@@ -106,12 +140,30 @@ def joins():
     yield Case("stack", [(2, 3), (2, 3)], stack, {"num_args": 2}, back=(0, 1), infers=(1,), **EXACT)
     yield Case("stack", [(2, 3), (2, 3)], stack, {"num_args": 2, "axis": -1}, back=(0, 1), **EXACT)
     yield Case("SliceChannel", [(2, 6, 2)], split, {"num_outputs": 3}, back=(0,), **EXACT)
-    yield Case("SliceChannel", [(2, 3)], split, {"num_outputs": 3, "squeeze_axis": True}, back=(0,), **EXACT)
+    yield Case(
+        "SliceChannel",
+        [(2, 3)],
+        split,
+        {"num_outputs": 3, "squeeze_axis": True},
+        back=(0,),
+        **EXACT,
+    )
     yield Case("SliceChannel", [(4, 3)], split, {"num_outputs": 2, "axis": -2}, back=(0,), **EXACT)
     yield Case("SliceChannel", [(4, 3)], split, {"num_outputs": 1}, back=(0,), **EXACT)
-    yield Case("_split_v2", [(2, 6)], lambda x, **p: tuple(np.split(x, [1, 4], 1)),
-               {"indices": (0, 1, 4), "axis": 1}, **EXACT)
-    yield Case("_split_v2", [(2, 3)], lambda x, **p: tuple(x.T), {"sections": 3, "squeeze_axis": True}, **EXACT)
+    yield Case(
+        "_split_v2",
+        [(2, 6)],
+        lambda x, **p: tuple(np.split(x, [1, 4], 1)),
+        {"indices": (0, 1, 4), "axis": 1},
+        **EXACT,
+    )
+    yield Case(
+        "_split_v2",
+        [(2, 3)],
+        lambda x, **p: tuple(x.T),
+        {"sections": 3, "squeeze_axis": True},
+        **EXACT,
+    )
 
 
 def repeats():
@@ -119,17 +171,46 @@ def repeats():
     yield Case("tile", [(2, 3)], np.tile, {"reps": (2, 3)}, **loose)
     yield Case("tile", [(2, 3)], np.tile, {"reps": (2, 1, 3)}, **loose)
     yield Case("tile", [(2, 3)], np.tile, {"reps": 2}, **loose)
-    yield Case("repeat", [(2, 3)], lambda x, repeats: np.repeat(x, repeats), {"repeats": 2}, **loose)
+    yield Case(
+        "repeat", [(2, 3)], lambda x, repeats: np.repeat(x, repeats), {"repeats": 2}, **loose
+    )
     yield Case("repeat", [(2, 3, 2)], np.repeat, {"repeats": 3, "axis": 1}, **loose)
-    yield Case("broadcast_to", [(1, 3, 1)], lambda x, shape: np.broadcast_to(x, (2, 3, 4)),
-               {"shape": (2, 0, 4)}, **loose)
-    yield Case("broadcast_axis", [(1, 3, 1)], lambda x, axis, size: np.broadcast_to(x, (2, 3, 4)),
-               {"axis": (0, 2), "size": (2, 4)}, **loose)
-    yield Case("broadcast_axis", [(1, 3)], lambda x, axis, size: np.broadcast_to(x, (5, 3)),
-               {"axis": 0, "size": 5}, **loose)
-    yield Case("broadcast_like", [(1, 3), (2, 3)], lambda x, y: np.broadcast_to(x, y.shape), grad=(0,), **loose)
-    yield Case("broadcast_like", [(1, 2), (5, 2, 9)], lambda x, y, **p: np.broadcast_to(x, (9, 2)),
-               {"lhs_axes": (0,), "rhs_axes": (2,)}, grad=(0,), **loose)
+    yield Case(
+        "broadcast_to",
+        [(1, 3, 1)],
+        lambda x, shape: np.broadcast_to(x, (2, 3, 4)),
+        {"shape": (2, 0, 4)},
+        **loose,
+    )
+    yield Case(
+        "broadcast_axis",
+        [(1, 3, 1)],
+        lambda x, axis, size: np.broadcast_to(x, (2, 3, 4)),
+        {"axis": (0, 2), "size": (2, 4)},
+        **loose,
+    )
+    yield Case(
+        "broadcast_axis",
+        [(1, 3)],
+        lambda x, axis, size: np.broadcast_to(x, (5, 3)),
+        {"axis": 0, "size": 5},
+        **loose,
+    )
+    yield Case(
+        "broadcast_like",
+        [(1, 3), (2, 3)],
+        lambda x, y: np.broadcast_to(x, y.shape),
+        grad=(0,),
+        **loose,
+    )
+    yield Case(
+        "broadcast_like",
+        [(1, 2), (5, 2, 9)],
+        lambda x, y, **p: np.broadcast_to(x, (9, 2)),
+        {"lhs_axes": (0,), "rhs_axes": (2,)},
+        grad=(0,),
+        **loose,
+    )
 
 
 CASES = [*reshapes(), *moves(), *slices(), *joins(), *repeats()]

@@ -16,7 +16,9 @@ AXES = [
 
 def reducing(function):
     def reference(x, axis=None, keepdims=False, exclude=False):
-        axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = (
+            tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        )
         axes = {a % x.ndim for a in axes}
         if exclude:
             axes = set(range(x.ndim)) - axes
@@ -36,7 +38,9 @@ def nan_grad(function):
     """Gradients of nansum and nanprod, whose numeric ones the NaN would spoil."""
 
     def grad(heads, x, **params):
-        whole = reducing(lambda v, axis, keepdims: function(v, axis=axis, keepdims=True))(x, **params)
+        whole = reducing(lambda v, axis, keepdims: function(v, axis=axis, keepdims=True))(
+            x, **params
+        )
         g = heads[0].reshape(whole.shape)
         value = np.ones_like(x) if function is np.nansum else whole / x
         return [np.where(np.isnan(x), 0, g * value)]
@@ -58,14 +62,34 @@ def reductions():
             dtypes = ("float32", "float64", "float16") if op != "prod" else ("float32", "float64")
             yield Case(op, [Input(S, domain)], reducing(function), params, dtypes=dtypes)
         for op, function in (("max", np.max), ("min", np.min)):
-            yield Case(op, [Input(S, apart)], reducing(function), params, dtypes=("float32", "float64", "float16"))
+            yield Case(
+                op,
+                [Input(S, apart)],
+                reducing(function),
+                params,
+                dtypes=("float32", "float64", "float16"),
+            )
         for op, function in (("nansum", np.nansum), ("nanprod", np.nanprod)):
-            yield Case(op, [Input(S, with_nan)], reducing(function), params, grad=False,
-                       reference_grad=nan_grad(function))
+            yield Case(
+                op,
+                [Input(S, with_nan)],
+                reducing(function),
+                params,
+                grad=False,
+                reference_grad=nan_grad(function),
+            )
     for op in ("sum", "max", "min", "prod"):
-        yield Case(op, [Input(S, lambda rng, s: rng.integers(1, 4, s))], reducing(getattr(np, op)), {"axis": 1},
-                   grad=False, reference_grad=lambda heads, x, **params: [None], note="integers",
-                   dtypes=("int32", "int64"), exact=True)
+        yield Case(
+            op,
+            [Input(S, lambda rng, s: rng.integers(1, 4, s))],
+            reducing(getattr(np, op)),
+            {"axis": 1},
+            grad=False,
+            reference_grad=lambda heads, x, **params: [None],
+            note="integers",
+            dtypes=("int32", "int64"),
+            exact=True,
+        )
     for params in ({}, {"axis": 1}, {"ord": 1}, {"ord": 1, "axis": (0, 2), "keepdims": True}):
         yield Case("norm", [Input(S, away_from_zero)], norm, params)
     yield Case("sum", [Input((4, 5, 2, 3))], reducing(np.sum), {"axis": (1, 3)}, note="two apart")
@@ -86,8 +110,14 @@ def arg(function):
 def args():
     for op, function in (("argmax", np.argmax), ("argmin", np.argmin)):
         for params in ({}, {"axis": 0}, {"axis": -1}, {"axis": 1, "keepdims": True}):
-            yield Case(op, [Input(S, apart)], arg(function), params, grad=False,
-                       dtypes=("float32", "float64", "float16", "int32"))
+            yield Case(
+                op,
+                [Input(S, apart)],
+                arg(function),
+                params,
+                grad=False,
+                dtypes=("float32", "float64", "float16", "int32"),
+            )
     yield Case("argmax_channel", [Input((3, 5), apart)], lambda x: x.argmax(1), grad=False)
 
 

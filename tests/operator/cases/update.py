@@ -46,21 +46,56 @@ def signum(w, g, mom, lr, momentum=0.0, wd=0.0, rescale_grad=1.0, clip_gradient=
     return (1 - lr * wd_lh) * w + lr * np.sign(mom), mom
 
 
-def adam(w, g, mean, var, lr, beta1=0.9, beta2=0.999, epsilon=1e-8, wd=0.0, rescale_grad=1.0, clip_gradient=-1.0):
+def adam(
+    w,
+    g,
+    mean,
+    var,
+    lr,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-8,
+    wd=0.0,
+    rescale_grad=1.0,
+    clip_gradient=-1.0,
+):
     g = joint(w, g, wd, rescale_grad, clip_gradient)
     mean, var = beta1 * mean + (1 - beta1) * g, beta2 * var + (1 - beta2) * g * g
     return w - lr * mean / (np.sqrt(var) + epsilon), mean, var
 
 
-def rmsprop(w, g, n, lr, gamma1=0.95, epsilon=1e-8, wd=0.0, rescale_grad=1.0, clip_gradient=-1.0,
-            clip_weights=-1.0):
+def rmsprop(
+    w,
+    g,
+    n,
+    lr,
+    gamma1=0.95,
+    epsilon=1e-8,
+    wd=0.0,
+    rescale_grad=1.0,
+    clip_gradient=-1.0,
+    clip_weights=-1.0,
+):
     g = joint(w, g, wd, rescale_grad, clip_gradient)
     n = gamma1 * n + (1 - gamma1) * g * g
     return clipped(w - lr * g / np.sqrt(n + epsilon), clip_weights), n
 
 
-def rmspropalex(w, g, n, mean, delta, lr, gamma1=0.95, gamma2=0.9, epsilon=1e-8, wd=0.0, rescale_grad=1.0,
-                clip_gradient=-1.0, clip_weights=-1.0):
+def rmspropalex(
+    w,
+    g,
+    n,
+    mean,
+    delta,
+    lr,
+    gamma1=0.95,
+    gamma2=0.9,
+    epsilon=1e-8,
+    wd=0.0,
+    rescale_grad=1.0,
+    clip_gradient=-1.0,
+    clip_weights=-1.0,
+):
     g = joint(w, g, wd, rescale_grad, clip_gradient)
     n = gamma1 * n + (1 - gamma1) * g * g
     mean = gamma1 * mean + (1 - gamma1) * g
@@ -76,7 +111,21 @@ def ftrl(w, g, z, n, lr, lamda1=0.01, beta=1.0, wd=0.0, rescale_grad=1.0, clip_g
     return w, z, n
 
 
-def ftml(w, g, d, v, z, lr, t, beta1=0.6, beta2=0.999, epsilon=1e-8, wd=0.0, rescale_grad=1.0, clip_grad=-1.0):
+def ftml(
+    w,
+    g,
+    d,
+    v,
+    z,
+    lr,
+    t,
+    beta1=0.6,
+    beta2=0.999,
+    epsilon=1e-8,
+    wd=0.0,
+    rescale_grad=1.0,
+    clip_grad=-1.0,
+):
     g = joint(w, g, wd, rescale_grad, clip_grad)
     v = beta2 * v + (1 - beta2) * g * g
     new = (1 - beta1**t) / lr * (np.sqrt(v / (1 - beta2**t)) + epsilon)
@@ -94,7 +143,12 @@ ROWS = [
     ("signum_update", signum, [S], {"momentum": 0.9, "wd_lh": 0.02}),
     ("adam_update", adam, [S, POSITIVE], {"beta1": 0.8, "beta2": 0.95, "epsilon": 1e-6}),
     ("rmsprop_update", rmsprop, [POSITIVE], {"gamma1": 0.9, "clip_weights": 0.8}),
-    ("rmspropalex_update", rmspropalex, [Input(S, (1.0, 2.0)), Input(S, (0.0, 0.3)), S], {"gamma1": 0.9}),
+    (
+        "rmspropalex_update",
+        rmspropalex,
+        [Input(S, (1.0, 2.0)), Input(S, (0.0, 0.3)), S],
+        {"gamma1": 0.9},
+    ),
     ("ftrl_update", ftrl, [S, POSITIVE], {"lamda1": 0.3}),
 ]
 
@@ -102,12 +156,27 @@ ROWS = [
 def updates():
     for op, rule, states, more in ROWS:
         params = {**COMMON, **more}
-        yield Case(op, [S, S], rule, params, states, grad=False, back=(0, 1), infers=(1,),
-                   dtypes=("float32", "float64", "float16"))
+        yield Case(
+            op,
+            [S, S],
+            rule,
+            params,
+            states,
+            grad=False,
+            back=(0, 1),
+            infers=(1,),
+            dtypes=("float32", "float64", "float16"),
+        )
         yield Case(op, [S, S], rule, {"lr": 0.05}, states, grad=False, note="defaults")
     params = {k: v for k, v in COMMON.items() if k != "clip_gradient"}
-    yield Case("ftml_update", [S, S], ftml, {**params, "clip_grad": 0.2, "t": 3},
-               [POSITIVE, POSITIVE, S], grad=False)
+    yield Case(
+        "ftml_update",
+        [S, S],
+        ftml,
+        {**params, "clip_grad": 0.2, "t": 3},
+        [POSITIVE, POSITIVE, S],
+        grad=False,
+    )
 
 
 def master(rule):
@@ -126,8 +195,15 @@ def masters():
     full = Input(S, (-1, 1), "float32")
     for op, rule, states in (("sgd", sgd, 0), ("sgd_mom", sgd_mom, 1), ("nag_mom", nag_mom, 1)):
         more = {"momentum": 0.9} if states else {}
-        yield Case(f"mp_{op}_update", [S, S], master(rule), {**COMMON, **more}, [full] * (states + 1),
-                   grad=False, dtypes=("float16",))
+        yield Case(
+            f"mp_{op}_update",
+            [S, S],
+            master(rule),
+            {**COMMON, **more},
+            [full] * (states + 1),
+            grad=False,
+            dtypes=("float16",),
+        )
 
 
 CASES = [*updates(), *masters()]

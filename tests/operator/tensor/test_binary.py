@@ -1,0 +1,66 @@
+"""Binary functions: integer division, broadcasting of many shapes, large arrays, bad shapes."""
+
+import numpy as np
+import pytest
+
+from cynet.errors import ArgumentError, ShapeError
+from tests.operator.direct import call, gradients
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("op", ["elemwise_div", "_mod", "broadcast_div", "broadcast_mod"])
+def test_integer_division_never_traps(op, dtype):
+    low = np.iinfo(dtype).min
+    a = np.array([low, 7, 0, low], dtype)
+    b = np.array([0, 0, 0, np.array(-1).astype(dtype)], dtype)
+    found = call(op, a, b)
+    np.testing.assert_array_equal(found[:3], 0)
+
+
+def test_scalar_operand_takes_the_arrays_dtype():
+    x = np.array([1, 2], "int32")
+    assert call("_plus_scalar", x, scalar=1.5).tolist() == [2, 3]
+    assert call("_div_scalar", x, scalar=0.5).tolist() == [0, 0]
+    assert call("_plus_scalar", x, scalar=1.5).dtype == "int32"
+
+
+def test_broadcast_of_random_shapes(rng):
+    for _ in range(60):
+        ndim = rng.integers(1, 6)
+        full = rng.integers(1, 5, ndim)
+        shapes = []
+        for _ in range(2):
+            own = np.where(rng.random(ndim) < 0.4, 1, full)
+            shapes.append(tuple(own[rng.integers(0, ndim) if rng.random() < 0.3 else 0 :]))
+        a, b = (rng.uniform(0.5, 2, s) for s in shapes)
+        np.testing.assert_array_equal(call("broadcast_mul", a, b), a * b)
+        out = a * b
+        g = rng.uniform(-1, 1, out.shape)
+        ga, gb = gradients("broadcast_div", [g], a, b)
+        np.testing.assert_allclose(ga, fold(g / b, a), rtol=1e-12)
+        np.testing.assert_allclose(gb, fold(-g * a / b**2, b), rtol=1e-12, atol=1e-15)
+
+
+def fold(g, like):
+    g = g.sum(tuple(range(g.ndim - like.ndim)))
+    return g.sum(tuple(i for i, n in enumerate(like.shape) if n == 1), keepdims=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+def test_large_broadcast(dtype, rng):
+    a = rng.integers(0, 9, (300, 1, 70)).astype(dtype)
+    b = rng.integers(0, 9, (5, 1)).astype(dtype)
+    np.testing.assert_array_equal(call("broadcast_add", a, b), a + b)
+    assert gradients("broadcast_add", [np.ones((300, 5, 70), dtype)], a, b)[0].min() == 5
+
+
+def test_shapes_that_do_not_fit():
+    with pytest.raises(ShapeError, match=r"\(2, 3\).*\(4,\)"):
+        call("broadcast_add", np.ones((2, 3)), np.ones(4))
+    with pytest.raises(ShapeError):
+        call("elemwise_add", np.ones(3), np.ones(4))
+
+
+def test_unknown_parameter_is_named():
+    with pytest.raises((ArgumentError, TypeError), match="scaler"):
+        call("_plus_scalar", np.ones(3), scaler=1)

@@ -1,0 +1,41 @@
+"""Conversion of every float16 and of rounding cases, against NumPy bit for bit."""
+
+import numpy as np
+
+from tests.operator.direct import call
+
+
+def test_every_half_to_float_and_back():
+    bits = np.arange(65536, dtype="uint16")
+    half = bits.view("float16")
+    wide = call("Cast", half, dtype="float32")
+    np.testing.assert_array_equal(wide.view("uint32"), half.astype("float32").view("uint32"))
+    back = call("Cast", wide, dtype="float16")
+    numbers = ~np.isnan(half)
+    np.testing.assert_array_equal(back[numbers].view("uint16"), bits[numbers])
+    assert np.isnan(back[~numbers]).all()
+
+
+def test_float_to_half_rounds_to_nearest_even(rng):
+    half = np.arange(0x7C00, dtype="uint16").view("float16").astype("float32")
+    between = (half[:-1] + half[1:]) / 2  # every tie
+    beside = np.nextafter(between, np.float32(0)), np.nextafter(between, np.float32(1e9))
+    edge = np.array(
+        [65519.0, 65520.0, 1e30, np.inf, 2.0**-25, 2.0**-24, 1e-45, -65520.0], "float32"
+    )
+    anything = rng.integers(0, 2**32, 200_000, dtype="uint32").view("float32")
+    x = np.concatenate([between, *beside, -between, edge, anything[~np.isnan(anything)]])
+    with np.errstate(over="ignore"):
+        wanted = x.astype("float16")
+    np.testing.assert_array_equal(
+        call("Cast", x, dtype="float16").view("uint16"), wanted.view("uint16")
+    )
+
+
+def test_real_to_integer_out_of_range_is_defined():
+    x = np.array([np.nan, np.inf, -np.inf, 1e20, -1e20, 3e9, 255.9, 300.0, -1.5])
+    low32, low64 = np.iinfo("int32").min, np.iinfo("int64").min
+    assert call("Cast", x, dtype="int32").tolist() == [low32] * 6 + [255, 300, -1]
+    assert call("Cast", x, dtype="int64").tolist() == [low64] * 5 + [3_000_000_000, 255, 300, -1]
+    assert call("Cast", x, dtype="uint8").tolist() == [0] * 6 + [255, 44, 255]
+    assert call("Cast", x, dtype="bool").all()
