@@ -6,19 +6,24 @@ from .parallel cimport threads_for
 
 
 cdef extern from "index.h" namespace "cynet" nogil:
-    void gather_all(int threads, int dtype, bint add, int64_t outer, int64_t n, int64_t inner, int64_t m,
+    void gather_all(int threads, int dtype, bint add, int64_t outer, int64_t n, int64_t inner,
+                    int64_t m,
                     const int64_t* index, const void* src, void* dst) noexcept
-    void scatter_all(int threads, int dtype, bint add, int64_t outer, int64_t n, int64_t inner, int64_t m,
+    void scatter_all(int threads, int dtype, bint add, int64_t outer, int64_t n, int64_t inner,
+                     int64_t m,
                      const int64_t* index, const void* src, void* dst) noexcept
     void pick_all(int threads, int dtype, bint backwards, bint add, int64_t outer, int64_t n,
                   int64_t inner, const int64_t* index, void* src, void* picked) noexcept
-    void one_hot_all(int threads, int dtype, bint add, int64_t m, int64_t depth, double on, double off,
+    void one_hot_all(int threads, int dtype, bint add, int64_t m, int64_t depth, double on,
+                     double off,
                      const int64_t* index, void* out) noexcept
-    void map_axes_all(int threads, int dtype, bint backwards, bint add, int ndim, const int64_t* dst_shape,
+    void map_axes_all(int threads, int dtype, bint backwards, bint add, int ndim,
+                      const int64_t* dst_shape,
                       const int64_t* src_shape, const int64_t* maps, void* src, void* dst) noexcept
     void cumsum_all(int threads, int dtype, bint reverse, bint add, int64_t outer, int64_t n,
                     int64_t inner, const void* x, void* out) noexcept
-    void mask_rows_all(int threads, int dtype, bint add, bint batch_first, int64_t time, int64_t batch,
+    void mask_rows_all(int threads, int dtype, bint add, bint batch_first, int64_t time,
+                       int64_t batch,
                        int64_t inner, const int64_t* length, const void* x, double value,
                        void* out) noexcept
 
@@ -60,12 +65,14 @@ cdef void run_one_hot(int dtype, bint add, int64_t m, int64_t depth, double on, 
 
 
 cdef void run_map_axes(int dtype, bint backwards, bint add, int ndim, const int64_t* dst_shape,
-                       const int64_t* src_shape, const int64_t* maps, void* src, void* dst) noexcept nogil:
+                       const int64_t* src_shape, const int64_t* maps, void* src,
+                       void* dst) noexcept nogil:
     cdef int64_t work = 1
     cdef int i
     for i in range(ndim):
         work *= dst_shape[i]
-    map_axes_all(threads_for(work), dtype, backwards, add, ndim, dst_shape, src_shape, maps, src, dst)
+    map_axes_all(threads_for(work), dtype, backwards, add, ndim, dst_shape, src_shape, maps, src,
+                 dst)
 
 
 cdef void run_cumsum(int dtype, bint reverse, bint add, int64_t outer, int64_t n, int64_t inner,
@@ -73,7 +80,10 @@ cdef void run_cumsum(int dtype, bint reverse, bint add, int64_t outer, int64_t n
     cumsum_all(threads_for(outer * n * inner), dtype, reverse, add, outer, n, inner, x, out)
 
 
-cdef void run_mask_rows(int dtype, bint add, bint batch_first, int64_t time, int64_t batch, int64_t inner,
-                        const int64_t* length, const void* x, double value, void* out) noexcept nogil:
-    mask_rows_all(threads_for(time * batch * inner), dtype, add, batch_first, time, batch, inner, length,
+cdef void run_mask_rows(int dtype, bint add, bint batch_first, int64_t time, int64_t batch,
+                        int64_t inner,
+                        const int64_t* length, const void* x, double value,
+                        void* out) noexcept nogil:
+    mask_rows_all(threads_for(time * batch * inner), dtype, add, batch_first, time, batch, inner,
+                  length,
                   x, value, out)

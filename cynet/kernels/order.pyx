@@ -9,7 +9,8 @@ cdef extern from "order.h" namespace "cynet" nogil:
     void order_all(int threads, int dtype, bint ascending, int64_t outer, int64_t n, int64_t inner,
                    int64_t k, const void* x, int64_t* scratch, int64_t* order) noexcept
     void take_order_all(int threads, int dtype, bint backwards, bint add, int64_t outer, int64_t n,
-                        int64_t inner, int64_t k, const int64_t* order, void* x, void* values) noexcept
+                        int64_t inner, int64_t k, const int64_t* order, void* x,
+                        void* values) noexcept
     void mark_order_all(int threads, int dtype, int64_t outer, int64_t n, int64_t inner, int64_t k,
                         const int64_t* order, void* mask) noexcept
 
@@ -28,9 +29,11 @@ cdef void run_order(int dtype, bint ascending, int64_t outer, int64_t n, int64_t
     order_all(threads, dtype, ascending, outer, n, inner, k, x, scratch, order)
 
 
-cdef void run_take_order(int dtype, bint backwards, bint add, int64_t outer, int64_t n, int64_t inner,
+cdef void run_take_order(int dtype, bint backwards, bint add, int64_t outer, int64_t n,
+                         int64_t inner,
                          int64_t k, const int64_t* order, void* x, void* values) noexcept nogil:
-    take_order_all(threads_for(outer * k * inner), dtype, backwards, add, outer, n, inner, k, order, x,
+    take_order_all(threads_for(outer * k * inner), dtype, backwards, add, outer, n, inner, k, order,
+                   x,
                    values)
 
 

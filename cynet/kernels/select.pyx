@@ -1,4 +1,5 @@
-"""Choosing by value: clip, hard sigmoid and where, with their gradients (contract in select.pxd)."""
+"""Choosing by value: clip, hard sigmoid and where, with their gradients (contract in
+select.pxd)."""
 
 from libc.stdint cimport int64_t
 
@@ -6,11 +7,14 @@ from .parallel cimport threads_for
 
 
 cdef extern from "select.h" namespace "cynet" nogil:
-    void clip_all(int threads, int dtype, const void* x, double low, double high, void* out, int64_t n,
+    void clip_all(int threads, int dtype, const void* x, double low, double high, void* out,
+                  int64_t n,
                   bint add) noexcept
-    void clip_grad_all(int threads, int dtype, const void* g, const void* x, double low, double high,
+    void clip_grad_all(int threads, int dtype, const void* g, const void* x, double low,
+                       double high,
                        void* out, int64_t n, bint add) noexcept
-    void hard_sigmoid_all(int threads, int dtype, const void* x, double slope, double shift, void* out,
+    void hard_sigmoid_all(int threads, int dtype, const void* x, double slope, double shift,
+                          void* out,
                           int64_t n, bint add) noexcept
     void hard_sigmoid_grad_all(int threads, int dtype, const void* g, const void* y, double slope,
                                void* out, int64_t n, bint add) noexcept
@@ -33,7 +37,8 @@ cdef void run_where(int dtype, int cond_dtype, const void* condition, int64_t ea
     where_all(threads_for(n), dtype, cond_dtype, condition, each, x, y, out, n, add)
 
 
-cdef void run_hard_sigmoid(int dtype, const void* x, double slope, double shift, void* out, int64_t n,
+cdef void run_hard_sigmoid(int dtype, const void* x, double slope, double shift, void* out,
+                           int64_t n,
                            bint add) noexcept nogil:
     hard_sigmoid_all(threads_for(n), dtype, x, slope, shift, out, n, add)
 

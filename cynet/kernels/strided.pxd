@@ -8,7 +8,8 @@ cdef extern from "strided.h" namespace "cynet" nogil:
         STRIDED_ADD
         STRIDED_SUBTRACT
     struct StridedSpace:
-        # dst[i . dst_stride] (op)= src[i . src_stride] for all i; at most 16 axes; strides in elements
+        # dst[i . dst_stride] (op)= src[i . src_stride] for all i; at most 16 axes; strides in
+        # elements
         int ndim
         int64_t shape[16]
         int64_t dst_stride[16]
@@ -16,6 +17,7 @@ cdef extern from "strided.h" namespace "cynet" nogil:
 
 # Drop axes of length 1, join neighbours: once, when an operator is made.
 cdef void simplify_space(StridedSpace* space) noexcept nogil
-# `mode`: STRIDED_WRITE, STRIDED_ADD or STRIDED_SUBTRACT. dst and src point at index 0 of their views.
+# `mode`: STRIDED_WRITE, STRIDED_ADD or STRIDED_SUBTRACT. dst and src point at index 0 of their
+# views.
 cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
                       const void* src) noexcept nogil

@@ -58,7 +58,8 @@ cdef class AddNOperator(Operator):
             if ctx.n_in == 1:
                 run_unary(&self.copy, in_data[0].data, out, out_data[0].size)
             else:
-                run_binary(&self.plus, in_data[0].data, 1, in_data[1].data, 1, out, out_data[0].size)
+                run_binary(&self.plus, in_data[0].data, 1, in_data[1].data, 1, out,
+                           out_data[0].size)
             first = 2
         for i in range(first, ctx.n_in):
             run_unary(&self.add, in_data[i].data, out, out_data[0].size)

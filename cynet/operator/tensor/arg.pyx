@@ -1,7 +1,7 @@
 """Where the extremes are: argmax, argmin, argmax_channel.
 
-The indices come in the input's dtype, as MXNet has it; the first of equal elements wins, and NaN is the
-extreme of any row that has one.
+The indices come in the input's dtype, as MXNet has it; the first of equal elements wins, and NaN is
+the extreme of any row that has one.
 """
 
 from libc.stdint cimport int64_t

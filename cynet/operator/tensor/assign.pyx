@@ -66,7 +66,9 @@ class SliceAssignScalarProperty(AssignProperty):
 cdef class AssignOperator(Operator):
     """A whole array and a part of it."""
 
-    cdef StridedSpace whole, part, constant  # part: between array and rhs; constant: array and one number
+    cdef StridedSpace whole
+    cdef StridedSpace part      # between array and rhs
+    cdef StridedSpace constant  # between array and one number
     cdef Py_ssize_t offset
     cdef int dtype
     cdef bint fills
@@ -116,7 +118,8 @@ cdef class AssignOperator(Operator):
         cdef double zero = 0.0
         cdef int i
         if req[0] != kNullOp:
-            run_strided(&self.whole, self.dtype, STRIDED_ADD if req[0] == kAddTo else STRIDED_WRITE, x, g)
+            run_strided(&self.whole, self.dtype, STRIDED_ADD if req[0] == kAddTo else STRIDED_WRITE,
+                        x, g)
             space = self.constant
             if req[0] == kAddTo:
                 for i in range(space.ndim):
@@ -143,4 +146,5 @@ cdef int _space(StridedSpace* space, shape, dst, src) except -1:
 
 
 register_operator("_slice_assign", SliceAssignProperty, aliases=("_crop_assign",))
-register_operator("_slice_assign_scalar", SliceAssignScalarProperty, aliases=("_crop_assign_scalar",))
+register_operator("_slice_assign_scalar", SliceAssignScalarProperty,
+                  aliases=("_crop_assign_scalar",))

@@ -1,4 +1,5 @@
-"""Operators that make arrays from parameters: _zeros, _ones, _full, _arange, _eye, _linspace and kin."""
+"""Operators that make arrays from parameters: _zeros, _ones, _full, _arange, _eye, _linspace and
+kin."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memset
@@ -147,7 +148,8 @@ class ArangeProperty(CreationProperty):
     stop = Float(None, doc="Value before which the range ends.")
     step = Float(1.0, doc="Distance of two values.")
     repeat = Int(1, doc="How often each value stands.", low=1)
-    infer_range = Bool(False, doc="With no `stop`: start at `start`, as long as the output must be.")
+    infer_range = Bool(False,
+                       doc="With no `stop`: start at `start`, as long as the output must be.")
 
     def bounds(self):
         """(start, stop or None)."""

@@ -1,7 +1,7 @@
 """Operators that read and write by index: take, pick, batch_take, one_hot, gather_nd, scatter_nd.
 
-Index arrays may have any dtype (fractions are cut off) and have no gradient; their values are brought into
-bounds by `mode`, or refused.
+Index arrays may have any dtype (fractions are cut off) and have no gradient; their values are
+brought into bounds by `mode`, or refused.
 """
 
 from libc.stdint cimport int64_t
@@ -20,7 +20,8 @@ from ...errors import ArgumentError
 from .index_properties import MODES
 
 
-cdef int64_t* _indices(OpContext* ctx, const TBlob* index, int64_t n, int mode, str where) except NULL nogil:
+cdef int64_t* _indices(OpContext* ctx, const TBlob* index, int64_t n, int mode,
+                       str where) except NULL nogil:
     """The values of `index` as int64 within [0, n), in temporary space."""
     cdef int64_t* values = <int64_t*>get_space(&ctx.requested[0], index.size * sizeof(int64_t))
     cdef int64_t wrong
@@ -29,7 +30,8 @@ cdef int64_t* _indices(OpContext* ctx, const TBlob* index, int64_t n, int mode, 
     if wrong >= 0:
         with gil:
             raise ArgumentError(
-                f"operator {where}: index {values[wrong]} is out of bounds for an axis of length {n}")
+                f"operator {where}: index {values[wrong]} is out of bounds for an axis of "
+                f"length {n}")
     return values
 
 
@@ -56,7 +58,8 @@ cdef class TakeOperator(Operator):
         cdef int64_t* index
         if req[0] != kNullOp:
             index = _indices(ctx, &in_data[1], self.n, self.mode, self.name)
-            run_gather(self.dtype, req[0] == kAddTo, self.outer, self.n, self.inner, in_data[1].size,
+            run_gather(self.dtype, req[0] == kAddTo, self.outer, self.n, self.inner,
+                       in_data[1].size,
                        index, in_data[0].data, out_data[0].data)
         return 0
 
@@ -124,12 +127,14 @@ cdef class OneHotOperator(Operator):
         if req[0] != kNullOp:
             index = <int64_t*>get_space(&ctx.requested[0], in_data[0].size * sizeof(int64_t))
             run_cast(in_data[0].dtype, kInt64, in_data[0].data, index, in_data[0].size)
-            run_one_hot(self.dtype, req[0] == kAddTo, in_data[0].size, self.depth, self.on, self.off,
+            run_one_hot(self.dtype, req[0] == kAddTo, in_data[0].size, self.depth, self.on,
+                        self.off,
                         index, out_data[0].data)
         return 0
 
 
-cdef int64_t* _flat_indices(OpContext* ctx, const TBlob* index, const int64_t* lengths, str where) except NULL nogil:
+cdef int64_t* _flat_indices(OpContext* ctx, const TBlob* index, const int64_t* lengths,
+                            str where) except NULL nogil:
     """Positions that the columns of `index` (axes, m) name in an array of `lengths`, row-major."""
     cdef int64_t* values = <int64_t*>get_space(&ctx.requested[0], index.size * sizeof(int64_t))
     cdef int64_t axes = index.shape[0], m = index.size / axes, a, j, wrong
@@ -139,8 +144,8 @@ cdef int64_t* _flat_indices(OpContext* ctx, const TBlob* index, const int64_t* l
         if wrong >= 0:
             with gil:
                 raise ArgumentError(
-                    f"operator {where}: index {values[a * m + wrong]} is out of bounds for axis {a} of "
-                    f"length {lengths[a]}")
+                    f"operator {where}: index {values[a * m + wrong]} is out of bounds for "
+                    f"axis {a} of length {lengths[a]}")
         if a > 0:
             for j in range(m):
                 values[j] = values[j] * lengths[a] + values[a * m + j]
@@ -174,10 +179,12 @@ cdef class GatherNDOperator(Operator):
         index = _flat_indices(ctx, &in_data[1], self.lengths, self.name)
         if self.scatters:
             _zero(out_data, req[0])
-            run_scatter(self.dtype, req[0] == kAddTo, 1, self.n, self.inner, m, index, in_data[0].data,
+            run_scatter(self.dtype, req[0] == kAddTo, 1, self.n, self.inner, m, index,
+                        in_data[0].data,
                         out_data[0].data)
         else:
-            run_gather(self.dtype, req[0] == kAddTo, 1, self.n, self.inner, m, index, in_data[0].data,
+            run_gather(self.dtype, req[0] == kAddTo, 1, self.n, self.inner, m, index,
+                       in_data[0].data,
                        out_data[0].data)
         return 0
 
@@ -191,7 +198,8 @@ cdef class GatherNDOperator(Operator):
             return 0
         index = _flat_indices(ctx, &in_data[1], self.lengths, self.name)
         if self.scatters:
-            run_gather(self.dtype, req[0] == kAddTo, 1, self.n, self.inner, m, index, out_grad[0].data,
+            run_gather(self.dtype, req[0] == kAddTo, 1, self.n, self.inner, m, index,
+                       out_grad[0].data,
                        in_grad[0].data)
         else:
             _zero(&in_grad[0], req[0])

@@ -1,5 +1,7 @@
 """Operators that join arrays or part one: Concat, stack, SliceChannel (split)."""
 
+import itertools
+
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..parameters import Bool, Int, Shape
@@ -37,7 +39,7 @@ class ConcatProperty(JoinProperty):
             if len(s) != ndim:
                 raise ShapeError(f"Concat: inputs {in_shapes} have different numbers of axes")
         # lengths along the axis are each input's own, everything else is common
-        others = merge_shapes(*(s[:axis] + (0,) + s[axis + 1 :] for s in known))
+        others = merge_shapes(*((*s[:axis], 0, *s[axis + 1:]) for s in known))
         lengths = [0 if s is None else s[axis] for s in in_shapes]
         total = out_shapes[0][axis] if out_shapes[0] is not None else 0
         if all(lengths):
@@ -48,7 +50,7 @@ class ConcatProperty(JoinProperty):
             lengths[lengths.index(0)] = total - sum(lengths)
 
         def full(n):
-            return others[:axis] + (n,) + others[axis + 1 :]
+            return (*others[:axis], n, *others[axis + 1:])
 
         return [full(n) for n in lengths], [full(total)], []
 
@@ -77,14 +79,14 @@ class StackProperty(JoinProperty):
         axis = axis_of(self.axis, len(out) if inner is None else len(inner) + 1)
         if out is not None:
             inner = merge_shapes(inner, out[:axis] + out[axis + 1 :])
-        out = merge_shapes(out, inner[:axis] + (self.num_args,) + inner[axis:])
+        out = merge_shapes(out, (*inner[:axis], self.num_args, *inner[axis:]))
         return [inner] * self.num_args, [out], []
 
     def create_operator(self, ctx, in_shapes, in_types):
         shape = in_shapes[0]
         axis = axis_of(self.axis, len(shape) + 1)
-        whole = contiguous(shape[:axis] + (self.num_args,) + shape[axis:])
-        one = shape[:axis] + (1,) + shape[axis:]
+        whole = contiguous((*shape[:axis], self.num_args, *shape[axis:]))
+        one = (*shape[:axis], 1, *shape[axis:])
         pieces = []
         for i in range(self.num_args):
             first = [i if k == axis else 0 for k in range(len(one))]
@@ -114,9 +116,9 @@ class SliceChannelProperty(MoveProperty):
                 return [None], list(out_shapes), []
             axis = axis_of(self.axis, len(out) + self.squeeze_axis)
             if self.squeeze_axis:
-                data = out[:axis] + (n,) + out[axis:]
+                data = (*out[:axis], n, *out[axis:])
             else:
-                data = out[:axis] + (out[axis] * n,) + out[axis + 1 :]
+                data = (*out[:axis], out[axis] * n, *out[axis + 1:])
             return [data], [out] * n, []
         axis = axis_of(self.axis, len(data))
         if data[axis] % n:
@@ -131,13 +133,13 @@ class SliceChannelProperty(MoveProperty):
                 )
             shape = data[:axis] + data[axis + 1 :] or (1,)
         else:
-            shape = data[:axis] + (data[axis] // n,) + data[axis + 1 :]
+            shape = (*data[:axis], data[axis] // n, *data[axis + 1:])
         return [data], [merge_shapes(shape, out)] * n, []
 
     def create_operator(self, ctx, in_shapes, in_types):
         shape, n = in_shapes[0], self.num_outputs
         axis = axis_of(self.axis, len(shape))
-        part = shape[:axis] + (shape[axis] // n,) + shape[axis + 1 :]
+        part = (*shape[:axis], shape[axis] // n, *shape[axis + 1:])
         pieces = []
         for i in range(n):
             first = [i * part[axis] if k == axis else 0 for k in range(len(shape))]
@@ -167,7 +169,7 @@ class SplitV2Property(MoveProperty):
                 raise ArgumentError(f"_split_v2: length {length} is no multiple of {self.sections}")
             return [i * length // self.sections for i in range(self.sections)] + [length]
         marks = [*self.indices, length]
-        if marks[0] != 0 or any(a >= b for a, b in zip(marks, marks[1:])):
+        if marks[0] != 0 or any(a >= b for a, b in itertools.pairwise(marks)):
             raise ArgumentError(
                 f"_split_v2: indices {self.indices} must rise from 0 and stay below {length}"
             )
@@ -178,7 +180,7 @@ class SplitV2Property(MoveProperty):
         axis = axis_of(self.axis, len(shape))
         marks = self.bounds(shape[axis])
         return axis, [
-            (a, shape[:axis] + (b - a,) + shape[axis + 1 :]) for a, b in zip(marks, marks[1:])
+            (a, (*shape[:axis], b - a, *shape[axis + 1:])) for a, b in itertools.pairwise(marks)
         ]
 
     def infer_shape(self, in_shapes, out_shapes):

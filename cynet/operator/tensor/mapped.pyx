@@ -1,4 +1,5 @@
-"""MapOperator: an array read through one index map an axis, as padding by edges or reflection does."""
+"""MapOperator: an array read through one index map an axis, as padding by edges or reflection
+does."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
@@ -12,7 +13,8 @@ from ...dtype import dtype_flag
 
 
 cdef class MapOperator(Operator):
-    """``output[i0, i1, ...] = data[maps[0][i0], maps[1][i1], ...]``; the first axis is mapped to itself."""
+    """``output[i0, i1, ...] = data[maps[0][i0], maps[1][i1], ...]``; the first axis is mapped to
+    itself."""
 
     cdef int64_t* maps
     cdef int64_t dst_shape[8]
@@ -37,7 +39,8 @@ cdef class MapOperator(Operator):
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         if req[0] != kNullOp:
-            run_map_axes(self.dtype, False, req[0] == kAddTo, self.ndim, self.dst_shape, self.src_shape,
+            run_map_axes(self.dtype, False, req[0] == kAddTo, self.ndim, self.dst_shape,
+                         self.src_shape,
                          self.maps, in_data[0].data, out_data[0].data)
         return 0
 

@@ -1,7 +1,8 @@
-"""Operators that order elements along an axis: OrderOperator, which topk, sort and argsort are made of.
+"""Operators that order elements along an axis: OrderOperator, which topk, sort and argsort are made
+of.
 
-Equal elements keep their order; NaN comes last. Backward orders the input again, so that positions of any
-size are exact.
+Equal elements keep their order; NaN comes last. Backward orders the input again, so that positions
+of any size are exact.
 """
 
 from libc.stdint cimport int64_t
@@ -80,6 +81,7 @@ cdef int64_t* _order(OrderOperator self, OpContext* ctx, const void* x) except N
     cdef int64_t m = self.outer * self.k * self.inner
     cdef int64_t scratch = order_scratch(self.outer, self.n, self.inner)
     cdef int64_t* space = <int64_t*>get_space(&ctx.requested[0], (m + scratch) * sizeof(int64_t))
-    run_order(self.dtype, self.ascending, self.outer, self.n, self.inner, self.k, x, space + m, scratch,
+    run_order(self.dtype, self.ascending, self.outer, self.n, self.inner, self.k, x, space + m,
+              scratch,
               space)
     return space

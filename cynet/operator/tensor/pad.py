@@ -1,4 +1,5 @@
-"""Pad: borders around the axes after the first two; diag: a diagonal of an array, or an array of one."""
+"""Pad: borders around the axes after the first two; diag: a diagonal of an array, or an array of
+one."""
 
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
@@ -65,7 +66,8 @@ class PadProperty(MoveProperty):
 
 
 class DiagProperty(MoveProperty):
-    """A diagonal of an array of two or more axes, as its last axis; or a matrix with the input on one."""
+    """A diagonal of an array of two or more axes, as its last axis; or a matrix with the input on
+    one."""
 
     k = Int(0, doc="Which diagonal: above 0 to the right of the main one, below 0 to the left.")
     axis1 = Int(0, doc="The axis that counts rows.")

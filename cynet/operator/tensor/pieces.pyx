@@ -1,8 +1,8 @@
 """Operators that only move elements (contract in pieces.pxd).
 
-Transposition, slicing, reversal, tiling, joining, splitting, padding with a constant: each says in Python,
-once, when the operator is made, which strided piece of which input becomes which strided piece of which
-output; the same description, read backwards, is the gradient.
+Transposition, slicing, reversal, tiling, joining, splitting, padding with a constant: each says in
+Python, once, when the operator is made, which strided piece of which input becomes which strided
+piece of which output; the same description, read backwards, is the gradient.
 """
 
 from libc.stdint cimport int64_t
@@ -12,7 +12,9 @@ from libc.string cimport memset
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kNullOp
 from ...kernels.elementwise cimport run_cast
 from ...kernels.reduce cimport find_reduce, make_reduce_space, run_reduce
-from ...kernels.strided cimport STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, run_strided, simplify_space
+from ...kernels.strided cimport (
+    STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, run_strided, simplify_space,
+)
 from .._base cimport Operator, OpContext
 
 from typing import NamedTuple
@@ -65,8 +67,9 @@ cdef class PiecesOperator(Operator):
     dtype : str
         Of all arrays.
     pieces : list of PieceOf
-        They cover the outputs unless `fill` is given; none overlap in the outputs. Where a source view
-        repeats (stride 0) the target is a whole output and the other axes run through the whole input.
+        They cover the outputs unless `fill` is given; none overlap in the outputs. Where a source
+        view repeats (stride 0) the target is a whole output and the other axes run through the
+        whole input.
     uncovered : tuple of int
         Inputs whose elements are not all moved.
     fill : float or None
@@ -98,7 +101,8 @@ cdef class PiecesOperator(Operator):
             piece.source_offset, piece.target_offset = each.source.offset, each.target.offset
             _space(&piece.forward, each.target, each.source)
             _space(&piece.backward, each.source, each.target)
-            _space(&piece.unfill, each.target, View(each.target.shape, (0,) * len(each.target.shape)))
+            _space(&piece.unfill, each.target,
+                   View(each.target.shape, (0,) * len(each.target.shape)))
             piece.folds = _fold(&piece.fold, each.source)
 
     def __dealloc__(self):
@@ -205,4 +209,5 @@ cdef void _fill(PiecesOperator self, const TBlob* out, int req) noexcept nogil:
     space.dst_stride[0] = 1
     space.src_stride[0] = 0
     # where a piece is added the constant is taken back, so that the gaps alone get it
-    run_strided(&space, self.dtype, STRIDED_ADD if req == kAddTo else STRIDED_WRITE, out.data, self.fill)
+    run_strided(&space, self.dtype, STRIDED_ADD if req == kAddTo else STRIDED_WRITE, out.data,
+                self.fill)

@@ -54,12 +54,14 @@ cdef class ProductOperator(Operator):
         cdef void* a = in_data[0].data
         cdef void* b = in_data[1].data
         if self.trans_a:
-            _multiply(self, req[0], self.trans_b, True, self.k, self.m, self.n, b, g, in_grad[0].data)
+            _multiply(self, req[0], self.trans_b, True, self.k, self.m, self.n, b, g,
+                      in_grad[0].data)
         else:
             _multiply(self, req[0], False, not self.trans_b, self.m, self.k, self.n, g, b,
                       in_grad[0].data)
         if self.trans_b:
-            _multiply(self, req[1], True, self.trans_a, self.n, self.k, self.m, g, a, in_grad[1].data)
+            _multiply(self, req[1], True, self.trans_a, self.n, self.k, self.m, g, a,
+                      in_grad[1].data)
         else:
             _multiply(self, req[1], not self.trans_a, False, self.k, self.n, self.m, a, g,
                       in_grad[1].data)
@@ -76,7 +78,8 @@ cdef void _multiply(ProductOperator self, int req, bint trans_a, bint trans_b, i
     p.beta = 1.0 if req == kAddTo else 0.0
     p.a, p.b, p.c = <const char*>a, <const char*>b, <char*>c
     # one product is cut up inside gemm; of many, each thread takes its share
-    parallel_ranges(threads_for(self.batch * m * n * k) if self.batch > 1 else 1, self.batch, _range, &p)
+    parallel_ranges(threads_for(self.batch * m * n * k) if self.batch > 1 else 1, self.batch,
+                    _range, &p)
 
 
 cdef void _range(void* arg, int64_t begin, int64_t end) noexcept nogil:

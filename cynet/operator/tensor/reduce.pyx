@@ -1,7 +1,8 @@
 """Reductions over axes: sum, mean, prod, nansum, nanprod, max, min, norm; one row a reduction.
 
-``output = R(data over axis)``; the gradient is ``out_grad * G(data, output)``, repeated along the reduced
-axes. Sums and products are carried in float64 (integers in int64), whatever the array's dtype.
+``output = R(data over axis)``; the gradient is ``out_grad * G(data, output)``, repeated along the
+reduced axes. Sums and products are carried in float64 (integers in int64), whatever the array's
+dtype.
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat64, kNullOp
@@ -146,8 +147,10 @@ cdef list ROWS = [
     ("nansum", "nansum", "nansum_grad", True, False, (), "Sum over axes that takes NaN for 0."),
     ("nanprod", "nanprod", "nanprod_grad", True, False, (),
      "Product over axes that takes NaN for 1."),
-    ("max", "max", "equal", True, False, ("max_axis",), "Largest element over axes; NaN if one is."),
-    ("min", "min", "equal", True, False, ("min_axis",), "Smallest element over axes; NaN if one is."),
+    ("max", "max", "equal", True, False, ("max_axis",),
+     "Largest element over axes; NaN if one is."),
+    ("min", "min", "equal", True, False, ("min_axis",),
+     "Smallest element over axes; NaN if one is."),
 ]
 
 for _name, _reduction, _gradient, _reads, _mean, _aliases, _doc in ROWS:

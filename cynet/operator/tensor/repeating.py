@@ -64,7 +64,7 @@ class RepeatProperty(MoveProperty):
             out = (size,)
         else:
             axis = axis_of(self.axis, len(shape))
-            out = shape[:axis] + (shape[axis] * self.repeats,) + shape[axis + 1 :]
+            out = (*shape[:axis], shape[axis] * self.repeats, *shape[axis + 1:])
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
     def create_operator(self, ctx, in_shapes, in_types):
@@ -158,8 +158,8 @@ class BroadcastLikeProperty(SpreadProperty):
             or len(self.lhs_axes) != len(self.rhs_axes)
         ):
             raise ArgumentError(
-                f"broadcast_like: lhs_axes {self.lhs_axes} and rhs_axes {self.rhs_axes} must have one "
-                f"length"
+                f"broadcast_like: lhs_axes {self.lhs_axes} and rhs_axes {self.rhs_axes} must have "
+                "one length"
             )
         wanted = list(lhs)
         for a, b in zip(self.lhs_axes, self.rhs_axes):

@@ -73,9 +73,9 @@ def _size(shape):
 def resolve(shape, codes, where="Reshape"):
     """The shape that MXNet's special codes describe for an input of `shape`.
 
-    0 keeps a dimension, -1 infers one from the rest, -2 keeps all that remain, -3 joins two, -4 splits one
-    into the next two values (one of which may be -1). A dimension of `shape` that is 0 is unknown, and so is
-    what follows from it.
+    0 keeps a dimension, -1 infers one from the rest, -2 keeps all that remain, -3 joins two, -4
+    splits one into the next two values (one of which may be -1). A dimension of `shape` that is 0
+    is unknown, and so is what follows from it.
 
     >>> resolve((2, 3, 4), (0, -1))
     (2, 12)
@@ -153,8 +153,9 @@ def _split(length, first, second, codes, where):
 class ReshapeProperty(SameBytesProperty):
     """The input under another shape.
 
-    `shape` may hold codes: 0 keeps the dimension, -1 infers one from the others, -2 keeps all that remain, -3
-    joins two, -4 splits one into the two values that follow. With `reverse` they are matched from the right.
+    `shape` may hold codes: 0 keeps the dimension, -1 infers one from the others, -2 keeps all that
+    remain, -3 joins two, -4 splits one into the two values that follow. With `reverse` they are
+    matched from the right.
     """
 
     shape = Shape((), doc="The new shape, with codes.")

@@ -39,8 +39,8 @@ class CumSumProperty(OperatorProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         if in_types[0] == "bool" or self.dtype not in (None, in_types[0]):
             raise ArgumentError(
-                f"operator {self.op_name}: an array of {in_types[0]} cannot be summed as {self.dtype}; "
-                f"cast it first")
+                f"operator {self.op_name}: an array of {in_types[0]} cannot be summed as "
+                f"{self.dtype}; cast it first")
         shape = in_shapes[0]
         if self.axis is None:
             return CumSumOperator(in_types[0], 1, split_at((1, *shape), 0)[2], 1)

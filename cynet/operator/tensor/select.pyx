@@ -95,7 +95,8 @@ cdef class HardSigmoidOperator(Operator):
 
     def __init__(self, alpha, beta, dtype):
         if dtype == "bool":
-            raise ArgumentError("operator hard_sigmoid does not take arrays of bool; cast them first")
+            raise ArgumentError(
+                "operator hard_sigmoid does not take arrays of bool; cast them first")
         self.alpha, self.beta = alpha, beta
         self.dtype = dtype_flag(dtype)
 
@@ -144,7 +145,8 @@ class WhereProperty(OperatorProperty):
     def infer_type(self, in_types, out_types):
         known = next((t for t in (*in_types[1:], *out_types) if t is not None), None)
         if any(t not in (None, known) for t in (*in_types[1:], *out_types)):
-            raise ArgumentError(f"where: x, y and the output have types {in_types[1:]}, {out_types}")
+            raise ArgumentError(
+                f"where: x, y and the output have types {in_types[1:]}, {out_types}")
         return [in_types[0] or known, known, known], [known], []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
@@ -165,7 +167,8 @@ cdef class WhereOperator(Operator):
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         if req[0] != kNullOp:
-            run_where(self.dtype, self.cond_dtype, in_data[0].data, out_data[0].size / in_data[0].size,
+            run_where(self.dtype, self.cond_dtype, in_data[0].data,
+                      out_data[0].size / in_data[0].size,
                       in_data[1].data, in_data[2].data, out_data[0].data, out_data[0].size,
                       req[0] == kAddTo)
         return 0

@@ -1,7 +1,7 @@
 """Operators on padded sequences: SequenceMask, SequenceLast, SequenceReverse.
 
-Data is (time, batch, ...), or (batch, time, ...) with ``axis=1``; `sequence_length` has one length, 1 to
-time, for each of the batch, and no gradient.
+Data is (time, batch, ...), or (batch, time, ...) with ``axis=1``; `sequence_length` has one length,
+1 to time, for each of the batch, and no gradient.
 """
 
 from libc.stdint cimport int64_t
@@ -126,7 +126,8 @@ cdef class SequenceOperator(Operator):
             return 0
         length = _lengths(self, ctx, in_data)
         if self.kind == MASK:
-            run_mask_rows(self.dtype, add, self.batch_first, self.time, self.batch, self.inner, length,
+            run_mask_rows(self.dtype, add, self.batch_first, self.time, self.batch, self.inner,
+                          length,
                           in_data[0].data, self.value, out_data[0].data)
             return 0
         run_gather(self.dtype, add, 1, self.time * self.batch, self.inner, _rows(self, length),
@@ -144,7 +145,8 @@ cdef class SequenceOperator(Operator):
             return 0
         length = _lengths(self, ctx, in_data)
         if self.kind == MASK:
-            run_mask_rows(self.dtype, add, self.batch_first, self.time, self.batch, self.inner, length,
+            run_mask_rows(self.dtype, add, self.batch_first, self.time, self.batch, self.inner,
+                          length,
                           out_grad[0].data, 0.0, in_grad[0].data)
             return 0
         if self.kind == LAST and not add:
@@ -154,7 +156,8 @@ cdef class SequenceOperator(Operator):
         return 0
 
 
-cdef int64_t* _lengths(SequenceOperator self, OpContext* ctx, const TBlob* in_data) except NULL nogil:
+cdef int64_t* _lengths(SequenceOperator self, OpContext* ctx,
+                       const TBlob* in_data) except NULL nogil:
     """Lengths of the sequences, checked, in temporary space; room for the rows lies behind them."""
     cdef int64_t* length = <int64_t*>get_space(
         &ctx.requested[0], (self.batch + self.batch * self.time) * sizeof(int64_t))
@@ -167,7 +170,8 @@ cdef int64_t* _lengths(SequenceOperator self, OpContext* ctx, const TBlob* in_da
         elif not least <= length[b] <= self.time:
             with gil:
                 raise ArgumentError(
-                    f"{self.name}: sequence_length {length[b]} is outside of {least} to {self.time}")
+                    f"{self.name}: sequence_length {length[b]} is outside of {least} to "
+                    f"{self.time}")
     return length
 
 

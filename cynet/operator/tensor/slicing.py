@@ -23,7 +23,9 @@ def slice_ranges(shape, begin, end, step, where="slice"):
     firsts, steps, counts = [], [], []
     for i, n in enumerate(shape):
         if i >= len(begin):
-            firsts.append(0), steps.append(1), counts.append(n)
+            firsts.append(0)
+            steps.append(1)
+            counts.append(n)
             continue
         by = step[i] if step else None
         if by == 0:
@@ -32,9 +34,12 @@ def slice_ranges(shape, begin, end, step, where="slice"):
         count = len(range(first, stop, by))
         if count == 0:
             raise ShapeError(
-                f"{where}: begin {begin}, end {end}, step {step} leave nothing of axis {i} of {shape}"
+                f"{where}: begin {begin}, end {end}, step {step} leave nothing of axis {i} "
+                f"of {shape}"
             )
-        firsts.append(first), steps.append(by), counts.append(count)
+        firsts.append(first)
+        steps.append(by)
+        counts.append(count)
     return tuple(firsts), tuple(steps), tuple(counts)
 
 
@@ -84,7 +89,8 @@ class SliceAxisProperty(SlicedProperty):
         end = n if self.end is None else self.end + n if self.end < 0 else self.end
         if not 0 <= begin < end <= n:
             raise ArgumentError(
-                f"slice_axis: begin {self.begin} and end {self.end} do not fit axis {axis} of {shape}"
+                f"slice_axis: begin {self.begin} and end {self.end} do not fit axis {axis} "
+                f"of {shape}"
             )
         before = (None,) * axis
         return slice_ranges(shape, (*before, begin), (*before, end), (), "slice_axis")

@@ -1,8 +1,8 @@
 """Update operators of the optimizers: one row a rule.
 
-``output = rule(weight, grad, states)``, all of one shape; the states are auxiliary and move as well. The
-gradient is first scaled by `rescale_grad` and clipped to [-clip_gradient, clip_gradient] (not if that is
-negative). ``output`` is usually the weight itself (``out=weight``).
+``output = rule(weight, grad, states)``, all of one shape; the states are auxiliary and move as
+well. The gradient is first scaled by `rescale_grad` and clipped to [-clip_gradient, clip_gradient]
+(not if that is negative). ``output`` is usually the weight itself (``out=weight``).
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
@@ -90,7 +90,8 @@ cdef class UpdateOperator(Operator):
         arrays.weight, arrays.grad, arrays.out = in_data[0].data, in_data[1].data, out_data[0].data
         for i in range(4):
             arrays.state[i] = aux_states[i].data if i < ctx.n_aux else NULL
-        run_update(self.add if req[0] == kAddTo else self.write, &self.params, &arrays, in_data[0].size)
+        run_update(self.add if req[0] == kAddTo else self.write, &self.params, &arrays,
+                   in_data[0].size)
         return 0
 
 
@@ -146,8 +147,10 @@ class SignumProperty(UpdateProperty):
 
 
 class AdamProperty(UpdateProperty):
-    """Adam: ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g ** 2``,
-    ``output = weight - lr * mean / (sqrt(var) + epsilon)`` with ``g = grad + wd * weight``, clipped.
+    """Adam: ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g **
+    2``,
+    ``output = weight - lr * mean / (sqrt(var) + epsilon)`` with ``g = grad + wd * weight``,
+    clipped.
 
     Bias correction is the caller's, in `lr`.
     """
@@ -180,9 +183,9 @@ class RMSPropProperty(UpdateProperty):
 class RMSPropAlexProperty(UpdateProperty):
     """RMSProp after Graves: with the gradient's mean ``g`` and a momentum ``delta`` of its own.
 
-    ``n = gamma1 * n + (1 - gamma1) * d ** 2``, ``g = gamma1 * g + (1 - gamma1) * d``, ``delta = gamma2 *
-    delta - lr * d / sqrt(n - g ** 2 + epsilon)``, ``output = weight + delta`` with ``d = grad + wd *
-    weight``, clipped.
+    ``n = gamma1 * n + (1 - gamma1) * d ** 2``, ``g = gamma1 * g + (1 - gamma1) * d``, ``delta =
+    gamma2 * delta - lr * d / sqrt(n - g ** 2 + epsilon)``, ``output = weight + delta`` with ``d =
+    grad + wd * weight``, clipped.
     """
 
     gamma1 = Float(0.95, doc="Decay of the squared gradient and of its mean.")
@@ -211,9 +214,10 @@ class FTRLProperty(UpdateProperty):
 
 
 class FTMLProperty(UpdateProperty):
-    """Follow the moving leader: ``v = beta2 * v + (1 - beta2) * g ** 2``, ``d = (1 - beta1 ** t) / lr *
-    (sqrt(v / (1 - beta2 ** t)) + epsilon)``, ``z = beta1 * z + (1 - beta1) * g - (d - beta1 * d_before) *
-    weight``, ``output = -z / d`` with ``g = grad + wd * weight``, clipped."""
+    """Follow the moving leader: ``v = beta2 * v + (1 - beta2) * g ** 2``, ``d = (1 - beta1 ** t) /
+    lr *
+    (sqrt(v / (1 - beta2 ** t)) + epsilon)``, ``z = beta1 * z + (1 - beta1) * g - (d - beta1 *
+    d_before) * weight``, ``output = -z / d`` with ``g = grad + wd * weight``, clipped."""
 
     beta1 = Float(0.6, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
@@ -253,5 +257,5 @@ for _name, _prop in ROWS.items():
 for _name in ("sgd_update", "sgd_mom_update", "nag_mom_update"):
     _prop = ROWS[_name]
     register_operator(f"mp_{_name}", type(f"MP{_prop.__name__}", (_prop,), {
-        "__doc__": f"{_prop.__doc__}\n\nComputed on `weight32`, the float32 master of a float16 weight.",
+        "__doc__": f"{_prop.__doc__}\n\nComputed on `weight32`, the float32 master of the weight.",
         "__module__": __name__, "master": True, "states": (*_prop.states, "weight32")}))

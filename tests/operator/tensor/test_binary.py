@@ -62,5 +62,5 @@ def test_shapes_that_do_not_fit():
 
 
 def test_unknown_parameter_is_named():
-    with pytest.raises((ArgumentError, TypeError), match="scaler"):
+    with pytest.raises((ArgumentError, TypeError), match=r"scaler"):
         call("_plus_scalar", np.ones(3), scaler=1)

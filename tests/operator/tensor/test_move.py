@@ -76,16 +76,16 @@ def test_shapes_that_do_not_join():
         call("Concat", np.ones((2, 3)), np.ones((3, 3)), num_args=2)
     with pytest.raises(ShapeError):
         call("stack", np.ones(2), np.ones(3), num_args=2)
-    with pytest.raises(ShapeError, match="3 and 4|4.*3"):
+    with pytest.raises(ShapeError, match=r"3 and 4|4.*3"):
         call("dot", np.ones((2, 3)), np.ones((4, 2)))
 
 
 def test_take_refuses_what_is_out_of_bounds():
-    with pytest.raises(ArgumentError, match="index 5 .* length 3"):
+    with pytest.raises(ArgumentError, match=r"index 5 .* length 3"):
         call("take", np.ones((3, 2)), np.array([0, 5]), mode="raise")
-    with pytest.raises(ArgumentError, match="axis 1 of length 4"):
+    with pytest.raises(ArgumentError, match=r"axis 1 of length 4"):
         call("gather_nd", np.ones((3, 4)), np.array([[0, 1], [1, 4]]))
-    with pytest.raises(ArgumentError, match="sequence_length 9"):
+    with pytest.raises(ArgumentError, match=r"sequence_length 9"):
         call("SequenceLast", np.ones((3, 1)), np.array([9.0]), use_sequence_length=True)
 
 

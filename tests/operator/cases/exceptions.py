@@ -1,0 +1,15 @@
+"""Operators that no case can describe, with the reason and where they are tested instead."""
+
+from cynet.operator import OPERATORS
+
+_PYTHON = "runs a Python class its parameter names; tests/operator/test_custom.py"
+_RANDOM = "its values are random; tests/operator/random checks distribution, dtypes and streams"
+
+EXCEPTIONS = {
+    **dict.fromkeys(("Custom", "_NDArray", "_Native"), _PYTHON),
+    **{
+        entry.name: _RANDOM
+        for _, entry in OPERATORS.items()
+        if entry.name.startswith(("_random_", "_sample_")) or entry.name == "_shuffle"
+    },
+}
