@@ -28,6 +28,7 @@ cdef class NDArrayBase:
 
     cdef int wait_read(self) except -1   # for its writers; raises what they left
     cdef int wait_write(self) except -1  # for its readers, too
+    cdef int _check_host(self) except -1
 
 # A new NDArray of the public class with uninitialised memory. shape has ndim entries.
 cdef NDArrayBase new_array(const int64_t* shape, int ndim, int dtype, int dev_type, int dev_id)

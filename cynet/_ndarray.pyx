@@ -1,6 +1,6 @@
 """NDArray core: memory, views, waits, host access and engine-ordered copies (contract in _ndarray.pxd)."""
 
-cimport cython
+cimport numpy as cnp
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject, PyTypeObject
@@ -18,17 +18,36 @@ from ._storage cimport free as storage_free
 from ._typedefs cimport MAX_NDIM, RunContext, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
 from .kernels.strided_copy cimport StridedCopy, copy_strided
 
-import numpy as np
-
 from .context import Context
 from .dtype import NUMPY
 from .errors import ArgumentError, ArgumentTypeError, ShapeError
 
+cnp.import_array()
+
 cdef extern from *:
     """
-    #define CYNET_NEW(type, args) ((PyTypeObject*)(type))->tp_new((PyTypeObject*)(type), args, NULL)
+    // An object without memory would be a trap: __cinit__ refuses unless this says that _ndarray makes it.
+    static int cynet_making = 0;
+    static PyObject* cynet_new(PyObject* type, PyObject* args) {
+        cynet_making = 1;
+        PyObject* out = ((PyTypeObject*)type)->tp_new((PyTypeObject*)type, args, NULL);
+        cynet_making = 0;
+        return out;
+    }
+    // A class made by Python reaches C methods through attribute look-ups; give it the C slots themselves.
+    static void cynet_take_slots(PyObject* type, PyObject* base) {
+        PyTypeObject* to = (PyTypeObject*)type;
+        PyTypeObject* from = (PyTypeObject*)base;
+        *to->tp_as_number = *from->tp_as_number;
+        *to->tp_as_mapping = *from->tp_as_mapping;
+        *to->tp_as_sequence = *from->tp_as_sequence;
+        to->tp_richcompare = from->tp_richcompare;
+        to->tp_hash = from->tp_hash;
+    }
     """
-    object CYNET_NEW(object type, object args)
+    bint cynet_making
+    object cynet_new(object type, object args)
+    void cynet_take_slots(object type, object base)
 
 cdef enum:
     INLINE_ELEMENTS = 1 << 20  # a copy of at most this many runs on the caller's thread, on one core
@@ -36,19 +55,23 @@ cdef enum:
 cdef const char** _FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
 cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
 cdef tuple _SCALAR_TYPES = tuple([d.type for d in NUMPY])
-cdef tuple _NUMPY = tuple(NUMPY)
+cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8, cnp.NPY_INT32,
+                           cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
 cdef dict _contexts = {}
 cdef tuple _NOTHING = ()
 
 cdef object _public = None  # the class of the objects made here
-cdef bint _making = False   # an object without memory would be a trap: only this file makes them
 
 
 def set_public_class(cls):
-    """Make `cls`, a subclass of NDArrayBase, the class of every array that compiled code makes."""
+    """Make `cls`, a Python class over a compiled one, the class of every array that compiled code makes.
+
+    `cls` itself defines no arithmetic, indexing, comparison or length: it takes them from its base.
+    """
     global _public
     if not issubclass(cls, NDArrayBase):
         raise ArgumentTypeError(f"{cls!r} is no subclass of NDArrayBase")
+    cynet_take_slots(cls, cls.__base__)
     _public = cls
 
 
@@ -97,13 +120,8 @@ class _Unraisable:
 
 
 # --- making ---------------------------------------------------------------------------------------
-cdef NDArrayBase _bare():
-    global _making
-    _making = True
-    try:
-        return <NDArrayBase>CYNET_NEW(_public, _NOTHING)
-    finally:
-        _making = False
+cdef inline NDArrayBase _bare():
+    return <NDArrayBase>cynet_new(_public, _NOTHING)
 
 
 cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -1:
@@ -223,7 +241,7 @@ cdef class NDArrayBase:
     """A tensor whose operations the engine runs; base of the public NDArray."""
 
     def __cinit__(self):
-        if not _making:
+        if not cynet_making:
             raise TypeError("an NDArray is made by mx.nd.array, zeros, empty, ... or by an operator")
 
     def __dealloc__(self):
@@ -299,9 +317,13 @@ cdef class NDArrayBase:
         """
         cdef size_t nbytes = self.blob.size * dtype_size(self.blob.dtype)
         cdef void* to
+        cdef cnp.npy_intp sizes[MAX_NDIM]
+        cdef int i
         self._check_host()
-        out = np.empty(blob_shape(&self.blob), _NUMPY[self.blob.dtype])
-        to = <void*><size_t>out.ctypes.data
+        for i in range(self.blob.ndim):
+            sizes[i] = self.blob.shape[i]
+        out = cnp.PyArray_SimpleNew(self.blob.ndim, sizes, _TYPE_NUMBERS[self.blob.dtype])
+        to = cnp.PyArray_DATA(<cnp.ndarray>out)
         with nogil:
             _engine.wait_for_var(self.chunk.var)
             memcpy(to, self.blob.data, nbytes)
@@ -354,9 +376,10 @@ cdef class NDArrayBase:
     def __releasebuffer__(self, Py_buffer* view):
         PyMem_Free(view.internal)
 
-    def _check_host(self):
+    cdef int _check_host(self) except -1:
         if not on_host(&self.blob):
             raise ArgumentError(f"this array is on {self.context}: copy it to mx.cpu() first")
+        return 0
 
     def view(self, shape, int64_t offset=0):
         """A view of the memory from element `offset` on, under another shape."""
@@ -370,6 +393,34 @@ cdef class NDArrayBase:
             raise ShapeError(f"a view of shape {tuple(shape)} from element {offset} on does not fit into "
                              f"an array of shape {blob_shape(&self.blob)}")
         return new_view(self, sizes, ndim, offset)
+
+    def _plain_reshape(self, tuple shape):
+        """A view under `shape` when it holds sizes and at most one -1, else None."""
+        cdef int64_t sizes[MAX_NDIM]
+        cdef int64_t size = 1, n
+        cdef int i, unknown = -1, ndim
+        if len(shape) == 1 and type(shape[0]) is tuple:
+            shape = shape[0]
+        ndim = <int>len(shape)
+        if ndim == 0 or ndim > MAX_NDIM:
+            return None
+        for i in range(ndim):
+            if type(shape[i]) is not int:
+                return None
+            n = shape[i]
+            if n == -1 and unknown < 0:
+                unknown = i
+            elif n > 0 and n <= self.blob.size:
+                size *= n
+                sizes[i] = n
+            else:
+                return None
+            if size > self.blob.size:
+                return None
+        if unknown >= 0:
+            sizes[unknown] = self.blob.size // size
+            size *= sizes[unknown]
+        return new_view(self, sizes, ndim, 0) if size == self.blob.size else None
 
     def shares_memory(self, NDArrayBase other):
         """True when both are views of one piece of memory and have a byte in common."""

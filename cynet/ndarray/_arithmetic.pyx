@@ -1,6 +1,6 @@
 """Arithmetic and comparison operators of NDArray as C slots: no Python code between `a + b` and the engine."""
 
-from ._imperative cimport Call, fits, resolve, run_small
+from ._imperative cimport Call, fits, resolve, run_small, with_scalar
 from .._ndarray cimport NDArrayBase, blob_shape
 from ..operator._base cimport OpEntry
 
@@ -10,6 +10,14 @@ from ..errors import ArgumentError, ArgumentTypeError
 from ..operator._base import get_operator
 
 cdef tuple _NUMBERS = (int, float, np.generic)
+
+
+cdef Call _for_scalar(Call last, OpEntry entry, NDArrayBase array, object value):
+    # Numbers change from call to call (a learning rate): only the first one is resolved in full.
+    cdef Call call = None
+    if last is not None and fits(&last.arrays[0], &array.blob):
+        call = with_scalar(last, value)
+    return call if call is not None else resolve(entry, [array], (), {"scalar": value}, None)
 
 
 cdef class Slot:
@@ -37,7 +45,7 @@ cdef class Slot:
         if call is None or value is not self.scalar or not fits(&call.arrays[0], &array.blob):
             if self.scalar_entry is None:
                 self.scalar_entry = get_operator(self.scalar_name)
-            call = resolve(self.scalar_entry, [array], (), {"scalar": value}, None)
+            call = _for_scalar(call, self.scalar_entry, array, value)
             self.last_scalar, self.scalar = call, value
         return run_small(call, array, None, out)
 
@@ -46,7 +54,7 @@ cdef class Slot:
         if call is None or value is not self.reflected or not fits(&call.arrays[0], &array.blob):
             if self.reflected_entry is None:
                 self.reflected_entry = get_operator(self.reflected_name)
-            call = resolve(self.reflected_entry, [array], (), {"scalar": value}, None)
+            call = _for_scalar(call, self.reflected_entry, array, value)
             self.last_reflected, self.reflected = call, value
         return run_small(call, array, None, None)
 

@@ -16,6 +16,8 @@ from .._typedefs cimport (
     RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo)
 from ..operator._base cimport OpContext, OpEntry, Operator
 
+from copy import copy
+
 from .._ndarray import device_context
 from ..context import Context, current_context
 from ..dtype import NAMES, dtype_flag
@@ -321,6 +323,28 @@ cdef list _order(OpEntry entry, list wanted, Py_ssize_t n_given, tuple names):
     return None if order == list(range(n_given)) else order
 
 
+cdef Call with_scalar(Call call, double value):
+    """The Call that differs only in its parameter `scalar`, or None where the operator has to be made anew."""
+    cdef Call out
+    cdef Operator op
+    if call.state == NULL:
+        return None
+    op = (<Operator>call.state.op).with_scalar(value)
+    if op is None:
+        return None
+    out = Call.__new__(Call)
+    out.entry, out.context, out.order = call.entry, call.context, call.order
+    out.in_shapes, out.in_types = call.in_shapes, call.in_types
+    out.dev_type, out.dev_id, out.python, out.touched = call.dev_type, call.dev_id, call.python, call.touched
+    out.n_in, out.n_aux, out.n_out, out.n_visible = call.n_in, call.n_aux, call.n_out, call.n_visible
+    out.arrays, out.outs = call.arrays, call.outs
+    out.resources, out.inplace = call.resources, call.inplace
+    out.prop = copy(call.prop)
+    out.prop.__dict__["scalar"] = value
+    out.state = _new_state(op, call.entry.name)
+    return out
+
+
 cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
     cdef TBlob blob
     cdef int i
@@ -467,6 +491,8 @@ cdef int _check_out(Call call, int i, object out) except -1:
         raise ArgumentTypeError(
             f"operator {call.entry.name}: out must be an NDArray, got {type(out).__name__}")
     array = out
+    if fits(want, &array.blob):
+        return 0
     if blob_shape(&array.blob) != blob_shape(want):
         raise ShapeError(f"operator {call.entry.name}: out has shape {blob_shape(&array.blob)}, "
                          f"expected {blob_shape(want)}")

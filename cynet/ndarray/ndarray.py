@@ -171,6 +171,10 @@ class NDArray(NDArrayIndexing):
         >>> mx.nd.zeros((2, 3, 4)).reshape((0, -1)).shape
         (2, 12)
         """
+        if not kwargs:
+            out = self._plain_reshape(shape)
+            if out is not None:
+                return out
         reverse = kwargs.pop("reverse", False)
         if "shape" in kwargs:
             if shape:
@@ -195,9 +199,6 @@ class NDArray(NDArrayIndexing):
     def _infer_reshape(self, sizes, reverse):
         if not sizes:
             return ()
-        if sizes.count(-1) == 1 and min(sizes) == -1 and 0 not in sizes:
-            rest = -_product(sizes)
-            return tuple(self.size // rest if n == -1 else n for n in sizes)
         prop = get_operator("Reshape").prop(shape=sizes, reverse=reverse)
         return prop.infer_shape([self.shape], [None])[1][0]
 
