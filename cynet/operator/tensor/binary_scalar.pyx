@@ -47,6 +47,7 @@ cdef class BinaryScalarOperator(Operator):
 
     cdef Kernel write, add, grad_write, grad_add
     cdef bint reverse
+    cdef int dtype
     cdef char scalar[8]  # the number in the array's dtype
 
     def __init__(self, prop, dtype):
@@ -57,6 +58,7 @@ cdef class BinaryScalarOperator(Operator):
             raise ArgumentError(
                 f"operator {prop.op_name} does not take arrays of bool; cast them first")
         run_cast(kFloat64, flag, &value, self.scalar, 1)
+        self.dtype = flag
         self.reverse = prop.reverse
         gradient = GRADIENTS[prop.functor]
         name = (gradient.rhs if prop.reverse else gradient.lhs).encode()
@@ -64,6 +66,14 @@ cdef class BinaryScalarOperator(Operator):
         self.add = find_binary(functor, flag, True)
         self.grad_write = find_binary_grad(name, flag, False)
         self.grad_add = find_binary_grad(name, flag, True)
+
+    cdef Operator with_scalar(self, double value):
+        cdef BinaryScalarOperator out = BinaryScalarOperator.__new__(BinaryScalarOperator)
+        out.write, out.add = self.write, self.add
+        out.grad_write, out.grad_add = self.grad_write, self.grad_add
+        out.reverse, out.dtype = self.reverse, self.dtype
+        run_cast(kFloat64, self.dtype, &value, out.scalar, 1)
+        return out
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
