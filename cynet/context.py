@@ -26,7 +26,7 @@ class Context:
     cpu(1)
     """
 
-    __slots__ = ("_outer", "device_id", "device_typeid")
+    __slots__ = ("device_id", "device_typeid")
     devtype2str = _NAMES
     devstr2type = _TYPES
 
@@ -42,7 +42,6 @@ class Context:
             if device_id < 0:
                 raise ArgumentError(f"device_id must not be negative, got {device_id}")
             self.device_typeid, self.device_id = _TYPES[device_type], device_id
-        self._outer = []
 
     @property
     def device_type(self):
@@ -63,12 +62,12 @@ class Context:
         return Context, (self.device_type, self.device_id)
 
     def __enter__(self):
-        self._outer.append(current_context())
+        _current.__dict__.setdefault("outer", []).append(current_context())
         _current.value = self
         return self
 
     def __exit__(self, *exc):
-        _current.value = self._outer.pop()
+        _current.value = _current.outer.pop()
 
 
 def cpu(device_id=0):

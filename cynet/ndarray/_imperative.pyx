@@ -110,11 +110,11 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     # Through a type without exceptions, so that the one it may leave is dressed before it travels.
     if (<QuietForward>_forward)(<PyObject*>task.state.op, task, &ctx) == -1:
         with gil:
-            _raise_dressed(task)
+            _raise_dressed(task, run_ctx.worker == 0)
     return 0
 
 
-cdef int _raise_dressed(Task* task) except -1:
+cdef int _raise_dressed(Task* task, bint here) except -1:
     cdef PyObject* kind = NULL
     cdef PyObject* value = NULL
     cdef PyObject* trace = NULL
@@ -128,13 +128,13 @@ cdef int _raise_dressed(Task* task) except -1:
     Py_XDECREF(trace)
     arrays = ", ".join([f"{blob_shape(&task.in_data[i])} {NAMES[task.in_data[i].dtype]}"
                         for i in range(task.n_in)])
+    origin = ""
     if task.line:
-        file, line = (<bytes>task.file).decode(), task.line
-    else:
-        file, line = user_frame()
+        origin = f" [called at {(<bytes>task.file).decode()}:{task.line}]"
+    elif here:
+        origin = " [called at {}:{}]".format(*user_frame())
     name = (<bytes>task.state.name).decode()
-    reason = f"{type(error).__name__}: {error}"
-    raise dress(error, f"operator {name} on ({arrays}) failed: {reason} [called at {file}:{line}]")
+    raise dress(error, f"operator {name} on ({arrays}) failed: {type(error).__name__}: {error}{origin}")
 
 
 # --- calls ----------------------------------------------------------------------------------------
@@ -406,6 +406,14 @@ cdef inline int _add_var(VarHandle* vars, int n, VarHandle var) noexcept:
     return n + 1
 
 
+cdef inline bint _all_ready(VarHandle* vars, int n) noexcept:
+    cdef int i
+    for i in range(n):
+        if not _engine.is_ready(vars[i]):
+            return False
+    return True
+
+
 cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req, bint is_train) except -1:
     # arrays: inputs, then states; all pointers are borrowed.
     cdef int n_in = call.n_in, n_aux = call.n_aux, n_out = call.n_out
@@ -467,13 +475,14 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req, bi
             flags = kInline
         else:
             flags = kNormal
+        if flags != kInline or not _all_ready(vars + n_mutable, n_all - n_mutable):
+            file, task.line = user_frame()
+            task.file = _forever(file)
         if flags == kInline:
-            # Short, so the GIL stays; an error finds the user's frame on this thread's stack.
+            # Short, so the GIL stays; what runs here finds the user's frame on this thread's stack.
             _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                               n_all - n_mutable, vars, n_mutable, 0, flags, state.name)
         else:
-            file, task.line = user_frame()
-            task.file = _forever(file)
             with nogil:
                 _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                                   n_all - n_mutable, vars, n_mutable, 0, flags, state.name)

@@ -1,0 +1,234 @@
+"""Imperative calls: arguments, out=, in-place safety, caching, errors that name operator and line, threads."""
+
+import inspect
+import threading
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.operator import OPERATORS, Float, Operator, OperatorProperty, register_operator
+
+
+class ScaleOperator(Operator):
+    """data * factor in Python; fails for a factor of 13."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def forward(self, ctx, in_data, req, out_data, aux_states):
+        if self.factor == 13:
+            raise ZeroDivisionError("thirteen")
+        np.asarray(out_data[0])[:] = np.asarray(in_data[0]) * self.factor
+
+
+class ScaleProperty(OperatorProperty):
+    """An input times a factor."""
+
+    factor = Float(2.0, doc="The factor.")
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return ScaleOperator(self.factor)
+
+
+if "test_scale" not in OPERATORS:
+    register_operator("test_scale", ScaleProperty)
+
+
+def test_a_new_operator_is_on_mx_nd_at_once():
+    assert mx.nd.test_scale(mx.nd.ones((2,)), factor=3).asnumpy().tolist() == [3, 3]
+    assert str(inspect.signature(mx.nd.test_scale)) == "(data=None, factor=2.0, out=None, name=None, **kwargs)"
+    assert "The factor." in mx.nd.test_scale.__doc__
+    assert mx.nd._internal.test_scale(mx.nd.ones((1,))).asscalar() == 2
+
+
+def test_names_that_do_not_exist():
+    with pytest.raises(AttributeError, match="FullyConnected"):
+        mx.nd.FulyConnected  # noqa: B018
+    with pytest.raises(AttributeError):
+        mx.nd.linalg.nothing_like_this  # noqa: B018
+    assert "FullyConnected" in dir(mx.nd) and "zeros" in dir(mx.nd)
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda a: mx.nd.FullyConnected(a), ValueError, ["FullyConnected", "num_hidden"]),
+    (lambda a: mx.nd.FullyConnected(a, num_hidden=2), ValueError, ["FullyConnected", "weight"]),
+    (lambda a: mx.nd.FullyConnected(a, num_hidden="x"), ValueError, ["FullyConnected", "num_hidden", "'x'"]),
+    (lambda a: mx.nd.FullyConnected(a, num_hidden=2.5), TypeError, ["FullyConnected", "num_hidden", "2.5"]),
+    (lambda a: mx.nd.FullyConnected(a, foo=2), TypeError, ["FullyConnected", "foo"]),
+    (lambda a: mx.nd.FullyConnected(a, mx.nd.ones((3, 4)), no_bias=True, num_hidden=3), ValueError,
+     ["FullyConnected", "weight", "(3, 4)"]),
+    (lambda a: mx.nd.FullyConnected(a, a, a, no_bias=True, num_hidden=3), TypeError, ["bias"]),
+    (lambda a: mx.nd.FullyConnected(a, weight=a, data=a, num_hidden=3), TypeError, ["data", "twice"]),
+    (lambda a: mx.nd.FullyConnected(1, num_hidden=2), TypeError, ["FullyConnected", "data", "int"]),
+    (lambda a: mx.nd.FullyConnected([1, 2], num_hidden=2), TypeError, ["data", "list"]),
+    (lambda a: mx.nd.elemwise_add(a, mx.nd.ones((2, 2))), ValueError, ["elemwise_add", "(2, 3)", "(2, 2)"]),
+    (lambda a: mx.nd.elemwise_add(a, a.astype("int32")), TypeError, ["elemwise_add", "int32", "float32"]),
+    (lambda a: a + mx.nd.ones((4,)), ValueError, ["broadcast_add", "(2, 3)", "(4,)"]),
+    (lambda a: a + a.astype("float64"), TypeError, ["broadcast_add", "float64"]),
+    (lambda a: mx.nd.elemwise_add(a, a, out=mx.nd.ones((2,))), ValueError, ["elemwise_add", "out", "(2,)"]),
+    (lambda a: mx.nd.elemwise_add(a, a, out=a.astype("int32")), TypeError, ["out", "int32"]),
+    (lambda a: mx.nd.elemwise_add(a, a, out=[a, a]), ValueError, ["out", "2"]),
+    (lambda a: mx.nd.elemwise_add(a, a, out=3), TypeError, ["out"]),
+    (lambda a: mx.nd.elemwise_add(a, a, out=[3]), TypeError, ["out", "int"]),
+    (lambda a: mx.nd.Activation(a, "relu", act_type="relu"), TypeError, ["act_type", "twice"]),
+    (lambda a: mx.nd.Activation(a, "relu", 3, 4, 5), TypeError, ["Activation", "at most"]),
+    (lambda a: mx.nd.Activation(a, act_type="nothing"), ValueError, ["Activation", "act_type", "nothing"]),
+    (lambda a: mx.nd.test_scale(a, ctx="cpu(0)"), TypeError, ["ctx"]),
+    (lambda a: mx.nd.maximum(a, "x"), TypeError, ["maximum", "str"]),
+])
+def test_what_is_wrong_raises_at_once(call, error, words):
+    with pytest.raises(error) as caught:
+        call(mx.nd.ones((2, 3)))
+    assert isinstance(caught.value, mx.base.MXNetError)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_an_asynchronous_error_names_operator_shapes_and_line():
+    out = mx.nd.test_scale(mx.nd.ones((2, 3)), factor=13)
+    line = inspect.currentframe().f_lineno - 1
+    with pytest.raises(ZeroDivisionError) as caught:
+        out.asnumpy()
+    assert isinstance(caught.value, mx.base.MXNetError)
+    for words in ("test_scale", "(2, 3) float32", "thirteen", f"test_imperative.py:{line}"):
+        assert words in str(caught.value)
+    assert (mx.nd.ones((2,)) + 1).asnumpy().tolist() == [2, 2]
+
+
+def test_an_error_spreads_to_what_depends_on_it():
+    bad = mx.nd.test_scale(mx.nd.ones((2,)), factor=13)
+    with pytest.raises(ZeroDivisionError):
+        (bad + 1).asnumpy()
+    with pytest.raises(ZeroDivisionError):
+        bad.wait_to_read()
+
+
+def test_out_is_written_and_returned(rng):
+    values = rng.standard_normal((2, 3)).astype("float32")
+    a, out = mx.nd.array(values), mx.nd.zeros((2, 3))
+    assert mx.nd.elemwise_add(a, a, out=out) is out
+    np.testing.assert_array_equal(out.asnumpy(), values + values)
+    assert mx.nd.elemwise_add(a, a, out=a) is a
+    np.testing.assert_array_equal(a.asnumpy(), values + values)
+    outs = [out]
+    assert mx.nd.elemwise_add(a, a, out=outs) is outs
+
+
+def test_out_that_overlaps_an_input_is_right(rng):
+    values = rng.standard_normal((4, 4)).astype("float32")
+    a = mx.nd.array(values)
+    mx.nd.dot(a, a, out=a)  # no in-place option: through memory of its own
+    np.testing.assert_allclose(a.asnumpy(), values @ values, rtol=1e-4, atol=1e-5)
+    b = mx.nd.arange(10)
+    mx.nd.elemwise_add(b[0:8], b[0:8], out=b[2:10])  # shifted
+    assert b.asnumpy().tolist() == [0, 1, 0, 2, 4, 6, 8, 10, 12, 14]
+    a = mx.nd.array(values)
+    mx.nd.transpose(a, out=a)
+    np.testing.assert_array_equal(a.asnumpy(), values.T)
+    row = mx.nd.ones((1, 3))
+    with pytest.raises(ValueError):
+        row += mx.nd.ones((2, 3))
+
+
+def test_two_outs_must_not_share_memory():
+    a = mx.nd.arange(6).reshape((2, 3))
+    out = mx.nd.zeros((2, 1))
+    with pytest.raises(ValueError, match="share memory"):
+        mx.nd.split(a, num_outputs=3, axis=1, out=[out, out, mx.nd.zeros((2, 1))])
+
+
+def test_hidden_outputs_and_states():
+    data = mx.nd.array(np.arange(24).reshape(4, 3, 2))
+    gamma, beta, mean, var = mx.nd.ones((3,)), mx.nd.zeros((3,)), mx.nd.zeros((3,)), mx.nd.ones((3,))
+    out = mx.nd.BatchNorm(data, gamma, beta, mean, var)
+    assert out.shape == data.shape
+    out = mx.nd.BatchNorm(data, gamma, beta, moving_var=var, moving_mean=mean)
+    np.testing.assert_allclose(out.asnumpy(), data.asnumpy() / np.sqrt(1.001), rtol=1e-5)
+    weight, momentum = mx.nd.ones((2,)), mx.nd.zeros((2,))
+    assert mx.nd.sgd_mom_update(weight, mx.nd.ones((2,)), momentum, lr=0.5, momentum=0.9, out=weight) is weight
+    assert weight.asnumpy().tolist() == [0.5, 0.5] and momentum.asnumpy().tolist() == [-0.5, -0.5]
+
+
+def test_calls_are_told_apart_by_type_of_parameter_shape_and_dtype(rng):
+    for _ in range(3):
+        for shape in ((2, 3), (3, 2), (6,), (1, 2, 3)):
+            for dtype in ("float32", "float64", "int32"):
+                values = rng.integers(1, 9, shape).astype(dtype)
+                a = mx.nd.array(values, dtype=dtype)
+                np.testing.assert_array_equal((a + a).asnumpy(), values + values)
+                np.testing.assert_array_equal((a * 3).asnumpy(), values * 3)
+                np.testing.assert_array_equal((a * 2).asnumpy(), values * 2)
+                np.testing.assert_array_equal((7 - a).asnumpy(), 7 - values)
+                np.testing.assert_array_equal((a == a).asnumpy(), np.ones(shape, dtype))
+    a = mx.nd.ones((2,))
+    assert np.signbit((a * -0.0).asnumpy()).all() and not np.signbit((a * 0.0).asnumpy()).any()
+
+
+def test_numbers_that_change_from_call_to_call(rng):
+    values = rng.standard_normal((5,)).astype("float32")
+    a, total = mx.nd.array(values), mx.nd.zeros((5,))
+    for i in range(200):
+        total += a * (i * 0.5)
+    np.testing.assert_allclose(total.asnumpy(), values * sum(i * 0.5 for i in range(200)), rtol=1e-4)
+
+
+def test_parameters_that_cannot_be_hashed():
+    a = mx.nd.arange(6).reshape((2, 3))
+    for axes in ([1, 0], (1, 0), np.array([1, 0])):
+        assert mx.nd.transpose(a, axes=axes).shape == (3, 2)
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_many_threads_share_arrays(size):
+    total = mx.nd.zeros((size,))
+    one = mx.nd.ones((size,))
+    errors = []
+
+    def work():
+        try:
+            mine = mx.nd.zeros((size,))
+            for _ in range(50):
+                total.__iadd__(one)
+                mine += one * 2
+                view = mine[2:5]
+                view *= 1
+            if not (mine.asnumpy() == 100).all():
+                errors.append("own array")
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert (total.asnumpy() == 400).all()
+
+
+def test_arrays_in_flight_survive_their_names():
+    results = []
+    for i in range(30):
+        a = mx.nd.full((300, 300), i)
+        b = mx.nd.dot(a, a)
+        for _ in range(5):
+            b = b * 0.5 + a
+        del a
+        results.append(b)
+    for i, b in enumerate(results):
+        expected = i * i * 300.0
+        for _ in range(5):
+            expected = expected * 0.5 + i
+        np.testing.assert_allclose(b.asnumpy(), expected, rtol=1e-5)
+
+
+def test_large_operators_run_on_workers_in_order(rng):
+    values = rng.standard_normal((1000, 500)).astype("float32")
+    a = mx.nd.array(values)
+    b = a * 2 + 1
+    a[:] = 0
+    c = b - a
+    a += c
+    np.testing.assert_allclose(a.asnumpy(), values * 2 + 1, rtol=1e-6)
+    np.testing.assert_allclose(b.asnumpy(), values * 2 + 1, rtol=1e-6)

@@ -1,0 +1,159 @@
+"""Indexing against NumPy: random keys for reading and writing, views, masks, errors."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+
+
+def random_key(rng, shape, advanced):
+    """A key of ints, slices, None, Ellipsis and, when `advanced`, index arrays."""
+    key = []
+    for size in shape[: rng.integers(0, len(shape) + 1)]:
+        kind = rng.integers(0, 5 if advanced else 3)
+        if kind == 0:
+            key.append(int(rng.integers(-size, size)))
+        elif kind in (1, 2):
+            bounds = [None if rng.random() < 0.3 else int(rng.integers(-size - 1, size + 2)) for _ in "ab"]
+            step = int(rng.choice([-3, -2, -1, 1, 2, 3]))
+            key.append(slice(*bounds, step))
+        else:
+            key.append(rng.integers(-size, size, (3,)).tolist())
+    if rng.random() < 0.3:
+        key.insert(int(rng.integers(0, len(key) + 1)), None)
+    if rng.random() < 0.3:
+        key.append(Ellipsis)
+    return tuple(key)
+
+
+@pytest.mark.parametrize("advanced", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float64", "bool"])
+def test_random_keys_agree_with_numpy(rng, advanced, dtype):
+    for _ in range(150):
+        shape = tuple(rng.integers(1, 6, rng.integers(1, 5)))
+        values = rng.integers(0, 100, shape).astype(dtype)
+        array = mx.nd.array(values, dtype=dtype)
+        key = random_key(rng, shape, advanced)
+        expected = values[key]
+        got = array[key]
+        np.testing.assert_array_equal(got.asnumpy(), expected.reshape(expected.shape or (1,)), err_msg=str(key))
+        new = rng.integers(0, 100, expected.shape).astype(dtype)
+        values[key] = new
+        array[key] = new
+        np.testing.assert_array_equal(array.asnumpy(), values, err_msg=str(key))
+        array[key] = 1
+        values[key] = 1
+        np.testing.assert_array_equal(array.asnumpy(), values, err_msg=str(key))
+
+
+def test_masks_select_and_set(rng):
+    values = rng.standard_normal((4, 5)).astype("float32")
+    array = mx.nd.array(values)
+    for mask in (values > 0, values[:, 0] > 0):
+        np.testing.assert_array_equal(array[mask].asnumpy(), values[mask])
+        np.testing.assert_array_equal(array[mx.nd.array(mask, dtype=bool)].asnumpy(), values[mask])
+    mask = values > 0
+    array[mask] = -1
+    values[mask] = -1
+    np.testing.assert_array_equal(array.asnumpy(), values)
+    assert array[np.zeros((4, 5), bool)].shape == (0,)
+    with pytest.raises(IndexError):
+        array[np.zeros((3, 5), bool)]
+
+
+def test_leading_keys_are_views_that_write_through():
+    array = mx.nd.zeros((4, 3, 2))
+    array[1][2][0] = 5
+    array[2:4][0, 0] = 7
+    array[1:3].reshape((-1,))[0] = 9
+    expected = np.zeros((4, 3, 2), "float32")
+    expected[1, 2, 0], expected[2, 0], expected[1, 0, 0] = 5, 7, 9
+    np.testing.assert_array_equal(array.asnumpy(), expected)
+    assert array[1].shares_memory(array) and not array[:, 1].shares_memory(array)
+    assert array[1].data_ptr == array.data_ptr + 24
+
+
+def test_a_view_keeps_the_memory_alive():
+    view = mx.nd.ones((100, 100))[50]
+    for _ in range(10):
+        mx.nd.zeros((100, 100))
+    assert view.asnumpy().sum() == 100
+
+
+def test_overlapping_views_are_copied_as_if_at_once():
+    array = mx.nd.arange(10)
+    array[1:] = array[:-1]
+    assert array.asnumpy().tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+    array[:] = array[::-1]
+    assert array.asnumpy().tolist() == [8, 7, 6, 5, 4, 3, 2, 1, 0, 0]
+    array[:] = np.asarray(array)[::-1]  # NumPy's view of the same memory
+    assert array.asnumpy().tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("source", ["float64", "float32", "float16", "int64", "int16", "uint8", "bool"])
+@pytest.mark.parametrize("size", [7, 100_000])
+def test_full_assignment_from_numpy(rng, source, size):
+    values = rng.integers(0, 2, (2, size)).astype(source)
+    array = mx.nd.empty((2, size))
+    array[:] = values
+    np.testing.assert_array_equal(array.asnumpy(), values.astype("float32"))
+    array[:] = values[::-1, ::-1]
+    np.testing.assert_array_equal(array.asnumpy(), values[::-1, ::-1].astype("float32"))
+    array[:] = values[:1]
+    np.testing.assert_array_equal(array.asnumpy(), np.broadcast_to(values[:1], (2, size)).astype("float32"))
+
+
+def test_assignment_keeps_engine_order():
+    array = mx.nd.zeros((200, 1000))
+    kept = []
+    for i in range(50):
+        array[:] = np.full((200, 1000), i, "float32")
+        kept.append(array + 0)
+    for i, each in enumerate(kept):
+        assert (each.asnumpy() == i).all()
+
+
+def test_duplicate_indices_keep_the_last():
+    array = mx.nd.zeros((3,))
+    array[[0, 1, 0]] = [1, 2, 3]
+    assert array.asnumpy().tolist() == [3, 2, 0]
+
+
+@pytest.mark.parametrize("key, error", [
+    (2, IndexError), (-3, IndexError), ((0, 3), IndexError), ((0, 0, 0), IndexError), ("x", TypeError),
+    (1.0, TypeError), ((Ellipsis, Ellipsis), IndexError), (slice(0, 2, 0), ValueError), ([0, 2], IndexError),
+    (["a"], TypeError), (1 << 70, IndexError), (np.array([1j]), TypeError), (slice("a", None), TypeError),
+    (np.zeros((3, 3), bool), IndexError), ((None,) * 20, IndexError), (object(), TypeError),
+])
+def test_bad_keys(key, error):
+    array = mx.nd.zeros((2, 3))
+    with pytest.raises(error):
+        array[key]
+    with pytest.raises(error):
+        array[key] = 1
+    assert not array.asnumpy().any()
+
+
+@pytest.mark.parametrize("value, error", [
+    (np.zeros((3, 3)), ValueError), (np.zeros(2), ValueError), ([1, 2], ValueError), ("x", TypeError),
+    (None, TypeError), ([[1, 2, 3], [4, 5]], TypeError), (mx.nd.zeros((3, 2)), ValueError), (1j, TypeError),
+    (np.zeros((2, 2, 3)), ValueError), (1 << 70, ValueError), (object(), TypeError),
+])
+def test_bad_values(value, error):
+    array = mx.nd.zeros((2, 3))
+    with pytest.raises(error):
+        array[:] = value
+    with pytest.raises(error):
+        array[0:2] = value
+    with pytest.raises(error):
+        array[[0, 1]] = value
+    assert not array.asnumpy().any()
+
+
+def test_iteration():
+    array = mx.nd.arange(6).reshape((3, 2))
+    assert [row.asnumpy().tolist() for row in array] == [[0, 1], [2, 3], [4, 5]]
+    with pytest.raises(TypeError):
+        iter(mx.nd.array(5)).__next__()
+    with pytest.raises(TypeError):
+        len(mx.nd.array(5))
