@@ -101,22 +101,9 @@ cdef Chunk* _new_chunk() except NULL:
     return chunk
 
 
-cdef int _drop(Chunk* chunk) noexcept:
+cdef void _drop(Chunk* chunk) noexcept:
     if chunk.references.fetch_sub(1) == 1:
-        try:
-            _engine.delete_variable(chunk.var, _free_chunk, chunk)
-        except BaseException as error:
-            import sys
-            sys.unraisablehook(_Unraisable(error))
-    return 0
-
-
-class _Unraisable:
-    """What sys.unraisablehook takes."""
-
-    def __init__(self, error):
-        self.exc_type, self.exc_value, self.exc_traceback = type(error), error, error.__traceback__
-        self.err_msg, self.object = "while an NDArray was freed", None
+        _engine.delete_variable(chunk.var, _free_chunk, chunk)
 
 
 # --- making ---------------------------------------------------------------------------------------

@@ -430,8 +430,9 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req, bi
     cdef TBlob* blob
     if state == NULL:
         op = _create(call)
-        op.memory_owner = [<object>arrays[i] for i in range(n_in + n_aux)] + [
-            <object>outs[i] for i in range(n_out)]
+        if call.python:
+            op.memory_owner = [<object>arrays[i] for i in range(n_in + n_aux)] + [
+                <object>outs[i] for i in range(n_out)]
         state = _new_state(op, call.entry.name)
     else:
         cynet_state_hold(&state.references)
