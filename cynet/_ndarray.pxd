@@ -3,6 +3,7 @@ Chunk.
 
 Promises:
 - A Chunk's memory goes back to its pool only when every function pushed on its variable is done.
+- An array whose computation failed is never shown: reading it raises until something writes it.
 - Reading an array's bytes from outside the engine waits for its writers first, writing for its
 readers too.
 """
@@ -19,6 +20,9 @@ cdef cppclass Chunk:
     VarHandle var
     Handle handle     # handle.ptr == NULL: the memory is `owner`'s
     void* owner       # PyObject* that keeps foreign memory alive (DLPack, NumPy), or NULL
+    # False: memory straight from the pool that no function has written yet. Set by functions of the
+    # engine that write the variable; read after a wait, so that what failed is never shown as data.
+    bint written
 
 cdef class NDArrayBase:
     cdef TBlob blob      # data points into the chunk
@@ -28,9 +32,9 @@ cdef class NDArrayBase:
 
     cdef int wait_read(self) except -1   # for its writers; raises what they left
     cdef int wait_write(self) except -1  # for its readers, too
-    cdef int _check_host(self) except -1
 
-# A new NDArray of the public class with uninitialised memory. shape has ndim entries.
+# A new NDArray of the public class with uninitialised memory. shape has ndim entries. Whoever has it
+# computed by the engine sets chunk.written to False and, in the function, to True.
 cdef NDArrayBase new_array(const int64_t* shape, int ndim, int dtype, int dev_type, int dev_id)
 # A view of `base`'s memory: same chunk, `offset` elements further, another shape.
 cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset)

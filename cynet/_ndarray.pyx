@@ -20,7 +20,7 @@ from .kernels.strided_copy cimport StridedCopy, copy_strided
 
 from .context import Context
 from .dtype import NUMPY
-from .errors import ArgumentError, ArgumentTypeError, ShapeError
+from .errors import ArgumentError, ArgumentTypeError, OperatorError, ShapeError
 
 cnp.import_array()
 
@@ -91,6 +91,7 @@ cdef Chunk* _new_chunk() except NULL:
     cdef Chunk* chunk = new Chunk()
     chunk.references.store(1)
     chunk.owner = NULL
+    chunk.written = True
     memset(&chunk.handle, 0, sizeof(Handle))
     chunk.var = NULL
     try:
@@ -201,11 +202,16 @@ cdef bint on_host(const TBlob* blob) noexcept nogil:
     return blob.dev_type == kCPU or blob.dev_type == kCPUPinned or blob.dev_type == kCPUShared
 
 
-def empty(shape, int dtype, int dev_type, int dev_id):
-    """A new array with uninitialised memory: `dtype` is a type flag, `dev_type` a device code."""
+def empty(shape, int dtype, int dev_type, int dev_id, bint promised=False):
+    """A new array with uninitialised memory: `dtype` is a type flag, `dev_type` a device code.
+
+    `promised`: the engine will write it; reading it raises when that fails.
+    """
     cdef int64_t sizes[MAX_NDIM]
     cdef int ndim = read_shape(shape, sizes)
-    return new_array(sizes, ndim, dtype, dev_type, dev_id)
+    cdef NDArrayBase out = new_array(sizes, ndim, dtype, dev_type, dev_id)
+    out.chunk.written = not promised or out.blob.size == 0
+    return out
 
 
 def waitall():
@@ -239,6 +245,8 @@ cdef class NDArrayBase:
     cdef int wait_read(self) except -1:
         with nogil:
             _engine.wait_for_var(self.chunk.var)
+        if not self.chunk.written:
+            _refuse_unwritten(self)
         return 0
 
     cdef int wait_write(self) except -1:
@@ -306,14 +314,18 @@ cdef class NDArrayBase:
         cdef void* to
         cdef cnp.npy_intp sizes[MAX_NDIM]
         cdef int i
-        self._check_host()
+        if not on_host(&self.blob):
+            raise ArgumentError(f"this array is on {self.context}: copy it to mx.cpu() first")
         for i in range(self.blob.ndim):
             sizes[i] = self.blob.shape[i]
         out = cnp.PyArray_SimpleNew(self.blob.ndim, sizes, _TYPE_NUMBERS[self.blob.dtype])
         to = cnp.PyArray_DATA(<cnp.ndarray>out)
         with nogil:
             _engine.wait_for_var(self.chunk.var)
-            memcpy(to, self.blob.data, nbytes)
+            if self.chunk.written:
+                memcpy(to, self.blob.data, nbytes)
+        if not self.chunk.written:
+            _refuse_unwritten(self)
         return out
 
     def asscalar(self):
@@ -339,8 +351,7 @@ cdef class NDArrayBase:
             raise BufferError(f"this array is on {self.context}: its memory cannot be read from the host")
         if flags & PyBUF_WRITABLE:
             self.wait_write()
-        else:
-            self.wait_read()
+        self.wait_read()
         sizes = <Py_ssize_t*>PyMem_Malloc(2 * (MAX_NDIM + 1) * sizeof(Py_ssize_t))
         if sizes == NULL:
             raise MemoryError()
@@ -362,11 +373,6 @@ cdef class NDArrayBase:
 
     def __releasebuffer__(self, Py_buffer* view):
         PyMem_Free(view.internal)
-
-    cdef int _check_host(self) except -1:
-        if not on_host(&self.blob):
-            raise ArgumentError(f"this array is on {self.context}: copy it to mx.cpu() first")
-        return 0
 
     def view(self, shape, int64_t offset=0):
         """A view of the memory from element `offset` on, under another shape."""
@@ -429,6 +435,11 @@ cdef class NDArrayBase:
         return self.blob.shape[0]
 
 
+cdef int _refuse_unwritten(NDArrayBase array) except -1:
+    raise OperatorError(
+        f"this array of shape {blob_shape(&array.blob)} has no values: what was to compute it failed")
+
+
 cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept:
     cdef char* a0 = <char*>a.blob.data
     cdef char* b0 = <char*>b.blob.data
@@ -452,12 +463,14 @@ cdef Region whole(NDArrayBase array) noexcept:
 
 cdef struct CopyTask:
     StridedCopy what
+    Chunk* target
     char value[8]  # a fill's element
 
 
 cdef int _run_copy(void* arg, RunContext* run_ctx) except -1 nogil:
     # The pushing thread (worker 0) starts no OpenMP team: it may fork later.
     copy_strided(&(<CopyTask*>arg).what, run_ctx.worker == 0)
+    (<CopyTask*>arg).target.written = True
     return 0
 
 
@@ -473,6 +486,7 @@ cdef CopyTask* _new_task(NDArrayBase dst, const Region* to) except NULL:
     task = <CopyTask*>c_malloc(sizeof(CopyTask))
     if task == NULL:
         raise MemoryError()
+    task.target = dst.chunk
     task.what.dst = <char*>dst.blob.data + to.offset * <int64_t>dtype_size(dst.blob.dtype)
     task.what.dst_type = dst.blob.dtype
     task.what.ndim = to.ndim
@@ -517,6 +531,7 @@ cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src, const Reg
         raise ArgumentError(f"this array is on {src.context}: it cannot be read from here")
     if overlap(dst, src):
         between = new_array(source.shape, source.ndim, src.blob.dtype, src.blob.dev_type, src.blob.dev_id)
+        between.chunk.written = False
         plain = whole(between)
         push_copy(between, &plain, src, source)
         return push_copy(dst, to, between, &plain)

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal, kPython
-from .._ndarray cimport NDArrayBase, Region, blob_shape, new_array, overlap, push_copy, whole
+from .._ndarray cimport Chunk, NDArrayBase, Region, blob_shape, new_array, overlap, push_copy, whole
 from .._resource cimport Resource, draw
 from .._typedefs cimport (
     RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo)
@@ -66,6 +66,7 @@ cdef struct Task:
     TBlob* out_data
     int* req
     Resource* requested
+    Chunk** written        # the outputs' chunks
 
 
 cdef State* _new_state(object op, str name) except NULL:
@@ -111,6 +112,9 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     if (<QuietForward>_forward)(<PyObject*>task.state.op, task, &ctx) == -1:
         with gil:
             _raise_dressed(task, run_ctx.worker == 0)
+    cdef int i
+    for i in range(task.n_out):
+        task.written[i].written = True
     return 0
 
 
@@ -324,14 +328,15 @@ cdef list _order(OpEntry entry, list wanted, Py_ssize_t n_given, tuple names):
 
 
 cdef Call with_scalar(Call call, double value):
-    """The Call that differs only in its parameter `scalar`, or None where the operator has to be made anew."""
+    # The Call that differs only in its parameter `scalar`, or None where the operator is made anew.
     cdef Call out
     cdef Operator op
     if call.state == NULL:
         return None
-    op = (<Operator>call.state.op).with_scalar(value)
-    if op is None:
+    copy_op = getattr(<object>call.state.op, "with_scalar", None)
+    if copy_op is None:
         return None
+    op = copy_op(value)
     out = Call.__new__(Call)
     out.entry, out.context, out.order = call.entry, call.context, call.order
     out.in_shapes, out.in_types = call.in_shapes, call.in_types
@@ -422,7 +427,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req, bi
     cdef int i, n_mutable = 0, n_all, flags
     cdef int dev_type = call.dev_type, dev_id = call.dev_id
     cdef size_t nbytes = (sizeof(Task) + n * sizeof(TBlob) + n_resources * sizeof(Resource)
-                          + n_out * sizeof(int))
+                          + n_out * (sizeof(int) + sizeof(Chunk*)))
     cdef VarHandle few[FEW]
     cdef VarHandle* vars = few
     cdef State* state = call.state
@@ -453,12 +458,14 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req, bi
     task.aux = blob + n_in
     task.out_data = task.aux + n_aux
     task.requested = <Resource*>(blob + n)
-    task.req = <int*>(task.requested + n_resources)
+    task.written = <Chunk**>(task.requested + n_resources)
+    task.req = <int*>(task.written + n_out)
     for i in range(n_in + n_aux):
         blob[i] = (<NDArrayBase>arrays[i]).blob
     for i in range(n_out):
         task.out_data[i] = (<NDArrayBase>outs[i]).blob
         task.req[i] = req[i]
+        task.written[i] = (<NDArrayBase>outs[i]).chunk
         n_mutable = _add_var(vars, n_mutable, (<NDArrayBase>outs[i]).chunk.var)
     for i in range(n_in, n_in + n_aux):
         n_mutable = _add_var(vars, n_mutable, (<NDArrayBase>arrays[i]).chunk.var)
@@ -493,14 +500,9 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req, bi
     return 0
 
 
-cdef int _check_out(Call call, int i, object out) except -1:
+cdef int _check_out(Call call, int i, NDArrayBase array) except -1:
     # An array given as output i must be what the operator writes.
-    cdef NDArrayBase array
     cdef TBlob* want = &call.outs[i]
-    if not isinstance(out, NDArrayBase):
-        raise ArgumentTypeError(
-            f"operator {call.entry.name}: out must be an NDArray, got {type(out).__name__}")
-    array = out
     if fits(want, &array.blob):
         return 0
     if blob_shape(&array.blob) != blob_shape(want):
@@ -533,7 +535,9 @@ cdef int _request(Call call, PyObject** arrays, int i, NDArrayBase out) except -
 
 
 cdef NDArrayBase _blank(const TBlob* like):
-    return new_array(like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
+    cdef NDArrayBase out = new_array(like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
+    out.chunk.written = False
+    return out
 
 
 cdef list run(Call call, list given, list out, bint is_train):
@@ -655,7 +659,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
         names, given = _named(entry, wanted, False, given)
     outs = None
     if out is not None:
-        outs = [out] if isinstance(out, NDArrayBase) else list(out)
+        outs = [out] if isinstance(out, NDArrayBase) else _out_list(entry, out)
         if ctx is None and not given and outs and isinstance(outs[0], NDArrayBase):
             ctx = outs[0].context
     results = run(resolve(entry, given, tuple(names) if names is not None else (), params, ctx), given, outs,
@@ -663,6 +667,13 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
     if out is not None:
         return out
     return results[0] if len(results) == 1 else results
+
+
+cdef list _out_list(OpEntry entry, object out):
+    if not isinstance(out, (list, tuple)) or not all([isinstance(each, NDArrayBase) for each in out]):
+        raise ArgumentTypeError(
+            f"operator {entry.name}: out must be an NDArray or a list of them, got {out!r}")
+    return list(out)
 
 
 cdef bint _has_gap(list given):

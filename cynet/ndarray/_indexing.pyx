@@ -11,7 +11,7 @@ from .. cimport _engine
 from ._arithmetic cimport NDArrayArithmetic
 from .._engine cimport VarHandle, kInline, kNormal
 from .._ndarray cimport (
-    NDArrayBase, Region, blob_shape, copy_from_host, new_array, new_view, push_copy, push_fill, whole)
+    Chunk, NDArrayBase, Region, blob_shape, copy_from_host, new_array, new_view, push_copy, push_fill, whole)
 from .._typedefs cimport MAX_NDIM, RunContext, dtype_size, kBool, kFloat64, kInt64
 from ..kernels.strided_copy cimport copy_gather, copy_scatter
 
@@ -296,6 +296,7 @@ cdef NDArrayBase _pick(NDArrayBase array, const Region* region):
     if _is_contiguous(region):
         return new_view(array, region.shape, region.ndim, region.offset)
     out = new_array(region.shape, region.ndim, array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
+    out.chunk.written = out.blob.size == 0
     to = whole(out)
     push_copy(out, &to, array, region)
     return out
@@ -305,6 +306,7 @@ cdef NDArrayBase _pick(NDArrayBase array, const Region* region):
 cdef struct RowsTask:
     char* array     # the indexed array's memory
     char* rows_of   # the picked rows, one after the other
+    Chunk* target
     int64_t n
     int64_t nbytes  # of a row
     bint scatter
@@ -317,6 +319,7 @@ cdef int _run_rows(void* arg, RunContext* run_ctx) except -1 nogil:
         copy_scatter(task.array, task.rows_of, task.rows, task.n, task.nbytes)
     else:
         copy_gather(task.rows_of, task.array, task.rows, task.n, task.nbytes, run_ctx.worker == 0)
+    task.target.written = True
     return 0
 
 
@@ -373,6 +376,7 @@ cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tup
         raise MemoryError()
     task.array = <char*>array.blob.data
     task.rows_of = <char*>picked.blob.data
+    task.target = array.chunk if scatter else picked.chunk
     task.n = n
     task.nbytes = dtype_size(array.blob.dtype)
     for size in row:
@@ -390,13 +394,17 @@ cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tup
 
 cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
     cdef int64_t shape[MAX_NDIM]
+    cdef NDArrayBase out
     cdef int i
     sizes = (<object>rows).shape + row or (1,)
     if len(sizes) > MAX_NDIM:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, the index gives {len(sizes)}")
     for i in range(len(sizes)):
         shape[i] = sizes[i]
-    return new_array(shape, len(sizes), array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
+    out = new_array(shape, len(sizes), array.blob.dtype, array.blob.dev_type,
+                    array.blob.dev_id)
+    out.chunk.written = out.blob.size == 0
+    return out
 
 
 # --- the class ------------------------------------------------------------------------------------

@@ -39,8 +39,8 @@ def array(source_array, ctx=None, dtype=None):
     """
     context = read_context(ctx)
     if is_array(source_array):
-        out = empty_array(source_array.shape, source_array.dtype_flag if dtype is None else dtype_flag(dtype),
-                          context.device_typeid, context.device_id)
+        flag = source_array.dtype_flag if dtype is None else dtype_flag(dtype)
+        out = empty_array(source_array.shape, flag, context.device_typeid, context.device_id, True)
         source_array.copy_into(out)
         return out
     return from_host(source_array, dtype_flag(dtype), context.device_typeid, context.device_id)

@@ -99,7 +99,7 @@ class NDArray(NDArrayIndexing):
             When the shapes differ.
         """
         if isinstance(other, Context):
-            out = empty_array(self.shape, self.dtype_flag, other.device_typeid, other.device_id)
+            out = empty_array(self.shape, self.dtype_flag, other.device_typeid, other.device_id, True)
         elif isinstance(other, NDArray):
             if other is self:
                 warnings.warn("copyto: source and target are one array", RuntimeWarning, stacklevel=2)
@@ -130,7 +130,7 @@ class NDArray(NDArrayIndexing):
         flag = dtype_flag(dtype)
         if not copy and flag == self.dtype_flag:
             return self
-        out = empty_array(self.shape, flag, self.context.device_typeid, self.context.device_id)
+        out = empty_array(self.shape, flag, self.context.device_typeid, self.context.device_id, True)
         self.copy_into(out)
         return out
 

@@ -33,9 +33,6 @@ cdef class Operator:
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil
 
-    # The same operator for another value of its parameter `scalar`, or None when it has to be created anew.
-    cdef Operator with_scalar(self, double value)
-
 cdef class Blob:
     # A TBlob as Python code sees it: buffer protocol, shape, dtype, ctx. Valid while the operator
     # runs.

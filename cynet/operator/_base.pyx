@@ -52,9 +52,6 @@ cdef class Operator:
                 _blobs(aux_states, ctx.n_aux))
         return 0
 
-    cdef Operator with_scalar(self, double value):
-        return None
-
 
 cdef object _python_method(Operator op, str name):
     method = getattr(op, name, None)

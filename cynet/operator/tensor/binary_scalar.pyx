@@ -67,7 +67,8 @@ cdef class BinaryScalarOperator(Operator):
         self.grad_write = find_binary_grad(name, flag, False)
         self.grad_add = find_binary_grad(name, flag, True)
 
-    cdef Operator with_scalar(self, double value):
+    def with_scalar(self, double value):
+        """The same operator for another number: what an imperative call with a new number needs."""
         cdef BinaryScalarOperator out = BinaryScalarOperator.__new__(BinaryScalarOperator)
         out.write, out.add = self.write, self.add
         out.grad_write, out.grad_add = self.grad_write, self.grad_add
