@@ -1,6 +1,6 @@
 """Arithmetic and comparison operators of NDArray as C slots: no Python code between `a + b` and the engine."""
 
-from ._imperative cimport Call, fits, resolve, run_small, with_scalar
+from ._imperative cimport Call, fits, resolve, run_small, same_shape, with_scalar
 from .._ndarray cimport NDArrayBase, blob_shape
 from ..operator._base cimport OpEntry
 
@@ -23,21 +23,30 @@ cdef Call _for_scalar(Call last, OpEntry entry, NDArrayBase array, object value)
 cdef class Slot:
     """One Python operator: the registry's entries behind it and the last call of each."""
 
-    cdef str sign, array_name, scalar_name, reflected_name
-    cdef OpEntry array_entry, scalar_entry, reflected_entry
-    cdef Call last_array, last_scalar, last_reflected
+    cdef str sign, same_name, broadcast_name, scalar_name, reflected_name
+    cdef OpEntry same_entry, broadcast_entry, scalar_entry, reflected_entry
+    cdef Call last_same, last_broadcast, last_scalar, last_reflected
     cdef object scalar, reflected  # what the last calls were made for
 
-    def __init__(self, sign, array_name, scalar_name, reflected_name):
+    def __init__(self, sign, same_name, broadcast_name, scalar_name, reflected_name):
         self.sign = sign
-        self.array_name, self.scalar_name, self.reflected_name = array_name, scalar_name, reflected_name
+        self.same_name, self.broadcast_name = same_name, broadcast_name
+        self.scalar_name, self.reflected_name = scalar_name, reflected_name
 
     cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
-        cdef Call call = self.last_array
+        # Arrays of one shape have an operator of their own, which may write in place.
+        cdef Call call = self.last_same
+        if call is not None and fits(&call.arrays[0], &lhs.blob) and fits(&call.arrays[1], &rhs.blob):
+            return run_small(call, lhs, rhs, out)
+        if self.same_entry is None:
+            self.same_entry = get_operator(self.same_name)
+            self.broadcast_entry = get_operator(self.broadcast_name)
+        if same_shape(&lhs.blob, &rhs.blob):
+            call = self.last_same = resolve(self.same_entry, [lhs, rhs], (), {}, None)
+            return run_small(call, lhs, rhs, out)
+        call = self.last_broadcast
         if call is None or not (fits(&call.arrays[0], &lhs.blob) and fits(&call.arrays[1], &rhs.blob)):
-            if self.array_entry is None:
-                self.array_entry = get_operator(self.array_name)
-            call = self.last_array = resolve(self.array_entry, [lhs, rhs], (), {}, None)
+            call = self.last_broadcast = resolve(self.broadcast_entry, [lhs, rhs], (), {}, None)
         return run_small(call, lhs, rhs, out)
 
     cdef NDArrayBase with_scalar(self, NDArrayBase array, object value, NDArrayBase out):
@@ -79,18 +88,21 @@ cdef class Slot:
         return NotImplemented
 
 
-cdef Slot _add = Slot("+", "broadcast_add", "_plus_scalar", "_plus_scalar")
-cdef Slot _sub = Slot("-", "broadcast_sub", "_minus_scalar", "_rminus_scalar")
-cdef Slot _mul = Slot("*", "broadcast_mul", "_mul_scalar", "_mul_scalar")
-cdef Slot _div = Slot("/", "broadcast_div", "_div_scalar", "_rdiv_scalar")
-cdef Slot _mod = Slot("%", "broadcast_mod", "_mod_scalar", "_rmod_scalar")
-cdef Slot _pow = Slot("**", "broadcast_power", "_power_scalar", "_rpower_scalar")
-cdef Slot _eq = Slot("==", "broadcast_equal", "_equal_scalar", "_equal_scalar")
-cdef Slot _ne = Slot("!=", "broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar")
-cdef Slot _gt = Slot(">", "broadcast_greater", "_greater_scalar", "_lesser_scalar")
-cdef Slot _ge = Slot(">=", "broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar")
-cdef Slot _lt = Slot("<", "broadcast_lesser", "_lesser_scalar", "_greater_scalar")
-cdef Slot _le = Slot("<=", "broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar")
+cdef Slot _add = Slot("+", "elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar")
+cdef Slot _sub = Slot("-", "elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar")
+cdef Slot _mul = Slot("*", "elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar")
+cdef Slot _div = Slot("/", "elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar")
+cdef Slot _mod = Slot("%", "_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar")
+cdef Slot _pow = Slot("**", "_power", "broadcast_power", "_power_scalar", "_rpower_scalar")
+cdef Slot _eq = Slot("==", "_equal", "broadcast_equal", "_equal_scalar", "_equal_scalar")
+cdef Slot _ne = Slot("!=", "_not_equal", "broadcast_not_equal",
+                     "_not_equal_scalar", "_not_equal_scalar")
+cdef Slot _gt = Slot(">", "_greater", "broadcast_greater", "_greater_scalar", "_lesser_scalar")
+cdef Slot _ge = Slot(">=", "_greater_equal", "broadcast_greater_equal",
+                     "_greater_equal_scalar", "_lesser_equal_scalar")
+cdef Slot _lt = Slot("<", "_lesser", "broadcast_lesser", "_lesser_scalar", "_greater_scalar")
+cdef Slot _le = Slot("<=", "_lesser_equal", "broadcast_lesser_equal",
+                     "_lesser_equal_scalar", "_greater_equal_scalar")
 cdef OpEntry _negative = None
 cdef OpEntry _abs = None
 

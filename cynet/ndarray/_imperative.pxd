@@ -42,4 +42,16 @@ cdef Call with_scalar(Call call, double value)
 cdef list run(Call call, list given, list out, bint is_train)
 # The same for one or two inputs and one output, with no list made.
 cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
-cdef bint fits(const TBlob* pattern, const TBlob* blob) noexcept nogil
+# Same device, dtype and shape.
+cdef inline bint fits(const TBlob* pattern, const TBlob* blob) noexcept nogil:
+    return (pattern.dtype == blob.dtype and pattern.dev_type == blob.dev_type
+            and pattern.dev_id == blob.dev_id and same_shape(pattern, blob))
+
+cdef inline bint same_shape(const TBlob* a, const TBlob* b) noexcept nogil:
+    cdef int i
+    if a.ndim != b.ndim:
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != b.shape[i]:
+            return False
+    return True

@@ -151,17 +151,6 @@ cdef class Call:
             self.state = NULL
 
 
-cdef bint fits(const TBlob* pattern, const TBlob* blob) noexcept nogil:
-    cdef int i
-    if (pattern.dtype != blob.dtype or pattern.ndim != blob.ndim or pattern.dev_type != blob.dev_type
-            or pattern.dev_id != blob.dev_id):
-        return False
-    for i in range(blob.ndim):
-        if pattern.shape[i] != blob.shape[i]:
-            return False
-    return True
-
-
 cdef bytes _pack(list given, int dev_type, int dev_id):
     # Everything about the arrays that a Call depends on, as bytes.
     cdef Py_ssize_t size = 8
