@@ -7,6 +7,7 @@ of a process in _engine_process.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport malloc
+from libcpp.atomic cimport atomic, memory_order_acquire
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
@@ -16,7 +17,7 @@ from ._engine_core cimport (
 from ._engine_native cimport PyGILState_GetThisThreadState
 from ._engine_process cimport create, stop_all, wake_all
 from ._engine_queue cimport (
-    distinct, enter, finish, make_run, make_var, refresh, release_operator, settle
+    distinct, enter, finish, make_run, make_var, release_operator, settle
 )
 from ._engine_threads cimport (
     drain, new_failure, plan, plan_push, retire, run_here, set_bulk, settle_after
@@ -117,12 +118,7 @@ cdef int delete_variable(VarHandle handle, EngineDeleter on_delete, void* arg) e
 cdef bint is_ready(VarHandle handle) noexcept nogil:
     cdef Var* var = <Var*>handle
     cdef Engine* e = var.engine
-    cdef bint ready
-    lock(e)
-    refresh(e, var)
-    ready = var.pending_writes == 0
-    unlock(e)
-    return ready
+    return var.epoch != e.epoch or var.pending_writes.load(memory_order_acquire) == 0
 
 
 # ---- operators

@@ -27,7 +27,10 @@ cdef enum RunKind:
     kDelete = 2  # the last run on a variable: nothing to execute, the variable goes
 
 cdef enum:
-    N_BINS = 28  # free lists of run blocks: bin i holds blocks of 4 << i links
+    N_BINS = 30  # free lists of run blocks: bin i holds blocks of 1 << i links
+    LINE = 64    # bytes of a cache line
+
+ctypedef Failure* FailurePointer
 
 cdef struct Link:
     # One variable of one run. In the variable's queue until granted.
@@ -37,7 +40,8 @@ cdef struct Link:
     bint write
 
 cdef struct Run:
-    # One push, followed in memory by its links. Ready when `missing` is 0.
+    # One push, followed in memory by its links. Ready when `missing` is 0. With one link it fills
+    # two cache lines: what a push costs is mostly the lines that go from core to core.
     Run* next          # in a ready queue, the settle list or a free list
     Engine* engine
     RunFn fn
@@ -47,28 +51,28 @@ cdef struct Run:
     const char* name   # borrowed until the deleter is called; may be NULL
     uint64_t seq       # order of pushes
     unsigned epoch     # of the process that pushed it
-    int kind           # RunKind
     int priority
-    int flags          # PushFlag
-    int dev_type
     int dev_id
     int missing        # links not granted yet
     int n_links
-    int bin
+    unsigned char dev_type
+    unsigned char kind   # RunKind
+    unsigned char flags  # PushFlag
+    unsigned char bin
 
-cdef struct Var:
+cdef cppclass Var:
+    # One cache line. `pending_writes` and `failure` are written with the lock held, read without it.
     # Queue of links not granted: starts with a write, or a read that waits for a running write.
     Link* head
     Link* tail
     Engine* engine
     Waiter* waiters
-    Failure* failure   # of a run that failed; functions on this variable are skipped meanwhile
+    atomic[FailurePointer] failure  # of a run that failed; functions are skipped meanwhile
     uint64_t mark      # last push that named this variable: finds duplicates
     unsigned epoch     # other than the engine's: state left by a parent process, to be reset
-    int readers        # granted reads
-    bint writing       # a write is granted
+    int readers        # granted reads; -1: a write is granted
     int pending_reads  # pushed and not done
-    int pending_writes
+    atomic[int] pending_writes
 
 cdef struct Operator:
     Engine* engine
@@ -89,13 +93,18 @@ cdef struct Failure:
     PyObject* error    # owned; NULL once raised
     int refs
 
+cdef enum WaitState:
+    kSpinning = 0
+    kDone = 1      # the last touch of whoever signals, unless the waiter slept
+    kSleeping = 2
+
 cdef cppclass Waiter:
     # Stands on the stack of a thread that waits; signalled under the engine's lock.
     Waiter* next
     uint64_t before    # runs pushed later do not matter
     int64_t remaining  # runs that do, not done yet
     bint reads         # reads matter too
-    atomic[int] done
+    atomic[int] state  # WaitState
     mutex guard
     condition_variable wake
 

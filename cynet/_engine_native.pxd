@@ -25,6 +25,7 @@ cdef extern from *:
     #include <condition_variable>
     #include <cstdint>
     #include <mutex>
+    #include <new>
     #include <thread>
     #if defined(__x86_64__) || defined(_M_X64)
     #include <immintrin.h>
@@ -63,6 +64,13 @@ cdef extern from *:
             cv->wait_until(lock, std::chrono::system_clock::now() + std::chrono::nanoseconds(ns));
         lock.release();
     }
+    // size is a multiple of alignment; NULL without memory.
+    inline void* aligned_block(size_t alignment, size_t size) noexcept {
+        return ::operator new(size, std::align_val_t(alignment), std::nothrow);
+    }
+    inline void free_aligned_block(void* block, size_t alignment) noexcept {
+        ::operator delete(block, std::align_val_t(alignment));
+    }
     inline void sleep_ns(int64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
     // Registers what runs around every fork(); Windows has none.
     inline int at_fork(void (*before)(), void (*parent)(), void (*child)()) {
@@ -79,6 +87,8 @@ cdef extern from *:
     int64_t now_ns() noexcept nogil
     bint start_thread(void (*body)(void*) noexcept nogil, void* arg) noexcept nogil
     void sleep_on(condition_variable* cv, mutex* held, int64_t ns) noexcept nogil
+    void* aligned_block(size_t alignment, size_t size) noexcept nogil
+    void free_aligned_block(void* block, size_t alignment) noexcept nogil
     void sleep_ns(int64_t ns) noexcept nogil
     int at_fork(
         void (*before)() noexcept nogil, void (*parent)() noexcept nogil,

@@ -2,16 +2,18 @@
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libcpp.algorithm cimport pop_heap, push_heap
+from libcpp.atomic cimport atomic, memory_order_relaxed, memory_order_release
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from ._engine cimport kPython
 from ._engine_core cimport (
     After, Burial, Callback, Engine, Failure, Link, Operator, Pool, Run, Var, Waiter, kDelete,
-    links_of, N_BINS
+    kDone, kSpinning, links_of, LINE, N_BINS
 )
+from ._engine_native cimport aligned_block, free_aligned_block
 
 
 cdef Var* make_var(Engine* e) noexcept nogil:
@@ -19,25 +21,23 @@ cdef Var* make_var(Engine* e) noexcept nogil:
     if var != NULL:
         e.free_vars = <Var*>var.head
     else:
-        var = <Var*>malloc(sizeof(Var))
+        var = <Var*>aligned_block(LINE, sizeof(Var))
         if var == NULL:
             return NULL
     var.head = var.tail = NULL
     var.engine = e
     var.waiters = NULL
-    var.failure = NULL
+    var.failure.store(NULL)
     var.mark = 0
     var.epoch = e.epoch
-    var.readers = var.pending_reads = var.pending_writes = 0
-    var.writing = False
+    var.readers = var.pending_reads = 0
+    var.pending_writes.store(0)
     e.n_vars += 1
     return var
 
 
 cdef void drop_var(Engine* e, Var* var) noexcept nogil:
-    if var.failure != NULL:
-        drop_failure(var.failure)
-        var.failure = NULL
+    _set_failure(var, NULL)
     var.engine = NULL
     var.head = <Link*>e.free_vars
     e.free_vars = var
@@ -46,14 +46,16 @@ cdef void drop_var(Engine* e, Var* var) noexcept nogil:
 
 cdef Run* make_run(Engine* e, int n_links) noexcept nogil:
     cdef int bin = 0
+    cdef size_t size
     cdef Run* run
-    while (4 << bin) < n_links:
+    while (1 << bin) < n_links:
         bin += 1
     run = e.bins[bin]
     if run != NULL:
         e.bins[bin] = run.next
     else:
-        run = <Run*>malloc(sizeof(Run) + (<size_t>4 << bin) * sizeof(Link))
+        size = sizeof(Run) + (<size_t>1 << bin) * sizeof(Link)
+        run = <Run*>aligned_block(LINE, (size + LINE - 1) // LINE * LINE)
         if run == NULL:
             return NULL
         run.bin = bin
@@ -79,11 +81,11 @@ cdef void free_blocks(Engine* e) noexcept nogil:
         while e.bins[i] != NULL:
             run = e.bins[i]
             e.bins[i] = run.next
-            free(run)
+            free_aligned_block(run, LINE)
     while e.free_vars != NULL:
         var = e.free_vars
         e.free_vars = <Var*>var.head
-        free(var)
+        free_aligned_block(var, LINE)
 
 
 cdef void refresh(Engine* e, Var* var) noexcept nogil:
@@ -92,8 +94,8 @@ cdef void refresh(Engine* e, Var* var) noexcept nogil:
     var.epoch = e.epoch
     var.head = var.tail = NULL
     var.waiters = NULL
-    var.readers = var.pending_reads = var.pending_writes = 0
-    var.writing = False
+    var.readers = var.pending_reads = 0
+    var.pending_writes.store(0)
 
 
 cdef bint distinct(
@@ -127,7 +129,7 @@ cdef bint enter(
         link.var = var
         link.write = False
         var.pending_reads += 1
-        if var.writing or var.head != NULL:
+        if var.readers < 0 or var.head != NULL:
             append(var, link)
             missing += 1
         else:
@@ -139,15 +141,20 @@ cdef bint enter(
         link.run = run
         link.var = var
         link.write = True
-        var.pending_writes += 1
-        if var.writing or var.readers or var.head != NULL:
+        _add(&var.pending_writes, 1)
+        if var.readers or var.head != NULL:
             append(var, link)
             missing += 1
         else:
-            var.writing = True
+            var.readers = -1
         link += 1
     run.missing = missing
     return missing == 0
+
+
+cdef inline void _add(atomic[int]* number, int change) noexcept nogil:
+    """Only whoever holds the lock writes: no need of a locked instruction."""
+    number.store(number.load(memory_order_relaxed) + change, memory_order_release)
 
 
 cdef inline void append(Var* var, Link* link) noexcept nogil:
@@ -164,11 +171,11 @@ cdef inline void grant(Engine* e, Var* var) noexcept nogil:
     cdef Link* link = var.head
     while link != NULL:
         if link.write:
-            if var.readers or var.writing:
+            if var.readers:
                 return
-            var.writing = True
+            var.readers = -1
         else:
-            if var.writing:
+            if var.readers < 0:
                 return
             var.readers += 1
         var.head = link.next
@@ -184,8 +191,11 @@ cdef inline void grant(Engine* e, Var* var) noexcept nogil:
 
 
 cdef void signal(Waiter* waiter) noexcept nogil:
+    cdef int expected = kSpinning
+    if waiter.state.compare_exchange_strong(expected, kDone):
+        return  # the waiter may be gone already
     waiter.guard.lock()
-    waiter.done.store(1)
+    waiter.state.store(kDone)
     waiter.wake.notify_one()
     waiter.guard.unlock()
 
@@ -218,10 +228,10 @@ cdef void leave(Engine* e, Run* run, Failure* failure) noexcept nogil:
     for i in range(run.n_links):
         var = link.var
         if link.write:
-            var.writing = False
-            var.pending_writes -= 1
+            var.readers = 0
             if failure != NULL:
-                spread(var, failure)
+                _set_failure(var, failure)
+            _add(&var.pending_writes, -1)
         else:
             var.readers -= 1
             var.pending_reads -= 1
@@ -329,21 +339,22 @@ cdef Failure* inherited(Engine* e, Run* run) noexcept nogil:
     cdef Failure* failure
     cdef int i
     for i in range(run.n_links):
-        failure = link.var.failure
+        failure = link.var.failure.load(memory_order_relaxed)
         if failure != NULL:
             if failure.error != NULL:
                 return failure
-            drop_failure(failure)
-            link.var.failure = NULL
+            _set_failure(link.var, NULL)
         link += 1
     return NULL
 
 
-cdef void spread(Var* var, Failure* failure) noexcept nogil:
-    failure.refs += 1
-    if var.failure != NULL:
-        drop_failure(var.failure)
-    var.failure = failure
+cdef void _set_failure(Var* var, Failure* failure) noexcept nogil:
+    cdef Failure* before = var.failure.load(memory_order_relaxed)
+    if failure != NULL:
+        failure.refs += 1
+    if before != NULL:
+        drop_failure(before)
+    var.failure.store(failure, memory_order_release)
 
 
 cdef void drop_failure(Failure* failure) noexcept nogil:
@@ -353,12 +364,11 @@ cdef void drop_failure(Failure* failure) noexcept nogil:
 
 
 cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil:
-    cdef Failure* failure = var.failure
+    cdef Failure* failure = var.failure.load(memory_order_relaxed)
     cdef PyObject* error
     cdef size_t i
     if failure == NULL:
         return NULL
-    var.failure = NULL
     error = failure.error
     if error != NULL:
         failure.error = NULL
@@ -367,5 +377,5 @@ cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil:
                 e.failures.erase(e.failures.begin() + i)
                 failure.refs -= 1
                 break
-    drop_failure(failure)
+    _set_failure(var, NULL)
     return error

@@ -8,6 +8,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 from libc.stdlib cimport malloc
+from libcpp.atomic cimport memory_order_relaxed, memory_order_release
 from libcpp.vector cimport vector
 
 from ._engine_core cimport (
@@ -26,6 +27,8 @@ from .errors import OperatorError, dress
 
 cdef extern from "Python.h":
     bint PyErr_Occurred() noexcept
+
+cdef int TIGHT_TURNS = 256  # of a spin, before it lets other threads have the core
 
 cdef struct Frame:
     # A function that runs on this thread; run is NULL for one that may be done before it returns.
@@ -171,14 +174,19 @@ cdef void _run_one(Engine* e, Run* run) noexcept nogil:
 # ---- workers
 
 cdef void plan(Engine* e, After* after) noexcept nogil:
-    e.native.published.store(e.native.ready)
+    _publish(&e.native)
     if e.naive:
         return
-    e.python.published.store(e.python.ready)
+    _publish(&e.python)
     if e.native.ready > e.native.coming:
         _call_workers(e, &e.native, after)
     if e.python.ready > e.python.coming:
         _call_workers(e, &e.python, after)
+
+
+cdef inline void _publish(Pool* pool) noexcept nogil:
+    if pool.published.load(memory_order_relaxed) != pool.ready:
+        pool.published.store(pool.ready, memory_order_release)
 
 
 cdef void plan_push(Engine* e, After* after) noexcept nogil:
@@ -186,8 +194,8 @@ cdef void plan_push(Engine* e, After* after) noexcept nogil:
     if bulk_size > 1:
         bulk_count += 1
         if bulk_count < bulk_size:
-            e.native.published.store(e.native.ready)
-            e.python.published.store(e.python.ready)
+            _publish(&e.native)
+            _publish(&e.python)
             return
         bulk_count = 0
     plan(e, after)
@@ -261,6 +269,7 @@ cdef void settle_after(Engine* e, After* after) noexcept nogil:
 
 cdef void _start(Engine* e, Pool* pool) noexcept nogil:
     cdef Worker* worker = new Worker()
+    cdef bint alone
     worker.engine = e
     worker.pool = pool
     worker.idle = worker.called = False
@@ -272,8 +281,9 @@ cdef void _start(Engine* e, Pool* pool) noexcept nogil:
     pool.active -= 1
     pool.coming -= 1
     pool.starting = False
+    alone = pool.threads == 0
     unlock(e)
-    if pool.threads == 0:  # no thread to be had: better on this one than never
+    if alone:  # no thread to be had: better on this one than never
         _drain(e, pool)
 
 
@@ -354,7 +364,7 @@ cdef bint _look(Engine* e, Pool* pool, After* after) noexcept nogil:
     plan(e, after)
     unlock(e)
     settle_after(e, after)
-    while not pool.published.load():
+    while not pool.published.load(memory_order_relaxed):
         cpu_relax()
         turns += 1
         if turns % 32 == 0:
@@ -363,7 +373,8 @@ cdef bint _look(Engine* e, Pool* pool, After* after) noexcept nogil:
             elif now_ns() > until:
                 found = False
                 break
-            thread_yield()
+            if turns > TIGHT_TURNS:
+                thread_yield()
     lock(e)
     pool.coming -= 1
     return found or pool.ready > 0
@@ -373,6 +384,7 @@ cdef bint _rest(Engine* e, Pool* pool, Worker* worker, After* after) noexcept no
     """Sleep until called; false when nobody did for long. The lock is held before and after."""
     cdef Worker** place
     cdef int64_t until = 0, left = -1
+    cdef bint stays = pool.threads <= pool.keep
     pool.active -= 1
     worker.next = pool.idle
     worker.idle = True
@@ -381,7 +393,7 @@ cdef bint _rest(Engine* e, Pool* pool, Worker* worker, After* after) noexcept no
     plan(e, after)
     unlock(e)
     settle_after(e, after)
-    if pool.threads > pool.keep:
+    if not stays:
         until = now_ns() + pool.linger_ns
     worker.guard.lock()
     while not worker.called:

@@ -8,9 +8,12 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_XDECREF
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 from libcpp.vector cimport vector
 
-from ._engine_core cimport After, Engine, Failure, Var, Waiter, clear, lock, unlock
+from ._engine_core cimport (
+    After, Engine, Failure, Var, Waiter, clear, kDone, kSleeping, kSpinning, lock, unlock
+)
 from ._engine_native cimport (
     PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Check, PyGILState_Ensure,
     PyGILState_Release, PyGILState_STATE, PyThreadState, cpu_relax, now_ns, sleep_on, thread_yield
@@ -25,16 +28,18 @@ cdef extern from "Python.h" nogil:
 
 cdef int64_t SLICE_NS = 50 * 1000 * 1000  # so often a waiting thread looks for Ctrl-C
 cdef int64_t SPIN_NS = 30 * 1000
+cdef int TIGHT_TURNS = 256  # of a spin, before it lets other threads have the core
 
 
 cdef int wait_var(Var* var, bint reads) except -1 nogil:
     cdef Engine* e = var.engine
     cdef PyObject* error
     cdef int64_t remaining
-    cdef Waiter* waiter
+    if not reads and _soon(e, var):
+        return 0
     lock(e)
     refresh(e, var)
-    remaining = var.pending_writes
+    remaining = var.pending_writes.load(memory_order_relaxed)
     if reads:
         remaining += var.pending_reads
     if remaining and held_here(var, reads):
@@ -44,9 +49,7 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
         if reads and held_here(var, False):
             unlock(e)
             _refuse_wait("write to a variable it reads")
-        waiter = new Waiter()
-        waiter.reads = reads
-        _wait_in(e, &var.waiters, waiter, remaining)
+        _wait_in(e, &var.waiters, reads, remaining)
         lock(e)
     error = take_error(e, var)
     unlock(e)
@@ -55,44 +58,55 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
     return 0
 
 
-cdef int _wait_in(Engine* e, Waiter** waiters, Waiter* waiter, int64_t remaining) except -1 nogil:
-    """Wait as one of `waiters`. The lock is held at the start, free at the end; frees `waiter`."""
+cdef bint _soon(Engine* e, Var* var) noexcept nogil:
+    """Look without the lock: the writers are done, now or in a moment, and nothing failed."""
+    cdef int turns = 0
+    if var.epoch != e.epoch:
+        return False
+    while var.pending_writes.load(memory_order_acquire):
+        if turns == TIGHT_TURNS or PyGILState_Check():
+            return False
+        cpu_relax()
+        turns += 1
+    return var.failure.load(memory_order_acquire) == NULL
+
+
+cdef int _wait_in(Engine* e, Waiter** waiters, bint reads, int64_t remaining) except -1 nogil:
+    """Wait as one of `waiters`. The lock is held at the start and free at the end."""
     cdef After after
+    cdef Waiter waiter
     cdef int code
     if e.closing:
         unlock(e)
-        del waiter
         return _refuse_stopped()
     clear(&after)
     waiter.before = e.seq + 1
     waiter.remaining = remaining
-    waiter.done.store(0)
+    waiter.reads = reads
+    waiter.state.store(kSpinning)
     waiter.next = waiters[0]
-    waiters[0] = waiter
+    waiters[0] = &waiter
     plan(e, &after)  # a bulk may have left workers asleep
     unlock(e)
     settle_after(e, &after)
-    code = _await(waiter)
-    lock(e)
-    if not waiter.done.load():
-        while waiters[0] != waiter:
-            waiters = &waiters[0].next
-        waiters[0] = waiter.next
-    unlock(e)
-    del waiter
-    return code
+    code = _await(&waiter)
+    if code:
+        lock(e)  # whoever signalled a sleeper has left it when the lock is free
+        if waiter.state.load() != kDone:
+            while waiters[0] != &waiter:
+                waiters = &waiters[0].next
+            waiters[0] = waiter.next
+        unlock(e)
+    return -1 if code < 0 else 0
 
 
 cdef int wait_all(Engine* e) except -1 nogil:
-    cdef Waiter* waiter
     cdef vector[PyObject*] errors
     if inside(e):
         _refuse_wait("all functions")
     lock(e)
     if e.pending:
-        waiter = new Waiter()
-        waiter.reads = True
-        _wait_in(e, &e.waiters, waiter, e.pending)
+        _wait_in(e, &e.waiters, True, e.pending)
         lock(e)
     for failure in e.failures:
         errors.push_back(failure.error)
@@ -131,7 +145,7 @@ cdef int _refuse_stopped() except -1 nogil:
 # ---- sleeping
 
 cdef int _await(Waiter* waiter) noexcept nogil:
-    """0 when the waiter is done, -1 when a signal handler raised (the exception is set)."""
+    """0: done while it spun; 1: done after it slept; -1: a signal handler raised, error set."""
     cdef bint worker = on_worker()
     cdef PyThreadState* saved = NULL
     cdef int code = 0
@@ -151,7 +165,7 @@ cdef int _await(Waiter* waiter) noexcept nogil:
 cdef bint _spin_on(Waiter* waiter) noexcept nogil:
     cdef int64_t until = 0
     cdef int turns = 0
-    while not waiter.done.load():
+    while waiter.state.load(memory_order_acquire) != kDone:
         cpu_relax()
         turns += 1
         if turns % 32 == 0:
@@ -159,18 +173,22 @@ cdef bint _spin_on(Waiter* waiter) noexcept nogil:
                 until = now_ns() + SPIN_NS
             elif now_ns() > until:
                 return False
-            thread_yield()
+            if turns > TIGHT_TURNS:
+                thread_yield()
     return True
 
 
 cdef int _sleep_on(Waiter* waiter, bint interruptible) noexcept nogil:
+    cdef int expected = kSpinning
+    if not waiter.state.compare_exchange_strong(expected, kSleeping):
+        return 0  # done just now
     while True:
         waiter.guard.lock()
-        if not waiter.done.load():
+        if waiter.state.load() != kDone:
             sleep_on(&waiter.wake, &waiter.guard, SLICE_NS if interruptible else -1)
         waiter.guard.unlock()
-        if waiter.done.load():
-            return 0
+        if waiter.state.load() == kDone:
+            return 1
         if interruptible and _signal_raised():
             return -1
 
