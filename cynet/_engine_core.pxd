@@ -61,7 +61,7 @@ cdef struct Run:
     unsigned char bin
 
 cdef cppclass Var:
-    # One cache line. `pending_writes` and `failure` are written with the lock held, read without it.
+    # One cache line. `pending_writes` and `failure` are read without the lock, written with it.
     # Queue of links not granted: starts with a write, or a read that waits for a running write.
     Link* head
     Link* tail
