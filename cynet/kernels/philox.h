@@ -56,7 +56,9 @@ struct Philox {
 };
 
 // [0, 1), multiples of 2**-24.
-CYNET_RNG float unit_float(uint32_t word) { return (float)(word >> 8) * 5.9604644775390625e-8f; }
+CYNET_RNG float unit_float(uint32_t word) {
+  return (float)(int32_t)(word >> 8) * 5.9604644775390625e-8f;
+}
 
 // [0, 1), multiples of 2**-53.
 CYNET_RNG double unit_double(uint32_t low, uint32_t high) {
@@ -111,7 +113,8 @@ CYNET_RNG void cos_sin(uint32_t word, float* cosine, float* sine) {
 
 // Two standard normals (Box and Muller).
 CYNET_RNG void normal_floats(uint32_t word0, uint32_t word1, float* out0, float* out1) {
-  const float u = CYNET_ADD(CYNET_MUL((float)word0, 2.3283064e-10f), 1.1641532e-10f);  // (0, 1]
+  const float half = (float)(int32_t)(word0 >> 1);  // signed: what vectors can convert
+  const float u = CYNET_ADD(CYNET_MUL(half, 4.6566129e-10f), 2.3283064e-10f);  // (0, 1]
   const float squared = CYNET_MUL(-2.0f, log_float(u));
   const float radius = sqrtf(squared > 0.0f ? squared : 0.0f);
   float c, s;

@@ -7,10 +7,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "half.h"
 #include "parallel.h"
-#include "philox.h"
+#include "philox_words.h"
 
 namespace cynet {
 
@@ -19,40 +20,6 @@ enum Distribution {
 };
 
 static const int64_t CHUNK = 1024;  // elements; a multiple of 4
-static const int LANES = 16;        // blocks made side by side, for the compiler's vectors
-
-// `count` words from word `first` on; `first` a multiple of 4, `count` at most 2 * CHUNK, room for
-// 64 more.
-inline void fill_words(const Philox& key, uint64_t first, int64_t count, uint32_t* out) {
-  for (int64_t done = 0; done < count; done += 4 * LANES) {
-    const uint64_t block = (first + done) >> 2;
-    uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
-    uint32_t k0 = key.key0, k1 = key.key1;
-    for (int j = 0; j < LANES; ++j) {
-      c0[j] = (uint32_t)(block + j);
-      c1[j] = (uint32_t)((block + j) >> 32);
-      c2[j] = key.stream0;
-      c3[j] = key.stream1;
-    }
-    for (int round = 0; round < 10; ++round) {
-      for (int j = 0; j < LANES; ++j) {
-        const uint64_t p0 = (uint64_t)0xD2511F53u * c0[j], p1 = (uint64_t)0xCD9E8D57u * c2[j];
-        c0[j] = (uint32_t)(p1 >> 32) ^ c1[j] ^ k0;
-        c1[j] = (uint32_t)p1;
-        c2[j] = (uint32_t)(p0 >> 32) ^ c3[j] ^ k1;
-        c3[j] = (uint32_t)p0;
-      }
-      k0 += 0x9E3779B9u;
-      k1 += 0xBB67AE85u;
-    }
-    for (int j = 0; j < LANES; ++j) {
-      out[done + 4 * j] = c0[j];
-      out[done + 4 * j + 1] = c1[j];
-      out[done + 4 * j + 2] = c2[j];
-      out[done + 4 * j + 3] = c3[j];
-    }
-  }
-}
 
 // Standard variates of elements [first, first + n), n <= CHUNK, first a multiple of 4.
 inline void standard_uniform(const Philox& key, int64_t first, int64_t n, float* out) {
@@ -71,9 +38,9 @@ inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* 
   uint32_t words[CHUNK + 64];
   float pairs[CHUNK + 4];
   fill_words(key, first, n + (n & 1), words);
-  for (int64_t i = 0; i < n; i += 2)
-    normal_floats(words[i], words[i + 1], &pairs[i], &pairs[i + 1]);
-  for (int64_t i = 0; i < n; ++i) out[i] = pairs[i];
+  for (int64_t j = 0; j < (n + 1) / 2; ++j)
+    normal_floats(words[2 * j], words[2 * j + 1], &pairs[2 * j], &pairs[2 * j + 1]);
+  std::copy(pairs, pairs + n, out);
 }
 
 inline void standard_normal(const Philox& key, int64_t first, int64_t n, double* out) {
@@ -241,6 +208,10 @@ struct Before<half, C> {
 // Scale and shift standard variates by parameters a and b, in place.
 template <typename T, typename C>
 inline void place(int distribution, C a, C b, C* values, int64_t n) {
+  if (distribution != kExponential && a == 0 && b == 1) {
+    // standard already; but float16 would round a uniform up to 1
+    if (distribution == kNormal || sizeof(T) == sizeof(C)) return;
+  }
   if (distribution == kUniform) {
     const C width = b - a, last = std::max(a, Before<T, C>::value(b));
     for (int64_t i = 0; i < n; ++i) {
@@ -283,11 +254,13 @@ template <typename T, typename C>
 inline void fill(const Draw& d, T* out, int64_t n, bool add, int threads) {
   const Philox key(d.seed, d.stream);
   parallel_for(threads, (n + CHUNK - 1) / CHUNK, [&](int64_t begin, int64_t end) {
-    C values[CHUNK];
+    C kept[CHUNK];
+    const bool direct = std::is_same<T, C>::value && !add;
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       const int64_t first = chunk * CHUNK, count = std::min(CHUNK, n - first);
+      C* values = direct ? reinterpret_cast<C*>(out + first) : kept;
       make_chunk<T>(d, key, first, count, values);
-      store(out + first, values, count, add);
+      if (!direct) store(out + first, values, count, add);
     }
   });
 }
