@@ -40,7 +40,7 @@ cdef void embedding_forward(const void* index, int index_dtype, int64_t n, const
 cdef void _scatter(const void* index, int index_dtype, int64_t n, const floating* dout,
                    int64_t rows,
                    int64_t dim, floating* dweight, int64_t first, int64_t last) noexcept nogil:
-    """Columns [first, last): two parts never write one element, and the order of sums is the indices'."""
+    """Columns [first, last): no two parts write one element, and sums go in order."""
     cdef int64_t i
     for i in range(n):
         _add(dout + i * dim + first, dweight + _row(index, index_dtype, i, rows) * dim + first,

@@ -25,7 +25,9 @@ from .window import check_rank, check_window, pad3
 
 
 class DeconvolutionProperty(OperatorProperty):
-    """Transposed convolution over one, two or three spatial axes: what gives a convolution's data gradient.
+    """Transposed convolution over one, two or three spatial axes.
+
+    It computes what a convolution's gradient by its data is.
 
     Data of shape (N, C, *size) give out of shape (N, num_filter, *size') where
     ``size' = stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj``, or `target_shape`,
@@ -63,8 +65,8 @@ class DeconvolutionProperty(OperatorProperty):
         if any(a >= s for a, s in zip(adj, stride)) and not any(target):
             raise ArgumentError(f"{where}: adj {adj} must be smaller than stride {stride}")
         if self.num_filter % self.num_group:
-            raise ArgumentError(f"{where}: num_filter {self.num_filter} is not a multiple of num_group "
-                                f"{self.num_group}")
+            raise ArgumentError(f"{where}: num_filter {self.num_filter} is not a multiple of "
+                                f"num_group {self.num_group}")
 
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
@@ -98,11 +100,12 @@ class DeconvolutionProperty(OperatorProperty):
         whole = stride * (size - 1) + dilate * (self.kernel[axis] - 1) + 1
         if target:
             if target > whole:
-                raise ShapeError(f"target_shape {self.target_shape} asks for {target} along spatial axis "
-                                 f"{axis}, where at most {whole} is reached")
+                raise ShapeError(f"target_shape {self.target_shape} asks for {target} along "
+                                 f"spatial axis {axis}, where at most {whole} is reached")
             return target, (whole - target + 1) // 2
         if whole + adj - 2 * pad < 1:
-            raise ShapeError(f"pad {self.pad} leaves nothing of the {whole} along spatial axis {axis}")
+            raise ShapeError(f"pad {self.pad} leaves nothing of the {whole} along spatial axis "
+                             f"{axis}")
         return whole + adj - 2 * pad, pad
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):

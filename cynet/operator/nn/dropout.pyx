@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""Dropout: out = data * mask / (1 - p), with a random mask of ones and zeros; out has data's shape."""
+"""Dropout: out = data * mask / (1 - p), mask random ones and zeros; out has data's shape."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t, uint64_t

@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""Embedding: out[..., :] = weight[data[...]]; data any shape S, weight (input_dim, output_dim), out (*S, output_dim)."""
+"""Embedding: out[..., :] = weight[data[...]]; weight (input_dim, output_dim)."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memset

@@ -1,7 +1,7 @@
 # cython: wraparound=True
-"""InstanceNorm: out = (data - mean) / sqrt(var + eps) * gamma + beta, each channel of each sample by itself.
+"""InstanceNorm: out = (data - mean) / sqrt(var + eps) * gamma + beta.
 
-data and out (N, C, ...); gamma and beta (C,).
+data and out (N, C, ...), mean and var of each (n, c); gamma and beta (C,).
 """
 
 from cython cimport floating
@@ -41,7 +41,7 @@ class InstanceNormProperty(OperatorProperty):
         channels = merge_shapes(*in_shapes[1:], (0,))
         if data is not None:
             if len(data) < 3:
-                raise ShapeError(f"data has shape {data}, expected (N, C, ...) with at least 3 axes")
+                raise ShapeError(f"data has shape {data}, expected (N, C, ...), at least 3 axes")
             channels = agree("gamma or beta", channels, (data[1],))
             data = (data[0], channels[0], *data[2:])
         return [data, channels, channels], [data], []

@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""L2Normalization: out = data / sqrt(sum(data^2) + eps), by sample, channel or position; out has data's shape."""
+"""L2Normalization: out = data / sqrt(sum(data^2) + eps), in data's shape."""
 
 from libc.stdint cimport int64_t
 
@@ -32,7 +32,8 @@ class L2NormalizationProperty(OperatorProperty):
         data = merge_shapes(in_shapes[0], out_shapes[0])
         least = 2 if self.mode == "instance" else 3
         if data is not None and len(data) < least:
-            raise ShapeError(f"data has shape {data}, expected at least {least} axes in mode '{self.mode}'")
+            raise ShapeError(f"data has shape {data}, expected at least {least} axes in mode "
+                             f"'{self.mode}'")
         return [data], [data], []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):

@@ -24,7 +24,7 @@ from ..shapes import agree
 
 
 class LayerNormProperty(OperatorProperty):
-    """Normalize along `axis` to mean 0 and variance 1, then scale and shift each entry of that axis.
+    """Normalize along `axis` to mean 0 and variance 1, then scale and shift its entries.
 
     ``out = (data - mean) / sqrt(var + eps) * gamma + beta``.
     """
@@ -111,7 +111,7 @@ cdef class LayerNormOperator(Operator):
         cdef const floating* x = <const floating*>in_data[0].data
         cdef const floating* mean = <const floating*>out_data[1].data
         cdef const floating* std = <const floating*>out_data[2].data
-        if req[1] != kNullOp or req[2] != kNullOp:  # first: the gradient of data may take dy's place
+        if req[1] != kNullOp or req[2] != kNullOp:  # data's gradient may take dy's place
             layer_norm_backward_scale(
                 dy, x, mean, std, <floating*>(in_grad[1].data if req[1] != kNullOp else NULL),
                 <floating*>(in_grad[2].data if req[2] != kNullOp else NULL), self.outer, self.n,

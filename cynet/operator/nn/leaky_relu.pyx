@@ -72,7 +72,8 @@ class LeakyReLUProperty(OperatorProperty):
                 if gamma is None or gamma == (0,):
                     gamma = data[1:2]
                 elif gamma[0] != 1 and data[1] and gamma[0] != data[1]:
-                    raise ShapeError(f"gamma has shape {tuple(gamma)}, expected (1,) or ({data[1]},)")
+                    raise ShapeError(f"gamma has shape {tuple(gamma)}, expected (1,) or "
+                                     f"({data[1]},)")
             shapes.append(gamma)
         return shapes, [data] * len(out_shapes), []
 

@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""UpSampling: planes enlarged by repeating each element, or bilinearly; data (N, C, H, W), out (N, C, sH, sW)."""
+"""UpSampling: data (N, C, H, W) enlarged to out (N, C, s H, s W), nearest or bilinear."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t
@@ -23,7 +23,7 @@ cdef enum:
 
 
 class UpSamplingProperty(OperatorProperty):
-    """Enlarge planes by `scale`, by repeating elements ('nearest') or by a deconvolution ('bilinear').
+    """Enlarge planes by `scale`: repeat elements ('nearest') or deconvolve ('bilinear').
 
     Nearest takes several inputs whose planes all become as large as those of the first times scale;
     their channels are concatenated or, with ``multi_input_mode='sum'``, added. Bilinear takes one,
@@ -45,8 +45,8 @@ class UpSamplingProperty(OperatorProperty):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         if self.sample_type == "bilinear" and self.num_filter < 1:
-            raise ArgumentError(f"operator {self.op_name}: sample_type 'bilinear' needs num_filter, the "
-                                f"number of channels; got {self.num_filter}")
+            raise ArgumentError(f"operator {self.op_name}: sample_type 'bilinear' needs "
+                                f"num_filter, the number of channels; got {self.num_filter}")
 
     def list_arguments(self):
         if self.sample_type == "bilinear":

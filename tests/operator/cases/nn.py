@@ -1,4 +1,4 @@
-"""Cases of the neural-network operators: the calls whose values tests/fixtures/make_nn.py has from MXNet.
+"""Cases of the neural-network operators: the calls of tests/fixtures/make_nn.py.
 
 Values and gradients are compared with MXNet's in tests/operator/nn/test_against_mxnet.py; here they
 go through everything else, and their gradients are compared with numeric ones.

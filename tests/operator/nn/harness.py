@@ -31,19 +31,23 @@ class Ready:
     def forward(self, req=WRITE, out=None, train=True):
         """The outputs; `out` are the arrays to write to."""
         out = self.blank() if out is None else out
-        run_forward(self.operator, self.inputs, [req] * len(out), out, self.aux, train, self.resources[0])
+        run_forward(self.operator, self.inputs, [req] * len(out), out, self.aux, train,
+                    self.resources[0])
         return out
 
     def backward(self, out_grad, out, req=WRITE, grads=None, train=True):
         """Gradients of all inputs; only what declare_backward_dependency names is handed over."""
         n_in, n_out = len(self.inputs), len(out)
         visible = self.prop.num_visible_outputs()
-        ids = ([f"g{i}" for i in range(n_out)], [f"i{i}" for i in range(n_in)], [f"o{i}" for i in range(n_out)])
+        lengths = {"g": n_out, "i": n_in, "o": n_out}
+        ids = [[f"{kind}{i}" for i in range(n)] for kind, n in lengths.items()]
         needed = self.prop.declare_backward_dependency(*ids)
+        have = ([*out_grad, *[None] * (n_out - visible)], self.inputs, out)
         give = [[x if name in needed else None for name, x in zip(names, arrays)]
-                for names, arrays in zip(ids, ([*out_grad, *[None] * (n_out - visible)], self.inputs, out))]
+                for names, arrays in zip(ids, have)]
         if grads is None:
-            grads = [np.full(x.shape, np.nan if x.dtype.kind == "f" else 99, x.dtype) for x in self.inputs]
+            grads = [np.full(x.shape, np.nan if x.dtype.kind == "f" else 99, x.dtype)
+                     for x in self.inputs]
         reqs = [req] * n_in if isinstance(req, int) else req
         run_backward(self.operator, *give, reqs, grads, self.aux, train, self.resources[1])
         return grads

@@ -1,0 +1,42 @@
+"""BatchNorm: when the moving statistics move, and precision where the mean is large."""
+
+import numpy as np
+
+from tests.operator.nn.harness import Ready
+
+GAMMA, BETA = np.array([1.5, 0.5, 2.0]), np.array([0.1, -0.2, 0.3])
+
+
+def ready(x, params=None):
+    aux = [np.array([0.5, 0.25, -1.0]), np.array([1.0, 2.0, 0.5])]
+    return Ready("BatchNorm", [x, GAMMA, BETA], {"fix_gamma": False, **(params or {})}, aux)
+
+
+def test_backward_moves_the_statistics():
+    x = np.random.RandomState(0).standard_normal((4, 3, 5))
+    run = ready(x)
+    before = [a.copy() for a in run.aux]
+    out = run.forward()
+    np.testing.assert_array_equal(run.aux, before)
+    run.backward([np.ones_like(x)], out)
+    np.testing.assert_allclose(run.aux[0], 0.9 * before[0] + 0.1 * x.mean((0, 2)))
+    np.testing.assert_allclose(run.aux[1], 0.9 * before[1] + 0.1 * x.var((0, 2)))
+
+
+def test_statistics_stay_in_prediction_and_when_global():
+    x = np.random.RandomState(0).standard_normal((4, 3, 5))
+    for params, train in (({}, False), ({"use_global_stats": True}, True)):
+        run = ready(x, params)
+        before = [a.copy() for a in run.aux]
+        run.backward([np.ones_like(x)], run.forward(train=train), train=train)
+        np.testing.assert_array_equal(run.aux, before)
+
+
+def test_large_mean_small_variance():
+    x = (1000 + np.random.RandomState(0).standard_normal((64, 3, 40)) * 0.1).astype("float32")
+    run = Ready("BatchNorm", [x, np.ones(3, "float32"), np.zeros(3, "float32")], {"eps": 1e-5},
+                [np.zeros(3, "float32"), np.ones(3, "float32")])
+    y = run.forward()[0]
+    wide = x.astype("float64")
+    mean, var = wide.mean((0, 2), keepdims=True), wide.var((0, 2), keepdims=True)
+    np.testing.assert_allclose(y, (wide - mean) / np.sqrt(var + 1e-5), atol=5e-3)
