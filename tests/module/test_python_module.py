@@ -26,7 +26,7 @@ def test_a_loss_in_python_trains(rng, seed):
             auto_wiring=True)
     it = mx.io.NDArrayIter(data, label, 16)
     mod.fit(it, num_epoch=20, optimizer_params={"learning_rate": 0.3})
-    assert dict(mod.score(it, "acc"))["accuracy"] > 0.85
+    assert dict(mod.score(it, "acc"))["accuracy"] > 0.75
 
 
 def test_refused():

@@ -25,13 +25,12 @@ def test_weights_are_those_of_mxnet(name):
     assert optimizer.num_update == len(grads)
 
 
-@pytest.mark.parametrize("name", given.OPTIMIZERS)
+# not nadam: its momentum schedule advances with every weight, as in MXNet
+@pytest.mark.parametrize("name", [name for name in given.OPTIMIZERS if name != "nadam"])
 def test_several_weights_in_one_call(name):
     first, grads = given.optimizer_steps()
     one, many = (mx.optimizer.get_updater(
         mx.optimizer.create(name.split()[0], **given.OPTIMIZERS[name])) for _ in range(2))
-    if name == "nadam":
-        pytest.skip("its momentum schedule advances with every weight, as in MXNet")
     single, several = mx.nd.array(first), [mx.nd.array(first), mx.nd.array(first)]
     for grad in map(mx.nd.array, grads):
         one(0, grad, single)
