@@ -169,7 +169,9 @@ def concatenate(arrays, axis=0, always_copy=True):
         raise ArgumentError("concatenate: no arrays are given")
     for i, each in enumerate(arrays):
         if not is_array(each):
-            raise ArgumentTypeError(f"concatenate: item {i} is {type(each).__name__}, not an NDArray")
+            raise ArgumentTypeError(
+                f"concatenate: item {i} is {type(each).__name__}, not an NDArray"
+            )
     if len(arrays) == 1:
         return arrays[0].copy() if always_copy else arrays[0]
     return invoke(get_operator("Concat"), tuple(arrays), {"dim": axis})
@@ -182,7 +184,9 @@ def moveaxis(tensor, source, destination):
     if len(source) != len(destination):
         raise ArgumentError("moveaxis: source and destination must have the same number of axes")
     if any(not -ndim <= a < ndim for a in (*source, *destination)):
-        raise ArgumentError(f"moveaxis: axes must be in [-{ndim}, {ndim}), got {source} and {destination}")
+        raise ArgumentError(
+            f"moveaxis: axes must be in [-{ndim}, {ndim}), got {source} and {destination}"
+        )
     source, destination = [int(a) % ndim for a in source], [int(a) % ndim for a in destination]
     if len(set(source)) < len(source) or len(set(destination)) < len(destination):
         raise ArgumentError("moveaxis: an axis is named twice")
@@ -194,7 +198,9 @@ def moveaxis(tensor, source, destination):
 
 def onehot_encode(indices, out):
     """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else 0."""
-    return invoke(get_operator("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out})
+    return invoke(
+        get_operator("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out}
+    )
 
 
 def from_numpy(ndarray, zero_copy=True):

@@ -42,6 +42,7 @@ def namespace(module_name, *prefixes):
     prefixes : str
         ``"_linalg_"`` shows ``_linalg_gemm2`` as ``gemm2``; ``""`` shows every operator as it is.
     """
+
     def find(name):
         if not name.startswith("__"):
             for prefix in prefixes:
@@ -56,7 +57,7 @@ def namespace(module_name, *prefixes):
     def names():
         shown = set(vars(sys.modules[module_name]))
         for prefix in prefixes:
-            shown.update(n[len(prefix):] for n in OPERATORS if n.startswith(prefix))
+            shown.update(n[len(prefix) :] for n in OPERATORS if n.startswith(prefix))
         return sorted(shown)
 
     return find, names

@@ -14,14 +14,86 @@ from ._indexing import NDArrayIndexing, from_host
 
 # Operators that are methods of every array: the array is their first input.
 METHODS = (
-    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax", "argmax_channel", "argmin",
-    "argsort", "broadcast_axes", "broadcast_like", "cbrt", "ceil", "clip", "cos", "cosh", "degrees",
-    "depth_to_space", "diag", "exp", "expand_dims", "expm1", "fix", "flatten", "flip", "floor", "log", "log10",
-    "log1p", "log2", "log_softmax", "max", "mean", "min", "nanprod", "nansum", "norm", "one_hot", "ones_like",
-    "pad", "pick", "prod", "radians", "rcbrt", "reciprocal", "relu", "repeat", "reshape_like", "rint", "round",
-    "rsqrt", "shape_array", "sigmoid", "sign", "sin", "sinh", "size_array", "slice", "slice_axis", "slice_like",
-    "softmax", "softmin", "sort", "space_to_depth", "split", "split_v2", "sqrt", "square", "squeeze", "sum",
-    "swapaxes", "take", "tan", "tanh", "tile", "topk", "trunc", "zeros_like",
+    "abs",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctanh",
+    "argmax",
+    "argmax_channel",
+    "argmin",
+    "argsort",
+    "broadcast_axes",
+    "broadcast_like",
+    "cbrt",
+    "ceil",
+    "clip",
+    "cos",
+    "cosh",
+    "degrees",
+    "depth_to_space",
+    "diag",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "fix",
+    "flatten",
+    "flip",
+    "floor",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "log_softmax",
+    "max",
+    "mean",
+    "min",
+    "nanprod",
+    "nansum",
+    "norm",
+    "one_hot",
+    "ones_like",
+    "pad",
+    "pick",
+    "prod",
+    "radians",
+    "rcbrt",
+    "reciprocal",
+    "relu",
+    "repeat",
+    "reshape_like",
+    "rint",
+    "round",
+    "rsqrt",
+    "shape_array",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "size_array",
+    "slice",
+    "slice_axis",
+    "slice_like",
+    "softmax",
+    "softmin",
+    "sort",
+    "space_to_depth",
+    "split",
+    "split_v2",
+    "sqrt",
+    "square",
+    "squeeze",
+    "sum",
+    "swapaxes",
+    "take",
+    "tan",
+    "tanh",
+    "tile",
+    "topk",
+    "trunc",
+    "zeros_like",
 )
 
 
@@ -99,14 +171,20 @@ class NDArray(NDArrayIndexing):
             When the shapes differ.
         """
         if isinstance(other, Context):
-            out = empty_array(self.shape, self.dtype_flag, other.device_typeid, other.device_id, True)
+            out = empty_array(
+                self.shape, self.dtype_flag, other.device_typeid, other.device_id, True
+            )
         elif isinstance(other, NDArray):
             if other is self:
-                warnings.warn("copyto: source and target are one array", RuntimeWarning, stacklevel=2)
+                warnings.warn(
+                    "copyto: source and target are one array", RuntimeWarning, stacklevel=2
+                )
                 return other
             out = other
         else:
-            raise ArgumentTypeError(f"copyto takes an NDArray or a Context, got {type(other).__name__}")
+            raise ArgumentTypeError(
+                f"copyto takes an NDArray or a Context, got {type(other).__name__}"
+            )
         self.copy_into(out)
         return out
 
@@ -130,7 +208,9 @@ class NDArray(NDArrayIndexing):
         flag = dtype_flag(dtype)
         if not copy and flag == self.dtype_flag:
             return self
-        out = empty_array(self.shape, flag, self.context.device_typeid, self.context.device_id, True)
+        out = empty_array(
+            self.shape, flag, self.context.device_typeid, self.context.device_id, True
+        )
         self.copy_into(out)
         return out
 
@@ -236,7 +316,9 @@ def _method(name, entry):
 
     method.__name__ = name
     method.__qualname__ = f"NDArray.{name}"
-    method.__doc__ = f"``mx.nd.{name}`` of this array: {(entry.doc or name).strip().splitlines()[0]}"
+    method.__doc__ = (
+        f"``mx.nd.{name}`` of this array: {(entry.doc or name).strip().splitlines()[0]}"
+    )
     return method
 
 

@@ -17,8 +17,12 @@ BETTER = {
 
 def arrays():
     return {
-        "mx": mx, "np": np, "a": mx.nd.arange(6).reshape((2, 3)), "b": mx.nd.array([1, 2], dtype="int32"),
-        "c": mx.nd.arange(24).reshape((2, 3, 4)), "u": mx.nd.arange(4, dtype="uint8"),
+        "mx": mx,
+        "np": np,
+        "a": mx.nd.arange(6).reshape((2, 3)),
+        "b": mx.nd.array([1, 2], dtype="int32"),
+        "c": mx.nd.arange(24).reshape((2, 3, 4)),
+        "u": mx.nd.arange(4, dtype="uint8"),
     }
 
 
@@ -27,7 +31,9 @@ def check(got, expected, text):
         assert isinstance(got, mx.nd.NDArray), text
         assert list(got.shape) == expected["shape"]
         assert np.dtype(got.dtype).name == expected["dtype"]
-        np.testing.assert_allclose(got.asnumpy(), np.array(expected["values"]).reshape(got.shape), rtol=1e-6)
+        np.testing.assert_allclose(
+            got.asnumpy(), np.array(expected["values"]).reshape(got.shape), rtol=1e-6
+        )
     elif isinstance(expected, list):
         assert len(got) == len(expected)
         for one, other in zip(got, expected):

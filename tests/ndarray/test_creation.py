@@ -19,12 +19,22 @@ def test_array_keeps_values_in_every_dtype(dtype, rng):
 @pytest.mark.parametrize("target", ["float32", "int32", "float64"])
 def test_array_converts_what_numpy_has(source, target, rng):
     values = rng.integers(0, 100, (2, 5)).astype(source)
-    np.testing.assert_array_equal(mx.nd.array(values, dtype=target).asnumpy(), values.astype(target))
+    np.testing.assert_array_equal(
+        mx.nd.array(values, dtype=target).asnumpy(), values.astype(target)
+    )
 
 
-@pytest.mark.parametrize("key", [
-    np.s_[::-1], np.s_[:, ::2], np.s_[:, ::-3], np.s_[1:1], np.s_[..., None], np.s_[0],
-])
+@pytest.mark.parametrize(
+    "key",
+    [
+        np.s_[::-1],
+        np.s_[:, ::2],
+        np.s_[:, ::-3],
+        np.s_[1:1],
+        np.s_[..., None],
+        np.s_[0],
+    ],
+)
 def test_array_reads_strided_sources(key, rng):
     values = rng.standard_normal((6, 7)).astype("float32")[key]
     np.testing.assert_array_equal(mx.nd.array(values).asnumpy(), values)
@@ -50,10 +60,18 @@ def test_array_refuses(bad):
         mx.nd.array(bad)
 
 
-@pytest.mark.parametrize("shape, error", [
-    ("a", TypeError), (2.5, TypeError), ((2, -1), ValueError), ((1,) * 9, ValueError), (None, TypeError),
-    ((1 << 40, 1 << 40), MemoryError), ((1 << 45,), MemoryError),
-])
+@pytest.mark.parametrize(
+    "shape, error",
+    [
+        ("a", TypeError),
+        (2.5, TypeError),
+        ((2, -1), ValueError),
+        ((1,) * 9, ValueError),
+        (None, TypeError),
+        ((1 << 40, 1 << 40), MemoryError),
+        ((1 << 45,), MemoryError),
+    ],
+)
 def test_bad_shapes(shape, error):
     with pytest.raises(error):
         mx.nd.zeros(shape)
@@ -93,10 +111,15 @@ def test_empty_sizes():
     assert empty.asnumpy().shape == (0, 3) and not empty
 
 
-@pytest.mark.parametrize("start, stop, step", [(0, 5, 1), (2, 6, 2), (5, 2, -1), (0, 1, 0.3), (-3, 3, 0.5)])
+@pytest.mark.parametrize(
+    "start, stop, step", [(0, 5, 1), (2, 6, 2), (5, 2, -1), (0, 1, 0.3), (-3, 3, 0.5)]
+)
 def test_arange(start, stop, step):
     np.testing.assert_allclose(
-        mx.nd.arange(start, stop, step).asnumpy(), np.arange(start, stop, step, "float32"), rtol=1e-6)
+        mx.nd.arange(start, stop, step).asnumpy(),
+        np.arange(start, stop, step, "float32"),
+        rtol=1e-6,
+    )
 
 
 @pytest.mark.parametrize("arguments", [(0,), (3, 3), (0, 3, 0), (0, 3, -1), (0, 3, 1, 0)])
@@ -185,12 +208,15 @@ def test_concatenate_and_moveaxis(rng):
     values = rng.standard_normal((2, 3, 4)).astype("float32")
     array = mx.nd.array(values)
     for axis in (0, 1, 2, -1):
-        np.testing.assert_array_equal(mx.nd.concatenate([array, array], axis).asnumpy(),
-                                      np.concatenate([values, values], axis))
+        np.testing.assert_array_equal(
+            mx.nd.concatenate([array, array], axis).asnumpy(),
+            np.concatenate([values, values], axis),
+        )
     assert mx.nd.concatenate([array], always_copy=False) is array
     for source, target in [(0, 2), (2, 0), (-1, 0), ((0, 1), (1, 2))]:
-        np.testing.assert_array_equal(mx.nd.moveaxis(array, source, target).asnumpy(),
-                                      np.moveaxis(values, source, target))
+        np.testing.assert_array_equal(
+            mx.nd.moveaxis(array, source, target).asnumpy(), np.moveaxis(values, source, target)
+        )
     for bad in [(0, 3), (3, 0), ((0, 0), (1, 2)), ((0,), (1, 2))]:
         with pytest.raises(ValueError, match="moveaxis"):
             mx.nd.moveaxis(array, *bad)

@@ -37,7 +37,10 @@ if "test_scale" not in OPERATORS:
 
 def test_a_new_operator_is_on_mx_nd_at_once():
     assert mx.nd.test_scale(mx.nd.ones((2,)), factor=3).asnumpy().tolist() == [3, 3]
-    assert str(inspect.signature(mx.nd.test_scale)) == "(data=None, factor=2.0, out=None, name=None, **kwargs)"
+    assert (
+        str(inspect.signature(mx.nd.test_scale))
+        == "(data=None, factor=2.0, out=None, name=None, **kwargs)"
+    )
     assert "The factor." in mx.nd.test_scale.__doc__
     assert mx.nd._internal.test_scale(mx.nd.ones((1,))).asscalar() == 2
 
@@ -50,35 +53,76 @@ def test_names_that_do_not_exist():
     assert "FullyConnected" in dir(mx.nd) and "zeros" in dir(mx.nd)
 
 
-@pytest.mark.parametrize("call, error, words", [
-    (lambda a: mx.nd.FullyConnected(a), ValueError, ["FullyConnected", "num_hidden"]),
-    (lambda a: mx.nd.FullyConnected(a, num_hidden=2), ValueError, ["FullyConnected", "weight"]),
-    (lambda a: mx.nd.FullyConnected(a, num_hidden="x"), ValueError, ["FullyConnected", "num_hidden", "'x'"]),
-    (lambda a: mx.nd.FullyConnected(a, num_hidden=2.5), TypeError, ["FullyConnected", "num_hidden", "2.5"]),
-    (lambda a: mx.nd.FullyConnected(a, foo=2), TypeError, ["FullyConnected", "foo"]),
-    (lambda a: mx.nd.FullyConnected(a, mx.nd.ones((3, 4)), no_bias=True, num_hidden=3), ValueError,
-     ["FullyConnected", "weight", "(3, 4)"]),
-    (lambda a: mx.nd.FullyConnected(a, a, a, no_bias=True, num_hidden=3), ValueError,
-     ["FullyConnected", "data, weight", "3"]),
-    (lambda a: mx.nd.FullyConnected(a, weight=a, data=a, num_hidden=3), TypeError, ["data", "twice"]),
-    (lambda a: mx.nd.FullyConnected(1, num_hidden=2), TypeError, ["FullyConnected", "data", "int"]),
-    (lambda a: mx.nd.FullyConnected([1, 2], num_hidden=2), TypeError, ["data", "list"]),
-    (lambda a: mx.nd.elemwise_add(a, mx.nd.ones((2, 2))), ValueError, ["elemwise_add", "(2, 3)", "(2, 2)"]),
-    (lambda a: mx.nd.elemwise_add(a, a.astype("int32")), ValueError, ["elemwise_add", "int32", "float32"]),
-    (lambda a: a + mx.nd.ones((4,)), ValueError, ["broadcast_add", "(2, 3)", "(4,)"]),
-    (lambda a: a + mx.nd.ones((3,), dtype="float64"), ValueError, ["broadcast_add", "float64"]),
-    (lambda a: a + a.astype("float64"), ValueError, ["elemwise_add", "float64"]),
-    (lambda a: mx.nd.elemwise_add(a, a, out=mx.nd.ones((2,))), ValueError, ["elemwise_add", "out", "(2,)"]),
-    (lambda a: mx.nd.elemwise_add(a, a, out=a.astype("int32")), TypeError, ["out", "int32"]),
-    (lambda a: mx.nd.elemwise_add(a, a, out=[a, a]), ValueError, ["out", "2"]),
-    (lambda a: mx.nd.elemwise_add(a, a, out=3), TypeError, ["out"]),
-    (lambda a: mx.nd.elemwise_add(a, a, out=[3]), TypeError, ["out", "[3]"]),
-    (lambda a: mx.nd.Activation(a, "relu", act_type="relu"), TypeError, ["act_type", "twice"]),
-    (lambda a: mx.nd.Activation(a, "relu", 3, 4, 5), TypeError, ["Activation", "at most"]),
-    (lambda a: mx.nd.Activation(a, act_type="nothing"), ValueError, ["Activation", "act_type", "nothing"]),
-    (lambda a: mx.nd.test_scale(a, ctx="cpu(0)"), TypeError, ["ctx"]),
-    (lambda a: mx.nd.maximum(a, "x"), TypeError, ["maximum", "str"]),
-])
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda a: mx.nd.FullyConnected(a), ValueError, ["FullyConnected", "num_hidden"]),
+        (lambda a: mx.nd.FullyConnected(a, num_hidden=2), ValueError, ["FullyConnected", "weight"]),
+        (
+            lambda a: mx.nd.FullyConnected(a, num_hidden="x"),
+            ValueError,
+            ["FullyConnected", "num_hidden", "'x'"],
+        ),
+        (
+            lambda a: mx.nd.FullyConnected(a, num_hidden=2.5),
+            TypeError,
+            ["FullyConnected", "num_hidden", "2.5"],
+        ),
+        (lambda a: mx.nd.FullyConnected(a, foo=2), TypeError, ["FullyConnected", "foo"]),
+        (
+            lambda a: mx.nd.FullyConnected(a, mx.nd.ones((3, 4)), no_bias=True, num_hidden=3),
+            ValueError,
+            ["FullyConnected", "weight", "(3, 4)"],
+        ),
+        (
+            lambda a: mx.nd.FullyConnected(a, a, a, no_bias=True, num_hidden=3),
+            ValueError,
+            ["FullyConnected", "data, weight", "3"],
+        ),
+        (
+            lambda a: mx.nd.FullyConnected(a, weight=a, data=a, num_hidden=3),
+            TypeError,
+            ["data", "twice"],
+        ),
+        (
+            lambda a: mx.nd.FullyConnected(1, num_hidden=2),
+            TypeError,
+            ["FullyConnected", "data", "int"],
+        ),
+        (lambda a: mx.nd.FullyConnected([1, 2], num_hidden=2), TypeError, ["data", "list"]),
+        (
+            lambda a: mx.nd.elemwise_add(a, mx.nd.ones((2, 2))),
+            ValueError,
+            ["elemwise_add", "(2, 3)", "(2, 2)"],
+        ),
+        (
+            lambda a: mx.nd.elemwise_add(a, a.astype("int32")),
+            ValueError,
+            ["elemwise_add", "int32", "float32"],
+        ),
+        (lambda a: a + mx.nd.ones((4,)), ValueError, ["broadcast_add", "(2, 3)", "(4,)"]),
+        (lambda a: a + mx.nd.ones((3,), dtype="float64"), ValueError, ["broadcast_add", "float64"]),
+        (lambda a: a + a.astype("float64"), ValueError, ["elemwise_add", "float64"]),
+        (
+            lambda a: mx.nd.elemwise_add(a, a, out=mx.nd.ones((2,))),
+            ValueError,
+            ["elemwise_add", "out", "(2,)"],
+        ),
+        (lambda a: mx.nd.elemwise_add(a, a, out=a.astype("int32")), TypeError, ["out", "int32"]),
+        (lambda a: mx.nd.elemwise_add(a, a, out=[a, a]), ValueError, ["out", "2"]),
+        (lambda a: mx.nd.elemwise_add(a, a, out=3), TypeError, ["out"]),
+        (lambda a: mx.nd.elemwise_add(a, a, out=[3]), TypeError, ["out", "[3]"]),
+        (lambda a: mx.nd.Activation(a, "relu", act_type="relu"), TypeError, ["act_type", "twice"]),
+        (lambda a: mx.nd.Activation(a, "relu", 3, 4, 5), TypeError, ["Activation", "at most"]),
+        (
+            lambda a: mx.nd.Activation(a, act_type="nothing"),
+            ValueError,
+            ["Activation", "act_type", "nothing"],
+        ),
+        (lambda a: mx.nd.test_scale(a, ctx="cpu(0)"), TypeError, ["ctx"]),
+        (lambda a: mx.nd.maximum(a, "x"), TypeError, ["maximum", "str"]),
+    ],
+)
 def test_what_is_wrong_raises_at_once(call, error, words):
     with pytest.raises(error) as caught:
         call(mx.nd.ones((2, 3)))
@@ -148,13 +192,21 @@ def test_two_outs_must_not_share_memory():
 
 def test_hidden_outputs_and_states():
     data = mx.nd.array(np.arange(24).reshape(4, 3, 2))
-    gamma, beta, mean, var = mx.nd.ones((3,)), mx.nd.zeros((3,)), mx.nd.zeros((3,)), mx.nd.ones((3,))
+    gamma, beta, mean, var = (
+        mx.nd.ones((3,)),
+        mx.nd.zeros((3,)),
+        mx.nd.zeros((3,)),
+        mx.nd.ones((3,)),
+    )
     out = mx.nd.BatchNorm(data, gamma, beta, mean, var)
     assert out.shape == data.shape
     out = mx.nd.BatchNorm(data, gamma, beta, moving_var=var, moving_mean=mean)
     np.testing.assert_allclose(out.asnumpy(), data.asnumpy() / np.sqrt(1.001), rtol=1e-5)
     weight, momentum = mx.nd.ones((2,)), mx.nd.zeros((2,))
-    assert mx.nd.sgd_mom_update(weight, mx.nd.ones((2,)), momentum, lr=0.5, momentum=0.9, out=weight) is weight
+    assert (
+        mx.nd.sgd_mom_update(weight, mx.nd.ones((2,)), momentum, lr=0.5, momentum=0.9, out=weight)
+        is weight
+    )
     assert weight.asnumpy().tolist() == [0.5, 0.5] and momentum.asnumpy().tolist() == [-0.5, -0.5]
 
 
@@ -178,7 +230,9 @@ def test_numbers_that_change_from_call_to_call(rng):
     a, total = mx.nd.array(values), mx.nd.zeros((5,))
     for i in range(200):
         total += a * (i * 0.5)
-    np.testing.assert_allclose(total.asnumpy(), values * sum(i * 0.5 for i in range(200)), rtol=1e-4)
+    np.testing.assert_allclose(
+        total.asnumpy(), values * sum(i * 0.5 for i in range(200)), rtol=1e-4
+    )
 
 
 def test_parameters_that_cannot_be_hashed():

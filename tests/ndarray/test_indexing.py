@@ -14,7 +14,9 @@ def random_key(rng, shape, advanced):
         if kind == 0:
             key.append(int(rng.integers(-size, size)))
         elif kind in (1, 2):
-            bounds = [None if rng.random() < 0.3 else int(rng.integers(-size - 1, size + 2)) for _ in "ab"]
+            bounds = [
+                None if rng.random() < 0.3 else int(rng.integers(-size - 1, size + 2)) for _ in "ab"
+            ]
             step = int(rng.choice([-3, -2, -1, 1, 2, 3]))
             key.append(slice(*bounds, step))
         else:
@@ -36,7 +38,9 @@ def test_random_keys_agree_with_numpy(rng, advanced, dtype):
         key = random_key(rng, shape, advanced)
         expected = values[key]
         got = array[key]
-        np.testing.assert_array_equal(got.asnumpy(), expected.reshape(expected.shape or (1,)), err_msg=str(key))
+        np.testing.assert_array_equal(
+            got.asnumpy(), expected.reshape(expected.shape or (1,)), err_msg=str(key)
+        )
         new = rng.integers(0, 100, expected.shape).astype(dtype)
         values[key] = new
         array[key] = new
@@ -90,7 +94,9 @@ def test_overlapping_views_are_copied_as_if_at_once():
     assert array.asnumpy().tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
 
 
-@pytest.mark.parametrize("source", ["float64", "float32", "float16", "int64", "int16", "uint8", "bool"])
+@pytest.mark.parametrize(
+    "source", ["float64", "float32", "float16", "int64", "int16", "uint8", "bool"]
+)
 @pytest.mark.parametrize("size", [7, 100_000])
 def test_full_assignment_from_numpy(rng, source, size):
     values = rng.integers(0, 2, (2, size)).astype(source)
@@ -100,7 +106,9 @@ def test_full_assignment_from_numpy(rng, source, size):
     array[:] = values[::-1, ::-1]
     np.testing.assert_array_equal(array.asnumpy(), values[::-1, ::-1].astype("float32"))
     array[:] = values[:1]
-    np.testing.assert_array_equal(array.asnumpy(), np.broadcast_to(values[:1], (2, size)).astype("float32"))
+    np.testing.assert_array_equal(
+        array.asnumpy(), np.broadcast_to(values[:1], (2, size)).astype("float32")
+    )
 
 
 def test_assignment_keeps_engine_order():
@@ -119,12 +127,27 @@ def test_duplicate_indices_keep_the_last():
     assert array.asnumpy().tolist() == [3, 2, 0]
 
 
-@pytest.mark.parametrize("key, error", [
-    (2, IndexError), (-3, IndexError), ((0, 3), IndexError), ((0, 0, 0), IndexError), ("x", TypeError),
-    (1.0, TypeError), ((Ellipsis, Ellipsis), IndexError), (slice(0, 2, 0), ValueError), ([0, 2], IndexError),
-    (["a"], TypeError), (1 << 70, IndexError), (np.array([1j]), TypeError), (slice("a", None), TypeError),
-    (np.zeros((3, 3), bool), IndexError), ((None,) * 20, IndexError), (object(), TypeError),
-])
+@pytest.mark.parametrize(
+    "key, error",
+    [
+        (2, IndexError),
+        (-3, IndexError),
+        ((0, 3), IndexError),
+        ((0, 0, 0), IndexError),
+        ("x", TypeError),
+        (1.0, TypeError),
+        ((Ellipsis, Ellipsis), IndexError),
+        (slice(0, 2, 0), ValueError),
+        ([0, 2], IndexError),
+        (["a"], TypeError),
+        (1 << 70, IndexError),
+        (np.array([1j]), TypeError),
+        (slice("a", None), TypeError),
+        (np.zeros((3, 3), bool), IndexError),
+        ((None,) * 20, IndexError),
+        (object(), TypeError),
+    ],
+)
 def test_bad_keys(key, error):
     array = mx.nd.zeros((2, 3))
     with pytest.raises(error):
@@ -134,11 +157,22 @@ def test_bad_keys(key, error):
     assert not array.asnumpy().any()
 
 
-@pytest.mark.parametrize("value, error", [
-    (np.zeros((3, 3)), ValueError), (np.zeros(2), ValueError), ([1, 2], ValueError), ("x", TypeError),
-    (None, TypeError), ([[1, 2, 3], [4, 5]], TypeError), (mx.nd.zeros((3, 2)), ValueError), (1j, TypeError),
-    (np.zeros((2, 2, 3)), ValueError), (1 << 70, ValueError), (object(), TypeError),
-])
+@pytest.mark.parametrize(
+    "value, error",
+    [
+        (np.zeros((3, 3)), ValueError),
+        (np.zeros(2), ValueError),
+        ([1, 2], ValueError),
+        ("x", TypeError),
+        (None, TypeError),
+        ([[1, 2, 3], [4, 5]], TypeError),
+        (mx.nd.zeros((3, 2)), ValueError),
+        (1j, TypeError),
+        (np.zeros((2, 2, 3)), ValueError),
+        (1 << 70, ValueError),
+        (object(), TypeError),
+    ],
+)
 def test_bad_values(value, error):
     array = mx.nd.zeros((2, 3))
     with pytest.raises(error):

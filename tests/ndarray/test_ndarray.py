@@ -41,7 +41,9 @@ def test_operators_agree_with_numpy(sign, dtype, rng):
 
     def compare(got, expected):
         assert got.dtype == np.dtype(dtype).type
-        np.testing.assert_allclose(got.asnumpy(), expected.astype(dtype), rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            got.asnumpy(), expected.astype(dtype), rtol=tolerance, atol=tolerance
+        )
 
     names = {"a": a, "b": b, "c": c, "x": x, "y": y, "row": row}
     for ours, theirs in [("a", "x"), ("b", "y"), ("c", "row"), ("1.5", "1.5"), ("2", "2")]:
@@ -82,7 +84,13 @@ def test_numpy_scalars_on_either_side():
 @pytest.mark.parametrize("other", [np.ones(2), np.ones((2, 2)), [1, 2], "x", None, object()])
 def test_operands_that_are_refused(other):
     a = mx.nd.ones((2,))
-    for run in (lambda: a + other, lambda: other + a, lambda: a == other, lambda: a != other, lambda: a < other):
+    for run in (
+        lambda: a + other,
+        lambda: other + a,
+        lambda: a == other,
+        lambda: a != other,
+        lambda: a < other,
+    ):
         with pytest.raises(TypeError):
             run()
     with pytest.raises(TypeError):
@@ -109,8 +117,14 @@ def test_truth_and_numbers():
 @pytest.mark.parametrize("dtype", NAMES)
 def test_copies_are_equal_and_apart(dtype, rng):
     a = mx.nd.array(rng.integers(0, 2, (2, 3)), dtype=dtype)
-    for other in (a.copy(), copy.copy(a), copy.deepcopy(a), pickle.loads(pickle.dumps(a)), a.copyto(mx.cpu(1)),
-                  a.copyto(mx.nd.empty((2, 3), dtype=dtype))):
+    for other in (
+        a.copy(),
+        copy.copy(a),
+        copy.deepcopy(a),
+        pickle.loads(pickle.dumps(a)),
+        a.copyto(mx.cpu(1)),
+        a.copyto(mx.nd.empty((2, 3), dtype=dtype)),
+    ):
         assert other.dtype == a.dtype and other.data_ptr != a.data_ptr
         np.testing.assert_array_equal(other.asnumpy(), a.asnumpy())
     assert a.detach().data_ptr == a.data_ptr
@@ -142,10 +156,20 @@ def test_attributes():
         a.shape = (3, 2)
 
 
-@pytest.mark.parametrize("shape, error", [
-    ((4, 2), ValueError), ((-1, -1), ValueError), ((), ValueError), (("a",), TypeError), ((-5, 2), ValueError),
-    ((0, 0, 0, 0), ValueError), ((-4, 2), ValueError), ((7, -1), ValueError), ((1 << 62, 8), ValueError),
-])
+@pytest.mark.parametrize(
+    "shape, error",
+    [
+        ((4, 2), ValueError),
+        ((-1, -1), ValueError),
+        ((), ValueError),
+        (("a",), TypeError),
+        ((-5, 2), ValueError),
+        ((0, 0, 0, 0), ValueError),
+        ((-4, 2), ValueError),
+        ((7, -1), ValueError),
+        ((1 << 62, 8), ValueError),
+    ],
+)
 def test_reshape_refuses(shape, error):
     with pytest.raises(error):
         mx.nd.zeros((2, 3)).reshape(shape)
