@@ -51,7 +51,7 @@ def test_every_setting_is_documented():
     assert [line for line in text.splitlines() if line.startswith("| `")] == rows
 
 
-@pytest.mark.parametrize("page", ["README.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/migration.md"])
 def test_python_blocks_run(page, tmp_path):
     """The blocks of a page run one after the other in a fresh process."""
     code = "\n".join(blocks(ROOT / page, "python"))
