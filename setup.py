@@ -27,8 +27,18 @@ if sys.platform == "win32":
 elif sys.platform == "darwin":
     COMPILE, LINK = ["-O3", "-std=c++17", "-g0"], []
 else:
-    COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math",
-               "-pthread", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unknown-pragmas"]
+    COMPILE = [
+        "-O3",
+        "-std=c++17",
+        "-g0",
+        "-fopenmp",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-pthread",
+        "-fvisibility=hidden",
+        "-Wno-unused-function",
+        "-Wno-unknown-pragmas",
+    ]
     LINK = ["-fopenmp", "-pthread", "-Wl,--strip-all"]
 if TSAN:
     COMPILE = [flag for flag in COMPILE if flag not in ("-O3", "-g0", "-fopenmp")]

@@ -16,8 +16,12 @@ def rows(mx):
     rng = np.random.RandomState(0)
     for name, (channels, size, num_filter, kernel, stride) in SHAPES.items():
         net = mx.sym.Convolution(
-            mx.sym.var("data"), num_filter=num_filter, kernel=(kernel, kernel),
-            stride=(stride, stride), pad=(kernel // 2, kernel // 2))
+            mx.sym.var("data"),
+            num_filter=num_filter,
+            kernel=(kernel, kernel),
+            stride=(stride, stride),
+            pad=(kernel // 2, kernel // 2),
+        )
         executor = net.simple_bind(mx.cpu(), data=(32, channels, size, size))
         for array in executor.arg_arrays:
             array[:] = mx.nd.array(rng.randn(*array.shape))

@@ -17,10 +17,13 @@ def rows(mx):
         "sum(a)": (lambda: mx.nd.sum(a), lambda: np.sum(x)),
         "a.reshape((2, 5))": (lambda: a.reshape((2, 5)), lambda: x.reshape((2, 5))),
         "FullyConnected, 10 rows": (
-            lambda: mx.nd.FullyConnected(weight, weight, num_hidden=10, no_bias=True), None),
+            lambda: mx.nd.FullyConnected(weight, weight, num_hidden=10, no_bias=True),
+            None,
+        ),
         "a.asnumpy()": (a.asnumpy, x.copy),
     }
     for name, (function, reference) in cases.items():
+
         def thousand(function=function):
             for _ in range(1000):
                 function()

@@ -22,7 +22,8 @@ def step(mx, network, batch_size, shape):
     module.init_params(mx.init.Xavier())
     module.init_optimizer(optimizer="sgd", optimizer_params={"learning_rate": 0.1})
     batch = mx.io.DataBatch(
-        [mx.nd.array(rng.randn(batch_size, *shape))], [mx.nd.array(rng.randint(0, 10, batch_size))])
+        [mx.nd.array(rng.randn(batch_size, *shape))], [mx.nd.array(rng.randint(0, 10, batch_size))]
+    )
 
     def train():
         module.forward(batch, is_train=True)

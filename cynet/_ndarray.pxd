@@ -33,12 +33,13 @@ cdef class NDArrayBase:
     cdef int wait_read(self) except -1   # for its writers; raises what they left
     cdef int wait_write(self) except -1  # for its readers, too
 
-# A new NDArray of the public class with uninitialised memory. shape has ndim entries. Whoever has it
-# computed by the engine sets chunk.written to False and, in the function, to True.
+# A new NDArray of the public class with uninitialised memory. shape has ndim entries. Whoever has
+# it computed by the engine sets chunk.written to False and, in the function, to True.
 cdef NDArrayBase new_array(const int64_t* shape, int ndim, int dtype, int dev_type, int dev_id)
 # A view of `base`'s memory: same chunk, `offset` elements further, another shape.
 cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset)
-# An NDArray over memory that `owner` keeps alive; nothing else may write it while the engine may use it.
+# An NDArray over memory that `owner` keeps alive; nothing else may write it while the engine may
+# use it.
 cdef NDArrayBase wrap_foreign(void* data, const int64_t* shape, int ndim, int dtype, int dev_type,
                               int dev_id, object owner)
 
@@ -49,17 +50,21 @@ cdef tuple blob_shape(const TBlob* blob)
 cdef int read_shape(object shape, int64_t* out) except -1
 cdef bint on_host(const TBlob* blob) noexcept nogil
 
-# dst[...] = src[...], strides in elements, in engine order; the arrays' memory, offset elements further.
+# dst[...] = src[...], strides in elements, in engine order; the arrays' memory, offset elements
+# further.
 cdef struct Region:
     int ndim
     int64_t offset
     int64_t shape[16]
     int64_t stride[16]
 cdef Region whole(NDArrayBase array) noexcept
-# Push a copy of src's region (broadcast by strides of 0) into dst's, of the same shape; dtypes may differ.
-cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src, const Region* source) except -1
+# Push a copy of src's region (broadcast by strides of 0) into dst's, of the same shape; dtypes may
+# differ.
+cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
+                   const Region* source) except -1
 # Push: the one element at `value`, of src_type, everywhere into dst's region.
 cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src_type) except -1
-# Copy host memory into dst's region, in engine order, and wait for it: the caller's memory is free then.
+# Copy host memory into dst's region, in engine order, and wait for it: the caller's memory is free
+# then.
 cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int src_type,
                         const int64_t* src_stride) except -1

@@ -1,4 +1,5 @@
-"""NDArray core: memory, views, waits, host access and engine-ordered copies (contract in _ndarray.pxd)."""
+"""NDArray core: memory, views, waits, host access and engine-ordered copies (contract in
+_ndarray.pxd)."""
 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
@@ -26,7 +27,8 @@ cnp.import_array()
 
 cdef extern from *:
     """
-    // An object without memory would be a trap: __cinit__ refuses unless this says that _ndarray makes it.
+    // An object without memory would be a trap: __cinit__ refuses unless this says that _ndarray
+    // makes it.
     static int cynet_making = 0;
     static PyObject* cynet_new(PyObject* type, PyObject* args) {
         cynet_making = 1;
@@ -34,7 +36,8 @@ cdef extern from *:
         cynet_making = 0;
         return out;
     }
-    // A class made by Python reaches C methods through attribute look-ups; give it the C slots themselves.
+    // A class made by Python reaches C methods through attribute look-ups; give it the C slots
+    // themselves.
     static void cynet_take_slots(PyObject* type, PyObject* base) {
         PyTypeObject* to = (PyTypeObject*)type;
         PyTypeObject* from = (PyTypeObject*)base;
@@ -50,12 +53,14 @@ cdef extern from *:
     void cynet_take_slots(object type, object base)
 
 cdef enum:
-    INLINE_ELEMENTS = 1 << 20  # a copy of at most this many runs on the caller's thread, on one core
+    # a copy of at most this many runs on the caller's thread, on one core
+    INLINE_ELEMENTS = 1 << 20
 
 cdef const char** _FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
 cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
 cdef tuple _SCALAR_TYPES = tuple([d.type for d in NUMPY])
-cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8, cnp.NPY_INT32,
+cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,
+                           cnp.NPY_INT32,
                            cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
 cdef dict _contexts = {}
 cdef tuple _NOTHING = ()
@@ -64,7 +69,8 @@ cdef object _public = None  # the class of the objects made here
 
 
 def set_public_class(cls):
-    """Make `cls`, a Python class over a compiled one, the class of every array that compiled code makes.
+    """Make `cls`, a Python class over a compiled one, the class of every array that compiled code
+    makes.
 
     `cls` itself defines no arithmetic, indexing, comparison or length: it takes them from its base.
     """
@@ -215,7 +221,8 @@ def empty(shape, int dtype, int dev_type, int dev_id, bint promised=False):
 
 
 def waitall():
-    """Wait until everything pushed to the engine is done; raise what failed and was not raised yet."""
+    """Wait until everything pushed to the engine is done; raise what failed and was not raised
+    yet."""
     with nogil:
         _engine.wait_for_all()
 
@@ -235,7 +242,7 @@ cdef class NDArrayBase:
 
     def __cinit__(self):
         if not cynet_making:
-            raise TypeError("an NDArray is made by mx.nd.array, zeros, empty, ... or by an operator")
+            raise TypeError("an NDArray is made by mx.nd.array, zeros, ... or by an operator")
 
     def __dealloc__(self):
         if self.chunk != NULL:
@@ -299,7 +306,8 @@ cdef class NDArrayBase:
         self.wait_read()
 
     def wait_to_write(self):
-        """Wait until everything that reads or writes this array is done; raise what failed on the way."""
+        """Wait until everything that reads or writes this array is done; raise what failed on
+        the way."""
         self.wait_write()
 
     def asnumpy(self):
@@ -329,10 +337,12 @@ cdef class NDArrayBase:
         return out
 
     def asscalar(self):
-        """The one element, as a NumPy scalar of the array's dtype; ArgumentError when there are more."""
+        """The one element, as a NumPy scalar of the array's dtype; ArgumentError when there are
+        more."""
         if self.blob.size != 1:
             raise ArgumentError(
-                f"asscalar takes an array of one element, this one has shape {blob_shape(&self.blob)}")
+                "asscalar takes an array of one element, this one has shape "
+                f"{blob_shape(&self.blob)}")
         return self.asnumpy().reshape(1)[0]
 
     def __array__(self, dtype=None, copy=None):
@@ -348,7 +358,7 @@ cdef class NDArrayBase:
         cdef Py_ssize_t stride = dtype_size(self.blob.dtype)
         cdef int i
         if not on_host(&self.blob):
-            raise BufferError(f"this array is on {self.context}: its memory cannot be read from the host")
+            raise BufferError(f"this array is on {self.context}: the host cannot read its memory")
         if flags & PyBUF_WRITABLE:
             self.wait_write()
         self.wait_read()
@@ -383,7 +393,8 @@ cdef class NDArrayBase:
         for i in range(ndim):
             size *= sizes[i]
         if offset < 0 or offset + size > self.blob.size:
-            raise ShapeError(f"a view of shape {tuple(shape)} from element {offset} on does not fit into "
+            raise ShapeError(f"a view of shape {tuple(shape)} from element {offset} on does not "
+                             "fit into "
                              f"an array of shape {blob_shape(&self.blob)}")
         return new_view(self, sizes, ndim, offset)
 
@@ -437,7 +448,8 @@ cdef class NDArrayBase:
 
 cdef int _refuse_unwritten(NDArrayBase array) except -1:
     raise OperatorError(
-        f"this array of shape {blob_shape(&array.blob)} has no values: what was to compute it failed")
+        f"this array of shape {blob_shape(&array.blob)} has no values: what was to compute it "
+        "failed")
 
 
 cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept:
@@ -519,7 +531,8 @@ cdef int _push_task(CopyTask* task, NDArrayBase dst, VarHandle source, int64_t s
     return 0
 
 
-cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src, const Region* source) except -1:
+cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
+                   const Region* source) except -1:
     cdef CopyTask* task
     cdef NDArrayBase between
     cdef Region plain
@@ -530,7 +543,8 @@ cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src, const Reg
     if not on_host(&src.blob):
         raise ArgumentError(f"this array is on {src.context}: it cannot be read from here")
     if overlap(dst, src):
-        between = new_array(source.shape, source.ndim, src.blob.dtype, src.blob.dev_type, src.blob.dev_id)
+        between = new_array(source.shape, source.ndim, src.blob.dtype, src.blob.dev_type,
+                            src.blob.dev_id)
         between.chunk.written = False
         plain = whole(between)
         push_copy(between, &plain, src, source)

@@ -63,8 +63,9 @@ def log_train_metric(period, auto_reset=False):
     def callback(param):
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
-                logging.info("Iter[%d] Batch[%d] Train-%s=%f",
-                             param.epoch, param.nbatch, name, value)
+                logging.info(
+                    "Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value
+                )
             if auto_reset:
                 param.eval_metric.reset_local()
 
@@ -123,8 +124,14 @@ class Speedometer:
         else:
             figures, first = metric.get_global_name_value(), 0
         shown = "".join(f"\t{name}={value:f}" for name, value in figures)
-        logging.info("Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec%s",
-                     param.epoch, first, count, speed, shown)
+        logging.info(
+            "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec%s",
+            param.epoch,
+            first,
+            count,
+            speed,
+            shown,
+        )
 
 
 class ProgressBar:

@@ -26,20 +26,44 @@ def _positive(text):
 _SETTINGS = {
     s.name: s
     for s in (
-        Setting("CYNET_ENGINE_TYPE", str, "ThreadedEngine",
-                "ThreadedEngine, or NaiveEngine: every function runs at once on the thread that "
-                "pushes it."),
-        Setting("CYNET_CPU_WORKERS", _positive, 0,
-                "Threads that run native functions; 0 means the number of cores."),
-        Setting("CYNET_NUM_THREADS", _positive, 0,
-                "Threads of one CPU kernel (OpenMP and BLAS); 0 means the number of cores."),
-        Setting("CYNET_STORAGE_CACHE_MB", _positive, 0,
-                "Most memory the CPU pool keeps for reuse, in MiB; 0 means a quarter of physical "
-                "memory."),
-        Setting("CYNET_DATA_DIR", str, "",
-                "Folder of data sets, e.g. the one that has mnist/train-images-idx3-ubyte.gz."),
-        Setting("CYNET_HOME", str, "",
-                "Folder of downloads and compiled kernels; empty means ~/.cache/cynet."),
+        Setting(
+            "CYNET_ENGINE_TYPE",
+            str,
+            "ThreadedEngine",
+            "ThreadedEngine, or NaiveEngine: every function runs at once on the thread that "
+            "pushes it.",
+        ),
+        Setting(
+            "CYNET_CPU_WORKERS",
+            _positive,
+            0,
+            "Threads that run native functions; 0 means the number of cores.",
+        ),
+        Setting(
+            "CYNET_NUM_THREADS",
+            _positive,
+            0,
+            "Threads of one CPU kernel (OpenMP and BLAS); 0 means the number of cores.",
+        ),
+        Setting(
+            "CYNET_STORAGE_CACHE_MB",
+            _positive,
+            0,
+            "Most memory the CPU pool keeps for reuse, in MiB; 0 means a quarter of physical "
+            "memory.",
+        ),
+        Setting(
+            "CYNET_DATA_DIR",
+            str,
+            "",
+            "Folder of data sets, e.g. the one that has mnist/train-images-idx3-ubyte.gz.",
+        ),
+        Setting(
+            "CYNET_HOME",
+            str,
+            "",
+            "Folder of downloads and compiled kernels; empty means ~/.cache/cynet.",
+        ),
     )
 }
 

@@ -36,7 +36,8 @@ class Context:
         else:
             if device_type not in _TYPES:
                 raise ArgumentError(
-                    f"device type {device_type!r} is not one of {', '.join(_TYPES)}")
+                    f"device type {device_type!r} is not one of {', '.join(_TYPES)}"
+                )
             if isinstance(device_id, bool) or not isinstance(device_id, int):
                 raise ArgumentTypeError(f"device_id must be an int, got {device_id!r}")
             if device_id < 0:
@@ -49,8 +50,11 @@ class Context:
         return _NAMES[self.device_typeid]
 
     def __eq__(self, other):
-        return (isinstance(other, Context) and self.device_typeid == other.device_typeid
-                and self.device_id == other.device_id)
+        return (
+            isinstance(other, Context)
+            and self.device_typeid == other.device_typeid
+            and self.device_id == other.device_id
+        )
 
     def __hash__(self):
         return hash((self.device_typeid, self.device_id))

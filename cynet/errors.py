@@ -1,6 +1,5 @@
 """Exceptions: few classes under CynetError, and the one way an asynchronous error is dressed."""
 
-
 import os
 import sys
 
@@ -74,8 +73,11 @@ def dress(error, message):
         bases = (OperatorError, kind)
     dressed = _DRESSED.get(kind)
     if dressed is None:
-        body = {"__init__": lambda self, text: Exception.__init__(self, text),
-                "__str__": lambda self: str(self.args[0]), "__module__": kind.__module__}
+        body = {
+            "__init__": lambda self, text: Exception.__init__(self, text),
+            "__str__": lambda self: str(self.args[0]),
+            "__module__": kind.__module__,
+        }
         try:
             dressed = type(kind.__name__, bases, body)
         except TypeError:  # layouts that cannot be joined, or bases in no consistent order

@@ -35,17 +35,22 @@ def _split_input_slice(batch_size, work_load_list):
     for count in counts:
         begin, end = min(end, batch_size), min(end + count, batch_size)
         if begin >= end:
-            raise ArgumentError(f"Too many slices: a batch of {batch_size} cannot be split over"
-                                f" work loads {work_load_list}")
+            raise ArgumentError(
+                f"Too many slices: a batch of {batch_size} cannot be split over"
+                f" work loads {work_load_list}"
+            )
         slices.append(slice(begin, end))
     return slices
 
 
 def _check_arguments(symbol):
     """Refuse a symbol that has two arguments or auxiliary states of one name."""
-    for kind, names in (("argument", symbol.list_arguments()),
-                        ("auxiliary state", symbol.list_auxiliary_states())):
+    for kind, names in (
+        ("argument", symbol.list_arguments()),
+        ("auxiliary state", symbol.list_auxiliary_states()),
+    ):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ArgumentError(f"{kind} {twice[0]!r} comes twice; give each its own name."
-                                f" All: {names}")
+            raise ArgumentError(
+                f"{kind} {twice[0]!r} comes twice; give each its own name. All: {names}"
+            )

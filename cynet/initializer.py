@@ -149,14 +149,23 @@ class Initializer:
     def _init_default(self, name, _):
         raise ArgumentError(
             f"no initialization is known for the name '{name}': names end with weight, bias, gamma,"
-            f" beta, moving_mean or moving_var; for others use Variable(..., init=mx.init.X())")
+            f" beta, moving_mean or moving_var; for others use Variable(..., init=mx.init.X())"
+        )
 
 
 _BY_ENDING = (
-    ("weight", "_init_weight"), ("bias", "_init_bias"), ("gamma", "_init_gamma"),
-    ("beta", "_init_beta"), ("moving_mean", "_init_zero"), ("running_mean", "_init_zero"),
-    ("moving_var", "_init_one"), ("running_var", "_init_one"), ("moving_inv_var", "_init_zero"),
-    ("moving_avg", "_init_zero"), ("min", "_init_zero"), ("max", "_init_one"),
+    ("weight", "_init_weight"),
+    ("bias", "_init_bias"),
+    ("gamma", "_init_gamma"),
+    ("beta", "_init_beta"),
+    ("moving_mean", "_init_zero"),
+    ("running_mean", "_init_zero"),
+    ("moving_var", "_init_one"),
+    ("running_var", "_init_one"),
+    ("moving_inv_var", "_init_zero"),
+    ("moving_avg", "_init_zero"),
+    ("min", "_init_zero"),
+    ("max", "_init_one"),
 )
 
 
@@ -297,7 +306,8 @@ class Xavier(Initializer):
         shape = arr.shape
         if len(shape) < 2:
             raise ShapeError(
-                f"{type(self).__name__} needs 2 or more axes, '{name}' has shape {shape}")
+                f"{type(self).__name__} needs 2 or more axes, '{name}' has shape {shape}"
+            )
         receptive = math.prod(shape[2:])
         fan_in, fan_out = shape[1] * receptive, shape[0] * receptive
         factor = {"in": fan_in, "out": fan_out, "avg": (fan_in + fan_out) / 2}[self.factor_type]
@@ -320,7 +330,7 @@ class MSRAPrelu(Xavier):
     """
 
     def __init__(self, factor_type="avg", slope=0.25):
-        super().__init__("gaussian", factor_type, 2.0 / (1 + slope ** 2))
+        super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
         self._kwargs = {"factor_type": factor_type, "slope": slope}
 
 
@@ -355,7 +365,7 @@ class LSTMBias(Initializer):
     def _init_weight(self, name, arr):
         hidden = arr.shape[0] // 4
         values = np.zeros(arr.shape, np.float32)
-        values[hidden:2 * hidden] = self.forget_bias
+        values[hidden : 2 * hidden] = self.forget_bias
         arr[:] = values
 
 
@@ -376,7 +386,8 @@ class Mixed:
     def __init__(self, patterns, initializers):
         if len(patterns) != len(initializers):
             raise ArgumentError(
-                f"Mixed: {len(patterns)} patterns for {len(initializers)} initializers")
+                f"Mixed: {len(patterns)} patterns for {len(initializers)} initializers"
+            )
         self.map = [(re.compile(pattern), each) for pattern, each in zip(patterns, initializers)]
 
     def __call__(self, name, arr):
@@ -405,8 +416,9 @@ class Load:
             param = nd.load(param)
         if not isinstance(param, dict):
             raise ArgumentTypeError(f"Load takes a dict of arrays, got {type(param).__name__}")
-        self.param = {name.removeprefix("arg:").removeprefix("aux:"): array
-                      for name, array in param.items()}
+        self.param = {
+            name.removeprefix("arg:").removeprefix("aux:"): array for name, array in param.items()
+        }
         self.default_init = default_init
         self.verbose = verbose
 
@@ -414,13 +426,16 @@ class Load:
         if name in self.param:
             found = self.param[name]
             if found.shape != arr.shape:
-                raise ShapeError(f"parameter '{name}' has shape {arr.shape}, the saved one"
-                                 f" {found.shape}")
+                raise ShapeError(
+                    f"parameter '{name}' has shape {arr.shape}, the saved one {found.shape}"
+                )
             arr[:] = found
             source = "loaded"
         elif self.default_init is None:
-            raise NotFoundError(f"parameter '{name}' is not among the saved ones"
-                                " and there is no default initializer")
+            raise NotFoundError(
+                f"parameter '{name}' is not among the saved ones"
+                " and there is no default initializer"
+            )
         else:
             self.default_init(name, arr)
             source = "default initializer"

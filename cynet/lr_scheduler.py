@@ -36,7 +36,8 @@ class LRScheduler:
             raise ArgumentError(f"warmup_steps must not be negative, got {warmup_steps}")
         if warmup_begin_lr > base_lr:
             raise ArgumentError(
-                f"warmup_begin_lr {warmup_begin_lr} must not be above base_lr {base_lr}")
+                f"warmup_begin_lr {warmup_begin_lr} must not be above base_lr {base_lr}"
+            )
         if warmup_mode not in ("linear", "constant"):
             raise ArgumentError(f"warmup_mode must be 'linear' or 'constant', got {warmup_mode!r}")
         self.base_lr = base_lr
@@ -49,7 +50,8 @@ class LRScheduler:
         """The rate at `num_update`, which must lie within the warm-up."""
         if not 0 <= num_update < self.warmup_steps:
             raise ArgumentError(
-                f"num_update {num_update} is not within a warm-up of {self.warmup_steps} steps")
+                f"num_update {num_update} is not within a warm-up of {self.warmup_steps} steps"
+            )
         if self.warmup_mode == "constant":
             return self.warmup_begin_lr
         rise = self.warmup_final_lr - self.warmup_begin_lr
@@ -80,8 +82,16 @@ class FactorScheduler(LRScheduler):
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
-    def __init__(self, step, factor=1, stop_factor_lr=1e-8, base_lr=0.01,
-                 warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+    def __init__(
+        self,
+        step,
+        factor=1,
+        stop_factor_lr=1e-8,
+        base_lr=0.01,
+        warmup_steps=0,
+        warmup_begin_lr=0,
+        warmup_mode="linear",
+    ):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if step < 1:
             raise ArgumentError(f"step must be at least 1, got {step}")
@@ -99,8 +109,11 @@ class FactorScheduler(LRScheduler):
             self.base_lr *= self.factor
             if self.base_lr < self.stop_factor_lr:
                 self.base_lr = self.stop_factor_lr
-                logging.info("Update[%d]: now learning rate arrived at %0.5e, will not change in"
-                             " the future", num_update, self.base_lr)
+                logging.info(
+                    "Update[%d]: now learning rate arrived at %0.5e, will not change in the future",
+                    num_update,
+                    self.base_lr,
+                )
             else:
                 _log_change(num_update, self.base_lr)
         return self.base_lr
@@ -125,8 +138,9 @@ class MultiFactorScheduler(LRScheduler):
     [1.0, 1.0, 0.5, 0.25, 0.25]
     """
 
-    def __init__(self, step, factor=1, base_lr=0.01,
-                 warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+    def __init__(
+        self, step, factor=1, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"
+    ):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, (list, tuple)) or not step:
             raise ArgumentTypeError(f"step must be a list of one or more ints, got {step!r}")
@@ -200,8 +214,16 @@ class PolyScheduler(_Decay):
     [1.0, 0.5625, 0.25, 0.0625, 0.0, 0.0]
     """
 
-    def __init__(self, max_update, base_lr=0.01, pwr=2, final_lr=0,
-                 warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+    def __init__(
+        self,
+        max_update,
+        base_lr=0.01,
+        pwr=2,
+        final_lr=0,
+        warmup_steps=0,
+        warmup_begin_lr=0,
+        warmup_mode="linear",
+    ):
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self.power = pwr
 
@@ -227,8 +249,15 @@ class CosineScheduler(_Decay):
     [1.0, 0.8536, 0.5, 0.1464, 0.0, 0.0]
     """
 
-    def __init__(self, max_update, base_lr=0.01, final_lr=0,
-                 warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+    def __init__(
+        self,
+        max_update,
+        base_lr=0.01,
+        final_lr=0,
+        warmup_steps=0,
+        warmup_begin_lr=0,
+        warmup_mode="linear",
+    ):
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
 
     def curve(self, progress):

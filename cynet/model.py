@@ -21,8 +21,15 @@ from .module.parameter_update import (
 )
 
 __all__ = [
-    "BatchEndParam", "FeedForward", "_create_kvstore", "_initialize_kvstore", "_update_params",
-    "_update_params_on_kvstore", "load_checkpoint", "load_params", "save_checkpoint",
+    "BatchEndParam",
+    "FeedForward",
+    "_create_kvstore",
+    "_initialize_kvstore",
+    "_update_params",
+    "_update_params_on_kvstore",
+    "load_checkpoint",
+    "load_params",
+    "save_checkpoint",
 ]
 
 _LOG_VALIDATION = LogValidationMetricsCallback()
@@ -52,9 +59,21 @@ class FeedForward:
         For the optimizer.
     """
 
-    def __init__(self, symbol, ctx=None, num_epoch=None, epoch_size=None, optimizer="sgd",
-                 initializer=DEFAULT_INITIALIZER, numpy_batch_size=128, arg_params=None,
-                 aux_params=None, allow_extra_params=False, begin_epoch=0, **kwargs):
+    def __init__(
+        self,
+        symbol,
+        ctx=None,
+        num_epoch=None,
+        epoch_size=None,
+        optimizer="sgd",
+        initializer=DEFAULT_INITIALIZER,
+        numpy_batch_size=128,
+        arg_params=None,
+        aux_params=None,
+        allow_extra_params=False,
+        begin_epoch=0,
+        **kwargs,
+    ):
         _check_arguments(symbol)
         self.symbol = symbol
         self.ctx = [cpu()] if ctx is None else ctx
@@ -84,22 +103,45 @@ class FeedForward:
             label = label[:, 0]
         if label.ndim != 1 or len(label) != data.shape[0]:
             raise ShapeError(f"FeedForward: y has shape {label.shape}, X has shape {data.shape}")
-        return NDArrayIter(data, label, min(data.shape[0], self.numpy_batch_size),
-                           shuffle=is_train, last_batch_handle="roll_over" if is_train else "pad")
+        return NDArrayIter(
+            data,
+            label,
+            min(data.shape[0], self.numpy_batch_size),
+            shuffle=is_train,
+            last_batch_handle="roll_over" if is_train else "pad",
+        )
 
     def _module(self, data, for_training, logger=logging):
-        labels = [name for name, _ in data.provide_label or ()
-                  if name in self.symbol.list_arguments()]
-        module = Module(self.symbol, [name for name, _ in data.provide_data], labels,
-                        context=self.ctx, logger=logger)
-        module.bind(data.provide_data, data.provide_label if labels else None,
-                    for_training=for_training)
+        labels = [
+            name for name, _ in data.provide_label or () if name in self.symbol.list_arguments()
+        ]
+        module = Module(
+            self.symbol,
+            [name for name, _ in data.provide_data],
+            labels,
+            context=self.ctx,
+            logger=logger,
+        )
+        module.bind(
+            data.provide_data, data.provide_label if labels else None, for_training=for_training
+        )
         return module
 
-    def fit(self, X, y=None, eval_data=None, eval_metric="acc", epoch_end_callback=None,
-            batch_end_callback=None, kvstore="local", logger=None, work_load_list=None,
-            monitor=None, eval_end_callback=_LOG_VALIDATION,
-            eval_batch_end_callback=None):
+    def fit(
+        self,
+        X,
+        y=None,
+        eval_data=None,
+        eval_metric="acc",
+        epoch_end_callback=None,
+        batch_end_callback=None,
+        kvstore="local",
+        logger=None,
+        work_load_list=None,
+        monitor=None,
+        eval_end_callback=_LOG_VALIDATION,
+        eval_batch_end_callback=None,
+    ):
         """Train.
 
         Parameters
@@ -121,24 +163,42 @@ class FeedForward:
             eval_data = self._iterator(*eval_data, False)
         if self.epoch_size is not None:
             data = _Limited(data, self.epoch_size)
-        module = Module(self.symbol, [name for name, _ in data.provide_data],
-                        [name for name, _ in data.provide_label or ()], context=self.ctx,
-                        work_load_list=work_load_list, logger=logger)
-        module.fit(data, eval_data=eval_data, eval_metric=eval_metric,
-                   epoch_end_callback=epoch_end_callback, batch_end_callback=batch_end_callback,
-                   kvstore=kvstore, optimizer=self.optimizer, optimizer_params=self.kwargs,
-                   eval_end_callback=eval_end_callback,
-                   eval_batch_end_callback=eval_batch_end_callback, initializer=self.initializer,
-                   arg_params=self.arg_params, aux_params=self.aux_params, allow_missing=True,
-                   begin_epoch=self.begin_epoch, num_epoch=self.num_epoch, monitor=monitor)
+        module = Module(
+            self.symbol,
+            [name for name, _ in data.provide_data],
+            [name for name, _ in data.provide_label or ()],
+            context=self.ctx,
+            work_load_list=work_load_list,
+            logger=logger,
+        )
+        module.fit(
+            data,
+            eval_data=eval_data,
+            eval_metric=eval_metric,
+            epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback,
+            kvstore=kvstore,
+            optimizer=self.optimizer,
+            optimizer_params=self.kwargs,
+            eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback,
+            initializer=self.initializer,
+            arg_params=self.arg_params,
+            aux_params=self.aux_params,
+            allow_missing=True,
+            begin_epoch=self.begin_epoch,
+            num_epoch=self.num_epoch,
+            monitor=monitor,
+        )
         self.arg_params, self.aux_params = module.get_params()
 
     def _predictor(self, data):
         if self.arg_params is None:
             raise CynetError("FeedForward: fit, or give arg_params, before predict and score")
         module = self._module(data, for_training=False)
-        module.set_params(self.arg_params, self.aux_params or {},
-                          allow_extra=self.allow_extra_params)
+        module.set_params(
+            self.arg_params, self.aux_params or {}, allow_extra=self.allow_extra_params
+        )
         return module
 
     def predict(self, X, num_batch=None, return_data=False, reset=True):
@@ -152,8 +212,10 @@ class FeedForward:
             valid = data.batch_size - (batch.pad or 0)
             row = [[output.asnumpy() for output in outputs]]
             if return_data:
-                row += [[array.asnumpy()[:valid] for array in part or ()]
-                        for part in (batch.data, batch.label)]
+                row += [
+                    [array.asnumpy()[:valid] for array in part or ()]
+                    for part in (batch.data, batch.label)
+                ]
             rows.append(row)
         joined = [[np.concatenate(arrays) for arrays in zip(*parts)] for parts in zip(*rows)]
         single = [part[0] if len(part) == 1 else part for part in joined]
@@ -162,8 +224,9 @@ class FeedForward:
     def score(self, X, eval_metric="acc", num_batch=None, batch_end_callback=None, reset=True):
         """The metric's (first) figure over `X`."""
         data = self._iterator(X, None, False)
-        figures = self._predictor(data).score(data, eval_metric, num_batch, batch_end_callback,
-                                              reset=reset)
+        figures = self._predictor(data).score(
+            data, eval_metric, num_batch, batch_end_callback, reset=reset
+        )
         return figures[0][1]
 
     def save(self, prefix, epoch=None, remove_amp_cast=True):
@@ -171,30 +234,72 @@ class FeedForward:
         epoch = self.num_epoch if epoch is None else epoch
         if epoch is None:
             raise ArgumentError("FeedForward.save: epoch is missing")
-        save_checkpoint(prefix, epoch, self.symbol, self.arg_params, self.aux_params,
-                        remove_amp_cast=remove_amp_cast)
+        save_checkpoint(
+            prefix,
+            epoch,
+            self.symbol,
+            self.arg_params,
+            self.aux_params,
+            remove_amp_cast=remove_amp_cast,
+        )
 
     @staticmethod
     def load(prefix, epoch, ctx=None, **kwargs):
         """A model from a checkpoint."""
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
-        return FeedForward(symbol, ctx=ctx, arg_params=arg_params, aux_params=aux_params,
-                           begin_epoch=epoch, **kwargs)
+        return FeedForward(
+            symbol,
+            ctx=ctx,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            begin_epoch=epoch,
+            **kwargs,
+        )
 
     @staticmethod
-    def create(symbol, X, y=None, ctx=None, num_epoch=None, epoch_size=None, optimizer="sgd",
-               initializer=DEFAULT_INITIALIZER, eval_data=None, eval_metric="acc",
-               epoch_end_callback=None, batch_end_callback=None, kvstore="local", logger=None,
-               work_load_list=None, eval_end_callback=_LOG_VALIDATION,
-               eval_batch_end_callback=None, **kwargs):
+    def create(
+        symbol,
+        X,
+        y=None,
+        ctx=None,
+        num_epoch=None,
+        epoch_size=None,
+        optimizer="sgd",
+        initializer=DEFAULT_INITIALIZER,
+        eval_data=None,
+        eval_metric="acc",
+        epoch_end_callback=None,
+        batch_end_callback=None,
+        kvstore="local",
+        logger=None,
+        work_load_list=None,
+        eval_end_callback=_LOG_VALIDATION,
+        eval_batch_end_callback=None,
+        **kwargs,
+    ):
         """A model made and trained in one call; see ``FeedForward`` and ``fit``."""
-        model = FeedForward(symbol, ctx=ctx, num_epoch=num_epoch, epoch_size=epoch_size,
-                            optimizer=optimizer, initializer=initializer, **kwargs)
-        model.fit(X, y, eval_data=eval_data, eval_metric=eval_metric,
-                  epoch_end_callback=epoch_end_callback, batch_end_callback=batch_end_callback,
-                  kvstore=kvstore, logger=logger, work_load_list=work_load_list,
-                  eval_end_callback=eval_end_callback,
-                  eval_batch_end_callback=eval_batch_end_callback)
+        model = FeedForward(
+            symbol,
+            ctx=ctx,
+            num_epoch=num_epoch,
+            epoch_size=epoch_size,
+            optimizer=optimizer,
+            initializer=initializer,
+            **kwargs,
+        )
+        model.fit(
+            X,
+            y,
+            eval_data=eval_data,
+            eval_metric=eval_metric,
+            epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback,
+            kvstore=kvstore,
+            logger=logger,
+            work_load_list=work_load_list,
+            eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback,
+        )
         return model
 
 

@@ -79,7 +79,7 @@ class Monitor:
 
 
 def _size_of_entries(array):
-    return array.norm() / array.size ** 0.5
+    return array.norm() / array.size**0.5
 
 
 def _text(stat):

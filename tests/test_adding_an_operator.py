@@ -34,7 +34,8 @@ def read_page():
 
 def run(folder, *command):
     done = subprocess.run(
-        [sys.executable, *command], cwd=folder, capture_output=True, text=True, timeout=280)
+        [sys.executable, *command], cwd=folder, capture_output=True, text=True, timeout=280
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 

@@ -57,8 +57,10 @@ def test_log_train_metric(caplog):
     for nbatch in range(3):
         callback(param(1, nbatch, each))
     callback(param(1, 4, None))
-    assert messages(caplog) == ["Iter[1] Batch[0] Train-accuracy=0.500000",
-                                "Iter[1] Batch[2] Train-accuracy=nan"]
+    assert messages(caplog) == [
+        "Iter[1] Batch[0] Train-accuracy=0.500000",
+        "Iter[1] Batch[2] Train-accuracy=nan",
+    ]
 
 
 def test_log_validation(caplog):
@@ -80,5 +82,10 @@ def test_checkpoints(tmp_path):
         save(epoch, net, *mod.get_params())
         other(epoch)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "a-0002.params", "a-0004.params", "a-symbol.json",
-        "b-0003.params", "b-0003.states", "b-symbol.json"]
+        "a-0002.params",
+        "a-0004.params",
+        "a-symbol.json",
+        "b-0003.params",
+        "b-0003.states",
+        "b-symbol.json",
+    ]

@@ -8,8 +8,9 @@ from cynet.errors import FormatError
 
 
 def test_round_trip(tmp_path):
-    net = mx.sym.BatchNorm(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc"),
-                           name="bn")
+    net = mx.sym.BatchNorm(
+        mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc"), name="bn"
+    )
     args = {"fc_weight": mx.nd.array(np.arange(6).reshape(3, 2)), "fc_bias": mx.nd.ones(3)}
     auxs = {"bn_moving_mean": mx.nd.full((3,), 2)}
     prefix = str(tmp_path / "net")

@@ -58,6 +58,10 @@ def test_python_blocks_run(page, tmp_path):
     env = {**os.environ, "PYTHONPATH": str(ROOT), "CYNET_HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        cwd=tmp_path, env=env, capture_output=True, text=True, timeout=240,
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr[-3000:]

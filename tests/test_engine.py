@@ -40,7 +40,10 @@ def run_python(code, timeout=60, **kwargs):
     """Run a script in a process of its own; its output, if it ends well."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
-        capture_output=True, text=True, timeout=timeout, **kwargs,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        **kwargs,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -98,6 +101,7 @@ def test_wait_for_var_does_not_wait_for_what_comes_later(threaded):
 
 
 # ---- failures
+
 
 def test_a_failure_names_the_function_and_who_pushed_it(engine):
     v = engine.new_variable()
@@ -168,7 +172,12 @@ def test_a_long_chain_of_skipped_functions(engine):
     gate = threading.Event()
     engine.push_async(
         lambda ctx, done: threading.Thread(
-            target=lambda: (gate.wait(20), done(OSError("disk")))).start(), None, (), v)
+            target=lambda: (gate.wait(20), done(OSError("disk")))
+        ).start(),
+        None,
+        (),
+        v,
+    )
     for i in range(20000):
         engine.push_sync(print, None, (v[i % 2],), (v[1 - i % 2],))
     gate.set()
@@ -191,6 +200,7 @@ def test_a_native_failure(engine, inline):
 
 
 # ---- what is refused
+
 
 def test_duplicate_variables_are_refused(engine):
     v, w = engine.new_variable(), engine.new_variable()
@@ -233,13 +243,18 @@ def test_bad_arguments_are_refused(engine):
 
 def test_unknown_engine_type():
     done = subprocess.run(
-        [sys.executable, "-c", "import cynet"], env={"CYNET_ENGINE_TYPE": "Steam"},
-        capture_output=True, text=True, timeout=60)
+        [sys.executable, "-c", "import cynet"],
+        env={"CYNET_ENGINE_TYPE": "Steam"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 1
     assert "CYNET_ENGINE_TYPE='Steam'" in done.stderr
 
 
 # ---- waiting inside a function
+
 
 def test_a_python_function_may_wait_inside_one_worker():
     e = mx.engine.ThreadedEngine(workers=1)
@@ -323,6 +338,7 @@ def test_wait_to_write_waits_for_readers(threaded):
 
 # ---- asynchronous functions
 
+
 def test_completion_from_another_thread(engine):
     v, seen = engine.new_variable(), []
 
@@ -356,6 +372,7 @@ def test_an_asynchronous_function_that_raises(engine):
 
 
 # ---- operators and variables
+
 
 def test_an_operator_is_pushed_many_times(engine):
     v, w, seen = engine.new_variable(), engine.new_variable(), []
@@ -437,6 +454,7 @@ def test_nothing_is_left_alive(engine):
 
 # ---- priorities, bulks, inline
 
+
 def test_higher_priority_starts_first():
     e = mx.engine.ThreadedEngine(workers=1)
     cells = Cells(e, 8)
@@ -496,6 +514,7 @@ def test_inline_functions_keep_the_order():
 
 # ---- threads and processes
 
+
 def test_importing_starts_no_thread():
     out = run_python("""
         import os, threading
@@ -512,8 +531,12 @@ def test_environment_chooses_the_engine():
     code = "import cynet; print(type(cynet.engine.get()).__name__)"
     for kind in ("NaiveEngine", "ThreadedEngine"):
         done = subprocess.run(
-            [sys.executable, "-c", code], env={"CYNET_ENGINE_TYPE": kind}, capture_output=True,
-            text=True, timeout=60)
+            [sys.executable, "-c", code],
+            env={"CYNET_ENGINE_TYPE": kind},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert done.stdout.strip() == kind, done.stderr
 
 
@@ -554,7 +577,10 @@ def test_threads_end_with_their_engine():
 @pytest.mark.parametrize("wait", ["e.wait_for_var(v)", "e.wait_for_all()"])
 def test_ctrl_c_ends_a_wait(wait):
     child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(f"""
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(f"""
             import threading, cynet
             e = cynet.engine.get()
             v = e.new_variable()
@@ -567,7 +593,11 @@ def test_ctrl_c_ends_a_wait(wait):
                 gate.set()
                 {wait}
                 print("interrupted")
-        """)], stdout=subprocess.PIPE, text=True)
+        """),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert child.stdout.readline() == "waiting\n"
         time.sleep(0.2)

@@ -51,8 +51,11 @@ def use(engine, cells, variable):
     return 0 if seen == [1] and cells.values()[0] != before else 2
 
 
-@pytest.mark.parametrize("make", [mx.engine.get, lambda: mx.engine.ThreadedEngine(2),
-                                  mx.engine.NaiveEngine], ids=["default", "two", "naive"])
+@pytest.mark.parametrize(
+    "make",
+    [mx.engine.get, lambda: mx.engine.ThreadedEngine(2), mx.engine.NaiveEngine],
+    ids=["default", "two", "naive"],
+)
 def test_forks_while_another_thread_pushes(make):
     """100 forks of each threaded engine (200 in all), 30 of the naive one; no child hangs."""
     engine = make()
@@ -163,6 +166,9 @@ def test_subprocess_inside_a_function():
     v, out = engine.new_variable(), []
     engine.push_sync(
         lambda ctx: out.append(subprocess.check_output([sys.executable, "-c", "print(6 * 7)"])),
-        None, (), (v,))
+        None,
+        (),
+        (v,),
+    )
     engine.wait_for_var(v)
     assert out[0].split() == [b"42"]

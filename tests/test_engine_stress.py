@@ -25,8 +25,15 @@ def random_work(seed, n_functions, n_cells):
     for _ in range(n_functions):
         picked = rng.sample(range(n_cells), rng.randint(1, min(20, n_cells)))
         n_writes = rng.randint(0 if rng.random() < 0.1 else 1, max(1, len(picked) // 3))
-        work.append((picked[n_writes:], picked[:n_writes], rng.getrandbits(31),
-                     rng.choice((0, 0, 0, 5, -5)), rng.random() < 0.3))
+        work.append(
+            (
+                picked[n_writes:],
+                picked[:n_writes],
+                rng.getrandbits(31),
+                rng.choice((0, 0, 0, 5, -5)),
+                rng.random() < 0.3,
+            )
+        )
     return work
 
 
@@ -86,15 +93,20 @@ def test_random_python_work_equals_serial_execution(seed, name):
         way = rng.randrange(3)
         if way == 0:
             engine.push_sync(
-                lambda ctx, job=(reads, writes, salt): compute(*job), None, const, mutable,
-                priority)
+                lambda ctx, job=(reads, writes, salt): compute(*job), None, const, mutable, priority
+            )
         elif way == 1:
             engine.push_async(
                 lambda ctx, done, job=(reads, writes, salt): (compute(*job), done()),
-                None, const, mutable, priority)
+                None,
+                const,
+                mutable,
+                priority,
+            )
         else:
             op = engine.new_operator(
-                lambda ctx, job=(reads, writes, salt): compute(*job), const, mutable)
+                lambda ctx, job=(reads, writes, salt): compute(*job), const, mutable
+            )
             engine.push(op, priority=priority)
             engine.delete_operator(op)
     engine.wait_for_all()

@@ -18,7 +18,7 @@ FLOORS = {
     4: "ndarray symbol attribute name",
     5: "graph _executor executor",
     6: "autograd random initializer optimizer lr_scheduler metric io recordio image kvstore "
-       "callback checkpoint monitor profiler visualization rtc test_utils",
+    "callback checkpoint monitor profiler visualization rtc test_utils",
     7: "module model executor_manager gluon",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
@@ -202,7 +202,8 @@ def test_tests_are_where_one_looks():
     lost = [
         str(path)
         for path in files("tests", suffixes=(".py",))
-        if path.name.startswith("test_") and path.parts[1] not in ("smoke", "tsan")
+        if path.name.startswith("test_")
+        and path.parts[1] not in ("smoke", "tsan")
         and not PACKAGE.joinpath(*path.parts[1:-1]).is_dir()
         and not ROOT.joinpath(*path.parts[1:-1]).is_dir()
     ]

@@ -36,9 +36,11 @@ def test_figures_are_those_of_mxnet(name, seed):
     assert abs(values.std() - expected["std"]) < 0.03 * spread + 1e-7
     assert abs(values.mean() - expected["mean"]) < 0.05 * spread + 1e-7
     if kind in ("Uniform", "Bilinear", "Constant", "Zero", "One", "LSTMBias") or (
-            kind == "Xavier" and "in" not in name):
-        np.testing.assert_allclose([values.min(), values.max()],
-                                   [expected["min"], expected["max"]], rtol=0.01, atol=1e-6)
+        kind == "Xavier" and "in" not in name
+    ):
+        np.testing.assert_allclose(
+            [values.min(), values.max()], [expected["min"], expected["max"]], rtol=0.01, atol=1e-6
+        )
 
 
 def test_bilinear_is_mxnets():
@@ -58,10 +60,21 @@ def test_orthogonal(shape, kind):
     np.testing.assert_allclose(product, 4 * np.eye(len(product)), atol=1e-5)
 
 
-@pytest.mark.parametrize("name, value", [
-    ("w_weight", 2), ("w_bias", 0), ("bn_gamma", 1), ("bn_beta", 0), ("bn_moving_mean", 0),
-    ("bn_moving_var", 1), ("bn_running_mean", 0), ("bn_running_var", 1), ("x_min", 0), ("x_max", 1),
-])
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("w_weight", 2),
+        ("w_bias", 0),
+        ("bn_gamma", 1),
+        ("bn_beta", 0),
+        ("bn_moving_mean", 0),
+        ("bn_moving_var", 1),
+        ("bn_running_mean", 0),
+        ("bn_running_var", 1),
+        ("x_min", 0),
+        ("x_max", 1),
+    ],
+)
 def test_the_end_of_the_name_decides(name, value):
     assert (filled(INIT.Constant(2.0), name) == value).all()
 
@@ -76,8 +89,9 @@ def test_attribute_wins():
     assert (filled(INIT.Zero(), "odd", attrs={"__init__": "one"}) == 1).all()
     bias = filled(INIT.Zero(), "l_bias", (8,), {"__init__": INIT.LSTMBias(2.0).dumps()})
     assert bias.tolist() == [0, 0, 2, 2, 0, 0, 0, 0]
-    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc",
-                                weight=mx.sym.var("odd", init=INIT.Constant(3)))
+    net = mx.sym.FullyConnected(
+        mx.sym.var("data"), num_hidden=2, name="fc", weight=mx.sym.var("odd", init=INIT.Constant(3))
+    )
     mod = mx.mod.Module(net, label_names=None)
     mod.bind([("data", (2, 2))])
     mod.init_params()

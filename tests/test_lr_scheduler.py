@@ -32,21 +32,24 @@ def test_warm_up_that_takes_all_updates():
     assert [schedule(i) for i in (1, 3, 4, 9)] == [0.25, 0.75, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("kind, args, error, word", [
-    ("FactorScheduler", (0,), ArgumentError, "step"),
-    ("FactorScheduler", (1, 2.0), ArgumentError, "factor"),
-    ("MultiFactorScheduler", ([3, 2],), ArgumentError, "rise"),
-    ("MultiFactorScheduler", ([0, 2],), ArgumentError, "at least 1"),
-    ("MultiFactorScheduler", ([],), ArgumentTypeError, "step"),
-    ("MultiFactorScheduler", (5,), ArgumentTypeError, "step"),
-    ("MultiFactorScheduler", ([5], 1.5), ArgumentError, "factor"),
-    ("PolyScheduler", (0,), ArgumentError, "max_update"),
-    ("CosineScheduler", (2.5,), ArgumentTypeError, "max_update"),
-    ("LRScheduler", (0.01, -1), ArgumentError, "warmup_steps"),
-    ("LRScheduler", (0.01, 2.0), ArgumentTypeError, "warmup_steps"),
-    ("LRScheduler", (0.01, 2, 0.5), ArgumentError, "warmup_begin_lr"),
-    ("LRScheduler", (0.01, 2, 0.0, "bent"), ArgumentError, "warmup_mode"),
-])
+@pytest.mark.parametrize(
+    "kind, args, error, word",
+    [
+        ("FactorScheduler", (0,), ArgumentError, "step"),
+        ("FactorScheduler", (1, 2.0), ArgumentError, "factor"),
+        ("MultiFactorScheduler", ([3, 2],), ArgumentError, "rise"),
+        ("MultiFactorScheduler", ([0, 2],), ArgumentError, "at least 1"),
+        ("MultiFactorScheduler", ([],), ArgumentTypeError, "step"),
+        ("MultiFactorScheduler", (5,), ArgumentTypeError, "step"),
+        ("MultiFactorScheduler", ([5], 1.5), ArgumentError, "factor"),
+        ("PolyScheduler", (0,), ArgumentError, "max_update"),
+        ("CosineScheduler", (2.5,), ArgumentTypeError, "max_update"),
+        ("LRScheduler", (0.01, -1), ArgumentError, "warmup_steps"),
+        ("LRScheduler", (0.01, 2.0), ArgumentTypeError, "warmup_steps"),
+        ("LRScheduler", (0.01, 2, 0.5), ArgumentError, "warmup_begin_lr"),
+        ("LRScheduler", (0.01, 2, 0.0, "bent"), ArgumentError, "warmup_mode"),
+    ],
+)
 def test_refused(kind, args, error, word):
     with pytest.raises(error, match=word):
         getattr(mx.lr_scheduler, kind)(*args)

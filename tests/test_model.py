@@ -41,8 +41,13 @@ def test_feed_forward(problem, tmp_path):
 def test_create_and_epoch_size(problem):
     seen = []
     model = mx.model.FeedForward.create(
-        network(), mx.io.NDArrayIter(*problem, 20), num_epoch=2, epoch_size=3, learning_rate=0.5,
-        batch_end_callback=lambda p: seen.append((p.epoch, p.nbatch)))
+        network(),
+        mx.io.NDArrayIter(*problem, 20),
+        num_epoch=2,
+        epoch_size=3,
+        learning_rate=0.5,
+        batch_end_callback=lambda p: seen.append((p.epoch, p.nbatch)),
+    )
     assert seen == [(e, n) for e in range(2) for n in range(3)]
     assert set(model.arg_params) == {"fc_weight", "fc_bias"}
 

@@ -29,7 +29,8 @@ def test_interval_and_pattern(executor):
     assert names == ["fc1_output", "fc1_weight", "fc2_output", "fc2_weight"]
     assert seen[1] == [] and len(seen[2]) == 4
     assert {name: float(text) for _, name, text in seen[0]} == pytest.approx(
-        {"fc1_output": 3, "fc1_weight": 1, "fc2_output": 7, "fc2_weight": 1})
+        {"fc1_output": 3, "fc1_weight": 1, "fc2_output": 7, "fc2_weight": 1}
+    )
 
 
 def test_a_users_statistic(executor):

@@ -24,7 +24,8 @@ def ctx():
 
 
 @pytest.mark.parametrize(
-    "nbytes", [*range(0, 600, 7), *(2**k + d for k in range(9, 31) for d in (-1, 0, 1))])
+    "nbytes", [*range(0, 600, 7), *(2**k + d for k in range(9, 31) for d in (-1, 0, 1))]
+)
 def test_blocks_are_large_enough_aligned_and_waste_little(ctx, nbytes):
     block = Memory(nbytes, ctx)
     assert block.data_ptr % 64 == 0

@@ -7,6 +7,13 @@ from .mnist import MNISTIter, read_idx
 from .wrappers import PrefetchingIter, ResizeIter
 
 __all__ = [
-    "CSVIter", "DataBatch", "DataDesc", "DataIter", "MNISTIter", "NDArrayIter", "PrefetchingIter",
-    "ResizeIter", "read_idx",
+    "CSVIter",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "MNISTIter",
+    "NDArrayIter",
+    "PrefetchingIter",
+    "ResizeIter",
+    "read_idx",
 ]

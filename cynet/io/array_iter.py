@@ -40,29 +40,44 @@ class NDArrayIter(DataIter):
     [((2, 2), [0.0, 1.0], 0), ((2, 2), [2.0, 0.0], 1)]
     """
 
-    def __init__(self, data, label=None, batch_size=1, shuffle=False, last_batch_handle="pad",
-                 data_name="data", label_name="softmax_label", layout="NCHW"):
+    def __init__(
+        self,
+        data,
+        label=None,
+        batch_size=1,
+        shuffle=False,
+        last_batch_handle="pad",
+        data_name="data",
+        label_name="softmax_label",
+        layout="NCHW",
+    ):
         super().__init__(batch_size)
         if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
             raise ArgumentTypeError(f"NDArrayIter: batch_size must be an int, got {batch_size!r}")
         if batch_size < 1:
             raise ArgumentError(f"NDArrayIter: batch_size must be at least 1, got {batch_size}")
         if last_batch_handle not in _LAST_BATCH:
-            raise ArgumentError(f"NDArrayIter: last_batch_handle must be one of"
-                                f" {', '.join(_LAST_BATCH)}, got {last_batch_handle!r}")
+            raise ArgumentError(
+                f"NDArrayIter: last_batch_handle must be one of"
+                f" {', '.join(_LAST_BATCH)}, got {last_batch_handle!r}"
+            )
         self.data = _init_data(data, False, data_name)
         self.label = _init_data(label, True, label_name)
         self.num_source = len(self.data) + len(self.label)
         self.num_data = self.data[0][1].shape[0]
         for name, values in self.data + self.label:
             if values.shape[0] != self.num_data:
-                raise ShapeError(f"NDArrayIter: '{name}' has {values.shape[0]} rows,"
-                                 f" '{self.data[0][0]}' has {self.num_data}")
+                raise ShapeError(
+                    f"NDArrayIter: '{name}' has {values.shape[0]} rows,"
+                    f" '{self.data[0][0]}' has {self.num_data}"
+                )
         if self.num_data == 0:
             raise ShapeError(f"NDArrayIter: '{self.data[0][0]}' has no rows")
         if last_batch_handle != "pad" and self.num_data < batch_size:
-            raise ArgumentError(f"NDArrayIter: batch_size {batch_size} needs as many rows with"
-                                f" last_batch_handle='{last_batch_handle}', found {self.num_data}")
+            raise ArgumentError(
+                f"NDArrayIter: batch_size {batch_size} needs as many rows with"
+                f" last_batch_handle='{last_batch_handle}', found {self.num_data}"
+            )
         self.last_batch_handle = last_batch_handle
         self.shuffle = shuffle
         self.layout = layout
@@ -75,14 +90,18 @@ class NDArrayIter(DataIter):
     @property
     def provide_data(self):
         """DataDesc of each data array, with the batch size as first axis."""
-        return [DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype, self.layout)
-                for name, values in self.data]
+        return [
+            DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype, self.layout)
+            for name, values in self.data
+        ]
 
     @property
     def provide_label(self):
         """DataDesc of each label array."""
-        return [DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype)
-                for name, values in self.label]
+        return [
+            DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype)
+            for name, values in self.label
+        ]
 
     def _shuffle(self):
         if self.shuffle:
@@ -100,7 +119,7 @@ class NDArrayIter(DataIter):
         """Start the next epoch, in a new order if the iterator shuffles."""
         left_over = self.num_data - self.cursor
         if self.last_batch_handle == "roll_over" and 0 < left_over < self.batch_size:
-            self._rolled = self._order[self.cursor:]
+            self._rolled = self._order[self.cursor :]
             self.cursor = -self.batch_size - left_over
         else:
             self._rolled = self._order[:0]
@@ -170,13 +189,16 @@ def _init_data(data, allow_empty, default_name):
 def _as_ndarray(name, values):
     if not isinstance(values, NDArray):
         if isinstance(values, (str, bytes)) or not hasattr(values, "shape"):
-            raise ArgumentTypeError(f"NDArrayIter: '{name}' must be an NDArray or a NumPy array,"
-                                    f" got {type(values).__name__}")
+            raise ArgumentTypeError(
+                f"NDArrayIter: '{name}' must be an NDArray or a NumPy array,"
+                f" got {type(values).__name__}"
+            )
         try:
             values = array(values)
         except (TypeError, ValueError) as error:
             raise ArgumentTypeError(
-                f"NDArrayIter: '{name}' cannot become an NDArray: {error}") from None
+                f"NDArrayIter: '{name}' cannot become an NDArray: {error}"
+            ) from None
     if len(values.shape) == 0:
         raise ShapeError(f"NDArrayIter: '{name}' needs an axis of examples, got shape ()")
     return values

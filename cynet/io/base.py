@@ -70,12 +70,21 @@ class DataBatch:
         Names and shapes, when they differ from the iterator's.
     """
 
-    def __init__(self, data, label=None, pad=None, index=None, bucket_key=None,
-                 provide_data=None, provide_label=None):
+    def __init__(
+        self,
+        data,
+        label=None,
+        pad=None,
+        index=None,
+        bucket_key=None,
+        provide_data=None,
+        provide_label=None,
+    ):
         for name, arrays in (("data", data), ("label", label)):
             if arrays is not None and not isinstance(arrays, (list, tuple)):
                 raise ArgumentTypeError(
-                    f"DataBatch: {name} must be a list of NDArrays, got {type(arrays).__name__}")
+                    f"DataBatch: {name} must be a list of NDArrays, got {type(arrays).__name__}"
+                )
         self.data = data
         self.label = label
         self.pad = pad

@@ -29,9 +29,19 @@ class CSVIter(DataIter):
     data_name, label_name : str
     """
 
-    def __init__(self, data_csv, data_shape, label_csv=None, label_shape=(1,), batch_size=1,
-                 round_batch=True, dtype="float32", data_name="data",
-                 label_name="softmax_label", **_):
+    def __init__(
+        self,
+        data_csv,
+        data_shape,
+        label_csv=None,
+        label_shape=(1,),
+        batch_size=1,
+        round_batch=True,
+        dtype="float32",
+        data_name="data",
+        label_name="softmax_label",
+        **_,
+    ):
         super().__init__(batch_size)
         self._data = _read(data_csv, data_shape, dtype)
         if label_csv in (None, "NULL"):
@@ -39,8 +49,10 @@ class CSVIter(DataIter):
         else:
             self._label = _read(label_csv, label_shape, dtype)
         if len(self._data) != len(self._label):
-            raise ShapeError(f"CSVIter: {len(self._data)} rows of data in '{data_csv}',"
-                             f" {len(self._label)} rows of labels in '{label_csv}'")
+            raise ShapeError(
+                f"CSVIter: {len(self._data)} rows of data in '{data_csv}',"
+                f" {len(self._label)} rows of labels in '{label_csv}'"
+            )
         if batch_size < 1:
             raise ArgumentError(f"CSVIter: batch_size must be at least 1, got {batch_size}")
         if tuple(label_shape) == (1,):
@@ -53,14 +65,20 @@ class CSVIter(DataIter):
     @property
     def provide_data(self):
         """DataDesc of the data."""
-        return [DataDesc(self._names[0], (self.batch_size, *self._data.shape[1:]),
-                         self._data.dtype.type)]
+        return [
+            DataDesc(
+                self._names[0], (self.batch_size, *self._data.shape[1:]), self._data.dtype.type
+            )
+        ]
 
     @property
     def provide_label(self):
         """DataDesc of the labels."""
-        return [DataDesc(self._names[1], (self.batch_size, *self._label.shape[1:]),
-                         self._label.dtype.type)]
+        return [
+            DataDesc(
+                self._names[1], (self.batch_size, *self._label.shape[1:]), self._label.dtype.type
+            )
+        ]
 
     def reset(self):
         self._first = self.getpad() if self.round_batch and self._cursor >= 0 else 0
@@ -95,6 +113,8 @@ def _read(path, shape, dtype):
         raise FormatError(f"CSVIter: '{path}': {error}") from None
     size = int(np.prod(shape))
     if table.shape[1] != size:
-        raise ShapeError(f"CSVIter: rows of '{path}' have {table.shape[1]} columns, shape"
-                         f" {tuple(shape)} takes {size}")
+        raise ShapeError(
+            f"CSVIter: rows of '{path}' have {table.shape[1]} columns, shape"
+            f" {tuple(shape)} takes {size}"
+        )
     return table.reshape(len(table), *shape)

@@ -76,26 +76,49 @@ class MNISTIter(NDArrayIter):
     data_name, label_name : str
     """
 
-    def __init__(self, image, label, batch_size=128, shuffle=True, flat=False, seed=0, silent=False,
-                 num_parts=1, part_index=0, input_shape=None, data_name="data",
-                 label_name="softmax_label", **_):
+    def __init__(
+        self,
+        image,
+        label,
+        batch_size=128,
+        shuffle=True,
+        flat=False,
+        seed=0,
+        silent=False,
+        num_parts=1,
+        part_index=0,
+        input_shape=None,
+        data_name="data",
+        label_name="softmax_label",
+        **_,
+    ):
         for path in (image, label):
             if not os.path.isfile(path):
                 raise ArgumentError(f"MNISTIter: no file '{path}'")
         if not 0 <= part_index < num_parts:
-            raise ArgumentError(f"MNISTIter: part_index {part_index} must be from 0 to"
-                                f" num_parts - 1 = {num_parts - 1}")
+            raise ArgumentError(
+                f"MNISTIter: part_index {part_index} must be from 0 to"
+                f" num_parts - 1 = {num_parts - 1}"
+            )
         images, labels = read_idx(image), read_idx(label)
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
-            raise ShapeError("MNISTIter: images must have shape (N, rows, columns), labels (N,),"
-                             f" found {images.shape} and {labels.shape}")
+            raise ShapeError(
+                "MNISTIter: images must have shape (N, rows, columns), labels (N,),"
+                f" found {images.shape} and {labels.shape}"
+            )
         order = np.arange(len(images))
         if shuffle:
             np.random.RandomState(seed).shuffle(order)
         part = len(order) // num_parts
-        order = order[part * part_index:part * (part_index + 1)]
+        order = order[part * part_index : part * (part_index + 1)]
         pixels = images[order].astype(np.float32) / 256
         if input_shape is None:
             input_shape = (-1,) if flat else (1, *images.shape[1:])
-        super().__init__(pixels.reshape(len(order), *input_shape), labels[order], batch_size,
-                         last_batch_handle="discard", data_name=data_name, label_name=label_name)
+        super().__init__(
+            pixels.reshape(len(order), *input_shape),
+            labels[order],
+            batch_size,
+            last_batch_handle="discard",
+            data_name=data_name,
+            label_name=label_name,
+        )

@@ -113,8 +113,9 @@ class PrefetchingIter(DataIter):
             for desc in descs:
                 if not isinstance(desc, DataDesc):
                     desc = DataDesc(*desc)
-                out.append(DataDesc(names.get(desc.name, desc.name), desc.shape, desc.dtype,
-                                    desc.layout))
+                out.append(
+                    DataDesc(names.get(desc.name, desc.name), desc.shape, desc.dtype, desc.layout)
+                )
         return out
 
     def _start(self):
@@ -152,7 +153,12 @@ class PrefetchingIter(DataIter):
         self.current_batch = DataBatch(
             [array for batch in got for array in batch.data],
             [array for batch in got for array in batch.label or ()],
-            first.pad, first.index, first.bucket_key, self.provide_data, self.provide_label)
+            first.pad,
+            first.index,
+            first.bucket_key,
+            self.provide_data,
+            self.provide_label,
+        )
         return True
 
     def next(self):
@@ -182,7 +188,8 @@ class _Worker:
         self._ended = False
         # the thread must not hold the _Worker, or a forgotten PrefetchingIter would never be freed
         self._thread = threading.Thread(
-            target=_produce, args=(source, self._ready, self._stopping), daemon=True)
+            target=_produce, args=(source, self._ready, self._stopping), daemon=True
+        )
         self._thread.start()
 
     def next(self):

@@ -158,7 +158,8 @@ inline void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t
 }
 
 // Row rows[i] of dst from row i of src, in order: where a row occurs twice, the last one stays.
-inline void scatter_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes) {
+inline void scatter_rows(char* dst, const char* src, const int64_t* rows, int64_t n,
+                         int64_t nbytes) {
   for (int64_t i = 0; i < n; ++i) {
     std::memcpy(dst + rows[i] * nbytes, src + i * nbytes, static_cast<size_t>(nbytes));
   }

@@ -1,4 +1,5 @@
-"""Copies with strides on both sides and a change of element type: assignment, slices, casts, fills."""
+"""Copies with strides on both sides and a change of element type: assignment, slices, casts,
+fills."""
 
 from libc.stdint cimport int64_t
 

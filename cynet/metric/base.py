@@ -71,7 +71,8 @@ def create(metric, *args, **kwargs):
     if callable(metric):
         return METRICS.get("custommetric")(metric, *args, **kwargs)
     raise ArgumentTypeError(
-        f"a metric is created from a name, a function, a list or a dict, got {metric!r}")
+        f"a metric is created from a name, a function, a list or a dict, got {metric!r}"
+    )
 
 
 def check_label_shapes(labels, preds, wrap=False, shape=False):
@@ -89,7 +90,8 @@ def check_label_shapes(labels, preds, wrap=False, shape=False):
         found = len(labels), len(preds)
     if found[0] != found[1]:
         raise ShapeError(
-            f"Shape of labels {found[0]} does not match shape of predictions {found[1]}")
+            f"Shape of labels {found[0]} does not match shape of predictions {found[1]}"
+        )
     return labels, preds
 
 
@@ -137,13 +139,19 @@ class EvalMetric:
 
     def get_config(self):
         """What :func:`create` needs to make this metric again."""
-        return {**self._kwargs, "metric": type(self).__name__, "name": self.name,
-                "output_names": self.output_names, "label_names": self.label_names}
+        return {
+            **self._kwargs,
+            "metric": type(self).__name__,
+            "name": self.name,
+            "output_names": self.output_names,
+            "label_names": self.label_names,
+        }
 
     def update_dict(self, label, pred):
         """Update from dicts name -> array; `output_names` and `label_names` choose among them."""
-        self.update(_pick(label, self.label_names, "label"),
-                    _pick(pred, self.output_names, "output"))
+        self.update(
+            _pick(label, self.label_names, "label"), _pick(pred, self.output_names, "output")
+        )
 
     def update(self, labels, preds):
         """Take in one batch: lists of labels and of predictions of the same length."""
@@ -241,7 +249,8 @@ class CompositeEvalMetric(EvalMetric):
             return self.metrics[index]
         except IndexError:
             raise ArgumentError(
-                f"metric index {index} is out of range 0 to {len(self.metrics) - 1}") from None
+                f"metric index {index} is out of range 0 to {len(self.metrics) - 1}"
+            ) from None
 
     def update_dict(self, label, pred):
         if self.label_names is not None:

@@ -38,14 +38,19 @@ class Accuracy(EvalMetric):
             label, pred = to_numpy(label), to_numpy(pred)
             if pred.shape != label.shape:
                 if not -pred.ndim <= self.axis < pred.ndim:
-                    raise ShapeError(f"{self.name}: predictions of shape {found[1]} have no axis"
-                                     f" {self.axis}; labels have shape {found[0]}")
+                    raise ShapeError(
+                        f"{self.name}: predictions of shape {found[1]} have no axis"
+                        f" {self.axis}; labels have shape {found[0]}"
+                    )
                 pred = pred.argmax(axis=self.axis)
             if pred.size != label.size:
-                raise ShapeError(f"{self.name}: labels of shape {found[0]} do not fit predictions"
-                                 f" of shape {found[1]}")
-            hits = (pred.ravel().astype(np.int32, copy=False)
-                    == label.ravel().astype(np.int32, copy=False))
+                raise ShapeError(
+                    f"{self.name}: labels of shape {found[0]} do not fit predictions"
+                    f" of shape {found[1]}"
+                )
+            hits = pred.ravel().astype(np.int32, copy=False) == label.ravel().astype(
+                np.int32, copy=False
+            )
             self._add(int(np.count_nonzero(hits)), pred.size)
 
 
@@ -75,7 +80,7 @@ class TopKAccuracy(EvalMetric):
         self.name += f"_{top_k}"
 
     def get_config(self):
-        return {**super().get_config(), "name": self.name[:-len(f"_{self.top_k}")]}
+        return {**super().get_config(), "name": self.name[: -len(f"_{self.top_k}")]}
 
     def update(self, labels, preds):
         """labels: classes, (N,); preds: scores, (N, classes)."""
@@ -83,11 +88,13 @@ class TopKAccuracy(EvalMetric):
         for label, pred in zip(labels, preds):
             label, pred = to_numpy(label).ravel().astype(np.int32), to_numpy(pred)
             if pred.ndim != 2 or len(pred) != len(label):
-                raise ShapeError(f"{self.name}: predictions must have shape ({len(label)}, classes)"
-                                 f" for {len(label)} labels, got {pred.shape}")
+                raise ShapeError(
+                    f"{self.name}: predictions must have shape ({len(label)}, classes)"
+                    f" for {len(label)} labels, got {pred.shape}"
+                )
             if pred.shape[1] < self.top_k:
                 raise ShapeError(f"{self.name}: {pred.shape[1]} classes have no top {self.top_k}")
-            best = np.argpartition(pred, -self.top_k, axis=1)[:, -self.top_k:]
+            best = np.argpartition(pred, -self.top_k, axis=1)[:, -self.top_k :]
             self._add(int(np.count_nonzero(best == label[:, None])), len(label))
 
 
@@ -132,15 +139,18 @@ class _Binary(EvalMetric):
 
     def _count(self, label, pred):
         if len(label) != len(pred):
-            raise ShapeError(f"Shape of labels {len(label)} does not match shape of predictions"
-                             f" {len(pred)}")
+            raise ShapeError(
+                f"Shape of labels {len(label)} does not match shape of predictions {len(pred)}"
+            )
         label = label.ravel().astype(np.int32)
         pred = pred.argmax(axis=1) if pred.ndim > 1 else (pred > 0.5)
         if label.size != pred.size:
             raise ShapeError(f"{self.name}: {label.size} labels, {pred.size} predictions")
         if label.size and (label.min() < 0 or label.max() > 1 or pred.max() > 1):
-            raise ArgumentError(f"{self.name} takes two classes, 0 and 1; found labels"
-                                f" {label.min()} to {label.max()}, predictions to {pred.max()}")
+            raise ArgumentError(
+                f"{self.name} takes two classes, 0 and 1; found labels"
+                f" {label.min()} to {label.max()}, predictions to {pred.max()}"
+            )
         return np.bincount(2 * label + pred, minlength=4).reshape(2, 2)
 
 
@@ -192,8 +202,12 @@ class MCC(_Binary):
     def score(self, counts):
         (true_neg, false_pos), (false_neg, true_pos) = counts.tolist()
         product = 1.0
-        for margin in (true_pos + false_pos, true_pos + false_neg,
-                       true_neg + false_pos, true_neg + false_neg):
+        for margin in (
+            true_pos + false_pos,
+            true_pos + false_neg,
+            true_neg + false_pos,
+            true_neg + false_neg,
+        ):
             product *= margin or 1  # an empty row or column does not count
         return (true_pos * true_neg - false_pos * false_neg) / math.sqrt(product)
 
@@ -254,6 +268,6 @@ class PCC(EvalMetric):
 def _grown_sum(old, new):
     n = max(len(old), len(new))
     out = np.zeros((n, n))
-    out[:len(old), :len(old)] = old
-    out[:len(new), :len(new)] += new
+    out[: len(old), : len(old)] = old
+    out[: len(new), : len(new)] += new
     return out

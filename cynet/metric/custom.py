@@ -26,16 +26,23 @@ class CustomMetric(EvalMetric):
     ('worst', 3.0)
     """
 
-    def __init__(self, feval, name=None, allow_extra_outputs=False, output_names=None,
-                 label_names=None):
+    def __init__(
+        self, feval, name=None, allow_extra_outputs=False, output_names=None, label_names=None
+    ):
         if not callable(feval):
             raise ArgumentTypeError(f"feval must be a function (label, pred), got {feval!r}")
         if name is None:
             name = getattr(feval, "__name__", type(feval).__name__)
             if "<" in name:
                 name = f"custom({name})"
-        super().__init__(name, output_names, label_names, feval=feval,
-                         allow_extra_outputs=allow_extra_outputs, has_global_stats=True)
+        super().__init__(
+            name,
+            output_names,
+            label_names,
+            feval=feval,
+            allow_extra_outputs=allow_extra_outputs,
+            has_global_stats=True,
+        )
         self._feval = feval
         self._allow_extra_outputs = allow_extra_outputs
 

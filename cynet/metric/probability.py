@@ -16,16 +16,19 @@ def _picked(name, label, pred, axis=-1):
     pred = np.moveaxis(pred, axis, -1)
     flat = label.ravel().astype(np.int64)
     if flat.size * pred.shape[-1] != pred.size:
-        raise ShapeError(f"{name}: labels of shape {label.shape} do not fit predictions of shape"
-                         f" {pred.shape}")
+        raise ShapeError(
+            f"{name}: labels of shape {label.shape} do not fit predictions of shape {pred.shape}"
+        )
     rows = pred.reshape(flat.size, pred.shape[-1])
     return rows, flat
 
 
 def _at(name, rows, labels):
     if labels.size and (labels.min() < 0 or labels.max() >= rows.shape[1]):
-        raise ShapeError(f"{name}: labels from {labels.min()} to {labels.max()} do not fit"
-                         f" predictions of {rows.shape[1]} classes")
+        raise ShapeError(
+            f"{name}: labels from {labels.min()} to {labels.max()} do not fit"
+            f" predictions of {rows.shape[1]} classes"
+        )
     return rows[np.arange(labels.size), labels]
 
 
@@ -94,10 +97,17 @@ class Perplexity(EvalMetric):
     2.0
     """
 
-    def __init__(self, ignore_label, axis=-1, name="perplexity", output_names=None,
-                 label_names=None):
-        super().__init__(name, output_names, label_names, ignore_label=ignore_label, axis=axis,
-                         has_global_stats=True)
+    def __init__(
+        self, ignore_label, axis=-1, name="perplexity", output_names=None, label_names=None
+    ):
+        super().__init__(
+            name,
+            output_names,
+            label_names,
+            ignore_label=ignore_label,
+            axis=axis,
+            has_global_stats=True,
+        )
         self.ignore_label = ignore_label
         self.axis = axis
 

@@ -26,8 +26,10 @@ class _Error(EvalMetric):
             label = label[:, None] if label.ndim == 1 else label
             pred = pred[:, None] if pred.ndim == 1 else pred
             if label.shape != pred.shape:
-                raise ShapeError(f"{self.name}: labels of shape {label.shape} do not fit"
-                                 f" predictions of shape {pred.shape}")
+                raise ShapeError(
+                    f"{self.name}: labels of shape {label.shape} do not fit"
+                    f" predictions of shape {pred.shape}"
+                )
             self._add(self.figure(label - pred), 1)
 
 

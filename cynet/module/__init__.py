@@ -8,6 +8,13 @@ from .python_module import PythonLossModule, PythonModule
 from .sequential_module import SequentialModule
 
 __all__ = [
-    "BaseModule", "BucketingModule", "Module", "PythonLossModule", "PythonModule",
-    "SequentialModule", "base_module", "executor_group", "parameter_update",
+    "BaseModule",
+    "BucketingModule",
+    "Module",
+    "PythonLossModule",
+    "PythonModule",
+    "SequentialModule",
+    "base_module",
+    "executor_group",
+    "parameter_update",
 ]

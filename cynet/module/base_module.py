@@ -51,21 +51,41 @@ class BaseModule:
 
     def _need(self, what, *states):
         """Refuse `what` where one of the states has not been reached."""
-        steps = {"binded": "bind", "params_initialized": "init_params",
-                 "optimizer_initialized": "init_optimizer"}
+        steps = {
+            "binded": "bind",
+            "params_initialized": "init_params",
+            "optimizer_initialized": "init_optimizer",
+        }
         for state in states:
             if not getattr(self, state):
                 raise CynetError(f"{what}: call {steps[state]} first")
 
     # --- the story ---
 
-    def fit(self, train_data, eval_data=None, eval_metric="acc", epoch_end_callback=None,
-            batch_end_callback=None, kvstore="local", optimizer="sgd",
-            optimizer_params=(("learning_rate", 0.01),), eval_end_callback=None,
-            eval_batch_end_callback=None, initializer=DEFAULT_INITIALIZER, arg_params=None,
-            aux_params=None, allow_missing=False, force_rebind=False, force_init=False,
-            begin_epoch=0, num_epoch=None, validation_metric=None, monitor=None,
-            sparse_row_id_fn=None):
+    def fit(
+        self,
+        train_data,
+        eval_data=None,
+        eval_metric="acc",
+        epoch_end_callback=None,
+        batch_end_callback=None,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        eval_end_callback=None,
+        eval_batch_end_callback=None,
+        initializer=DEFAULT_INITIALIZER,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_rebind=False,
+        force_init=False,
+        begin_epoch=0,
+        num_epoch=None,
+        validation_metric=None,
+        monitor=None,
+        sparse_row_id_fn=None,
+    ):
         """Train: bind, initialise, then epochs of forward, backward, update, metric.
 
         Parameters
@@ -100,12 +120,21 @@ class BaseModule:
         """
         if num_epoch is None:
             raise ArgumentError("fit: say how long to train with num_epoch")
-        self.bind(data_shapes=train_data.provide_data, label_shapes=train_data.provide_label,
-                  for_training=True, force_rebind=force_rebind)
+        self.bind(
+            data_shapes=train_data.provide_data,
+            label_shapes=train_data.provide_label,
+            for_training=True,
+            force_rebind=force_rebind,
+        )
         if monitor is not None:
             self.install_monitor(monitor)
-        self.init_params(initializer=initializer, arg_params=arg_params, aux_params=aux_params,
-                         allow_missing=allow_missing, force_init=force_init)
+        self.init_params(
+            initializer=initializer,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+        )
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         eval_metric = metric.create(eval_metric)
         if validation_metric is None:
@@ -114,8 +143,9 @@ class BaseModule:
         for epoch in range(begin_epoch, num_epoch):
             began = time.time()
             eval_metric.reset()
-            self._fit_epoch(epoch, train_data, eval_metric, batch_end_callback, monitor,
-                            sparse_row_id_fn)
+            self._fit_epoch(
+                epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn
+            )
             for name, value in eval_metric.get_global_name_value():
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - began)
@@ -126,13 +156,18 @@ class BaseModule:
                 callback(epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
                 for name, value in self.score(
-                        eval_data, validation_metric, score_end_callback=eval_end_callback,
-                        batch_end_callback=eval_batch_end_callback, epoch=epoch):
+                    eval_data,
+                    validation_metric,
+                    score_end_callback=eval_end_callback,
+                    batch_end_callback=eval_batch_end_callback,
+                    epoch=epoch,
+                ):
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
-    def _fit_epoch(self, epoch, train_data, eval_metric, batch_end_callback, monitor,
-                   sparse_row_id_fn):
+    def _fit_epoch(
+        self, epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn
+    ):
         batches = iter(train_data)
         upcoming = next(batches, None)
         if upcoming is None:
@@ -163,8 +198,17 @@ class BaseModule:
         self.forward(data_batch, is_train=True)
         self.backward()
 
-    def score(self, eval_data, eval_metric, num_batch=None, batch_end_callback=None,
-              score_end_callback=None, reset=True, epoch=0, sparse_row_id_fn=None):
+    def score(
+        self,
+        eval_data,
+        eval_metric,
+        num_batch=None,
+        batch_end_callback=None,
+        score_end_callback=None,
+        reset=True,
+        epoch=0,
+        sparse_row_id_fn=None,
+    ):
         """Run over `eval_data` and return the metric's figures.
 
         Parameters
@@ -214,7 +258,7 @@ class BaseModule:
     def _unpadded_outputs(self, batch):
         """Outputs without the rows that only fill the batch up."""
         pad = getattr(batch, "pad", None) or 0
-        return [output[0:output.shape[0] - pad] for output in self.get_outputs()]
+        return [output[0 : output.shape[0] - pad] for output in self.get_outputs()]
 
     def iter_predict(self, eval_data, num_batch=None, reset=True, sparse_row_id_fn=None):
         """Iterate over (outputs, number of the batch, batch); outputs are valid for that turn."""
@@ -223,8 +267,15 @@ class BaseModule:
         for nbatch, batch in enumerate(batches):
             yield self._unpadded_outputs(batch), nbatch, batch
 
-    def predict(self, eval_data, num_batch=None, merge_batches=True, reset=True,
-                always_output_list=False, sparse_row_id_fn=None):
+    def predict(
+        self,
+        eval_data,
+        num_batch=None,
+        merge_batches=True,
+        reset=True,
+        always_output_list=False,
+        sparse_row_id_fn=None,
+    ):
         """Outputs for all of `eval_data`.
 
         Parameters
@@ -253,27 +304,39 @@ class BaseModule:
             self.forward(DataBatch([eval_data]), is_train=False)
             return self.get_outputs()[0].copy()
         if not isinstance(eval_data, DataIter):
-            raise ArgumentTypeError("predict: eval_data must be a DataIter or an array, got"
-                                    f" {type(eval_data).__name__}")
-        results = [[output.copy() for output in self._unpadded_outputs(batch)]
-                   for batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn)]
+            raise ArgumentTypeError(
+                f"predict: eval_data must be a DataIter or an array, got {type(eval_data).__name__}"
+            )
+        results = [
+            [output.copy() for output in self._unpadded_outputs(batch)]
+            for batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
+        ]
         if not results or not merge_batches:
             return results
         if len({len(outputs) for outputs in results}) > 1:
-            raise ShapeError("predict: batches give different numbers of outputs, so they cannot be"
-                             " merged; is bucketing used? Pass merge_batches=False")
-        merged = [arrays[0] if len(arrays) == 1 else nd.concat(*arrays, dim=0)
-                  for arrays in zip(*results)]
+            raise ShapeError(
+                "predict: batches give different numbers of outputs, so they cannot be"
+                " merged; is bucketing used? Pass merge_batches=False"
+            )
+        merged = [
+            arrays[0] if len(arrays) == 1 else nd.concat(*arrays, dim=0) for arrays in zip(*results)
+        ]
         return merged[0] if len(merged) == 1 and not always_output_list else merged
 
     # --- parameters ---
 
-    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True,
-                   allow_extra=False):
+    def set_params(
+        self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
+    ):
         """Give parameters values; names that are missing or too many are refused unless allowed."""
-        self.init_params(initializer=None, arg_params=arg_params, aux_params=aux_params,
-                         allow_missing=allow_missing, force_init=force_init,
-                         allow_extra=allow_extra)
+        self.init_params(
+            initializer=None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
 
     def save_params(self, fname):
         """Write the parameters to a ``.params`` file."""
@@ -334,13 +397,28 @@ class BaseModule:
         """Pairs (name, shape) of the outputs."""
         raise self._undefined("output_shapes")
 
-    def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
-             force_rebind=False, shared_module=None, grad_req="write"):
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ):
         """Fix input shapes and take memory."""
         raise self._undefined("bind")
 
-    def init_params(self, initializer=DEFAULT_INITIALIZER, arg_params=None, aux_params=None,
-                    allow_missing=False, force_init=False, allow_extra=False):
+    def init_params(
+        self,
+        initializer=DEFAULT_INITIALIZER,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ):
         """Give parameters their first values."""
         raise self._undefined("init_params")
 
@@ -348,8 +426,13 @@ class BaseModule:
         """(arg_params, aux_params): dicts of arrays on the CPU."""
         raise self._undefined("get_params")
 
-    def init_optimizer(self, kvstore="local", optimizer="sgd",
-                       optimizer_params=(("learning_rate", 0.01),), force_init=False):
+    def init_optimizer(
+        self,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        force_init=False,
+    ):
         """Choose how ``update`` changes parameters."""
         raise self._undefined("init_optimizer")
 
@@ -399,10 +482,13 @@ def _check_input_names(symbol, names, typename, throw):
     for name in names:
         if name in arguments:
             continue
-        near = [each for each in arguments
-                if not each.endswith(("_weight", "_bias", "_gamma", "_beta"))]
-        message = (f"{typename}_names={list(names)}: the symbol has no argument '{name}'. Inputs"
-                   f" that are no parameters by their names: {', '.join(near) or '(none)'}")
+        near = [
+            each for each in arguments if not each.endswith(("_weight", "_bias", "_gamma", "_beta"))
+        ]
+        message = (
+            f"{typename}_names={list(names)}: the symbol has no argument '{name}'. Inputs"
+            f" that are no parameters by their names: {', '.join(near) or '(none)'}"
+        )
         if throw:
             raise ArgumentError(message)
         warnings.warn(message, stacklevel=3)
@@ -411,8 +497,10 @@ def _check_input_names(symbol, names, typename, throw):
 def _check_names_match(data_names, data_shapes, name, throw):
     given = [desc[0] for desc in data_shapes]
     if sorted(data_names) != sorted(given):
-        message = (f"{name}_shapes are of {given}, but the module was made with {name}_names ="
-                   f" {list(data_names)}")
+        message = (
+            f"{name}_shapes are of {given}, but the module was made with {name}_names ="
+            f" {list(data_names)}"
+        )
         if throw:
             raise ArgumentError(message)
         warnings.warn(message, stacklevel=4)
@@ -440,8 +528,11 @@ def _descriptions(what, shapes):
     found = []
     for each in shapes:
         if not isinstance(each, DataDesc):
-            if (not isinstance(each, (list, tuple)) or len(each) < 2
-                    or not isinstance(each[1], (list, tuple))):
+            if (
+                not isinstance(each, (list, tuple))
+                or len(each) < 2
+                or not isinstance(each[1], (list, tuple))
+            ):
                 raise ArgumentTypeError(f"{what}: expected (name, shape), found {each!r}")
             each = DataDesc(*each)
         found.append(each)

@@ -22,18 +22,32 @@ class BucketingModule(BaseModule):
         For each :class:`Module`.
     """
 
-    def __init__(self, sym_gen, default_bucket_key=None, logger=logging, context=None,
-                 work_load_list=None, fixed_param_names=None, state_names=None, group2ctxs=None,
-                 compression_params=None):
+    def __init__(
+        self,
+        sym_gen,
+        default_bucket_key=None,
+        logger=logging,
+        context=None,
+        work_load_list=None,
+        fixed_param_names=None,
+        state_names=None,
+        group2ctxs=None,
+        compression_params=None,
+    ):
         super().__init__(logger)
         if default_bucket_key is None:
             raise ArgumentError("BucketingModule: default_bucket_key is missing")
         self._sym_gen = sym_gen
         self._default_bucket_key = default_bucket_key
         self._settings = {
-            "logger": logger, "context": context, "work_load_list": work_load_list,
-            "fixed_param_names": fixed_param_names, "state_names": state_names,
-            "group2ctxs": group2ctxs, "compression_params": compression_params}
+            "logger": logger,
+            "context": context,
+            "work_load_list": work_load_list,
+            "fixed_param_names": fixed_param_names,
+            "state_names": state_names,
+            "group2ctxs": group2ctxs,
+            "compression_params": compression_params,
+        }
         self._monitor = None
         self._grad_req = "write"
         self._loaded = None
@@ -87,8 +101,16 @@ class BucketingModule(BaseModule):
         self._need("symbol", "binded")
         return self._curr_module.symbol
 
-    def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
-             force_rebind=False, shared_module=None, grad_req="write"):
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ):
         """Bind the default bucket; others are bound when a batch needs them."""
         if shared_module is not None:
             raise ArgumentError("BucketingModule.bind: shared_module is not supported")
@@ -116,8 +138,14 @@ class BucketingModule(BaseModule):
         module = self._buckets.get(bucket_key)
         if module is None:
             module = self._make(bucket_key)
-            module.bind(data_shapes, label_shapes, self.for_training, self.inputs_need_grad,
-                        shared_module=self._default, grad_req=self._grad_req)
+            module.bind(
+                data_shapes,
+                label_shapes,
+                self.for_training,
+                self.inputs_need_grad,
+                shared_module=self._default,
+                grad_req=self._grad_req,
+            )
             if self._monitor is not None:
                 module.install_monitor(self._monitor)
             self._buckets[bucket_key] = module
@@ -130,14 +158,22 @@ class BucketingModule(BaseModule):
         self._curr_module = module
         self._curr_bucket_key = bucket_key
 
-    def init_params(self, initializer=DEFAULT_INITIALIZER, arg_params=None, aux_params=None,
-                    allow_missing=False, force_init=False, allow_extra=False):
+    def init_params(
+        self,
+        initializer=DEFAULT_INITIALIZER,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ):
         """Initialise the parameters that all buckets share."""
         if self.params_initialized and not force_init:
             return
         self._need("init_params", "binded")
-        self._default.init_params(initializer, arg_params, aux_params, allow_missing, force_init,
-                                  allow_extra)
+        self._default.init_params(
+            initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
+        )
         self.params_initialized = True
 
     def get_params(self):
@@ -148,8 +184,13 @@ class BucketingModule(BaseModule):
         self._default._params_dirty = True  # any bucket may have updated them
         return self._default.get_params()
 
-    def init_optimizer(self, kvstore="local", optimizer="sgd",
-                       optimizer_params=(("learning_rate", 0.01),), force_init=False):
+    def init_optimizer(
+        self,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        force_init=False,
+    ):
         """Choose how ``update`` changes the parameters."""
         self._need("init_optimizer", "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:

@@ -38,9 +38,23 @@ class DataParallelExecutorGroup:
         Contexts of context groups, for each device.
     """
 
-    def __init__(self, symbol, contexts, workload, data_shapes, label_shapes, param_names,
-                 for_training, inputs_need_grad, shared_group=None, logger=logging,
-                 fixed_param_names=None, grad_req="write", state_names=None, group2ctxs=None):
+    def __init__(
+        self,
+        symbol,
+        contexts,
+        workload,
+        data_shapes,
+        label_shapes,
+        param_names,
+        for_training,
+        inputs_need_grad,
+        shared_group=None,
+        logger=logging,
+        fixed_param_names=None,
+        grad_req="write",
+        state_names=None,
+        group2ctxs=None,
+    ):
         self.symbol = symbol
         self.contexts = contexts
         self.workload = workload
@@ -72,8 +86,10 @@ class DataParallelExecutorGroup:
             requests.update(grad_req)
         elif isinstance(grad_req, (list, tuple)):
             if len(grad_req) != len(self.arg_names):
-                raise ArgumentError(f"grad_req has {len(grad_req)} words for {len(self.arg_names)}"
-                                    f" arguments {self.arg_names}")
+                raise ArgumentError(
+                    f"grad_req has {len(grad_req)} words for {len(self.arg_names)}"
+                    f" arguments {self.arg_names}"
+                )
             requests = dict(zip(self.arg_names, grad_req))
         elif not isinstance(grad_req, str):
             raise ArgumentTypeError(f"grad_req must be a str, list or dict, got {grad_req!r}")
@@ -90,8 +106,10 @@ class DataParallelExecutorGroup:
         if execs is None:
             shapes = [self._shapes_of(part, data_shapes, label_shapes) for part in slices]
             if reshape:
-                execs = [executor.reshape(allow_up_sizing=True, **each)
-                         for executor, each in zip(self.execs, shapes)]
+                execs = [
+                    executor.reshape(allow_up_sizing=True, **each)
+                    for executor, each in zip(self.execs, shapes)
+                ]
                 if self._monitor is not None:
                     self._watch(execs)
             else:
@@ -125,13 +143,16 @@ class DataParallelExecutorGroup:
                 continue
             if axis >= len(desc.shape):
                 raise ShapeError(
-                    f"input '{desc.name}' of shape {desc.shape} has no batch axis {axis}")
+                    f"input '{desc.name}' of shape {desc.shape} has no batch axis {axis}"
+                )
             if batch_size is None:
                 batch_size = desc.shape[axis]
             # one device takes whatever the symbol takes; several must cut all inputs alike
             elif desc.shape[axis] != batch_size and len(self.contexts) > 1:
-                raise ShapeError(f"input '{desc.name}' of shape {desc.shape} has batch size"
-                                 f" {desc.shape[axis]}, '{data_shapes[0].name}' has {batch_size}")
+                raise ShapeError(
+                    f"input '{desc.name}' of shape {desc.shape} has batch size"
+                    f" {desc.shape[axis]}, '{data_shapes[0].name}' has {batch_size}"
+                )
         if batch_size is None:
             raise ShapeError("no input has a batch axis")
         if len(self.contexts) == 1:
@@ -151,11 +172,18 @@ class DataParallelExecutorGroup:
     def _bind_one(self, i, types, shapes):
         shared = {}
         if self.shared_group is not None:
-            shared = {"shared_exec": self.shared_group.execs[i],
-                      "shared_arg_names": self.param_names}
+            shared = {
+                "shared_exec": self.shared_group.execs[i],
+                "shared_arg_names": self.param_names,
+            }
         return self.symbol.simple_bind(
-            ctx=self.contexts[i], grad_req=self.grad_req, type_dict=types,
-            group2ctx=self.group2ctxs[i], **shared, **shapes)
+            ctx=self.contexts[i],
+            grad_req=self.grad_req,
+            type_dict=types,
+            group2ctx=self.group2ctxs[i],
+            **shared,
+            **shapes,
+        )
 
     def _collect_arrays(self):
         def of(kind, names):
@@ -185,8 +213,10 @@ class DataParallelExecutorGroup:
 
     def _load(self, kind, names, sources, targets, axes):
         if len(sources) != len(targets):
-            raise ArgumentError(f"the batch has {len(sources)} {kind} arrays, the module takes"
-                                f" {len(targets)}: {names}")
+            raise ArgumentError(
+                f"the batch has {len(sources)} {kind} arrays, the module takes"
+                f" {len(targets)}: {names}"
+            )
         for name, source, arrays, axis in zip(names, sources, targets, axes):
             if len(arrays) == 1 or axis < 0:
                 for target in arrays:
@@ -206,8 +236,12 @@ class DataParallelExecutorGroup:
                 executor.backward(out_grads)
             return
         for executor, part in zip(self.execs, self.slices):
-            executor.backward([_cut(grad, 0, part).as_in_context(output.context)
-                               for grad, output in zip(out_grads, executor.outputs)])
+            executor.backward(
+                [
+                    _cut(grad, 0, part).as_in_context(output.context)
+                    for grad, output in zip(out_grads, executor.outputs)
+                ]
+            )
 
     def get_outputs(self, merge_multi_context=True):
         """Outputs of the whole batch; without merging, a list over devices for each output."""
@@ -229,8 +263,10 @@ class DataParallelExecutorGroup:
         if len(by_device) == 1:
             return list(by_device[0])
         home = self.contexts[0]
-        return [nd.concat(*(each.as_in_context(home) for each in arrays), dim=0)
-                for arrays in zip(*by_device)]
+        return [
+            nd.concat(*(each.as_in_context(home) for each in arrays), dim=0)
+            for arrays in zip(*by_device)
+        ]
 
     def set_states(self, states=None, value=None):
         """Fill the state inputs from arrays (as ``get_states`` gave them) or with a number."""
@@ -252,10 +288,14 @@ class DataParallelExecutorGroup:
             elif len(self.execs) == 1 or not labels:
                 part = labels
             else:
-                part = [label if axis < 0 else _cut(label, axis, self.slices[i])
-                        for label, axis in zip(labels, self.label_axes or [0] * len(labels))]
-            eval_metric.update_dict(dict(zip(self.label_names, part or ())),
-                                    dict(zip(self.output_names, executor.outputs)))
+                part = [
+                    label if axis < 0 else _cut(label, axis, self.slices[i])
+                    for label, axis in zip(labels, self.label_axes or [0] * len(labels))
+                ]
+            eval_metric.update_dict(
+                dict(zip(self.label_names, part or ())),
+                dict(zip(self.output_names, executor.outputs)),
+            )
 
     # --- parameters ---
 
@@ -267,14 +307,18 @@ class DataParallelExecutorGroup:
     def get_params(self, arg_params, aux_params):
         """Copy parameters, averaged over devices, into the given arrays."""
         names = [name for name in self.arg_names if name in self.param_names]
-        for table, names_of, blocks in ((arg_params, names, self.param_arrays),
-                                        (aux_params, self.aux_names, self.aux_arrays)):
+        for table, names_of, blocks in (
+            (arg_params, names, self.param_arrays),
+            (aux_params, self.aux_names, self.aux_arrays),
+        ):
             for name, block in zip(names_of, blocks):
                 if len(block) == 1:
                     block[0].copyto(table[name])
                 else:
-                    total = sum((each.as_in_context(cpu()) for each in block[1:]),
-                                block[0].as_in_context(cpu()))
+                    total = sum(
+                        (each.as_in_context(cpu()) for each in block[1:]),
+                        block[0].as_in_context(cpu()),
+                    )
                     table[name][:] = total / len(block)
 
     def get_output_shapes(self):
@@ -298,8 +342,9 @@ class DataParallelExecutorGroup:
 
 def _copy(name, source, target):
     if source.shape != target.shape:
-        raise ShapeError(f"input '{name}': the batch has shape {source.shape}, bound was"
-                         f" {target.shape}")
+        raise ShapeError(
+            f"input '{name}': the batch has shape {source.shape}, bound was {target.shape}"
+        )
     if isinstance(source, nd.NDArray):
         source.copyto(target)
     else:
@@ -308,7 +353,7 @@ def _copy(name, source, target):
 
 def _cut(array, axis, part):
     if axis == 0:
-        return array[part.start:part.stop]
+        return array[part.start : part.stop]
     return array[(slice(None),) * axis + (part,)]
 
 

@@ -60,25 +60,39 @@ class Module(BaseModule):
     (4, 2)
     """
 
-    def __init__(self, symbol, data_names=("data",), label_names=("softmax_label",), logger=logging,
-                 context=None, work_load_list=None, fixed_param_names=None, state_names=None,
-                 group2ctxs=None, compression_params=None):
+    def __init__(
+        self,
+        symbol,
+        data_names=("data",),
+        label_names=("softmax_label",),
+        logger=logging,
+        context=None,
+        work_load_list=None,
+        fixed_param_names=None,
+        state_names=None,
+        group2ctxs=None,
+        compression_params=None,
+    ):
         super().__init__(logger)
         contexts = [cpu()] if context is None else context
         self._context = [contexts] if isinstance(contexts, Context) else list(contexts)
         self._work_load_list = work_load_list or [1] * len(self._context)
         if len(self._work_load_list) != len(self._context):
-            raise ArgumentError(f"work_load_list has {len(self._work_load_list)} entries for"
-                                f" {len(self._context)} contexts")
+            raise ArgumentError(
+                f"work_load_list has {len(self._work_load_list)} entries for"
+                f" {len(self._context)} contexts"
+            )
         self._symbol = symbol
         self._data_names = list(data_names or ())
         self._label_names = list(label_names or ())
         self._fixed_param_names = list(fixed_param_names or ())
         self._state_names = list(state_names or ())
-        for names, kind, throw in ((self._data_names, "data", True),
-                                   (self._label_names, "label", False),
-                                   (self._state_names, "state", True),
-                                   (self._fixed_param_names, "fixed_param", True)):
+        for names, kind, throw in (
+            (self._data_names, "data", True),
+            (self._label_names, "label", False),
+            (self._state_names, "state", True),
+            (self._fixed_param_names, "fixed_param", True),
+        ):
             _check_input_names(symbol, names, kind, throw)
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [name for name in symbol.list_arguments() if name not in inputs]
@@ -125,8 +139,9 @@ class Module(BaseModule):
     def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
         """Write symbol and parameters, and if asked for ``prefix-0001.states``."""
         self._need("save_checkpoint", "params_initialized")
-        save_checkpoint(prefix, epoch, self._symbol, *self.get_params(),
-                        remove_amp_cast=remove_amp_cast)
+        save_checkpoint(
+            prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast
+        )
         if save_optimizer_states:
             path = f"{prefix}-{epoch:04d}.states"
             self.save_optimizer_states(path)
@@ -164,8 +179,16 @@ class Module(BaseModule):
 
     # --- binding ---
 
-    def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
-             force_rebind=False, shared_module=None, grad_req="write"):
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ):
         """Fix input shapes and take memory.
 
         Parameters
@@ -192,22 +215,36 @@ class Module(BaseModule):
         if inputs_need_grad and not for_training:
             raise ArgumentError("bind: inputs_need_grad=True needs for_training=True")
         data_shapes, label_shapes = _parse_data_desc(
-            self._data_names, self._label_names, data_shapes, label_shapes)
+            self._data_names, self._label_names, data_shapes, label_shapes
+        )
         shared_group = None
         if shared_module is not None:
             if not isinstance(shared_module, Module) or not shared_module.binded:
                 raise ArgumentTypeError("bind: shared_module must be a Module that is bound")
             shared_group = shared_module._exec_group
             if len(shared_group.execs) < len(self._context):
-                raise ArgumentError(f"bind: shared_module is on {len(shared_group.execs)} devices,"
-                                    f" this one on {len(self._context)}")
+                raise ArgumentError(
+                    f"bind: shared_module is on {len(shared_group.execs)} devices,"
+                    f" this one on {len(self._context)}"
+                )
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._exec_group = DataParallelExecutorGroup(
-            self._symbol, self._context, self._work_load_list, data_shapes, label_shapes,
-            self._param_names, for_training, inputs_need_grad, shared_group,
-            logger=self.logger, fixed_param_names=self._fixed_param_names, grad_req=grad_req,
-            state_names=self._state_names, group2ctxs=self._group2ctxs)
+            self._symbol,
+            self._context,
+            self._work_load_list,
+            data_shapes,
+            label_shapes,
+            self._param_names,
+            for_training,
+            inputs_need_grad,
+            shared_group,
+            logger=self.logger,
+            fixed_param_names=self._fixed_param_names,
+            grad_req=grad_req,
+            state_names=self._state_names,
+            group2ctxs=self._group2ctxs,
+        )
         self._data_shapes, self._label_shapes = data_shapes, label_shapes
         self.binded = True
         self._collect_updates()
@@ -224,9 +261,13 @@ class Module(BaseModule):
     def _collect_updates(self):
         """What ``update`` hands to the updater on one device: indices, gradients, weights."""
         group = self._exec_group
-        rows = [(self._param_index[name], grads[0], weights[0]) for name, weights, grads
-                in zip(self._param_names, group.param_arrays, group.grad_arrays)
-                if grads[0] is not None]
+        rows = [
+            (self._param_index[name], grads[0], weights[0])
+            for name, weights, grads in zip(
+                self._param_names, group.param_arrays, group.grad_arrays
+            )
+            if grads[0] is not None
+        ]
         self._updates = tuple(map(list, zip(*rows))) or ([], [], [])
 
     def reshape(self, data_shapes, label_shapes=None):
@@ -249,8 +290,15 @@ class Module(BaseModule):
         self._exec_group.get_params(self._arg_params, self._aux_params)
         self._params_dirty = False
 
-    def init_params(self, initializer=DEFAULT_INITIALIZER, arg_params=None, aux_params=None,
-                    allow_missing=False, force_init=False, allow_extra=False):
+    def init_params(
+        self,
+        initializer=DEFAULT_INITIALIZER,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ):
         """Give parameters their first values.
 
         Parameters
@@ -269,8 +317,11 @@ class Module(BaseModule):
         """
         if self.params_initialized and not force_init:
             if arg_params is not None or aux_params is not None:
-                warnings.warn("parameters are initialized already; without force_init=True the"
-                              " given values are not used", stacklevel=2)
+                warnings.warn(
+                    "parameters are initialized already; without force_init=True the"
+                    " given values are not used",
+                    stacklevel=2,
+                )
             return
         self._need("init_params", "binded")
         if self._arg_params is None:
@@ -283,16 +334,19 @@ class Module(BaseModule):
                 if source is not None:
                     _take(name, source, array)
                 elif given is not None and not allow_missing:
-                    raise ArgumentError(f"init_params: parameter '{name}' is missing from the given"
-                                        " values; allow_missing=True initialises it")
+                    raise ArgumentError(
+                        f"init_params: parameter '{name}' is missing from the given"
+                        " values; allow_missing=True initialises it"
+                    )
                 elif initializer is not None:
                     initializer(InitDesc(name, attributes.get(name)), array)
         self.params_initialized = True
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params)
 
-    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True,
-                   allow_extra=False):
+    def set_params(
+        self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
+    ):
         """Give parameters values.
 
         Parameters
@@ -306,12 +360,21 @@ class Module(BaseModule):
             With `allow_missing`: let the dicts have names that are no parameters.
         """
         if not allow_missing:
-            self.init_params(initializer=None, arg_params=arg_params, aux_params=aux_params,
-                             allow_missing=False, force_init=force_init, allow_extra=allow_extra)
+            self.init_params(
+                initializer=None,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=False,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
             return
         if self.params_initialized and not force_init:
-            warnings.warn("parameters are initialized already; without force_init=True the given"
-                          " values are not used", stacklevel=2)
+            warnings.warn(
+                "parameters are initialized already; without force_init=True the given"
+                " values are not used",
+                stacklevel=2,
+            )
             return
         self._need("set_params", "binded")
         if self._arg_params is None:
@@ -323,8 +386,13 @@ class Module(BaseModule):
 
     # --- the optimizer ---
 
-    def init_optimizer(self, kvstore="local", optimizer="sgd",
-                       optimizer_params=(("learning_rate", 0.01),), force_init=False):
+    def init_optimizer(
+        self,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        force_init=False,
+    ):
         """Choose how ``update`` changes parameters.
 
         Parameters
@@ -350,8 +418,9 @@ class Module(BaseModule):
             batch_size *= kvstore.num_workers
         rescale_grad = 1.0 / batch_size
         count = 1 if update_on_kvstore else len(self._context)
-        names = {i * count + k: name
-                 for i, name in enumerate(self._param_names) for k in range(count)}
+        names = {
+            i * count + k: name for i, name in enumerate(self._param_names) for k in range(count)
+        }
         if isinstance(optimizer, str):
             settings = {"rescale_grad": rescale_grad, **dict(optimizer_params)}
             optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=names, **settings)
@@ -359,9 +428,11 @@ class Module(BaseModule):
             raise ArgumentTypeError(f"optimizer must be a name or an Optimizer, got {optimizer!r}")
         else:
             if optimizer.rescale_grad != rescale_grad:
-                warnings.warn(f"the optimizer has rescale_grad={optimizer.rescale_grad}, which is"
-                              f" not 1 / batch size = {rescale_grad}; is this intended?",
-                              stacklevel=2)
+                warnings.warn(
+                    f"the optimizer has rescale_grad={optimizer.rescale_grad}, which is"
+                    f" not 1 / batch size = {rescale_grad}; is this intended?",
+                    stacklevel=2,
+                )
             if not optimizer.idx2name:
                 optimizer.idx2name = names
         self._optimizer = optimizer
@@ -373,8 +444,13 @@ class Module(BaseModule):
                 kvstore.set_gradient_compression(self._compression_params)
             if update_on_kvstore:
                 kvstore.set_optimizer(optimizer)
-            _initialize_kvstore(kvstore, self._exec_group.param_arrays, self._arg_params,
-                                self._param_names, update_on_kvstore)
+            _initialize_kvstore(
+                kvstore,
+                self._exec_group.param_arrays,
+                self._arg_params,
+                self._param_names,
+                update_on_kvstore,
+            )
         if not update_on_kvstore:
             self._updater = opt.get_updater(optimizer)
         self.optimizer_initialized = True
@@ -392,8 +468,9 @@ class Module(BaseModule):
         self._updater = shared_module._updater
         strangers = [name for name in self._param_names if name not in shared_module._param_index]
         if strangers:
-            raise ArgumentError("borrow_optimizer: the other module has no parameter"
-                                f" {', '.join(strangers)}")
+            raise ArgumentError(
+                f"borrow_optimizer: the other module has no parameter {', '.join(strangers)}"
+            )
         self._param_index = shared_module._param_index
         self._collect_updates()
         self.optimizer_initialized = True
@@ -429,8 +506,10 @@ class Module(BaseModule):
         self._need("forward", "binded", "params_initialized")
         data = data_batch.data
         if len(data) != len(self._data_shapes):
-            raise ArgumentError(f"the batch has {len(data)} data arrays, the module takes"
-                                f" {len(self._data_shapes)}: {self._data_names}")
+            raise ArgumentError(
+                f"the batch has {len(data)} data arrays, the module takes"
+                f" {len(self._data_shapes)}: {self._data_names}"
+            )
         for array, desc in zip(data, self._data_shapes):
             if array.shape != desc.shape:
                 self._reshape_for(data_batch)
@@ -440,17 +519,21 @@ class Module(BaseModule):
     def _reshape_for(self, data_batch):
         data_shapes = getattr(data_batch, "provide_data", None) or [
             DataDesc(desc.name, array.shape, desc.dtype, desc.layout)
-            for desc, array in zip(self._data_shapes, data_batch.data)]
+            for desc, array in zip(self._data_shapes, data_batch.data)
+        ]
         label_shapes = getattr(data_batch, "provide_label", None)
         labels = getattr(data_batch, "label", None)
         for old, new in zip(self._data_shapes, data_shapes):
             if len(old[1]) != len(new[1]):
-                raise ShapeError(f"input '{new[0]}': the batch has shape {tuple(new[1])}, bound was"
-                                 f" {old[1]}")
+                raise ShapeError(
+                    f"input '{new[0]}': the batch has shape {tuple(new[1])}, bound was {old[1]}"
+                )
         if not label_shapes and self._label_shapes:
             if labels:
-                label_shapes = [DataDesc(desc.name, array.shape, desc.dtype, desc.layout)
-                                for desc, array in zip(self._label_shapes, labels)]
+                label_shapes = [
+                    DataDesc(desc.name, array.shape, desc.dtype, desc.layout)
+                    for desc, array in zip(self._label_shapes, labels)
+                ]
             else:
                 label_shapes = self._label_shapes_for(data_shapes[0])
         self.reshape(data_shapes, label_shapes)
@@ -485,11 +568,18 @@ class Module(BaseModule):
         if self._kvstore is None and len(self._context) == 1:
             self._updater(*self._updates)
         elif self._update_on_kvstore:
-            _update_params_on_kvstore(group.param_arrays, group.grad_arrays, self._kvstore,
-                                      self._param_names)
+            _update_params_on_kvstore(
+                group.param_arrays, group.grad_arrays, self._kvstore, self._param_names
+            )
         else:
-            _update_params(group.param_arrays, group.grad_arrays, self._updater,
-                           len(self._context), self._kvstore, self._param_names)
+            _update_params(
+                group.param_arrays,
+                group.grad_arrays,
+                self._updater,
+                len(self._context),
+                self._kvstore,
+                self._param_names,
+            )
 
     def get_outputs(self, merge_multi_context=True):
         """Outputs of the last forward.
@@ -536,14 +626,17 @@ class Module(BaseModule):
 
 
 def _host_arrays(blocks, names):
-    return {name: nd.zeros(block[0].shape, ctx=cpu(), dtype=block[0].dtype)
-            for name, block in zip(names, blocks)}
+    return {
+        name: nd.zeros(block[0].shape, ctx=cpu(), dtype=block[0].dtype)
+        for name, block in zip(names, blocks)
+    }
 
 
 def _take(name, source, array):
     if source is array:
         return
     if source.shape != array.shape:
-        raise ShapeError(f"parameter '{name}' has shape {array.shape}, the given value has shape"
-                         f" {source.shape}")
+        raise ShapeError(
+            f"parameter '{name}' has shape {array.shape}, the given value has shape {source.shape}"
+        )
     array[:] = source

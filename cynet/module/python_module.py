@@ -50,13 +50,25 @@ class PythonModule(BaseModule):
         """No parameters: two empty dicts."""
         return {}, {}
 
-    def init_params(self, initializer=DEFAULT_INITIALIZER, arg_params=None, aux_params=None,
-                    allow_missing=False, force_init=False, allow_extra=False):
+    def init_params(
+        self,
+        initializer=DEFAULT_INITIALIZER,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ):
         """Nothing to initialise."""
         self.params_initialized = True
 
-    def init_optimizer(self, kvstore="local", optimizer="sgd",
-                       optimizer_params=(("learning_rate", 0.01),), force_init=False):
+    def init_optimizer(
+        self,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        force_init=False,
+    ):
         """Nothing to optimise."""
         self.optimizer_initialized = True
 
@@ -69,11 +81,20 @@ class PythonModule(BaseModule):
             return
         if pre_sliced:
             raise ArgumentError("PythonModule.update_metric: labels must not be sliced")
-        eval_metric.update_dict(dict(zip(self._label_names, labels)),
-                                dict(zip(self._output_names, self.get_outputs())))
+        eval_metric.update_dict(
+            dict(zip(self._label_names, labels)), dict(zip(self._output_names, self.get_outputs()))
+        )
 
-    def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
-             force_rebind=False, shared_module=None, grad_req="write"):
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ):
         """Note the shapes."""
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -83,7 +104,8 @@ class PythonModule(BaseModule):
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._data_shapes, self._label_shapes = _parse_data_desc(
-            self._data_names, self._label_names, data_shapes, label_shapes)
+            self._data_names, self._label_names, data_shapes, label_shapes
+        )
         self._output_shapes = self._compute_output_shapes()
         self.binded = True
 
@@ -106,12 +128,20 @@ class PythonLossModule(PythonModule):
         ``grad_func(scores, labels)`` returns the gradient as NDArray or NumPy array.
     """
 
-    def __init__(self, name="pyloss", data_names=("data",), label_names=("softmax_label",),
-                 logger=logging, grad_func=None):
+    def __init__(
+        self,
+        name="pyloss",
+        data_names=("data",),
+        label_names=("softmax_label",),
+        logger=logging,
+        grad_func=None,
+    ):
         super().__init__(data_names, label_names, [f"{name}_output"], logger)
         if len(data_names) != 1 or len(label_names) != 1:
-            raise ArgumentError("PythonLossModule takes one data input and one label, got"
-                                f" {list(data_names)} and {list(label_names)}")
+            raise ArgumentError(
+                "PythonLossModule takes one data input and one label, got"
+                f" {list(data_names)} and {list(label_names)}"
+            )
         if grad_func is not None and not callable(grad_func):
             raise ArgumentError(f"PythonLossModule: grad_func must be callable, got {grad_func!r}")
         self._name = name

@@ -47,8 +47,10 @@ class SequentialModule(BaseModule):
         """
         unknown = set(kwargs) - {self.META_TAKE_LABELS, self.META_AUTO_WIRING}
         if unknown:
-            raise ArgumentTypeError(f"SequentialModule.add: unknown {sorted(unknown)}; there are"
-                                    f" {self.META_TAKE_LABELS} and {self.META_AUTO_WIRING}")
+            raise ArgumentTypeError(
+                f"SequentialModule.add: unknown {sorted(unknown)}; there are"
+                f" {self.META_TAKE_LABELS} and {self.META_AUTO_WIRING}"
+            )
         self._modules.append(module)
         self._metas.append(kwargs)
         self.binded = self.params_initialized = self.optimizer_initialized = False
@@ -77,8 +79,16 @@ class SequentialModule(BaseModule):
         self._need("output_shapes", "binded")
         return self._modules[-1].output_shapes
 
-    def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False,
-             force_rebind=False, shared_module=None, grad_req="write"):
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ):
         """Bind each module to the output shapes of the one before."""
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -98,13 +108,21 @@ class SequentialModule(BaseModule):
                 labels, labels_taken = label_shapes, True
             if meta.get(self.META_AUTO_WIRING, False):
                 if len(module.data_names) != len(shapes):
-                    raise ArgumentError(f"SequentialModule: module {i} takes {module.data_names},"
-                                        f" the one before gives {len(shapes)} outputs")
-                shapes = [DataDesc(name, tuple(each[1]))
-                          for name, each in zip(module.data_names, shapes)]
-            module.bind(data_shapes=shapes, label_shapes=labels, for_training=for_training,
-                        inputs_need_grad=for_training and (inputs_need_grad or i > 0),
-                        force_rebind=force_rebind, grad_req=grad_req)
+                    raise ArgumentError(
+                        f"SequentialModule: module {i} takes {module.data_names},"
+                        f" the one before gives {len(shapes)} outputs"
+                    )
+                shapes = [
+                    DataDesc(name, tuple(each[1])) for name, each in zip(module.data_names, shapes)
+                ]
+            module.bind(
+                data_shapes=shapes,
+                label_shapes=labels,
+                for_training=for_training,
+                inputs_need_grad=for_training and (inputs_need_grad or i > 0),
+                force_rebind=force_rebind,
+                grad_req=grad_req,
+            )
             shapes = module.output_shapes
         if not labels_taken:
             self._label_shapes = None
@@ -120,52 +138,87 @@ class SequentialModule(BaseModule):
             auxs.update(aux)
         return args, auxs
 
-    def init_params(self, initializer=DEFAULT_INITIALIZER, arg_params=None, aux_params=None,
-                    allow_missing=False, force_init=False, allow_extra=False):
+    def init_params(
+        self,
+        initializer=DEFAULT_INITIALIZER,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ):
         """Initialise all modules; no two may have a parameter of one name."""
         if self.params_initialized and not force_init:
             return
         self._need("init_params", "binded")
         for module in self._modules:
-            module.init_params(initializer=initializer, arg_params=arg_params,
-                               aux_params=aux_params, allow_missing=allow_missing,
-                               force_init=force_init, allow_extra=allow_extra)
+            module.init_params(
+                initializer=initializer,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
         owners = {}
         for i, module in enumerate(self._modules):
             for name in (each for part in module.get_params() for each in part):
                 if name in owners:
-                    raise ArgumentError(f"SequentialModule: parameter '{name}' is in module"
-                                        f" {owners[name]} and in module {i}")
+                    raise ArgumentError(
+                        f"SequentialModule: parameter '{name}' is in module"
+                        f" {owners[name]} and in module {i}"
+                    )
                 owners[name] = i
         self.params_initialized = True
 
-    def init_optimizer(self, kvstore="local", optimizer="sgd",
-                       optimizer_params=(("learning_rate", 0.01),), force_init=False):
+    def init_optimizer(
+        self,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        force_init=False,
+    ):
         """Give each module an optimizer."""
         self._need("init_optimizer", "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")
             return
         for module in self._modules:
-            module.init_optimizer(kvstore=kvstore, optimizer=optimizer,
-                                  optimizer_params=optimizer_params, force_init=force_init)
+            module.init_optimizer(
+                kvstore=kvstore,
+                optimizer=optimizer,
+                optimizer_params=optimizer_params,
+                force_init=force_init,
+            )
         self.optimizer_initialized = True
 
     def forward(self, data_batch, is_train=None):
         """Run the modules one after another."""
         self._need("forward", "binded", "params_initialized")
-        batch = DataBatch(data_batch.data, getattr(data_batch, "label", None),
-                          getattr(data_batch, "pad", None), getattr(data_batch, "index", None),
-                          provide_data=getattr(data_batch, "provide_data", None),
-                          provide_label=getattr(data_batch, "provide_label", None))
+        batch = DataBatch(
+            data_batch.data,
+            getattr(data_batch, "label", None),
+            getattr(data_batch, "pad", None),
+            getattr(data_batch, "index", None),
+            provide_data=getattr(data_batch, "provide_data", None),
+            provide_label=getattr(data_batch, "provide_label", None),
+        )
         for module, following in zip(self._modules, [*self._modules[1:], None]):
             module.forward(batch, is_train=is_train)
             if following is not None:
                 outputs = module.get_outputs()
-                shapes = [DataDesc(name, array.shape)
-                          for name, array in zip(following.data_names, outputs)]
-                batch = DataBatch(outputs, batch.label, batch.pad, batch.index,
-                                  provide_data=shapes, provide_label=batch.provide_label)
+                shapes = [
+                    DataDesc(name, array.shape)
+                    for name, array in zip(following.data_names, outputs)
+                ]
+                batch = DataBatch(
+                    outputs,
+                    batch.label,
+                    batch.pad,
+                    batch.index,
+                    provide_data=shapes,
+                    provide_label=batch.provide_label,
+                )
 
     def backward(self, out_grads=None):
         """Run backward from the last module to the first."""

@@ -1,4 +1,5 @@
-"""Arithmetic and comparison operators of NDArray as C slots: no Python code between `a + b` and the engine."""
+"""Arithmetic and comparison operators of NDArray as C slots: no Python code between `a + b` and
+the engine."""
 
 from ._imperative cimport Call, fits, resolve, run_small, same_shape, with_scalar
 from .._ndarray cimport NDArrayBase, blob_shape
@@ -36,7 +37,8 @@ cdef class Slot:
     cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
         # Arrays of one shape have an operator of their own, which may write in place.
         cdef Call call = self.last_same
-        if call is not None and fits(&call.arrays[0], &lhs.blob) and fits(&call.arrays[1], &rhs.blob):
+        if (call is not None and fits(&call.arrays[0], &lhs.blob)
+                and fits(&call.arrays[1], &rhs.blob)):
             return run_small(call, lhs, rhs, out)
         if self.same_entry is None:
             self.same_entry = get_operator(self.same_name)
@@ -45,7 +47,8 @@ cdef class Slot:
             call = self.last_same = resolve(self.same_entry, [lhs, rhs], (), {}, None)
             return run_small(call, lhs, rhs, out)
         call = self.last_broadcast
-        if call is None or not (fits(&call.arrays[0], &lhs.blob) and fits(&call.arrays[1], &rhs.blob)):
+        if call is None or not (
+                fits(&call.arrays[0], &lhs.blob) and fits(&call.arrays[1], &rhs.blob)):
             call = self.last_broadcast = resolve(self.broadcast_entry, [lhs, rhs], (), {}, None)
         return run_small(call, lhs, rhs, out)
 
@@ -83,7 +86,8 @@ cdef class Slot:
         # NumPy would take over and give a NumPy array; comparing with None or a str is a mistake.
         if isinstance(other, np.ndarray) or self.sign in ("==", "!="):
             raise ArgumentTypeError(
-                f"NDArray {self.sign} {type(other).__name__}: the other side must be an NDArray or a number; "
+                f"NDArray {self.sign} {type(other).__name__}: the other side must be an NDArray or "
+                "a number; "
                 f"mx.nd.array makes one of a NumPy array or list")
         return NotImplemented
 
@@ -205,7 +209,8 @@ cdef class NDArrayArithmetic(NDArrayBase):
         if self.blob.size == 1:
             return bool(self.asscalar())
         raise ArgumentError(
-            f"the truth value of an array of shape {blob_shape(&self.blob)} is ambiguous: reduce it first")
+            f"the truth value of an array of shape {blob_shape(&self.blob)} is ambiguous: "
+            "reduce it first")
 
     def __float__(self):
         return float(self._number("float"))
@@ -216,7 +221,8 @@ cdef class NDArrayArithmetic(NDArrayBase):
     def __index__(self):
         number = self._number("index")
         if not isinstance(number, np.integer):
-            raise ArgumentTypeError(f"only an integer array can be an index, this one is {number.dtype}")
+            raise ArgumentTypeError(
+                f"only an integer array can be an index, this one is {number.dtype}")
         return int(number)
 
     def _number(self, what):

@@ -69,7 +69,8 @@ def device_of(NDArrayBase array):
 
 
 def export(NDArrayBase array):
-    """A capsule over the array's memory; waits for everything that uses it, as the taker may write."""
+    """A capsule over the array's memory; waits for everything that uses it, as the taker may
+    write."""
     cdef Export* out
     cdef int64_t stride = 1
     cdef int i
@@ -106,7 +107,8 @@ cdef int _flag(const DLTensor* tensor) except -1:
         if (tensor.code == _CODES[flag] and tensor.bits == 8 * dtype_size(flag)
             and tensor.lanes == 1):
             return flag
-    raise ArgumentTypeError(f"from_dlpack: DLPack type code {tensor.code} of {tensor.bits} bits is none of "
+    raise ArgumentTypeError(f"from_dlpack: DLPack type code {tensor.code} of {tensor.bits} bits "
+                            "is none of "
                             f"{', '.join(NAMES)}")
 
 
@@ -121,7 +123,8 @@ cdef class Taken:
 
 
 def take(source):
-    """An NDArray over the memory of a capsule, or of an object with ``__dlpack__``; no copy is made.
+    """An NDArray over the memory of a capsule, or of an object with ``__dlpack__``; no copy is
+    made.
 
     Raises
     ------
@@ -134,11 +137,13 @@ def take(source):
     cdef int i, flag
     capsule = source.__dlpack__() if hasattr(source, "__dlpack__") else source
     if not PyCapsule_IsValid(capsule, b"dltensor"):
-        raise ArgumentError(f"from_dlpack takes an unused DLPack capsule or an object with __dlpack__, "
+        raise ArgumentError("from_dlpack takes an unused DLPack capsule or an object with "
+                            "__dlpack__, "
                             f"got {source!r}")
     managed = <DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
     if managed.tensor.device_type != DL_CPU:
-        raise ArgumentError(f"from_dlpack: the memory is on DLPack device {managed.tensor.device_type}, "
+        raise ArgumentError("from_dlpack: the memory is on DLPack device "
+                            f"{managed.tensor.device_type}, "
                             f"only the CPU (1) is supported")
     if managed.tensor.ndim > MAX_NDIM:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got {managed.tensor.ndim}")
@@ -146,7 +151,8 @@ def take(source):
     for i in range(managed.tensor.ndim - 1, -1, -1):
         if (managed.tensor.strides != NULL and managed.tensor.shape[i] > 1
                 and managed.tensor.strides[i] != stride):
-            raise ArgumentError("from_dlpack: the memory is not contiguous; make a contiguous copy first")
+            raise ArgumentError(
+                "from_dlpack: the memory is not contiguous; make a contiguous copy first")
         stride *= managed.tensor.shape[i]
     PyCapsule_SetName(capsule, b"used_dltensor")
     owner = Taken.__new__(Taken)

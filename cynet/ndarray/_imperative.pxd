@@ -1,8 +1,10 @@
-"""Imperative calls: an operator resolved once for one signature of inputs, then pushed to the engine.
+"""Imperative calls: an operator resolved once for one signature of inputs, then pushed to the
+engine.
 
 Promises:
-- What is wrong with the arguments raises at once and names operator and argument; what goes wrong while the
-  operator runs is raised where the result is awaited, names operator, shapes and the user's line.
+- What is wrong with the arguments raises at once and names operator and argument; what goes wrong
+  while the operator runs is raised where the result is awaited and names operator, shapes and the
+  user's line.
 - An output that shares memory with an input is computed in place only where the operator allows it.
 """
 
@@ -23,7 +25,8 @@ cdef class Call:
     cdef readonly OpEntry entry
     cdef readonly object prop
     cdef State* state          # NULL when every run makes an Operator of its own
-    cdef list order            # for each input and state: its place among the arrays given; None: as given
+    # for each input and state: its place among the arrays given; None: as given
+    cdef list order
     cdef int n_in, n_aux, n_out, n_visible
     cdef bint python
     cdef int dev_type, dev_id

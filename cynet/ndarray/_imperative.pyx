@@ -1,4 +1,4 @@
-"""Imperative calls: resolve an operator once per signature, push it, return arrays (contract in _imperative.pxd)."""
+"""Imperative calls: resolve an operator once per signature, push it (contract in the .pxd)."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
@@ -12,8 +12,7 @@ from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal, kPython
 from .._ndarray cimport Chunk, NDArrayBase, Region, blob_shape, new_array, overlap, push_copy, whole
 from .._resource cimport Resource, draw
-from .._typedefs cimport (
-    RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo)
+from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..operator._base cimport OpContext, OpEntry, Operator
 
 from copy import copy
@@ -23,12 +22,12 @@ from ..context import Context, current_context
 from ..dtype import NAMES, dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, user_frame
 from ..operator.property import is_known
-from ..operator.signature import bind_positional, describe
 
 cdef extern from *:
     """
     static inline void cynet_state_hold(int* n) { __atomic_fetch_add(n, 1, __ATOMIC_RELAXED); }
-    static inline int cynet_state_drop(int* n) { return __atomic_sub_fetch(n, 1, __ATOMIC_ACQ_REL); }
+    static inline int cynet_state_drop(int* n) {
+        return __atomic_sub_fetch(n, 1, __ATOMIC_ACQ_REL); }
     """
     void cynet_state_hold(int* n) noexcept nogil
     int cynet_state_drop(int* n) noexcept nogil
@@ -40,7 +39,8 @@ cdef extern from "Python.h":
     void Py_XDECREF(PyObject* o)
 
 cdef enum:
-    INLINE_ELEMENTS = 16384  # a native operator that touches at most so many runs on the caller's thread
+    # a native operator that touches at most so many runs on the caller's thread
+    INLINE_ELEMENTS = 16384
     CACHED_CALLS = 2048      # signatures an operator remembers before it forgets them all
     FEW = 16                 # arrays of a call whose variables need no memory of their own
 
@@ -61,7 +61,8 @@ cdef struct Task:
     int n_in, n_out, n_aux, n_resources
     int line               # of the user's call, 0: it is still on this thread's stack
     const char* file
-    TBlob* in_data         # in_data, aux, out_data, requests and resources follow the Task in memory
+    # in_data, aux, out_data, requests and resources follow the Task in memory
+    TBlob* in_data
     TBlob* aux
     TBlob* out_data
     int* req
@@ -138,7 +139,8 @@ cdef int _raise_dressed(Task* task, bint here) except -1:
     elif here:
         origin = " [called at {}:{}]".format(*user_frame())
     name = (<bytes>task.state.name).decode()
-    raise dress(error, f"operator {name} on ({arrays}) failed: {type(error).__name__}: {error}{origin}")
+    reason = f"{type(error).__name__}: {error}"
+    raise dress(error, f"operator {name} on ({arrays}) failed: {reason}{origin}")
 
 
 # --- calls ----------------------------------------------------------------------------------------
@@ -196,8 +198,8 @@ cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int
             if array.blob.dev_type != first.blob.dev_type or (
                     array.blob.dev_id != first.blob.dev_id and array.blob.dev_type == kGPU):
                 raise ArgumentError(
-                    f"operator {entry.name}: inputs are on {first.context} and {array.context}; copy them "
-                    f"to one device first (as_in_context)")
+                    f"operator {entry.name}: inputs are on {first.context} and {array.context}; "
+                    f"copy them to one device first (as_in_context)")
         dev_type[0] = first.blob.dev_type
         dev_id[0] = first.blob.dev_id
         return None
@@ -288,15 +290,16 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
 cdef Operator _create(Call call):
     op = call.prop.create_operator(call.context, call.in_shapes, call.in_types)
     if not isinstance(op, Operator):
-        raise ArgumentTypeError(f"operator {call.entry.name}: create_operator gave {type(op).__name__}, "
-                                f"expected an Operator")
+        raise ArgumentTypeError(f"operator {call.entry.name}: create_operator gave "
+                                f"{type(op).__name__}, expected an Operator")
     return op
 
 
 cdef list _order(OpEntry entry, list wanted, Py_ssize_t n_given, tuple names):
     # Where each wanted input is among those given; names[i] is None for one given by place.
     if len(set(names)) != len(names):
-        raise ArgumentTypeError(f"operator {entry.name}: an input is given twice: {', '.join(names)}")
+        raise ArgumentTypeError(
+            f"operator {entry.name}: an input is given twice: {', '.join(names)}")
     if not names:
         if n_given != len(wanted):
             raise ArgumentError(f"operator {entry.name} takes {len(wanted)} inputs "
@@ -329,8 +332,9 @@ cdef Call with_scalar(Call call, double value):
     out = Call.__new__(Call)
     out.entry, out.context, out.order = call.entry, call.context, call.order
     out.in_shapes, out.in_types = call.in_shapes, call.in_types
-    out.dev_type, out.dev_id, out.python, out.touched = call.dev_type, call.dev_id, call.python, call.touched
-    out.n_in, out.n_aux, out.n_out, out.n_visible = call.n_in, call.n_aux, call.n_out, call.n_visible
+    out.dev_type, out.dev_id = call.dev_type, call.dev_id
+    out.n_in, out.n_aux, out.python, out.touched = call.n_in, call.n_aux, call.python, call.touched
+    out.n_out, out.n_visible = call.n_out, call.n_visible
     out.arrays, out.outs = call.arrays, call.outs
     out.resources, out.inplace = call.resources, call.inplace
     out.prop = copy(call.prop)
@@ -408,7 +412,8 @@ cdef inline bint _all_ready(VarHandle* vars, int n) noexcept:
     return True
 
 
-cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req, bint is_train) except -1:
+cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req,
+               bint is_train) except -1:
     # arrays: inputs, then states; all pointers are borrowed.
     cdef int n_in = call.n_in, n_aux = call.n_aux, n_out = call.n_out
     cdef int n_resources = <int>call.resources.size()
@@ -551,7 +556,8 @@ cdef list run(Call call, list given, list out, bint is_train):
             request = _request(call, in_pointers.data(), i, target)
             for array in outs:
                 if array.chunk == target.chunk and overlap(array, target):
-                    raise ArgumentError(f"operator {call.entry.name}: two of the arrays in out share memory")
+                    raise ArgumentError(
+                        f"operator {call.entry.name}: two of the arrays in out share memory")
             array = target
             if request == kNullOp:
                 request = kWriteTo
@@ -580,7 +586,8 @@ cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayB
     arrays[0] = <PyObject*>lhs
     arrays[1] = <PyObject*>rhs
     if call.order is not None or call.n_out != 1 or call.n_in + call.n_aux > 2:
-        return run(call, [lhs] if rhs is None else [lhs, rhs], None if out is None else [out], False)[0]
+        given = [lhs] if rhs is None else [lhs, rhs]
+        return run(call, given, None if out is None else [out], False)[0]
     if out is None:
         out = _blank(&call.outs[0])
     else:
@@ -591,92 +598,3 @@ cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayB
     target = <PyObject*>out
     _push(call, arrays, &target, &request, False)
     return out
-
-
-# --- the generated functions' door ----------------------------------------------------------------
-def is_array(value):
-    """True for an NDArray."""
-    return isinstance(value, NDArrayBase)
-
-
-def invoke(OpEntry entry, tuple args, dict kwargs):
-    """Call operator `entry` as ``mx.nd`` does: inputs and parameters in `args` and `kwargs`.
-
-    Returns
-    -------
-    NDArray or list of NDArray
-        The visible outputs; `out` itself where the caller gave one.
-    """
-    cdef list given, names = None, results
-    cdef dict params = {}
-    out = ctx = None
-    signature = describe(entry)
-    wanted = signature.arguments + signature.states
-    if args:
-        given = list(args)
-        for value in given:
-            if not isinstance(value, NDArrayBase):
-                given = None
-                break
-        if given is None or (len(given) > len(wanted) and not signature.variable):
-            given, params = bind_positional(entry, args, is_array)
-            while given and given[len(given) - 1] is None:
-                given.pop()
-    else:
-        given = []
-    for name, value in kwargs.items():
-        if name == "out":
-            out = value
-        elif name == "name":
-            continue
-        elif isinstance(value, NDArrayBase):
-            if names is None:
-                names, given = _named(entry, wanted, signature.variable, given)
-            names.append(name)
-            given.append(value)
-        elif name == "ctx" and not given and not (names or ()):
-            ctx = read_context(value)
-            if name in entry.prop.fields:
-                params[name] = str(ctx)
-        elif value is None and name in wanted and name not in entry.prop.fields:
-            continue
-        elif name in params:
-            raise ArgumentTypeError(f"operator {entry.name}: parameter '{name}' is given twice")
-        else:
-            params[name] = value
-    if names is None and not signature.variable and (len(given) != len(wanted) or _has_gap(given)):
-        names, given = _named(entry, wanted, False, given)
-    outs = None
-    if out is not None:
-        outs = [out] if isinstance(out, NDArrayBase) else _out_list(entry, out)
-        if ctx is None and not given and outs and isinstance(outs[0], NDArrayBase):
-            ctx = outs[0].context
-    results = run(resolve(entry, given, tuple(names) if names is not None else (), params, ctx), given, outs,
-                  False)
-    if out is not None:
-        return out
-    return results[0] if len(results) == 1 else results
-
-
-cdef list _out_list(OpEntry entry, object out):
-    if not isinstance(out, (list, tuple)) or not all([isinstance(each, NDArrayBase) for each in out]):
-        raise ArgumentTypeError(
-            f"operator {entry.name}: out must be an NDArray or a list of them, got {out!r}")
-    return list(out)
-
-
-cdef bint _has_gap(list given):
-    for array in given:
-        if array is None:
-            return True
-    return False
-
-
-cdef tuple _named(OpEntry entry, tuple wanted, bint variable, list given):
-    # The names of the arrays given by place, and those arrays, without the places left empty.
-    if variable:
-        if given:
-            raise ArgumentTypeError(f"operator {entry.name}: give all inputs by place or all by name")
-        return [], []
-    names = [name for name, array in zip(wanted, given) if array is not None]
-    return names, [array for array in given if array is not None]

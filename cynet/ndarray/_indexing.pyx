@@ -11,7 +11,8 @@ from .. cimport _engine
 from ._arithmetic cimport NDArrayArithmetic
 from .._engine cimport VarHandle, kInline, kNormal
 from .._ndarray cimport (
-    Chunk, NDArrayBase, Region, blob_shape, copy_from_host, new_array, new_view, push_copy, push_fill, whole)
+    Chunk, NDArrayBase, Region, blob_shape, copy_from_host, new_array, new_view, push_copy,
+    push_fill, whole)
 from .._typedefs cimport MAX_NDIM, RunContext, dtype_size, kBool, kFloat64, kInt64
 from ..kernels.strided_copy cimport copy_gather, copy_scatter
 
@@ -75,7 +76,8 @@ cdef cnp.ndarray _host_array(object value, int dtype, str what):
             array = array.astype(_NUMPY[dtype])
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
-            f"{what} takes numbers or something like an array, got {type(value).__name__} ({error})") from None
+            f"{what} takes numbers or something like an array, got {type(value).__name__} "
+            f"({error})") from None
     return array
 
 
@@ -164,7 +166,8 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
         else:
             source.stride[i] = plain.stride[k]
         same = same and (source.stride[i] == to.stride[i] or to.shape[i] == 1)
-    if same and value.blob.data == <char*>array.blob.data + to.offset * <int64_t>dtype_size(array.blob.dtype):
+    if same and value.blob.data == (
+            <char*>array.blob.data + to.offset * <int64_t>dtype_size(array.blob.dtype)):
         return 0  # what `x[i] += y` does last: the view of x was written already
     return push_copy(array, to, value, &source)
 
@@ -201,7 +204,8 @@ cdef int64_t _place(object index, int64_t size, int axis) except -1:
     try:
         given = index.__index__()
     except OverflowError:
-        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}") from None
+        raise IndexError(
+            f"index {index} is out of bounds for axis {axis} with size {size}") from None
     i = given + size if given < 0 else given
     if i < 0 or i >= size:
         raise IndexError(f"index {given} is out of bounds for axis {axis} with size {size}")
@@ -295,7 +299,8 @@ cdef NDArrayBase _pick(NDArrayBase array, const Region* region):
     cdef Region to
     if _is_contiguous(region):
         return new_view(array, region.shape, region.ndim, region.offset)
-    out = new_array(region.shape, region.ndim, array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
+    out = new_array(region.shape, region.ndim, array.blob.dtype, array.blob.dev_type,
+                    array.blob.dev_id)
     out.chunk.written = out.blob.size == 0
     to = whole(out)
     push_copy(out, &to, array, region)
@@ -328,7 +333,8 @@ cdef void _free_rows(void* arg) noexcept nogil:
 
 
 cdef object _index_array(object item):
-    # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints, as in MXNet.
+    # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints, as in
+    # MXNet.
     if isinstance(item, NDArrayBase):
         item = item.asnumpy()
     else:
@@ -341,7 +347,8 @@ cdef object _index_array(object item):
 
 
 cdef tuple _rows(NDArrayBase array, tuple items):
-    # (row numbers as NumPy picks them, sizes of one row): rows are the axes after the last one indexed.
+    # (row numbers as NumPy picks them, sizes of one row): rows are the axes after the last one
+    # indexed.
     cdef int lead = 0, axis = 0
     arrays = []
     for item in items:
@@ -357,14 +364,16 @@ cdef tuple _rows(NDArrayBase array, tuple items):
             lead = axis
         arrays.append(item)
     shape = blob_shape(&array.blob)
-    while arrays and PySlice_Check(arrays[len(arrays) - 1]) and arrays[len(arrays) - 1] == slice(None):
+    while (arrays and PySlice_Check(arrays[len(arrays) - 1])
+            and arrays[len(arrays) - 1] == slice(None)):
         arrays.pop()
     sizes = shape[:lead]
     numbers = np.arange(int(np.prod(sizes, dtype=np.int64)), dtype=np.int64).reshape(sizes)
     return np.ascontiguousarray(numbers[tuple(arrays)]), shape[lead:]
 
 
-cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tuple row, bint scatter) except -1:
+cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tuple row,
+                    bint scatter) except -1:
     cdef int64_t n = rows.size
     cdef RowsTask* task
     cdef VarHandle source, target
@@ -409,7 +418,8 @@ cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
 
 # --- the class ------------------------------------------------------------------------------------
 cdef class NDArrayIndexing(NDArrayArithmetic):
-    """NDArrayArithmetic with ``x[key]`` and ``x[key] = value``; the public NDArray's direct base."""
+    """NDArrayArithmetic with ``x[key]`` and ``x[key] = value``; the public NDArray's direct
+    base."""
 
     def __getitem__(self, key):
         cdef Region region

@@ -6,13 +6,14 @@ import numpy as np
 
 from ..errors import ArgumentTypeError
 from ..operator import get_operator
-from ._imperative import invoke, is_array
+from ._invoke import invoke, is_array
 
 _NUMBERS = (int, float, np.generic)
 
 
 def _binary(name, arrays, scalar, reflected, numbers, doc):
     """A function that dispatches on which operands are arrays to one of three operators."""
+
     def function(lhs, rhs):
         if is_array(lhs):
             if is_array(rhs):
@@ -24,8 +25,9 @@ def _binary(name, arrays, scalar, reflected, numbers, doc):
                 return invoke(get_operator(reflected), (rhs,), {"scalar": float(lhs)})
             if isinstance(rhs, _NUMBERS):
                 return numbers(lhs, rhs)
-        raise ArgumentTypeError(f"{name} takes NDArrays and numbers, "
-                                f"got {type(lhs).__name__} and {type(rhs).__name__}")
+        raise ArgumentTypeError(
+            f"{name} takes NDArrays and numbers, got {type(lhs).__name__} and {type(rhs).__name__}"
+        )
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{doc}
@@ -48,40 +50,112 @@ def _truth(function):
 
 
 add = _binary("add", "broadcast_add", "_plus_scalar", "_plus_scalar", operator.add, "lhs + rhs.")
-subtract = _binary("subtract", "broadcast_sub", "_minus_scalar", "_rminus_scalar", operator.sub,
-                   "lhs - rhs.")
-multiply = _binary("multiply", "broadcast_mul", "_mul_scalar", "_mul_scalar", operator.mul,
-                   "lhs * rhs.")
-divide = _binary("divide", "broadcast_div", "_div_scalar", "_rdiv_scalar", operator.truediv,
-                 "lhs / rhs.")
+subtract = _binary(
+    "subtract", "broadcast_sub", "_minus_scalar", "_rminus_scalar", operator.sub, "lhs - rhs."
+)
+multiply = _binary(
+    "multiply", "broadcast_mul", "_mul_scalar", "_mul_scalar", operator.mul, "lhs * rhs."
+)
+divide = _binary(
+    "divide", "broadcast_div", "_div_scalar", "_rdiv_scalar", operator.truediv, "lhs / rhs."
+)
 true_divide = divide
-modulo = _binary("modulo", "broadcast_mod", "_mod_scalar", "_rmod_scalar", operator.mod,
-                 "lhs % rhs, of the divisor's sign.")
-power = _binary("power", "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow,
-                "lhs ** rhs.")
-maximum = _binary("maximum", "broadcast_maximum", "_maximum_scalar", "_maximum_scalar", max,
-                  "The larger of each pair.")
-minimum = _binary("minimum", "broadcast_minimum", "_minimum_scalar", "_minimum_scalar", min,
-                  "The smaller of each pair.")
-equal = _binary("equal", "broadcast_equal", "_equal_scalar", "_equal_scalar", _truth(operator.eq),
-                "1 where lhs == rhs, else 0.")
-not_equal = _binary("not_equal", "broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar",
-                    _truth(operator.ne), "1 where lhs != rhs, else 0.")
-greater = _binary("greater", "broadcast_greater", "_greater_scalar", "_lesser_scalar",
-                  _truth(operator.gt), "1 where lhs > rhs, else 0.")
-greater_equal = _binary("greater_equal", "broadcast_greater_equal", "_greater_equal_scalar",
-                        "_lesser_equal_scalar", _truth(operator.ge), "1 where lhs >= rhs, else 0.")
-lesser = _binary("lesser", "broadcast_lesser", "_lesser_scalar", "_greater_scalar",
-                 _truth(operator.lt), "1 where lhs < rhs, else 0.")
-lesser_equal = _binary("lesser_equal", "broadcast_lesser_equal", "_lesser_equal_scalar",
-                       "_greater_equal_scalar", _truth(operator.le), "1 where lhs <= rhs, else 0.")
-logical_and = _binary("logical_and", "broadcast_logical_and", "_logical_and_scalar",
-                      "_logical_and_scalar",
-                      lambda a, b: float(bool(a) and bool(b)), "1 where both are not 0, else 0.")
-logical_or = _binary("logical_or", "broadcast_logical_or", "_logical_or_scalar",
-                     "_logical_or_scalar",
-                     lambda a, b: float(bool(a) or bool(b)), "1 where one is not 0, else 0.")
-logical_xor = _binary("logical_xor", "broadcast_logical_xor", "_logical_xor_scalar",
-                      "_logical_xor_scalar",
-                      lambda a, b: float(bool(a) != bool(b)),
-                      "1 where exactly one is not 0, else 0.")
+modulo = _binary(
+    "modulo",
+    "broadcast_mod",
+    "_mod_scalar",
+    "_rmod_scalar",
+    operator.mod,
+    "lhs % rhs, of the divisor's sign.",
+)
+power = _binary(
+    "power", "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow, "lhs ** rhs."
+)
+maximum = _binary(
+    "maximum",
+    "broadcast_maximum",
+    "_maximum_scalar",
+    "_maximum_scalar",
+    max,
+    "The larger of each pair.",
+)
+minimum = _binary(
+    "minimum",
+    "broadcast_minimum",
+    "_minimum_scalar",
+    "_minimum_scalar",
+    min,
+    "The smaller of each pair.",
+)
+equal = _binary(
+    "equal",
+    "broadcast_equal",
+    "_equal_scalar",
+    "_equal_scalar",
+    _truth(operator.eq),
+    "1 where lhs == rhs, else 0.",
+)
+not_equal = _binary(
+    "not_equal",
+    "broadcast_not_equal",
+    "_not_equal_scalar",
+    "_not_equal_scalar",
+    _truth(operator.ne),
+    "1 where lhs != rhs, else 0.",
+)
+greater = _binary(
+    "greater",
+    "broadcast_greater",
+    "_greater_scalar",
+    "_lesser_scalar",
+    _truth(operator.gt),
+    "1 where lhs > rhs, else 0.",
+)
+greater_equal = _binary(
+    "greater_equal",
+    "broadcast_greater_equal",
+    "_greater_equal_scalar",
+    "_lesser_equal_scalar",
+    _truth(operator.ge),
+    "1 where lhs >= rhs, else 0.",
+)
+lesser = _binary(
+    "lesser",
+    "broadcast_lesser",
+    "_lesser_scalar",
+    "_greater_scalar",
+    _truth(operator.lt),
+    "1 where lhs < rhs, else 0.",
+)
+lesser_equal = _binary(
+    "lesser_equal",
+    "broadcast_lesser_equal",
+    "_lesser_equal_scalar",
+    "_greater_equal_scalar",
+    _truth(operator.le),
+    "1 where lhs <= rhs, else 0.",
+)
+logical_and = _binary(
+    "logical_and",
+    "broadcast_logical_and",
+    "_logical_and_scalar",
+    "_logical_and_scalar",
+    lambda a, b: float(bool(a) and bool(b)),
+    "1 where both are not 0, else 0.",
+)
+logical_or = _binary(
+    "logical_or",
+    "broadcast_logical_or",
+    "_logical_or_scalar",
+    "_logical_or_scalar",
+    lambda a, b: float(bool(a) or bool(b)),
+    "1 where one is not 0, else 0.",
+)
+logical_xor = _binary(
+    "logical_xor",
+    "broadcast_logical_xor",
+    "_logical_xor_scalar",
+    "_logical_xor_scalar",
+    lambda a, b: float(bool(a) != bool(b)),
+    "1 where exactly one is not 0, else 0.",
+)

@@ -7,7 +7,8 @@ from ..dtype import NUMPY, dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError
 from ..operator import get_operator
 from . import _dlpack
-from ._imperative import invoke, is_array, read_context
+from ._imperative import read_context
+from ._invoke import invoke, is_array
 from ._indexing import from_host
 
 
@@ -197,7 +198,8 @@ def moveaxis(tensor, source, destination):
 
 
 def onehot_encode(indices, out):
-    """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else 0."""
+    """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else
+    0."""
     return invoke(
         get_operator("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out}
     )
@@ -206,7 +208,8 @@ def onehot_encode(indices, out):
 def from_numpy(ndarray, zero_copy=True):
     """An NDArray over a NumPy array's memory, or with a copy of its values.
 
-    With `zero_copy` the NumPy array becomes read-only: the engine may read and write its memory at any time.
+    With `zero_copy` the NumPy array becomes read-only: the engine may read and write its memory at
+    any time.
 
     Raises
     ------
@@ -225,7 +228,8 @@ def from_numpy(ndarray, zero_copy=True):
 
 
 def from_dlpack(dlpack):
-    """An NDArray over the memory of a DLPack capsule or of an object with ``__dlpack__``; nothing is copied.
+    """An NDArray over the memory of a DLPack capsule or of an object with ``__dlpack__``; nothing
+    is copied.
 
     Examples
     --------

@@ -1,11 +1,12 @@
-"""The functions of mx.nd: one closure for each operator of the registry, made when it is first asked for."""
+"""The functions of mx.nd: one closure for each operator of the registry, made when it is first
+asked for."""
 
 import difflib
 import sys
 
 from ..operator import OPERATORS
 from ..operator.signature import docstring, python_signature
-from ._imperative import invoke
+from ._invoke import invoke
 
 _made = {}  # (OpEntry, name) -> function
 # Names that start so are found in a namespace of mx.nd under the rest of the name.
@@ -33,7 +34,8 @@ def _make(entry, name):
 
 
 def namespace(module_name, *prefixes):
-    """``__getattr__`` and ``__dir__`` of a module that shows the operators whose names start with a prefix.
+    """``__getattr__`` and ``__dir__`` of a module that shows the operators whose names start with a
+    prefix.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""NDArray, the public array class: what is not an operator slot, plus a method for each operator."""
+"""NDArray, the public array class: what is not an operator slot, plus a method for each
+operator."""
 
 import warnings
 
@@ -9,7 +10,8 @@ from ..dtype import dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..operator import OPERATORS, get_operator
 from . import _dlpack
-from ._imperative import invoke, read_context
+from ._imperative import read_context
+from ._invoke import invoke
 from ._indexing import NDArrayIndexing, from_host
 
 # Operators that are methods of every array: the array is their first input.
@@ -100,9 +102,10 @@ METHODS = (
 class NDArray(NDArrayIndexing):
     """An array on a device; its operations are run by the engine, asynchronously.
 
-    Arrays are made by ``mx.nd.array``, ``zeros``, ``ones`` and the like, and by every operator. Operators
-    return at once; ``asnumpy``, ``asscalar`` and printing wait for the values. Arithmetic broadcasts as in
-    NumPy, results keep the operands' dtype, comparisons give 0 and 1 of that dtype.
+    Arrays are made by ``mx.nd.array``, ``zeros``, ``ones`` and the like, and by every operator.
+    Operators return at once; ``asnumpy``, ``asscalar`` and printing wait for the values. Arithmetic
+    broadcasts as in NumPy, results keep the operands' dtype, comparisons give 0 and 1 of that
+    dtype.
 
     ``x[i]``, ``x[i:j]`` and ``reshape`` are views of the same memory.
 
@@ -148,7 +151,7 @@ class NDArray(NDArrayIndexing):
     def __dlpack_device__(self):
         return _dlpack.device_of(self)
 
-    # --- copies --------------------------------------------------------------------------------------
+    # --- copies -----------------------------------------------------------------------------------
     def copy(self):
         """A copy on the same device."""
         return self.copyto(self.context)
@@ -228,15 +231,15 @@ class NDArray(NDArrayIndexing):
         """The same memory as another array, which no gradient goes through."""
         return self.view(self.shape)
 
-    # --- shapes --------------------------------------------------------------------------------------
+    # --- shapes -----------------------------------------------------------------------------------
     def reshape(self, *shape, **kwargs):
         """A view of the same memory under another shape.
 
         Parameters
         ----------
         shape : tuple of int, or ints
-            Sizes, with MXNet's codes: 0 keeps the size, -1 is inferred, -2 keeps all that remain, -3 joins
-            two axes, -4 splits one into the two sizes that follow.
+            Sizes, with MXNet's codes: 0 keeps the size, -1 is inferred, -2 keeps all that remain,
+            -3 joins two axes, -4 splits one into the two sizes that follow.
         reverse : bool
             Read the codes from the last axis to the first.
 
@@ -290,7 +293,8 @@ class NDArray(NDArrayIndexing):
         return invoke(entry, (self,), {"axes": tuple(axes)} if axes else {})
 
     def broadcast_to(self, shape):
-        """A copy whose axes of size 1 are repeated up to `shape`; missing leading axes are added."""
+        """A copy whose axes of size 1 are repeated up to `shape`; missing leading axes are
+        added."""
         shape = tuple(shape)
         array = self
         if len(shape) > self.ndim:

@@ -20,9 +20,9 @@ def require_float_cpu(prop, ctx, names, types):
     for name, dtype in zip(names, types):
         if dtype not in FLOATS:
             raise ArgumentTypeError(
-                f"operator {prop.op_name} computes in float32 or float64; "
-                f"input '{name}' is {dtype}")
+                f"operator {prop.op_name} computes in float32 or float64; input '{name}' is {dtype}"
+            )
         if dtype != types[0]:
             raise ArgumentTypeError(
-                f"operator {prop.op_name}: input '{name}' is {dtype} "
-                f"but '{names[0]}' is {types[0]}")
+                f"operator {prop.op_name}: input '{name}' is {dtype} but '{names[0]}' is {types[0]}"
+            )

@@ -88,8 +88,9 @@ class Int(Field):
                 if not (isinstance(value, float) and value.is_integer()):
                     self.refuse(value, where)
                 value = int(value)
-        if (self.low is not None and value < self.low) or (self.high is not None
-                                                           and value > self.high):
+        if (self.low is not None and value < self.low) or (
+            self.high is not None and value > self.high
+        ):
             self.refuse(value, where, wrong_type=False)
         return value
 
@@ -125,8 +126,9 @@ class Float(Field):
             value = float(value)
         except (TypeError, ValueError):
             self.refuse(value, where)
-        if (self.low is not None and value < self.low) or (self.high is not None
-                                                           and value > self.high):
+        if (self.low is not None and value < self.low) or (
+            self.high is not None and value > self.high
+        ):
             self.refuse(value, where, wrong_type=False)
         return value
 
@@ -180,9 +182,7 @@ class Shape(Field):
         if hasattr(value, "__index__") and not getattr(value, "ndim", 0):
             value = (value,)
         try:
-            value = tuple(
-                None if v is None and self.allow_none else v.__index__() for v in value
-            )
+            value = tuple(None if v is None and self.allow_none else v.__index__() for v in value)
         except (TypeError, AttributeError):
             self.refuse(original, where)
         if self.length is not None and len(value) not in (

@@ -78,8 +78,12 @@ def docstring(entry, array="NDArray"):
     """The operator's documentation in numpydoc form; `array` is what its face calls a tensor."""
     arguments, states, variable, fields = describe(entry)
     about = getattr(entry.prop, "inputs_doc", {})
-    lines = [inspect.cleandoc(entry.prop.__doc__) if entry.prop.__doc__ else f"Operator {entry.name}.", "",
-             "Parameters", "----------"]
+    lines = [
+        inspect.cleandoc(entry.prop.__doc__) if entry.prop.__doc__ else f"Operator {entry.name}.",
+        "",
+        "Parameters",
+        "----------",
+    ]
     if variable:
         lines += [f"*data : {array}", f"    {about.get('data', 'The inputs.')}"]
     for name in arguments:
@@ -100,9 +104,14 @@ def docstring(entry, array="NDArray"):
 
 
 def _about_input(name):
-    return {"data": "The input.", "weight": "The weights.", "bias": "The bias.",
-            "lhs": "Left operand.",
-            "rhs": "Right operand.", "label": "The labels."}.get(name, f"Input `{name}`.")
+    return {
+        "data": "The input.",
+        "weight": "The weights.",
+        "bias": "The bias.",
+        "lhs": "Left operand.",
+        "rhs": "Right operand.",
+        "label": "The labels.",
+    }.get(name, f"Input `{name}`.")
 
 
 def _about_type(field):
@@ -146,19 +155,22 @@ def bind_positional(entry, args, is_array, name=None):
             if not is_array(value):
                 raise ArgumentTypeError(
                     f"operator {name}: input {i} is {_kind(value)}, but every positional argument "
-                    f"must be an array; parameters are given by keyword")
+                    f"must be an array; parameters are given by keyword"
+                )
         return list(args), {}
     names = arguments + states
-    inputs = list(args[:len(names)])
+    inputs = list(args[: len(names)])
     for given, value in zip(names, inputs):
         if value is not None and not is_array(value):
             raise ArgumentTypeError(
-                f"operator {name}: argument '{given}' must be an array, got {_kind(value)}")
-    rest = args[len(names):]
+                f"operator {name}: argument '{given}' must be an array, got {_kind(value)}"
+            )
+    rest = args[len(names) :]
     if len(rest) > len(fields):
         most = len(names) + len(fields)
         raise ArgumentTypeError(
-            f"operator {name} takes at most {most} positional arguments, got {len(args)}")
+            f"operator {name} takes at most {most} positional arguments, got {len(args)}"
+        )
     return inputs, dict(zip(fields, rest))
 
 

@@ -6,7 +6,23 @@ from .sgd import DCASGD, NAG, SGD, SGLD, Signum
 from .updater import Updater, get_updater
 
 __all__ = [
-    "DCASGD", "FTML", "NAG", "SGD", "SGLD", "AdaDelta", "AdaGrad", "Adam", "Adamax", "Ftrl",
-    "Nadam", "Optimizer", "RMSProp", "Signum", "Test", "Updater", "create", "get_updater",
+    "DCASGD",
+    "FTML",
+    "NAG",
+    "SGD",
+    "SGLD",
+    "AdaDelta",
+    "AdaGrad",
+    "Adam",
+    "Adamax",
+    "Ftrl",
+    "Nadam",
+    "Optimizer",
+    "RMSProp",
+    "Signum",
+    "Test",
+    "Updater",
+    "create",
+    "get_updater",
     "register",
 ]

@@ -24,8 +24,9 @@ class Adam(FusedOptimizer):
         See :class:`Optimizer`.
     """
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8,
-                 lazy_update=True, **kwargs):
+    def __init__(
+        self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, lazy_update=True, **kwargs
+    ):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
@@ -42,7 +43,7 @@ class Adam(FusedOptimizer):
         return self.beta1, self.beta2, self.epsilon
 
     def _rate(self, lr, count):
-        return lr * math.sqrt(1 - self.beta2 ** count) / (1 - self.beta1 ** count)
+        return lr * math.sqrt(1 - self.beta2**count) / (1 - self.beta1**count)
 
 
 @register
@@ -70,7 +71,7 @@ class Adamax(Optimizer):
         mean, largest = state
         mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
         largest[:] = nd.maximum(self.beta2 * largest, nd.abs(grad))
-        weight[:] = weight - lr / (1 - self.beta1 ** t) * mean / (largest + 1e-8)
+        weight[:] = weight - lr / (1 - self.beta1**t) * mean / (largest + 1e-8)
 
 
 @register
@@ -87,8 +88,15 @@ class Nadam(Optimizer):
         See :class:`Optimizer`.
     """
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8,
-                 schedule_decay=0.004, **kwargs):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        schedule_decay=0.004,
+        **kwargs,
+    ):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
@@ -110,7 +118,7 @@ class Nadam(Optimizer):
         mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
         var[:] = self.beta2 * var + (1 - self.beta2) * grad * grad
         ahead = ((1 - now) / (1 - self.m_schedule)) * grad + (then / (1 - following)) * mean
-        spread = var / (1 - self.beta2 ** t)
+        spread = var / (1 - self.beta2**t)
         weight[:] = weight - lr * ahead / (nd.sqrt(spread) + self.epsilon)
 
 
@@ -138,7 +146,7 @@ class FTML(FusedOptimizer):
         return "ftml"
 
     def _numbers(self, count):
-        return (self.beta1, self.beta2, self.epsilon, self.beta1 ** count, self.beta2 ** count)
+        return (self.beta1, self.beta2, self.epsilon, self.beta1**count, self.beta2**count)
 
 
 @register
@@ -220,8 +228,16 @@ class RMSProp(FusedOptimizer):
         See :class:`Optimizer`.
     """
 
-    def __init__(self, learning_rate=0.001, gamma1=0.9, gamma2=0.9, epsilon=1e-8, centered=False,
-                 clip_weights=None, **kwargs):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        gamma1=0.9,
+        gamma2=0.9,
+        epsilon=1e-8,
+        centered=False,
+        clip_weights=None,
+        **kwargs,
+    ):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.gamma1 = gamma1
         self.gamma2 = gamma2

@@ -70,9 +70,19 @@ class Optimizer:
         Objects with ``lr_mult`` and ``wd_mult`` for indices.
     """
 
-    def __init__(self, rescale_grad=1.0, param_idx2name=None, wd=0.0, clip_gradient=None,
-                 learning_rate=None, lr_scheduler=None, sym=None, begin_num_update=0,
-                 multi_precision=False, param_dict=None):
+    def __init__(
+        self,
+        rescale_grad=1.0,
+        param_idx2name=None,
+        wd=0.0,
+        clip_gradient=None,
+        learning_rate=None,
+        lr_scheduler=None,
+        sym=None,
+        begin_num_update=0,
+        multi_precision=False,
+        param_dict=None,
+    ):
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         if lr_scheduler is None:
@@ -90,7 +100,8 @@ class Optimizer:
         self._index_update_count = self._all_index_update_counts[0]
         if param_idx2name is not None and not isinstance(param_idx2name, dict):
             raise ArgumentTypeError(
-                f"param_idx2name must be a dict of index to name, got {param_idx2name!r}")
+                f"param_idx2name must be a dict of index to name, got {param_idx2name!r}"
+            )
         self.idx2name = dict(param_idx2name or {})
         self.param_dict = dict(param_dict or {})
         self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
@@ -113,8 +124,11 @@ class Optimizer:
             if self.multi_precision:
                 master = weight.astype("float32")
                 return master, self.create_state(index, master)
-            warnings.warn("float16 weights lose small updates; multi_precision=True keeps a float32"
-                          " copy of them", stacklevel=3)
+            warnings.warn(
+                "float16 weights lose small updates; multi_precision=True keeps a float32"
+                " copy of them",
+                stacklevel=3,
+            )
         return self.create_state(index, weight)
 
     def update_multi_precision(self, index, weight, grad, state):
@@ -151,8 +165,9 @@ class Optimizer:
 
     def set_wd_mult(self, args_wd_mult):
         """Set factors of the weight decay by name or index, over those of the symbol."""
-        spared = {name: 0.0 for name in self.idx2name.values()
-                  if not name.endswith(("_weight", "_gamma"))}
+        spared = {
+            name: 0.0 for name in self.idx2name.values() if not name.endswith(("_weight", "_gamma"))
+        }
         self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **args_wd_mult}
 
     def _symbol_mult(self, key):
@@ -166,8 +181,9 @@ class Optimizer:
                 try:
                     found[name] = float(text)
                 except ValueError:
-                    raise ArgumentError(f"variable '{name}': attribute {key}={text!r} is no number"
-                                        ) from None
+                    raise ArgumentError(
+                        f"variable '{name}': attribute {key}={text!r} is no number"
+                    ) from None
         return found
 
     def _set_current_context(self, device_id):

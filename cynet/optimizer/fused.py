@@ -52,5 +52,10 @@ class FusedOptimizer(Optimizer):
         counts = [self._index_update_count[index] for index in indices]
         rates = [self._rate(lr, count) for lr, count in zip(self._get_lrs(indices), counts)]
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        joined(rates, self._get_wds(indices), self.rescale_grad, clip,
-               [self._numbers(count) for count in counts])
+        joined(
+            rates,
+            self._get_wds(indices),
+            self.rescale_grad,
+            clip,
+            [self._numbers(count) for count in counts],
+        )

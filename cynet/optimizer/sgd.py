@@ -116,8 +116,9 @@ class SGLD(Optimizer):
     def update(self, index, weight, grad, state):
         lr, wd, _ = self._step(index)
         grad = self._gradient(grad) + wd * weight
-        noise = nd.random.normal(0, math.sqrt(lr), shape=weight.shape, dtype=weight.dtype,
-                                 ctx=weight.context)
+        noise = nd.random.normal(
+            0, math.sqrt(lr), shape=weight.shape, dtype=weight.dtype, ctx=weight.context
+        )
         weight[:] = weight - lr / 2 * grad + noise
 
 

@@ -28,13 +28,17 @@ def pack(states, optimizer=None):
         if isinstance(state, (tuple, list)):
             return [tree(each) for each in state]
         if not isinstance(state, nd.NDArray):
-            raise ArgumentTypeError("an optimizer state consists of NDArrays, tuples and None,"
-                                    f" found {type(state).__name__}")
+            raise ArgumentTypeError(
+                "an optimizer state consists of NDArrays, tuples and None,"
+                f" found {type(state).__name__}"
+            )
         arrays.append(state)
         return len(arrays) - 1
 
-    header = {"states": [[key, tree(state)] for key, state in states.items()],
-              "optimizer": None if optimizer is None else _describe(optimizer)}
+    header = {
+        "states": [[key, tree(state)] for key, state in states.items()],
+        "optimizer": None if optimizer is None else _describe(optimizer),
+    }
     text = json.dumps(header).encode()
     return _MARK + struct.pack("<Q", len(text)) + text + nd.save_tobuffer(arrays)
 
@@ -51,8 +55,10 @@ def unpack(content):
         raise ArgumentTypeError(f"optimizer states are bytes, got {type(content).__name__}")
     content = bytes(content)
     if content[:1] == b"\x80":
-        raise FormatError("optimizer states: this is a pickle, as MXNet writes them; a pickle can"
-                          " run any code and is not loaded. Train on from the parameters alone")
+        raise FormatError(
+            "optimizer states: this is a pickle, as MXNet writes them; a pickle can"
+            " run any code and is not loaded. Train on from the parameters alone"
+        )
     if content[:8] != _MARK:
         raise FormatError(f"optimizer states begin with {_MARK!r}, found {content[:8]!r}")
     if len(content) < 16:
@@ -61,12 +67,12 @@ def unpack(content):
     if length > len(content) - 16:
         raise FormatError(f"optimizer states: header of {length} bytes, {len(content) - 16} left")
     try:
-        header = json.loads(content[16:16 + length])
+        header = json.loads(content[16 : 16 + length])
         entries, optimizer = header["states"], header["optimizer"]
         pairs = [(key, state) for key, state in entries]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FormatError(f"optimizer states: the header is damaged: {error!r}") from None
-    arrays = nd.load_frombuffer(content[16 + length:])
+    arrays = nd.load_frombuffer(content[16 + length :])
     if isinstance(arrays, dict):
         raise FormatError("optimizer states: arrays must have no names")
     states = {}
@@ -89,9 +95,12 @@ def _untree(tree, arrays, depth):
 
 def _settings(instance):
     """The instance's plain attributes, by name."""
-    return {name: value for name, value in vars(instance).items()
-            if isinstance(value, _PLAIN)
-            or (isinstance(value, list) and all(isinstance(each, _PLAIN) for each in value))}
+    return {
+        name: value
+        for name, value in vars(instance).items()
+        if isinstance(value, _PLAIN)
+        or (isinstance(value, list) and all(isinstance(each, _PLAIN) for each in value))
+    }
 
 
 def _describe(optimizer):
@@ -99,13 +108,16 @@ def _describe(optimizer):
     return {
         "name": type(optimizer).__name__,
         "settings": _settings(optimizer),
-        "counts": [[device, list(counts.items())]
-                   for device, counts in optimizer._all_index_update_counts.items()],
+        "counts": [
+            [device, list(counts.items())]
+            for device, counts in optimizer._all_index_update_counts.items()
+        ],
         "idx2name": list(optimizer.idx2name.items()),
         "lr_mult": list(optimizer.lr_mult.items()),
         "wd_mult": list(optimizer.wd_mult.items()),
-        "lr_scheduler": None if scheduler is None else {
-            "name": type(scheduler).__name__, "settings": _settings(scheduler)},
+        "lr_scheduler": None
+        if scheduler is None
+        else {"name": type(scheduler).__name__, "settings": _settings(scheduler)},
     }
 
 
@@ -116,7 +128,8 @@ def _restore(described):
         vars(optimizer).update(_checked(described["settings"]))
         optimizer._all_index_update_counts = {
             device: {key: int(count) for key, count in counts}
-            for device, counts in described["counts"]}
+            for device, counts in described["counts"]
+        }
         optimizer._set_current_context(0)
         for name in ("idx2name", "lr_mult", "wd_mult"):
             setattr(optimizer, name, dict(described[name]))

@@ -7,7 +7,7 @@ from ..context import cpu
 from ..errors import ArgumentError
 from .compare import assert_almost_equal, default_context, get_atol, get_rtol, to_numpy
 
-_EPS = {"float16": 1.0 / 2 ** 6, "float32": 1.0 / 2 ** 9, "float64": 1.0 / 2 ** 14}
+_EPS = {"float16": 1.0 / 2**6, "float32": 1.0 / 2**9, "float64": 1.0 / 2**14}
 
 
 def list_gpus():
@@ -45,12 +45,23 @@ def _by_name(what, given, names, ctx, dtype):
 
 
 def _inputs(sym, location, aux_states, ctx, dtype):
-    return (_by_name("location", location, sym.list_arguments(), ctx, dtype),
-            _by_name("aux_states", aux_states, sym.list_auxiliary_states(), ctx, dtype))
+    return (
+        _by_name("location", location, sym.list_arguments(), ctx, dtype),
+        _by_name("aux_states", aux_states, sym.list_auxiliary_states(), ctx, dtype),
+    )
 
 
-def check_symbolic_forward(sym, location, expected, rtol=None, atol=None, aux_states=None,
-                           ctx=None, equal_nan=False, dtype=np.float32):
+def check_symbolic_forward(
+    sym,
+    location,
+    expected,
+    rtol=None,
+    atol=None,
+    aux_states=None,
+    ctx=None,
+    equal_nan=False,
+    dtype=np.float32,
+):
     """Compare the outputs of a symbol with expected values.
 
     Parameters
@@ -80,14 +91,26 @@ def check_symbolic_forward(sym, location, expected, rtol=None, atol=None, aux_st
     executor = sym.bind(ctx, args=args, grad_req="null", aux_states=auxs)
     outputs = executor.forward(is_train=False)
     for name, found, wanted in zip(names, outputs, expected):
-        assert_almost_equal(wanted, found, rtol, atol, (f"EXPECTED_{name}", f"FORWARD_{name}"),
-                            equal_nan)
+        assert_almost_equal(
+            wanted, found, rtol, atol, (f"EXPECTED_{name}", f"FORWARD_{name}"), equal_nan
+        )
     return outputs
 
 
-def check_symbolic_backward(sym, location, out_grads, expected, rtol=None, atol=None,
-                            aux_states=None, grad_req="write", ctx=None, grad_stypes=None,
-                            equal_nan=False, dtype=np.float32):
+def check_symbolic_backward(
+    sym,
+    location,
+    out_grads,
+    expected,
+    rtol=None,
+    atol=None,
+    aux_states=None,
+    grad_req="write",
+    ctx=None,
+    grad_stypes=None,
+    equal_nan=False,
+    dtype=np.float32,
+):
     """Compare the gradients of a symbol's arguments with expected values.
 
     Parameters
@@ -123,8 +146,9 @@ def check_symbolic_backward(sym, location, out_grads, expected, rtol=None, atol=
         requests = dict.fromkeys(names, grad_req)
     else:
         requests = dict(grad_req) if isinstance(grad_req, dict) else dict(zip(names, grad_req))
-    before = {name: np.random.normal(size=args[name].shape).astype(args[name].dtype)
-              for name in expected}
+    before = {
+        name: np.random.normal(size=args[name].shape).astype(args[name].dtype) for name in expected
+    }
     grads = {name: nd.array(value, ctx=ctx, dtype=value.dtype) for name, value in before.items()}
     requests = {name: requests.get(name, "null") if name in expected else "null" for name in names}
     executor = sym.bind(ctx, args=args, args_grad=grads, grad_req=requests, aux_states=auxs)
@@ -132,8 +156,10 @@ def check_symbolic_backward(sym, location, out_grads, expected, rtol=None, atol=
     if out_grads is not None:
         if isinstance(out_grads, dict):
             out_grads = [out_grads[name] for name in sym.list_outputs()]
-        out_grads = [nd.array(to_numpy(each), ctx=ctx, dtype=output.dtype)
-                     for each, output in zip(out_grads, executor.outputs)]
+        out_grads = [
+            nd.array(to_numpy(each), ctx=ctx, dtype=output.dtype)
+            for each, output in zip(out_grads, executor.outputs)
+        ]
     if any(request != "null" for request in requests.values()):
         executor.backward(out_grads)
     for name, wanted in expected.items():
@@ -141,13 +167,15 @@ def check_symbolic_backward(sym, location, out_grads, expected, rtol=None, atol=
             wanted = to_numpy(wanted) + before[name]
         elif requests[name] == "null":
             wanted = before[name]
-        assert_almost_equal(wanted, grads[name], rtol, atol,
-                            (f"EXPECTED_{name}", f"BACKWARD_{name}"), equal_nan)
+        assert_almost_equal(
+            wanted, grads[name], rtol, atol, (f"EXPECTED_{name}", f"BACKWARD_{name}"), equal_nan
+        )
     return grads
 
 
-def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_train=True,
-                 dtype=np.float32):
+def numeric_grad(
+    executor, location, aux_states=None, eps=1e-4, use_forward_train=True, dtype=np.float32
+):
     """Gradients of the sum of an executor's outputs by central differences.
 
     Parameters
@@ -168,6 +196,7 @@ def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_trai
     -------
     dict of str to numpy.ndarray
     """
+
     def total():
         for name, value in (aux_states or {}).items():
             executor.aux_dict[name][:] = value
@@ -199,9 +228,19 @@ def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_trai
     return grads
 
 
-def check_numeric_gradient(sym, location, aux_states=None, numeric_eps=None, rtol=None, atol=None,
-                           grad_nodes=None, use_forward_train=True, ctx=None, grad_stype_dict=None,
-                           dtype=np.float32):
+def check_numeric_gradient(
+    sym,
+    location,
+    aux_states=None,
+    numeric_eps=None,
+    rtol=None,
+    atol=None,
+    grad_nodes=None,
+    use_forward_train=True,
+    ctx=None,
+    grad_stype_dict=None,
+    dtype=np.float32,
+):
     """Compare a symbol's gradients with central differences, along a random projection.
 
     Parameters
@@ -241,8 +280,10 @@ def check_numeric_gradient(sym, location, aux_states=None, numeric_eps=None, rto
     _, out_shapes, _ = sym.infer_shape(**{name: value.shape for name, value in args.items()})
     if len(out_shapes) != 1:
         raise ArgumentError(f"check_numeric_gradient takes one output, found {sym.list_outputs()}")
-    before = {name: np.random.normal(0, 0.01, args[name].shape).astype(args[name].dtype)
-              for name in checked}
+    before = {
+        name: np.random.normal(0, 0.01, args[name].shape).astype(args[name].dtype)
+        for name in checked
+    }
     grads = {name: nd.array(value, ctx=ctx, dtype=value.dtype) for name, value in before.items()}
     executor = sym.bind(ctx, args=dict(args), args_grad=grads, grad_req=requests, aux_states=auxs)
     kept = {name: value.asnumpy() for name, value in auxs.items()}
@@ -258,8 +299,9 @@ def check_numeric_gradient(sym, location, aux_states=None, numeric_eps=None, rto
     numeric = numeric_grad(probe, location, kept, eps, use_forward_train, dtype)
     for name in checked:
         wanted = numeric[name] + (before[name] if requests[name] == "add" else 0)
-        assert_almost_equal(wanted, found[name], rtol, atol,
-                            (f"NUMERICAL_{name}", f"BACKWARD_{name}"))
+        assert_almost_equal(
+            wanted, found[name], rtol, atol, (f"NUMERICAL_{name}", f"BACKWARD_{name}")
+        )
 
 
 class _Projected:
@@ -282,9 +324,21 @@ class _Weighted:
         return self._values
 
 
-def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=None, aux_params=None,
-                      rtol=None, atol=None, raise_on_err=True, ground_truth=None, equal_nan=False,
-                      use_uniform=False, rand_type=np.float64):
+def check_consistency(
+    sym,
+    ctx_list,
+    scale=1.0,
+    grad_req="write",
+    arg_params=None,
+    aux_params=None,
+    rtol=None,
+    atol=None,
+    raise_on_err=True,
+    ground_truth=None,
+    equal_nan=False,
+    use_uniform=False,
+    rand_type=np.float64,
+):
     """Compare a symbol's outputs and gradients over contexts and dtypes.
 
     Parameters
@@ -318,8 +372,9 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
     if len(ctx_list) < 2 and ground_truth is None:
         raise ArgumentError("check_consistency compares two entries of ctx_list or more")
     symbols = sym if isinstance(sym, list) else [sym] * len(ctx_list)
-    executors = [each.simple_bind(grad_req=grad_req, **entry)
-                 for each, entry in zip(symbols, ctx_list)]
+    executors = [
+        each.simple_bind(grad_req=grad_req, **entry) for each, entry in zip(symbols, ctx_list)
+    ]
     draw = np.random.uniform if use_uniform else np.random.normal
     args, auxs = dict(arg_params or {}), dict(aux_params or {})
     for name, array in executors[0].arg_dict.items():
@@ -339,8 +394,9 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
         a = get_atol(atol.get(dtype) if isinstance(atol, dict) else atol, dtype)
         for name, value in found.items():
             try:
-                assert_almost_equal(value, truth[name], r, a, (f"{ctx_list[i]} {name}", "truth"),
-                                    equal_nan)
+                assert_almost_equal(
+                    value, truth[name], r, a, (f"{ctx_list[i]} {name}", "truth"), equal_nan
+                )
             except AssertionError:
                 if raise_on_err:
                     raise

@@ -50,8 +50,16 @@ def random_arrays(*shapes):
     return arrays[0] if len(arrays) == 1 else arrays
 
 
-def rand_ndarray(shape, stype="default", density=None, dtype=None, modifier_func=None,
-                 shuffle_csr_indices=False, distribution=None, ctx=None):
+def rand_ndarray(
+    shape,
+    stype="default",
+    density=None,
+    dtype=None,
+    modifier_func=None,
+    shuffle_csr_indices=False,
+    distribution=None,
+    ctx=None,
+):
     """An NDArray of random entries from -1 to 1, drawn from ``numpy.random``.
 
     Parameters
@@ -93,8 +101,10 @@ def get_atol(atol=None, dtype=np.float64):
 def get_tols(x, y, rtol=None, atol=None):
     """Tolerances that suit the coarser of two arrays' dtypes: (rtol, atol)."""
     dtypes = to_numpy(x).dtype, to_numpy(y).dtype
-    return (max(get_rtol(rtol, dtype) for dtype in dtypes),
-            max(get_atol(atol, dtype) for dtype in dtypes))
+    return (
+        max(get_rtol(rtol, dtype) for dtype in dtypes),
+        max(get_atol(atol, dtype) for dtype in dtypes),
+    )
 
 
 def same(a, b):
@@ -111,8 +121,16 @@ def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True
     return np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
-def assert_almost_equal(a, b, rtol=None, atol=None, names=("a", "b"), equal_nan=False,
-                        use_broadcast=True, mismatches=(10, 10)):
+def assert_almost_equal(
+    a,
+    b,
+    rtol=None,
+    atol=None,
+    names=("a", "b"),
+    equal_nan=False,
+    use_broadcast=True,
+    mismatches=(10, 10),
+):
     """Raise AssertionError, with the worst places, unless two arrays are equal within tolerances.
 
     Parameters
@@ -143,12 +161,16 @@ def assert_almost_equal(a, b, rtol=None, atol=None, names=("a", "b"), equal_nan=
         excess = np.abs(a.astype(np.float64) - b) / (atol + rtol * np.abs(b.astype(np.float64)))
     places = np.argwhere(wrong)
     order = np.argsort([-np.nan_to_num(excess[tuple(place)], nan=np.inf) for place in places])
-    lines = [f"{names[0]} and {names[1]} differ in {len(places)} of {a.size} entries"
-             f" (rtol={rtol:g}, atol={atol:g}):"]
-    for place in places[order[:mismatches[0]]]:
+    lines = [
+        f"{names[0]} and {names[1]} differ in {len(places)} of {a.size} entries"
+        f" (rtol={rtol:g}, atol={atol:g}):"
+    ]
+    for place in places[order[: mismatches[0]]]:
         at = tuple(int(i) for i in place)
-        lines.append(f"  at {at}: {names[0]}={a[at]!r}, {names[1]}={b[at]!r},"
-                     f" {excess[at]:.3g} times the tolerance")
+        lines.append(
+            f"  at {at}: {names[0]}={a[at]!r}, {names[1]}={b[at]!r},"
+            f" {excess[at]:.3g} times the tolerance"
+        )
     raise AssertionError("\n".join(lines))
 
 

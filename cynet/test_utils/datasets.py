@@ -24,14 +24,10 @@ _MIRRORS = (
 )
 # SHA-256 of the unpacked files: how a mirror has packed them does not matter
 _MNIST = {
-    "train-images-idx3-ubyte":
-        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-    "train-labels-idx1-ubyte":
-        "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-    "t10k-images-idx3-ubyte":
-        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-    "t10k-labels-idx1-ubyte":
-        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
 
 
@@ -134,16 +130,20 @@ def _download_mnist(folder):
             write_atomically(paths[name], packed)
             break
         else:
-            raise OSError(f"MNIST cannot be downloaded ({errors[0]}); put its four IDX files into a"
-                          " folder and name it in CYNET_DATA_DIR")
+            raise OSError(
+                f"MNIST cannot be downloaded ({errors[0]}); put its four IDX files into a"
+                " folder and name it in CYNET_DATA_DIR"
+            )
     return paths
 
 
 def _mnist_files(path=None):
     paths = _find_mnist(path)
     if paths is None and path:
-        raise FileNotFoundError(f"no folder {path} or {Path(path) / 'mnist'} with the four IDX"
-                                f" files of MNIST: {', '.join(_MNIST)}, plain or .gz")
+        raise FileNotFoundError(
+            f"no folder {path} or {Path(path) / 'mnist'} with the four IDX"
+            f" files of MNIST: {', '.join(_MNIST)}, plain or .gz"
+        )
     return paths or _download_mnist(_cache_folder() / "mnist")
 
 
@@ -175,12 +175,15 @@ def get_mnist(path=None):
     paths = _mnist_files(path)
     arrays = {}
     for part, prefix in (("train", "train"), ("test", "t10k")):
-        image_path, label_path = (paths[f"{prefix}-{kind}-ubyte"]
-                                  for kind in ("images-idx3", "labels-idx1"))
+        image_path, label_path = (
+            paths[f"{prefix}-{kind}-ubyte"] for kind in ("images-idx3", "labels-idx1")
+        )
         images, labels = read_idx(image_path), read_idx(label_path)
         if images.ndim != 3 or labels.shape != images.shape[:1]:
-            raise FormatError(f"{image_path} has shape {images.shape}, {label_path} has shape"
-                              f" {labels.shape}: these do not belong together")
+            raise FormatError(
+                f"{image_path} has shape {images.shape}, {label_path} has shape"
+                f" {labels.shape}: these do not belong together"
+            )
         arrays[f"{part}_data"] = images[:, None].astype(np.float32) / 255
         arrays[f"{part}_label"] = labels.astype(np.int8)
     return arrays
@@ -203,9 +206,16 @@ def get_mnist_iterator(batch_size, input_shape, num_parts=1, part_index=0):
     """
     paths = _mnist_files()
     train, val = (
-        MNISTIter(image=str(paths[f"{prefix}-images-idx3-ubyte"]),
-                  label=str(paths[f"{prefix}-labels-idx1-ubyte"]), input_shape=input_shape,
-                  batch_size=batch_size, shuffle=shuffle, flat=len(input_shape) == 1,
-                  num_parts=num_parts, part_index=part_index)
-        for prefix, shuffle in (("train", True), ("t10k", False)))
+        MNISTIter(
+            image=str(paths[f"{prefix}-images-idx3-ubyte"]),
+            label=str(paths[f"{prefix}-labels-idx1-ubyte"]),
+            input_shape=input_shape,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            flat=len(input_shape) == 1,
+            num_parts=num_parts,
+            part_index=part_index,
+        )
+        for prefix, shuffle in (("train", True), ("t10k", False))
+    )
     return train, val

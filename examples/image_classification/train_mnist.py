@@ -42,8 +42,11 @@ def main(argv=None):
     _, history = fit.fit(args, get_network(args), train, val, kv)
     if history.epochs:
         accuracy = history.epochs[-1]["validation"]["accuracy"]
-        logging.info("validation accuracy after epoch %d: %.2f %%",
-                     history.epochs[-1]["epoch"], 100 * accuracy)
+        logging.info(
+            "validation accuracy after epoch %d: %.2f %%",
+            history.epochs[-1]["epoch"],
+            100 * accuracy,
+        )
 
 
 if __name__ == "__main__":

@@ -15,12 +15,19 @@ SCRIPT = ROOT / "examples" / "image_classification" / "train_mnist.py"
 @pytest.fixture
 def train(tmp_path):
     """Run the script in an empty folder, where no MNIST is found; returns what it prints."""
+
     def run(*args, fails=False, **environment):
-        env = {**os.environ, "PYTHONPATH": str(ROOT), "CYNET_HOME": str(tmp_path / "home"),
-               "CYNET_DATA_DIR": str(tmp_path / "nothing"), **environment}
+        env = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "CYNET_HOME": str(tmp_path / "home"),
+            "CYNET_DATA_DIR": str(tmp_path / "nothing"),
+            **environment,
+        }
         command = [sys.executable, str(SCRIPT), *map(str, args)]
         done = subprocess.run(
-            command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280)
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280
+        )
         assert (done.returncode != 0) == fails, done.stdout[-2000:] + done.stderr[-3000:]
         return done.stdout + done.stderr
 
@@ -34,17 +41,36 @@ def accuracy(output):
 
 def test_lenet_on_digits(train, tmp_path):
     """Accuracy, checkpoints, Speedometer lines and the plot of one run; no bar off a terminal."""
-    output = train("--network", "lenet", "--dataset", "digits", "--num-epochs", 6,
-                   "--disp-batches", 10, "--model-prefix", "lenet", "--save-period", 3,
-                   "--top-k", 3, "--plot", "curves.png")
+    output = train(
+        "--network",
+        "lenet",
+        "--dataset",
+        "digits",
+        "--num-epochs",
+        6,
+        "--disp-batches",
+        10,
+        "--model-prefix",
+        "lenet",
+        "--save-period",
+        3,
+        "--top-k",
+        3,
+        "--plot",
+        "curves.png",
+    )
     assert accuracy(output) >= 95
     assert len(re.findall(r"^Epoch\[\d\] Validation-accuracy=", output, re.M)) == 6
-    assert re.search(r"^Epoch\[0\] Batch \[0-10\]\tSpeed: [\d.]+ samples/sec\taccuracy=", output,
-                     re.M)
+    assert re.search(
+        r"^Epoch\[0\] Batch \[0-10\]\tSpeed: [\d.]+ samples/sec\taccuracy=", output, re.M
+    )
     assert "top_k_accuracy_3" in output
     assert "\r" not in output and "%|" not in output
     assert sorted(p.name for p in tmp_path.glob("lenet*")) == [
-        "lenet-0003.params", "lenet-0006.params", "lenet-symbol.json"]
+        "lenet-0003.params",
+        "lenet-0006.params",
+        "lenet-symbol.json",
+    ]
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -64,8 +90,20 @@ def test_same_seed_same_numbers(train):
 
 
 def test_resnet_learns(train):
-    output = train("--network", "resnet", "--num-layers", 8, "--dataset", "digits",
-                   "--num-epochs", 2, "--optimizer", "adam", "--lr", 0.003)
+    output = train(
+        "--network",
+        "resnet",
+        "--num-layers",
+        8,
+        "--dataset",
+        "digits",
+        "--num-epochs",
+        2,
+        "--optimizer",
+        "adam",
+        "--lr",
+        0.003,
+    )
     assert accuracy(output) >= 80
 
 
@@ -78,8 +116,15 @@ def test_says_that_it_uses_the_digits(train):
 
 def test_mnist_that_was_asked_for_is_not_replaced(train, tmp_path):
     refuses = "http://127.0.0.1:9"
-    output = train("--dataset", "mnist", "--data-dir", tmp_path / "empty", fails=True,
-                   http_proxy=refuses, https_proxy=refuses)
+    output = train(
+        "--dataset",
+        "mnist",
+        "--data-dir",
+        tmp_path / "empty",
+        fails=True,
+        http_proxy=refuses,
+        https_proxy=refuses,
+    )
     assert "digits" not in output.splitlines()[-1]
 
 
@@ -87,16 +132,25 @@ def test_plot_without_matplotlib(train, tmp_path):
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "matplotlib.py").write_text("raise ImportError('not here')\n")
-    output = train("--dataset", "digits", "--plot", "x.png", fails=True,
-                   PYTHONPATH=os.pathsep.join([str(broken), str(ROOT)]))
+    output = train(
+        "--dataset",
+        "digits",
+        "--plot",
+        "x.png",
+        fails=True,
+        PYTHONPATH=os.pathsep.join([str(broken), str(ROOT)]),
+    )
     assert output.splitlines()[-1].startswith("--plot needs matplotlib")
 
 
-@pytest.mark.parametrize("args, message", [
-    (("--network", "vgg"), "--network vgg: there are mlp, lenet and resnet"),
-    (("--load-epoch", "3"), "--load-epoch needs --model-prefix"),
-    (("--network", "resnet", "--num-layers", "9"), "num_layers must be 6n+2"),
-])
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (("--network", "vgg"), "--network vgg: there are mlp, lenet and resnet"),
+        (("--load-epoch", "3"), "--load-epoch needs --model-prefix"),
+        (("--network", "resnet", "--num-layers", "9"), "num_layers must be 6n+2"),
+    ],
+)
 def test_wrong_options(train, args, message):
     assert message in train("--dataset", "digits", *args, fails=True).splitlines()[-1]
 
@@ -104,6 +158,18 @@ def test_wrong_options(train, args, message):
 def test_one_epoch_on_mnist(train, mnist_dir):
     if mnist_dir is None:
         pytest.skip("no MNIST under CYNET_DATA_DIR")
-    output = train("--network", "lenet", "--dataset", "mnist", "--data-dir", mnist_dir,
-                   "--batch-size", 100, "--lr", 0.1, "--num-epochs", 1)
+    output = train(
+        "--network",
+        "lenet",
+        "--dataset",
+        "mnist",
+        "--data-dir",
+        mnist_dir,
+        "--batch-size",
+        100,
+        "--lr",
+        0.1,
+        "--num-epochs",
+        1,
+    )
     assert accuracy(output) >= 96.5

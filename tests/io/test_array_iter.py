@@ -63,7 +63,7 @@ def test_shuffle_keeps_rows_and_labels_together(seed):
         for batch in it:
             rows, values = batch.data[0].asnumpy(), batch.label[0].asnumpy()
             np.testing.assert_array_equal(rows[:, 0], 2 * values)
-            order += values[:3 - batch.pad].tolist()
+            order += values[: 3 - batch.pad].tolist()
         assert sorted(order) == Y.tolist()
         orders.append(order)
         it.reset()
@@ -97,18 +97,21 @@ def test_padding_of_a_batch_larger_than_the_data():
     assert batch.pad == 5 and batch.label[0].asnumpy().tolist() == [0, 1, 2, 0, 1, 2, 0, 1]
 
 
-@pytest.mark.parametrize("args, options, error, word", [
-    ((X, Y[:5], 5), {}, ShapeError, "softmax_label.*5 rows.*10"),
-    ((X, Y, 5), {"last_batch_handle": "odd"}, ArgumentError, "last_batch_handle"),
-    ((X, Y, 0), {}, ArgumentError, "batch_size"),
-    ((X, Y, 2.5), {}, ArgumentTypeError, "batch_size"),
-    ((X, Y, 11), {"last_batch_handle": "discard"}, ArgumentError, "batch_size 11"),
-    ((None,), {}, ArgumentError, "data"),
-    (([],), {}, ArgumentError, "data"),
-    (("text",), {}, ArgumentTypeError, "str"),
-    ((np.array(["a", "b"]),), {}, ArgumentTypeError, "data"),
-    ((np.zeros((0, 2)),), {}, ShapeError, "no rows"),
-])
+@pytest.mark.parametrize(
+    "args, options, error, word",
+    [
+        ((X, Y[:5], 5), {}, ShapeError, "softmax_label.*5 rows.*10"),
+        ((X, Y, 5), {"last_batch_handle": "odd"}, ArgumentError, "last_batch_handle"),
+        ((X, Y, 0), {}, ArgumentError, "batch_size"),
+        ((X, Y, 2.5), {}, ArgumentTypeError, "batch_size"),
+        ((X, Y, 11), {"last_batch_handle": "discard"}, ArgumentError, "batch_size 11"),
+        ((None,), {}, ArgumentError, "data"),
+        (([],), {}, ArgumentError, "data"),
+        (("text",), {}, ArgumentTypeError, "str"),
+        ((np.array(["a", "b"]),), {}, ArgumentTypeError, "data"),
+        ((np.zeros((0, 2)),), {}, ShapeError, "no rows"),
+    ],
+)
 def test_refused(args, options, error, word):
     with pytest.raises(error, match=word):
         mx.io.NDArrayIter(*args, **options)

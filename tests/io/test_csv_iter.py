@@ -16,8 +16,15 @@ def files(tmp_path):
 
 
 def epoch(it):
-    rows = [(batch.label[0].asnumpy().tolist(), batch.data[0].asnumpy()[:, 0].tolist(), batch.pad,
-             batch.index.tolist()) for batch in it]
+    rows = [
+        (
+            batch.label[0].asnumpy().tolist(),
+            batch.data[0].asnumpy()[:, 0].tolist(),
+            batch.pad,
+            batch.index.tolist(),
+        )
+        for batch in it
+    ]
     it.reset()
     for label, first, _, index in rows:
         assert first == [3 * each for each in label] and index == label
@@ -33,8 +40,9 @@ def test_round_batch(files):
 
 
 def test_without_round_batch(files):
-    it = mx.io.CSVIter(data_csv=files[0], data_shape=(3,), label_csv=files[1], batch_size=4,
-                       round_batch=False)
+    it = mx.io.CSVIter(
+        data_csv=files[0], data_shape=(3,), label_csv=files[1], batch_size=4, round_batch=False
+    )
     for _ in range(2):
         assert epoch(it) == [([0, 1, 2, 3], 0), ([4, 5, 6, 7], 0), ([8, 9, 0, 1], 2)]
 

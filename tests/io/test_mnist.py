@@ -31,19 +31,23 @@ def test_batches(files):
     assert it.provide_label == [("softmax_label", (4,))]
     batches = list(it)
     assert [batch.label[0].asnumpy().tolist() for batch in batches] == [[0, 1, 2, 3], [4, 5, 6, 7]]
-    np.testing.assert_array_equal(batches[0].data[0].asnumpy()[:, 0],
-                                  images[:4].astype("f4") / 256)
+    np.testing.assert_array_equal(batches[0].data[0].asnumpy()[:, 0], images[:4].astype("f4") / 256)
     flat = mx.io.MNISTIter(image=image, label=label, batch_size=4, flat=True, shuffle=True, seed=3)
     assert flat.provide_data == [("data", (4, 16))]
-    part = mx.io.MNISTIter(image=image, label=label, batch_size=2, shuffle=False, num_parts=2,
-                           part_index=1)
+    part = mx.io.MNISTIter(
+        image=image, label=label, batch_size=2, shuffle=False, num_parts=2, part_index=1
+    )
     assert part.next().label[0].asnumpy().tolist() == [5, 6]
 
 
 def test_shuffle_is_fixed_by_the_seed(files):
-    orders = [[batch.label[0].asnumpy().tolist() for batch in
-               mx.io.MNISTIter(image=files[0], label=files[1], batch_size=5, seed=seed)]
-              for seed in (1, 1, 2)]
+    orders = [
+        [
+            batch.label[0].asnumpy().tolist()
+            for batch in mx.io.MNISTIter(image=files[0], label=files[1], batch_size=5, seed=seed)
+        ]
+        for seed in (1, 1, 2)
+    ]
     assert orders[0] == orders[1] != orders[2]
 
 
@@ -57,15 +61,26 @@ def test_refused(files, tmp_path):
         mx.io.MNISTIter(image=label, label=image)
     whole = (tmp_path / "images").read_bytes()
     packed = (tmp_path / "labels.gz").read_bytes()
-    for bad in (b"", b"\0\0\x08", b"\0\0\x77\x01", whole[:9], whole[:-1], whole + b"x", b"text",
-                packed[:-9], packed[:30], whole[:4] + b"\xff" * 12):
+    for bad in (
+        b"",
+        b"\0\0\x08",
+        b"\0\0\x77\x01",
+        whole[:9],
+        whole[:-1],
+        whole + b"x",
+        b"text",
+        packed[:-9],
+        packed[:30],
+        whole[:4] + b"\xff" * 12,
+    ):
         (tmp_path / "bad").write_bytes(bad)
         with pytest.raises(FormatError, match="bad"):
             mx.io.read_idx(str(tmp_path / "bad"))
 
 
-@pytest.mark.parametrize("code, dtype", [(9, "i1"), (11, ">i2"), (12, ">i4"), (13, ">f4"),
-                                         (14, ">f8")])
+@pytest.mark.parametrize(
+    "code, dtype", [(9, "i1"), (11, ">i2"), (12, ">i4"), (13, ">f4"), (14, ">f8")]
+)
 def test_other_dtypes(tmp_path, code, dtype):
     array = np.arange(6).reshape(2, 3).astype(dtype)
     path = tmp_path / "a"

@@ -55,8 +55,10 @@ def test_prefetch():
 
 def test_prefetch_joins_and_renames():
     it = mx.io.PrefetchingIter(
-        [array_iter(), array_iter()], rename_data=[{"data": "d1"}, {"data": "d2"}],
-        rename_label=[{"softmax_label": "l1"}, {"softmax_label": "l2"}])
+        [array_iter(), array_iter()],
+        rename_data=[{"data": "d1"}, {"data": "d2"}],
+        rename_label=[{"softmax_label": "l1"}, {"softmax_label": "l2"}],
+    )
     assert [desc.name for desc in it.provide_data] == ["d1", "d2"]
     assert [desc.name for desc in it.provide_label] == ["l1", "l2"]
     batch = it.next()

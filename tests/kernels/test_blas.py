@@ -10,8 +10,9 @@ from cynet.errors import ArgumentError
 
 @pytest.mark.parametrize("dtype, tolerance", [("float32", 1e-4), ("float64", 1e-11)])
 @pytest.mark.parametrize("threads", [1, 2, 3, 6])
-@pytest.mark.parametrize("m, n, k", [(1, 1, 1), (3, 5, 7), (1, 700, 300), (129, 65, 33), (200, 17,
-                                                                                          400)])
+@pytest.mark.parametrize(
+    "m, n, k", [(1, 1, 1), (3, 5, 7), (1, 700, 300), (129, 65, 33), (200, 17, 400)]
+)
 def test_against_numpy(dtype, tolerance, threads, m, n, k):
     rng = np.random.RandomState(m * n + k)
     before = set_num_threads(threads)

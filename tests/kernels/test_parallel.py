@@ -30,6 +30,11 @@ def test_bad_settings_are_refused():
 
 def test_environment_variable():
     code = "from cynet.kernels.parallel import get_num_threads; print(get_num_threads())"
-    out = subprocess.run([sys.executable, "-c", code], env={**os.environ, "CYNET_NUM_THREADS": "5"},
-                         capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "CYNET_NUM_THREADS": "5"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert out.stdout.strip() == "5"

@@ -22,6 +22,8 @@ def test_known_answers(seed, stream, number, words):
 def test_each_part_of_seed_stream_and_number_counts():
     blocks = {
         tuple(philox_block(seed, stream, number))
-        for seed in (0, 1, 1 << 32) for stream in (0, 1, 1 << 32) for number in (0, 1, 1 << 32)
+        for seed in (0, 1, 1 << 32)
+        for stream in (0, 1, 1 << 32)
+        for number in (0, 1, 1 << 32)
     }
     assert len(blocks) == 27

@@ -172,23 +172,42 @@ def store_with_value():
     return store
 
 
-@pytest.mark.parametrize("call, error, match", [
-    (lambda s: s.init("w", full(2)), ValueError, "'w' has a value already"),
-    (lambda s: s.init(3, full(2)), TypeError, "3 is int, the keys before were str"),
-    (lambda s: s.init(2.5, full(2)), TypeError, "a str or an int, got float 2.5"),
-    (lambda s: s.init("v", 3), TypeError, "'v' needs an NDArray, got int"),
-    (lambda s: s.init("v", []), ValueError, "'v' has an empty list"),
-    (lambda s: s.push("v", full(1)), KeyError, "push: key 'v' has no value; call init"),
-    (lambda s: s.pull("v", full(1)), KeyError, "pull: key 'v' has no value; call init"),
-    (lambda s: s.push("w", mx.nd.ones((2, 4))), ValueError, r"'w' has shape \(2, 3\).*\(2, 4\)"),
-    (lambda s: s.pull("w", mx.nd.ones((3, 2))), ValueError, r"'w' has shape \(2, 3\).*\(3, 2\)"),
-    (lambda s: s.pull("w"), ValueError, "'out' is missing"),
-    (lambda s: s.push(["w", "w"], [full(1)]), ValueError, "2 keys need a list of as many.*got 1"),
-    (lambda s: s.push(["w"], full(1)), ValueError, "got NDArray"),
-    (lambda s: s.row_sparse_pull("w", full(1), row_ids=full(1)), ValueError, "row_sparse_pull"),
-    (lambda s: s.set_gradient_compression({"type": "2bit"}), ValueError, "does not compress.*2bit"),
-    (lambda s: s.set_optimizer(3), (TypeError, ValueError), "[Oo]ptimizer"),
-])
+@pytest.mark.parametrize(
+    "call, error, match",
+    [
+        (lambda s: s.init("w", full(2)), ValueError, "'w' has a value already"),
+        (lambda s: s.init(3, full(2)), TypeError, "3 is int, the keys before were str"),
+        (lambda s: s.init(2.5, full(2)), TypeError, "a str or an int, got float 2.5"),
+        (lambda s: s.init("v", 3), TypeError, "'v' needs an NDArray, got int"),
+        (lambda s: s.init("v", []), ValueError, "'v' has an empty list"),
+        (lambda s: s.push("v", full(1)), KeyError, "push: key 'v' has no value; call init"),
+        (lambda s: s.pull("v", full(1)), KeyError, "pull: key 'v' has no value; call init"),
+        (
+            lambda s: s.push("w", mx.nd.ones((2, 4))),
+            ValueError,
+            r"'w' has shape \(2, 3\).*\(2, 4\)",
+        ),
+        (
+            lambda s: s.pull("w", mx.nd.ones((3, 2))),
+            ValueError,
+            r"'w' has shape \(2, 3\).*\(3, 2\)",
+        ),
+        (lambda s: s.pull("w"), ValueError, "'out' is missing"),
+        (
+            lambda s: s.push(["w", "w"], [full(1)]),
+            ValueError,
+            "2 keys need a list of as many.*got 1",
+        ),
+        (lambda s: s.push(["w"], full(1)), ValueError, "got NDArray"),
+        (lambda s: s.row_sparse_pull("w", full(1), row_ids=full(1)), ValueError, "row_sparse_pull"),
+        (
+            lambda s: s.set_gradient_compression({"type": "2bit"}),
+            ValueError,
+            "does not compress.*2bit",
+        ),
+        (lambda s: s.set_optimizer(3), (TypeError, ValueError), "[Oo]ptimizer"),
+    ],
+)
 def test_errors_name_the_key_and_change_nothing(call, error, match):
     store = store_with_value()
     with pytest.raises(error, match=match) as caught:
@@ -205,11 +224,18 @@ def test_a_push_of_several_keys_with_one_wrong_changes_none():
     assert values(store, ["w", "b"]) == [1, 2]
 
 
-@pytest.mark.parametrize("name, match", [
-    ("dist_sync", "several machines"), ("dist_async", "several machines"),
-    ("dist_device_sync", "several machines"), ("horovod", "several machines"),
-    ("nccl", "not known; kinds: 'local'"), ("foo", "not known"), ("", "not known"),
-])
+@pytest.mark.parametrize(
+    "name, match",
+    [
+        ("dist_sync", "several machines"),
+        ("dist_async", "several machines"),
+        ("dist_device_sync", "several machines"),
+        ("horovod", "several machines"),
+        ("nccl", "not known; kinds: 'local'"),
+        ("foo", "not known"),
+        ("", "not known"),
+    ],
+)
 def test_kinds_there_are_not(name, match):
     with pytest.raises(ValueError, match=match):
         mx.kv.create(name)

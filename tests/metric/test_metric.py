@@ -30,13 +30,29 @@ def test_values_are_those_of_mxnet(name, as_ndarray):
                 assert np.isnan(metric.get()[1])
 
 
-@pytest.mark.parametrize("name, expected", [
-    ("acc", "accuracy"), ("Accuracy", "accuracy"), ("ce", "cross-entropy"),
-    ("cross-entropy", "cross-entropy"), ("nll_loss", "nll-loss"), ("top_k_acc", None),
-    ("f1", "f1"), ("mcc", "mcc"), ("mae", "mae"), ("mse", "mse"), ("rmse", "rmse"),
-    ("pearsonr", "pearsonr"), ("loss", "loss"), ("torch", "torch"), ("caffe", "caffe"),
-    ("composite", "composite"), ("pcc", "pcc"), ("negativeloglikelihood", "nll-loss"),
-])
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("acc", "accuracy"),
+        ("Accuracy", "accuracy"),
+        ("ce", "cross-entropy"),
+        ("cross-entropy", "cross-entropy"),
+        ("nll_loss", "nll-loss"),
+        ("top_k_acc", None),
+        ("f1", "f1"),
+        ("mcc", "mcc"),
+        ("mae", "mae"),
+        ("mse", "mse"),
+        ("rmse", "rmse"),
+        ("pearsonr", "pearsonr"),
+        ("loss", "loss"),
+        ("torch", "torch"),
+        ("caffe", "caffe"),
+        ("composite", "composite"),
+        ("pcc", "pcc"),
+        ("negativeloglikelihood", "nll-loss"),
+    ],
+)
 def test_names(name, expected):
     options = {"top_k": 3} if "top_k" in name else {}
     assert mx.metric.create(name, **options).name == (expected or "top_k_accuracy_3")
@@ -48,8 +64,13 @@ def test_create_takes_lists_functions_configurations():
     accuracy = mx.metric.create("acc", axis=2)
     assert mx.metric.create(accuracy) is accuracy
     config = accuracy.get_config()
-    assert config == {"axis": 2, "metric": "Accuracy", "name": "accuracy", "output_names": None,
-                      "label_names": None}
+    assert config == {
+        "axis": 2,
+        "metric": "Accuracy",
+        "name": "accuracy",
+        "output_names": None,
+        "label_names": None,
+    }
     assert mx.metric.create(config).axis == 2
     assert mx.metric.create(json.dumps(config)).axis == 2
     top = mx.metric.create(mx.metric.TopKAccuracy(3).get_config())

@@ -17,9 +17,13 @@ def sym_gen(length):
 def batch(length, rng, rows=4):
     data = mx.nd.array(rng.standard_normal((rows, 2 * length)))
     label = mx.nd.array(rng.integers(0, 3, rows))
-    return mx.io.DataBatch([data], [label], bucket_key=length,
-                           provide_data=[mx.io.DataDesc("data", data.shape)],
-                           provide_label=[mx.io.DataDesc("softmax_label", (rows,))])
+    return mx.io.DataBatch(
+        [data],
+        [label],
+        bucket_key=length,
+        provide_data=[mx.io.DataDesc("data", data.shape)],
+        provide_label=[mx.io.DataDesc("softmax_label", (rows,))],
+    )
 
 
 def test_buckets_train_together(rng):

@@ -35,8 +35,13 @@ mx.mod.Module(net).fit(it, num_epoch=10**9, batch_end_callback=said)
 def test_interrupt(prefetch):
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     script = SCRIPT.replace("PREFETCH", str(prefetch))
-    child = subprocess.Popen([sys.executable, "-c", script], env=env, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env=env,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         assert child.stdout.readline() == "training\n"
         child.send_signal(signal.SIGINT)

@@ -21,8 +21,9 @@ def test_training_gives_the_weights_of_mxnet(name, contexts):
     expected = EXPECTED[f"{name} {contexts}"]
     assert set(params) == set(expected["params"])
     for key, value in params.items():
-        np.testing.assert_allclose(value, expected["params"][key], rtol=2e-4, atol=2e-5,
-                                   err_msg=key)
+        np.testing.assert_allclose(
+            value, expected["params"][key], rtol=2e-4, atol=2e-5, err_msg=key
+        )
     np.testing.assert_allclose(outputs, expected["outputs"], rtol=2e-4, atol=2e-5)
     assert metric[0] == expected["metric"][0]
     np.testing.assert_allclose(metric[1], expected["metric"][1], rtol=1e-4)
@@ -46,8 +47,12 @@ def trained(rng, contexts=None, **options):
     data, label = problem(rng)
     mod = mx.mod.Module(mlp(), context=contexts)
     it = mx.io.NDArrayIter(data, label, 16, shuffle=True)
-    settings = {"optimizer_params": {"learning_rate": 0.5}, "initializer": mx.init.Xavier(),
-                "num_epoch": 15, **options}
+    settings = {
+        "optimizer_params": {"learning_rate": 0.5},
+        "initializer": mx.init.Xavier(),
+        "num_epoch": 15,
+        **options,
+    }
     mod.fit(it, **settings)
     return mod, mx.io.NDArrayIter(data, label, 16)
 
@@ -68,9 +73,14 @@ def seeded(seed):
     mx.random.seed(seed)
 
 
-@pytest.mark.parametrize("optimizer, settings", [
-    ("sgd", {"learning_rate": 0.5}), ("sgd", {"learning_rate": 0.1, "momentum": 0.9}),
-    ("adam", {"learning_rate": 0.05})])
+@pytest.mark.parametrize(
+    "optimizer, settings",
+    [
+        ("sgd", {"learning_rate": 0.5}),
+        ("sgd", {"learning_rate": 0.1, "momentum": 0.9}),
+        ("adam", {"learning_rate": 0.05}),
+    ],
+)
 def test_fit_learns(rng, optimizer, settings):
     mod, it = trained(rng, optimizer=optimizer, optimizer_params=settings)
     assert dict(mod.score(it, "acc"))["accuracy"] > 0.75
@@ -93,9 +103,14 @@ def test_the_logs_of_fit(rng, caplog):
     it = mx.io.NDArrayIter(data, label, 16)
     mx.mod.Module(mlp()).fit(it, eval_data=it, num_epoch=2)
     lines = [record.getMessage().split("=")[0] for record in caplog.records]
-    assert lines == ["Epoch[0] Train-accuracy", "Epoch[0] Time cost",
-                     "Epoch[0] Validation-accuracy", "Epoch[1] Train-accuracy",
-                     "Epoch[1] Time cost", "Epoch[1] Validation-accuracy"]
+    assert lines == [
+        "Epoch[0] Train-accuracy",
+        "Epoch[0] Time cost",
+        "Epoch[0] Validation-accuracy",
+        "Epoch[1] Train-accuracy",
+        "Epoch[1] Time cost",
+        "Epoch[1] Validation-accuracy",
+    ]
 
 
 def test_callbacks_of_fit(rng):
@@ -103,11 +118,15 @@ def test_callbacks_of_fit(rng):
     it = mx.io.NDArrayIter(data, label, 16)
     seen = []
     mx.mod.Module(mlp()).fit(
-        it, eval_data=it, num_epoch=1, begin_epoch=0,
+        it,
+        eval_data=it,
+        num_epoch=1,
+        begin_epoch=0,
         batch_end_callback=lambda p: seen.append(("batch", p.epoch, p.nbatch)),
         epoch_end_callback=[lambda e, s, a, x: seen.append(("epoch", e, sorted(a)))],
         eval_end_callback=lambda p: seen.append(("eval", p.nbatch)),
-        eval_batch_end_callback=lambda p: seen.append(("eval batch", p.nbatch)))
+        eval_batch_end_callback=lambda p: seen.append(("eval batch", p.nbatch)),
+    )
     assert seen[:4] == [("batch", 0, i) for i in range(4)]
     assert seen[4] == ("epoch", 0, ["fc1_bias", "fc1_weight", "fc2_bias", "fc2_weight"])
     assert seen[5:] == [("eval batch", i) for i in range(4)] + [("eval", 4)]
@@ -121,8 +140,11 @@ def test_interrupt_ends_fit_at_once(rng):
     data, label = problem(rng)
     seen = []
     with pytest.raises(KeyboardInterrupt):
-        mx.mod.Module(mlp()).fit(mx.io.NDArrayIter(data, label, 16), num_epoch=5,
-                                 batch_end_callback=[lambda p: seen.append(p.nbatch), interrupt])
+        mx.mod.Module(mlp()).fit(
+            mx.io.NDArrayIter(data, label, 16),
+            num_epoch=5,
+            batch_end_callback=[lambda p: seen.append(p.nbatch), interrupt],
+        )
     assert seen == [0, 1]
 
 
@@ -133,11 +155,16 @@ def test_predict_and_score(rng):
     outputs = mod.predict(odd)
     assert outputs.shape == (50, 3)
     np.testing.assert_allclose(outputs.asnumpy().sum(1), 1, rtol=1e-5)
-    np.testing.assert_allclose(mod.predict(data).asnumpy()[:50], outputs.asnumpy(), rtol=1e-5,
-                               atol=1e-6)
+    np.testing.assert_allclose(
+        mod.predict(data).asnumpy()[:50], outputs.asnumpy(), rtol=1e-5, atol=1e-6
+    )
     assert isinstance(mod.predict(odd, always_output_list=True), list)
-    assert [each[0].shape for each in mod.predict(odd, merge_batches=False)] == \
-        [(16, 3), (16, 3), (16, 3), (2, 3)]
+    assert [each[0].shape for each in mod.predict(odd, merge_batches=False)] == [
+        (16, 3),
+        (16, 3),
+        (16, 3),
+        (2, 3),
+    ]
     assert mod.predict(odd, num_batch=2).shape == (32, 3)
     turns = [(outs[0].shape[0], n) for outs, n, _ in mod.iter_predict(odd)]
     assert turns == [(16, 0), (16, 1), (16, 2), (2, 3)]
@@ -257,15 +284,17 @@ def test_parameters_by_name(rng):
     args, auxs = mod.get_params()
     other = bound()
     other.set_params(args, auxs)
-    np.testing.assert_array_equal(other.get_params()[0]["fc1_weight"].asnumpy(),
-                                  args["fc1_weight"].asnumpy())
+    np.testing.assert_array_equal(
+        other.get_params()[0]["fc1_weight"].asnumpy(), args["fc1_weight"].asnumpy()
+    )
     some = {"fc1_bias": args["fc1_bias"]}
     with pytest.raises(ArgumentError, match="fc1_weight"):
         bound().init_params(arg_params=some)
     other.set_params({"fc1_bias": mx.nd.full((16,), 9)}, {}, allow_missing=True)
     assert (other.get_params()[0]["fc1_bias"].asnumpy() == 9).all()
-    np.testing.assert_array_equal(other.get_params()[0]["fc1_weight"].asnumpy(),
-                                  args["fc1_weight"].asnumpy())
+    np.testing.assert_array_equal(
+        other.get_params()[0]["fc1_weight"].asnumpy(), args["fc1_weight"].asnumpy()
+    )
     more = {**args, "odd": mx.nd.ones(1)}
     with pytest.raises(ArgumentError, match="odd"):
         other.set_params(more, auxs, allow_missing=True)
@@ -285,7 +314,10 @@ def test_checkpoints(rng, tmp_path):
     prefix = str(tmp_path / "net")
     mod.save_checkpoint(prefix, 3, save_optimizer_states=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "net-0003.params", "net-0003.states", "net-symbol.json"]
+        "net-0003.params",
+        "net-0003.states",
+        "net-symbol.json",
+    ]
     again = mx.mod.Module.load(prefix, 3, load_optimizer_states=True)
     again.bind(it.provide_data, it.provide_label)
     assert again.score(it, "acc") == mod.score(it, "acc")
@@ -309,8 +341,14 @@ def test_fit_goes_on_from_a_checkpoint(rng, tmp_path):
     _, it = trained(rng, num_epoch=2, epoch_end_callback=mx.callback.do_checkpoint(prefix))
     symbol, args, auxs = mx.model.load_checkpoint(prefix, 2)
     again = mx.mod.Module(symbol)
-    again.fit(it, num_epoch=20, begin_epoch=2, arg_params=args, aux_params=auxs,
-              optimizer_params={"learning_rate": 0.5})
+    again.fit(
+        it,
+        num_epoch=20,
+        begin_epoch=2,
+        arg_params=args,
+        aux_params=auxs,
+        optimizer_params={"learning_rate": 0.5},
+    )
     assert dict(again.score(it, "acc"))["accuracy"] > 0.75
 
 
@@ -376,8 +414,9 @@ def test_shared_module():
     other.forward_backward(batch_of(2))
     other.update()
     owner._params_dirty = True
-    np.testing.assert_array_equal(owner.get_params()[0]["fc2_bias"].asnumpy(),
-                                  other.get_params()[0]["fc2_bias"].asnumpy())
+    np.testing.assert_array_equal(
+        owner.get_params()[0]["fc2_bias"].asnumpy(), other.get_params()[0]["fc2_bias"].asnumpy()
+    )
 
 
 def test_states():
@@ -408,8 +447,12 @@ def test_an_optimizer_object():
     with pytest.warns(UserWarning, match="rescale_grad"):
         mod.init_optimizer(optimizer=mx.optimizer.SGD(learning_rate=0.1))
     mod.init_optimizer(optimizer=mx.optimizer.Adam(rescale_grad=0.25), force_init=True)
-    assert mod._optimizer.idx2name == {0: "fc1_weight", 1: "fc1_bias", 2: "fc2_weight",
-                                       3: "fc2_bias"}
+    assert mod._optimizer.idx2name == {
+        0: "fc1_weight",
+        1: "fc1_bias",
+        2: "fc2_weight",
+        3: "fc2_bias",
+    }
     with pytest.raises(ArgumentTypeError, match="optimizer"):
         mod.init_optimizer(optimizer=3, force_init=True)
 
@@ -436,11 +479,18 @@ def test_monitor(rng, caplog):
 def test_two_losses(rng):
     data, label = problem(rng)
     fc = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
-    net = mx.sym.Group([mx.sym.SoftmaxOutput(fc, name="softmax"),
-                        mx.sym.MakeLoss(mx.sym.mean(mx.sym.square(fc)), name="size")])
+    net = mx.sym.Group(
+        [
+            mx.sym.SoftmaxOutput(fc, name="softmax"),
+            mx.sym.MakeLoss(mx.sym.mean(mx.sym.square(fc)), name="size"),
+        ]
+    )
     mod = mx.mod.Module(net)
-    metric = mx.metric.CompositeEvalMetric([
-        mx.metric.Accuracy(output_names=["softmax_output"], label_names=["softmax_label"]),
-        mx.metric.Loss(output_names=["size_output"], label_names=[])])
+    metric = mx.metric.CompositeEvalMetric(
+        [
+            mx.metric.Accuracy(output_names=["softmax_output"], label_names=["softmax_label"]),
+            mx.metric.Loss(output_names=["size_output"], label_names=[]),
+        ]
+    )
     mod.fit(mx.io.NDArrayIter(data, label, 16), num_epoch=1, eval_metric=metric)
     assert metric.get()[0] == ["accuracy", "loss"] and np.isfinite(metric.get()[1]).all()

@@ -22,8 +22,7 @@ def test_a_loss_in_python_trains(rng, seed):
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
     mod = mx.mod.SequentialModule()
     mod.add(mx.mod.Module(net, label_names=None))
-    mod.add(mx.mod.PythonLossModule(grad_func=multiclass_hinge), take_labels=True,
-            auto_wiring=True)
+    mod.add(mx.mod.PythonLossModule(grad_func=multiclass_hinge), take_labels=True, auto_wiring=True)
     it = mx.io.NDArrayIter(data, label, 16)
     mod.fit(it, num_epoch=20, optimizer_params={"learning_rate": 0.3})
     assert dict(mod.score(it, "acc"))["accuracy"] > 0.75

@@ -9,7 +9,8 @@ from cynet.errors import ArgumentError, ArgumentTypeError
 
 def chain():
     first = mx.sym.Activation(
-        mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=8, name="fc1"), act_type="tanh")
+        mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=8, name="fc1"), act_type="tanh"
+    )
     second = mx.sym.FullyConnected(mx.sym.var("data2"), num_hidden=3, name="fc2")
     second = mx.sym.SoftmaxOutput(second, name="softmax")
     out = mx.mod.SequentialModule()
@@ -19,7 +20,8 @@ def chain():
 
 def whole():
     net = mx.sym.Activation(
-        mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=8, name="fc1"), act_type="tanh")
+        mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=8, name="fc1"), act_type="tanh"
+    )
     net = mx.sym.FullyConnected(net, num_hidden=3, name="fc2")
     return mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
 
@@ -28,13 +30,25 @@ def test_a_chain_trains_as_one_module_does(rng, seed):
     data = rng.standard_normal((32, 4)).astype("float32")
     label = (data[:, 0] > 0).astype("float32")
     it = mx.io.NDArrayIter(data, label, 8)
-    params = {name: mx.nd.array(rng.uniform(-0.5, 0.5, shape)) for name, shape in {
-        "fc1_weight": (8, 4), "fc1_bias": (8,), "fc2_weight": (3, 8), "fc2_bias": (3,)}.items()}
+    params = {
+        name: mx.nd.array(rng.uniform(-0.5, 0.5, shape))
+        for name, shape in {
+            "fc1_weight": (8, 4),
+            "fc1_bias": (8,),
+            "fc2_weight": (3, 8),
+            "fc2_bias": (3,),
+        }.items()
+    }
     results, scores = [], []
     for mod in (chain(), whole()):
         it.reset()
-        mod.fit(it, num_epoch=2, arg_params=params, aux_params={},
-                optimizer_params={"learning_rate": 0.3})
+        mod.fit(
+            it,
+            num_epoch=2,
+            arg_params=params,
+            aux_params={},
+            optimizer_params={"learning_rate": 0.3},
+        )
         results.append({k: v.asnumpy() for k, v in mod.get_params()[0].items()})
         scores.append(mod.score(it, "acc"))
         assert mod.predict(it).shape == (32, 3)

@@ -1,4 +1,5 @@
-"""Expressions and statements on arrays give what MXNet 1.9.1 gave (tests/fixtures/make_ndarray.py)."""
+"""Expressions and statements on arrays give what MXNet 1.9.1 gave
+(tests/fixtures/make_ndarray.py)."""
 
 import json
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 import cynet as mx
 
 FIXTURE = json.loads((Path(__file__).parent.parent / "fixtures" / "ndarray.json").read_text())
-# Where cynet does something more useful on purpose: MXNet refuses or gives something nobody can mean.
+# Where cynet does something more useful on purpose: MXNet refuses or gives something nobody can
+# mean.
 BETTER = {
     "mx.nd.array(5)": None,
 }

@@ -1,4 +1,5 @@
-"""Imperative calls: arguments, out=, in-place safety, caching, errors that name operator and line, threads."""
+"""Imperative calls: arguments, out=, in-place safety, caching, errors that name operator and
+line, threads."""
 
 import inspect
 import threading

@@ -1,4 +1,5 @@
-"""The array class: walk-through, arithmetic against NumPy, conversions, copies, printing, pickling."""
+"""The array class: walk-through, arithmetic against NumPy, conversions, copies, printing,
+pickling."""
 
 import copy
 import pickle

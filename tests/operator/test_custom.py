@@ -1,4 +1,5 @@
-"""CustomOp: every form of use, scheduling, and what a wrong definition or a failing callback gets."""
+"""CustomOp: every form of use, scheduling, and what a wrong definition or a failing callback
+gets."""
 
 import threading
 import time
@@ -63,16 +64,25 @@ def test_agrees_with_the_built_in(rng):
         mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc"), name="softmax"
     )
     got = []
-    values = {"data": rng.normal(size=(6, 3)), "fc_weight": rng.normal(size=(4, 3)),
-              "fc_bias": rng.normal(size=4), "softmax_label": rng.integers(0, 4, 6)}
+    values = {
+        "data": rng.normal(size=(6, 3)),
+        "fc_weight": rng.normal(size=(4, 3)),
+        "fc_bias": rng.normal(size=4),
+        "softmax_label": rng.integers(0, 4, 6),
+    }
     for net in (_net(), built_in):
         executor = net.simple_bind(mx.cpu(), data=(6, 3))
         for name, value in values.items():
             executor.arg_dict[name][:] = value
         executor.forward(is_train=True)
         executor.backward()
-        got.append([executor.outputs[0].asnumpy(), executor.grad_dict["fc_weight"].asnumpy(),
-                    executor.grad_dict["data"].asnumpy()])
+        got.append(
+            [
+                executor.outputs[0].asnumpy(),
+                executor.grad_dict["fc_weight"].asnumpy(),
+                executor.grad_dict["data"].asnumpy(),
+            ]
+        )
     for ours, theirs in zip(*got):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
@@ -80,8 +90,10 @@ def test_agrees_with_the_built_in(rng):
 def test_imperative_by_position_and_by_name():
     x, label = mx.nd.array(np.eye(3)), mx.nd.array([0, 1, 2])
     expected = mx.nd.softmax(x).asnumpy()
-    for out in (mx.nd.Custom(x, label, op_type="test_softmax"),
-                mx.nd.Custom(label=label, data=x, op_type="test_softmax")):
+    for out in (
+        mx.nd.Custom(x, label, op_type="test_softmax"),
+        mx.nd.Custom(label=label, data=x, op_type="test_softmax"),
+    ):
         np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-6)
 
 
@@ -122,10 +134,14 @@ def test_auxiliary_states_are_kept():
 
 
 def _make(name, forward, backward=None):
-    """Register a custom operator of one input that `forward(self, is_train, req, in_data, ...)` computes."""
+    """Register a custom operator of one input that `forward(self, is_train, req, in_data, ...)`
+    computes."""
     op = type(name, (mx.operator.CustomOp,), {"forward": forward, "backward": backward})
-    prop = type(name + "Prop", (mx.operator.CustomOpProp,),
-                {"create_operator": lambda self, ctx, shapes, dtypes: op()})
+    prop = type(
+        name + "Prop",
+        (mx.operator.CustomOpProp,),
+        {"create_operator": lambda self, ctx, shapes, dtypes: op()},
+    )
     CUSTOM.register(name, prop, override=True)
     return name
 
@@ -148,11 +164,20 @@ def test_nested_nd_work_and_waiting_inside_never_starve():
 
 
 def test_an_operator_may_use_operators_of_its_own_kind_inside():
-    _make("test_inner", lambda self, is_train, req, in_data, out_data, aux:
-          self.assign(out_data[0], req[0], in_data[0] + 1))
-    name = _make("test_outer", lambda self, is_train, req, in_data, out_data, aux: self.assign(
-        out_data[0], req[0], mx.nd.Custom(mx.nd.Custom(in_data[0], op_type="test_inner"),
-                                          op_type="test_inner")))
+    _make(
+        "test_inner",
+        lambda self, is_train, req, in_data, out_data, aux: self.assign(
+            out_data[0], req[0], in_data[0] + 1
+        ),
+    )
+    name = _make(
+        "test_outer",
+        lambda self, is_train, req, in_data, out_data, aux: self.assign(
+            out_data[0],
+            req[0],
+            mx.nd.Custom(mx.nd.Custom(in_data[0], op_type="test_inner"), op_type="test_inner"),
+        ),
+    )
     assert mx.nd.Custom(mx.nd.zeros((2,)), op_type=name).asnumpy().tolist() == [2, 2]
 
 
@@ -214,7 +239,8 @@ def test_a_failure_names_the_operator_and_the_engine_goes_on(callback):
 
     name = _make("test_fail", fail if callback == "forward" else copy, fail)
     executor = mx.sym.Custom(mx.sym.Variable("x"), op_type=name, name="bad").simple_bind(
-        mx.cpu(), x=(2,))
+        mx.cpu(), x=(2,)
+    )
     executor.forward(is_train=True)
     if callback == "backward":
         executor.backward(mx.nd.ones((2,)))
@@ -241,19 +267,33 @@ def _with(**methods):
 @pytest.mark.parametrize(
     ("methods", "message"),
     [
-        ({"list_arguments": lambda s: "data"}, "list_arguments returned 'data'; expected a list of str"),
+        (
+            {"list_arguments": lambda s: "data"},
+            "list_arguments returned 'data'; expected a list of str",
+        ),
         ({"list_arguments": lambda s: ["a", "a"]}, "names that differ"),
         ({"list_outputs": lambda s: []}, "list_outputs returned .*at least one name"),
         ({"list_outputs": lambda s: 1 / 0}, "list_outputs raised ZeroDivisionError"),
-        ({"infer_shape": lambda s, i: [i[0]]}, r"infer_shape returned .*lists of lengths \(2, 1, 0\)"),
+        (
+            {"infer_shape": lambda s, i: [i[0]]},
+            r"infer_shape returned .*lists of lengths \(2, 1, 0\)",
+        ),
         ({"infer_shape": lambda s, i: ([i[0]], [i[0]], [])}, "lists of lengths"),
-        ({"infer_shape": lambda s, i: (i, [["a"]], [])}, "infer_shape returned .*shapes: tuples of int"),
+        (
+            {"infer_shape": lambda s, i: (i, [["a"]], [])},
+            "infer_shape returned .*shapes: tuples of int",
+        ),
         ({"infer_shape": lambda s, i: i[9]}, "infer_shape raised IndexError"),
         ({"infer_type": lambda s, i: (i, ["float99"], [])}, "infer_type returned 'float99'"),
-        ({"create_operator": lambda s, c, i, t: 3}, "create_operator returned 3; expected a CustomOp"),
+        (
+            {"create_operator": lambda s, c, i, t: 3},
+            "create_operator returned 3; expected a CustomOp",
+        ),
         ({"create_operator": lambda s, c, i, t: 1 / 0}, "create_operator raised ZeroDivisionError"),
-        ({"declare_backward_dependency": lambda s, o, i, d: [99]},
-         r"declare_backward_dependency returned \[99\]; expected ids"),
+        (
+            {"declare_backward_dependency": lambda s, o, i, d: [99]},
+            r"declare_backward_dependency returned \[99\]; expected ids",
+        ),
         ({"__init__": lambda s: [][1]}, "raised IndexError"),
     ],
 )
@@ -274,7 +314,9 @@ def test_wrong_shape_written_is_refused():
 def test_registration_refuses():
     with pytest.raises(mx.base.MXNetError, match="neither a CustomOpProp nor an OperatorProperty"):
         mx.operator.register("test_x")(dict)
-    with pytest.raises(mx.base.MXNetError, match="no custom operator is named 'test_sotfmax'.*softmax"):
+    with pytest.raises(
+        mx.base.MXNetError, match="no custom operator is named 'test_sotfmax'.*softmax"
+    ):
         _net("test_sotfmax")
 
     class Taken(mx.operator.OperatorProperty):

@@ -53,7 +53,9 @@ def test_tile_on_a_symbol(rng):
     x, og = rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 10))
     executor.forward(data=mx.nd.array(x))
     executor.backward(mx.nd.array(og))
-    np.testing.assert_allclose(executor.outputs[0].asnumpy(), np.repeat(x[..., None], 10, 2), rtol=1e-6)
+    np.testing.assert_allclose(
+        executor.outputs[0].asnumpy(), np.repeat(x[..., None], 10, 2), rtol=1e-6
+    )
     np.testing.assert_allclose(executor.grad_dict["data"].asnumpy(), og.sum(-1), rtol=1e-5)
 
 
@@ -107,7 +109,9 @@ def test_wrong_returns_are_refused():
         def list_arguments(self):
             return 3
 
-    with pytest.raises(mx.base.MXNetError, match="list_arguments returned 3; expected a list of str"):
+    with pytest.raises(
+        mx.base.MXNetError, match="list_arguments returned 3; expected a list of str"
+    ):
         Names(2)(input=mx.sym.Variable("x"))
 
 

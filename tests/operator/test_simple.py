@@ -1,4 +1,5 @@
-"""SimpleOp: the smooth L1 walk-through, all gradient kinds, scalar, keywords, resources, wrong definitions."""
+"""SimpleOp: the smooth L1 walk-through, all gradient kinds, scalar, keywords, resources, wrong
+definitions."""
 
 import itertools
 
@@ -34,11 +35,13 @@ def backward(out_grad, in_data0, env, in_grad, req, ctx):
 
 def test_smooth_l1_step_by_step(rng):
     name = _name()
-    (simple_op.register(name)
-     .set_function("cpu", forward, simple_op.kNoInplace)
-     .set_gradient("cpu", backward, simple_op.kInplaceOutIn)
-     .set_enable_scalar(True)
-     .describe("Smooth L1 loss of the input with turning point 1 / scalar**2."))
+    (
+        simple_op.register(name)
+        .set_function("cpu", forward, simple_op.kNoInplace)
+        .set_gradient("cpu", backward, simple_op.kInplaceOutIn)
+        .set_enable_scalar(True)
+        .describe("Smooth L1 loss of the input with turning point 1 / scalar**2.")
+    )
     x = rng.normal(size=(4, 5)) * 2
     out = getattr(mx.nd, name)(mx.nd.array(x), scalar=1.5)
     np.testing.assert_allclose(out.asnumpy(), _smooth(x, 2.25), rtol=1e-5, atol=1e-6)
@@ -46,27 +49,49 @@ def test_smooth_l1_step_by_step(rng):
     executor = net.simple_bind(mx.cpu(), x=(4, 5))
     executor.forward(is_train=True, x=mx.nd.array(x))
     executor.backward(mx.nd.ones((4, 5)) * 3)
-    np.testing.assert_allclose(executor.grad_dict["x"].asnumpy(), 3 * _smooth_slope(x, 2.25), rtol=1e-5)
+    np.testing.assert_allclose(
+        executor.grad_dict["x"].asnumpy(), 3 * _smooth_slope(x, 2.25), rtol=1e-5
+    )
     assert "Smooth L1 loss" in getattr(mx.nd, name).__doc__
     assert "scalar" in str(getattr(mx.sym, name).__signature__)
 
 
 def test_gradient_that_needs_only_the_outputs_gradient(rng):
     name = _name()
-    (simple_op.register(name)
-     .set_function("cpu", lambda src, env, ret, req, ctx: simple_op.assign(ret, req, np.asarray(src) * 3),
-                   simple_op.kInplaceInOut)
-     .set_gradient("cpu", lambda out_grad, env, in_grad, req, ctx:
-                   simple_op.assign(in_grad, req, np.asarray(out_grad) * 3), simple_op.kInplaceOutIn))
-    _check_gradient(getattr(mx.sym, name)(mx.sym.Variable("x")), rng, lambda x: 3 * x, lambda x: 3 + 0 * x)
+    (
+        simple_op.register(name)
+        .set_function(
+            "cpu",
+            lambda src, env, ret, req, ctx: simple_op.assign(ret, req, np.asarray(src) * 3),
+            simple_op.kInplaceInOut,
+        )
+        .set_gradient(
+            "cpu",
+            lambda out_grad, env, in_grad, req, ctx: simple_op.assign(
+                in_grad, req, np.asarray(out_grad) * 3
+            ),
+            simple_op.kInplaceOutIn,
+        )
+    )
+    _check_gradient(
+        getattr(mx.sym, name)(mx.sym.Variable("x")), rng, lambda x: 3 * x, lambda x: 3 + 0 * x
+    )
 
 
 def test_gradient_that_reads_the_output(rng):
     name = _name()
-    (simple_op.register(name)
-     .set_function("cpu", lambda src, env, ret, req, ctx: simple_op.assign(ret, req, np.exp(src)))
-     .set_gradient("cpu", lambda out_grad, out_value, env, in_grad, req, ctx:
-                   simple_op.assign(in_grad, req, np.asarray(out_grad) * np.asarray(out_value))))
+    (
+        simple_op.register(name)
+        .set_function(
+            "cpu", lambda src, env, ret, req, ctx: simple_op.assign(ret, req, np.exp(src))
+        )
+        .set_gradient(
+            "cpu",
+            lambda out_grad, out_value, env, in_grad, req, ctx: simple_op.assign(
+                in_grad, req, np.asarray(out_grad) * np.asarray(out_value)
+            ),
+        )
+    )
     _check_gradient(getattr(mx.sym, name)(mx.sym.Variable("x")), rng, np.exp, np.exp)
 
 
@@ -98,10 +123,16 @@ def test_binary_with_both_kinds_of_gradient(rng):
     def plus_forward(lhs, rhs, env, ret, req, ctx):
         simple_op.assign(ret, req, np.asarray(lhs) + np.asarray(rhs))
 
-    (simple_op.register(times).set_function("cpu", times_forward, simple_op.kInplaceLhsOut)
-     .set_gradient("cpu", times_grad, simple_op.kInplaceOutLhs))
-    (simple_op.register(plus).set_function("cpu", plus_forward, simple_op.kInplaceLhsOut)
-     .set_gradient("cpu", plus_grad, simple_op.kInplaceOutLhs))
+    (
+        simple_op.register(times)
+        .set_function("cpu", times_forward, simple_op.kInplaceLhsOut)
+        .set_gradient("cpu", times_grad, simple_op.kInplaceOutLhs)
+    )
+    (
+        simple_op.register(plus)
+        .set_function("cpu", plus_forward, simple_op.kInplaceLhsOut)
+        .set_gradient("cpu", plus_grad, simple_op.kInplaceOutLhs)
+    )
     a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
     net = getattr(mx.sym, plus)(getattr(mx.sym, times)(lhs=a, rhs=b), a)
     executor = net.simple_bind(mx.cpu(), a=(2, 3), b=(2, 3))
@@ -128,8 +159,13 @@ def test_shape_function_keywords_and_resources():
         simple_op.assign(ret, req, np.full(np.asarray(ret).shape, space[0] + noise))
 
     request = mx.operator.ResourceRequest
-    (simple_op.register(name).set_shape_function(rows).set_function("cpu", fill)
-     .set_enable_kwargs(True).set_resource_request([request.temp_space, request.random]))
+    (
+        simple_op.register(name)
+        .set_shape_function(rows)
+        .set_function("cpu", fill)
+        .set_enable_kwargs(True)
+        .set_resource_request([request.temp_space, request.random])
+    )
     out = getattr(mx.nd, name)(mx.nd.ones((2, 3)), width=5)
     assert out.shape == (2, 5)
     np.testing.assert_allclose(out.asnumpy(), 6, rtol=1e-6)
@@ -139,8 +175,9 @@ def test_shape_function_keywords_and_resources():
 
 def test_without_a_gradient_none_flows():
     name = _name()
-    simple_op.register(name).set_function("cpu", lambda src, env, ret, req, ctx:
-                                          simple_op.assign(ret, req, np.sign(src)))
+    simple_op.register(name).set_function(
+        "cpu", lambda src, env, ret, req, ctx: simple_op.assign(ret, req, np.sign(src))
+    )
     executor = getattr(mx.sym, name)(mx.sym.Variable("x")).simple_bind(mx.cpu(), x=(3,))
     executor.forward(is_train=True)
     executor.backward()
@@ -152,12 +189,14 @@ def test_wrong_definitions_are_refused():
         simple_op.register("FullyConnected")
     with pytest.raises(mx.base.MXNetError, match="scalar and kwargs cannot both"):
         simple_op.register(_name()).set_enable_scalar(True).set_enable_kwargs(True)
-    with pytest.raises(mx.base.MXNetError, match=r"a function has parameters \(src, env.*this one has \(x\)"):
+    with pytest.raises(
+        mx.base.MXNetError, match=r"a function has parameters \(src, env.*this one has \(x\)"
+    ):
         simple_op.register(_name()).set_function("cpu", lambda x: x)
     with pytest.raises(mx.base.MXNetError, match="is unary, but this gradient is binary"):
         simple_op.register(_name()).set_function("cpu", forward).set_gradient(
-            "cpu",
-            lambda out_grad, env, lhs_grad, rhs_grad, req_lhs_grad, req_rhs_grad, ctx: None)
+            "cpu", lambda out_grad, env, lhs_grad, rhs_grad, req_lhs_grad, req_rhs_grad, ctx: None
+        )
     with pytest.raises(mx.base.MXNetError, match="cannot take in-place option"):
         simple_op.register(_name()).set_function("cpu", forward, simple_op.kInplaceLhsOut)
     with pytest.raises(mx.base.MXNetError, match="neither 'cpu' nor 'gpu'"):
@@ -168,7 +207,8 @@ def test_wrong_definitions_are_refused():
 
 def test_a_value_of_another_shape_is_refused():
     name = _name()
-    simple_op.register(name).set_function("cpu", lambda src, env, ret, req, ctx:
-                                          simple_op.assign(ret, req, np.zeros(17)))
+    simple_op.register(name).set_function(
+        "cpu", lambda src, env, ret, req, ctx: simple_op.assign(ret, req, np.zeros(17))
+    )
     with pytest.raises(mx.base.MXNetError, match=r"shape \(17,\) does not fit \(3,\)"):
         getattr(mx.nd, name)(mx.nd.ones((3,))).asnumpy()

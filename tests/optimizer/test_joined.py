@@ -45,7 +45,8 @@ def test_arrays_may_die_before_the_step_runs():
 def test_one_array_in_several_places():
     weight = mx.nd.ones(4)
     JoinedUpdate("sgd", [weight, weight[0:2]], [weight, weight[2:4]], [None, None])(
-        [0.5, 0.5], [0.0, 0.0], 1.0, -1.0, [(), ()])
+        [0.5, 0.5], [0.0, 0.0], 1.0, -1.0, [(), ()]
+    )
     assert weight.asnumpy().tolist() == [0.25, 0.25, 0.5, 0.5]
 
 
@@ -74,15 +75,18 @@ def test_copies_of_an_optimizer():
         assert other.num_update == 1 and other._joined is None
 
 
-@pytest.mark.parametrize("args, error, word", [
-    (("odd", [1], [1], [None]), ArgumentError, "odd"),
-    (("sgd", [1], [1, 1], [None]), ArgumentError, "2 gradients"),
-    (("sgd_mom", [1], [1], [None]), ArgumentError, "1 states"),
-    (("sgd", [1], [1], [1]), ArgumentError, "0 states"),
-    (("sgd", [1], ["text"], [None]), ArgumentTypeError, "gradient"),
-    (("sgd", [1], [(3,)], [None]), ShapeError, r"\(2,\).*\(3,\)"),
-    (("sgd_mom", [1], [1], [(3,)]), ShapeError, "state"),
-])
+@pytest.mark.parametrize(
+    "args, error, word",
+    [
+        (("odd", [1], [1], [None]), ArgumentError, "odd"),
+        (("sgd", [1], [1, 1], [None]), ArgumentError, "2 gradients"),
+        (("sgd_mom", [1], [1], [None]), ArgumentError, "1 states"),
+        (("sgd", [1], [1], [1]), ArgumentError, "0 states"),
+        (("sgd", [1], ["text"], [None]), ArgumentTypeError, "gradient"),
+        (("sgd", [1], [(3,)], [None]), ShapeError, r"\(2,\).*\(3,\)"),
+        (("sgd_mom", [1], [1], [(3,)]), ShapeError, "state"),
+    ],
+)
 def test_refused(args, error, word):
     def made(each):
         if each == 1:

@@ -29,8 +29,10 @@ def test_weights_are_those_of_mxnet(name):
 @pytest.mark.parametrize("name", [name for name in given.OPTIMIZERS if name != "nadam"])
 def test_several_weights_in_one_call(name):
     first, grads = given.optimizer_steps()
-    one, many = (mx.optimizer.get_updater(
-        mx.optimizer.create(name.split()[0], **given.OPTIMIZERS[name])) for _ in range(2))
+    one, many = (
+        mx.optimizer.get_updater(mx.optimizer.create(name.split()[0], **given.OPTIMIZERS[name]))
+        for _ in range(2)
+    )
     single, several = mx.nd.array(first), [mx.nd.array(first), mx.nd.array(first)]
     for grad in map(mx.nd.array, grads):
         one(0, grad, single)
@@ -43,7 +45,8 @@ def test_dcasgd_with_momentum_is_what_its_formula_says():
     first, grads = given.optimizer_steps()
     lr, momentum, wd, lamda = 0.1, 0.9, 0.01, 0.04
     update = mx.optimizer.get_updater(
-        mx.optimizer.create("dcasgd", learning_rate=lr, momentum=momentum, wd=wd))
+        mx.optimizer.create("dcasgd", learning_rate=lr, momentum=momentum, wd=wd)
+    )
     weight, w, m, previous = mx.nd.array(first), first.astype("f8"), 0, first.astype("f8")
     for grad in grads:
         update(0, mx.nd.array(grad), weight)
@@ -86,8 +89,9 @@ def network():
 
 def test_multipliers():
     names = {0: "a_weight", 1: "a_bias", 2: "bn_gamma", 3: "bn_beta"}
-    optimizer = mx.optimizer.create("sgd", learning_rate=0.1, wd=0.01, sym=network(),
-                                    param_idx2name=names)
+    optimizer = mx.optimizer.create(
+        "sgd", learning_rate=0.1, wd=0.01, sym=network(), param_idx2name=names
+    )
     np.testing.assert_allclose(optimizer._get_lrs([0, 1, 2, 3]), [0.3, 0.1, 0.1, 0.1])
     np.testing.assert_allclose(optimizer._get_wds([0, 1, 2, 3]), [0.005, 0, 0.01, 0])
     optimizer.set_lr_mult({"a_bias": 5.0, 2: 7.0})
@@ -97,8 +101,12 @@ def test_multipliers():
 
 
 def test_multiplier_that_is_no_number():
-    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="a",
-                                weight=mx.sym.var("a_weight", attr={"__lr_mult__": "much"}))
+    net = mx.sym.FullyConnected(
+        mx.sym.var("data"),
+        num_hidden=3,
+        name="a",
+        weight=mx.sym.var("a_weight", attr={"__lr_mult__": "much"}),
+    )
     with pytest.raises(ArgumentError, match=r"a_weight.*much"):
         mx.optimizer.SGD(sym=net)
 

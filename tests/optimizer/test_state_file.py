@@ -38,8 +38,11 @@ def test_momentum_goes_on():
 
 @pytest.mark.parametrize("name", ["adam", "nadam", "rmsprop", "sgd"])
 def test_the_whole_optimizer_goes_on(name):
-    options = {"lr_scheduler": mx.lr_scheduler.MultiFactorScheduler([2, 5], 0.5),
-               "param_idx2name": {0: "a_weight", 1: "a_bias"}, "wd": 0.1}
+    options = {
+        "lr_scheduler": mx.lr_scheduler.MultiFactorScheduler([2, 5], 0.5),
+        "param_idx2name": {0: "a_weight", 1: "a_bias"},
+        "wd": 0.1,
+    }
     update, weights = trained(name, **options)
     other = mx.optimizer.get_updater(mx.optimizer.SGD())
     other.set_states(update.get_states(dump_optimizer=True))
@@ -79,24 +82,33 @@ def test_every_truncation_is_refused():
 def changed(content, change):
     """The states with another header."""
     (length,) = struct.unpack("<Q", content[8:16])
-    header = json.loads(content[16:16 + length])
+    header = json.loads(content[16 : 16 + length])
     change(header)
     text = json.dumps(header).encode()
-    return content[:8] + struct.pack("<Q", len(text)) + text + content[16 + length:]
+    return content[:8] + struct.pack("<Q", len(text)) + text + content[16 + length :]
 
 
-@pytest.mark.parametrize("change", [
-    lambda h: h.pop("states"), lambda h: h.pop("optimizer"), lambda h: h.update(states=3),
-    lambda h: h["states"].append([0, None]), lambda h: h["states"].append([2, 99]),
-    lambda h: h["states"].append([2, -1]), lambda h: h["states"].append([2, True]),
-    lambda h: h["states"].append([2, "x"]), lambda h: h["states"].append([[1], None]),
-    lambda h: h["states"].append([2, [[[[[[[[[[0]]]]]]]]]]]),
-    lambda h: h["optimizer"].update(name="os"), lambda h: h["optimizer"].update(name=3),
-    lambda h: h["optimizer"].pop("counts"),
-    lambda h: h["optimizer"]["settings"].update({"__class__": 3}),
-    lambda h: h["optimizer"].update(lr_scheduler={"name": "math", "settings": {}}),
-    lambda h: h["optimizer"].update(lr_scheduler={"name": "absent", "settings": {}}),
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h: h.pop("states"),
+        lambda h: h.pop("optimizer"),
+        lambda h: h.update(states=3),
+        lambda h: h["states"].append([0, None]),
+        lambda h: h["states"].append([2, 99]),
+        lambda h: h["states"].append([2, -1]),
+        lambda h: h["states"].append([2, True]),
+        lambda h: h["states"].append([2, "x"]),
+        lambda h: h["states"].append([[1], None]),
+        lambda h: h["states"].append([2, [[[[[[[[[[0]]]]]]]]]]]),
+        lambda h: h["optimizer"].update(name="os"),
+        lambda h: h["optimizer"].update(name=3),
+        lambda h: h["optimizer"].pop("counts"),
+        lambda h: h["optimizer"]["settings"].update({"__class__": 3}),
+        lambda h: h["optimizer"].update(lr_scheduler={"name": "math", "settings": {}}),
+        lambda h: h["optimizer"].update(lr_scheduler={"name": "absent", "settings": {}}),
+    ],
+)
 def test_damaged_headers_are_refused(change):
     update, _ = trained()
     content = changed(update.get_states(dump_optimizer=True), change)

@@ -52,13 +52,13 @@ def test_training_learns(tmp_path):
     net = mx.sym.Activation(net, act_type="relu")
     net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=3), name="softmax")
     module = mx.mod.Module(net)
-    module.fit(batches, num_epoch=5, initializer=mx.init.Xavier(),
-               optimizer_params={"learning_rate": 0.1})
+    module.fit(
+        batches, num_epoch=5, initializer=mx.init.Xavier(), optimizer_params={"learning_rate": 0.1}
+    )
     assert dict(module.score(batches, "acc"))["accuracy"] > 0.95
 
     module.save_checkpoint(str(tmp_path / "model"), 5)
     again = mx.mod.Module.load(str(tmp_path / "model"), 5)
     again.bind(batches.provide_data, batches.provide_label, for_training=False)
     inputs = mx.io.NDArrayIter(points, batch_size=30)
-    np.testing.assert_array_equal(
-        again.predict(inputs).asnumpy(), module.predict(inputs).asnumpy())
+    np.testing.assert_array_equal(again.predict(inputs).asnumpy(), module.predict(inputs).asnumpy())

@@ -35,14 +35,15 @@ def test_forward(product):
 
 @pytest.mark.parametrize("grad_req", ["write", "add", "null"])
 def test_backward(product, grad_req):
-    UTILS.check_symbolic_backward(product, [TWOS, THREES], [ONES], {"x": THREES},
-                                  grad_req=grad_req)
-    UTILS.check_symbolic_backward(product, [TWOS, THREES], [TWOS], [THREES * 2, TWOS * 2],
-                                  grad_req=grad_req)
+    UTILS.check_symbolic_backward(product, [TWOS, THREES], [ONES], {"x": THREES}, grad_req=grad_req)
+    UTILS.check_symbolic_backward(
+        product, [TWOS, THREES], [TWOS], [THREES * 2, TWOS * 2], grad_req=grad_req
+    )
     if grad_req != "null":
         with pytest.raises(AssertionError, match="BACKWARD_y"):
-            UTILS.check_symbolic_backward(product, [TWOS, THREES], [ONES], [THREES, ONES],
-                                          grad_req=grad_req)
+            UTILS.check_symbolic_backward(
+                product, [TWOS, THREES], [ONES], [THREES, ONES], grad_req=grad_req
+            )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -63,13 +64,21 @@ def test_simple_forward(product):
 
 
 def test_consistency(product):
-    entries = [{"ctx": mx.cpu(), "x": (2, 2), "y": (2, 2)},
-               {"ctx": mx.cpu(), "x": (2, 2), "y": (2, 2),
-                "type_dict": {"x": np.float64, "y": np.float64}}]
+    entries = [
+        {"ctx": mx.cpu(), "x": (2, 2), "y": (2, 2)},
+        {
+            "ctx": mx.cpu(),
+            "x": (2, 2),
+            "y": (2, 2),
+            "type_dict": {"x": np.float64, "y": np.float64},
+        },
+    ]
     truth = UTILS.check_consistency(product, entries)
     assert {"x", "y"} < set(truth)
     with pytest.raises(AssertionError):
-        UTILS.check_consistency([product, mx.sym.elemwise_add(mx.sym.var("x"), mx.sym.var("y"),
-                                                              name=product.name)], entries)
+        UTILS.check_consistency(
+            [product, mx.sym.elemwise_add(mx.sym.var("x"), mx.sym.var("y"), name=product.name)],
+            entries,
+        )
     with pytest.raises(ArgumentError):
         UTILS.check_consistency(product, entries[:1])

@@ -21,8 +21,9 @@ def idx(array):
 def contents(rng):
     out = {}
     for prefix, rows in (("train", 6), ("t10k", 3)):
-        out[f"{prefix}-images-idx3-ubyte"] = idx(rng.integers(0, 256, (rows, 28, 28),
-                                                              dtype=np.uint8))
+        out[f"{prefix}-images-idx3-ubyte"] = idx(
+            rng.integers(0, 256, (rows, 28, 28), dtype=np.uint8)
+        )
         out[f"{prefix}-labels-idx1-ubyte"] = idx(np.arange(rows, dtype=np.uint8))
     return out
 

@@ -30,14 +30,17 @@ def check_window(where, kernel, layout, **windows):
     if n not in LAYOUTS or min(kernel) < 1:
         raise ArgumentError(f"{where}: kernel {kernel} must have 1 to 3 numbers, each at least 1")
     if layout not in (None, LAYOUTS[n]):
-        raise ArgumentError(f"{where}: layout '{layout}' is not available for kernel {kernel}; "
-                            f"use '{LAYOUTS[n]}'")
+        raise ArgumentError(
+            f"{where}: layout '{layout}' is not available for kernel {kernel}; use '{LAYOUTS[n]}'"
+        )
     complete = []
     for name, (value, default, least) in windows.items():
         value = value or (default,) * n
         if len(value) != n or min(value) < least:
-            raise ArgumentError(f"{where}: {name} {value} must have {n} numbers like kernel "
-                                f"{kernel}, each at least {least}")
+            raise ArgumentError(
+                f"{where}: {name} {value} must have {n} numbers like kernel "
+                f"{kernel}, each at least {least}"
+            )
         complete.append(value)
     return complete
 
@@ -45,8 +48,10 @@ def check_window(where, kernel, layout, **windows):
 def check_rank(name, shape, kernel):
     """Raise ShapeError unless `shape` has batch, channel and one axis per number of `kernel`."""
     if shape is not None and len(shape) != len(kernel) + 2:
-        raise ShapeError(f"{name} has shape {tuple(shape)}, expected {len(kernel) + 2} axes "
-                         f"({LAYOUTS[len(kernel)]}) for kernel {tuple(kernel)}")
+        raise ShapeError(
+            f"{name} has shape {tuple(shape)}, expected {len(kernel) + 2} axes "
+            f"({LAYOUTS[len(kernel)]}) for kernel {tuple(kernel)}"
+        )
 
 
 def pad3(values, fill):

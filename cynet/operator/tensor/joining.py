@@ -39,7 +39,7 @@ class ConcatProperty(JoinProperty):
             if len(s) != ndim:
                 raise ShapeError(f"Concat: inputs {in_shapes} have different numbers of axes")
         # lengths along the axis are each input's own, everything else is common
-        others = merge_shapes(*((*s[:axis], 0, *s[axis + 1:]) for s in known))
+        others = merge_shapes(*((*s[:axis], 0, *s[axis + 1 :]) for s in known))
         lengths = [0 if s is None else s[axis] for s in in_shapes]
         total = out_shapes[0][axis] if out_shapes[0] is not None else 0
         if all(lengths):
@@ -50,7 +50,7 @@ class ConcatProperty(JoinProperty):
             lengths[lengths.index(0)] = total - sum(lengths)
 
         def full(n):
-            return (*others[:axis], n, *others[axis + 1:])
+            return (*others[:axis], n, *others[axis + 1 :])
 
         return [full(n) for n in lengths], [full(total)], []
 
@@ -118,7 +118,7 @@ class SliceChannelProperty(MoveProperty):
             if self.squeeze_axis:
                 data = (*out[:axis], n, *out[axis:])
             else:
-                data = (*out[:axis], out[axis] * n, *out[axis + 1:])
+                data = (*out[:axis], out[axis] * n, *out[axis + 1 :])
             return [data], [out] * n, []
         axis = axis_of(self.axis, len(data))
         if data[axis] % n:
@@ -133,13 +133,13 @@ class SliceChannelProperty(MoveProperty):
                 )
             shape = data[:axis] + data[axis + 1 :] or (1,)
         else:
-            shape = (*data[:axis], data[axis] // n, *data[axis + 1:])
+            shape = (*data[:axis], data[axis] // n, *data[axis + 1 :])
         return [data], [merge_shapes(shape, out)] * n, []
 
     def create_operator(self, ctx, in_shapes, in_types):
         shape, n = in_shapes[0], self.num_outputs
         axis = axis_of(self.axis, len(shape))
-        part = (*shape[:axis], shape[axis] // n, *shape[axis + 1:])
+        part = (*shape[:axis], shape[axis] // n, *shape[axis + 1 :])
         pieces = []
         for i in range(n):
             first = [i * part[axis] if k == axis else 0 for k in range(len(shape))]
@@ -180,7 +180,7 @@ class SplitV2Property(MoveProperty):
         axis = axis_of(self.axis, len(shape))
         marks = self.bounds(shape[axis])
         return axis, [
-            (a, (*shape[:axis], b - a, *shape[axis + 1:])) for a, b in itertools.pairwise(marks)
+            (a, (*shape[:axis], b - a, *shape[axis + 1 :])) for a, b in itertools.pairwise(marks)
         ]
 
     def infer_shape(self, in_shapes, out_shapes):

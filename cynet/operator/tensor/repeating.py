@@ -64,7 +64,7 @@ class RepeatProperty(MoveProperty):
             out = (size,)
         else:
             axis = axis_of(self.axis, len(shape))
-            out = (*shape[:axis], shape[axis] * self.repeats, *shape[axis + 1:])
+            out = (*shape[:axis], shape[axis] * self.repeats, *shape[axis + 1 :])
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
     def create_operator(self, ctx, in_shapes, in_types):

@@ -73,7 +73,7 @@ class PickProperty(IndexedProperty):
             return [None, index], [out_shapes[0]], []
         axis = axis_of(self.axis, len(data))
         without = data[:axis] + data[axis + 1 :] or (1,)
-        kept = (*data[:axis], 1, *data[axis + 1:])
+        kept = (*data[:axis], 1, *data[axis + 1 :])
         if index is None:
             index = kept if self.keepdims else without
         elif len(index) == len(kept) and (len(kept) > 1 or len(without) != 1):

@@ -34,7 +34,7 @@ class OrderProperty(OperatorProperty):
     def out_shape(self, shape, kind):
         """Shape of the output of that kind."""
         shape, axis = self.flat(shape)
-        return (*shape[:axis], self.count(shape[axis]), *shape[axis + 1:])
+        return (*shape[:axis], self.count(shape[axis]), *shape[axis + 1 :])
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]

@@ -13,12 +13,18 @@ DIGITS = Path(__file__).parent.parent / "data" / "digits.npz"
 def add_data_args(parser):
     """Add the options that say which data is read from where."""
     group = parser.add_argument_group("data")
-    group.add_argument("--dataset", choices=("auto", "mnist", "digits"), default="auto",
-                       help="auto: MNIST, or the bundled digits where it is neither on disk nor "
-                            "to be downloaded")
-    group.add_argument("--data-dir", metavar="DIR",
-                       help="folder of MNIST's IDX files, plain or .gz (default: CYNET_DATA_DIR, "
-                            "else a cache folder)")
+    group.add_argument(
+        "--dataset",
+        choices=("auto", "mnist", "digits"),
+        default="auto",
+        help="auto: MNIST, or the bundled digits where it is neither on disk nor to be downloaded",
+    )
+    group.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        help="folder of MNIST's IDX files, plain or .gz (default: CYNET_DATA_DIR, "
+        "else a cache folder)",
+    )
 
 
 def enlarge(images, size=20, frame=28):
@@ -27,6 +33,7 @@ def enlarge(images, size=20, frame=28):
     Pixel centres keep their place: target pixel i lies at (i + 0.5) * h / size - 0.5 of the source,
     and beyond the outermost centres the edge value holds.
     """
+
     def weights(length):
         at = np.clip((np.arange(size) + 0.5) * length / size - 0.5, 0, length - 1)
         low = np.minimum(at.astype(int), length - 2)
@@ -48,8 +55,12 @@ def load_digits():
         images = enlarge(file["images"].astype(np.float32) / 16)
         labels = file["labels"].astype(np.float32)
     validation = np.arange(len(labels)) % 5 == 4
-    return {"train_data": images[~validation], "train_label": labels[~validation],
-            "test_data": images[validation], "test_label": labels[validation]}
+    return {
+        "train_data": images[~validation],
+        "train_label": labels[~validation],
+        "test_data": images[validation],
+        "test_label": labels[validation],
+    }
 
 
 def load(args):
@@ -69,7 +80,8 @@ def iterators(args, kv):
     """Training and validation iterators; each worker of `kv` trains on its share of the images."""
     data = load(args)
     share = slice(kv.rank, None, kv.num_workers)
-    train = mx.io.NDArrayIter(data["train_data"][share], data["train_label"][share],
-                              args.batch_size, shuffle=True)
+    train = mx.io.NDArrayIter(
+        data["train_data"][share], data["train_label"][share], args.batch_size, shuffle=True
+    )
     val = mx.io.NDArrayIter(data["test_data"], data["test_label"], args.batch_size)
     return train, val

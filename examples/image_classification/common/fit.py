@@ -34,8 +34,12 @@ def add_fit_args(parser):
     group.add_argument("--num-epochs", type=int, default=20, help="epochs to train")
     group.add_argument("--batch-size", type=int, default=64, help="images of a batch")
     group.add_argument("--lr", type=float, default=0.05, help="initial learning rate")
-    group.add_argument("--lr-factor", type=float, default=0.1,
-                       help="what the learning rate is multiplied with at each step")
+    group.add_argument(
+        "--lr-factor",
+        type=float,
+        default=0.1,
+        help="what the learning rate is multiplied with at each step",
+    )
     group.add_argument("--lr-step-epochs", default="10", help="when, e.g. 30,60")
     group.add_argument("--initializer", choices=sorted(INITIALIZERS), default="default")
     group.add_argument("--optimizer", default="sgd", help="name of the optimizer")
@@ -44,8 +48,13 @@ def add_fit_args(parser):
     group.add_argument("--disp-batches", type=int, default=100, help="a line each so many batches")
     group.add_argument("--top-k", type=int, default=0, help="report top-k accuracy too")
     group.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
-    group.add_argument("--monitor", type=int, default=0, metavar="N",
-                       help="log statistics of parameters and outputs each N batches")
+    group.add_argument(
+        "--monitor",
+        type=int,
+        default=0,
+        metavar="N",
+        help="log statistics of parameters and outputs each N batches",
+    )
     group.add_argument("--plot", metavar="FILE.png", help="draw loss and accuracy of each epoch")
     group = parser.add_argument_group("checkpoints")
     group.add_argument("--model-prefix", help="write PREFIX-symbol.json and PREFIX-0001.params ...")
@@ -68,9 +77,7 @@ def learning_rate(args, batches_per_epoch):
     ahead = [batches_per_epoch * (step - begin) for step in steps if step > begin]
     if not ahead or args.lr_factor == 1:
         return lr, None
-    return lr, mx.lr_scheduler.MultiFactorScheduler(
-        step=ahead, factor=args.lr_factor, base_lr=lr
-    )
+    return lr, mx.lr_scheduler.MultiFactorScheduler(step=ahead, factor=args.lr_factor, base_lr=lr)
 
 
 def optimizer_params(args, batches_per_epoch):

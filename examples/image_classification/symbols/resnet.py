@@ -10,8 +10,13 @@ import cynet as mx
 def _conv_norm(data, num_filter, kernel, stride, name):
     pad = kernel // 2
     net = mx.sym.Convolution(
-        data, kernel=(kernel, kernel), stride=(stride, stride), pad=(pad, pad),
-        num_filter=num_filter, no_bias=True, name=f"{name}_conv",
+        data,
+        kernel=(kernel, kernel),
+        stride=(stride, stride),
+        pad=(pad, pad),
+        num_filter=num_filter,
+        no_bias=True,
+        name=f"{name}_conv",
     )
     return mx.sym.BatchNorm(net, fix_gamma=False, eps=2e-5, momentum=0.9, name=f"{name}_bn")
 

@@ -98,8 +98,4 @@ MORE = [
     Case("Dropout", [(3, 4)], lambda x, **params: x, {"p": 0.3}, is_train=False),
     Case("Dropout", [(3, 4)], lambda x, **params: x, {"p": 0.3, "axes": (1,)}, is_train=False),
 ]
-CASES = MORE + [
-    as_case(number, made)
-    for number, made in enumerate(make_nn.CASES)
-    if guessed(made)
-]
+CASES = MORE + [as_case(number, made) for number, made in enumerate(make_nn.CASES) if guessed(made)]

@@ -25,14 +25,17 @@ class Ready:
 
     def blank(self, value=np.nan):
         """Output arrays filled with `value`, so that what is not written shows."""
-        return [np.full(s, value if np.dtype(t).kind == "f" else 99, t)
-                for s, t in zip(self.out_shapes, self.out_types)]
+        return [
+            np.full(s, value if np.dtype(t).kind == "f" else 99, t)
+            for s, t in zip(self.out_shapes, self.out_types)
+        ]
 
     def forward(self, req=WRITE, out=None, train=True):
         """The outputs; `out` are the arrays to write to."""
         out = self.blank() if out is None else out
-        run_forward(self.operator, self.inputs, [req] * len(out), out, self.aux, train,
-                    self.resources[0])
+        run_forward(
+            self.operator, self.inputs, [req] * len(out), out, self.aux, train, self.resources[0]
+        )
         return out
 
     def backward(self, out_grad, out, req=WRITE, grads=None, train=True):
@@ -43,11 +46,15 @@ class Ready:
         ids = [[f"{kind}{i}" for i in range(n)] for kind, n in lengths.items()]
         needed = self.prop.declare_backward_dependency(*ids)
         have = ([*out_grad, *[None] * (n_out - visible)], self.inputs, out)
-        give = [[x if name in needed else None for name, x in zip(names, arrays)]
-                for names, arrays in zip(ids, have)]
+        give = [
+            [x if name in needed else None for name, x in zip(names, arrays)]
+            for names, arrays in zip(ids, have)
+        ]
         if grads is None:
-            grads = [np.full(x.shape, np.nan if x.dtype.kind == "f" else 99, x.dtype)
-                     for x in self.inputs]
+            grads = [
+                np.full(x.shape, np.nan if x.dtype.kind == "f" else 99, x.dtype)
+                for x in self.inputs
+            ]
         reqs = [req] * n_in if isinstance(req, int) else req
         run_backward(self.operator, *give, reqs, grads, self.aux, train, self.resources[1])
         return grads

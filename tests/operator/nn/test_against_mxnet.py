@@ -12,7 +12,6 @@ FIXTURES = np.load(Path(__file__).parents[2] / "fixtures" / "nn.npz")
 CASES = json.loads(str(FIXTURES["cases"]))
 
 
-
 def arrays(number, name, dtype=None):
     """The case's arrays of that name, in order; float ones as `dtype`."""
     found = []
@@ -32,8 +31,9 @@ def label(number):
 @pytest.mark.parametrize("number", range(len(CASES)), ids=label)
 def test_case(number, dtype):
     case = CASES[number]
-    ready = Ready(case["op"], arrays(number, "in", dtype), case["params"],
-                  arrays(number, "aux", dtype))
+    ready = Ready(
+        case["op"], arrays(number, "in", dtype), case["params"], arrays(number, "aux", dtype)
+    )
     out = ready.forward(train=case["train"])
     wanted = arrays(number, "out")
     assert ready.prop.num_visible_outputs() == len(wanted)

@@ -34,8 +34,12 @@ def test_statistics_stay_in_prediction_and_when_global():
 
 def test_large_mean_small_variance():
     x = (1000 + np.random.RandomState(0).standard_normal((64, 3, 40)) * 0.1).astype("float32")
-    run = Ready("BatchNorm", [x, np.ones(3, "float32"), np.zeros(3, "float32")], {"eps": 1e-5},
-                [np.zeros(3, "float32"), np.ones(3, "float32")])
+    run = Ready(
+        "BatchNorm",
+        [x, np.ones(3, "float32"), np.zeros(3, "float32")],
+        {"eps": 1e-5},
+        [np.zeros(3, "float32"), np.ones(3, "float32")],
+    )
     y = run.forward()[0]
     wide = x.astype("float64")
     mean, var = wide.mean((0, 2), keepdims=True), wide.var((0, 2), keepdims=True)

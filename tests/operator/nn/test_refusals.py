@@ -49,13 +49,25 @@ CONV = {"kernel": (5, 5), "num_filter": 2}
 SHAPES = [
     ("Convolution", CONV, [(1, 3, 4, 9), None, None], r"kernel \(5, 5\).*4 \+ 2 \* 0"),
     ("Convolution", CONV, [(1, 3, 9), None, None], r"data.*\(1, 3, 9\).*4 axes"),
-    ("Convolution", CONV, [(1, 3, 9, 9), (2, 4, 5, 5), None],
-     r"weight.*\(2, 4, 5, 5\).*\(2, 3, 5, 5\)"),
+    (
+        "Convolution",
+        CONV,
+        [(1, 3, 9, 9), (2, 4, 5, 5), None],
+        r"weight.*\(2, 4, 5, 5\).*\(2, 3, 5, 5\)",
+    ),
     ("Convolution", {**CONV, "num_group": 2}, [(1, 3, 9, 9), None, None], "3 channels.*group 2"),
-    ("Deconvolution", {"kernel": (2, 2), "num_filter": 1, "target_shape": (9, 9)},
-     [(1, 1, 3, 3), None], r"target_shape \(9, 9\).*at most 4"),
-    ("Deconvolution", {"kernel": (2, 2), "num_filter": 1, "pad": (3, 3)}, [(1, 1, 3, 3), None],
-     r"pad \(3, 3\).*nothing"),
+    (
+        "Deconvolution",
+        {"kernel": (2, 2), "num_filter": 1, "target_shape": (9, 9)},
+        [(1, 1, 3, 3), None],
+        r"target_shape \(9, 9\).*at most 4",
+    ),
+    (
+        "Deconvolution",
+        {"kernel": (2, 2), "num_filter": 1, "pad": (3, 3)},
+        [(1, 1, 3, 3), None],
+        r"pad \(3, 3\).*nothing",
+    ),
     ("Pooling", {"kernel": (5, 5)}, [(1, 1, 4, 9)], r"kernel \(5, 5\).*4 \+ 2 \* 0"),
     ("Pooling", {"kernel": (2, 2)}, [(1, 1, 4)], r"\(1, 1, 4\).*4 axes"),
     ("Pooling", {"global_pool": True}, [(4, 4)], r"\(4, 4\)"),
@@ -78,8 +90,12 @@ SHAPES = [
     ("LeakyReLU", {"act_type": "prelu"}, [(4,), None], r"\(4,\)"),
     ("Embedding", {"input_dim": 4, "output_dim": 2}, [(3,), (4, 3)], r"weight.*\(4, 3\).*\(4, 2\)"),
     ("UpSampling", {"scale": 2, "sample_type": "nearest"}, [(1, 2, 3)], r"\(1, 2, 3\)"),
-    ("UpSampling", {"scale": 2, "sample_type": "nearest", "num_args": 2},
-     [(1, 2, 4, 4), (1, 2, 3, 3)], r"arg1.*\(1, 2, 3, 3\)"),
+    (
+        "UpSampling",
+        {"scale": 2, "sample_type": "nearest", "num_args": 2},
+        [(1, 2, 4, 4), (1, 2, 3, 3)],
+        r"arg1.*\(1, 2, 3, 3\)",
+    ),
 ]
 
 
@@ -90,12 +106,15 @@ def test_shapes(op, params, shapes, message):
         prop.infer_shape(shapes, [None] * len(prop.list_outputs()))
 
 
-@pytest.mark.parametrize("op, params, shape", [
-    ("Activation", {"act_type": "relu"}, (2, 3)),
-    ("Pooling", {"kernel": (2, 2)}, (1, 1, 4, 4)),
-    ("softmax", {}, (2, 3)),
-    ("Dropout", {}, (2, 3)),
-])
+@pytest.mark.parametrize(
+    "op, params, shape",
+    [
+        ("Activation", {"act_type": "relu"}, (2, 3)),
+        ("Pooling", {"kernel": (2, 2)}, (1, 1, 4, 4)),
+        ("softmax", {}, (2, 3)),
+        ("Dropout", {}, (2, 3)),
+    ],
+)
 def test_types_and_devices(op, params, shape):
     prop = get_operator(op).prop(**params)
     with pytest.raises(ArgumentTypeError, match=f"{op}.*float32 or float64.*int32"):
@@ -118,7 +137,8 @@ def test_softmax_length_must_be_an_integer():
 
 def test_strings_are_parsed():
     prop = get_operator("Convolution").prop(
-        kernel="(3, 3)", num_filter="4", no_bias="True", pad="[1,1]")
+        kernel="(3, 3)", num_filter="4", no_bias="True", pad="[1,1]"
+    )
     assert prop.kernel == (3, 3) and prop.num_filter == 4 and prop.no_bias and prop.pad == (1, 1)
     assert prop.list_arguments() == ["data", "weight"]
     shapes, out, _ = prop.infer_shape([(2, 3, 8, 8), None], [None])

@@ -97,8 +97,9 @@ def test_shuffle_keeps_the_rows(dtype):
 def test_shuffle_is_fair(seed):
     seed_device(seed)
     orders = [tuple(draw("_shuffle", [np.arange(4)])) for _ in range(4800)]
-    counts = np.unique([o[0] * 64 + o[1] * 16 + o[2] * 4 + o[3] for o in orders],
-                       return_counts=True)
+    counts = np.unique(
+        [o[0] * 64 + o[1] * 16 + o[2] * 4 + o[3] for o in orders], return_counts=True
+    )
     assert len(counts[1]) == 24
     assert stats.chisquare(counts[1]).pvalue > 1e-5, seed
 
@@ -111,8 +112,10 @@ def test_bytes_do_not_depend_on_threads():
         for threads in (1, 2, 3):
             mx.set_num_threads(threads)
             seed_device(5)
-            drawn.append(draw("_sample_multinomial", [table], shape=(500,)).tobytes()
-                         + draw("_shuffle", [np.arange(40000)]).tobytes())
+            drawn.append(
+                draw("_sample_multinomial", [table], shape=(500,)).tobytes()
+                + draw("_shuffle", [np.arange(40000)]).tobytes()
+            )
     finally:
         mx.set_num_threads(before)
     assert drawn[0] == drawn[1] == drawn[2]

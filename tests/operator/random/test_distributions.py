@@ -79,8 +79,10 @@ def test_sample_takes_parameters_from_arrays(name, seed):
     seed_device(seed)
     rows = [(params, law) for n, params, law in LAWS if n == name and params]
     prop = get_operator(f"_sample_{name}").prop
-    inputs = [np.array([[float(list(params.values())[i])] for params, _ in rows])
-              for i in range(len(prop().list_arguments()))]
+    inputs = [
+        np.array([[float(list(params.values())[i])] for params, _ in rows])
+        for i in range(len(prop().list_arguments()))
+    ]
     sample = draw(f"_sample_{name}", inputs, shape=(N // 4, 4))
     assert sample.shape == (len(rows), 1, N // 4, 4)
     assert sample.dtype == np.float32
@@ -104,7 +106,8 @@ def test_float16(seed):
     normal = draw("_random_normal", shape=(N,), dtype="float16")
     seed_device(seed)
     np.testing.assert_array_equal(
-        normal, draw("_random_normal", shape=(N,), dtype="float32").astype("float16"))
+        normal, draw("_random_normal", shape=(N,), dtype="float32").astype("float16")
+    )
 
 
 def test_float32_uniforms_are_the_words_of_the_stream():
@@ -185,31 +188,35 @@ def test_randint(dtype, seed):
 
 
 def test_randint_far_range():
-    sample = draw("_random_randint", low=-2**63, high=2**63 - 1, shape=(1000,), dtype="int64")
-    assert sample.min() < -2**61 and sample.max() > 2**61
-    assert (draw("_random_randint", low=2**40, high=2**40 + 1, shape=(9,), dtype="int64")
-            == 2**40).all()
+    sample = draw("_random_randint", low=-(2**63), high=2**63 - 1, shape=(1000,), dtype="int64")
+    assert sample.min() < -(2**61) and sample.max() > 2**61
+    assert (
+        draw("_random_randint", low=2**40, high=2**40 + 1, shape=(9,), dtype="int64") == 2**40
+    ).all()
 
 
 def test_uniform_of_no_width_is_its_end():
     assert (draw("_random_uniform", low=2.5, high=2.5, shape=(9,)) == 2.5).all()
 
 
-@pytest.mark.parametrize("name, params, found", [
-    ("uniform", {"low": 1.0, "high": 0.0}, "high"),
-    ("uniform", {"low": float("nan")}, "low"),
-    ("normal", {"scale": 0.0}, "scale"),
-    ("normal", {"scale": -1.0}, "scale"),
-    ("gamma", {"alpha": 0.0}, "alpha"),
-    ("gamma", {"beta": -1.0}, "beta"),
-    ("exponential", {"lam": 0.0}, "lam"),
-    ("poisson", {"lam": -1.0}, "lam"),
-    ("negative_binomial", {"p": 0.0}, "p"),
-    ("negative_binomial", {"p": 1.5}, "p"),
-    ("negative_binomial", {"k": -1}, "k"),
-    ("generalized_negative_binomial", {"mu": -1.0}, "mu"),
-    ("randint", {"low": 3, "high": 3}, "high"),
-])
+@pytest.mark.parametrize(
+    "name, params, found",
+    [
+        ("uniform", {"low": 1.0, "high": 0.0}, "high"),
+        ("uniform", {"low": float("nan")}, "low"),
+        ("normal", {"scale": 0.0}, "scale"),
+        ("normal", {"scale": -1.0}, "scale"),
+        ("gamma", {"alpha": 0.0}, "alpha"),
+        ("gamma", {"beta": -1.0}, "beta"),
+        ("exponential", {"lam": 0.0}, "lam"),
+        ("poisson", {"lam": -1.0}, "lam"),
+        ("negative_binomial", {"p": 0.0}, "p"),
+        ("negative_binomial", {"p": 1.5}, "p"),
+        ("negative_binomial", {"k": -1}, "k"),
+        ("generalized_negative_binomial", {"mu": -1.0}, "mu"),
+        ("randint", {"low": 3, "high": 3}, "high"),
+    ],
+)
 def test_wrong_parameters_are_named(name, params, found):
     with pytest.raises(ValueError, match=rf"_random_{name}: {found} "):
         get_operator(f"_random_{name}").prop(shape=(2,), **params)
@@ -243,11 +250,17 @@ def test_shape_inference_both_ways():
         prop.infer_shape([(2,), (3,)], [None])
 
 
-@pytest.mark.parametrize("alias, name", [
-    ("uniform", "_random_uniform"), ("random_uniform", "_random_uniform"),
-    ("normal", "_random_normal"), ("random_randint", "_random_randint"),
-    ("sample_gamma", "_sample_gamma"), ("sample_multinomial", "_sample_multinomial"),
-    ("shuffle", "_shuffle"),
-])
+@pytest.mark.parametrize(
+    "alias, name",
+    [
+        ("uniform", "_random_uniform"),
+        ("random_uniform", "_random_uniform"),
+        ("normal", "_random_normal"),
+        ("random_randint", "_random_randint"),
+        ("sample_gamma", "_sample_gamma"),
+        ("sample_multinomial", "_sample_multinomial"),
+        ("shuffle", "_shuffle"),
+    ],
+)
 def test_aliases(alias, name):
     assert get_operator(alias) is get_operator(name)
