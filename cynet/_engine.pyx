@@ -7,9 +7,7 @@ of a process in _engine_process.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport malloc
-from libcpp.atomic cimport atomic, memory_order_acquire
-from libcpp.mutex cimport mutex
-from libcpp.vector cimport vector
+from libcpp.atomic cimport memory_order_acquire
 
 from ._engine_core cimport (
     After, Engine, Failure, Operator, Run, RunFn, Var, kAsync, kDelete, kSync, clear, lock, unlock

@@ -6,8 +6,6 @@ An engine dropped by its owner is freed when another one is made and its last th
 from libc.limits cimport INT_MAX
 from libc.stdint cimport int64_t
 from libcpp.atomic cimport atomic
-from libcpp.mutex cimport mutex
-from libcpp.vector cimport vector
 
 from ._engine_core cimport After, Engine, clear, lock, unlock
 from ._engine_native cimport at_fork, now_ns, thread_yield

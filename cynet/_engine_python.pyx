@@ -1,11 +1,10 @@
 """The engine for Python: Variable, operators, ThreadedEngine, NaiveEngine (face: engine.py)."""
 
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
 from ._engine cimport (
-    EngineDeleter, EngineHandle, OprHandle, VarHandle, census, complete, default_engine,
+    EngineDeleter, OprHandle, VarHandle, census, complete, default_engine,
     delete_operator, delete_variable, drop_engine, is_naive, make_engine, new_operator_on,
     new_variable_on, push, push_async_on, push_sync_on, set_bulk_size as _set_bulk_size,
     stop_engines, wait_for_all_on, wait_for_var, kPython
@@ -290,7 +289,7 @@ cdef class Engine:
     def _push(self, fn, ctx, const_vars, mutable_vars, int priority, name, bint is_async):
         cdef Task task = _task(fn, name)
         cdef _Handles vars = _Handles(self, const_vars, mutable_vars)
-        cdef int dev_type, dev_id, code
+        cdef int dev_type, dev_id
         cdef void* arg = <void*>task
         dev_type, dev_id = _device(ctx)
         Py_INCREF(task)

@@ -5,8 +5,6 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free
 from libcpp.algorithm cimport pop_heap, push_heap
 from libcpp.atomic cimport atomic, memory_order_relaxed, memory_order_release
-from libcpp.mutex cimport mutex
-from libcpp.vector cimport vector
 
 from ._engine cimport kPython
 from ._engine_core cimport (
@@ -224,8 +222,8 @@ cdef void count_down(Engine* e, uint64_t seq) noexcept nogil:
 cdef void leave(Engine* e, Run* run, Failure* failure) noexcept nogil:
     cdef Link* link = links_of(run)
     cdef Var* var
-    cdef int i
-    for i in range(run.n_links):
+    cdef int _
+    for _ in range(run.n_links):
         var = link.var
         if link.write:
             var.readers = 0
@@ -337,8 +335,8 @@ cdef Run* take(Pool* pool) noexcept nogil:
 cdef Failure* inherited(Engine* e, Run* run) noexcept nogil:
     cdef Link* link = links_of(run)
     cdef Failure* failure
-    cdef int i
-    for i in range(run.n_links):
+    cdef int _
+    for _ in range(run.n_links):
         failure = link.var.failure.load(memory_order_relaxed)
         if failure != NULL:
             if failure.error != NULL:

@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libcpp.atomic cimport atomic
 
 from ._engine cimport (
-    EngineFn, EngineHandle, VarHandle, delete_variable, is_ready, new_variable_on, push_sync_on,
+    EngineHandle, VarHandle, delete_variable, is_ready, new_variable_on, push_sync_on,
     wait_for_all_on, wait_for_var, wait_to_write, kInline, kNormal
 )
 from ._engine_native cimport now_ns, sleep_ns

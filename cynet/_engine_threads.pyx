@@ -235,7 +235,6 @@ cdef void settle_after(Engine* e, After* after) noexcept nogil:
     cdef Worker* worker
     cdef Worker* following
     cdef vector[Burial] burials
-    cdef Burial* burial
     cdef After more
     clear(&more)
     worker = after.wake
@@ -325,7 +324,6 @@ cdef bint _serve(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
     cdef After after
     cdef Failure* failure
     cdef Run* run
-    cdef unsigned epoch = e.epoch
     clear(&after)
     while True:
         run = NULL
@@ -441,11 +439,11 @@ cdef void leave_place(bint leave) noexcept nogil:
 cdef bint held_here(Var* var, bint write) noexcept nogil:
     cdef Frame* frame = <Frame*>this_frame
     cdef Link* link
-    cdef int i
+    cdef int _
     while frame != NULL:
         if frame.run != NULL:
             link = links_of(frame.run)
-            for i in range(frame.run.n_links):
+            for _ in range(frame.run.n_links):
                 if link.var == var and (link.write or not write):
                     return True
                 link += 1

@@ -12,7 +12,7 @@ from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 from libcpp.vector cimport vector
 
 from ._engine_core cimport (
-    After, Engine, Failure, Var, Waiter, clear, kDone, kSleeping, kSpinning, lock, unlock
+    After, Engine, Var, Waiter, clear, kDone, kSleeping, kSpinning, lock, unlock
 )
 from ._engine_native cimport (
     PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Check, PyGILState_Ensure,

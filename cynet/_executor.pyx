@@ -6,7 +6,6 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from ._engine cimport (
-    VarHandle,
     delete_variable,
     kInline,
     kNormal,
@@ -237,7 +236,7 @@ cdef class Plan:
         """Cut the steps where Python runs, where the device changes, and between forward and
         backward."""
         cdef Segment* segment
-        cdef size_t n = len(graph.steps), first = 0, last, i
+        cdef size_t n = len(graph.steps), first = 0, last
         spans = []
         python = [operators[step.origin or step].runs_python for step in graph.steps]
         while first < n:
@@ -356,6 +355,7 @@ def _touched(steps):
                 written[value.root] = None
         for value in step.read():
             read[value.root] = None
+
     def spans(roots):
         return [(r.offset, r.offset + nbytes(r)) for r in roots if r.kind == TEMP]
     return list(read), list(written), spans(read), spans(written)

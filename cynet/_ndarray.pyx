@@ -4,13 +4,11 @@ _ndarray.pxd)."""
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcpy, memset
-from libcpp.atomic cimport atomic
 
 from . cimport _engine
 from ._engine cimport VarHandle, kInline, kNormal

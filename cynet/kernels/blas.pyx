@@ -86,7 +86,7 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
                floating beta, floating* c, int64_t ldc) noexcept nogil:
     cdef int threads = threads_for(m * n * k // 8)
-    cdef int rows = 1, cols, tm, i, j
+    cdef int rows = 1, cols, tm, i
     cdef int64_t m0, m1, n0, n1, cost, best = -1
     if m <= 0 or n <= 0:
         return

@@ -5,7 +5,7 @@ its cache; with fewer images than threads the loop is serial and gemm itself spr
 """
 
 from cython.parallel cimport prange
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from .blas cimport gemm
 from .parallel cimport threads_for

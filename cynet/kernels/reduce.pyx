@@ -2,7 +2,6 @@
 
 from libc.stdint cimport int64_t
 
-from .._typedefs cimport kBool, kUint8
 from .parallel cimport threads_for
 
 

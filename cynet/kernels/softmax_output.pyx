@@ -15,7 +15,7 @@ cdef inline int64_t _class_of(floating label) noexcept nogil:
 cdef void _line(const SoftmaxLoss* loss, const floating* y, int64_t label, const floating* dy,
                 floating* dx, floating scale, bint add) noexcept nogil:
     cdef int64_t i, at
-    cdef floating value, grad
+    cdef floating value
     cdef floating hit = <floating>(1 - loss.smooth)
     cdef floating miss = <floating>(loss.smooth / (loss.n - 1)) if loss.n > 1 else 0
     cdef bint ignored = loss.use_ignore and label == loss.ignore_label

@@ -3,19 +3,12 @@
 import logging
 import warnings
 
-from .. import ndarray as nd
 from .. import optimizer as opt
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ..context import Context, cpu
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
-from ..initializer import InitDesc
 from ..io import DataDesc
-from .base_module import (
-    DEFAULT_INITIALIZER,
-    BaseModule,
-    _check_input_names,
-    _parse_data_desc,
-)
+from .base_module import BaseModule, _check_input_names, _parse_data_desc
 from .executor_group import DataParallelExecutorGroup
 from .optimizer_states import read_states, write_states
 from .parameter_update import (
@@ -24,9 +17,10 @@ from .parameter_update import (
     _update_params,
     _update_params_on_kvstore,
 )
+from .parameters import Parameters
 
 
-class Module(BaseModule):
+class Module(Parameters, BaseModule):
     """A Symbol with parameters.
 
     Parameters
@@ -277,113 +271,6 @@ class Module(BaseModule):
         self._exec_group.reshape(*shapes)
         self._data_shapes, self._label_shapes = shapes
 
-    # --- parameters ---
-
-    def get_params(self):
-        """(arg_params, aux_params): dicts of arrays on the CPU, as they are now."""
-        self._need("get_params", "params_initialized")
-        if self.binded and self._params_dirty:
-            self._sync_params_from_devices()
-        return self._arg_params, self._aux_params
-
-    def _sync_params_from_devices(self):
-        self._exec_group.get_params(self._arg_params, self._aux_params)
-        self._params_dirty = False
-
-    def init_params(
-        self,
-        initializer=DEFAULT_INITIALIZER,
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
-        """Give parameters their first values.
-
-        Parameters
-        ----------
-        initializer : Initializer or callable
-            ``initializer(InitDesc, array)``.
-        arg_params, aux_params : dict of str to NDArray, optional
-            Values to take instead.
-        allow_missing : bool
-            Leave names that the dicts do not have to the initializer.
-        force_init : bool
-            Do it even if it has been done.
-        allow_extra : bool
-            Accepted; names that are no parameters are passed over in any case, as in MXNet, so that
-            a part of a network takes the whole network's parameters.
-        """
-        if self.params_initialized and not force_init:
-            if arg_params is not None or aux_params is not None:
-                warnings.warn(
-                    "parameters are initialized already; without force_init=True the"
-                    " given values are not used",
-                    stacklevel=2,
-                )
-            return
-        self._need("init_params", "binded")
-        if self._arg_params is None:
-            self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
-            self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
-        attributes = self._symbol.attr_dict()
-        for table, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
-            for name, array in sorted(table.items()):
-                source = None if given is None else given.get(name)
-                if source is not None:
-                    _take(name, source, array)
-                elif given is not None and not allow_missing:
-                    raise ArgumentError(
-                        f"init_params: parameter '{name}' is missing from the given"
-                        " values; allow_missing=True initialises it"
-                    )
-                elif initializer is not None:
-                    initializer(InitDesc(name, attributes.get(name)), array)
-        self.params_initialized = True
-        self._params_dirty = False
-        self._exec_group.set_params(self._arg_params, self._aux_params)
-
-    def set_params(
-        self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
-    ):
-        """Give parameters values.
-
-        Parameters
-        ----------
-        arg_params, aux_params : dict of str to NDArray
-        allow_missing : bool
-            Parameters that are not given keep their values.
-        force_init : bool
-            False changes nothing where parameters are initialized.
-        allow_extra : bool
-            With `allow_missing`: let the dicts have names that are no parameters.
-        """
-        if not allow_missing:
-            self.init_params(
-                initializer=None,
-                arg_params=arg_params,
-                aux_params=aux_params,
-                allow_missing=False,
-                force_init=force_init,
-                allow_extra=allow_extra,
-            )
-            return
-        if self.params_initialized and not force_init:
-            warnings.warn(
-                "parameters are initialized already; without force_init=True the given"
-                " values are not used",
-                stacklevel=2,
-            )
-            return
-        self._need("set_params", "binded")
-        if self._arg_params is None:
-            self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
-            self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
-        self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
-        self._params_dirty = True
-        self.params_initialized = True
-
     # --- the optimizer ---
 
     def init_optimizer(
@@ -623,20 +510,3 @@ class Module(BaseModule):
         """Let a Monitor watch all executors."""
         self._need("install_monitor", "binded")
         self._exec_group.install_monitor(mon)
-
-
-def _host_arrays(blocks, names):
-    return {
-        name: nd.zeros(block[0].shape, ctx=cpu(), dtype=block[0].dtype)
-        for name, block in zip(names, blocks)
-    }
-
-
-def _take(name, source, array):
-    if source is array:
-        return
-    if source.shape != array.shape:
-        raise ShapeError(
-            f"parameter '{name}' has shape {array.shape}, the given value has shape {source.shape}"
-        )
-    array[:] = source

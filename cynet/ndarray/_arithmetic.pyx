@@ -1,7 +1,8 @@
 """Arithmetic and comparison operators of NDArray as C slots: no Python code between `a + b` and
 the engine."""
 
-from ._imperative cimport Call, fits, resolve, run_small, same_shape, with_scalar
+from ._imperative cimport with_scalar as another_scalar
+from ._imperative cimport Call, fits, resolve, run_small, same_shape
 from .._ndarray cimport NDArrayBase, blob_shape
 from ..operator._base cimport OpEntry
 
@@ -17,7 +18,7 @@ cdef Call _for_scalar(Call last, OpEntry entry, NDArrayBase array, object value)
     # Numbers change from call to call (a learning rate): only the first one is resolved in full.
     cdef Call call = None
     if last is not None and fits(&last.arrays[0], &array.blob):
-        call = with_scalar(last, value)
+        call = another_scalar(last, value)
     return call if call is not None else resolve(entry, [array], (), {"scalar": value}, None)
 
 

@@ -7,10 +7,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 
-from .._ndarray cimport NDArrayBase, blob_shape, wrap_foreign
-from .._typedefs cimport (
-    MAX_NDIM, dtype_size, kBool, kCPU, kFloat16, kFloat32, kFloat64, kGPU, kInt8, kInt32, kInt64,
-    kUint8)
+from .._ndarray cimport NDArrayBase, wrap_foreign
+from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
 from ..dtype import NAMES
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -105,7 +103,7 @@ cdef int _flag(const DLTensor* tensor) except -1:
     cdef int flag
     for flag in range(8):
         if (tensor.code == _CODES[flag] and tensor.bits == 8 * dtype_size(flag)
-            and tensor.lanes == 1):
+                and tensor.lanes == 1):
             return flag
     raise ArgumentTypeError(f"from_dlpack: DLPack type code {tensor.code} of {tensor.bits} bits "
                             "is none of "

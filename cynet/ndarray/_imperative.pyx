@@ -3,7 +3,6 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int64_t
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcpy, memset
@@ -258,7 +257,6 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
     cdef Call call = Call.__new__(Call)
     cdef NDArrayBase array
     cdef TBlob blob
-    cdef int i
     count = entry.prop.key_var_num_args
     if count is not None and count in entry.prop.fields and count not in params:
         params = {**params, count: len(given)}

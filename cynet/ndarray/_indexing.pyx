@@ -18,7 +18,7 @@ from ..kernels.strided_copy cimport copy_gather, copy_scatter
 
 import numpy as np
 
-from ..dtype import NUMPY, dtype_flag
+from ..dtype import NUMPY
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 
 cnp.import_array()

@@ -1,17 +1,16 @@
 """What runs: Operator, Blob and OpEntry (contract in _base.pxd), and the table of operators."""
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
-from cpython.object cimport PyObject
+from cpython.buffer cimport PyBUF_FORMAT
 
 from .._resource cimport Resource, kRandom
-from .._typedefs cimport MAX_NDIM, RunContext, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
+from .._typedefs cimport TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
 
 import numpy as np
 
 from .._storage import Memory
 from ..context import Context
 from ..dtype import numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, OperatorError
+from ..errors import ArgumentTypeError, OperatorError
 from ..registry import Registry
 
 OPERATORS = Registry("operator")

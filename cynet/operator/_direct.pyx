@@ -1,6 +1,5 @@
 """Runs one operator on NumPy arrays, without engine or executor: for tests and debugging."""
 
-import numpy as np
 
 from libc.string cimport memset
 

@@ -10,7 +10,7 @@ from cpython.ref cimport Py_REFCNT
 
 from .._engine cimport VarHandle, wait_to_write
 from .._ndarray cimport NDArrayBase, new_array, wrap_foreign
-from .._typedefs cimport TBlob, dtype_size
+from .._typedefs cimport dtype_size
 from libc.string cimport memcpy
 
 from ._base cimport Blob

@@ -366,12 +366,12 @@ class ScaleOperator(mx.operator.Operator):
         mx.simple_op.assign(in_grad[0], req[0], np.asarray(out_grad[0]) * self.factor)
 
 
-mx.operator.register("test_scale")(Scale)
+mx.operator.register("test_raw_scale")(Scale)
 
 
 def test_a_raw_operator_is_like_a_built_in():
     x = mx.sym.Variable("x")
-    net = mx.sym.test_scale(mx.sym.test_scale(x, factor=3), name="s")
+    net = mx.sym.test_raw_scale(mx.sym.test_raw_scale(x, factor=3), name="s")
     assert net.list_outputs() == ["s_output"]
     executor = net.simple_bind(mx.cpu(), x=(2, 3))
     executor.arg_dict["x"][:] = 1
@@ -379,11 +379,11 @@ def test_a_raw_operator_is_like_a_built_in():
     executor.backward(mx.nd.ones((2, 3)))
     assert executor.outputs[0].asnumpy().tolist() == [[6] * 3] * 2
     assert executor.grad_dict["x"].asnumpy().tolist() == [[6] * 3] * 2
-    assert mx.nd.test_scale(mx.nd.ones((2,)), factor=5).asnumpy().tolist() == [5, 5]
-    assert "factor" in str(mx.nd.test_scale.__signature__)
-    assert "What to multiply by." in mx.nd.test_scale.__doc__
+    assert mx.nd.test_raw_scale(mx.nd.ones((2,)), factor=5).asnumpy().tolist() == [5, 5]
+    assert "factor" in str(mx.nd.test_raw_scale.__signature__)
+    assert "What to multiply by." in mx.nd.test_raw_scale.__doc__
     assert mx.sym.load_json(net.tojson()).infer_shape(x=(4,))[1] == [(4,)]
     args, _, _ = net.infer_shape_partial()
     assert args in ([()], [None])
     with pytest.raises(TypeError, match="no parameter 'faktor'"):
-        mx.sym.test_scale(x, faktor=1)
+        mx.sym.test_raw_scale(x, faktor=1)

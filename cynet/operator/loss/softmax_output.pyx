@@ -2,7 +2,6 @@
 """SoftmaxOutput: softmax forward, gradient of cross-entropy backward; out has data's shape."""
 
 from cython cimport floating
-from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp

@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kInt64, kNullOp
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
 from ...kernels.softmax cimport softmax_backward, softmax_forward
 from .._base cimport Operator, OpContext
 

@@ -4,7 +4,6 @@
 taken in the array's dtype: an integer array stays one, and 1.5 added to it adds 1.
 """
 
-from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kBool, kFloat64, kNullOp
 from ...kernels.binary cimport find_binary

@@ -4,7 +4,6 @@
 needed; a gradient is summed over the axes its operand was repeated along.
 """
 
-from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kBool, kNullOp
@@ -120,7 +119,6 @@ cdef class BroadcastOperator(Operator):
         cdef void* a
         cdef void* b
         cdef void* source
-        cdef double sign
         cdef int side, i, own
         cdef bint reduces
         cdef int ndim = out_grad.ndim
