@@ -23,7 +23,7 @@ struct ReduceSpace {
 };
 
 typedef void (*ReduceLoop)(int threads, const ReduceSpace& s, const void* x, void* out, int add,
-                           double scale);
+                           double divisor);
 
 template <typename T>
 using wide = typename std::conditional<std::is_integral<T>::value, int64_t, double>::type;
@@ -38,8 +38,8 @@ struct sum {
   static acc init() { return 0; }
   static void step(acc& a, value_of<T> x) { a += static_cast<acc>(x); }
   static void merge(acc& a, acc b) { a += b; }
-  static acc finish(acc a, double scale) {
-    return scale == 1 ? a : static_cast<acc>(static_cast<double>(a) * scale);
+  static acc finish(acc a, double divisor) {
+    return divisor == 1 ? a : static_cast<acc>(static_cast<double>(a) / divisor);
   }
 };
 template <typename T>
@@ -151,7 +151,7 @@ typename R::acc reduce_rows(const ReduceSpace& s, const T* x, int64_t begin, int
 }
 
 template <typename T, class R>
-void reduce_last(int threads, const ReduceSpace& s, const T* x, T* out, int add, double scale) {
+void reduce_last(int threads, const ReduceSpace& s, const T* x, T* out, int add, double divisor) {
   if (threads > 1 && s.kept_size < threads) {
     if (threads > MAX_PARTS) threads = MAX_PARTS;
     for (int64_t o = 0; o < s.kept_size; ++o) {
@@ -165,14 +165,14 @@ void reduce_last(int threads, const ReduceSpace& s, const T* x, T* out, int add,
         }
       });
       for (int p = 0; p < threads; ++p) R::merge(total, parts[p]);
-      store(out + o, add, R::finish(total, scale));
+      store(out + o, add, R::finish(total, divisor));
     }
     return;
   }
   parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
       const T* from = x + offset_of(o, s.n_kept, s.kept, s.kept_stride);
-      store(out + o, add, R::finish(reduce_rows<T, R>(s, from, 0, s.reduced_size), scale));
+      store(out + o, add, R::finish(reduce_rows<T, R>(s, from, 0, s.reduced_size), divisor));
     }
   });
 }
@@ -189,7 +189,7 @@ void reduce_columns(const ReduceSpace& s, const T* x, int64_t n, int64_t begin, 
 }
 
 template <typename T, class R>
-void reduce_outer(int threads, const ReduceSpace& s, const T* x, T* out, int add, double scale) {
+void reduce_outer(int threads, const ReduceSpace& s, const T* x, T* out, int add, double divisor) {
   typedef typename R::acc acc;
   const int last = s.n_kept - 1;
   const int64_t width = s.kept[last], strips = (width + COLUMNS - 1) / COLUMNS;
@@ -219,7 +219,7 @@ void reduce_outer(int threads, const ReduceSpace& s, const T* x, T* out, int add
       }
     }
     for (int64_t c = 0; c < n; ++c)
-      store(out + row * width + column + c, add, R::finish(total[c], scale));
+      store(out + row * width + column + c, add, R::finish(total[c], divisor));
   };
   if (split) {
     for (int64_t t = 0; t < tasks; ++t) task(t, threads);
@@ -232,10 +232,10 @@ void reduce_outer(int threads, const ReduceSpace& s, const T* x, T* out, int add
 
 template <typename T, class R>
 void reduce_loop(int threads, const ReduceSpace& s, const void* x, void* out, int add,
-                 double scale) {
+                 double divisor) {
   if (s.last_is_kept)
-    reduce_outer<T, R>(threads, s, static_cast<const T*>(x), static_cast<T*>(out), add, scale);
-  else reduce_last<T, R>(threads, s, static_cast<const T*>(x), static_cast<T*>(out), add, scale);
+    reduce_outer<T, R>(threads, s, static_cast<const T*>(x), static_cast<T*>(out), add, divisor);
+  else reduce_last<T, R>(threads, s, static_cast<const T*>(x), static_cast<T*>(out), add, divisor);
 }
 
 struct ReduceRow {

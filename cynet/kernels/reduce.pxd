@@ -9,7 +9,7 @@ cdef extern from "reduce.h" namespace "cynet" nogil:
         int64_t kept_size
         int64_t reduced_size
     ctypedef void (*ReduceLoop)(int threads, const ReduceSpace& s, const void* x, void* out,
-                                int add, double scale) noexcept
+                                int add, double divisor) noexcept
     ctypedef void (*ArgLoop)(int threads, int64_t outer, int64_t n, int64_t inner, const void* x,
                              void* out, int add) noexcept
 
@@ -19,8 +19,8 @@ cdef ArgLoop find_arg(bint largest, int dtype) noexcept nogil
 # Split `shape` into kept axes and those whose `reduced` flag is set.
 cdef void make_reduce_space(ReduceSpace* space, int ndim, const int64_t* shape,
                             const bint* reduced) noexcept nogil
-# out (+)= scale * reduction; `scale` is used by sums alone
+# out (+)= reduction / divisor; the divisor is used by sums alone
 cdef void run_reduce(ReduceLoop loop, const ReduceSpace* space, const void* x, void* out, bint add,
-                     double scale) noexcept nogil
+                     double divisor) noexcept nogil
 cdef void run_arg(ArgLoop loop, int64_t outer, int64_t n, int64_t inner, const void* x, void* out,
                   bint add) noexcept nogil

@@ -77,8 +77,8 @@ cdef void _reverse(int64_t* values, int n) noexcept nogil:
 
 
 cdef void run_reduce(ReduceLoop loop, const ReduceSpace* space, const void* x, void* out, bint add,
-                     double scale) noexcept nogil:
-    loop(threads_for(space.kept_size * space.reduced_size), space[0], x, out, add, scale)
+                     double divisor) noexcept nogil:
+    loop(threads_for(space.kept_size * space.reduced_size), space[0], x, out, add, divisor)
 
 
 cdef void run_arg(ArgLoop loop, int64_t outer, int64_t n, int64_t inner, const void* x, void* out,

@@ -61,14 +61,15 @@ cdef class ReduceOperator(Operator):
     cdef Space spread       # operands in_grad, out_grad, data, output
     cdef Kernel grad_write, grad_add
     cdef bint reads
-    cdef double scale       # 1 / number of elements folded into one, for means; else 1
-    cdef char weight[8]     # the same in the array's dtype
+    cdef double divisor     # number of elements folded into one, for means; else 1
+    cdef char weight[8]     # its reciprocal in the array's dtype
 
     def __init__(self, prop, shape, dtype, str reduction):
         cdef int flag = dtype_flag(dtype), i, ndim = len(shape)
         cdef bint gone[8]
         cdef TBlob full, kept
         cdef const TBlob* operands[4]
+        cdef double weight
         cdef bytes gradient = prop.gradient.encode()
         full.ndim = kept.ndim = ndim
         reduced = prop.reduced(ndim)
@@ -86,14 +87,15 @@ cdef class ReduceOperator(Operator):
         if self.loop == NULL or self.grad_write.loop == NULL:
             raise ArgumentError(f"operator {prop.op_name} does not take arrays of {dtype}")
         self.reads = prop.reads
-        self.scale = 1.0 / self.space.reduced_size if prop.mean else 1.0
-        run_cast(kFloat64, flag, &self.scale, self.weight, 1)
+        self.divisor = self.space.reduced_size if prop.mean else 1.0
+        weight = 1.0 / self.divisor
+        run_cast(kFloat64, flag, &weight, self.weight, 1)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         if req[0] != kNullOp:
             run_reduce(self.loop, &self.space, in_data[0].data, out_data[0].data,
-                       req[0] == kAddTo, self.scale)
+                       req[0] == kAddTo, self.divisor)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,

@@ -174,10 +174,10 @@ class ReshapeProperty(SameBytesProperty):
                 return resolve(shape[::-1], self.shape[::-1])[::-1]
             return resolve(shape, self.shape)
         if self.target_shape:
-            wanted = list(self.target_shape)
+            codes = [n or -1 for n in self.target_shape]
             if self.keep_highest:
-                wanted[0] = shape[0]
-            return resolve(shape, tuple(n or -1 for n in wanted))
+                codes[0] = 0
+            return resolve(shape, tuple(codes))
         raise ArgumentError("Reshape: parameter 'shape' is missing")
 
 

@@ -53,6 +53,12 @@ def test_integers_stay_exact():
     assert call("sum", x)[0] == x.sum()
 
 
+def test_integer_mean_truncates_the_quotient():
+    for n in (3, 10, 49):
+        assert call("mean", np.full(n, 7, "int32")).tolist() == [7]
+    assert call("mean", np.array([1, 4], "int32")).tolist() == [2]
+
+
 def test_bad_axes():
     for axis in (2, -3, (0, 0), (0, -2)):
         with pytest.raises(ArgumentError, match=r"ax"):
