@@ -42,7 +42,7 @@ def run(folder, *command):
 
 def test_the_page_leads_to_a_tested_operator(tmp_path):
     pytest.importorskip("Cython")
-    for name in ("cynet", "tests/operator"):
+    for name in ("cynet", "tests/operator", "tests/fixtures"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "cynet", tmp_path / "build" / "cynet")
     for path in [*tmp_path.rglob("*.cpp"), *tmp_path.rglob("*.so")]:

@@ -8,8 +8,8 @@ from ..errors import ArgumentError, ArgumentTypeError
 from ..operator import get_operator
 from . import _dlpack
 from ._imperative import read_context
-from ._invoke import invoke, is_array
 from ._indexing import from_host
+from ._invoke import invoke, is_array
 
 
 def array(source_array, ctx=None, dtype=None):

@@ -11,8 +11,8 @@ from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..operator import OPERATORS, get_operator
 from . import _dlpack
 from ._imperative import read_context
-from ._invoke import invoke
 from ._indexing import NDArrayIndexing, from_host
+from ._invoke import invoke
 
 # Operators that are methods of every array: the array is their first input.
 METHODS = (
