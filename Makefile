@@ -42,8 +42,8 @@ $(VENV)/.dev: $(SOURCES) | $(PY)
 
 train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a few minutes
 	@mkdir -p build/train
-	$(PY) examples/image_classification/train_mnist.py --network lenet --batch-size 100 --lr 0.1 \
-		--num-epochs 4 --lr-step-epochs 2,3 --model-prefix build/train/lenet
+	$(PY) examples/image_classification/train_mnist.py --network lenet --batch-size 64 --lr 0.05 \
+		--num-epochs 6 --lr-step-epochs 4,5 --model-prefix build/train/lenet
 
 test: $(VENV)/.dev  ## run all tests and name the slowest
 	$(PY) -m pytest -q --durations=15 --durations-min=1
