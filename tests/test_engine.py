@@ -25,7 +25,8 @@ def engine(request):
     e = KINDS[request.param]()
     yield e
     e.wait_for_all()
-    gc.collect()
+    gc.collect()  # may delete variables, which is pushed, too
+    e.wait_for_all()
     assert e.census()["pending"] == 0
 
 
