@@ -122,8 +122,7 @@ class CustomOpProp:
         return [*top, *in_data, *out_data]
 
     def create_operator(self, ctx, in_shapes, in_dtypes):
-        """A CustomOp for these shapes and types on `ctx` (a string such as ``'cpu(0)'``... a
-        Context)."""
+        """A CustomOp for these shapes and types on the Context `ctx`."""
         raise CynetError(f"{type(self).__name__} defines no create_operator")
 
 

@@ -17,7 +17,7 @@ import inspect
 import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
-from ._base import Operator, register_operator
+from ._base import OPERATORS, Operator, register_operator
 from .parameters import Float
 from .property import OperatorProperty, ResourceRequest, merge_shapes
 
@@ -244,8 +244,6 @@ def register(name):
     ArgumentError
         When an operator of that name exists.
     """
-    from ._base import OPERATORS
-
     if not isinstance(name, str) or not name.isidentifier():
         raise ArgumentError(f"simple_op: {name!r} is no name for an operator")
     if name in OPERATORS:
