@@ -1,6 +1,7 @@
 """Builds cynet: one table of extensions, found by path. Metadata stands in pyproject.toml."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -27,18 +28,8 @@ if sys.platform == "win32":
 elif sys.platform == "darwin":
     COMPILE, LINK = ["-O3", "-std=c++17", "-g0"], []
 else:
-    COMPILE = [
-        "-O3",
-        "-std=c++17",
-        "-g0",
-        "-fopenmp",
-        "-fno-math-errno",
-        "-fno-trapping-math",
-        "-pthread",
-        "-fvisibility=hidden",
-        "-Wno-unused-function",
-        "-Wno-unknown-pragmas",
-    ]
+    COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math"]
+    COMPILE += ["-pthread", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unknown-pragmas"]
     LINK = ["-fopenmp", "-pthread", "-Wl,--strip-all"]
 if TSAN:
     COMPILE = [flag for flag in COMPILE if flag not in ("-O3", "-g0", "-fopenmp")]
@@ -48,7 +39,6 @@ if TSAN:
 
 def extensions():
     """Every .pyx under cynet/ is an extension of the same dotted name."""
-    headers = [str(p) for p in sorted((ROOT / "cynet").rglob("*.h"))]
     for source in sorted((ROOT / "cynet").rglob("*.pyx")):
         relative = source.relative_to(ROOT)
         yield Extension(
@@ -57,19 +47,28 @@ def extensions():
             language="c++",
             include_dirs=[str(ROOT / "cynet" / "kernels"), numpy.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
-            depends=headers,
             extra_compile_args=COMPILE,
             extra_link_args=LINK,
         )
+
+
+def with_includes(headers):
+    """Those of the package's headers and all that they include by a line with "x.h" in it."""
+    found, left = set(), {os.path.relpath(h) for h in headers}
+    while left := {h for h in left if h.startswith("cynet") and os.path.exists(h)} - found:
+        found |= left
+        texts = [(os.path.dirname(h), Path(h).read_text()) for h in left]
+        left = {f"{d}/{n}" for d, text in texts for n in re.findall(r'^ *#.*"(.+\.h)"', text, re.M)}
+    return sorted(found)
 
 
 CORES = os.cpu_count() or 1
 OPTIONS = {"parallel": CORES}
 if "editable_wheel" in sys.argv:  # a folder that stays, so that only what has changed is compiled
     OPTIONS["build_lib"] = "build/editable"
-setup(
-    ext_modules=cythonize(
-        list(extensions()), compiler_directives=DIRECTIVES, include_path=["."], nthreads=CORES
-    ),
-    options={"build_ext": OPTIONS},
+MODULES = cythonize(
+    list(extensions()), compiler_directives=DIRECTIVES, include_path=["."], nthreads=CORES
 )
+for module in MODULES:  # Cython has listed the headers that the .pyx and what it cimports declare
+    module.depends = with_includes(module.depends)
+setup(ext_modules=MODULES, options={"build_ext": OPTIONS})
