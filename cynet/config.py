@@ -53,6 +53,13 @@ _SETTINGS = {
             "memory.",
         ),
         Setting(
+            "CYNET_GRAPH_PASSES",
+            str,
+            "all",
+            "Graph passes that run when an executor is bound: a comma list of names, all, none, "
+            "-name.",
+        ),
+        Setting(
             "CYNET_DATA_DIR",
             str,
             "",

@@ -5,9 +5,10 @@ import numpy as np
 from ._executor import Plan, arena_view
 from .context import Context
 from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
+from .graph import passes
 from .graph.build import build
 from .graph.gradient import REQUESTS, gradient
-from .graph.graph import TEMP
+from .graph.graph import TEMP, Graph
 from .graph.infer import infer_shapes, infer_types
 from .graph.memory import plan_memory
 from .graph.place import place
@@ -68,7 +69,9 @@ class Executor:
         dtypes = infer_types(
             heads, {name: np.dtype(value.dtype).name for name, value in known.items()}
         )
-        graph = build(heads, order, shapes, dtypes, contexts)
+        watched = self._monitor is not None  # then every node's own values must be there to see
+        names = frozenset() if watched else passes.enabled()
+        graph = passes.run(build(heads, order, shapes, dtypes, contexts), passes.FORWARD, names)
         gradient(
             graph,
             {
@@ -77,10 +80,10 @@ class Executor:
                 if grad is not None
             },
         )
-        watched = self._monitor is not None
+        graph = passes.run(graph, passes.WHOLE, names)
         operators = {s: _create_operator(s) for s in graph.steps if s.origin is None}
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
-        plan_memory(graph, inplace=not watched, share=not watched, keep=() if watched else python)
+        plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
         self._graph = graph
         if not hasattr(self, "outputs"):
             self.outputs = [zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.outputs]
@@ -89,7 +92,7 @@ class Executor:
         ]
         self._arena = self._take_arena(graph.memory.planned, None if python else shared_exec)
         self._arena_is_guarded = watched or not python
-        self._arrays = self._arrays_of(graph)
+        self._arrays = {**self._arrays_of(graph), **_constants(graph)}
         self._plan = Plan(graph, operators, self._arrays, self._arena, self._arena_is_guarded)
 
     def _take_arena(self, size, shared_exec):
@@ -343,6 +346,18 @@ class Executor:
             f"({memory.unplanned / 2**20:.2f} MB without in-place and sharing)"
         )
         return "\n".join(lines)
+
+
+def _constants(graph):
+    """Arrays of the values that depend on no argument, computed here and now."""
+    made = [value for step in graph.constant_steps for value in step.out_data]
+    arrays = {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in made}
+    if arrays:
+        operators = {step: _create_operator(step) for step in graph.constant_steps}
+        alone = Graph(graph.constant_steps, {}, {}, [])
+        Plan(alone, operators, arrays, None, False).run_forward(False)
+    read = {value.root for step in graph.steps for value in step.read()}
+    return {value: made_array for value, made_array in arrays.items() if value in read}
 
 
 def _create_operator(step):

@@ -4,11 +4,14 @@ A `Graph` is made from a Symbol by `build`, extended by `gradient`, and given me
 the executor turns it into native tables. Every pass takes a Graph and returns one.
 """
 
+from ..operator.property import ResourceRequest
+
 FORWARD, BACKWARD = "forward", "backward"
 NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # OpReq, as _typedefs.pxd has it
 
 # Kinds of values: who owns the memory and how long it must last.
 ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "temp"
+CONST = "const"
 
 
 class Value:
@@ -23,7 +26,8 @@ class Value:
     ctx : Context
     kind : str
         ``arg``, ``aux``, ``grad``, ``head`` (a head gradient) and ``output`` live in arrays the
-        user sees; ``temp`` lives in the executor's arena, where the memory pass puts it.
+        user sees; ``temp`` lives in the executor's arena, where the memory pass puts it; ``const``
+        is computed once, when the executor is bound.
     root : Value
         Whose memory this one is: itself, or the value it is a view of or computed in place of.
     offset : int or None
@@ -113,6 +117,14 @@ class Step:
         return f"<{self.direction} {self.prop.op_name} {self.name}>"
 
 
+def depends_on_inputs_only(step):
+    """True when a forward step gives the same bytes for the same inputs, and does nothing else."""
+    if not step.prop.pure or step.aux:
+        return False
+    requests = step.prop.forward_resource([v.shape for v in step.in_data])
+    return ResourceRequest.random not in requests
+
+
 class Graph:
     """Steps and the values that users see.
 
@@ -125,6 +137,8 @@ class Graph:
     outputs : list of Value
     heads : list of Value or None
         Gradients of the outputs that backward needs from outside, one an output.
+    constant_steps : list of Step
+        What is run once, before everything else; it makes the values of kind ``const``.
     memory : MemoryReport or None
         What the memory pass found.
     """
@@ -137,4 +151,5 @@ class Graph:
         self.outputs = outputs
         self.grads = {}
         self.heads = [None] * len(outputs)
+        self.constant_steps = []
         self.memory = None

@@ -146,6 +146,7 @@ def register(reg_name):
             return CUSTOM.register(reg_name, cls, override=True)
         if inspect.isclass(cls) and issubclass(cls, OperatorProperty):
             check_definition(reg_name, cls)
+            cls.pure = vars(cls).get("pure", False)
             register_operator(reg_name, cls)
             return cls
         raise ArgumentTypeError(
@@ -221,6 +222,7 @@ class CustomProperty(OperatorProperty):
     """
 
     any_parameters = True
+    pure = False
     op_type = Str(doc="Name the CustomOpProp was registered under.")
 
     def __init__(self, op_type=None, **kwargs):

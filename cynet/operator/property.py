@@ -36,6 +36,10 @@ class OperatorProperty:
     identity : bool
         True: output 0 holds the bytes of input 0 under another shape, and so for the gradients
         (Flatten, Reshape); the executor makes views of them and runs nothing.
+    pure : bool
+        True: forward reads and changes nothing but its inputs, parameters, auxiliary states and
+        requested resources, and runs no Python; passes may then merge, fold and repeat it. False
+        for operators that users register, unless they say otherwise.
     variable_attrs : dict
         Input name to the attributes that the variable of that input gets unless it has them, e.g.
         ``{"moving_var": {"__init__": '["one", {}]'}}``.
@@ -49,6 +53,7 @@ class OperatorProperty:
     differentiable = True
     variable_attrs = {}
     identity = False
+    pure = True
     fields = {}
 
     def __init_subclass__(cls, **kwargs):

@@ -99,6 +99,7 @@ class NDArrayOp(PythonOp):
 class InstanceProperty(OperatorProperty):
     """An operator that a Python object of this process defines (NumpyOp, NDArrayOp)."""
 
+    pure = False
     any_parameters = True
     info = Str(doc="Which object; a number of this process.")
 

@@ -274,6 +274,7 @@ class _SimpleProperty(OperatorProperty):
     """What all simple operators share; `spec` is the SimpleOp."""
 
     spec = None
+    pure = False
     scalar = Float(doc="The scalar operand.")
 
     def __init__(self, **kwargs):

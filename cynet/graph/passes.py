@@ -1,0 +1,89 @@
+"""The table of optional passes: their order, and the setting that switches each of them.
+
+``CYNET_GRAPH_PASSES`` is read when an executor is bound: a comma list of names, ``all``, ``none``
+and ``-name``, taken from left to right; a list that begins with ``-name`` begins from ``all``.
+"""
+
+from typing import NamedTuple
+
+from .. import config
+from ..errors import ArgumentError
+from .fold import fold
+from .share import share
+
+# When a pass runs: on the forward steps, on all steps, or as a part of the memory pass.
+FORWARD, WHOLE, MEMORY = "forward", "whole", "memory"
+
+
+class Pass(NamedTuple):
+    """One row: its name, when it runs, the function from Graph to Graph, and what it does.
+
+    A row of stage MEMORY has no function: it is a switch of `plan_memory`.
+    """
+
+    name: str
+    stage: str
+    function: object
+    doc: str
+
+
+PASSES = (
+    Pass("fold", FORWARD, fold, "computes once, when bound, what depends on no argument"),
+    Pass("share", FORWARD, share, "computes once what several nodes compute alike"),
+    Pass("inplace", MEMORY, None, "views, and outputs in the memory of inputs read no more"),
+    Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time"),
+)
+NAMES = frozenset(each.name for each in PASSES)
+
+
+def enabled(text=None):
+    """The names of the passes that `text`, by default CYNET_GRAPH_PASSES, switches on.
+
+    Returns
+    -------
+    frozenset of str
+
+    Raises
+    ------
+    ArgumentError
+        When the list names no pass.
+
+    Examples
+    --------
+    >>> sorted(NAMES - enabled("-fold"))
+    ['fold']
+    >>> sorted(enabled("none,fold,share"))
+    ['fold', 'share']
+    """
+    text = config.get("CYNET_GRAPH_PASSES") if text is None else text
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    chosen = set(NAMES) if words and words[0].startswith("-") else set()
+    for word in words:
+        name = word.removeprefix("-")
+        if word == "all":
+            chosen |= NAMES
+        elif word == "none":
+            chosen.clear()
+        elif name not in NAMES:
+            raise ArgumentError(
+                f"CYNET_GRAPH_PASSES: there is no pass '{name}'; expected all, none, or of "
+                f"{', '.join(each.name for each in PASSES)}, each with - before it to leave it out"
+            )
+        elif word.startswith("-"):
+            chosen.discard(name)
+        else:
+            chosen.add(name)
+    return frozenset(chosen)
+
+
+def run(graph, stage, names):
+    """Run those passes of `stage` that are in `names` over `graph`, in the order of the table.
+
+    Returns
+    -------
+    Graph
+    """
+    for each in PASSES:
+        if each.stage == stage and each.name in names and each.function is not None:
+            graph = each.function(graph)
+    return graph
