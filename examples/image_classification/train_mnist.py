@@ -9,6 +9,9 @@ from common import data, fit
 
 import cynet as mx
 
+# Networks for images of MNIST's size; the others of symbols/ need larger ones.
+NETWORKS = ("mlp", "lenet", "resnet", "inception_bn", "lstm")
+
 
 def parse_args(argv=None):
     """The command line; ``--help`` shows all options with their defaults."""
@@ -21,14 +24,13 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def get_network(args):
+def get_network(args, image_shape):
     """The Symbol of ``--network``, from the module of that name in symbols/."""
-    try:
-        module = importlib.import_module(f"symbols.{args.network}")
-    except ModuleNotFoundError:
-        raise SystemExit(f"--network {args.network}: there are mlp, lenet and resnet") from None
+    if args.network not in NETWORKS:
+        raise SystemExit(f"--network {args.network}: there are {', '.join(NETWORKS)}")
+    module = importlib.import_module(f"symbols.{args.network}")
     options = {} if args.num_layers is None else {"num_layers": args.num_layers}
-    return module.get_symbol(num_classes=args.num_classes, **options)
+    return module.get_symbol(num_classes=args.num_classes, image_shape=image_shape, **options)
 
 
 def main(argv=None):
@@ -39,7 +41,8 @@ def main(argv=None):
     fit.seed_all(args.seed)
     kv = mx.kvstore.create(args.kv_store)
     train, val = data.iterators(args, kv)
-    _, history = fit.fit(args, get_network(args), train, val, kv)
+    image_shape = train.provide_data[0].shape[1:]
+    _, history = fit.fit(args, get_network(args, image_shape), train, val, kv)
     if history.epochs:
         accuracy = history.epochs[-1]["validation"]["accuracy"]
         logging.info(

@@ -147,9 +147,12 @@ def test_plot_without_matplotlib(train, tmp_path):
 @pytest.mark.parametrize(
     "args, message",
     [
-        (("--network", "vgg"), "--network vgg: there are mlp, lenet and resnet"),
+        (("--network", "vgg"), "--network vgg: there are mlp, lenet, resnet, inception_bn, lstm"),
         (("--load-epoch", "3"), "--load-epoch needs --model-prefix"),
-        (("--network", "resnet", "--num-layers", "9"), "num_layers must be 6n+2"),
+        (
+            ("--network", "resnet", "--num-layers", "9"),
+            "num_layers is 9; for images of up to 32x32 it must be 6n+2",
+        ),
     ],
 )
 def test_wrong_options(train, args, message):

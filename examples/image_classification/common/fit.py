@@ -27,8 +27,8 @@ INITIALIZERS = {
 def add_fit_args(parser):
     """Add the options of training; the names are those of MXNet's own example scripts."""
     group = parser.add_argument_group("training")
-    group.add_argument("--network", default="mlp", help="mlp, lenet or resnet")
-    group.add_argument("--num-layers", type=int, help="layers of the network, for resnet")
+    group.add_argument("--network", default="mlp", help="file of symbols/, e.g. lenet")
+    group.add_argument("--num-layers", type=int, help="layers of the network, for resnet, lstm")
     group.add_argument("--gpus", help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
     group.add_argument("--kv-store", default="device", help="kind of key-value store")
     group.add_argument("--num-epochs", type=int, default=20, help="epochs to train")

@@ -1,0 +1,78 @@
+"""The networks of examples/image_classification/symbols: the same in MXNet, with the same weights.
+
+networks.npz is what tests/fixtures/make_networks.py computed in MXNet 1.9.1, in float64.
+"""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from tests.fixtures.make_networks import CASES, HERE, compute, errors, load
+
+FIXTURES = np.load(HERE / "networks.npz")
+KINDS = ("outputs and states", "norms of gradients", "elements of gradients")
+
+
+def _expected(name):
+    prefix = f"{name}/"
+    return {key[len(prefix) :]: FIXTURES[key] for key in FIXTURES if key.startswith(prefix)}
+
+
+def _error(name, dtype):
+    expected = _expected(name)
+    found = compute(mx, name, dtype)
+    assert list(found["names"]) == list(expected["names"])
+    error = errors(found, expected)
+    print(name, dict(zip(KINDS, error)))
+    return error
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_mxnet(name):
+    """In float64, where hardly a number lies so near to a corner that rounding moves it over."""
+    error = _error(name, "float64")
+    assert error[0] <= 1e-6
+    assert error[1:].max() <= (1e-3 if name.startswith("AlexNet") else 1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_mxnet_in_float32(name):
+    """Within 1e-3; behind ReLU and maximum pooling, gradients within what MXNet's own float32 and
+    float64 differ by (up to 0.03 in norms and 0.2 in elements, depending on the weights)."""
+    error = _error(name, "float32")
+    assert error[0] <= 1e-3
+    corners = CASES[name][0] not in ("lstm", "lenet", "mlp") and not name.endswith("smooth")
+    assert error[1] <= (0.03 if corners else 1e-3)
+    assert error[2] <= (0.2 if corners else 1e-3)
+
+
+@pytest.mark.parametrize(
+    "name, millions",
+    [("VGG-16", 138.36), ("GoogLeNet", 7.0), ("Inception-BN", 11.3), ("ResNet-50", 25.6)],
+)
+def test_number_of_parameters_for_imagenet(name, millions):
+    """As the papers count them, with 1,000 classes at 224x224."""
+    file, options, _ = CASES[name]
+    symbol = load(mx, file).get_symbol(1000, **{**options, "image_shape": (3, 224, 224)})
+    shapes, _, _ = symbol.infer_shape(data=(1, 3, 224, 224))
+    sizes = dict(zip(symbol.list_arguments(), map(np.prod, shapes)))
+    count = sum(size for key, size in sizes.items() if key not in ("data", "softmax_label"))
+    assert round(count / 1e6, 2) == pytest.approx(millions, rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    "file, options, message",
+    [
+        ("vgg", {"num_layers": 12}, "num_layers is 12; a VGG has 11, 13, 16 or 19"),
+        ("resnet", {"num_layers": 51}, "up to 32x32 it must be 6n\\+2"),
+        (
+            "resnet",
+            {"num_layers": 20, "image_shape": "3,64,64"},
+            "more than 32x32 there are 18, 34, 50",
+        ),
+        ("resnet", {"version": 3}, "version is 3; a residual network has version 1 or 2"),
+    ],
+)
+def test_wrong_options(file, options, message):
+    with pytest.raises(ValueError, match=message):
+        load(mx, file).get_symbol(**options)
