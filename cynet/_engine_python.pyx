@@ -18,27 +18,29 @@ from .errors import ArgumentError, ArgumentTypeError, CynetError, dress, user_fr
 
 
 cdef class PyRunContext:
-    """Where a function runs: ``ctx`` (a Context), ``stream`` (address of a device's stream, 0 on
-    the CPU) and ``worker`` (index of the worker; 0 is the thread that pushed).
+    """Where a function runs: ``ctx`` (a Context; ``dev_type`` and ``dev_id`` are its numbers),
+    ``stream`` (address of a device's stream, 0 on the CPU) and ``worker`` (index of the worker; 0
+    is the thread that pushed).
     """
-
-    cdef readonly object ctx
-    cdef readonly size_t stream
-    cdef readonly int worker
 
     def __init__(self):
         raise TypeError("a run context is handed to a function by the engine; it cannot be made")
 
+    @staticmethod
+    cdef PyRunContext make(const RunContext* context):
+        cdef PyRunContext out = PyRunContext.__new__(PyRunContext)
+        out.dev_type, out.dev_id = context.dev_type, context.dev_id
+        out.stream = <size_t>context.stream
+        out.worker = context.worker
+        return out
+
+    @property
+    def ctx(self):
+        """The device, a Context."""
+        return Context(Context.devtype2str[self.dev_type], self.dev_id)
+
     def __repr__(self):
         return f"<run context: {self.ctx!r}, worker {self.worker}>"
-
-
-cdef PyRunContext _run_context(RunContext* context):
-    cdef PyRunContext out = PyRunContext.__new__(PyRunContext)
-    out.ctx = Context(Context.devtype2str[context.dev_type], context.dev_id)
-    out.stream = <size_t>context.stream
-    out.worker = context.worker
-    return out
 
 
 cdef class Task:
@@ -72,7 +74,7 @@ cdef Task _task(fn, name):
 cdef int _run_task(void* arg, RunContext* context) except -1 with gil:
     cdef Task task = <Task>arg
     try:
-        task.fn(_run_context(context))
+        task.fn(PyRunContext.make(context))
     except BaseException as error:
         raised = task.dressed(error)
     else:
@@ -86,7 +88,7 @@ cdef int _run_async_task(void* arg, RunContext* context, void* token) except -1 
     on_complete.task = task
     on_complete.token = token
     try:
-        task.fn(_run_context(context), on_complete)
+        task.fn(PyRunContext.make(context), on_complete)
     except BaseException as error:
         raised = task.dressed(error)
     else:

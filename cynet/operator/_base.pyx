@@ -2,6 +2,7 @@
 
 from cpython.buffer cimport PyBUF_FORMAT
 
+from .._engine_python cimport PyRunContext
 from .._resource cimport Resource, kRandom
 from .._typedefs cimport TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
 
@@ -37,8 +38,9 @@ cdef class Operator:
                      TBlob* aux_states) except -1 nogil:
         with gil:
             _python_method(self, "forward")(
-                PyOpContext.make(ctx), _blobs(in_data, ctx.n_in), _requests(req, ctx.n_out),
-                _blobs(out_data, ctx.n_out), _blobs(aux_states, ctx.n_aux))
+                PyOpContext.make(ctx), _blobs(self, in_data, ctx.n_in),
+                _requests(req, ctx.n_out), _blobs(self, out_data, ctx.n_out),
+                _blobs(self, aux_states, ctx.n_aux))
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -46,9 +48,10 @@ cdef class Operator:
                       TBlob* aux_states) except -1 nogil:
         with gil:
             _python_method(self, "backward")(
-                PyOpContext.make(ctx), _blobs(out_grad, ctx.n_out), _blobs(in_data, ctx.n_in),
-                _blobs(out_data, ctx.n_out), _requests(req, ctx.n_in), _blobs(in_grad, ctx.n_in),
-                _blobs(aux_states, ctx.n_aux))
+                PyOpContext.make(ctx), _blobs(self, out_grad, ctx.n_out),
+                _blobs(self, in_data, ctx.n_in), _blobs(self, out_data, ctx.n_out),
+                _requests(req, ctx.n_in), _blobs(self, in_grad, ctx.n_in),
+                _blobs(self, aux_states, ctx.n_aux))
         return 0
 
 
@@ -59,8 +62,16 @@ cdef object _python_method(Operator op, str name):
     return method
 
 
-cdef list _blobs(const TBlob* blobs, int n):
-    return [None if blobs[i].data == NULL else Blob.wrap(&blobs[i]) for i in range(n)]
+cdef list _blobs(Operator op, const TBlob* blobs, int n):
+    cdef list out = []
+    cdef OwnedBlob blob
+    cdef int i
+    for i in range(n):
+        blob = None if blobs[i].data == NULL else Blob.wrap(&blobs[i])
+        if blob is not None:
+            blob.owner = op.memory_owner
+        out.append(blob)
+    return out
 
 
 cdef list _requests(const int* req, int n):
@@ -71,7 +82,7 @@ cdef class Blob:
     """A tensor the engine hands to an operator: ``np.asarray(blob)`` is a writable view of its
     memory.
 
-    Valid while the operator runs; do not keep it.
+    What it shows is meant while the operator runs; afterwards others write there.
     """
 
     def __init__(self):
@@ -79,7 +90,7 @@ cdef class Blob:
 
     @staticmethod
     cdef Blob wrap(const TBlob* blob):
-        cdef Blob self = Blob.__new__(Blob)
+        cdef Blob self = OwnedBlob.__new__(OwnedBlob)
         cdef Py_ssize_t stride = dtype_size(blob.dtype)
         cdef int i
         self.blob = blob[0]
@@ -143,17 +154,9 @@ cdef class Blob:
         return f"<Blob {self.shape} {self.dtype} @{self.ctx}>"
 
 
-cdef class PyRunContext:
-    """Where a function runs: ``dev_type``, ``dev_id``, ``ctx``, ``stream`` (an address, 0 on the
-    CPU), ``worker``."""
-
-    cdef readonly int dev_type, dev_id, worker
-    cdef readonly size_t stream
-
-    @property
-    def ctx(self):
-        """The device, a Context."""
-        return Context(_DEVICES[self.dev_type], self.dev_id)
+cdef class OwnedBlob(Blob):
+    # A Blob whose memory lives at least as long as it does, and as any view of it.
+    cdef object owner
 
 
 cdef class PyResource:
@@ -196,11 +199,7 @@ cdef class PyOpContext:
         cdef PyOpContext self = PyOpContext.__new__(PyOpContext)
         cdef PyResource resource
         self.is_train = ctx.is_train
-        self.run_ctx = PyRunContext.__new__(PyRunContext)
-        self.run_ctx.dev_type = ctx.run_ctx.dev_type
-        self.run_ctx.dev_id = ctx.run_ctx.dev_id
-        self.run_ctx.worker = ctx.run_ctx.worker
-        self.run_ctx.stream = <size_t>ctx.run_ctx.stream
+        self.run_ctx = PyRunContext.make(&ctx.run_ctx)
         self.requested = []
         for i in range(ctx.n_requested):
             resource = PyResource.__new__(PyResource)

@@ -11,9 +11,12 @@ from cpython.ref cimport Py_REFCNT
 from .._engine cimport VarHandle, wait_to_write
 from .._ndarray cimport NDArrayBase, new_array, wrap_foreign
 from .._typedefs cimport dtype_size
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ._base cimport Blob
+
+from ..dtype import dtype_flag
 
 
 def lend(list blobs, owner):
@@ -30,8 +33,16 @@ def lend(list blobs, owner):
     return out
 
 
-def take_back(*lists):
-    """Wait for everything pushed on lent arrays; raises what failed there.
+def scratch(shape, dtype, ctx):
+    """An NDArray of new memory, for a gradient that is computed although nobody wants it."""
+    cdef int64_t dims[8]
+    for i, n in enumerate(shape):
+        dims[i] = n
+    return new_array(dims, len(shape), dtype_flag(dtype), ctx.device_typeid, ctx.device_id)
+
+
+def take_back(tuple lists, bint quiet=False):
+    """Wait for everything pushed on lent arrays; raises what failed there unless `quiet`.
 
     An array that the user's code keeps beyond the call gets a copy of the memory, so that it never
     shows what others write there later. (A view of one keeps the memory itself alive, as it is
@@ -59,7 +70,7 @@ def take_back(*lists):
                 arrays[i] = None
                 if Py_REFCNT(array) > 1:  # not held by `array` alone: the user's code kept it
                     _own(array)
-    if error is not None:
+    if error is not None and not quiet:
         raise error
 
 

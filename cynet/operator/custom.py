@@ -13,14 +13,16 @@
 """
 
 import inspect
+import logging
 
 import numpy as np
 
-from ..dtype import dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, dress
+from ..errors import ArgumentError, ArgumentTypeError, CynetError
 from ..registry import Registry
 from ._base import OPERATORS, Operator, register_operator
 from ._lend import lend, take_back
+from .checks import Callback, Checker, callback
+from .definition import register_property
 from .parameters import Str
 from .property import OperatorProperty, is_known
 
@@ -143,11 +145,9 @@ def register(reg_name):
 
     def decorate(cls):
         if inspect.isclass(cls) and issubclass(cls, CustomOpProp):
-            return CUSTOM.register(reg_name, cls, override=True)
+            return _register_custom(reg_name, cls)
         if inspect.isclass(cls) and issubclass(cls, OperatorProperty):
-            check_definition(reg_name, cls)
-            cls.pure = vars(cls).get("pure", False)
-            register_operator(reg_name, cls)
+            register_property(reg_name, cls)
             return cls
         raise ArgumentTypeError(
             f"register('{reg_name}'): {cls!r} is neither a CustomOpProp nor an OperatorProperty"
@@ -156,55 +156,18 @@ def register(reg_name):
     return decorate
 
 
-def check_definition(name, cls):
-    """Refuse what is wrong with an OperatorProperty subclass before it is registered.
-
-    What can be asked with every parameter at its default is asked: names that stand twice,
-    dependencies and in-place pairs on arrays that do not exist.
-    """
-    if name in OPERATORS:
-        raise ArgumentError(f"operator name '{name}' is already taken by {OPERATORS.get(name)!r}")
-    probe = cls.__new__(cls)
-    probe.op_name = name
-    try:
-        names = [*probe.list_arguments(), *probe.list_auxiliary_states()]
-        outputs = list(probe.list_outputs())
-        n_in, n_out = len(probe.list_arguments()), len(outputs)
-    except Exception:  # the names depend on required parameters: checked when a node is made
-        return
-    for kind, listed in (("input", names), ("output", outputs)):
-        twice = [n for n in listed if listed.count(n) > 1]
-        if twice:
-            raise ArgumentError(
-                f"operator '{name}': {kind} name '{twice[0]}' stands twice in {listed}"
-            )
-    ids = list(range(2 * n_out + 2 * n_in))
-    out_grad, in_data = ids[:n_out], ids[n_out : n_out + n_in]
-    out_data, in_grad = ids[n_out + n_in : 2 * n_out + n_in], ids[2 * n_out + n_in :]
-    try:
-        needed = list(probe.declare_backward_dependency(out_grad, in_data, out_data))
-        forward = [tuple(p) for p in probe.forward_inplace_option(in_data, out_data)]
-        backward = [
-            tuple(p) for p in probe.backward_inplace_option(out_grad, in_data, out_data, in_grad)
-        ]
-    except AttributeError:
-        return
-    unknown = [i for i in needed if i not in ids[: 2 * n_out + n_in]]
-    if unknown:
-        raise ArgumentError(
-            f"operator '{name}': declare_backward_dependency names {unknown[0]!r}, which is none "
-            f"of out_grad {out_grad}, in_data {in_data} or out_data {out_data}"
+def _register_custom(name, cls):
+    """Put a CustomOpProp under `name`, in place of another of that name as MXNet does."""
+    before = CUSTOM.get(name) if name in CUSTOM else None
+    if before is not None and _place(before) != _place(cls):  # not a cell or a file run again
+        logging.getLogger(__name__).warning(
+            "custom operator '%s' is registered again: %r replaces %r", name, cls, before
         )
-    for method, pairs, sources, targets in (
-        ("forward_inplace_option", forward, in_data, out_data),
-        ("backward_inplace_option", backward, needed, in_grad),
-    ):
-        for pair in pairs:
-            if len(pair) != 2 or pair[0] not in sources or pair[1] not in targets:
-                raise ArgumentError(
-                    f"operator '{name}': {method} returned {pair}; a pair is one of "
-                    f"{sources} with one of {targets}"
-                )
+    return CUSTOM.register(name, cls, override=True)
+
+
+def _place(cls):
+    return cls.__module__, cls.__qualname__
 
 
 def get_all_registered_operators():
@@ -228,47 +191,16 @@ class CustomProperty(OperatorProperty):
     def __init__(self, op_type=None, **kwargs):
         super().__init__(**({} if op_type is None else {"op_type": op_type}))
         self.kwargs = {k: str(v) for k, v in kwargs.items()}
+        self.check = check = Checker(f"custom operator '{op_type}'")
         cls = CUSTOM.get(op_type)
-        try:
-            self.custom = cls(**self.kwargs)
-        except Exception as error:
-            raise dress(
-                error,
-                f"custom operator '{op_type}': {cls.__name__}(**{self.kwargs}) raised "
-                f"{type(error).__name__}: {error}",
-            ) from error
-        self.arguments = self._names("list_arguments")
-        self.outputs = self._names("list_outputs")
-        self.states = self._names("list_auxiliary_states")
+        self.custom = check.ask(Callback(cls, f"{cls.__name__}(**{self.kwargs})"), **self.kwargs)
+        self.arguments = check.names(callback(self.custom, "list_arguments"))
+        self.outputs = check.names(callback(self.custom, "list_outputs"), least=1)
+        self.states = check.names(callback(self.custom, "list_auxiliary_states"))
+        self.lengths = len(self.arguments), len(self.outputs), len(self.states)
 
     def params(self):
         return {"op_type": self.op_type, **self.kwargs}
-
-    def _call(self, method, *args):
-        """Call a method of the user's property; what it raises says which one it was."""
-        try:
-            return getattr(self.custom, method)(*args)
-        except Exception as error:
-            raise dress(
-                error,
-                f"custom operator '{self.op_type}': {method} raised "
-                f"{type(error).__name__}: {error}",
-            ) from error
-
-    def _refuse(self, method, found, expected):
-        raise ArgumentError(
-            f"custom operator '{self.op_type}': {method} returned {found!r}; expected {expected}"
-        )
-
-    def _names(self, method):
-        names = self._call(method)
-        if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
-            self._refuse(method, names, "a list of str")
-        if len(set(names)) < len(names):
-            self._refuse(method, names, "names that differ")
-        if not names and method == "list_outputs":
-            self._refuse(method, names, "at least one name")
-        return list(names)
 
     def list_arguments(self):
         return list(self.arguments)
@@ -280,104 +212,81 @@ class CustomProperty(OperatorProperty):
         return list(self.states)
 
     def infer_shape(self, in_shapes, out_shapes):
-        n_in, n_out, n_aux = len(self.arguments), len(self.outputs), len(self.states)
         if in_shapes and not is_known(in_shapes[0]):
-            return in_shapes, out_shapes, [None] * n_aux
-        found = self._call("infer_shape", [[] if s is None else list(s) for s in in_shapes])
-        return self._lists("infer_shape", found, (n_in, n_out, n_aux), self._shape)
-
-    def _shape(self, shape):
-        if shape is None:
-            return None
-        try:
-            out = tuple(n.__index__() if not isinstance(n, float) else int(n) for n in shape)
-        except (TypeError, AttributeError):
-            out = (-1,)
-        if any(n < 0 for n in out):
-            self._refuse("infer_shape", shape, "shapes: tuples of int >= 0")
-        return out or None
+            return in_shapes, out_shapes, [None] * self.lengths[2]
+        method = callback(self.custom, "infer_shape")
+        found = self.check.ask(method, [[] if s is None else list(s) for s in in_shapes])
+        return self.check.shapes(method, found, self.lengths, all(map(is_known, in_shapes)))
 
     def infer_type(self, in_types, out_types):
-        n_in, n_out, n_aux = len(self.arguments), len(self.outputs), len(self.states)
         if in_types and in_types[0] is None:
-            return in_types, out_types, [None] * n_aux
-        given = [None if t is None else np.dtype(t).type for t in in_types]
-        found = self._call("infer_type", given)
-        return self._lists("infer_type", found, (n_in, n_out, n_aux), self._type)
-
-    def _type(self, dtype):
-        if dtype is None:
-            return None
-        try:
-            return str(numpy_dtype(dtype_flag(dtype)))
-        except TypeError:
-            return self._refuse("infer_type", dtype, "NumPy types")
-
-    def _lists(self, method, found, lengths, convert):
-        """Check the two or three lists that an inference returned."""
-        words = "(inputs, outputs) or (inputs, outputs, auxiliary states), lists of lengths " + str(
-            lengths
-        )
-        if not isinstance(found, (list, tuple)) or len(found) not in (2, 3):
-            self._refuse(method, found, words)
-        found = [*found, []] if len(found) == 2 else list(found)
-        for given, length in zip(found, lengths):
-            if not isinstance(given, (list, tuple)) or len(given) != length:
-                self._refuse(method, tuple(found), words)
-        return tuple([convert(each) for each in given] for given in found)
+            return in_types, out_types, [None] * self.lengths[2]
+        method = callback(self.custom, "infer_type")
+        found = self.check.ask(method, [None if t is None else np.dtype(t).type for t in in_types])
+        return self.check.types(method, found, self.lengths, None not in in_types)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        found = self._call(
-            "declare_backward_dependency", list(out_grad), list(in_data), list(out_data)
-        )
-        known = {*out_grad, *in_data, *out_data}
-        if not isinstance(found, (list, tuple)) or not set(found) <= known:
-            self._refuse("declare_backward_dependency", found, f"ids out of {sorted(known)}")
-        return list(found)
+        method = callback(self.custom, "declare_backward_dependency")
+        return self.check.ids(method, out_grad, in_data, out_data)
 
     def create_operator(self, ctx, in_shapes, in_types):
+        method = callback(self.custom, "create_operator")
         types = [np.dtype(t).type for t in in_types]
-        op = self._call("create_operator", ctx, [list(s) for s in in_shapes], types)
+        op = self.check.ask(method, ctx, [list(s) for s in in_shapes], types)
         if not isinstance(op, CustomOp):
-            self._refuse("create_operator", op, "a CustomOp")
-        return CustomOperator(self, op)
+            self.check.refuse(method, op, "a CustomOp")
+        return CustomOperator(self.check, op)
 
 
 class CustomOperator(Operator):
     """Runs a CustomOp: lends it the tensors as NDArrays."""
 
-    def __init__(self, prop, op):
-        self.prop = prop
+    def __init__(self, check, op):
+        self.check = check
         self.op = op
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
         owner = self.memory_owner
-        data, out, aux = lend(in_data, owner), lend(out_data, owner), lend(aux_states, owner)
+        lists = lend(in_data, owner), lend(out_data, owner), lend(aux_states, owner)
+        data, out, aux = map(list, lists)  # copies: the user's code may do with them what it likes
+        done = False
         try:
-            self.op.forward(
+            self.check.ask(
+                callback(self.op, "forward"),
                 is_train=ctx.is_train,
                 req=[REQUESTS[r] for r in req],
                 in_data=data,
                 out_data=out,
                 aux=aux,
             )
+            self.check.written("forward", out, lists[1])
+            done = True
         finally:
-            take_back(data, out, aux)
+            del data, out, aux
+            take_back(lists, quiet=not done)
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         owner = self.memory_owner
-        lists = [lend(each, owner) for each in (out_grad, in_data, out_data, in_grad, aux_states)]
+        lists = tuple(
+            lend(each, owner) for each in (out_grad, in_data, out_data, in_grad, aux_states)
+        )
+        top, data, out, grad, aux = map(list, lists)
+        done = False
         try:
-            self.op.backward(
+            self.check.ask(
+                callback(self.op, "backward"),
                 req=[REQUESTS[r] for r in req],
-                out_grad=lists[0],
-                in_data=lists[1],
-                out_data=lists[2],
-                in_grad=lists[3],
-                aux=lists[4],
+                out_grad=top,
+                in_data=data,
+                out_data=out,
+                in_grad=grad,
+                aux=aux,
             )
+            self.check.written("backward", grad, lists[3])
+            done = True
         finally:
-            take_back(*lists)
+            del top, data, out, grad, aux
+            take_back(lists, quiet=not done)
 
 
 register_operator("Custom", CustomProperty)

@@ -79,6 +79,17 @@ class OperatorProperty:
                     f"{where}: required parameter '{name}' ({field.expected()}) is missing"
                 )
 
+    @classmethod
+    def with_defaults(cls):
+        """An instance with every parameter at its default, of which names can be asked.
+
+        Where a parameter is required, ``__init__`` does not run.
+        """
+        try:
+            return cls()
+        except Exception:
+            return cls.__new__(cls)
+
     def params(self):
         """Parameters that differ from nothing given: name to value, for JSON and caches."""
         return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}

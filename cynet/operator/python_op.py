@@ -7,9 +7,10 @@ this process's object.
 
 import numpy as np
 
-from ..errors import ArgumentError, CynetError, FormatError, dress
+from ..errors import ArgumentError, CynetError, FormatError
 from ._base import Operator, get_operator, register_operator
-from ._lend import lend, take_back
+from ._lend import lend, scratch, take_back
+from .checks import Checker, callback
 from .parameters import Str
 from .property import OperatorProperty, is_known
 
@@ -110,180 +111,121 @@ class InstanceProperty(OperatorProperty):
                 f"operator {self.op_name}: its Python object (info={info!r}) is not of this "
                 "process; a graph with a NumpyOp or NDArrayOp cannot be loaded, a CustomOp can"
             )
-        self.instance = _instances[info]
-        self.where = type(self.instance).__name__
-
-    def _call(self, method, *args):
-        try:
-            return getattr(self.instance, method)(*args)
-        except Exception as error:
-            raise dress(
-                error, f"{self.where}: {method} raised {type(error).__name__}: {error}"
-            ) from error
-
-    def _names(self, method):
-        names = self._call(method)
-        if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
-            raise ArgumentError(
-                f"{self.where}: {method} returned {names!r}; expected a list of str"
-            )
-        return list(names)
+        self.instance = instance = _instances[info]
+        self.check = Checker(f"operator {type(instance).__name__}")
 
     def list_arguments(self):
-        return self._names("list_arguments")
+        return self.check.names(callback(self.instance, "list_arguments"))
 
     def list_outputs(self):
-        return self._names("list_outputs")
+        return self.check.names(callback(self.instance, "list_outputs"), least=1)
 
     def infer_shape(self, in_shapes, out_shapes):
         if in_shapes and not is_known(in_shapes[0]):
             return in_shapes, out_shapes, []
-        found = self._call("infer_shape", [[] if s is None else list(s) for s in in_shapes])
-        lengths = len(in_shapes), len(out_shapes)
-        if (
-            not isinstance(found, (list, tuple))
-            or len(found) not in (2, 3)
-            or not all(isinstance(f, (list, tuple)) for f in found)
-            or (len(found[0]), len(found[1])) != lengths
-        ):
-            raise ArgumentError(
-                f"{self.where}: infer_shape returned {found!r}; expected (inputs, outputs), "
-                f"lists of lengths {lengths}"
-            )
-        return [self._shape(s) for s in found[0]], [self._shape(s) for s in found[1]], []
-
-    def _shape(self, shape):
-        try:
-            out = tuple(int(n) for n in shape)
-        except (TypeError, ValueError):
-            out = (-1,)
-        if any(n < 0 for n in out):
-            raise ArgumentError(
-                f"{self.where}: infer_shape returned the shape {shape!r}; expected a tuple of int"
-            )
-        return out or None
+        method = callback(self.instance, "infer_shape")
+        found = self.check.ask(method, [[] if s is None else list(s) for s in in_shapes])
+        lengths = len(in_shapes), len(out_shapes), 0
+        return self.check.shapes(method, found, lengths, all(map(is_known, in_shapes)))
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        found = self._call(
-            "declare_backward_dependency", list(out_grad), list(in_data), list(out_data)
-        )
-        known = {*out_grad, *in_data, *out_data}
-        if not isinstance(found, (list, tuple)) or not set(found) <= known:
-            raise ArgumentError(
-                f"{self.where}: declare_backward_dependency returned {found!r}; expected ids "
-                f"out of {sorted(known)}"
-            )
-        return list(found)
+        method = callback(self.instance, "declare_backward_dependency")
+        return self.check.ids(method, out_grad, in_data, out_data)
 
     def create_operator(self, ctx, in_shapes, in_types):
-        if isinstance(self.instance, NDArrayOp):
-            return _NDArrayOperator(self.instance)
-        if ctx.device_type == "gpu":
-            raise ArgumentError(f"{self.where}: a NumpyOp computes on the CPU, not on {ctx}")
-        return _NumpyOperator(self.instance)
+        kind = _NDArrayOperator if isinstance(self.instance, NDArrayOp) else _NumpyOperator
+        if kind is _NumpyOperator and ctx.device_type == "gpu":
+            raise ArgumentError(f"{self.check.where}: it computes on the CPU, not on {ctx}")
+        return kind(self, ctx, list(zip(in_shapes, in_types)))
 
 
-class _NumpyOperator(Operator):
+class _InstanceOperator(Operator):
+    """What both have in common: such an operator knows no requests and writes all of its targets.
+
+    It gets the memory itself where that is to be overwritten, and a part to be added up or thrown
+    away elsewhere.
+    """
+
+    def __init__(self, prop, ctx, inputs):
+        self.check = prop.check
+        self.instance = prop.instance
+        self.ctx = ctx
+        self.inputs = inputs  # (shape, dtype) of each
+
+    def _parts(self, arrays, req):
+        return [a if r in (1, 2) else self.part(a, i) for i, (a, r) in enumerate(zip(arrays, req))]
+
+    def _add_parts(self, method, arrays, parts, given, req):
+        self.check.written(method, given, parts)
+        for array, part, r in zip(arrays, parts, req):
+            if r == 3:
+                array[:] += part
+
+
+class _NumpyOperator(_InstanceOperator):
     """Runs a NumpyOp on views of the tensors."""
 
-    def __init__(self, instance):
-        self.instance = instance
+    def part(self, array, index):
+        """A substitute for target `index`; `array` is None where that does not exist."""
+        return np.zeros(*self.inputs[index]) if array is None else np.zeros_like(array)
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
-        with _Targets(out_data, req) as targets:
-            self.instance.forward(in_data=_views(in_data), out_data=targets)
+        real = _views(out_data)
+        parts = self._parts(real, req)
+        given = list(parts)
+        self.check.ask(callback(self.instance, "forward"), in_data=_views(in_data), out_data=given)
+        self._add_parts("forward", real, parts, given, req)
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
-        in_data = _views(in_data)
-        with _Targets(in_grad, req) as targets:
-            self.instance.backward(
-                out_grad=_views(out_grad),
-                in_data=in_data,
-                out_data=_views(out_data),
-                in_grad=targets,
-            )
+        real = _views(in_grad)
+        parts = self._parts(real, req)
+        given = list(parts)
+        self.check.ask(
+            callback(self.instance, "backward"),
+            out_grad=_views(out_grad),
+            in_data=_views(in_data),
+            out_data=_views(out_data),
+            in_grad=given,
+        )
+        self._add_parts("backward", real, parts, given, req)
 
 
 def _views(blobs):
     return [None if b is None else np.asarray(b) for b in blobs]
 
 
-class _Targets:
-    """What an operator that knows no requests may write: the memory itself, or a part that is added
-    to it.
-
-    A target nobody asked for is memory that is thrown away, since such an operator writes all of
-    them.
-    """
-
-    def __init__(self, blobs, req):
-        self.blobs = blobs
-        self.req = req
-
-    def __enter__(self):
-        self.real = _views(self.blobs)
-        self.given = [
-            r if q in (1, 2) else (_Discarded() if r is None else np.zeros_like(r))
-            for r, q in zip(self.real, self.req)
-        ]
-        return self.given
-
-    def __exit__(self, kind, error, trace):
-        if kind is None:
-            for real, given, req in zip(self.real, self.given, self.req):
-                if req == 3:
-                    real += given
-
-
-class _Discarded:
-    """Takes any assignment and forgets it: the gradient of an input that needs none."""
-
-    def __setitem__(self, key, value):
-        pass
-
-
-class _NDArrayOperator(Operator):
+class _NDArrayOperator(_InstanceOperator):
     """Runs an NDArrayOp: lends it the tensors as NDArrays."""
 
-    def __init__(self, instance):
-        self.instance = instance
+    def part(self, array, index):
+        """A substitute for target `index`; `array` is None where that does not exist."""
+        return scratch(*self.inputs[index], self.ctx) if array is None else array.zeros_like()
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
         owner = self.memory_owner
-        data, out = lend(in_data, owner), lend(out_data, owner)
-        parts = _parts(out, req)
-        try:
-            self.instance.forward(in_data=data, out_data=parts)
-            _add_parts(out, parts, req)
-        finally:
-            take_back(data, out)
+        lists = lend(in_data, owner), lend(out_data, owner)
+        self._run("forward", lists, req, in_data=lists[0], out_data=lists[1])
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         owner = self.memory_owner
-        lists = [lend(each, owner) for each in (out_grad, in_data, out_data, in_grad)]
-        parts = _parts(lists[3], req)
+        lists = tuple(lend(each, owner) for each in (out_grad, in_data, out_data, in_grad))
+        names = ("out_grad", "in_data", "out_data", "in_grad")
+        self._run("backward", lists, req, **dict(zip(names, lists)))
+
+    def _run(self, method, lists, req, **arrays):
+        """Call the method with copies of the lists; the last of them are the targets."""
+        done = False
+        target = list(arrays)[-1]
         try:
-            self.instance.backward(
-                out_grad=lists[0], in_data=lists[1], out_data=lists[2], in_grad=parts
-            )
-            _add_parts(lists[3], parts, req)
+            parts = self._parts(lists[-1], req)
+            given = {name: list(each) for name, each in arrays.items()}
+            given[target] = list(parts)
+            self.check.ask(callback(self.instance, method), **given)
+            self._add_parts(method, lists[-1], parts, given[target], req)
+            done = True
         finally:
-            take_back(*lists)
-
-
-def _parts(arrays, req):
-    """The arrays themselves, zeros in place of one that is added to, and something to discard
-    for none."""
-    return [
-        _Discarded() if a is None else (a.zeros_like() if r == 3 else a)
-        for a, r in zip(arrays, req)
-    ]
-
-
-def _add_parts(arrays, parts, req):
-    for array, part, r in zip(arrays, parts, req):
-        if r == 3:
-            array[:] += part
+            given = parts = None
+            take_back(lists, quiet=not done)
 
 
 register_operator(

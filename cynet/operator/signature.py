@@ -41,7 +41,7 @@ def describe(entry):
     inputs, the class attribute ``inputs_doc`` (argument name to sentence) lists them all, in order.
     """
     prop = entry.prop
-    probe = prop.__new__(prop)
+    probe = prop.with_defaults()
     documented = tuple(getattr(prop, "inputs_doc", ()))
     variable = prop.key_var_num_args is not None or prop.any_parameters
     fields = {k: f for k, f in prop.fields.items() if k != prop.key_var_num_args}

@@ -1,5 +1,7 @@
 """SimpleOp: unary and binary operators made of a function and a gradient, registered in one chain.
 
+The functions are Python functions, or C functions that Cython code wraps (_simple.pxd).
+
 >>> import numpy as np
 >>> from cynet.operator import simple as simple_op
 >>> def square(src, env, ret, req, ctx):
@@ -18,8 +20,10 @@ import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ._base import OPERATORS, Operator, register_operator
-from .parameters import Float
-from .property import OperatorProperty, ResourceRequest, merge_shapes
+from ._simple import CFunction, CSimpleOperator, Env
+from .checks import Callback, Checker
+from .parameters import REQUIRED, Bool, Float
+from .property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 
 kNoInplace = 0  # inputs and output never share memory
 kInplaceInOut = 1  # unary: the output may take the input's memory
@@ -30,12 +34,13 @@ kInplaceOutLhs = 4  # binary: lhs_grad may take out_grad's memory
 _FORWARD_PAIRS = {kInplaceInOut: 1, kInplaceLhsOut: 2}  # option -> number of operands it is for
 _BACKWARD_PAIRS = {kInplaceOutIn: 1, kInplaceOutLhs: 2}
 
-# What a function is called with, by the names of its parameters.
+# What a function is called with, by the names of its parameters: how many operands there are.
 _FUNCTIONS = {
     ("src", "env", "ret", "req", "ctx"): 1,
     ("lhs", "rhs", "env", "ret", "req", "ctx"): 2,
 }
-_GRADIENTS = {
+_SHAPES = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
+_GRADIENTS = {  # the same, and what it reads beside out_grad: nothing, the output, the inputs
     ("out_grad", "env", "in_grad", "req", "ctx"): (1, "T0"),
     ("out_grad", "out_value", "env", "in_grad", "req", "ctx"): (1, "T1"),
     ("out_grad", "in_data0", "env", "in_grad", "req", "ctx"): (1, "T2"),
@@ -109,6 +114,7 @@ class SimpleOp:
         self.gradients = {}
         self.shape_function = None
         self.scalar = False
+        self.scalar_default = REQUIRED
         self.kwargs = False
         self.requests = []
         self.forward_option = kNoInplace
@@ -121,10 +127,9 @@ class SimpleOp:
         Without one, the inputs and the output have one shape.
         """
         names = _parameter_names(function, "shape function")
-        wanted = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
-        if names not in wanted:
-            raise _unknown_signature(self.name, "shape function", names, wanted)
-        self._set_operands(wanted[names], "shape function")
+        if names not in _SHAPES:
+            raise _unknown_signature(self.name, "shape function", names, _SHAPES)
+        self._set_operands(_SHAPES[names], "shape function")
         self.shape_function = function
         return self
 
@@ -138,7 +143,9 @@ class SimpleOp:
             raise _unknown_signature(self.name, "function", names, _FUNCTIONS)
         self._set_operands(_FUNCTIONS[names], "function")
         self._check_option("set_function", inplace, _FORWARD_PAIRS)
-        self.functions[_device(self.name, device)] = function
+        gradient = self.gradients.get(_device(self.name, device), (function,))[0]
+        self._set_language(function, gradient)
+        self.functions[device] = function
         self.forward_option = inplace
         return self._publish()
 
@@ -162,17 +169,23 @@ class SimpleOp:
                 f"simple_op '{self.name}': gradients of all devices must read the same "
                 f"arrays; one is {known.pop()}, this one {kind}"
             )
-        self.gradients[_device(self.name, device)] = (gradient, kind)
+        self._set_language(self.functions.get(_device(self.name, device), gradient), gradient)
+        self.gradients[device] = (gradient, kind)
         self.backward_option = inplace
         return self._publish()
 
-    def set_enable_scalar(self, enable=True):
-        """The operator takes ``scalar=``; functions find it in ``env.scalar``."""
+    def set_enable_scalar(self, enable=True, default=REQUIRED):
+        """The operator takes ``scalar=``; functions find it in ``env.scalar``.
+
+        Without a `default` every call must give it. As all operators of an array and a number in
+        MXNet 1.9 it takes ``is_int=``, too, which has no effect.
+        """
         if enable and self.kwargs:
             raise ArgumentError(
                 f"simple_op '{self.name}': scalar and kwargs cannot both be enabled"
             )
         self.scalar = bool(enable)
+        self.scalar_default = default
         return self._publish()
 
     def set_enable_kwargs(self, enable=True):
@@ -191,6 +204,14 @@ class SimpleOp:
             if each not in (ResourceRequest.random, ResourceRequest.temp_space):
                 raise ArgumentError(f"simple_op '{self.name}': {each!r} is no ResourceRequest")
         self.requests = requests
+        return self
+
+    def set_pure(self, pure=True):
+        """The C functions change nothing but the output, and depend on nothing but the inputs, the
+        scalar, the keywords and the resources: graph passes may merge, fold and repeat them."""
+        if pure and not any(isinstance(f, CFunction) for f in self.functions.values()):
+            raise ArgumentError(f"simple_op '{self.name}': only C functions can be pure")
+        self.prop.pure = bool(pure)
         return self
 
     def describe(self, text):
@@ -213,6 +234,13 @@ class SimpleOp:
             )
         self.operands = operands
 
+    def _set_language(self, function, gradient):
+        if isinstance(function, CFunction) != isinstance(gradient, CFunction):
+            raise ArgumentError(
+                f"simple_op '{self.name}': on one device function and gradient must both be C "
+                "functions or both be Python functions"
+            )
+
     def _check_option(self, method, option, pairs):
         if option != kNoInplace and pairs.get(option) != self.operands:
             raise ArgumentError(
@@ -228,7 +256,11 @@ class SimpleOp:
             register_operator(self.name, self.prop)
         if self.prop is not None:
             self.prop.differentiable = bool(self.gradients)
-            self.prop.fields = dict(self.prop.base_fields) if self.scalar else {}
+            self.prop.fields = {}
+            if self.scalar:
+                self.prop.scalar = Float(self.scalar_default, doc="The scalar operand.")
+                self.prop.scalar.__set_name__(self.prop, "scalar")
+                self.prop.fields = {"scalar": self.prop.scalar, "is_int": _SimpleProperty.is_int}
         return self
 
 
@@ -252,6 +284,8 @@ def register(name):
 
 
 def _parameter_names(function, what):
+    if isinstance(function, CFunction):
+        return function.parameters
     if not callable(function):
         raise ArgumentTypeError(f"simple_op: the {what} {function!r} is not callable")
     return tuple(inspect.signature(function).parameters)
@@ -271,11 +305,11 @@ def _device(name, device):
 
 
 class _SimpleProperty(OperatorProperty):
-    """What all simple operators share; `spec` is the SimpleOp."""
+    """What all simple operators share; `spec` is the SimpleOp, `check` asks its functions."""
 
-    spec = None
+    spec = check = None
+    is_int = Bool(True, doc="Whether the scalar was written as an int; without effect.")
     pure = False
-    scalar = Float(doc="The scalar operand.")
 
     def __init__(self, **kwargs):
         self.env_kwargs = {}
@@ -291,6 +325,10 @@ class _SimpleProperty(OperatorProperty):
         """The EnvArguments of one call."""
         return EnvArguments(self.scalar if self.spec.scalar else 0.0, self.env_kwargs, resource)
 
+    def c_env(self):
+        """The same for C functions, without the resources."""
+        return Env(self.scalar if self.spec.scalar else 0.0, self.env_kwargs)
+
     def list_arguments(self):
         return ["data"] if self.spec.operands == 1 else ["lhs", "rhs"]
 
@@ -298,9 +336,15 @@ class _SimpleProperty(OperatorProperty):
         function = self.spec.shape_function
         if function is None:
             return super().infer_shape(in_shapes, out_shapes)
-        if any(s is None or not all(s) for s in in_shapes):
+        if not all(map(is_known, in_shapes)):
             return in_shapes, out_shapes, []
-        shape = tuple(int(n) for n in function(*in_shapes, self.env()))
+        if isinstance(function, CFunction):
+            asked = Callback(function.shape, "shape function")
+            found = self.check.ask(asked, tuple(map(tuple, in_shapes)), self.c_env())
+        else:
+            asked = Callback(function, "shape function")
+            found = self.check.ask(asked, *in_shapes, self.env())
+        shape = self.check.shape(asked, found, known=True)
         return in_shapes, [merge_shapes(shape, *out_shapes)], []
 
     def forward_resource(self, in_shapes):
@@ -326,35 +370,42 @@ class _SimpleProperty(OperatorProperty):
                 f"operator {spec.name} has no function for {ctx}; it has one for "
                 f"{', '.join(spec.functions)}"
             )
-        gradient = spec.gradients.get(device, (None, None))
-        return _SimpleOperator(self, spec.functions[device], *gradient)
+        function = spec.functions[device]
+        gradient, kind = spec.gradients.get(device, (None, "T0"))
+        if isinstance(function, CFunction):
+            reads = ("T0", "T1", "T2").index(kind)
+            return CSimpleOperator(self.c_env(), spec.operands, function, gradient, reads)
+        return _SimpleOperator(self, function, gradient, kind)
 
 
 class _SimpleOperator(Operator):
-    """Calls the two functions of a simple operator."""
+    """Calls the two Python functions of a simple operator."""
 
     def __init__(self, prop, function, gradient, kind):
         self.prop = prop
-        self.function = function
-        self.gradient = gradient
+        self.check = prop.check
+        self.function = Callback(function, "function")
+        self.gradient = Callback(gradient, "gradient")
         self.kind = kind
-        self.stateful = False
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
-        self.function(*in_data, self.prop.env(ctx.requested), out_data[0], req[0], ctx.run_ctx)
+        env = self.prop.env(ctx.requested)
+        self.check.ask(self.function, *in_data, env, out_data[0], req[0], ctx.run_ctx)
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         read = {"T0": [], "T1": out_data, "T2": in_data}[self.kind]
-        self.gradient(out_grad[0], *read, self.prop.env(ctx.requested), *in_grad, *req, ctx.run_ctx)
+        env = self.prop.env(ctx.requested)
+        self.check.ask(self.gradient, out_grad[0], *read, env, *in_grad, *req, ctx.run_ctx)
 
 
 def _make_property(spec):
-    return type(
-        f"{spec.name}Property",
-        (_SimpleProperty,),
-        {
-            "spec": spec,
-            "__doc__": spec.description,
-            "base_fields": dict(_SimpleProperty.fields),
-        },
-    )
+    body = {
+        "spec": spec,
+        "check": Checker(f"simple_op '{spec.name}'"),
+        "__doc__": spec.description,
+        "inputs_doc": {
+            1: {"data": "The input, any shape."},
+            2: {"lhs": "The left operand.", "rhs": "The right operand."},
+        }[spec.operands],
+    }
+    return type(f"{spec.name}Property", (_SimpleProperty,), body)

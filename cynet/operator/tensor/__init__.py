@@ -19,6 +19,7 @@ from . import (
     select,
     sequence,
     slicing,
+    smooth_l1,
     take,
     topk,
     transpose,

@@ -32,7 +32,6 @@ GRADIENTS = {
     "maximum": Gradient("greater_equal", "lesser"),
     "minimum": Gradient("lesser_equal", "greater"),
     "hypot": Gradient("hypot_lgrad", "hypot_rgrad"),
-    "smooth_l1": Gradient("smooth_l1_grad", "grad_one"),
     "equal": _FLAT,
     "not_equal": _FLAT,
     "greater": _FLAT,

@@ -125,9 +125,6 @@ cdef list ROWS = [
      "The smaller of each element and a number."),
     ("_hypot_scalar", "hypot", False, ("_HypotScalar",),
      "``sqrt(data ** 2 + scalar ** 2)``, element by element."),
-    ("smooth_l1", "smooth_l1", False, (), (
-        "Smooth L1 loss: ``(scalar * data) ** 2 / 2`` where ``|data| < 1 / scalar ** 2``, else "
-        "``|data| - 1 / (2 * scalar ** 2)``.")),
     ("_equal_scalar", "equal", False, ("_EqualScalar",),
      "1 where an element equals a number, else 0."),
     ("_not_equal_scalar", "not_equal", False, ("_NotEqualScalar",),

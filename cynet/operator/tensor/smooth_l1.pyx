@@ -1,0 +1,53 @@
+"""smooth_l1, a SimpleOp of two C functions: the reference for operators written that way.
+
+``f(x) = (sigma x)^2 / 2`` where ``|x| < 1 / sigma^2``, else ``|x| - 1 / (2 sigma^2)``, and so
+``f'(x) = sigma^2 x`` within, ``sign(x)`` without (Girshick, "Fast R-CNN", 2015, equation 3, with
+the turning point moved). Both scalar functions stand in kernels/functors.h.
+"""
+
+from ..._typedefs cimport RunContext, TBlob, kAddTo, kBool, kFloat64
+from ...kernels.binary cimport find_binary
+from ...kernels.binary_grad cimport find_binary_grad
+from ...kernels.elementwise cimport Kernel, run_binary, run_cast, run_grad
+from .._simple cimport EnvArguments, unary_function, unary_gradient_T2
+
+from ...errors import ArgumentError
+from .. import simple
+
+
+cdef int _sigma(const EnvArguments* env, int dtype, void* out) except -1 nogil:
+    """The scalar in the array's dtype, as the loops take it."""
+    cdef double value = env.scalar
+    if dtype == kBool:
+        with gil:
+            raise ArgumentError("smooth_l1 does not take arrays of bool; cast them first")
+    run_cast(kFloat64, dtype, &value, out, 1)
+    return 0
+
+
+cdef int forward(const TBlob* src, const EnvArguments* env, TBlob* ret, int req,
+                 RunContext* ctx) except -1 nogil:
+    cdef double sigma = 0  # the bytes of a number of any dtype
+    cdef Kernel kernel = find_binary("smooth_l1", src.dtype, req == kAddTo)
+    _sigma(env, src.dtype, &sigma)
+    run_binary(&kernel, src.data, 1, &sigma, 0, ret.data, ret.size)
+    return 0
+
+
+cdef int backward(const TBlob* out_grad, const TBlob* in_data0, const EnvArguments* env,
+                  TBlob* in_grad, int req, RunContext* ctx) except -1 nogil:
+    cdef double sigma = 0  # the bytes of a number of any dtype
+    cdef Kernel kernel = find_binary_grad("smooth_l1_grad", in_data0.dtype, req == kAddTo)
+    _sigma(env, in_data0.dtype, &sigma)
+    run_grad(&kernel, out_grad.data, 1, in_data0.data, 1, &sigma, 0, in_grad.data,
+             in_grad.size)
+    return 0
+
+
+(simple.register("smooth_l1")
+ .set_function("cpu", unary_function(forward), simple.kInplaceInOut)
+ .set_gradient("cpu", unary_gradient_T2(backward), simple.kInplaceOutIn)
+ .set_enable_scalar(True, default=1.0)
+ .set_pure(True)
+ .describe("Smooth L1 loss: ``(scalar * data) ** 2 / 2`` where ``|data| < 1 / scalar ** 2``, else "
+           "``|data| - 1 / (2 * scalar ** 2)``; every shape."))
