@@ -6,16 +6,14 @@ from ._executor import Plan, arena_view
 from .context import Context
 from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
 from .graph import passes
-from .graph.build import build
-from .graph.gradient import REQUESTS, gradient
-from .graph.graph import TEMP, Graph
-from .graph.infer import infer_shapes, infer_types
+from .graph.gradient import REQUESTS
+from .graph.graph import FORWARD, TEMP, Graph
+from .graph.infer import infer_types
+from .graph.lower import lower
 from .graph.memory import plan_memory
-from .graph.place import place
 from .ndarray import NDArray, array, empty, zeros
-from .operator import Operator
+from .operator import Operator, ResourceRequest
 from .symbol.hooks import install
-from .symbol.node import topological_order
 
 
 class Executor:
@@ -62,25 +60,18 @@ class Executor:
     # --- building ---------------------------------------------------------------------------------
     def _build(self, shared_exec=None):
         """Run the passes and make the native plan; outputs keep their arrays when built again."""
-        heads = self._symbol.entries
-        heads, order, contexts = place(heads, topological_order(heads), self._ctx, self._group2ctx)
         known = {**self.arg_dict, **self.aux_dict}
-        shapes = infer_shapes(heads, {name: value.shape for name, value in known.items()})
-        dtypes = infer_types(
-            heads, {name: np.dtype(value.dtype).name for name, value in known.items()}
-        )
         watched = self._monitor is not None  # then every node's own values must be there to see
         names = frozenset() if watched else passes.enabled()
-        graph = passes.run(build(heads, order, shapes, dtypes, contexts), passes.FORWARD, names)
-        gradient(
-            graph,
-            {
-                name: self._grad_req[name]
-                for name, grad in self.grad_dict.items()
-                if grad is not None
-            },
+        graph = lower(
+            self._symbol.entries,
+            self._ctx,
+            {name: value.shape for name, value in known.items()},
+            {name: np.dtype(value.dtype).name for name, value in known.items()},
+            {n: self._grad_req[n] for n, grad in self.grad_dict.items() if grad is not None},
+            self._group2ctx,
+            names,
         )
-        graph = passes.run(graph, passes.WHOLE, names)
         operators = {s: _create_operator(s) for s in graph.steps if s.origin is None}
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
@@ -328,7 +319,12 @@ class Executor:
         )
 
     def debug_str(self):
-        """The plan in words: every step with what it reads and writes, then the memory it takes."""
+        """The plan in words: every step with what it writes, then the memory it takes.
+
+        The last lines are MXNet's: the MB (2**20 bytes) of all temporaries as they are placed, and
+        how many steps ask for temporary space; between them the MB without in-place and sharing.
+        Arguments, gradients and outputs, which have arrays of their own, are not counted.
+        """
         lines = []
         for index, step in enumerate(self._graph.steps):
             lines.append(
@@ -341,11 +337,19 @@ class Executor:
                     f"       -> {value.name} {value.shape} {value.dtype} {request}{place_}"
                 )
         memory = self._graph.memory
-        lines.append(
-            f"Total {memory.planned / 2**20:.2f} MB allocated for temporaries "
-            f"({memory.unplanned / 2**20:.2f} MB without in-place and sharing)"
-        )
+        lines.append(f"Total {memory.planned >> 20} MB allocated")
+        lines.append(f"Total {memory.unplanned >> 20} MB without in-place and sharing")
+        spaces = sum(map(_temporary_spaces, self._graph.steps))
+        lines.append(f"Total {spaces} TempSpace resource requested")
         return "\n".join(lines)
+
+
+def _temporary_spaces(step):
+    """How many temporary spaces a step asks for."""
+    shapes = [v.shape for v in (step.origin or step).in_data]
+    forward = step.direction == FORWARD
+    ask = step.prop.forward_resource if forward else step.prop.backward_resource
+    return ask(shapes).count(ResourceRequest.temp_space)
 
 
 def _constants(graph):

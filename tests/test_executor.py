@@ -210,7 +210,10 @@ def test_monitor_sees_every_operator(rng):
 def test_debug_str_tells_steps_and_memory():
     text = _mlp().simple_bind(mx.cpu(), data=(4, 6)).debug_str()
     assert "forward  FullyConnected fc1" in text and "backward SoftmaxOutput softmax" in text
-    assert "MB allocated for temporaries" in text
+    assert text.splitlines()[-3] == "Total 0 MB allocated"
+    net = mx.sym.BatchNorm(mx.sym.var("data"))  # its backward asks for a temporary space
+    text = net.simple_bind(mx.cpu(), data=(512, 3, 32, 32)).debug_str()
+    assert text.splitlines()[-1] == "Total 1 TempSpace resource requested"
 
 
 def test_an_output_that_is_an_input(rng):

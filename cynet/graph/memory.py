@@ -13,6 +13,9 @@ section 3.1):
   "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5).
 """
 
+import bisect
+import itertools
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -23,11 +26,19 @@ ALIGN = 64
 
 
 class MemoryReport(NamedTuple):
-    """Bytes of the temporaries: `planned` is the arena's size, `unplanned` what they need
-    without sharing."""
+    """Bytes of the temporaries.
+
+    planned : int
+        The arena's size.
+    unplanned : int
+        What they need without views, in-place and sharing.
+    live : int
+        The most that live at one step: no placing can do with less.
+    """
 
     planned: int
     unplanned: int
+    live: int
 
 
 def nbytes(value):
@@ -60,8 +71,8 @@ def plan_memory(graph, inplace=True, share=True, keep=()):
         lives = _Lives(graph.steps)
         _make_views(graph, lives, kept)
         _place_in_place(graph, lives, kept)
-    planned = _assign_offsets(graph, temps, share, {v.root for v in kept})
-    graph.memory = MemoryReport(planned, unplanned)
+    spans = _spans(graph, {v.root for v in kept} if share else None)
+    graph.memory = MemoryReport(_assign_offsets(spans), unplanned, _most_live(spans))
     return graph
 
 
@@ -198,19 +209,32 @@ def _inplace_pairs(step):
             yield source, position, target
 
 
-def _assign_offsets(graph, temps, share, kept):
-    """Offsets by size; returns the arena's size in bytes."""
+def _spans(graph, kept):
+    """First and last step of each root; those in `kept`, all when None, live from start to end."""
     spans = {}
     for index, step in enumerate(graph.steps):
-        values = [*step.read(), *(v for _, v in step.written())]
-        for value in values:
+        for value in (*step.read(), *(v for _, v in step.written())):
             root = value.root
             if root.kind == TEMP:
                 first, _ = spans.get(root, (index, index))
                 spans[root] = (first, index)
     for root in spans:
-        if root in kept or not share:
+        if kept is None or root in kept:
             spans[root] = (0, len(graph.steps))
+    return spans
+
+
+def _most_live(spans):
+    """The most bytes that live at one step."""
+    change = Counter()
+    for root, (first, last) in spans.items():
+        change[first] += _aligned(nbytes(root))
+        change[last + 1] -= _aligned(nbytes(root))
+    return max(itertools.accumulate(change[index] for index in sorted(change)), default=0)
+
+
+def _assign_offsets(spans):
+    """Offsets by size; returns the arena's size in bytes."""
     placed, total = [], 0
     for root in sorted(spans, key=nbytes, reverse=True):
         size, (first, last) = _aligned(nbytes(root)), spans[root]
@@ -222,7 +246,6 @@ def _assign_offsets(graph, temps, share, kept):
                 break
             offset = max(offset, end)
         root.offset = offset
-        placed.append((offset, offset + size, first, last))
-        placed.sort()
+        bisect.insort(placed, (offset, offset + size, first, last))
         total = max(total, offset + size)
     return total

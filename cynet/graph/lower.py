@@ -1,0 +1,69 @@
+"""From a Symbol to the Graph that memory is planned for: all passes but the memory pass, in order.
+
+Nothing is allocated, so a network of any size can be looked at.
+"""
+
+from ..symbol.node import topological_order
+from . import passes
+from .build import build
+from .gradient import gradient
+from .infer import infer_shapes, infer_types
+from .memory import plan_memory
+from .place import place
+
+
+def lower(heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None):
+    """Run place, infer, build, gradient and the optional passes.
+
+    Parameters
+    ----------
+    heads : list of (Node, int)
+        What the symbol outputs (``symbol.entries``).
+    ctx : Context
+    shapes, dtypes : dict of str to tuple, str
+        What is known of arguments and auxiliary states.
+    grad_req : dict of str to str
+        Of the arguments that have a gradient.
+    group2ctx : dict of str to Context, optional
+    names : container of str, optional
+        The optional passes that run; by default what CYNET_GRAPH_PASSES says.
+
+    Returns
+    -------
+    Graph
+    """
+    names = passes.enabled() if names is None else names
+    heads, order, contexts = place(heads, topological_order(heads), ctx, group2ctx)
+    shapes = infer_shapes(heads, shapes)
+    dtypes = infer_types(heads, dtypes, default="float32")
+    graph = passes.run(build(heads, order, shapes, dtypes, contexts), passes.FORWARD, names)
+    return passes.run(gradient(graph, grad_req), passes.WHOLE, names)
+
+
+def memory_of(symbol, ctx, grad_req="write", **shapes):
+    """The MemoryReport that an executor of `symbol` would have; nothing is allocated.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    ctx : Context
+    grad_req : str
+        For all arguments.
+    **shapes
+        Of the inputs.
+
+    Returns
+    -------
+    MemoryReport
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.exp(mx.sym.exp(mx.sym.exp(mx.sym.var("x"))))
+    >>> memory_of(net, mx.cpu(), "null", x=(32, 8)).planned
+    1024
+    """
+    names = passes.enabled()
+    requests = dict.fromkeys(symbol.list_arguments(), grad_req)
+    graph = lower(symbol.entries, ctx, shapes, {}, requests, names=names)
+    return plan_memory(graph, "inplace" in names, "reuse" in names).memory
