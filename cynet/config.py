@@ -23,6 +23,12 @@ def _positive(text):
     return value
 
 
+def _capability(text):
+    if text not in ("auto", "baseline", "avx2", "avx512"):
+        raise ValueError(text)
+    return text
+
+
 _SETTINGS = {
     s.name: s
     for s in (
@@ -44,6 +50,13 @@ _SETTINGS = {
             _positive,
             0,
             "Threads of one CPU kernel (OpenMP and BLAS); 0 means the number of cores.",
+        ),
+        Setting(
+            "CYNET_CPU_CAPABILITY",
+            _capability,
+            "auto",
+            "Vector instructions of the CPU kernels: baseline, avx2, avx512, or auto: the best "
+            "that the machine has.",
         ),
         Setting(
             "CYNET_STORAGE_CACHE_MB",

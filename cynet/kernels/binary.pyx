@@ -1,5 +1,6 @@
 """Binary loops: the table of functors.h's binary functions, compiled here and nowhere else."""
 
+from .dispatch cimport cpu_level
 from .elementwise cimport Kernel
 
 
@@ -11,4 +12,4 @@ cdef extern from "binary_table.h" namespace "cynet" nogil:
 
 
 cdef Kernel find_binary(const char* name, int dtype, bint add) noexcept nogil:
-    return find_kernel(binary_table, name, dtype, add)
+    return find_kernel(binary_table, name, dtype, add, cpu_level())

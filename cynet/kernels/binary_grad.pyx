@@ -1,5 +1,6 @@
 """Binary gradient loops: the table of functors.h's gradients, compiled here and nowhere else."""
 
+from .dispatch cimport cpu_level
 from .elementwise cimport Kernel
 
 
@@ -11,4 +12,4 @@ cdef extern from "binary_grad_table.h" namespace "cynet" nogil:
 
 
 cdef Kernel find_binary_grad(const char* name, int dtype, bint add) noexcept nogil:
-    return find_kernel(binary_grad_table, name, dtype, add)
+    return find_kernel(binary_grad_table, name, dtype, add, cpu_level())

@@ -171,18 +171,6 @@ inline void grad_run(const Kernel& k, const void* g, int sg, const void* a, int 
 
 // ----- broadcasting
 // --------------------------------------------------------------------------------
-enum { MAX_OPERANDS = 4, MAX_AXES = 8 };
-
-// Operands over one index space; strides in elements, 0 where an operand repeats. The output is
-// operand 0 and contiguous.
-struct Space {
-  int ndim;
-  int operands;
-  int64_t size;
-  int64_t shape[MAX_AXES];
-  int64_t stride[MAX_OPERANDS][MAX_AXES];
-};
-
 // Drop axes of length 1 and join neighbours that every operand walks as one.
 inline void collapse(Space* s) {
   int n = 0;

@@ -4,14 +4,12 @@ from libc.stdint cimport int64_t
 
 from .._typedefs cimport TBlob
 
-cdef extern from "elementwise.h" namespace "cynet" nogil:
+cdef extern from "kernel.h" namespace "cynet" nogil:
     struct Kernel:
         void* loop    # NULL: none
         int dtype     # of the arrays
         int compute   # dtype of the loop: float16 and some integers are converted around it
         int add       # adds to what the output holds
-
-cdef extern from "drive.h" namespace "cynet" nogil:
     struct Space:
         # Operands over one index space; strides in elements, 0 where one repeats; operand 0 is the
         # output.

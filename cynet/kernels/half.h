@@ -6,10 +6,18 @@
 #include <cstdint>
 #include <cstring>
 
+// CYNET_XINLINE: always inlined, so that a loop that calls it is compiled whole (levels.h);
+// CYNET_XFUNCTION: an ordinary function. Both run in CUDA too.
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define CYNET_XINLINE __host__ __device__ inline
+#define CYNET_XFUNCTION __host__ __device__ inline
+#define CYNET_XINLINE CYNET_XFUNCTION
 #else
-#define CYNET_XINLINE inline
+#define CYNET_XFUNCTION inline
+#if defined(_MSC_VER)
+#define CYNET_XINLINE __forceinline
+#else
+#define CYNET_XINLINE inline __attribute__((always_inline))
+#endif
 #endif
 
 namespace cynet {

@@ -2,67 +2,34 @@
 
 from cython.parallel cimport prange
 
+from .binary cimport find_binary
+from .binary_grad cimport find_binary_grad
+from .elementwise cimport Kernel, run_binary, run_grad
 from .parallel cimport threads_for
 
-cdef extern from "<cmath>" namespace "std" nogil:
-    float expm1(float) noexcept
-    double expm1(double) noexcept
-    float erf(float) noexcept
-    double erf(double) noexcept
-
-cdef extern from "scalar_math.h" namespace "cynet::math" nogil:
-    float exp(float) noexcept
-    double exp(double) noexcept
-
-cdef double SELU_SCALE = 1.0507009873554804934
-cdef double SELU_SLOPE = 1.6732632423543772848 * 1.0507009873554804934
-cdef double ROOT_HALF = 0.70710678118654752440
-cdef double NORMAL = 0.39894228040143267794  # 1 / sqrt(2 pi)
-
-
-cdef inline floating _value(int type, floating x, floating slope) noexcept nogil:
-    if type == kLeaky:
-        return x if x > 0 else slope * x
-    if type == kELU:
-        return x if x > 0 else slope * expm1(x)
-    if type == kSELU:
-        return <floating>SELU_SCALE * x if x > 0 else <floating>SELU_SLOPE * expm1(x)
-    return <floating>0.5 * x * (1 + erf(<floating>(x * ROOT_HALF)))
-
-
-cdef inline floating _slope(int type, floating x, floating slope) noexcept nogil:
-    if type == kLeaky:
-        return 1 if x > 0 else slope
-    if type == kELU:
-        return 1 if x > 0 else slope * exp(x)
-    if type == kSELU:
-        return <floating>SELU_SCALE if x > 0 else <floating>SELU_SLOPE * exp(x)
-    return <floating>(0.5 * (1 + erf(<floating>(x * ROOT_HALF)))
-                      + x * NORMAL * exp(<floating>(-0.5) * x * x))
+cdef Kernel _forward[4][2][2]   # by type, double, add: functors of x and the slope
+cdef Kernel _backward[4][2][2]
 
 
 cdef void rectifier_forward(int type, const floating* x, floating* y, int64_t n, double slope,
                             bint add) noexcept nogil:
-    cdef int threads = threads_for(n if type == kLeaky else n * 8)
     cdef floating s = <floating>slope
-    cdef int64_t i
-    for i in prange(n, num_threads=threads, schedule="static"):
-        if add:
-            y[i] = y[i] + _value(type, x[i], s)
-        else:
-            y[i] = _value(type, x[i], s)
+    run_binary(&_forward[type][floating is double][add], x, 1, &s, 0, y, n)
 
 
 cdef void rectifier_backward(int type, const floating* dy, const floating* x, floating* dx,
                              int64_t n, double slope, bint add) noexcept nogil:
-    cdef int threads = threads_for(n if type == kLeaky else n * 8)
     cdef floating s = <floating>slope
-    cdef int64_t i
-    for i in prange(n, num_threads=threads, schedule="static"):
-        if add:
-            dx[i] = dx[i] + dy[i] * _slope(type, x[i], s)
-        else:
-            dx[i] = dy[i] * _slope(type, x[i], s)
+    run_grad(&_backward[type][floating is double][add], dy, 1, x, 1, &s, 0, dx, n)
+
+
+cdef _find():
+    cdef int type, double_, add
+    for type, name in enumerate((b"leaky", b"elu", b"selu", b"gelu")):
+        for double_ in range(2):
+            for add in range(2):
+                _forward[type][double_][add] = find_binary(name, double_, add)
+                _backward[type][double_][add] = find_binary_grad(name + b"_grad", double_, add)
 
 
 cdef void sloped_forward(const floating* x, const floating* slopes, floating* y, int64_t n,
@@ -101,3 +68,6 @@ cdef void slopes_backward(const floating* dy, const floating* x, floating* dslop
             for i in range((start * channels + c) * inner, (start * channels + c + 1) * inner):
                 total = total + (0 if x[i] > 0 else dy[i] * x[i])
         dslopes[c] = <floating>total
+
+
+_find()

@@ -9,7 +9,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "elementwise.h"
+#include "half.h"
+#include "kernel.h"
 #include "parallel.h"
 
 namespace cynet {
@@ -22,8 +23,8 @@ struct ReduceSpace {
   int last_is_kept;  // which list holds the input's last axis (its stride is 1)
 };
 
-typedef void (*ReduceLoop)(int threads, const ReduceSpace& s, const void* x, void* out, int add,
-                           double divisor);
+typedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const void* x, void* out,
+                           int add, double divisor);
 
 template <typename T>
 using wide = typename std::conditional<std::is_integral<T>::value, int64_t, double>::type;
@@ -35,70 +36,72 @@ using value_of = typename std::conditional<std::is_same<T, half>::value, float, 
 template <typename T>
 struct sum {
   typedef wide<T> acc;
-  static acc init() { return 0; }
-  static void step(acc& a, value_of<T> x) { a += static_cast<acc>(x); }
-  static void merge(acc& a, acc b) { a += b; }
-  static acc finish(acc a, double divisor) {
+  static CYNET_XINLINE acc init() { return 0; }
+  static CYNET_XINLINE void step(acc& a, value_of<T> x) { a += static_cast<acc>(x); }
+  static CYNET_XINLINE void merge(acc& a, acc b) { a += b; }
+  static CYNET_XINLINE acc finish(acc a, double divisor) {
     return divisor == 1 ? a : static_cast<acc>(static_cast<double>(a) / divisor);
   }
 };
 template <typename T>
 struct nansum : sum<T> {
-  static void step(wide<T>& a, value_of<T> x) {
+  static CYNET_XINLINE void step(wide<T>& a, value_of<T> x) {
     a += x == x ? static_cast<wide<T>>(x) : wide<T>(0);
   }
 };
 template <typename T>
 struct norm1 : sum<T> {
-  static void step(wide<T>& a, value_of<T> x) { a += static_cast<wide<T>>(x < 0 ? -x : x); }
+  static CYNET_XINLINE void step(wide<T>& a, value_of<T> x) {
+    a += static_cast<wide<T>>(x < 0 ? -x : x);
+  }
 };
 template <typename T>
 struct norm2 {
   typedef double acc;
-  static acc init() { return 0; }
-  static void step(acc& a, value_of<T> x) { a += static_cast<double>(x) * static_cast<double>(x); }
-  static void merge(acc& a, acc b) { a += b; }
-  static double finish(acc a, double) { return std::sqrt(a); }
+  static CYNET_XINLINE acc init() { return 0; }
+  static CYNET_XINLINE void step(acc& a, value_of<T> x) {
+    a += static_cast<double>(x) * static_cast<double>(x);
+  }
+  static CYNET_XINLINE void merge(acc& a, acc b) { a += b; }
+  static CYNET_XINLINE double finish(acc a, double) { return std::sqrt(a); }
 };
 template <typename T>
 struct prod {
   typedef wide<T> acc;
-  static acc init() { return 1; }
-  static void step(acc& a, value_of<T> x) { a *= static_cast<acc>(x); }
-  static void merge(acc& a, acc b) { a *= b; }
-  static acc finish(acc a, double) { return a; }
+  static CYNET_XINLINE acc init() { return 1; }
+  static CYNET_XINLINE void step(acc& a, value_of<T> x) { a *= static_cast<acc>(x); }
+  static CYNET_XINLINE void merge(acc& a, acc b) { a *= b; }
+  static CYNET_XINLINE acc finish(acc a, double) { return a; }
 };
 template <typename T>
 struct nanprod : prod<T> {
-  static void step(wide<T>& a, value_of<T> x) {
+  static CYNET_XINLINE void step(wide<T>& a, value_of<T> x) {
     a *= x == x ? static_cast<wide<T>>(x) : wide<T>(1);
   }
 };
 template <typename T>
 struct max {
   typedef value_of<T> acc;
-  static acc init() {
+  static CYNET_XINLINE acc init() {
     return std::numeric_limits<acc>::has_infinity ? -std::numeric_limits<acc>::infinity()
                                                   : std::numeric_limits<acc>::lowest();
   }
-  static void step(acc& a, acc x) { a = x > a || x != x ? x : a; }
-  static void merge(acc& a, acc b) { step(a, b); }
-  static acc finish(acc a, double) { return a; }
+  static CYNET_XINLINE void step(acc& a, acc x) { a = (x > a) | (x != x) ? x : a; }
+  static CYNET_XINLINE void merge(acc& a, acc b) { step(a, b); }
+  static CYNET_XINLINE acc finish(acc a, double) { return a; }
 };
 template <typename T>
 struct min {
   typedef value_of<T> acc;
-  static acc init() {
+  static CYNET_XINLINE acc init() {
     return std::numeric_limits<acc>::has_infinity ? std::numeric_limits<acc>::infinity()
                                                   : std::numeric_limits<acc>::max();
   }
-  static void step(acc& a, acc x) { a = x < a || x != x ? x : a; }
-  static void merge(acc& a, acc b) { step(a, b); }
-  static acc finish(acc a, double) { return a; }
+  static CYNET_XINLINE void step(acc& a, acc x) { a = (x < a) | (x != x) ? x : a; }
+  static CYNET_XINLINE void merge(acc& a, acc b) { step(a, b); }
+  static CYNET_XINLINE acc finish(acc a, double) { return a; }
 };
 
-// ----- the walk
-// ------------------------------------------------------------------------------------
 inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64_t* stride) {
   int64_t offset = 0;
   for (int i = n - 1; i >= 0; --i) {
@@ -108,6 +111,15 @@ inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64
   return offset;
 }
 
+}  // namespace cynet
+
+#define CYNET_LOOPS "reduce_loops.h"
+#include "each_level.h"
+
+namespace cynet {
+
+// ----- the walk
+// ------------------------------------------------------------------------------------
 template <typename T, typename V>
 inline void store(T* out, int add, V value) {
   if constexpr (std::is_same<T, half>::value) {
@@ -117,41 +129,30 @@ inline void store(T* out, int add, V value) {
   }
 }
 
-template <typename T, class R>
-typename R::acc reduce_row(const T* x, int64_t n) {
-  enum { LANES = 8 };
-  typedef typename R::acc acc;
-  acc lanes[LANES];
-  for (int l = 0; l < LANES; ++l) lanes[l] = R::init();
-  int64_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (int l = 0; l < LANES; ++l) R::step(lanes[l], x[i + l]);
-  for (; i < n; ++i) R::step(lanes[0], x[i]);
-  for (int width = LANES / 2; width > 0; width /= 2)
-    for (int l = 0; l < width; ++l) R::merge(lanes[l], lanes[l + width]);
-  return lanes[0];
-}
-
 enum { MAX_PARTS = 16, COLUMNS = 256 };
 
 // Flat positions [begin, end) of the reduced axes, the last of which is the input's last.
 template <typename T, class R>
-typename R::acc reduce_rows(const ReduceSpace& s, const T* x, int64_t begin, int64_t end) {
+typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t begin,
+                            int64_t end) {
   const int last = s.n_reduced - 1;
   const int64_t n = s.reduced[last];
+  typedef typename R::acc (*RowLoop)(const T* x, int64_t n);
+  static const RowLoop loops[] = CYNET_AT_LEVELS(reduce_row<T, R>);
+  const RowLoop loop = loops[level];
   typename R::acc total = R::init();
   while (begin < end) {
     const int64_t row = begin / n, column = begin - row * n;
     const int64_t m = n - column < end - begin ? n - column : end - begin;
-    R::merge(total,
-             reduce_row<T, R>(x + offset_of(row, last, s.reduced, s.reduced_stride) + column, m));
+    R::merge(total, loop(x + offset_of(row, last, s.reduced, s.reduced_stride) + column, m));
     begin += m;
   }
   return total;
 }
 
 template <typename T, class R>
-void reduce_last(int threads, const ReduceSpace& s, const T* x, T* out, int add, double divisor) {
+void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, T* out, int add,
+                 double divisor) {
   if (threads > 1 && s.kept_size < threads) {
     if (threads > MAX_PARTS) threads = MAX_PARTS;
     for (int64_t o = 0; o < s.kept_size; ++o) {
@@ -161,7 +162,7 @@ void reduce_last(int threads, const ReduceSpace& s, const T* x, T* out, int add,
       parallel_for(threads, threads, [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) {
           const int64_t stop = (p + 1) * each < s.reduced_size ? (p + 1) * each : s.reduced_size;
-          parts[p] = reduce_rows<T, R>(s, from, p * each, stop);
+          parts[p] = reduce_rows<T, R>(level, s, from, p * each, stop);
         }
       });
       for (int p = 0; p < threads; ++p) R::merge(total, parts[p]);
@@ -172,25 +173,19 @@ void reduce_last(int threads, const ReduceSpace& s, const T* x, T* out, int add,
   parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
       const T* from = x + offset_of(o, s.n_kept, s.kept, s.kept_stride);
-      store(out + o, add, R::finish(reduce_rows<T, R>(s, from, 0, s.reduced_size), divisor));
+      store(out + o, add, R::finish(reduce_rows<T, R>(level, s, from, 0, s.reduced_size), divisor));
     }
   });
 }
 
-// n columns side by side, over positions [begin, end) of the reduced axes.
 template <typename T, class R>
-void reduce_columns(const ReduceSpace& s, const T* x, int64_t n, int64_t begin, int64_t end,
-                    typename R::acc* acc) {
-  for (int64_t c = 0; c < n; ++c) acc[c] = R::init();
-  for (int64_t r = begin; r < end; ++r) {
-    const T* from = x + offset_of(r, s.n_reduced, s.reduced, s.reduced_stride);
-    for (int64_t c = 0; c < n; ++c) R::step(acc[c], from[c]);
-  }
-}
-
-template <typename T, class R>
-void reduce_outer(int threads, const ReduceSpace& s, const T* x, T* out, int add, double divisor) {
+void reduce_outer(int threads, int level, const ReduceSpace& s, const T* x, T* out, int add,
+                  double divisor) {
   typedef typename R::acc acc;
+  typedef void (*ColumnLoop)(const ReduceSpace& s, const T* x, int64_t n, int64_t begin,
+                             int64_t end, acc* total);
+  static const ColumnLoop loops[] = CYNET_AT_LEVELS(reduce_columns<T, R>);
+  const ColumnLoop loop = loops[level];
   const int last = s.n_kept - 1;
   const int64_t width = s.kept[last], strips = (width + COLUMNS - 1) / COLUMNS;
   const int64_t tasks = s.kept_size / width * strips;
@@ -202,7 +197,7 @@ void reduce_outer(int threads, const ReduceSpace& s, const T* x, T* out, int add
     const T* from = x + offset_of(row, last, s.kept, s.kept_stride) + column;
     acc total[COLUMNS];
     if (workers == 1) {
-      reduce_columns<T, R>(s, from, n, 0, s.reduced_size, total);
+      loop(s, from, n, 0, s.reduced_size, total);
     } else {
       acc parts[MAX_PARTS][COLUMNS];
       const int64_t each = (s.reduced_size + workers - 1) / workers;
@@ -210,7 +205,7 @@ void reduce_outer(int threads, const ReduceSpace& s, const T* x, T* out, int add
         for (int64_t p = begin; p < end; ++p) {
           const int64_t start = p * each < s.reduced_size ? p * each : s.reduced_size;
           const int64_t stop = start + each < s.reduced_size ? start + each : s.reduced_size;
-          reduce_columns<T, R>(s, from, n, start, stop, parts[p]);
+          loop(s, from, n, start, stop, parts[p]);
         }
       });
       for (int64_t c = 0; c < n; ++c) {
@@ -231,11 +226,12 @@ void reduce_outer(int threads, const ReduceSpace& s, const T* x, T* out, int add
 }
 
 template <typename T, class R>
-void reduce_loop(int threads, const ReduceSpace& s, const void* x, void* out, int add,
+void reduce_loop(int threads, int level, const ReduceSpace& s, const void* x_, void* out_, int add,
                  double divisor) {
-  if (s.last_is_kept)
-    reduce_outer<T, R>(threads, s, static_cast<const T*>(x), static_cast<T*>(out), add, divisor);
-  else reduce_last<T, R>(threads, s, static_cast<const T*>(x), static_cast<T*>(out), add, divisor);
+  const T* x = static_cast<const T*>(x_);
+  T* out = static_cast<T*>(out_);
+  if (s.last_is_kept) reduce_outer<T, R>(threads, level, s, x, out, add, divisor);
+  else reduce_last<T, R>(threads, level, s, x, out, add, divisor);
 }
 
 struct ReduceRow {

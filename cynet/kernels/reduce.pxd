@@ -8,8 +8,8 @@ cdef extern from "reduce.h" namespace "cynet" nogil:
         int n_reduced
         int64_t kept_size
         int64_t reduced_size
-    ctypedef void (*ReduceLoop)(int threads, const ReduceSpace& s, const void* x, void* out,
-                                int add, double divisor) noexcept
+    ctypedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const void* x,
+                                void* out, int add, double divisor) noexcept
     ctypedef void (*ArgLoop)(int threads, int64_t outer, int64_t n, int64_t inner, const void* x,
                              void* out, int add) noexcept
 

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int64_t
 
+from .dispatch cimport cpu_level
 from .parallel cimport threads_for
 
 
@@ -78,7 +79,8 @@ cdef void _reverse(int64_t* values, int n) noexcept nogil:
 
 cdef void run_reduce(ReduceLoop loop, const ReduceSpace* space, const void* x, void* out, bint add,
                      double divisor) noexcept nogil:
-    loop(threads_for(space.kept_size * space.reduced_size), space[0], x, out, add, divisor)
+    loop(threads_for(space.kept_size * space.reduced_size), cpu_level(), space[0], x, out, add,
+         divisor)
 
 
 cdef void run_arg(ArgLoop loop, int64_t outer, int64_t n, int64_t inner, const void* x, void* out,

@@ -4,20 +4,16 @@ from cython.parallel cimport prange
 from libc.string cimport memcpy
 
 from .parallel cimport threads_for
-from .sums cimport sum_line
+from .sums cimport add_columns, sum_line
 
 
 cdef void _columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
                    floating* y, bint add) noexcept nogil:
-    cdef int64_t i, j
-    cdef const floating* row
+    cdef int64_t j
     if not add:
         for j in range(begin, end):
             y[j] = 0
-    for i in range(rows):
-        row = x + i * cols
-        for j in range(begin, end):
-            y[j] += row[j]
+    add_columns(x, rows, cols, begin, end, y)
 
 
 cdef void sum_rows(const floating* x, int64_t rows, int64_t cols, floating* y,

@@ -12,56 +12,69 @@
 namespace cynet {
 namespace math {
 
-// e^x, at most 2 ulp: x = n ln 2 + r, a polynomial in r, and 2^n in two factors so that subnormal
-// results and overflow come out as they should.
-CYNET_XINLINE float exp(float x) {
-  const float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  float c = x > 89.0f ? 89.0f : x;
-  c = c < -104.0f ? -104.0f : c;
-  const float t = c * 1.44269504088896341f + shift;
-  const float n = t - shift;
-  const float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
+// Each float function below is one expression without branches, calls or tables: compilers turn a
+// loop over it into vector instructions. Selections are comparisons that are false for NaN, which
+// so passes through. The double functions are the C library's.
+
+// ----- exponentials
+// Polynomials: Moshier's Cephes library, expf.c.
+
+const float exp_shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+
+// e^r - 1 for |r| <= ln(2) / 2
+CYNET_XINLINE float expm1_near(float r) {
   float p = 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  p = (p * r) * r + r + 1.0f;
-  const int32_t i = bit_cast<int32_t>(t) - bit_cast<int32_t>(shift);
-  const int32_t first = i >> 1, second = i - first;
-  return p * bit_cast<float>((first + 127) << 23) * bit_cast<float>((second + 127) << 23);
+  return (p * r) * r + r;
 }
+
+// x - n ln 2, where n = t - exp_shift is the integer nearest to x / ln 2
+CYNET_XINLINE float exp_reduce(float x, float* t) {
+  *t = x * 1.44269504088896341f + exp_shift;
+  const float n = *t - exp_shift;
+  return (x - n * 0.693359375f) + n * 2.12194440e-4f;
+}
+
+CYNET_XINLINE float power_of_two(int32_t n) { return bit_cast<float>((n + 127) << 23); }
+
+// e^x * 2^extra: two factors make up the power of two, so that subnormal results and overflow come
+// out as they should.
+CYNET_XINLINE float exp_scaled(float x, int32_t extra) {
+  float t, c = x > 91.0f ? 91.0f : x;
+  c = c < -105.0f ? -105.0f : c;
+  const float p = expm1_near(exp_reduce(c, &t)) + 1.0f;
+  const int32_t i = bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift) + extra;
+  const int32_t first = i >> 1;
+  return p * power_of_two(first) * power_of_two(i - first);
+}
+
+CYNET_XINLINE float exp(float x) { return exp_scaled(x, 0); }
 CYNET_XINLINE double exp(double x) { return ::exp(x); }
 
-// Natural logarithm, at most 2 ulp: mantissa in [sqrt(1/2), sqrt(2)), polynomial, exponent times
-// ln 2.
-CYNET_XINLINE float log(float x) {
-  const bool tiny = x < 1.17549435e-38f;
-  const float scaled = tiny ? x * 8388608.0f : x;
-  const uint32_t bits = bit_cast<uint32_t>(scaled) - 0x3f3504f3u;  // sqrt(1/2) becomes 0
-  const int32_t e = bit_cast<int32_t>(bits) >> 23;
-  const float m = bit_cast<float>((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
-  const float n = static_cast<float>(e) - (tiny ? 23.0f : 0.0f);
-  const float z = m * m;
-  float p = 7.0376836292e-2f;
-  p = p * m - 1.1514610310e-1f;
-  p = p * m + 1.1676998740e-1f;
-  p = p * m - 1.2420140846e-1f;
-  p = p * m + 1.4249322787e-1f;
-  p = p * m - 1.6668057665e-1f;
-  p = p * m + 2.0000714765e-1f;
-  p = p * m - 2.4999993993e-1f;
-  p = p * m + 3.3333331174e-1f;
-  p = p * m * z;
-  p = p - n * 2.12194440e-4f - 0.5f * z;
-  float y = m + p + n * 0.693359375f;
-  y = x < 3.402823466e38f ? y : x;  // infinity and NaN
-  y = x == 0.0f ? -std::numeric_limits<float>::infinity() : y;
-  return x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : y;
+// 2^n (e^r - 1) + (2^n - 1), halved while the power of two might overflow
+CYNET_XINLINE float expm1(float x) {
+  float t, c = x > 89.0f ? 89.0f : x;  // e^89 is infinity
+  c = c < -30.0f ? -30.0f : c;
+  const float p = expm1_near(exp_reduce(c, &t));
+  const float half = power_of_two(bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift) - 1);
+  const float y = 2.0f * (half * p + (half - 0.5f));
+  return p == x ? x : y;  // x is small, or -0
 }
-CYNET_XINLINE double log(double x) { return ::log(x); }
+CYNET_XINLINE double expm1(double x) { return ::expm1(x); }
 
+// The argument of e^ is never positive, so that nothing overflows and small results keep their
+// digits.
+template <typename T>
+CYNET_XINLINE T sigmoid(T x) {
+  const T e = math::exp(x < T(0) ? x : -x);
+  return (x < T(0) ? e : T(1)) / (T(1) + e);
+}
+
+// Cephes tanhf.c near 0, the quotient of exponentials elsewhere.
 CYNET_XINLINE float tanh(float x) {
   const float z = x * x;
   float p = -5.70498872745e-3f;
@@ -70,21 +83,222 @@ CYNET_XINLINE float tanh(float x) {
   p = p * z + 1.33314422036e-1f;
   p = p * z - 3.33332819422e-1f;
   p = p * z * x + x;
-  const float a = x < 0.0f ? -x : x;
+  const float a = std::fabs(x);
   const float q = 1.0f - 2.0f / (math::exp(a + a) + 1.0f);
-  const float big = x < 0.0f ? -q : q;
-  return a < 0.625f ? p : big;
+  return std::copysign(a < 0.625f ? std::fabs(p) : q, x);
 }
 CYNET_XINLINE double tanh(double x) { return ::tanh(x); }
 
-template <typename T>
-CYNET_XINLINE T sigmoid(T x) {
-  return T(1) / (T(1) + math::exp(-x));
+CYNET_XINLINE float cosh(float x) {
+  const float e = exp_scaled(std::fabs(x), -1);
+  return e + 0.25f / e;
 }
+CYNET_XINLINE double cosh(double x) { return ::cosh(x); }
+
+// Cephes sinhf.c near 0.
+CYNET_XINLINE float sinh(float x) {
+  const float a = std::fabs(x), z = x * x;
+  float p = 2.03721912945e-4f;
+  p = p * z + 8.33028376239e-3f;
+  p = p * z + 1.66667160211e-1f;
+  p = p * z * x + x;
+  const float e = exp_scaled(a, -1);
+  return std::copysign(a < 1.0f ? std::fabs(p) : e - 0.25f / e, x);
+}
+CYNET_XINLINE double sinh(double x) { return ::sinh(x); }
+
+// ----- logarithms
+
+const int32_t root_half_bits = 0x3f3504f3;  // sqrt(1/2)
+
+// log(1 + f) for f within [sqrt(1/2) - 1, sqrt(2) - 1], plus n ln 2. Cephes logf.c.
+CYNET_XINLINE float log_near(float f, float n) {
+  const float z = f * f;
+  float p = 7.0376836292e-2f;
+  p = p * f - 1.1514610310e-1f;
+  p = p * f + 1.1676998740e-1f;
+  p = p * f - 1.2420140846e-1f;
+  p = p * f + 1.4249322787e-1f;
+  p = p * f - 1.6668057665e-1f;
+  p = p * f + 2.0000714765e-1f;
+  p = p * f - 2.4999993993e-1f;
+  p = p * f + 3.3333331174e-1f;
+  p = p * f * z;
+  p = p - n * 2.12194440e-4f - 0.5f * z;
+  return f + p + n * 0.693359375f;
+}
+
+// x = (1 + f) 2^n with 1 + f within [sqrt(1/2), sqrt(2)), for positive finite x
+CYNET_XINLINE float log_reduce(float x, float* n) {
+  const bool tiny = x < 1.17549435e-38f;
+  const float scaled = tiny ? x * 8388608.0f : x;
+  const int32_t bits = bit_cast<int32_t>(scaled) - root_half_bits;
+  *n = static_cast<float>(bits >> 23) - (tiny ? 23.0f : 0.0f);
+  return bit_cast<float>((bits & 0x007fffff) + root_half_bits) - 1.0f;
+}
+
+// y, or what a logarithm is where its argument x is not positive and finite
+CYNET_XINLINE float log_limits(float x, float y) {
+  y = x <= 3.402823466e38f ? y : x;  // infinity and NaN
+  y = x == 0.0f ? -std::numeric_limits<float>::infinity() : y;
+  return x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : y;
+}
+
+CYNET_XINLINE float log(float x) {
+  float n;
+  const float f = log_reduce(x, &n);
+  return log_limits(x, log_near(f, n));
+}
+CYNET_XINLINE double log(double x) { return ::log(x); }
+
+CYNET_XINLINE float log2(float x) {
+  float n;
+  const float f = log_reduce(x, &n);
+  return log_limits(x, log_near(f, 0.0f) * 1.44269504088896341f + n);
+}
+CYNET_XINLINE double log2(double x) { return ::log2(x); }
+
+CYNET_XINLINE float log10(float x) {
+  float n;
+  const float f = log_reduce(x, &n);
+  const float y = log_near(f, 0.0f) * 0.43429448190325183f + n * 4.6050389811952137e-6f;
+  return log_limits(x, y + n * 0.301025390625f);
+}
+CYNET_XINLINE double log10(double x) { return ::log10(x); }
+
+// 1 + x = (1 + f) 2^n, where f = x 2^-n + (2^-n - 1) keeps what the rounding of 1 + x would lose
+CYNET_XINLINE float log1p(float x) {
+  const float u = 1.0f + x;
+  const int32_t n = (bit_cast<int32_t>(u) - root_half_bits) >> 23;
+  const float scale = power_of_two(2 - n);  // times 4, lest it be subnormal
+  const float f = x * scale * 0.25f + (scale * 0.25f - 1.0f);
+  const float y = log_near(f, static_cast<float>(n));
+  return x == 0.0f ? x : log_limits(u, y);
+}
+CYNET_XINLINE double log1p(double x) { return ::log1p(x); }
+
+// ----- inverse hyperbolic and trigonometric functions
+
+CYNET_XINLINE float arctanh(float x) {
+  const float a = std::fabs(x);
+  const float y = 0.5f * math::log1p((a + a) / (1.0f - a));
+  return std::copysign(y, x);
+}
+CYNET_XINLINE double arctanh(double x) { return ::atanh(x); }
+
+// log(a + sqrt(a^2 + 1)); from 1e9 on the root is a
+CYNET_XINLINE float arcsinh(float x) {
+  const float a = std::fabs(x), z = a * a;
+  const float y = math::log1p(a < 1e9f ? a + z / (1.0f + std::sqrt(1.0f + z)) : a) +
+                  (a < 1e9f ? 0.0f : 0.693147180559945f);
+  return std::copysign(y, x);
+}
+CYNET_XINLINE double arcsinh(double x) { return ::asinh(x); }
+
+CYNET_XINLINE float arccosh(float x) {
+  const float t = x - 1.0f;
+  const float y = math::log1p(x < 1e9f ? t + std::sqrt(t + t + t * t) : x) +
+                  (x < 1e9f ? 0.0f : 0.693147180559945f);
+  return x < 1.0f ? std::numeric_limits<float>::quiet_NaN() : y;
+}
+CYNET_XINLINE double arccosh(double x) { return ::acosh(x); }
+
+// Cephes atanf.c: three ranges around 0, 1 and infinity.
+CYNET_XINLINE float arctan(float x) {
+  const float a = std::fabs(x);
+  const bool far = a > 2.414213562373095f, middle = a > 0.4142135623730950f;
+  const float top = far ? -1.0f : (middle ? a - 1.0f : a);
+  const float bottom = far ? a : (middle ? a + 1.0f : 1.0f);
+  const float r = top / bottom, z = r * r;
+  float p = 8.05374449538e-2f;
+  p = p * z - 1.38776856032e-1f;
+  p = p * z + 1.99777106478e-1f;
+  p = p * z - 3.33329491539e-1f;
+  const float start = far ? 1.5707963267948966f : (middle ? 0.7853981633974483f : 0.0f);
+  const float y = start + (p * z * r + r);
+  return std::copysign(y, x);
+}
+CYNET_XINLINE double arctan(double x) { return ::atan(x); }
+
+// Arc sine of a within [0, 1/2]: Cephes asinf.c.
+CYNET_XINLINE float arcsin_near(float a, float z) {
+  float p = 4.2163199048e-2f;
+  p = p * z + 2.4181311049e-2f;
+  p = p * z + 4.5470025998e-2f;
+  p = p * z + 7.4953002686e-2f;
+  p = p * z + 1.6666752422e-1f;
+  return p * z * a + a;
+}
+
+CYNET_XINLINE float arcsin(float x) {
+  const float a = std::fabs(x);
+  const float z = a > 0.5f ? 0.5f * (1.0f - a) : a * a;
+  const float p = arcsin_near(a > 0.5f ? std::sqrt(z) : a, z);
+  const float y = a > 0.5f ? 1.5707963267948966f - (p + p) : p;
+  return std::copysign(y, x);
+}
+CYNET_XINLINE double arcsin(double x) { return ::asin(x); }
+
+CYNET_XINLINE float arccos(float x) {
+  const float a = std::fabs(x);
+  const float z = a > 0.5f ? 0.5f * (1.0f - a) : a * a;
+  const float p = arcsin_near(a > 0.5f ? std::sqrt(z) : a, z);
+  const float middle = 1.5707963267948966f - (x < 0.0f ? -p : p);
+  const float side = x < 0.0f ? 3.1415926535897932f - (p + p) : p + p;
+  return a > 0.5f ? side : middle;
+}
+CYNET_XINLINE double arccos(double x) { return ::acos(x); }
+
+// ----- rounding and the error function
+
+// Nearest integer, ties away from zero.
+template <typename T>
+CYNET_XINLINE T round(T x) {
+  const T whole = std::trunc(x), rest = std::fabs(x - whole);
+  return whole + std::copysign(rest >= T(0.5) ? T(1) : T(0), x);
+}
+
+// x + x p(x^2) near 0, 1 - e^-q(|x|) elsewhere; tests/fixtures/make_erf.py fits p and q.
+CYNET_XINLINE float erf(float x) {
+  const float z = x * x, size = std::fabs(x), a = size > 4.0f ? 4.0f : size;
+  float p = 7.853854186e-05f;
+  p = p * z - 8.010191377e-04f;
+  p = p * z + 5.188327283e-03f;
+  p = p * z - 2.685381100e-02f;
+  p = p * z + 1.128358543e-01f;
+  p = p * z - 3.761262596e-01f;
+  p = p * z + 1.283791661e-01f;
+  float q = 2.169772233e-05f;
+  q = q * a - 4.414739378e-04f;
+  q = q * a + 4.205291159e-03f;
+  q = q * a - 2.521035634e-02f;
+  q = q * a + 1.084221229e-01f;
+  q = q * a + 6.332163811e-01f;
+  q = q * a + 1.129580379e+00f;
+  q = q * a - 1.884704106e-04f;
+  return a < 1.0f ? x + x * p : std::copysign(1.0f - math::exp(-q), x);
+}
+CYNET_XINLINE double erf(double x) { return ::erf(x); }
+
+// A third of the exponent's and mantissa's bits is within 4 % of the root; two of Halley's steps.
+CYNET_XINLINE float cbrt(float x) {
+  const float size = std::fabs(x);
+  const bool tiny = size < 1.17549435e-38f;
+  const float a = tiny ? size * 16777216.0f : size;
+  const float third = static_cast<float>(bit_cast<int32_t>(a)) * 0.33333333f + 709921077.0f;
+  float t = bit_cast<float>(static_cast<int32_t>(third));
+  for (int i = 0; i < 2; ++i) {
+    const float r = a / (t * t);
+    t += t * ((r - t) / (t + t + r));
+  }
+  t = std::copysign(tiny ? t * 0.00390625f : t, x);
+  return size > 0.0f && size <= 3.402823466e38f ? t : x;
+}
+CYNET_XINLINE double cbrt(double x) { return ::cbrt(x); }
 
 // The logarithmic derivative of gamma: reflection for negative x, recurrence up to 10, asymptotic
 // series.
-CYNET_XINLINE double digamma(double x) {
+CYNET_XFUNCTION double digamma(double x) {
   const double pi = 3.14159265358979323846;
   double result = 0;
   if (x <= 0) {
@@ -100,7 +314,7 @@ CYNET_XINLINE double digamma(double x) {
 }
 
 // Inverse of erf on (-1, 1): Winitzki's closed form, then Newton steps against erf itself.
-CYNET_XINLINE double erfinv(double y) {
+CYNET_XFUNCTION double erfinv(double y) {
   if (!(y > -1 && y < 1)) {
     if (y == 1) return std::numeric_limits<double>::infinity();
     if (y == -1) return -std::numeric_limits<double>::infinity();

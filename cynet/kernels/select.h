@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "elementwise.h"
+#include "half.h"
+#include "kernel.h"
 #include "parallel.h"
 
 namespace cynet {

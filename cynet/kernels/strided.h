@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "elementwise.h"
+#include "half.h"
+#include "kernel.h"
 #include "parallel.h"
 
 namespace cynet {

@@ -1,5 +1,6 @@
 """Unary loops: the table of functors.h's unary functions, compiled here and nowhere else."""
 
+from .dispatch cimport cpu_level
 from .elementwise cimport Kernel
 
 
@@ -11,4 +12,4 @@ cdef extern from "unary_table.h" namespace "cynet" nogil:
 
 
 cdef Kernel find_unary(const char* name, int dtype, bint add) noexcept nogil:
-    return find_kernel(unary_table, name, dtype, add)
+    return find_kernel(unary_table, name, dtype, add, cpu_level())

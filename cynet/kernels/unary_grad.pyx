@@ -1,5 +1,6 @@
 """Unary gradient loops: the table of functors.h's gradients, compiled here and nowhere else."""
 
+from .dispatch cimport cpu_level
 from .elementwise cimport Kernel
 
 
@@ -11,4 +12,4 @@ cdef extern from "unary_grad_table.h" namespace "cynet" nogil:
 
 
 cdef Kernel find_unary_grad(const char* name, int dtype, bint add) noexcept nogil:
-    return find_kernel(unary_grad_table, name, dtype, add)
+    return find_kernel(unary_grad_table, name, dtype, add, cpu_level())

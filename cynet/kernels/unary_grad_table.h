@@ -8,8 +8,8 @@
 
 namespace cynet {
 
-#define REAL(F) CYNET_LOOPS(F, binary_loop, times<functor::F>)
-static const Row unary_grad_table[] = {
+#define REAL(F) CYNET_REAL_ROW(F, binary_loop, times<functor::F>)
+static const Row<BinaryLoop> unary_grad_table[] = {
     REAL(two_x),         REAL(minus_one),
     REAL(relu_grad_y),   REAL(sign),
     REAL(log2_grad),     REAL(log10_grad),

@@ -7,9 +7,9 @@
 
 namespace cynet {
 
-#define REAL(F) CYNET_LOOPS(F, unary_loop, functor::F)
-#define ALL(F) CYNET_ALL_LOOPS(F, unary_loop, functor::F)
-static const Row unary_table[] = {
+#define REAL(F) CYNET_REAL_ROW(F, unary_loop, functor::F)
+#define ALL(F) CYNET_ROW(F, unary_loop, functor::F)
+static const Row<UnaryLoop> unary_table[] = {
     ALL(identity), ALL(zero),        ALL(one),         ALL(negative),  ALL(abs),      ALL(sign),
     ALL(square),   ALL(relu),        ALL(logical_not), REAL(exp),      REAL(log),     REAL(log2),
     REAL(log10),   REAL(log1p),      REAL(expm1),      REAL(sqrt),     REAL(rsqrt),   REAL(cbrt),

@@ -27,7 +27,7 @@ struct UpdateArrays {
 };
 
 template <typename T>
-inline T clipped(T x, T limit) {
+CYNET_XINLINE T clipped(T x, T limit) {
   return limit < 0 ? x : (x > limit ? limit : (x < -limit ? -limit : x));
 }
 
@@ -46,21 +46,21 @@ struct Rule {
         c(T(p.c)),
         d(T(p.d)),
         e(T(p.e)) {}
-  T gradient(T g) const { return clipped(rescale * g, clip); }
-  T decayed(T g, T w) const { return clipped(rescale * g, clip) + wd * w; }
+  CYNET_XINLINE T gradient(T g) const { return clipped(rescale * g, clip); }
+  CYNET_XINLINE T decayed(T g, T w) const { return clipped(rescale * g, clip) + wd * w; }
 };
 
 struct sgd {
   enum { N = 0 };
   template <typename T>
-  static T step(const Rule<T>& p, T w, T g, T&, T&, T&) {
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T&, T&, T&) {
     return w - p.lr * p.decayed(g, w);
   }
 };
 struct sgd_mom {  // a: momentum
   enum { N = 1 };
   template <typename T>
-  static T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
     mom = p.a * mom - p.lr * p.decayed(g, w);
     return w + mom;
   }
@@ -68,7 +68,7 @@ struct sgd_mom {  // a: momentum
 struct nag_mom {  // a: momentum
   enum { N = 1 };
   template <typename T>
-  static T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
     const T d = p.decayed(g, w);
     mom = p.a * mom - p.lr * d;
     return w + p.a * mom - p.lr * d;
@@ -77,14 +77,14 @@ struct nag_mom {  // a: momentum
 struct signsgd {
   enum { N = 0 };
   template <typename T>
-  static T step(const Rule<T>& p, T w, T g, T&, T&, T&) {
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T&, T&, T&) {
     return (T(1) - p.lr * p.wd) * w - p.lr * T((g > 0) - (g < 0));
   }
 };
 struct signum {  // a: momentum, b: wd_lh
   enum { N = 1 };
   template <typename T>
-  static T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
     mom = p.a * mom - (T(1) - p.a) * p.wd * w - (T(1) - p.a) * p.gradient(g);
     return (T(1) - p.lr * p.b) * w + p.lr * T((mom > 0) - (mom < 0));
   }
@@ -92,7 +92,7 @@ struct signum {  // a: momentum, b: wd_lh
 struct adam {  // a: beta1, b: beta2, c: epsilon
   enum { N = 2 };
   template <typename T>
-  static T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
     const T d = clipped(p.rescale * g + p.wd * w, p.clip);
     mean = p.a * mean + (T(1) - p.a) * d;
     var = p.b * var + (T(1) - p.b) * d * d;
@@ -102,7 +102,7 @@ struct adam {  // a: beta1, b: beta2, c: epsilon
 struct rmsprop {  // a: gamma1, b: epsilon, c: clip_weights
   enum { N = 1 };
   template <typename T>
-  static T step(const Rule<T>& p, T w, T g, T& n, T&, T&) {
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& n, T&, T&) {
     const T d = clipped(p.rescale * g + p.wd * w, p.clip);
     n = (T(1) - p.a) * d * d + p.a * n;
     return clipped(w - p.lr * d / std::sqrt(n + p.b), p.c);
@@ -111,7 +111,7 @@ struct rmsprop {  // a: gamma1, b: epsilon, c: clip_weights
 struct rmspropalex {  // a: gamma1, b: epsilon, c: clip_weights, d: gamma2
   enum { N = 3 };
   template <typename T>
-  static T step(const Rule<T>& p, T w, T g, T& n, T& mean, T& delta) {
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& n, T& mean, T& delta) {
     const T d = clipped(p.rescale * g + p.wd * w, p.clip);
     n = (T(1) - p.a) * d * d + p.a * n;
     mean = (T(1) - p.a) * d + p.a * mean;
@@ -122,7 +122,7 @@ struct rmspropalex {  // a: gamma1, b: epsilon, c: clip_weights, d: gamma2
 struct ftrl {  // a: lamda1, b: beta
   enum { N = 2 };
   template <typename T>
-  static T step(const Rule<T>& p, T w, T g, T& z, T& n, T&) {
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& z, T& n, T&) {
     const T d = p.gradient(g);
     const T next = n + d * d;
     z += d - (std::sqrt(next) - std::sqrt(n)) * w / p.lr;
@@ -135,7 +135,7 @@ struct ftrl {  // a: lamda1, b: beta
 struct ftml {  // a: beta1, b: beta2, c: epsilon, d: beta1^t, e: beta2^t; states d, v, z
   enum { N = 3 };
   template <typename T>
-  static T step(const Rule<T>& p, T w, T g, T& d, T& v, T& z) {
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& d, T& v, T& z) {
     const T x = clipped(p.rescale * g + p.wd * w, p.clip);
     v = p.b * v + (T(1) - p.b) * x * x;
     const T next = (T(1) - p.d) / p.lr * (std::sqrt(v / (T(1) - p.e)) + p.c);
@@ -145,47 +145,26 @@ struct ftml {  // a: beta1, b: beta2, c: epsilon, d: beta1^t, e: beta2^t; states
   }
 };
 
-// W: of weight, gradient and out; S: of the states; T: of the arithmetic. With `master` the state
-// after the rule's own is the weight in T, from which W is rounded.
-template <class R, typename W, typename S, typename T, bool master, bool add>
-void update_loop(int threads, const UpdateParams& params, const UpdateArrays& arrays, int64_t n) {
-  const Rule<T> p(params);
-  const W* weight = static_cast<const W*>(arrays.weight);
-  const W* grad = static_cast<const W*>(arrays.grad);
-  W* out = static_cast<W*>(arrays.out);
-  S* s0 = static_cast<S*>(arrays.state[0]);
-  S* s1 = static_cast<S*>(arrays.state[1]);
-  S* s2 = static_cast<S*>(arrays.state[2]);
-  T* exact = static_cast<T*>(arrays.state[R::N]);
-  parallel_for(threads, n, [=](int64_t begin, int64_t end) {
-    CYNET_IVDEP
-    for (int64_t i = begin; i < end; ++i) {
-      T a = R::N > 0 ? static_cast<T>(s0[i]) : T(0);
-      T b = R::N > 1 ? static_cast<T>(s1[i]) : T(0);
-      T c = R::N > 2 ? static_cast<T>(s2[i]) : T(0);
-      const T before = master ? exact[i] : static_cast<T>(weight[i]);
-      const T next = R::template step<T>(p, before, static_cast<T>(grad[i]), a, b, c);
-      if (R::N > 0) s0[i] = static_cast<S>(a);
-      if (R::N > 1) s1[i] = static_cast<S>(b);
-      if (R::N > 2) s2[i] = static_cast<S>(c);
-      if (master) exact[i] = next;
-      out[i] = static_cast<W>(add ? static_cast<T>(out[i]) + next : next);
-    }
-  });
-}
+}  // namespace cynet
+
+#define CYNET_LOOPS "update_loops.h"
+#include "each_level.h"
+
+namespace cynet {
 
 typedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
                            int64_t n);
 
 struct UpdateRow {
   const char* name;
-  UpdateLoop loop[N_REQ][4];  // float, double, half, half with a float master
+  UpdateLoop loop[N_REQ][4][N_LEVEL];  // float, double, half, half with a float master
 };
 
-#define CYNET_UPDATES(R, add)                          \
-  {update_loop<R, float, float, float, false, add>,    \
-   update_loop<R, double, double, double, false, add>, \
-   update_loop<R, half, half, float, false, add>, update_loop<R, half, float, float, true, add>}
+#define CYNET_UPDATES(R, add)                                       \
+  {CYNET_AT_LEVELS(update_loop<R, float, float, float, false, add>), \
+   {baseline::update_loop<R, double, double, double, false, add>},   \
+   {baseline::update_loop<R, half, half, float, false, add>},        \
+   {baseline::update_loop<R, half, float, float, true, add>}}
 #define CYNET_UPDATE(R)                                     \
   {                                                         \
     #R, { CYNET_UPDATES(R, false), CYNET_UPDATES(R, true) } \
@@ -197,10 +176,14 @@ static const UpdateRow update_table[] = {
 };
 
 // dtype is F32, F64 or F16; `master` goes with F16 alone.
-inline UpdateLoop find_update_loop(const char* name, int dtype, int master, int add) {
+inline UpdateLoop find_update_loop(const char* name, int dtype, int master, int add,
+                                   int level) {
   if (dtype > F16 || (master && dtype != F16)) return nullptr;
   for (const UpdateRow& row : update_table)
-    if (std::strcmp(row.name, name) == 0) return row.loop[add][master ? 3 : dtype];
+    if (std::strcmp(row.name, name) == 0) {
+      const auto& loops = row.loop[add][master ? 3 : dtype];
+      return loops[level] ? loops[level] : loops[BASELINE];
+    }
   return nullptr;
 }
 

@@ -1,0 +1,6 @@
+"""The level of CPU capability that kernels are picked for: 0 baseline, 1 avx2, 2 avx512 (levels.h).
+
+Chosen when cynet is imported, from what the machine has and CYNET_CPU_CAPABILITY.
+"""
+
+cdef int cpu_level() noexcept nogil

@@ -1,0 +1,68 @@
+// Loops of the elementwise functors, compiled for each level (levels.h). Included by elementwise.h.
+//
+// A loop works on one contiguous run of elements of one compute type: float, double or an integer
+// type.
+
+template <bool add, typename T>
+CYNET_XINLINE void put(T& out, T value) {
+  if constexpr (add) out = static_cast<T>(out + value);
+  else out = value;
+}
+
+template <class F, typename T, bool add>
+void unary_loop(const void* x_, void* out_, int64_t n) {
+  const T* x = static_cast<const T*>(x_);
+  T* out = static_cast<T*>(out_);
+  CYNET_IVDEP
+  for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(x[i]));
+}
+
+template <class F, typename T, bool add>
+void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int64_t n) {
+  const T* a = static_cast<const T*>(a_);
+  const T* b = static_cast<const T*>(b_);
+  T* out = static_cast<T*>(out_);
+  if (sa && sb) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], b[i]));
+  } else if (sa) {
+    const T one = b[0];
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], one));
+  } else if (sb) {
+    const T one = a[0];
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(one, b[i]));
+  } else {
+    const T one = F::template map<T>(a[0], b[0]);
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], one);
+  }
+}
+
+template <class F, typename T, bool add>
+void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, int sb, void* out_,
+               int64_t n) {
+  const T* g = static_cast<const T*>(g_);
+  const T* a = static_cast<const T*>(a_);
+  const T* b = static_cast<const T*>(b_);
+  T* out = static_cast<T*>(out_);
+  if (sg && sa && sb) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], g[i] * F::template map<T>(a[i], b[i]));
+  } else if (sg && sa) {
+    const T y = b[0];
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], g[i] * F::template map<T>(a[i], y));
+  } else if (sg && sb) {
+    const T x = a[0];
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], g[i] * F::template map<T>(x, b[i]));
+  } else if (!sg && sa && !sb) {
+    const T gy = g[0], y = b[0];
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], gy * F::template map<T>(a[i], y));
+  } else {
+    for (int64_t i = 0; i < n; ++i)
+      put<add>(out[i], g[i * sg] * F::template map<T>(a[i * sa], b[i * sb]));
+  }
+}

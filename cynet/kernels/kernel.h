@@ -1,0 +1,58 @@
+// What operators hold of a kernel: its loop and the types around it; the axes it runs over. The
+// loops themselves are in elementwise.h, so that nothing that holds a kernel compiles them.
+#ifndef CYNET_KERNEL_H
+#define CYNET_KERNEL_H
+
+#include <cstdint>
+
+// Before a loop: operands are disjoint or the same: no loop-carried dependence.
+#if defined(__clang__)
+#define CYNET_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define CYNET_IVDEP _Pragma("GCC ivdep")
+#else
+#define CYNET_IVDEP
+#endif
+
+namespace cynet {
+
+enum { F32, F64, F16, U8, I32, I8, I64, BOOL, N_DTYPE };  // as _typedefs.pxd
+enum { N_REQ = 2 };                                       // write, add
+
+inline int64_t element_size(int dtype) {
+  switch (dtype) {
+    case F64:
+    case I64:
+      return 8;
+    case F32:
+    case I32:
+      return 4;
+    case F16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+struct Kernel {
+  void* loop;   // UnaryLoop, BinaryLoop or GradLoop; NULL: the functor has none for this dtype
+  int dtype;    // of the arrays
+  int compute;  // of the loop
+  int add;      // 1: adds to what the output holds
+};
+
+enum { MAX_OPERANDS = 4, MAX_AXES = 8 };
+
+// Operands over one index space; strides in elements, 0 where an operand repeats. The output is
+// operand 0 and contiguous.
+struct Space {
+  int ndim;
+  int operands;
+  int64_t size;
+  int64_t shape[MAX_AXES];
+  int64_t stride[MAX_OPERANDS][MAX_AXES];
+};
+
+}  // namespace cynet
+
+#endif

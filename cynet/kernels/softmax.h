@@ -1,0 +1,67 @@
+// Softmax along the middle axis of (outer, n, inner): lines are spread over threads. Included by
+// softmax.pyx alone.
+#ifndef CYNET_SOFTMAX_H
+#define CYNET_SOFTMAX_H
+
+#include "elementwise.h"
+#include "parallel.h"
+#include "scalar_math.h"
+
+#define CYNET_LOOPS "softmax_loops.h"
+#include "each_level.h"
+
+namespace cynet {
+
+struct SoftmaxShape {
+  int64_t outer, n, inner;
+  const void* lengths;  // of each line, in order; NULL: n
+  bool wide;            // lengths are int64, else int32
+  double temperature;
+  bool log_of, add;
+};
+
+inline int64_t line_length(const SoftmaxShape& s, int64_t line) {
+  if (!s.lengths) return s.n;
+  const int64_t length = s.wide ? static_cast<const int64_t*>(s.lengths)[line]
+                                : static_cast<const int32_t*>(s.lengths)[line];
+  return length >= s.n ? s.n : (length > 0 ? length : 0);
+}
+
+// body(start, length) for each line
+template <class Body>
+inline void for_lines(const SoftmaxShape& s, int threads, Body&& body) {
+  parallel_for(threads, s.outer * s.inner, [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line)
+      body(line / s.inner * s.n * s.inner + line % s.inner, line_length(s, line));
+  });
+}
+
+// Lines of double are left to the C library's exp, which no level makes quicker.
+template <typename T>
+void softmax_lines(int threads, int level, const SoftmaxShape& s, const T* x, T* y) {
+  typedef void (*Line)(const T* x, T* y, int64_t n, int64_t length, int64_t step, T scale,
+                       bool log_of, bool add);
+  static const Line lines[] = CYNET_AT_LEVELS(softmax_line<T>);
+  const Line line = lines[sizeof(T) == sizeof(float) ? level : BASELINE];
+  const T scale = static_cast<T>(1 / s.temperature);
+  for_lines(s, threads, [&](int64_t start, int64_t length) {
+    line(x + start, y + start, s.n, length, s.inner, scale, s.log_of, s.add);
+  });
+}
+
+template <typename T>
+void softmax_gradient_lines(int threads, int level, const SoftmaxShape& s, const T* dy, const T* y,
+                            T* dx) {
+  typedef void (*Line)(const T* dy, const T* y, T* dx, int64_t n, int64_t length, int64_t step,
+                       T scale, bool log_of, bool add);
+  static const Line lines[] = CYNET_AT_LEVELS(softmax_line_gradient<T>);
+  const Line line = lines[sizeof(T) == sizeof(float) ? level : BASELINE];
+  const T scale = static_cast<T>(1 / s.temperature);
+  for_lines(s, threads, [&](int64_t start, int64_t length) {
+    line(dy + start, y + start, dx + start, s.n, length, s.inner, scale, s.log_of, s.add);
+  });
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,47 @@
+// Sums of lines, compiled for each level (levels.h). Included by sums.h.
+//
+// Partial sums side by side let the loops vectorise; after a block they are added in double.
+
+enum { SUM_LANES = 64, SUM_BLOCK = 4096 };
+
+// The sum of term(i) over [0, n)
+template <typename T, class F>
+CYNET_XINLINE double sum_terms(int64_t n, F&& term) {
+  double total = 0;
+  for (int64_t start = 0; start < n; start += SUM_BLOCK) {
+    const int64_t stop = start + SUM_BLOCK < n ? start + SUM_BLOCK : n;
+    T lanes[SUM_LANES];
+    for (int l = 0; l < SUM_LANES; ++l) lanes[l] = 0;
+    int64_t i = start;
+    for (; i + SUM_LANES <= stop; i += SUM_LANES)
+      for (int l = 0; l < SUM_LANES; ++l) lanes[l] += term(i + l);
+    for (int l = 0; i + l < stop; ++l) lanes[l] += term(i + l);
+    for (int l = 0; l < SUM_LANES; ++l) total += lanes[l];
+  }
+  return total;
+}
+
+template <typename T>
+double line_sum(const T* x, int64_t n, T center) {
+  return sum_terms<T>(n, [=](int64_t i) { return x[i] - center; });
+}
+
+template <typename T>
+double line_squares(const T* x, int64_t n, T center) {
+  return sum_terms<T>(n, [=](int64_t i) { return (x[i] - center) * (x[i] - center); });
+}
+
+template <typename T>
+double line_product(const T* g, const T* x, int64_t n, T center) {
+  return sum_terms<T>(n, [=](int64_t i) { return g[i] * (x[i] - center); });
+}
+
+// y[j] += the sum over rows of x[row, j], for columns [begin, end)
+template <typename T>
+void column_sums(const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t end, T* y) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const T* row = x + i * cols;
+    CYNET_IVDEP
+    for (int64_t j = begin; j < end; ++j) y[j] += row[j];
+  }
+}
