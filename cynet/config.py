@@ -84,6 +84,18 @@ _SETTINGS = {
             "",
             "Folder of downloads and compiled kernels; empty means ~/.cache/cynet.",
         ),
+        Setting(
+            "CXX",
+            str,
+            "",
+            "C++ compiler of CUDA kernels on the CPU; empty means g++, clang++ or c++.",
+        ),
+        Setting(
+            "CYNET_CHECK_KERNELS",
+            _positive,
+            0,
+            "1: CUDA kernels on the CPU run in the checking mode (mx.rtc).",
+        ),
     )
 }
 

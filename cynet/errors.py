@@ -47,6 +47,10 @@ class FormatError(CynetError, ValueError):
     """A file is truncated, corrupt or of another format."""
 
 
+class KernelError(CynetError):
+    """A CUDA kernel does not compile, or did what it must not; names the kernel and its line."""
+
+
 class OperatorError(CynetError):
     """A function failed inside the engine; raised where its result is awaited."""
 

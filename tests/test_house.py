@@ -182,7 +182,8 @@ def test_init_files_only_reexport():
         ("left undone", r"\b(TODO|FIXME|XXX)\b", ()),
         # blas.pyx sets a variable of OpenBLAS while that loads
         ("environment", r"\bos\.(environ|getenv)|\bgetenv\(", ("config.py", "blas.pyx")),
-        ("tied to one machine", r"march=native|[\"']/(tmp|home|root)/", ()),
+        # the emulator compiles where its kernels run, and keeps them by processor
+        ("tied to one machine", r"march=native|[\"']/(tmp|home|root)/", ("compiler.py",)),
         ("assert as a check", r"^\s*assert\b", ()),
     ],
 )

@@ -1,0 +1,202 @@
+"""The host compiler: found, called, and its objects kept on disk by what they were made of."""
+
+import functools
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from ... import config
+from ...errors import KernelError
+
+INCLUDE = Path(__file__).parent / "include"
+KERNELS = Path(__file__).parent.parent.parent / "kernels"
+# A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
+_FRAME = 128 << 10
+_TIMEOUT = 300  # seconds; a kernel of normal size takes one or two
+
+
+@functools.cache
+def host_compiler():
+    """The command of the C++ compiler, a tuple of str: the setting CXX, g++, clang++ or c++.
+
+    Raises
+    ------
+    KernelError
+        When there is none.
+    """
+    wanted = config.get("CXX")
+    if wanted:
+        command = tuple(shlex.split(wanted))
+        if shutil.which(command[0]):
+            return command
+        raise KernelError(
+            f"the C++ compiler CXX={wanted!r} was not found; CUDA kernels on mx.cpu() need one"
+        )
+    for name in ("g++", "clang++", "c++"):
+        if shutil.which(name):
+            return (name,)
+    raise KernelError(
+        "CUDA kernels on mx.cpu() need a C++ compiler (g++ or clang++, or the variable CXX), and "
+        "none was found; on Debian or Ubuntu: apt-get install g++"
+    )
+
+
+def _said(command):
+    """What a command prints, or an empty string."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except OSError:
+        return ""
+    return done.stdout
+
+
+@functools.cache
+def _identity():
+    """What compiled objects depend on beside source and options, as a str."""
+    command = host_compiler()
+    version = _said([*command, "--version"])
+    headers = hashlib.sha256()
+    for path in sorted([*INCLUDE.glob("*.h"), *KERNELS.glob("*.h")]):
+        headers.update(path.read_bytes())
+    native = _said([*command, "-Q", "--help=target", *_native()]) or platform.processor()
+    return "\n".join([version, headers.hexdigest(), native, platform.machine()])
+
+
+def _native():
+    # compiled where it runs, and kept under a key that has the processor in it
+    return ["-march=native"] if platform.machine() in ("x86_64", "AMD64") else ["-mcpu=native"]
+
+
+@functools.cache
+def _is_clang():
+    return "clang" in _said([*host_compiler(), "--version"])
+
+
+def _flags(checked):
+    flags = [
+        "-x", "c++", "-std=gnu++17", "-w", "-ftrack-macro-expansion=0",
+        "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-fno-math-errno",
+        "-fno-trapping-math", "-fno-strict-aliasing", "-fopenmp", "-pthread",
+        f"-Werror=frame-larger-than={_FRAME}", f"-I{INCLUDE}", f"-I{KERNELS}",
+        "-include", "cynet_emulator.h",
+    ]  # fmt: skip
+    if _is_clang():
+        flags = [f for f in flags if f not in ("-fno-gnu-unique", "-ftrack-macro-expansion=0")]
+    if not checked:
+        return [*flags, "-O3", *_native()]
+    if _is_clang():
+        raise KernelError("the checking mode of CUDA kernels on mx.cpu() needs g++, not clang++")
+    return [
+        *flags, "-O1", "-g", "-DCYNET_CHECKED=1", "-fno-omit-frame-pointer",
+        "-fsanitize=kernel-address,bounds", "--param=asan-instrumentation-with-call-threshold=0",
+        "--param=asan-stack=0", "--param=asan-globals=1",
+    ]  # fmt: skip
+
+
+def cache_folder():
+    """Where compiled kernels are kept: ``kernels`` in CYNET_HOME, or in ~/.cache/cynet."""
+    return Path(config.get("CYNET_HOME") or Path.home() / ".cache" / "cynet") / "kernels"
+
+
+def compile_object(text, user_text, title, options, checked):
+    """Compile `text` to a shared object; a second time it is found on disk.
+
+    Parameters
+    ----------
+    text : str
+        What the compiler reads. Lines of the user's are numbered in it by ``#line``, under the
+        file name `title`.
+    user_text : str
+        The user's source, to quote lines from.
+    title : str
+        What messages call the source.
+    options : sequence of str
+        Further options of the compiler.
+    checked : bool
+        Compile for the checking mode.
+
+    Returns
+    -------
+    Path
+        The object.
+
+    Raises
+    ------
+    KernelError
+        When there is no compiler or the source does not compile; the message quotes the line.
+    """
+    flags = [*_flags(checked), *options]
+    key = hashlib.sha256("\0".join([text, _identity(), *flags]).encode()).hexdigest()[:40]
+    folder = cache_folder()
+    target = folder / f"{key}.so"
+    if target.exists():
+        return target
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        work = tempfile.mkdtemp(prefix="build-", dir=folder)
+    except OSError as error:
+        raise KernelError(
+            f"compiled kernels cannot be kept in {folder}: {error}; set CYNET_HOME to a folder "
+            "that can be written"
+        ) from None
+    try:
+        source = Path(work) / "kernel.cu"
+        source.write_text(text)
+        _call([*flags, "-c", source.name, "-o", "kernel.o"], work, user_text, title)
+        # without the sanitizers' flags: their functions are in the object itself
+        _call(["-shared", "-fopenmp", "-pthread", "kernel.o", "-o", "kernel.so"], work, "", title)
+        os.replace(Path(work) / "kernel.so", target)  # whole or not at all, also between processes
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _call(arguments, folder, user_text, title):
+    command = [*host_compiler(), *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace",
+            timeout=_TIMEOUT, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise KernelError(f"{title}: compiling took more than {_TIMEOUT} seconds") from None
+    if done.returncode:
+        raise KernelError(explain(done.stderr, user_text, title))
+
+
+def explain(said, user_text, title):
+    """A compiler's messages as one text: each error with the user's line under it."""
+    lines = user_text.split("\n")
+    found = []
+    pattern = re.compile(rf"^{re.escape(title)}:(\d+):(?:\d+:)?\s*(?:fatal )?error:\s*(.*)$", re.M)
+    for match in pattern.finditer(said):
+        number = int(match[1])
+        quoted = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        found.append(f"  line {number}: {match[2]}\n      {quoted}")
+    if not found:  # the mistake shows in a header: say all
+        first = re.search(rf"^{re.escape(title)}:(\d+):.*required from here", said, re.M)
+        where = ""
+        if first and int(first[1]) <= len(lines):
+            where = f"  line {first[1]}: {lines[int(first[1]) - 1].strip()}\n"
+        found = [where + "\n".join(said.strip().split("\n")[:20])]
+    return f"{title} does not compile:\n" + "\n".join(found[:10])
+
+
+def line_of(path, offset, title):
+    """The user's line of a code address in a compiled object, or None."""
+    tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
+    if tool is None or sys.platform == "win32":
+        return None
+    said = _said([tool, "-i", "-e", str(path), hex(offset - 1)])
+    for line in said.splitlines():
+        file, _, number = line.partition(" ")[0].rpartition(":")
+        if os.path.basename(file) == title and number.isdigit():
+            return int(number)
+    return None

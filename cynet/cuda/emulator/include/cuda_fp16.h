@@ -1,0 +1,2 @@
+// <cuda_fp16.h> of the toolkit: what it declares is in cynet_emulator.h.
+#include "cynet_emulator.h"

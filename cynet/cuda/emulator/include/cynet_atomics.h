@@ -1,0 +1,82 @@
+// Atomic functions, for global and shared memory, with the meaning CUDA gives them; each returns
+// what the memory held before.
+#ifndef CYNET_ATOMICS_H
+#define CYNET_ATOMICS_H
+
+namespace cynet_emulator {
+
+template <size_t size>
+struct Word;
+template <>
+struct Word<2> {
+  typedef uint16_t type;
+};
+template <>
+struct Word<4> {
+  typedef uint32_t type;
+};
+template <>
+struct Word<8> {
+  typedef uint64_t type;
+};
+
+// *p = change(*p) in one step.
+template <typename T, typename Change>
+__attribute__((always_inline)) inline T atomic_change(T* p, Change change) {
+  typedef typename Word<sizeof(T)>::type W;
+  W* word = reinterpret_cast<W*>(p);
+  W before = __atomic_load_n(word, __ATOMIC_RELAXED), after;
+  T value;
+  do {
+    memcpy(&value, &before, sizeof(T));
+    const T next = change(value);
+    memcpy(&after, &next, sizeof(T));
+  } while (!__atomic_compare_exchange_n(word, &before, after, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+  return value;
+}
+
+}  // namespace cynet_emulator
+
+#define CYNET_ATOMIC(T, name, expression)                                        \
+  __attribute__((always_inline)) static inline T name(T* p, T v) {               \
+    return cynet_emulator::atomic_change(p, [=](T x) -> T { return expression; }); \
+  }
+#define CYNET_ATOMICS_OF(T)                      \
+  CYNET_ATOMIC(T, atomicAdd, x + v)              \
+  CYNET_ATOMIC(T, atomicExch, ((void)x, v))      \
+  CYNET_ATOMIC(T, atomicMin, v < x ? v : x)      \
+  CYNET_ATOMIC(T, atomicMax, v > x ? v : x)
+#define CYNET_ATOMICS_OF_INTEGER(T)              \
+  CYNET_ATOMICS_OF(T)                            \
+  CYNET_ATOMIC(T, atomicSub, x - v)              \
+  CYNET_ATOMIC(T, atomicAnd, x& v)               \
+  CYNET_ATOMIC(T, atomicOr, x | v)               \
+  CYNET_ATOMIC(T, atomicXor, x ^ v)              \
+  __attribute__((always_inline)) static inline T atomicCAS(T* p, T compare, T v) { \
+    return cynet_emulator::atomic_change(p, [=](T x) -> T { return x == compare ? v : x; }); \
+  }
+
+CYNET_ATOMICS_OF_INTEGER(int)
+CYNET_ATOMICS_OF_INTEGER(unsigned)
+CYNET_ATOMICS_OF_INTEGER(long)
+CYNET_ATOMICS_OF_INTEGER(unsigned long)
+CYNET_ATOMICS_OF_INTEGER(long long)
+CYNET_ATOMICS_OF_INTEGER(unsigned long long)
+CYNET_ATOMICS_OF(float)
+CYNET_ATOMICS_OF(double)
+CYNET_ATOMIC(__half, atomicAdd, x + v)
+CYNET_ATOMIC(__nv_bfloat16, atomicAdd, x + v)
+CYNET_ATOMIC(unsigned, atomicInc, x >= v ? 0u : x + 1)
+CYNET_ATOMIC(unsigned, atomicDec, x == 0 || x > v ? v : x - 1)
+#undef CYNET_ATOMIC
+#undef CYNET_ATOMICS_OF
+#undef CYNET_ATOMICS_OF_INTEGER
+
+// The same on one device, in a block: all threads that can see the memory are in one process.
+#define atomicAdd_block atomicAdd
+#define atomicAdd_system atomicAdd
+#define atomicCAS_block atomicCAS
+#define atomicCAS_system atomicCAS
+
+#endif

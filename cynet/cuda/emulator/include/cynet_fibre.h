@@ -1,0 +1,98 @@
+// A fibre: a stack of its own that a system thread enters and leaves. x86-64 switches in a dozen
+// instructions, every other machine by ucontext.
+#ifndef CYNET_FIBRE_H
+#define CYNET_FIBRE_H
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if !defined(__x86_64__) && !defined(CYNET_UCONTEXT)
+#define CYNET_UCONTEXT
+#endif
+
+#ifdef CYNET_UCONTEXT
+#include <ucontext.h>
+#else
+// Saves what a callee must keep, stores the stack pointer in *from and goes on at `to`.
+extern "C" void cynet_switch(void** from, void* to) __attribute__((visibility("hidden")));
+__asm__(
+    ".pushsection .text\n"
+    ".hidden cynet_switch\n"
+    ".globl cynet_switch\n"
+    ".type cynet_switch,@function\n"
+    "cynet_switch:\n"
+    "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+    "  movq %rsp, (%rdi)\n"
+    "  movq %rsi, %rsp\n"
+    "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
+    "  ret\n"
+    ".size cynet_switch,.-cynet_switch\n"
+    ".popsection\n");
+#endif
+
+namespace cynet_emulator {
+
+// Address space; the system gives memory to the pages that are used. A kernel whose frame is
+// larger than half of it does not compile.
+enum { kStackBytes = 256 << 10, kGuardBytes = 16 << 10 };
+
+struct Fibre {
+  char* stack;  // the lowest page is a guard
+  Fibre* next;  // in a list of free ones
+  int thread;   // the thread of the block that runs on it
+#ifdef CYNET_UCONTEXT
+  ucontext_t context;
+#else
+  void* sp;
+#endif
+};
+
+#ifdef CYNET_UCONTEXT
+typedef ucontext_t Place;  // where a system thread goes on when a fibre stops
+static inline void enter(Place* from, Fibre* to) { swapcontext(from, &to->context); }
+static inline void leave(Fibre* from, Place* to) { swapcontext(&from->context, to); }
+#else
+typedef void* Place;
+static inline void enter(Place* from, Fibre* to) { cynet_switch(from, to->sp); }
+static inline void leave(Fibre* from, Place* to) { cynet_switch(&from->sp, *to); }
+#endif
+
+// The fibre begins with `function`, which never returns, when it is entered next.
+static void begin(Fibre* fibre, void (*function)()) {
+#ifdef CYNET_UCONTEXT
+  getcontext(&fibre->context);
+  fibre->context.uc_stack.ss_sp = fibre->stack + kGuardBytes;
+  fibre->context.uc_stack.ss_size = kStackBytes - kGuardBytes;
+  fibre->context.uc_link = nullptr;
+  makecontext(&fibre->context, function, 0);
+#else
+  void** top = reinterpret_cast<void**>(fibre->stack + kStackBytes);
+  *--top = nullptr;                               // where a return address would be: 16-byte rule
+  *--top = reinterpret_cast<void*>(function);     // what `ret` takes
+  for (int i = 0; i < 6; ++i) *--top = nullptr;   // rbp, rbx, r12 to r15
+  fibre->sp = top;
+#endif
+}
+
+static Fibre* new_fibre() {
+  void* memory = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  mprotect(memory, kGuardBytes, PROT_NONE);
+  Fibre* fibre = static_cast<Fibre*>(malloc(sizeof(Fibre)));
+  if (!fibre) {
+    munmap(memory, kStackBytes);
+    return nullptr;
+  }
+  fibre->stack = static_cast<char*>(memory);
+  return fibre;
+}
+
+static void free_fibre(Fibre* fibre) {
+  munmap(fibre->stack, kStackBytes);
+  free(fibre);
+}
+
+}  // namespace cynet_emulator
+
+#endif

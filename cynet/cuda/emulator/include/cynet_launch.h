@@ -1,0 +1,298 @@
+// Running a grid: the table of kernels that the end of each source fills, and cynet_launch.
+#ifndef CYNET_LAUNCH_H
+#define CYNET_LAUNCH_H
+
+namespace cynet_emulator {
+
+// ----- what a kernel takes
+// 'p' and the element's code for a pointer, 's' and the type's for a value.
+template <typename T>
+struct Code {
+  static constexpr char value = 'v';
+};
+#define CYNET_CODE(T, code)                 \
+  template <>                               \
+  struct Code<T> {                          \
+    static constexpr char value = code;     \
+  };
+CYNET_CODE(float, 'f')
+CYNET_CODE(double, 'd')
+CYNET_CODE(__half, 'e')
+CYNET_CODE(bool, '?')
+CYNET_CODE(char, 'b')
+CYNET_CODE(signed char, 'b')
+CYNET_CODE(unsigned char, 'B')
+CYNET_CODE(short, 'h')
+CYNET_CODE(unsigned short, 'H')
+CYNET_CODE(int, 'i')
+CYNET_CODE(unsigned, 'I')
+CYNET_CODE(long, 'q')
+CYNET_CODE(unsigned long, 'Q')
+CYNET_CODE(long long, 'q')
+CYNET_CODE(unsigned long long, 'Q')
+#undef CYNET_CODE
+
+struct Parameter {
+  char kind, code;
+  uint16_t size;
+};
+
+template <typename T>
+struct Describe {
+  static constexpr Parameter value = {'s', Code<T>::value, sizeof(T)};
+};
+template <typename T>
+struct Describe<T*> {
+  static constexpr Parameter value = {'p', Code<std::remove_cv_t<T>>::value, sizeof(void*)};
+};
+
+// Declared in the source with dynamic shared memory: the block's own.
+static __thread char* dynamic_shared = nullptr;
+
+template <auto K>
+struct Kernel;
+template <typename... A, void (*K)(A...)>
+struct Kernel<K> {
+  static constexpr int count = sizeof...(A);
+  static constexpr Parameter parameters[sizeof...(A) + 1] = {Describe<A>::value..., {}};
+
+  static void run(A... values) {
+    set_checking(true);
+    K(values...);
+    set_checking(false);
+  }
+  template <size_t... I>
+  static void call(void** values, std::index_sequence<I...>) {
+    run(*static_cast<A*>(values[I])...);
+  }
+  // One thread.
+  static void once(void** values) { call(values, std::index_sequence_for<A...>()); }
+
+  // All threads of a block that does not synchronise: in no order, so the compiler may take
+  // several at a time.
+  static void loop(A... values) {
+    for (unsigned z = 0; z < blockDim.z; ++z)
+      for (unsigned y = 0; y < blockDim.y; ++y) {
+        threadIdx.y = y, threadIdx.z = z;
+        const unsigned n = blockDim.x;
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+        for (unsigned x = 0; x < n; ++x) {
+          threadIdx.x = x;
+          K(values...);
+        }
+      }
+  }
+  template <size_t... I>
+  static void unpack(void** values, std::index_sequence<I...>) {
+    loop(*static_cast<A*>(values[I])...);
+  }
+  static void all(void** values) { unpack(values, std::index_sequence_for<A...>()); }
+};
+
+struct Entry {
+  const char* name;
+  void (*once)(void**);  // NULL: the kernel does not synchronise
+  void (*all)(void**);   // NULL: it does
+  int count;
+  const Parameter* parameters;
+};
+
+// What a launch is asked for; `bytes` has the size of each array argument, -1 for values.
+struct Launch {
+  void** values;
+  const int64_t* bytes;
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint64_t shared;
+  int32_t threads;
+  Failure* failure;
+};
+
+// Blocks [begin, end) of the grid, one after another, until `stopped`.
+static bool run_blocks(const Entry& entry, const Launch& launch, void** values, Failure* failure,
+                       int64_t begin, int64_t end, const volatile bool* stopped) {
+  gridDim = dim3(launch.grid[0], launch.grid[1], launch.grid[2]);
+  blockDim = dim3(launch.block[0], launch.block[1], launch.block[2]);
+  const int count = static_cast<int>(blockDim.x * blockDim.y * blockDim.z);
+  const size_t shared = (launch.shared + 127) & ~static_cast<size_t>(127);
+  char* memory = shared ? static_cast<char*>(aligned_alloc(128, shared)) : nullptr;
+  dynamic_shared = memory;
+#if CYNET_CHECKED
+  dynamic_begin = memory;
+  dynamic_size = launch.shared;
+#endif
+  Block own;
+  bool good = !launch.shared || memory;
+  if (entry.once) good = open_block(&own, count, entry.once, values, failure) && good;
+  for (int64_t i = begin; good && i < end && !*stopped; ++i) {
+    blockIdx.x = static_cast<unsigned>(i % gridDim.x);
+    blockIdx.y = static_cast<unsigned>(i / gridDim.x % gridDim.y);
+    blockIdx.z = static_cast<unsigned>(i / gridDim.x / gridDim.y);
+    if (entry.once) good = run_block(&own);
+    else entry.all(values);
+  }
+  if (entry.once) close_block(&own);
+  free(memory);
+  if (!good && failure->kind == kNone) failure->kind = kMemory;
+  return good;
+}
+
+static bool run_grid(const Entry& entry, const Launch& launch, void** values, int threads) {
+  const int64_t blocks =
+      static_cast<int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  volatile bool stopped = false;
+  bool taken = false;
+  cynet::parallel_for(threads, blocks, [&](int64_t begin, int64_t end) {
+    Failure own;
+    own.kind = kNone;
+    if (run_blocks(entry, launch, values, &own, begin, end, &stopped)) return;
+    stopped = true;
+    if (!__atomic_test_and_set(&taken, __ATOMIC_ACQ_REL)) *launch.failure = own;
+  });
+  return !stopped;
+}
+
+#if CYNET_CHECKED
+// The kernel works on copies of its arrays with space around them; arrays that share memory share
+// it in the copy, too. What it wrote is copied back when it succeeded.
+static bool run_checked(const Entry& entry, const Launch& launch) {
+  static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&one_launch);
+  enum { kSpace = 4096 };
+  struct Span {
+    uintptr_t begin, end;
+    char* copy;
+  };
+  Span* spans = static_cast<Span*>(calloc(entry.count + 1, sizeof(Span)));
+  void** values = static_cast<void**>(malloc((entry.count + 1) * sizeof(void*)));
+  void** pointers = static_cast<void**>(malloc((entry.count + 1) * sizeof(void*)));
+  ranges = static_cast<Range*>(malloc((entry.count + 1) * sizeof(Range)));
+  range_count = 0;
+  int count = 0;
+  bool good = spans && values && pointers && ranges;
+  for (int i = 0; good && i < entry.count; ++i) {
+    if (launch.bytes[i] < 0) continue;
+    Span span = {reinterpret_cast<uintptr_t>(*static_cast<void**>(launch.values[i])), 0, nullptr};
+    span.end = span.begin + launch.bytes[i];
+    for (int k = 0; k < count;) {  // join all that have a byte in common with it
+      if (spans[k].begin < span.end && span.begin < spans[k].end) {
+        if (spans[k].begin < span.begin) span.begin = spans[k].begin;
+        if (spans[k].end > span.end) span.end = spans[k].end;
+        spans[k] = spans[--count];
+        k = 0;
+      } else {
+        ++k;
+      }
+    }
+    spans[count++] = span;
+  }
+  for (int k = 0; good && k < count; ++k) {
+    const size_t size = spans[k].end - spans[k].begin;
+    spans[k].copy = static_cast<char*>(aligned_alloc(128, (size + 2 * kSpace + 127) & ~127ull));
+    good = spans[k].copy != nullptr;
+    if (good) memcpy(spans[k].copy + kSpace, reinterpret_cast<void*>(spans[k].begin), size);
+  }
+  for (int i = 0; good && i < entry.count; ++i) {
+    values[i] = launch.values[i];
+    if (launch.bytes[i] < 0) continue;
+    const uintptr_t from = reinterpret_cast<uintptr_t>(*static_cast<void**>(launch.values[i]));
+    int k = 0;
+    while (from < spans[k].begin || from + launch.bytes[i] > spans[k].end) ++k;
+    pointers[i] = spans[k].copy + kSpace + (from - spans[k].begin);
+    values[i] = &pointers[i];
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(pointers[i]);
+    ranges[range_count++] = {begin, begin + launch.bytes[i], i};
+  }
+  if (good) good = run_grid(entry, launch, values, 1);
+  else launch.failure->kind = kMemory;
+  for (int k = 0; k < count; ++k) {
+    void* real = reinterpret_cast<void*>(spans[k].begin);
+    const size_t size = spans[k].end - spans[k].begin;
+    if (good && memcmp(real, spans[k].copy + kSpace, size) != 0)  // others may read an input
+      memcpy(real, spans[k].copy + kSpace, size);
+    free(spans[k].copy);
+  }
+  free(spans);
+  free(values);
+  free(pointers);
+  free(ranges);
+  ranges = nullptr;
+  pthread_mutex_unlock(&one_launch);
+  return good;
+}
+#endif
+
+}  // namespace cynet_emulator
+
+namespace cynet_emulator {
+// So that a kernel is compiled one way only.
+template <bool synchronises>
+struct Chosen {
+  template <class K>
+  static constexpr void (*once())(void**) {
+    if constexpr (synchronises || CYNET_CHECKED) return K::once;
+    else return nullptr;
+  }
+  template <class K>
+  static constexpr void (*all())(void**) {
+    if constexpr (synchronises || CYNET_CHECKED) return nullptr;
+    else return K::all;
+  }
+};
+// Of functions with one name the one that is a kernel: it returns nothing.
+template <typename... A>
+constexpr auto address_of(void (*kernel)(A...)) -> void (*)(A...) {
+  return kernel;
+}
+template <bool synchronises, auto K>
+constexpr Entry row(const char* name) {
+  return {name, Chosen<synchronises>::template once<Kernel<K>>(),
+          Chosen<synchronises>::template all<Kernel<K>>(), Kernel<K>::count,
+          Kernel<K>::parameters};
+}
+}  // namespace cynet_emulator
+
+// A row of the table: S is 1 for a kernel that synchronises.
+#define CYNET_KERNEL(S, name, ...) \
+  ::cynet_emulator::row<S, ::cynet_emulator::address_of(&__VA_ARGS__)>(name)
+
+// Behind each declaration of shared arrays, with their sizes.
+namespace cynet_emulator {
+template <typename... S>
+constexpr size_t total(S... sizes) {
+  return (static_cast<size_t>(0) + ... + sizes);
+}
+}  // namespace cynet_emulator
+#define CYNET_SHARED_ARRAYS(...)                                                   \
+  static_assert(::cynet_emulator::total(__VA_ARGS__) <= CYNET_SHARED_LIMIT,        \
+                "more than 48 KiB of static shared memory in a block");
+
+#define CYNET_KERNELS(...)                                                                     \
+  static const ::cynet_emulator::Entry cynet_table[] = {__VA_ARGS__};                          \
+  extern "C" __attribute__((visibility("default"))) const ::cynet_emulator::Entry*             \
+  cynet_entry(int i) {                                                                         \
+    return &cynet_table[i];                                                                    \
+  }                                                                                            \
+  extern "C" __attribute__((visibility("default"))) int cynet_launch(                          \
+      int i, const ::cynet_emulator::Launch* launch) {                                         \
+    launch->failure->kind = ::cynet_emulator::kNone;                                           \
+    return ::cynet_emulator::launch_entry(cynet_table[i], *launch);                            \
+  }
+
+namespace cynet_emulator {
+// 0, or the kind of what `launch.failure` says.
+static int launch_entry(const Entry& entry, const Launch& launch) {
+#if CYNET_CHECKED
+  run_checked(entry, launch);
+#else
+  run_grid(entry, launch, launch.values, launch.threads);
+#endif
+  return launch.failure->kind;
+}
+}  // namespace cynet_emulator
+
+#endif

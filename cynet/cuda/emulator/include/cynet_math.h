@@ -1,0 +1,236 @@
+// CUDA's names of mathematics and bits, where the C library has none or a slower one.
+#ifndef CYNET_MATH_H
+#define CYNET_MATH_H
+
+// expf, logf and tanhf as cynet's own kernels compute them: at most 2 ulp, as CUDA's, and without a
+// call, so that loops over them vectorise.
+static inline float cynet_expf(float x) { return cynet::math::exp(x); }
+static inline float cynet_logf(float x) { return cynet::math::log(x); }
+static inline float cynet_tanhf(float x) { return cynet::math::tanh(x); }
+namespace std {
+using ::cynet_expf;
+using ::cynet_logf;
+using ::cynet_tanhf;
+}  // namespace std
+// Macros, since the C library has some of these names, too.
+#define expf(...) cynet_expf(__VA_ARGS__)
+#define logf(...) cynet_logf(__VA_ARGS__)
+#define tanhf(...) cynet_tanhf(__VA_ARGS__)
+#define __expf(...) cynet_expf(__VA_ARGS__)
+#define __logf(...) cynet_logf(__VA_ARGS__)
+#define __tanhf(...) cynet_tanhf(__VA_ARGS__)
+#define __log2f(...) ::log2f(__VA_ARGS__)
+#define __log10f(...) ::log10f(__VA_ARGS__)
+#define __exp10f(...) ::powf(10.0f, __VA_ARGS__)
+#define __powf(...) ::powf(__VA_ARGS__)
+#define __sinf(...) ::sinf(__VA_ARGS__)
+#define __cosf(...) ::cosf(__VA_ARGS__)
+#define __tanf(...) ::tanf(__VA_ARGS__)
+static inline void cynet_sincosf(float x, float* s, float* c) { *s = ::sinf(x), *c = ::cosf(x); }
+#define __sincosf(...) cynet_sincosf(__VA_ARGS__)
+static inline float __fdividef(float x, float y) { return x / y; }
+static inline float fdividef(float x, float y) { return x / y; }
+static inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
+
+static inline float cynet_rsqrt(float x) { return 1.0f / ::sqrtf(x); }
+static inline double cynet_rsqrt(double x) { return 1.0 / ::sqrt(x); }
+#define rsqrtf(...) cynet_rsqrt(static_cast<float>(__VA_ARGS__))
+#define rsqrt(...) cynet_rsqrt(__VA_ARGS__)
+#define __frsqrt_rn(...) cynet_rsqrt(static_cast<float>(__VA_ARGS__))
+static inline float rcbrtf(float x) { return 1.0f / ::cbrtf(x); }
+static inline double rcbrt(double x) { return 1.0 / ::cbrt(x); }
+// Exact zeros and ones at multiples of 1/2: the argument is reduced before it meets pi.
+static inline double cynet_sinpi(double x) {
+  const double r = ::remainder(x, 2.0), a = ::fabs(r);
+  const double y = ::sin(3.14159265358979323846 * (a > 0.5 ? 1.0 - a : a));
+  return ::copysign(y, r);
+}
+static inline double cynet_cospi(double x) {
+  return cynet_sinpi(0.5 - ::fabs(::remainder(x, 2.0)));
+}
+#define sinpif(...) static_cast<float>(cynet_sinpi(__VA_ARGS__))
+#define cospif(...) static_cast<float>(cynet_cospi(__VA_ARGS__))
+#define sinpi(...) cynet_sinpi(__VA_ARGS__)
+#define cospi(...) cynet_cospi(__VA_ARGS__)
+static inline float erfinvf(float x) { return static_cast<float>(cynet::math::erfinv(x)); }
+static inline double erfinv(double x) { return cynet::math::erfinv(x); }
+static inline float normcdff(float x) { return 0.5f * ::erfcf(-x * 0.70710678f); }
+static inline double normcdf(double x) { return 0.5 * ::erfc(-x * M_SQRT1_2); }
+static inline float rnorm3df(float a, float b, float c) {
+  return 1.0f / ::sqrtf(a * a + b * b + c * c);
+}
+static inline float norm3df(float a, float b, float c) { return ::sqrtf(a * a + b * b + c * c); }
+
+// Arithmetic with the rounding to nearest in its name.
+#define CYNET_ROUNDED(T, p)                                                  \
+  static inline T __##p##add_rn(T a, T b) { return a + b; }                  \
+  static inline T __##p##sub_rn(T a, T b) { return a - b; }                  \
+  static inline T __##p##mul_rn(T a, T b) { return a * b; }                  \
+  static inline T __##p##div_rn(T a, T b) { return a / b; }                  \
+  static inline T __##p##rcp_rn(T a) { return T(1) / a; }                    \
+  static inline T __##p##sqrt_rn(T a) { return std::sqrt(a); }
+CYNET_ROUNDED(float, f)
+CYNET_ROUNDED(double, d)
+#undef CYNET_ROUNDED
+static inline float __fmaf_rn(float a, float b, float c) { return ::fmaf(a, b, c); }
+static inline double __fma_rn(double a, double b, double c) { return ::fma(a, b, c); }
+
+// ----- conversions: values out of range saturate and NaN becomes 0, as on the device
+template <typename To, typename From>
+static inline To cynet_saturated(From x) {
+  if (x != x) return 0;
+  if (x >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+  if (x <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+  return static_cast<To>(x);
+}
+#define CYNET_TO_INTEGER(From, from, To, to)                                                     \
+  static inline To __##from##2##to##_rn(From x) { return cynet_saturated<To>(std::rint(x)); }    \
+  static inline To __##from##2##to##_rz(From x) { return cynet_saturated<To>(std::trunc(x)); }   \
+  static inline To __##from##2##to##_ru(From x) { return cynet_saturated<To>(std::ceil(x)); }    \
+  static inline To __##from##2##to##_rd(From x) { return cynet_saturated<To>(std::floor(x)); }   \
+  static inline From __##to##2##from##_rn(To x) { return static_cast<From>(x); }
+CYNET_TO_INTEGER(float, float, int, int)
+CYNET_TO_INTEGER(float, float, unsigned, uint)
+CYNET_TO_INTEGER(float, float, long long, ll)
+CYNET_TO_INTEGER(float, float, unsigned long long, ull)
+CYNET_TO_INTEGER(double, double, int, int)
+CYNET_TO_INTEGER(double, double, unsigned, uint)
+CYNET_TO_INTEGER(double, double, long long, ll)
+CYNET_TO_INTEGER(double, double, unsigned long long, ull)
+#undef CYNET_TO_INTEGER
+static inline float __double2float_rn(double x) { return static_cast<float>(x); }
+
+static inline int __float_as_int(float x) { return cynet::bit_cast<int>(x); }
+static inline unsigned __float_as_uint(float x) { return cynet::bit_cast<unsigned>(x); }
+static inline float __int_as_float(int x) { return cynet::bit_cast<float>(x); }
+static inline float __uint_as_float(unsigned x) { return cynet::bit_cast<float>(x); }
+static inline long long __double_as_longlong(double x) { return cynet::bit_cast<long long>(x); }
+static inline double __longlong_as_double(long long x) { return cynet::bit_cast<double>(x); }
+static inline int __double2hiint(double x) {
+  return static_cast<int>(cynet::bit_cast<uint64_t>(x) >> 32);
+}
+static inline int __double2loint(double x) {
+  return static_cast<int>(cynet::bit_cast<uint64_t>(x));
+}
+static inline double __hiloint2double(int high, int low) {
+  return cynet::bit_cast<double>(static_cast<uint64_t>(static_cast<uint32_t>(high)) << 32 |
+                                 static_cast<uint32_t>(low));
+}
+
+// ----- integers and bits
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+static inline int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 32; }
+static inline int __clzll(long long x) {
+  return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64;
+}
+static inline int __ffs(int x) { return __builtin_ffs(x); }
+static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+static inline unsigned __brev(unsigned x) {
+  x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+  x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+  return __builtin_bswap32(x);
+}
+static inline unsigned long long __brevll(unsigned long long x) {
+  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
+         __brev(static_cast<unsigned>(x >> 32));
+}
+static inline int __mulhi(int a, int b) {
+  return static_cast<int>((static_cast<int64_t>(a) * b) >> 32);
+}
+static inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<uint64_t>(a) * b) >> 32);
+}
+static inline long long __mul64hi(long long a, long long b) {
+  return static_cast<long long>((static_cast<__int128>(a) * b) >> 64);
+}
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
+}
+static inline int __mul24(int a, int b) {
+  return static_cast<int>(static_cast<int64_t>(a << 8 >> 8) * (b << 8 >> 8));
+}
+static inline unsigned __umul24(unsigned a, unsigned b) {
+  return (a & 0xffffffu) * (b & 0xffffffu);
+}
+static inline unsigned __sad(int a, int b, unsigned c) {
+  return (a > b ? static_cast<unsigned>(a) - b : static_cast<unsigned>(b) - a) + c;
+}
+static inline unsigned __usad(unsigned a, unsigned b, unsigned c) {
+  return (a > b ? a - b : b - a) + c;
+}
+static inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
+  return static_cast<unsigned>(both << (shift & 31) >> 32);
+}
+static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
+  return static_cast<unsigned>(both >> (shift & 31));
+}
+static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const uint64_t both = static_cast<uint64_t>(b) << 32 | a;
+  unsigned out = 0;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned pick = selector >> (4 * i);
+    unsigned byte = static_cast<unsigned>(both >> (8 * (pick & 7))) & 0xffu;
+    if (pick & 8) byte = byte & 0x80u ? 0xffu : 0u;
+    out |= byte << (8 * i);
+  }
+  return out;
+}
+
+// ----- min and max of every pair that CUDA has
+#define CYNET_MIN_MAX(R, A, B)                                     \
+  static inline constexpr R min(A a, B b) {                        \
+    return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(a) : static_cast<R>(b); \
+  }                                                                \
+  static inline constexpr R max(A a, B b) {                        \
+    return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(b) : static_cast<R>(a); \
+  }
+CYNET_MIN_MAX(int, int, int)
+CYNET_MIN_MAX(unsigned, unsigned, unsigned)
+CYNET_MIN_MAX(unsigned, int, unsigned)
+CYNET_MIN_MAX(unsigned, unsigned, int)
+CYNET_MIN_MAX(long, long, long)
+CYNET_MIN_MAX(unsigned long, unsigned long, unsigned long)
+CYNET_MIN_MAX(unsigned long, long, unsigned long)
+CYNET_MIN_MAX(unsigned long, unsigned long, long)
+CYNET_MIN_MAX(long long, long long, long long)
+CYNET_MIN_MAX(unsigned long long, unsigned long long, unsigned long long)
+CYNET_MIN_MAX(unsigned long long, long long, unsigned long long)
+CYNET_MIN_MAX(unsigned long long, unsigned long long, long long)
+#undef CYNET_MIN_MAX
+// A NaN gives way to a number, as in fminf.
+static inline float min(float a, float b) { return ::fminf(a, b); }
+static inline float max(float a, float b) { return ::fmaxf(a, b); }
+static inline double min(double a, double b) { return ::fmin(a, b); }
+static inline double max(double a, double b) { return ::fmax(a, b); }
+static inline double min(float a, double b) { return ::fmin(a, b); }
+static inline double max(float a, double b) { return ::fmax(a, b); }
+static inline double min(double a, float b) { return ::fmin(a, b); }
+static inline double max(double a, float b) { return ::fmax(a, b); }
+static inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
+static inline unsigned umax(unsigned a, unsigned b) { return a > b ? a : b; }
+static inline long long llmin(long long a, long long b) { return a < b ? a : b; }
+static inline long long llmax(long long a, long long b) { return a > b ? a : b; }
+
+// ----- memory that only reads, or streams past the caches
+template <typename T>
+static inline T __ldg(const T* p) {
+  return *p;
+}
+template <typename T>
+static inline T __ldcg(const T* p) {
+  return *p;
+}
+template <typename T>
+static inline T __ldcs(const T* p) {
+  return *p;
+}
+template <typename T>
+static inline void __stcs(T* p, T value) {
+  *p = value;
+}
+
+#endif

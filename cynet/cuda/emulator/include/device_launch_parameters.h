@@ -1,0 +1,2 @@
+// <device_launch_parameters.h> of the toolkit: what it declares is in cynet_emulator.h.
+#include "cynet_emulator.h"

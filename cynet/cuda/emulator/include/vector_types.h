@@ -1,0 +1,2 @@
+// <vector_types.h> of the toolkit: what it declares is in cynet_emulator.h.
+#include "cynet_emulator.h"

@@ -1,0 +1,327 @@
+"""A compiled CUDA source: its kernels, launched on arrays of the host."""
+
+import ctypes
+from typing import NamedTuple
+
+from ...errors import ArgumentError, ArgumentTypeError, KernelError
+from .compiler import compile_object, line_of
+from .source import Source
+
+MAX_THREADS = 1024  # of a block
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_SHARED = 48 << 10  # bytes of a block
+_NAMES = {
+    "f": "float", "d": "double", "e": "__half", "?": "bool", "b": "signed char",
+    "B": "unsigned char", "h": "short", "H": "unsigned short", "i": "int", "I": "unsigned int",
+    "q": "long long", "Q": "unsigned long long", "v": "another type",
+}  # fmt: skip
+
+
+class Parameter(NamedTuple):
+    """What a kernel takes in one place."""
+
+    is_pointer: bool
+    code: str  # of the element or value: NumPy's character, or 'v' for another type
+    size: int  # bytes of the argument itself
+
+    def __str__(self):
+        return _NAMES[self.code] + (" *" if self.is_pointer else "")
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_char), ("code", ctypes.c_char), ("size", ctypes.c_uint16)]
+
+
+class _Entry(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("once", ctypes.c_void_p),
+        ("all", ctypes.c_void_p),
+        ("count", ctypes.c_int),
+        ("parameters", ctypes.POINTER(_Parameter)),
+    ]
+
+
+class Failure(ctypes.Structure):
+    """What went wrong in a launch (cynet_threads.h)."""
+
+    _fields_ = [
+        ("kind", ctypes.c_int32),
+        ("line", ctypes.c_int32),
+        ("block", ctypes.c_uint32 * 3),
+        ("thread", ctypes.c_uint32 * 3),
+        ("caller", ctypes.c_uint64),
+        ("offset", ctypes.c_int64),
+        ("size", ctypes.c_int64),
+        ("access", ctypes.c_int32),
+        ("write", ctypes.c_int32),
+        ("argument", ctypes.c_int32),
+        ("text", ctypes.c_char * 244),
+    ]
+
+
+class Launch(ctypes.Structure):
+    """What cynet_launch is asked for (cynet_launch.h)."""
+
+    _fields_ = [
+        ("values", ctypes.c_void_p),
+        ("bytes", ctypes.c_void_p),
+        ("grid", ctypes.c_uint32 * 3),
+        ("block", ctypes.c_uint32 * 3),
+        ("shared", ctypes.c_uint64),
+        ("threads", ctypes.c_int32),
+        ("failure", ctypes.POINTER(Failure)),
+    ]
+
+
+class EmulatedModule:
+    """CUDA source compiled for the host.
+
+    Parameters
+    ----------
+    text : str
+        CUDA C++.
+    title : str
+        What messages call the source; no path separators.
+    options : sequence of str
+        Options of the host compiler; ``-D...`` and ``-I...`` mean the same to nvcc.
+    exports : sequence of str
+        Instances of kernel templates that are launched by name, e.g. ``"scale<float>"``.
+    checked : bool
+        The checking mode: accesses outside of arrays and divergent barriers raise.
+
+    Raises
+    ------
+    KernelError
+        When there is no compiler, or the source does not compile; the message quotes the line.
+    """
+
+    def __init__(self, text, title="source", options=(), exports=(), checked=False):
+        self.title, self.text, self.checked = title, text, checked
+        self.source = Source(text)
+        names = [*self.source.kernels]
+        names += [name for name in exports if name not in names]
+        if not names:
+            raise KernelError(
+                f"{title}: the source defines no kernel (a __global__ function that is no "
+                "template, or a template with its instances in exports)"
+            )
+        rows = ", ".join(
+            f'CYNET_KERNEL({int(self.source.synchronises(n))}, "{n}", {n})' for n in names
+        )
+        whole = (
+            f'#line 1 "{title}"\n{self.source.rewritten()}\n'
+            f'#line 1 "exports of {title}"\nCYNET_KERNELS({rows})\n'
+        )
+        self.path = compile_object(whole, text, title, [*host_options(options)], checked)
+        self._library = ctypes.CDLL(str(self.path))
+        self._library.cynet_entry.restype = ctypes.POINTER(_Entry)
+        self.launch_address = ctypes.cast(self._library.cynet_launch, ctypes.c_void_p).value
+        self.kernels = {name: EmulatedKernel(self, name, i) for i, name in enumerate(names)}
+
+    def get(self, name):
+        """The kernel of that name; KernelError names those there are."""
+        if name not in self.kernels:
+            hint = ""
+            if name.partition("<")[0] in self.source.templates:
+                hint = "; an instance of a template must stand in exports"
+            raise KernelError(
+                f"{self.title}: no kernel named {name!r}; it has {', '.join(self.kernels)}{hint}"
+            )
+        return self.kernels[name]
+
+    def line(self, number):
+        """Line `number` of the source, without the space around it."""
+        lines = self.text.split("\n")
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+class EmulatedKernel:
+    """One kernel of a module.
+
+    Attributes
+    ----------
+    parameters : tuple of Parameter
+        What it takes.
+    """
+
+    def __init__(self, module, name, index):
+        self.module, self.name, self.index = module, name, index
+        entry = module._library.cynet_entry(index).contents
+        self.synchronises = bool(entry.once)
+        self.parameters = tuple(
+            Parameter(p.kind == b"p", p.code.decode(), p.size)
+            for p in entry.parameters[: entry.count]
+        )
+        self.threads_limit = module.source.threads_limit(name)
+
+    def check_launch(self, grid, block, shared):
+        """Refuse what no device would launch; returns grid and block as three ints each."""
+        return (*check_limits(self.name, grid, block, shared, self.threads_limit),)
+
+    def launch(self, arguments, grid, block, shared=0, threads=1):
+        """Run the kernel on NumPy arrays and ctypes values, at once, without the GIL.
+
+        Parameters
+        ----------
+        arguments : sequence
+            Contiguous numpy.ndarray for pointers, ctypes objects for values.
+        grid, block : tuple of int
+            Blocks of the grid and threads of a block, up to three axes.
+        shared : int
+            Bytes of dynamic shared memory.
+        threads : int
+            System threads that the blocks are spread over.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            When arguments or sizes do not fit; nothing has run then.
+        KernelError
+            What the kernel did wrong.
+        """
+        grid, block = self.check_launch(grid, block, shared)
+        if len(arguments) != len(self.parameters):
+            raise ArgumentError(
+                f"kernel {self.name} takes {len(self.parameters)} arguments, got {len(arguments)}"
+            )
+        held, sizes = [], []
+        for place, (parameter, given) in enumerate(zip(self.parameters, arguments)):
+            if parameter.is_pointer:
+                if not given.flags.c_contiguous:
+                    raise ArgumentError(
+                        f"kernel {self.name}, argument {place + 1}: the array is not contiguous"
+                    )
+                held.append(ctypes.c_void_p(given.ctypes.data))
+                sizes.append(given.nbytes)
+            else:
+                if ctypes.sizeof(given) != parameter.size:
+                    raise ArgumentTypeError(
+                        f"kernel {self.name}, argument {place + 1}: the source takes {parameter}, "
+                        f"{parameter.size} bytes; got {given!r}"
+                    )
+                held.append(given)
+                sizes.append(-1)
+        n = len(held)
+        values = (ctypes.c_void_p * max(n, 1))(*(ctypes.addressof(each) for each in held))
+        bytes_of = (ctypes.c_int64 * max(n, 1))(*sizes)
+        failure = Failure()
+        request = Launch(
+            ctypes.addressof(values), ctypes.addressof(bytes_of), (*grid,), (*block,), shared,
+            threads, ctypes.pointer(failure),
+        )  # fmt: skip
+        if self.module._library.cynet_launch(self.index, ctypes.byref(request)):
+            raise self.error(failure)
+
+    def error(self, failure, names=None):
+        """The exception that says what a `Failure` holds; `names` are those of the arguments."""
+        line = failure.line
+        if not line and failure.caller:
+            line = line_of(self.module.path, failure.caller, self.module.title)
+        where = f"block {tuple(failure.block)}, thread {tuple(failure.thread)}"
+        text = failure.text.decode(errors="replace")
+        what = _WHAT[failure.kind](failure, text, _argument_name(failure.argument, names))
+        place = f"line {line}" if line else "an unknown line"
+        quoted = f"\n      {self.module.line(line)}" if line else ""
+        return KernelError(f"kernel {self.name}, {place}, {where}: {what}{quoted}")
+
+
+def _argument_name(index, names):
+    if index < 0:
+        return None
+    return f"argument {index + 1}" + (f" ({names[index]})" if names else "")
+
+
+def _out_of_bounds(failure, text, argument):
+    target = argument or text
+    end = failure.offset - failure.size
+    if failure.offset < 0:
+        where = f"{-failure.offset} bytes before the start of {target}"
+    elif end >= 0:
+        where = f"{end} bytes past the end of {target}" if end else f"past the end of {target}"
+    else:
+        where = f"across the end of {target}"
+    verb = "writes" if failure.write else "reads"
+    return f"{verb} {failure.access} bytes {where}, which has {failure.size} bytes"
+
+
+_WHAT = {
+    1: lambda f, text, _: f"barrier divergence: it waits in __syncthreads, {text}",
+    2: lambda f, text, _: f"deadlock: {text}",
+    3: lambda f, text, _: f"a warp function with a wrong mask: {text}",
+    4: lambda f, text, _: "__trap() was called",
+    5: lambda f, text, _: f"assertion failed: {text}",
+    6: _out_of_bounds,
+    7: lambda f, text, _: f"index {f.offset} is outside of the array, {text}",
+    8: lambda f, text, _: text or "the host has no memory for the launch",
+}
+
+
+def host_options(options):
+    """Options of nvcc as the host compiler takes them.
+
+    Raises
+    ------
+    ArgumentError
+        For one that means nothing to the host compiler.
+    """
+    for option in options:
+        if not isinstance(option, str):
+            raise ArgumentTypeError(f"options takes strings, got {option!r}")
+        if option in ("--use_fast_math", "-use_fast_math"):
+            yield "-ffast-math"
+        elif option.startswith(("--gpu-architecture", "-arch", "--std", "-std", "-lineinfo", "-G")):
+            continue  # says something about a device, or what is so anyway
+        elif option.startswith(("-D", "-I", "-U", "-O", "-f", "-include")):
+            yield option
+        else:
+            raise ArgumentError(
+                f"option {option!r} is not one of -D..., -U..., -I..., -O..., -f..., "
+                "--use_fast_math"
+            )
+
+
+def three(name, what, value):
+    """A launch size as three positive ints."""
+    sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    good = 1 <= len(sizes) <= 3 and all(
+        not isinstance(n, bool) and hasattr(n, "__index__") for n in sizes
+    )
+    if not good:
+        raise ArgumentTypeError(f"kernel {name}: {what} takes 1 to 3 ints, got {value!r}")
+    return tuple(int(n) for n in sizes) + (1,) * (3 - len(sizes))
+
+
+def check_limits(name, grid, block, shared, threads_limit=None):
+    """Refuse what no device would launch; returns (grid, block) as three ints each.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        The message names the kernel, what was asked for and the limit.
+    """
+    grid, block = three(name, "grid_dims", grid), three(name, "block_dims", block)
+    for what, sizes, most in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+        if any(n < 1 or n > m for n, m in zip(sizes, most)):
+            raise ArgumentError(
+                f"kernel {name}: a {what} of {sizes} is not within (1, 1, 1) and {most}"
+            )
+    count = block[0] * block[1] * block[2]
+    if count > MAX_THREADS:
+        raise ArgumentError(
+            f"kernel {name}: a block of {block} has {count} threads, {MAX_THREADS} is the most"
+        )
+    if threads_limit is not None and count > threads_limit:
+        raise ArgumentError(
+            f"kernel {name}: a block of {block} has {count} threads, its __launch_bounds__ allow "
+            f"{threads_limit}"
+        )
+    if isinstance(shared, bool) or not hasattr(shared, "__index__"):
+        raise ArgumentTypeError(f"kernel {name}: shared_mem takes an int, got {shared!r}")
+    if not 0 <= shared <= MAX_SHARED:
+        raise ArgumentError(
+            f"kernel {name}: {shared} bytes of shared memory were asked for, a block has 0 to "
+            f"{MAX_SHARED}"
+        )
+    return grid, block

@@ -1,0 +1,201 @@
+"""Reading and rewriting CUDA source for the host compiler, line by line as it was.
+
+No parser of C++: comments and strings are blanked, braces counted, and what is needed is found by
+its shape: the kernels, which functions synchronise, the dynamic shared arrays. Every line keeps
+its number, so that messages of the compiler and of the checking mode name the user's lines.
+"""
+
+import re
+from typing import NamedTuple
+
+# Calls that need the threads of a block to be fibres: they wait, or end the launch.
+SYNCHRONISE = re.compile(
+    r"__sync(threads|warp)|__(shfl|ballot|any|all|match|reduce)_|__activemask|__trap|\bassert\b"
+)
+_BLANK = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^()\\ ]{0,16})\(.*?\)(?P=mark)"'
+    r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'",
+    re.DOTALL,
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_DYNAMIC = re.compile(
+    r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?"
+    r"([\w:<>,\s\*]*?[\w>\*])\s*(?<![\w])([A-Za-z_]\w*)\s*\[\s*\]\s*;"
+)
+_BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\w+)")
+_SHARED = re.compile(r"(?<!\bextern )\b__shared__\s+([^;{}()=]+);")
+_STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")
+
+
+class Function(NamedTuple):
+    """A function definition: where it stands and what it is."""
+
+    name: str  # qualified by its namespaces
+    head: str  # text from the end of the previous declaration to its brace
+    begin: int  # of the body, after its brace
+    end: int  # of the body, at its closing brace
+    template: bool
+
+
+class Source:
+    """CUDA source taken apart.
+
+    Attributes
+    ----------
+    kernels : dict
+        Name to `Function`, for each ``__global__`` function that is no template.
+    templates : set of str
+        Names of ``__global__`` function templates.
+    """
+
+    def __init__(self, text):
+        self.text = text
+        self.blank = _BLANK.sub(_spaces, text)
+        self.functions = list(_functions(_without_directives(self.blank)))
+        self.kernels, self.templates = {}, set()
+        for each in self.functions:
+            if re.search(r"\b__global__\b", each.head):
+                if each.template:
+                    self.templates.add(each.name)
+                else:
+                    self.kernels[each.name] = each
+        self._marked = self._synchronising()
+
+    def synchronises(self, name):
+        """Whether kernel `name` or a function it may call waits for other threads."""
+        return _last(name.partition("<")[0]) in self._marked
+
+    def threads_limit(self, name):
+        """The number that ``__launch_bounds__`` gives for kernel `name`, or None."""
+        kernel = self.kernels.get(name)
+        found = _BOUNDS.search(kernel.head) if kernel else None
+        return int(found[1]) if found and found[1].isdigit() else None
+
+    def rewritten(self):
+        """The text for the host compiler: dynamic shared arrays have become pointers."""
+        edits, outside = [], []
+        for match in _DYNAMIC.finditer(self.blank):
+            kind, name = match.groups()
+            start = "::cynet_emulator::dynamic_shared"
+            pointer = f"{kind}* {name} = reinterpret_cast<{kind}*>({start});"
+            inside = any(f.begin <= match.start() < f.end for f in self.functions)
+            if not inside:
+                outside.append((match.end(), name, pointer))
+            lines = "\n" * match[0].count("\n")
+            edits.append((match.start(), match.end(), (pointer if inside else "") + lines))
+        for function in self.functions:
+            words = set(_IDENTIFIER.findall(self.blank[function.begin : function.end]))
+            extra = " ".join(
+                pointer for end, name, pointer in outside if end <= function.begin and name in words
+            )
+            if extra:
+                edits.append((function.begin, function.begin, " " + extra))
+        for match in _SHARED.finditer(self.blank):
+            names = ", ".join(f"sizeof({n})" for n in _declared(match[1]))
+            edits.append((match.end(), match.end(), f" CYNET_SHARED_ARRAYS({names})"))
+        for match in _STATIC_SHARED.finditer(self.blank):
+            lines = "\n" * match[0].count("\n")
+            edits.append((match.start(), match.end(), "__shared__" + lines))
+        out, at = [], 0
+        for begin, end, new in sorted(edits):
+            out += [self.text[at:begin], new]
+            at = end
+        return "".join(out) + self.text[at:]
+
+    def _synchronising(self):
+        """Names of functions and macros in whose text a call that waits stands, or one of them."""
+        bodies = [
+            (_last(f.name), set(_IDENTIFIER.findall(text)), bool(SYNCHRONISE.search(text)))
+            for f in self.functions
+            for text in [self.blank[f.begin : f.end]]
+        ]
+        for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", self.blank, re.M):
+            words = set(_IDENTIFIER.findall(match[2]))
+            bodies.append((match[1], words, bool(SYNCHRONISE.search(match[2]))))
+        marked = {name for name, _, waits in bodies if waits}
+        while True:
+            more = {name for name, words, _ in bodies if words & marked} - marked
+            if not more:
+                return marked
+            marked |= more
+
+
+def _declared(text):
+    """Names of the variables that a declaration without initialisers declares."""
+    for part in re.sub(r"<[^<>]*>|\[[^\]]*\]", "", text).split(","):
+        yield _IDENTIFIER.findall(part)[-1]
+
+
+def _last(name):
+    return name.rpartition("::")[2]
+
+
+def _spaces(match):
+    """The same lines, without what stood there."""
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def _without_directives(text):
+    """Preprocessor lines blanked: their braces need not balance."""
+    return re.sub(r"^[ \t]*#(?:\\\n|.)*", _spaces, text, flags=re.M)
+
+
+def _functions(text):
+    """Each function definition outside of other functions, in order."""
+    scopes, start, at = [], 0, 0
+    for match in re.finditer(r"[{};]", text):
+        if match.start() < at:
+            continue
+        if match[0] == "}":
+            if scopes:
+                scopes.pop()
+            start = match.end()
+        elif match[0] == ";":
+            start = match.end()
+        else:
+            head = text[start : match.start()]
+            name = _function_name(head)
+            if name is None:
+                scopes.append(_scope_name(head))
+                start = match.end()
+                continue
+            end = _closing(text, match.end())
+            path = [s for s in scopes if s]
+            yield Function(
+                "::".join([*path, name]), head, match.end(), end, "template" in head.split("(")[0]
+            )
+            at = start = end + 1
+
+
+def _closing(text, at):
+    """Where the brace that was opened before `at` closes."""
+    depth = 1
+    for match in re.finditer(r"[{}]", text[at:]):
+        depth += 1 if match[0] == "{" else -1
+        if depth == 0:
+            return at + match.start()
+    return len(text)
+
+
+def _scope_name(head):
+    found = re.search(r"\bnamespace\s+([\w:]+)\s*$", head)
+    return found[1] if found else None
+
+
+def _function_name(head):
+    """The name of the function whose body follows `head`, or None: a class, a table, ..."""
+    head = re.sub(r"__launch_bounds__\s*\([^()]*\)|__align__\s*\([^()]*\)", " ", head)
+    if re.search(r"\b(struct|class|union|enum|namespace)\b[^()]*$", head):
+        return None
+    if re.search(r"=\s*$", head):
+        return None
+    # the first name followed by parentheses, outside of template arguments
+    depth = 0
+    for match in re.finditer(r"[<>]|([A-Za-z_]\w*)\s*\(", head):
+        if match[0] == "<":
+            depth += 1
+        elif match[0] == ">":
+            depth -= depth > 0
+        elif depth == 0 and match[1] not in ("__attribute__", "alignas", "decltype", "extern"):
+            return match[1]
+    return None
