@@ -29,6 +29,12 @@ def _capability(text):
     return text
 
 
+def _flag(text):
+    if text.lower() not in ("0", "1", "true", "false"):
+        raise ValueError(text)
+    return text.lower() in ("1", "true")
+
+
 _SETTINGS = {
     s.name: s
     for s in (
@@ -73,6 +79,13 @@ _SETTINGS = {
             "-name.",
         ),
         Setting(
+            "CYNET_BACKWARD_DO_MIRROR",
+            _flag,
+            False,
+            "1: backward computes values again instead of keeping them, for less memory (also "
+            "MXNET_BACKWARD_DO_MIRROR).",
+        ),
+        Setting(
             "CYNET_DATA_DIR",
             str,
             "",
@@ -100,6 +113,9 @@ _SETTINGS = {
 }
 
 
+_MXNET_NAMES = {"CYNET_BACKWARD_DO_MIRROR": "MXNET_BACKWARD_DO_MIRROR"}
+
+
 def get(name):
     """The value of a declared setting, from the environment or its default.
 
@@ -109,7 +125,7 @@ def get(name):
         When the environment holds a value that does not parse; the message names the variable.
     """
     setting = _SETTINGS[name]
-    text = os.environ.get(name)
+    text = os.environ.get(name) or os.environ.get(_MXNET_NAMES.get(name, name))
     if text is None or text == "":
         return setting.default
     try:

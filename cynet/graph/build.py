@@ -58,6 +58,7 @@ def build(heads, order, shapes, dtypes, contexts):
                 outs,
                 inputs[n_args:],
                 [WRITE] * len(outs),
+                attrs=node.attrs,
             )
         )
     outputs = []

@@ -55,10 +55,11 @@ class Step:
     The lists hold a Value or None (not given). Forward reads `in_data` and writes `out_data`;
     backward reads what it declared of `out_grad`, `in_data` and `out_data`, and writes `in_grad`.
     `req` says how each written one is written. `origin` of a backward step is the forward step
-    whose Operator it shares.
+    whose Operator it shares. `attrs` are the node's.
     """
 
     __slots__ = (
+        "attrs",
         "aux",
         "ctx",
         "direction",
@@ -85,6 +86,7 @@ class Step:
         out_grad=(),
         in_grad=(),
         origin=None,
+        attrs=None,
     ):
         self.name = name
         self.prop = prop
@@ -97,6 +99,7 @@ class Step:
         self.out_grad = list(out_grad)
         self.in_grad = list(in_grad)
         self.origin = origin
+        self.attrs = {} if attrs is None else attrs
 
     def written(self):
         """Pairs (position, Value) of what the step writes, auxiliary states apart."""
@@ -119,7 +122,13 @@ class Step:
 
 def depends_on_inputs_only(step):
     """True when a forward step gives the same bytes for the same inputs, and does nothing else."""
-    if not step.prop.pure or step.aux:
+    return not step.aux and repeatable(step)
+
+
+def repeatable(step):
+    """True when a forward step may be run again before backward: it gives the same bytes, and
+    leaves its auxiliary states alone."""
+    if not step.prop.pure or (step.aux and step.prop.forward_moves_states):
         return False
     requests = step.prop.forward_resource([v.shape for v in step.in_data])
     return ResourceRequest.random not in requests

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from .. import config
 from ..errors import ArgumentError
 from .fold import fold
+from .mirror import mirror
 from .share import share
 
 # When a pass runs: on the forward steps, on all steps, or as a part of the memory pass.
@@ -30,6 +31,7 @@ class Pass(NamedTuple):
 PASSES = (
     Pass("fold", FORWARD, fold, "computes once, when bound, what depends on no argument"),
     Pass("share", FORWARD, share, "computes once what several nodes compute alike"),
+    Pass("mirror", WHOLE, mirror, "recomputes in backward, where asked to, what would wait for it"),
     Pass("inplace", MEMORY, None, "views, and outputs in the memory of inputs read no more"),
     Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time"),
 )

@@ -40,6 +40,13 @@ class OperatorProperty:
         True: forward reads and changes nothing but its inputs, parameters, auxiliary states and
         requested resources, and runs no Python; passes may then merge, fold and repeat it. False
         for operators that users register, unless they say otherwise.
+    forward_moves_states : bool
+        False: forward only reads the auxiliary states, if there are any.
+    linear_in_weight, transposed_weight : bool
+        True, the first: output 0 is linear in input 0 (data) and in input 1 (weight), so that the
+        gradient of the one reads out_grad and the other, and backward computes each alone when
+        the other is not requested (and its array not given). An element of the output, of data if
+        `transposed_weight`, meets all weights behind the weight's first axis.
     variable_attrs : dict
         Input name to the attributes that the variable of that input gets unless it has them, e.g.
         ``{"moving_var": {"__init__": '["one", {}]'}}``.
@@ -54,6 +61,9 @@ class OperatorProperty:
     variable_attrs = {}
     identity = False
     pure = True
+    forward_moves_states = True
+    linear_in_weight = False
+    transposed_weight = False
     fields = {}
 
     def __init_subclass__(cls, **kwargs):

@@ -51,6 +51,7 @@ class BatchNormProperty(OperatorProperty):
         "moving_var": "Running variance (C,).",
     }
 
+    forward_moves_states = False
     variable_attrs = {
         "moving_mean": {"__init__": '["zero", {}]'},
         "moving_var": {"__init__": '["one", {}]'},

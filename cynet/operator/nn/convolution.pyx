@@ -61,6 +61,8 @@ class ConvolutionProperty(OperatorProperty):
             raise ArgumentError(f"operator {self.op_name}: num_filter {self.num_filter} is not "
                                 f"a multiple of num_group {self.num_group}")
 
+    linear_in_weight = True
+
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
 
@@ -158,7 +160,7 @@ cdef class ConvolutionOperator(Operator):
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        if in_data[0].dtype == kFloat32:
+        if out_grad[0].dtype == kFloat32:
             return self._backward(<float*>NULL, ctx, out_grad, in_data, req, in_grad)
         return self._backward(<double*>NULL, ctx, out_grad, in_data, req, in_grad)
 

@@ -38,6 +38,8 @@ class FullyConnectedProperty(OperatorProperty):
         "bias": "Vector (num_hidden,).",
     }
 
+    linear_in_weight = True
+
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
 
@@ -101,7 +103,7 @@ cdef class FullyConnectedOperator(Operator):
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        if in_data[0].dtype == kFloat32:
+        if out_grad[0].dtype == kFloat32:
             self._backward(<float*>NULL, out_grad, in_data, req, in_grad)
         else:
             self._backward(<double*>NULL, out_grad, in_data, req, in_grad)
