@@ -25,7 +25,7 @@ from . import kvstore as kv
 from . import monitor as mon
 from . import optimizer
 from . import optimizer as opt
-from . import random, test_utils, visualization
+from . import random, rtc, test_utils, visualization
 from . import random as rnd
 from . import visualization as viz
 from . import executor_manager, model, module  # floor 7

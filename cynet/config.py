@@ -2,6 +2,7 @@
 
 import os
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 from .errors import ArgumentError
@@ -132,6 +133,11 @@ def get(name):
         return setting.parse(text)
     except ValueError:
         raise ArgumentError(f"environment variable {name}={text!r}: {setting.doc}") from None
+
+
+def cache_folder():
+    """Where downloads and compiled kernels are kept: CYNET_HOME, or ~/.cache/cynet; a Path."""
+    return Path(get("CYNET_HOME") or Path.home() / ".cache" / "cynet")
 
 
 def settings():

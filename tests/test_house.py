@@ -18,7 +18,7 @@ FLOORS = {
     4: "ndarray symbol attribute name",
     5: "graph _executor executor",
     6: "autograd random initializer optimizer lr_scheduler metric io recordio image kvstore "
-    "callback checkpoint monitor profiler visualization rtc test_utils",
+    "callback checkpoint monitor profiler visualization rtc _rtc test_utils",
     7: "module model executor_manager gluon",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}

@@ -31,10 +31,6 @@ _MNIST = {
 }
 
 
-def _cache_folder():
-    return Path(config.get("CYNET_HOME") or Path.home() / ".cache" / "cynet")
-
-
 def _fetch(url):
     """The bytes behind a URL; OSError when they are not to be had."""
     import urllib.request  # here, because importing it takes a tenth of importing cynet
@@ -94,7 +90,7 @@ def _persistent(fetch, url, retries):
 
 
 def _mnist_folders(path):
-    roots = [path] if path else [config.get("CYNET_DATA_DIR"), _cache_folder()]
+    roots = [path] if path else [config.get("CYNET_DATA_DIR"), config.cache_folder()]
     return [folder for root in roots if root for folder in (Path(root), Path(root) / "mnist")]
 
 
@@ -144,7 +140,7 @@ def _mnist_files(path=None):
             f"no folder {path} or {Path(path) / 'mnist'} with the four IDX"
             f" files of MNIST: {', '.join(_MNIST)}, plain or .gz"
         )
-    return paths or _download_mnist(_cache_folder() / "mnist")
+    return paths or _download_mnist(config.cache_folder() / "mnist")
 
 
 def get_mnist(path=None):

@@ -100,11 +100,6 @@ def _flags(checked):
     ]  # fmt: skip
 
 
-def cache_folder():
-    """Where compiled kernels are kept: ``kernels`` in CYNET_HOME, or in ~/.cache/cynet."""
-    return Path(config.get("CYNET_HOME") or Path.home() / ".cache" / "cynet") / "kernels"
-
-
 def compile_object(text, user_text, title, options, checked):
     """Compile `text` to a shared object; a second time it is found on disk.
 
@@ -134,7 +129,7 @@ def compile_object(text, user_text, title, options, checked):
     """
     flags = [*_flags(checked), *options]
     key = hashlib.sha256("\0".join([text, _identity(), *flags]).encode()).hexdigest()[:40]
-    folder = cache_folder()
+    folder = config.cache_folder() / "kernels"
     target = folder / f"{key}.so"
     if target.exists():
         return target
@@ -195,8 +190,7 @@ def line_of(path, offset, title):
     if tool is None or sys.platform == "win32":
         return None
     said = _said([tool, "-i", "-e", str(path), hex(offset - 1)])
-    for line in said.splitlines():
-        file, _, number = line.partition(" ")[0].rpartition(":")
-        if os.path.basename(file) == title and number.isdigit():
+    for file, number in re.findall(r"^(.*):(\d+)", said, re.M):
+        if os.path.basename(file) == title:
             return int(number)
     return None

@@ -90,6 +90,9 @@ class EmulatedModule:
         Instances of kernel templates that are launched by name, e.g. ``"scale<float>"``.
     checked : bool
         The checking mode: accesses outside of arrays and divergent barriers raise.
+    quoted : str, optional
+        The user's part of the source, to quote lines of; `text` numbers its lines by ``#line``
+        under the file name `title`. Default: `text` itself.
 
     Raises
     ------
@@ -97,8 +100,9 @@ class EmulatedModule:
         When there is no compiler, or the source does not compile; the message quotes the line.
     """
 
-    def __init__(self, text, title="source", options=(), exports=(), checked=False):
-        self.title, self.text, self.checked = title, text, checked
+    def __init__(self, text, title="source", options=(), exports=(), checked=False, quoted=None):
+        self.title, self.checked = title, checked
+        self.quoted = text if quoted is None else quoted
         self.source = Source(text)
         names = [*self.source.kernels]
         names += [name for name in exports if name not in names]
@@ -114,7 +118,7 @@ class EmulatedModule:
             f'#line 1 "{title}"\n{self.source.rewritten()}\n'
             f'#line 1 "exports of {title}"\nCYNET_KERNELS({rows})\n'
         )
-        self.path = compile_object(whole, text, title, [*host_options(options)], checked)
+        self.path = compile_object(whole, self.quoted, title, [*host_options(options)], checked)
         self._library = ctypes.CDLL(str(self.path))
         self._library.cynet_entry.restype = ctypes.POINTER(_Entry)
         self.launch_address = ctypes.cast(self._library.cynet_launch, ctypes.c_void_p).value
@@ -133,7 +137,7 @@ class EmulatedModule:
 
     def line(self, number):
         """Line `number` of the source, without the space around it."""
-        lines = self.text.split("\n")
+        lines = self.quoted.split("\n")
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 

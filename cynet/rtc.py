@@ -1,0 +1,425 @@
+"""CUDA kernels written in Python: ``mx.rtc(...)`` for a kernel's body, ``mx.rtc.CudaModule`` for
+whole sources.
+
+On ``mx.cpu()`` the emulator compiles them with the machine's C++ compiler
+(docs/architecture/cuda.md). A launch is a function of the engine like any other: it runs when the
+arrays it reads and writes are free, and what goes wrong in it is raised where somebody waits.
+"""
+
+import ctypes
+import re
+import struct
+import sys
+import types
+from typing import NamedTuple
+
+import numpy as np
+
+from . import config
+from ._ndarray import NDArrayBase
+from ._rtc import push_kernel, register_kernel
+from .context import Context
+from .dtype import NAMES
+from .errors import ArgumentError, ArgumentTypeError, CynetError, KernelError
+
+__all__ = ["CudaKernel", "CudaModule", "Rtc"]
+
+# what a kernel calls the elements of an array of each dtype
+_C_TYPES = {
+    "float32": "float", "float64": "double", "float16": "__half", "uint8": "unsigned char",
+    "int32": "int", "int8": "signed char", "int64": "long long", "bool": "bool",
+}  # fmt: skip
+# what a signature may say: name -> the character struct and NumPy have for it
+_CODES = {
+    "float": "f", "double": "d", "__half": "e", "half": "e", "bool": "?",
+    "char": "b", "signed char": "b", "int8_t": "b", "unsigned char": "B", "uint8_t": "B",
+    "short": "h", "int16_t": "h", "unsigned short": "H", "uint16_t": "H",
+    "int": "i", "int32_t": "i", "unsigned": "I", "unsigned int": "I", "uint32_t": "I",
+    "long long": "q", "int64_t": "q", "unsigned long long": "Q", "uint64_t": "Q", "size_t": "Q",
+}  # fmt: skip
+_CHARACTER = {name: np.dtype(name).char.replace("l", "q") for name in NAMES}
+_MAX_DIM = 2**31 - 1
+
+
+class _Argument(NamedTuple):
+    """One argument of a kernel, as its signature says."""
+
+    name: str
+    code: str
+    is_array: bool
+    is_const: bool
+    text: str
+
+
+class _Launchable:
+    """A kernel of the emulator that the engine can launch."""
+
+    def __init__(self, kernel, names):
+        self.kernel, self.names = kernel, names
+        self.number = register_kernel(self, f"kernel {kernel.name}")
+
+    def launch_error(self, failure):
+        """The exception of a launch that failed (`_rtc` calls it)."""
+        from .cuda.emulator.module import Failure
+
+        size = ctypes.sizeof(Failure)
+        return self.kernel.error(Failure.from_buffer_copy(failure[:size]), self.names)
+
+    def push(self, arguments, written, grid, block, shared):
+        """Check the sizes and hand the launch to the engine."""
+        kernel = self.kernel
+        grid, block = kernel.check_launch(grid, block, shared)
+        push_kernel(
+            self.number, kernel.module.launch_address, kernel.index, arguments, written, grid,
+            block, shared,
+        )  # fmt: skip
+
+
+def _checked(check):
+    return bool(config.get("CYNET_CHECK_KERNELS")) if check is None else bool(check)
+
+
+def _require_host(kernel, context):
+    """Refuse a device that kernels cannot run on."""
+    if context.device_type == "gpu":
+        raise CynetError(
+            f"kernel {kernel}: this version of cynet launches kernels on mx.cpu() only; there is "
+            f"no backend for {context} yet"
+        )
+
+
+class Rtc:
+    """A kernel of which Python has the body: ``mx.rtc(name, inputs, outputs, kernel)``.
+
+    In the body each array is a pointer under its name; ``NAME_ndim`` and ``NAME_dims`` are its
+    number of axes and its sizes.
+
+    Parameters
+    ----------
+    name : str
+        What the kernel is called in messages.
+    inputs, outputs : sequence of (str, NDArray)
+        Names of the arrays, and arrays that have the dtypes and numbers of axes of those that will
+        be pushed. Sizes may change from push to push.
+    kernel : str
+        CUDA C++, what stands between the kernel's braces.
+    check : bool, optional
+        The checking mode of the emulator; default CYNET_CHECK_KERNELS.
+
+    Raises
+    ------
+    KernelError
+        When the body does not compile (the message quotes its line), or there is no compiler.
+
+    Examples
+    --------
+    >>> x = mx.nd.array([1, 2, 3])
+    >>> y = mx.nd.zeros((3,))
+    >>> twice = mx.rtc("twice", [("x", x)], [("y", y)], "y[threadIdx.x] = 2 * x[threadIdx.x];")
+    >>> twice.push([x], [y], (1, 1, 1), (3, 1, 1))
+    >>> y.asnumpy().tolist()
+    [2.0, 4.0, 6.0]
+    """
+
+    def __init__(self, name, inputs, outputs, kernel, check=None):
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ArgumentError(f"mx.rtc: name must be an identifier, got {name!r}")
+        if not isinstance(kernel, str):
+            raise ArgumentTypeError(f"kernel {name}: the body must be a str, got {kernel!r}")
+        self.name = name
+        self._inputs = _named_arrays(name, "inputs", inputs)
+        self._outputs = _named_arrays(name, "outputs", outputs)
+        every = self._inputs + self._outputs
+        names = [n for n, _ in every]
+        if len({*names}) < len(names):
+            raise ArgumentError(f"kernel {name}: a name stands twice among {', '.join(names)}")
+        self._wanted = [(n, a.dtype_flag, a.ndim) for n, a in every]
+        for _, array in every:
+            _require_host(name, array.context)
+        from .cuda.emulator import EmulatedModule
+
+        function = f"rtc_{name}"
+        module = EmulatedModule(
+            _whole(function, name, self._wanted, kernel), name, checked=_checked(check),
+            quoted=kernel,
+        )  # fmt: skip
+        emulated = module.get(function)
+        emulated.name = name
+        self._launchable = _Launchable(emulated, names)
+        self._written = (
+            (False,) * len(self._inputs) + (True,) * len(self._outputs) + (False,) * len(every)
+        )
+
+    def push(self, inputs, outputs, grid_dims, block_dims):
+        """Launch the kernel; returns at once.
+
+        Parameters
+        ----------
+        inputs, outputs : sequence of NDArray
+            In the order of the constructor, of the same dtypes and numbers of axes.
+        grid_dims, block_dims : tuple of int
+            Blocks of the grid and threads of a block, up to three axes; at most 1024 threads.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            When something does not fit; nothing is launched then.
+        """
+        _require_count(self.name, "inputs", inputs, len(self._inputs))
+        _require_count(self.name, "outputs", outputs, len(self._outputs))
+        arrays = (*inputs, *outputs)
+        sizes = []
+        for (name, flag, ndim), array in zip(self._wanted, arrays):
+            if not isinstance(array, NDArrayBase):
+                raise ArgumentTypeError(
+                    f"kernel {self.name}: {name} must be an NDArray, got {array!r}"
+                )
+            if array.dtype_flag != flag:
+                raise ArgumentTypeError(
+                    f"kernel {self.name}: {name} is {NAMES[array.dtype_flag]}, the kernel was "
+                    f"made for {NAMES[flag]}"
+                )
+            shape = array.shape
+            if len(shape) != ndim:
+                raise ArgumentError(
+                    f"kernel {self.name}: {name} has {len(shape)} axes, shape {shape}; the kernel "
+                    f"was made for {ndim}"
+                )
+            if any(n > _MAX_DIM for n in shape):
+                raise ArgumentError(
+                    f"kernel {self.name}: {name} has shape {shape}; {name}_dims holds ints"
+                )
+            if array.context != arrays[0].context:
+                raise ArgumentError(
+                    f"kernel {self.name}: {name} is on {array.context}, {self._wanted[0][0]} on "
+                    f"{arrays[0].context}"
+                )
+            _require_host(self.name, array.context)
+            sizes.append(struct.pack("=8i", *shape, *(0,) * (8 - ndim)))
+        self._launchable.push((*arrays, *sizes), self._written, grid_dims, block_dims, 0)
+
+
+def _named_arrays(kernel, what, pairs):
+    out = []
+    for pair in pairs:
+        good = isinstance(pair, (tuple, list)) and len(pair) == 2
+        if not good or not isinstance(pair[0], str) or not isinstance(pair[1], NDArrayBase):
+            raise ArgumentTypeError(
+                f"kernel {kernel}: {what} must be a list of (name, NDArray), found {pair!r}"
+            )
+        if not pair[0].isidentifier():
+            raise ArgumentError(f"kernel {kernel}: {pair[0]!r} among {what} is no identifier")
+        out.append((pair[0], pair[1]))
+    return out
+
+
+def _require_count(kernel, what, given, wanted):
+    if not isinstance(given, (tuple, list)):
+        raise ArgumentTypeError(f"kernel {kernel}: {what} must be a list, got {given!r}")
+    if len(given) != wanted:
+        raise ArgumentError(f"kernel {kernel}: {what} takes {wanted} arrays, got {len(given)}")
+
+
+def _whole(function, title, wanted, body):
+    """The source around a body. The sizes come as arguments, so one object serves all shapes."""
+    pointers = [f"{_C_TYPES[NAMES[flag]]} *{name}" for name, flag, _ in wanted]
+    sizes = [f"const rtc_sizes {name}_sizes_" for name, _, _ in wanted]
+    constants = "".join(
+        f"const int {name}_ndim = {ndim}; const int *const {name}_dims = {name}_sizes_.n; "
+        for name, _, ndim in wanted
+    )
+    return (
+        "#include <cuda_fp16.h>\n"
+        "struct rtc_sizes { int n[8]; };\n"
+        f'extern "C" __global__ void {function}({", ".join(pointers + sizes)}) {{ {constants}\n'
+        f'#line 1 "{title}"\n{body}\n}}\n'
+    )
+
+
+class CudaModule:
+    """CUDA source with any number of kernels.
+
+    Parameters
+    ----------
+    source : str
+        CUDA C++.
+    options : sequence of str
+        Options of the compiler: ``-D``, ``-U``, ``-I``, ``--use_fast_math``, ...
+    exports : sequence of str
+        Instances of kernel templates that are to be launched, e.g. ``["axpy<float>"]``.
+    check : bool, optional
+        The checking mode of the emulator; default CYNET_CHECK_KERNELS.
+
+    Raises
+    ------
+    KernelError
+        When the source does not compile (the message quotes the line), or there is no compiler.
+
+    Examples
+    --------
+    >>> module = mx.rtc.CudaModule(r'''
+    ... extern "C" __global__ void axpy(const float *x, float *y, float alpha, int n) {
+    ...   const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...   if (i < n) y[i] += alpha * x[i];
+    ... }
+    ... ''')
+    >>> axpy = module.get_kernel("axpy", "const float *x, float *y, float alpha, int n")
+    >>> x, y = mx.nd.ones((10,)), mx.nd.zeros((10,))
+    >>> axpy.launch([x, y, 3.0, 10], mx.cpu(), (3, 1, 1), (4, 1, 1))
+    >>> y.asnumpy()[:3].tolist()
+    [3.0, 3.0, 3.0]
+    """
+
+    def __init__(self, source, options=(), exports=(), check=None):
+        if not isinstance(source, str):
+            raise ArgumentTypeError(f"CudaModule: source must be a str, got {source!r}")
+        options = (options,) if isinstance(options, str) else tuple(options)
+        exports = (exports,) if isinstance(exports, str) else tuple(exports)
+        from .cuda.emulator import EmulatedModule
+
+        self._module = EmulatedModule(source, "source", options, exports, _checked(check))
+
+    def get_kernel(self, name, signature):
+        """A kernel of the source, with the types that `launch` checks.
+
+        Parameters
+        ----------
+        name : str
+            Name in the source; for an instance of a template as it stands in `exports`.
+        signature : str
+            The arguments as in C, e.g. ``"const float *x, float *y, int n"``. An array that is
+            not const is written.
+
+        Returns
+        -------
+        CudaKernel
+
+        Raises
+        ------
+        KernelError
+            When the source has no such kernel or other arguments.
+        ArgumentError
+            When the signature cannot be read.
+        """
+        emulated = self._module.get(name)
+        arguments = _read_signature(name, signature)
+        if len(arguments) != len(emulated.parameters):
+            raise KernelError(
+                f"kernel {name}: the signature has {len(arguments)} arguments, the source "
+                f"{len(emulated.parameters)}"
+            )
+        for place, (said, found) in enumerate(zip(arguments, emulated.parameters), 1):
+            same = said.is_array == found.is_pointer and found.code in (said.code, "v")
+            if not same:
+                raise KernelError(
+                    f"kernel {name}: argument {place} is {said.text!r} in the signature and "
+                    f"{str(found)!r} in the source"
+                )
+        return CudaKernel(name, emulated, arguments)
+
+
+def _read_signature(kernel, signature):
+    if not isinstance(signature, str):
+        raise ArgumentTypeError(f"kernel {kernel}: signature must be a str, got {signature!r}")
+    out = []
+    for part in re.sub(r"\s+", " ", signature).strip().split(",") if signature.strip() else []:
+        text = part.strip()
+        words = re.sub(r"\b(__restrict__|__restrict)\b", " ", text)
+        found = re.fullmatch(r"(.*?)(\*?)\s*([A-Za-z_]\w*)?", words.strip())
+        kind, star, name = found[1], found[2], found[3] if found else ("", "", "")
+        if kind.strip() in ("", "const") and name:  # the type alone
+            kind, name = f"{kind} {name}", None
+        is_const = bool(re.search(r"\bconst\b", kind))
+        kind = re.sub(r"\bconst\b", " ", kind)
+        kind = re.sub(r"\s+", " ", kind).strip()
+        if kind not in _CODES:
+            both = f"{kind} {name}".strip()
+            if both in _CODES:
+                kind, name = both, None
+            else:
+                raise ArgumentError(
+                    f"kernel {kernel}: {text!r} in the signature is not TYPE NAME or TYPE *NAME "
+                    f"with a type out of {', '.join(_CODES)}"
+                )
+        code = _CODES[kind]
+        if star and code not in _CHARACTER.values():
+            raise ArgumentError(f"kernel {kernel}: {text!r}: no NDArray has elements of that type")
+        out.append(_Argument(name or f"argument {len(out) + 1}", code, bool(star), is_const, text))
+    return out
+
+
+class CudaKernel:
+    """A kernel that can be launched; made by `CudaModule.get_kernel`."""
+
+    def __init__(self, name, emulated, arguments):
+        self.name = name
+        self._arguments = arguments
+        self._launchable = _Launchable(emulated, [a.name for a in arguments])
+        self._written = tuple(a.is_array and not a.is_const for a in arguments)
+
+    def launch(self, args, ctx, grid_dims, block_dims, shared_mem=0):
+        """Launch the kernel; returns at once.
+
+        Parameters
+        ----------
+        args : sequence
+            An NDArray for each pointer and a number for each value, as the signature has them.
+        ctx : Context
+            The device to run on; the arrays must be there.
+        grid_dims, block_dims : tuple of int
+            Blocks of the grid and threads of a block, up to three axes; at most 1024 threads.
+        shared_mem : int
+            Bytes of dynamic shared memory of a block.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            When something does not fit; nothing is launched then.
+        """
+        if not isinstance(ctx, Context):
+            raise ArgumentTypeError(f"kernel {self.name}: ctx must be a Context, got {ctx!r}")
+        if not isinstance(args, (tuple, list)):
+            raise ArgumentTypeError(f"kernel {self.name}: args must be a list, got {args!r}")
+        if len(args) != len(self._arguments):
+            raise ArgumentError(
+                f"kernel {self.name} takes {len(self._arguments)} arguments, got {len(args)}"
+            )
+        _require_host(self.name, ctx)
+        values = tuple(self._value(a, given, ctx) for a, given in zip(self._arguments, args))
+        self._launchable.push(values, self._written, grid_dims, block_dims, shared_mem)
+
+    def _value(self, argument, given, ctx):
+        """What the engine hands the kernel: the array, or the bytes of a value."""
+        where = f"kernel {self.name}, argument {argument.text!r}"
+        if argument.is_array:
+            if not isinstance(given, NDArrayBase):
+                raise ArgumentTypeError(f"{where}: expected an NDArray, got {given!r}")
+            found = NAMES[given.dtype_flag]
+            if _CHARACTER[found] != argument.code:
+                raise ArgumentTypeError(f"{where}: the array is {found}")
+            if given.context != ctx:
+                raise ArgumentError(f"{where}: the array is on {given.context}, not on {ctx}")
+            return given
+        if isinstance(given, NDArrayBase) or not isinstance(given, (bool, int, float, np.generic)):
+            raise ArgumentTypeError(f"{where}: expected a number, got {given!r}")
+        number = given.item() if isinstance(given, np.generic) else given
+        if argument.code in "fde":
+            number = float(number)
+        elif argument.code == "?":
+            number = bool(number)
+        elif isinstance(number, float):
+            raise ArgumentTypeError(f"{where}: expected an int, got {given!r}")
+        try:
+            return struct.pack("=" + argument.code, number)
+        except (struct.error, OverflowError):
+            raise ArgumentError(f"{where}: {given!r} does not fit that type") from None
+
+
+class _CallableModule(types.ModuleType):
+    """Makes ``mx.rtc(...)`` the constructor of `Rtc`, as it was before ``mx.rtc`` was a module."""
+
+    def __call__(self, name, inputs, outputs, kernel, check=None):
+        return Rtc(name, inputs, outputs, kernel, check)
+
+
+sys.modules[__name__].__class__ = _CallableModule
