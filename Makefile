@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test build lint bench tsan wheel smoke clean
+.PHONY: help train test build lint bench bench-peers tsan wheel smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,11 @@ lint: $(VENV)/.dev  ## ruff and cython-lint
 
 bench: $(VENV)/.dev  ## print the table of benchmarks/ (MXNET=python of MXNet 1.x: beside it)
 	$(PY) benchmarks/run.py $(if $(MXNET),--mxnet $(MXNET))
+
+bench-peers: $(VENV)/.dev  ## beside PyTorch and MXNet 1.9.1: writes benchmarks/README.md (an hour)
+	benchmarks/peers/setup.sh build/peers
+	$(PY) benchmarks/peers/run.py --torch build/peers/torch/bin/python \
+		--mxnet build/peers/mxnet/bin/python
 
 tsan:  ## engine and storage stress under ThreadSanitizer
 	tests/tsan/run.sh

@@ -9,6 +9,7 @@ from pathlib import Path
 from harness import Row, table
 
 HERE = Path(__file__).parent
+NO_ROWS = ("harness", "run", "memory", "roofline")  # files that measure no times beside MXNet's
 
 
 def run(python, path, package):
@@ -25,7 +26,7 @@ def main():
     parser.add_argument("names", nargs="*", help="files to run, e.g. imperative (default: all)")
     parser.add_argument("--mxnet", metavar="PYTHON", help="a Python that has MXNet 1.x")
     args = parser.parse_args()
-    files = [p for p in sorted(HERE.glob("*.py")) if p.stem not in ("harness", "run", "memory")]
+    files = [p for p in sorted(HERE.glob("*.py")) if p.stem not in NO_ROWS]
     if args.names:
         files = [p for p in files if p.stem in args.names]
     for path in files:

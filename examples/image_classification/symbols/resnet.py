@@ -111,6 +111,7 @@ def get_symbol(num_classes=10, num_layers=20, image_shape=(3, 28, 28), version=2
         net = _norm(net, "bn_data", fix_gamma=True)
     if height <= 32:
         net = convolution(net, filters[0], 3, 1, 1, no_bias=True, name="conv0")
+        net = _norm(net, "bn0") if version == 1 else net
     else:
         net = convolution(net, filters[0], 7, 2, 3, no_bias=True, name="conv0")
         net = relu(_norm(net, "bn0"), "relu0")

@@ -1,0 +1,193 @@
+"""Times one workload through the MXNet 1.x interface: ``worker_mx.py cynet|mxnet WORKLOAD``.
+
+Prints one line of JSON: the median seconds of one step.
+"""
+
+import importlib
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "examples" / "image_classification")]
+from harness import median_time  # noqa: E402
+
+
+def symbol(mx, file, **options):
+    """A network of examples/image_classification/symbols, built with `mx`."""
+    sys.modules["cynet"] = mx  # what the files import
+    return importlib.import_module(f"symbols.{file}").get_symbol(**options)
+
+
+def resnet20(mx):
+    """He and others' ResNet-20: shortcuts are the identity unless the shape changes."""
+
+    def layer(net, num_filter, kernel, stride):
+        pad = kernel // 2
+        net = mx.sym.Convolution(
+            net,
+            num_filter=num_filter,
+            kernel=(kernel, kernel),
+            stride=(stride, stride),
+            pad=(pad, pad),
+            no_bias=True,
+        )
+        return mx.sym.BatchNorm(net, fix_gamma=False)
+
+    def relu(net):
+        return mx.sym.Activation(net, act_type="relu")
+
+    net = relu(layer(mx.sym.var("data"), 16, 3, 1))
+    for stage, num_filter in enumerate((16, 32, 64)):
+        for unit in range(3):
+            stride = 2 if stage and not unit else 1
+            inner = relu(layer(net, num_filter, 3, stride))
+            shortcut = net if stride == 1 else layer(net, num_filter, 1, stride)
+            net = relu(layer(inner, num_filter, 3, 1) + shortcut)
+    net = mx.sym.Pooling(net, global_pool=True, pool_type="avg", kernel=(8, 8))
+    net = mx.sym.FullyConnected(mx.sym.flatten(net), num_hidden=10)
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+def fused_lstm(mx):
+    """The LSTM as one operator, where there is one."""
+    rows = mx.sym.transpose(mx.sym.reshape(mx.sym.var("data"), shape=(0, 28, 28)), axes=(1, 0, 2))
+    states = [mx.sym.zeros((2, 64, 128)) for _ in range(2)]
+    net = mx.sym.RNN(
+        rows, mx.sym.var("lstm_weight"), *states, state_size=128, num_layers=2, mode="lstm"
+    )
+    net = mx.sym.squeeze(mx.sym.slice_axis(net, axis=0, begin=27, end=28), axis=0)
+    net = mx.sym.FullyConnected(net, num_hidden=10)
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+def batch(mx, size, shape):
+    """A batch of random images with labels."""
+    rng = np.random.RandomState(0)
+    return mx.io.DataBatch(
+        [mx.nd.array(rng.randn(size, *shape))], [mx.nd.array(rng.randint(0, 10, size))]
+    )
+
+
+def train(mx, net, size, shape):
+    """A function that trains `net` by one step of SGD and waits for its end."""
+    module = mx.mod.Module(net, context=mx.cpu())
+    module.bind([("data", (size, *shape))], [("softmax_label", (size,))])
+    module.init_params(mx.init.Uniform(0.05))
+    module.init_optimizer(optimizer="sgd", optimizer_params={"learning_rate": 0.1})
+    data = batch(mx, size, shape)
+
+    def step():
+        module.forward(data, is_train=True)
+        module.backward()
+        module.update()
+        mx.nd.waitall()
+
+    return step
+
+
+def predict(mx, net, size):
+    """A function that predicts one batch of 224x224 and waits for it."""
+    module = mx.mod.Module(net, context=mx.cpu())
+    shape = (3, 224, 224)
+    module.bind([("data", (size, *shape))], [("softmax_label", (size,))], for_training=False)
+    module.init_params(mx.init.Xavier())
+    data = batch(mx, size, shape)
+
+    def run():
+        module.forward(data, is_train=False)
+        module.get_outputs()[0].wait_to_read()
+
+    return run
+
+
+def fit_epoch(mx):
+    """Seconds of one epoch of LeNet with the metric and the callback that a user has."""
+    rng = np.random.RandomState(0)
+    images = rng.rand(12800, 1, 28, 28).astype("f")
+    labels = rng.randint(0, 10, 12800).astype("f")
+    data = mx.io.NDArrayIter(images, labels, 128, shuffle=True)
+    module = mx.mod.Module(symbol(mx, "lenet"), context=mx.cpu())
+    options = {
+        "num_epoch": 1,
+        "optimizer": "sgd",
+        "optimizer_params": {"learning_rate": 0.1},
+        "eval_metric": "acc",
+    }
+    module.fit(data, **options)
+    start = time.perf_counter()
+    module.fit(data, batch_end_callback=mx.callback.Speedometer(128, 50), **options)
+    mx.nd.waitall()
+    return time.perf_counter() - start
+
+
+def lstm(mx):
+    """Written out or as one operator: what is faster counts."""
+    nets = [symbol(mx, "lstm")]
+    if hasattr(mx.sym, "RNN"):
+        nets.append(fused_lstm(mx))
+    return min(median_time(train(mx, net, 64, (1, 28, 28)), repeat=20) for net in nets)
+
+
+def small_add(mx):
+    """Seconds of one addition, the wait shared among a thousand."""
+    a = mx.nd.ones(10)
+
+    def thousand():
+        for _ in range(1000):
+            a + a
+        mx.nd.waitall()
+
+    return median_time(thousand, repeat=30) / 1000
+
+
+def large(mx, name):
+    """Seconds of a function of ten million floats."""
+    a = mx.nd.array(np.random.RandomState(0).randn(10_000_000).astype("f"))
+    matrix = a.reshape((10_000, 1000))
+    run = {
+        "add": lambda: a + a,
+        "tanh": lambda: mx.nd.tanh(a),
+        "exp": lambda: mx.nd.exp(a),
+        "sum": lambda: mx.nd.sum(a),
+        "softmax": lambda: mx.nd.softmax(matrix),
+    }[name]
+    return median_time(lambda: run().wait_to_read())
+
+
+def measure(mx, name):
+    """Seconds of one workload."""
+    if name in ("add", "tanh", "exp", "sum", "softmax"):
+        return large(mx, name)
+    if name in ("fit_epoch", "lstm", "small_add"):
+        return {"fit_epoch": fit_epoch, "lstm": lstm, "small_add": small_add}[name](mx)
+    if name.startswith(("resnet50", "inception_")):
+        kind, _, size = name.rpartition("_")
+        net = (
+            symbol(mx, "resnet", num_classes=1000, num_layers=50, image_shape=(3, 224, 224))
+            if kind == "resnet50"
+            else symbol(mx, "inception_bn", num_classes=1000)
+        )
+        return median_time(predict(mx, net, int(size)), repeat=10)
+    step, repeat = {
+        "mlp": lambda: (train(mx, symbol(mx, "mlp"), 128, (1, 28, 28)), 100),
+        "lenet": lambda: (train(mx, symbol(mx, "lenet"), 128, (1, 28, 28)), 20),
+        "resnet20": lambda: (train(mx, resnet20(mx), 64, (3, 32, 32)), 10),
+        "inception64": lambda: (
+            train(
+                mx,
+                symbol(mx, "inception_bn", num_classes=10, image_shape=(3, 64, 64)),
+                32,
+                (3, 64, 64),
+            ),
+            7,
+        ),
+    }[name]()
+    return median_time(step, repeat=repeat)
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(importlib.import_module(sys.argv[1]), sys.argv[2])))

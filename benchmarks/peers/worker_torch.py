@@ -1,0 +1,276 @@
+"""Times one workload in PyTorch, the way its users write it: ``worker_torch.py WORKLOAD``.
+
+Prints one line of JSON: the median seconds of one step in the best of its modes (eager, channels
+last, compiled, both), and the seconds of each.
+"""
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from harness import median_time
+
+
+def mlp():
+    layers = [nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Linear(64, 10))
+
+
+def lenet():
+    layers = []
+    for before, after in ((1, 20), (20, 50)):
+        layers += [nn.Conv2d(before, after, 5), nn.Tanh(), nn.MaxPool2d(2)]
+    layers += [nn.Flatten(), nn.Linear(800, 500), nn.Tanh(), nn.Linear(500, 10)]
+    return nn.Sequential(*layers)
+
+
+def conv(before, after, kernel, stride=1, bias=False):
+    return nn.Conv2d(before, after, kernel, stride, kernel // 2, bias=bias)
+
+
+class BasicUnit(nn.Module):
+    """Two 3x3 convolutions, activations behind them."""
+
+    def __init__(self, before, after, stride):
+        super().__init__()
+        self.body = nn.Sequential(
+            conv(before, after, 3, stride),
+            nn.BatchNorm2d(after),
+            nn.ReLU(),
+            conv(after, after, 3),
+            nn.BatchNorm2d(after),
+        )
+        self.shortcut = nn.Identity()
+        if stride > 1:
+            self.shortcut = nn.Sequential(conv(before, after, 1, stride), nn.BatchNorm2d(after))
+
+    def forward(self, x):
+        return functional.relu(self.body(x) + self.shortcut(x))
+
+
+def resnet20():
+    layers = [conv(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU()]
+    before = 16
+    for after in (16, 32, 64):
+        for unit in range(3):
+            layers.append(BasicUnit(before, after, 2 if after > 16 and not unit else 1))
+            before = after
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+
+
+class Bottleneck(nn.Module):
+    """Version 2: norm and activation in front of each convolution."""
+
+    def __init__(self, before, after, stride, same):
+        super().__init__()
+        inner = after // 4
+        self.first = nn.Sequential(nn.BatchNorm2d(before), nn.ReLU())
+        self.rest = nn.Sequential(
+            conv(before, inner, 1),
+            nn.BatchNorm2d(inner),
+            nn.ReLU(),
+            conv(inner, inner, 3, stride),
+            nn.BatchNorm2d(inner),
+            nn.ReLU(),
+            conv(inner, after, 1),
+        )
+        self.shortcut = None if same else conv(before, after, 1, stride)
+
+    def forward(self, x):
+        y = self.first(x)
+        return self.rest(y) + (x if self.shortcut is None else self.shortcut(y))
+
+
+def resnet50():
+    layers = [nn.BatchNorm2d(3), conv(3, 64, 7, 2), nn.BatchNorm2d(64), nn.ReLU()]
+    layers.append(nn.MaxPool2d(3, 2, 1))
+    before = 64
+    for stage, units in enumerate((3, 4, 6, 3)):
+        after = 256 << stage
+        for unit in range(units):
+            stride = 2 if stage and not unit else 1
+            layers.append(Bottleneck(before, after, stride, unit > 0))
+            before = after
+    layers += [nn.BatchNorm2d(before), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return nn.Sequential(*layers, nn.Linear(before, 1000))
+
+
+def norm_conv(before, after, kernel, stride=1):
+    """Convolution, norm, activation."""
+    layers = [conv(before, after, kernel, stride, bias=True), nn.BatchNorm2d(after), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+class Inception(nn.Module):
+    """The module of examples/image_classification/symbols/inception_bn.py."""
+
+    def __init__(self, before, one, reduce3, three, reduce_double, double, projection, pool):
+        super().__init__()
+        stride = 1 if one else 2
+        branches = [norm_conv(before, one, 1)] if one else []
+        branches.append(
+            nn.Sequential(norm_conv(before, reduce3, 1), norm_conv(reduce3, three, 3, stride))
+        )
+        branches.append(
+            nn.Sequential(
+                norm_conv(before, reduce_double, 1),
+                norm_conv(reduce_double, double, 3),
+                norm_conv(double, double, 3, stride),
+            )
+        )
+        pooling = (nn.AvgPool2d if pool == "avg" else nn.MaxPool2d)(3, stride, 1)
+        last = [pooling, norm_conv(before, projection, 1)] if projection else [pooling]
+        branches.append(nn.Sequential(*last))
+        self.branches = nn.ModuleList(branches)
+        self.channels = one + three + double + (projection or before)
+
+    def forward(self, x):
+        return torch.cat([branch(x) for branch in self.branches], 1)
+
+
+def inception_bn(classes=1000):
+    layers = [norm_conv(3, 64, 7, 2), nn.MaxPool2d(3, 2), norm_conv(64, 64, 1)]
+    layers += [norm_conv(64, 192, 3), nn.MaxPool2d(3, 2)]
+    channels = 192
+    for filters in (
+        (64, 64, 64, 64, 96, 32, "avg"),
+        (64, 64, 96, 64, 96, 64, "avg"),
+        (0, 128, 160, 64, 96, 0, "max"),
+        (224, 64, 96, 96, 128, 128, "avg"),
+        (192, 96, 128, 96, 128, 128, "avg"),
+        (160, 128, 160, 128, 160, 128, "avg"),
+        (96, 128, 192, 160, 192, 128, "avg"),
+        (0, 128, 192, 192, 256, 0, "max"),
+        (352, 192, 320, 160, 224, 128, "avg"),
+        (352, 192, 320, 192, 224, 128, "max"),
+    ):
+        layers.append(Inception(channels, *filters))
+        channels = layers[-1].channels
+    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes)]
+    return nn.Sequential(*layers)
+
+
+class Rows(nn.Module):
+    """Two LSTM layers over the rows of an image."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(28, 128, 2, batch_first=True)
+        self.last = nn.Linear(128, 10)
+
+    def forward(self, x):
+        return self.last(self.lstm(x.reshape(-1, 28, 28))[0][:, -1])
+
+
+def modes(make, shape):
+    """(name, network, input, function to call) of each mode."""
+    four = (len(shape) == 4 and shape[1] > 1) or make is lenet
+    for name in ("eager", "channels last", "compiled", "compiled, channels last"):
+        if "channels last" in name and not four:
+            continue
+        torch.manual_seed(0)
+        net, x = make(), torch.randn(*shape)
+        if "channels last" in name:
+            net = net.to(memory_format=torch.channels_last)
+            x = x.to(memory_format=torch.channels_last)
+        yield name, net, x, torch.compile(net) if name.startswith("compiled") else net
+
+
+def best(times):
+    """What a worker prints."""
+    return {"seconds": min(times.values()), "modes": times}
+
+
+def train(make, size, shape, repeat):
+    """Seconds of a step of SGD in each mode."""
+    times = {}
+    for name, net, x, function in modes(make, (size, *shape)):
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        y = torch.randint(0, 10, (size,))
+
+        def step(function=function, optimizer=optimizer, x=x, y=y):
+            optimizer.zero_grad(set_to_none=True)
+            functional.cross_entropy(function(x), y).backward()
+            optimizer.step()
+
+        times[name] = median_time(step, repeat=repeat)
+    return best(times)
+
+
+def predict(make, size):
+    """Seconds of a prediction in each mode."""
+    times = {}
+    for name, net, x, function in modes(make, (size, 3, 224, 224)):
+        net.eval()
+        with torch.inference_mode():
+            times[name] = median_time(
+                lambda function=function, x=x: functional.softmax(function(x), 1), repeat=10
+            )
+    return best(times)
+
+
+def fit_epoch():
+    """Seconds of an epoch of LeNet with the accuracy summed up."""
+    torch.manual_seed(0)
+    images, labels = torch.rand(12800, 1, 28, 28), torch.randint(0, 10, (12800,))
+    net = lenet()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def epoch():
+        order, right = torch.randperm(len(images)), 0
+        for i in range(0, len(images), 128):
+            x, y = images[order[i : i + 128]], labels[order[i : i + 128]]
+            optimizer.zero_grad(set_to_none=True)
+            out = net(x)
+            functional.cross_entropy(out, y).backward()
+            optimizer.step()
+            right += (out.argmax(1) == y).sum().item()
+
+    epoch()
+    start = time.perf_counter()
+    epoch()
+    return best({"eager": time.perf_counter() - start})
+
+
+def imperative(name):
+    """Seconds of a function of ten million floats, or of an addition of ten."""
+    small, a = torch.ones(10), torch.randn(10_000_000)
+    matrix = a.view(10_000, 1000)
+    run, number = {
+        "small_add": (lambda: small + small, 10_000),
+        "add": (lambda: a + a, 1),
+        "tanh": (lambda: torch.tanh(a), 1),
+        "exp": (lambda: torch.exp(a), 1),
+        "sum": (lambda: torch.sum(a), 1),
+        "softmax": (lambda: torch.softmax(matrix, -1), 1),
+    }[name]
+    return best({"eager": median_time(run, number)})
+
+
+def measure(name):
+    """Seconds of one workload."""
+    training = {
+        "mlp": (mlp, 128, (1, 28, 28), 100),
+        "lenet": (lenet, 128, (1, 28, 28), 20),
+        "resnet20": (resnet20, 64, (3, 32, 32), 10),
+        "inception64": (lambda: inception_bn(10), 32, (3, 64, 64), 7),
+        "lstm": (Rows, 64, (1, 28, 28), 20),
+    }
+    if name in training:
+        return train(*training[name])
+    if name.startswith(("resnet50", "inception_")):
+        kind, _, size = name.rpartition("_")
+        return predict(resnet50 if kind == "resnet50" else inception_bn, int(size))
+    return fit_epoch() if name == "fit_epoch" else imperative(name)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    print(json.dumps(measure(sys.argv[1])))

@@ -1,0 +1,38 @@
+"""What is measured beside the peers: name, description, and the least ratios that are aimed at."""
+
+from typing import NamedTuple
+
+
+class Workload(NamedTuple):
+    """One row of the table.
+
+    torch, mxnet : float or None
+        The peer's time over cynet's that is aimed at.
+    unit : str
+        ``ms``, or ``us``.
+    """
+
+    title: str
+    torch: float = None
+    mxnet: float = None
+    unit: str = "ms"
+
+
+WORKLOADS = {
+    "mlp": Workload("MLP 784-128-64-10, batch 128, training step", 1.8, 4),
+    "lenet": Workload("LeNet, batch 128, training step", 1.6, 3.5),
+    "resnet20": Workload("ResNet-20, 32x32, batch 64, training step", 1.5, 4),
+    "fit_epoch": Workload("`Module.fit`, an epoch of LeNet on 12,800 images", 1.5, 3),
+    "inception64": Workload("Inception-BN, 64x64, batch 32, training step", 1.25, 2.5),
+    "lstm": Workload("LSTM, 2 layers of 128, 28 steps, batch 64, training step", 1.25, 2.5),
+    "resnet50_1": Workload("ResNet-50, 224x224, batch 1, prediction", 1, 1.2),
+    "resnet50_8": Workload("ResNet-50, 224x224, batch 8, prediction", 1, 1.2),
+    "inception_1": Workload("Inception-BN, 224x224, batch 1, prediction", 1, 1.2),
+    "inception_8": Workload("Inception-BN, 224x224, batch 8, prediction", 1, 1.2),
+    "small_add": Workload("`a + b` on 10 floats", 1, 12, "us"),
+    "add": Workload("add, 10 M floats", 1, 1),
+    "tanh": Workload("tanh, 10 M floats", 1, 1),
+    "exp": Workload("exp, 10 M floats", 1, 1),
+    "sum": Workload("sum, 10 M floats", 1, 1),
+    "softmax": Workload("softmax, 10,000 x 1,000", 1, 1),
+}

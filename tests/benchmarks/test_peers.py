@@ -1,0 +1,62 @@
+"""benchmarks/peers: the worker runs, ratios and rows are right, tables land between the marks."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
+
+
+@pytest.fixture(scope="module")
+def run():
+    """The module benchmarks/peers/run.py, imported as the script does it."""
+    before = list(sys.path)
+    sys.path.insert(0, str(PEERS))
+    try:
+        import run as module
+    finally:
+        sys.path[:] = before
+    return module
+
+
+@pytest.mark.parametrize("name", ["small_add", "lstm"])
+def test_a_worker_prints_seconds(name):
+    command = [sys.executable, str(PEERS / "worker_mx.py"), "cynet", name]
+    env = {"PYTHONPATH": str(PEERS.parents[1])}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
+    assert 0 < json.loads(done.stdout.splitlines()[-1]) < 10
+
+
+def test_a_ratio_is_the_median_of_the_rounds(run):
+    times = {"cynet": [1.0, 2.0, 1.0], "torch": [3.0, 4.0, None], "mxnet": [None] * 3}
+    assert run.ratio(times, "torch") == 2.5
+    assert run.ratio(times, "mxnet") is None
+
+
+def test_a_loss_is_marked_with_the_aim(run):
+    workload = run.WORKLOADS["lenet"]
+    times = {"cynet": [0.010], "torch": [0.012], "mxnet": [0.040]}
+    row = f"| {workload.title} | 10 | 12 | 40 | 1.2 (aim 1.6) | 4 |"
+    assert run.line(workload, times) == row
+
+
+def test_a_worker_that_fails_leaves_a_dash(run, capsys):
+    assert run.seconds(sys.executable, "worker_mx.py", "no_such_package", "mlp") is None
+    assert "no_such_package" in capsys.readouterr().err
+
+
+def test_tables_are_written_between_the_marks(run, monkeypatch, tmp_path):
+    page = tmp_path / "README.md"
+    page.write_text(f"before\n{run.BEGIN}\nold\n{run.END}\nafter\n")
+    monkeypatch.setattr(run, "README", page)
+    run.write(["| new |"])
+    run.write(["| newer |"])
+    assert page.read_text() == f"before\n{run.BEGIN}\n\n| newer |\n\n{run.END}\nafter\n"
+
+
+def test_the_page_has_the_marks(run):
+    text = run.README.read_text()
+    assert text.count(run.BEGIN) == text.count(run.END) == 1
