@@ -5,7 +5,7 @@ Flexible and Efficient Machine Learning Library for Heterogeneous Distributed Sy
 section 3.1):
 
 - views: an operator that only changes the shape (Flatten, Reshape) is not run, its output is its
-  input;
+  input; nor does backward copy the gradient of a sum to its terms;
 - in place: an output takes the memory of an input nobody reads afterwards, where the operator
   allows it;
 - sharing: values that do not live at the same time overlap in the arena. Offsets are found by size:
@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .graph import ADD, FORWARD, INPLACE, TEMP, WRITE, Graph
+from .graph import ADD, BACKWARD, FORWARD, INPLACE, NULL, TEMP, WRITE, Graph
 
 ALIGN = 64
 
@@ -125,17 +125,39 @@ class _Lives:
 
     def index(self, steps):
         """Number the steps anew; roots live as long as the longest of their members."""
-        self.last = {}
-        self.added_to = {}
+        self.first, self.own_last, self.adds = {}, {}, {}
         for index, step in enumerate(steps):
             for value in (*step.read(), *(v for _, v in step.written())):
-                self.last[value] = index
+                self.first.setdefault(value, index)
+                self.own_last[value] = index
             for position, value in step.written():
                 if step.req[position] == ADD:
-                    self.added_to[value] = index
+                    self.adds[value] = (self.adds.get(value, (index,))[0], index)
+        self.last = dict(self.own_last)
         for root, members in self.members.items():
             for member in members:
                 self.last[root] = max(self.last.get(root, -1), self.last.get(member, -1))
+
+    def may_be_copy(self, value, root):
+        """Whether `value`, which holds the bytes of `root` when it is made, can live in its memory.
+
+        Nobody may read another value there once something is added to the one.
+        """
+        if value in self.adds and root.kind != TEMP:
+            return False
+        return all(
+            self._apart(added, other)
+            for member in (root, *self.members.get(root, ()))
+            for added, other in ((value, member), (member, value))
+        )
+
+    def _apart(self, added, other):
+        """Whether `other` is read for the last time before anything is added to `added`, or made
+        when all is."""
+        if added not in self.adds:
+            return True
+        begin, end = self.adds[added]
+        return self.own_last[other] < begin or self.first[other] > end
 
     def join(self, value, root):
         """`value`, and what lives in its memory, now lives in `root`'s memory."""
@@ -148,9 +170,21 @@ class _Lives:
 
 def _make_views(graph, lives, kept):
     steps = []
-    for index, step in enumerate(graph.steps):
-        if not step.prop.identity or not _become_view(step, index, lives, kept):
-            steps.append(step)
+    for step in graph.steps:
+        if step.prop.identity:
+            forward = step.direction == FORWARD
+            source = step.in_data[0] if forward else step.out_grad[0]
+            target = step.out_data[0] if forward else step.in_grad[0]
+            if _become_view(step, source, 0, target, lives, kept):
+                continue
+        elif step.prop.passes_gradient and step.direction == BACKWARD:
+            # what nothing is added to first: it leaves more freedom to what something is
+            for position, target in sorted(step.written(), key=lambda w: w[1] in lives.adds):
+                if _become_view(step, step.out_grad[0], position, target, lives, kept):
+                    step.req[position] = NULL
+            if not step.written():
+                continue
+        steps.append(step)
     if len(steps) < len(graph.steps):
         kept_steps = set(steps)
         graph.n_forward = sum(step in kept_steps for step in graph.steps[: graph.n_forward])
@@ -158,25 +192,19 @@ def _make_views(graph, lives, kept):
         lives.index(steps)
 
 
-def _become_view(step, index, lives, kept):
-    if step.direction == FORWARD:
-        source, target, req = step.in_data[0], step.out_data[0], step.req[0]
-    else:
-        source, target, req = step.out_grad[0], step.in_grad[0], step.req[0]
+def _become_view(step, source, position, target, lives, kept):
     if (
         target is None
         or source is None
         or target.kind != TEMP
         or target.root is not target
-        or req != WRITE
+        or step.req[position] != WRITE
         or nbytes(source) != nbytes(target)
         or source.dtype != target.dtype
         or source in kept
         or target in kept
+        or not lives.may_be_copy(target, source.root)
     ):
-        return False
-    shared = source.root.kind != TEMP or lives.last[source.root] > index
-    if target in lives.added_to and shared:  # adding to the view would change what others read
         return False
     lives.join(target, source.root)
     return True

@@ -36,6 +36,9 @@ class OperatorProperty:
     identity : bool
         True: output 0 holds the bytes of input 0 under another shape, and so for the gradients
         (Flatten, Reshape); the executor makes views of them and runs nothing.
+    passes_gradient : bool
+        True: every gradient that backward writes is that of output 0, and nothing else is read (a
+        sum); the executor makes views of it where it can.
     pure : bool
         True: forward reads and changes nothing but its inputs, parameters, auxiliary states and
         requested resources, and runs no Python; passes may then merge, fold and repeat it. False
@@ -60,6 +63,7 @@ class OperatorProperty:
     differentiable = True
     variable_attrs = {}
     identity = False
+    passes_gradient = False
     pure = True
     forward_moves_states = True
     linear_in_weight = False

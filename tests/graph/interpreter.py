@@ -42,6 +42,8 @@ class Multiply(_Numpy):
 class Add(_Numpy):
     """Sum of two; gradients need nothing but the output's."""
 
+    passes_gradient = True
+
     def __init__(self):
         super().__init__(2)
 

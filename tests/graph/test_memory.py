@@ -3,6 +3,7 @@ found."""
 
 import time
 
+import numpy as np
 import pytest
 
 import cynet as mx
@@ -39,3 +40,46 @@ def test_executors_have_the_plan_that_is_reported():
     assert f"Total {report.planned >> 20} MB allocated\n" in text
     assert f"Total {report.unplanned >> 20} MB without in-place and sharing\n" in text
     assert report.planned >> 20 > 0
+
+
+def _residual(units):
+    net = mx.sym.var("x")
+    for i in range(units):
+        net = net + mx.sym.tanh(mx.sym.tanh(net, name=f"a{i}"), name=f"b{i}")
+    return net
+
+
+def test_the_gradient_of_a_sum_is_not_copied(rng):
+    """Both terms see the sum's gradient where it lies: the branch reads it before the other term's
+    part is added there."""
+    executor = _residual(3).simple_bind(mx.cpu(), x=(4, 5))
+    backward = executor._graph.steps[executor._graph.n_forward :]
+    written = [s.prop.op_name for s in backward for _ in s.written()]
+    assert written.count("elemwise_add") == 2  # from and into the user's arrays
+    x = rng.standard_normal((4, 5))
+    executor.arg_dict["x"][:] = x
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.ones((4, 5))])
+    values, slope = x, 1
+    for _ in range(3):
+        inner = np.tanh(values)
+        outer = np.tanh(inner)
+        slope = slope * (1 + (1 - outer**2) * (1 - inner**2))
+        values = values + outer
+    np.testing.assert_allclose(executor.grad_dict["x"].asnumpy(), slope, rtol=1e-5)
+
+
+def test_a_sum_of_what_is_used_later_keeps_its_copy(rng):
+    """x + y, where both terms get more gradient afterwards, in every order."""
+    x, y = (mx.sym.tanh(mx.sym.var(name)) for name in "xy")
+    net = mx.sym.Group([x * y, (x + y) * 2, mx.sym.add_n(x, y, x) * 3])
+    executor = net.simple_bind(mx.cpu(), x=(3,), y=(3,))
+    values = {name: rng.standard_normal(3) for name in "xy"}
+    for name, value in values.items():
+        executor.arg_dict[name][:] = value
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.ones(3)] * 3)
+    tx, ty = np.tanh(values["x"]), np.tanh(values["y"])
+    want = {"x": (ty + 2 + 6) * (1 - tx**2), "y": (tx + 2 + 3) * (1 - ty**2)}
+    for name in "xy":
+        np.testing.assert_allclose(executor.grad_dict[name].asnumpy(), want[name], rtol=1e-5)

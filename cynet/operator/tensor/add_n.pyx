@@ -17,6 +17,7 @@ class AddNProperty(OperatorProperty):
     """Sum of any number of arrays of one shape: ``output = data[0] + data[1] + ...``."""
 
     key_var_num_args = "num_args"
+    passes_gradient = True
     num_args = Int(doc="Number of inputs; filled in from the call.", low=1)
 
     def list_arguments(self):

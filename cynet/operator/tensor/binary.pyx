@@ -115,4 +115,5 @@ cdef list ROWS = [
 for _name, _functor, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (BinaryProperty,), {
         "__doc__": _doc, "__module__": __name__, "functor": _functor,
+        "passes_gradient": _functor == "plus",
         "differentiable": GRADIENTS[_functor].exists}), aliases=_aliases)
