@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test build lint bench bench-peers tsan wheel smoke clean
+.PHONY: help train test stress build lint bench bench-peers tsan wheel smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a f
 
 test: $(VENV)/.dev  ## run all tests and name the slowest
 	$(PY) -m pytest -q --durations=15 --durations-min=1
+
+stress: $(VENV)/.dev  ## the stress tests of the engine and of custom operators, long
+	CYNET_STRESS_ITERATIONS=50000 $(PY) -m pytest -q --durations=0 tests/operator/test_custom_stress.py \
+		tests/test_engine_stress.py
 
 build: $(VENV)/.dev  ## compile in place what has changed
 

@@ -6,11 +6,13 @@ from .errors import CynetError
 
 # package: the extra of pip that brings it
 _EXTRA = {
+    "Cython": "cython",
     "graphviz": "viz",
     "matplotlib": "viz",
     "mpi4py": "dist",
     "PIL": "image",
     "pycuda": "cuda",
+    "setuptools": "cython",
 }
 
 

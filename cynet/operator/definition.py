@@ -51,6 +51,11 @@ class Guarded(OperatorProperty):
 
     check = None  # the Checker
 
+    def __new__(cls, *args, **kwargs):
+        self = super().__new__(cls)
+        self._asked = {}  # names, asked once: an executor wants them at every run
+        return self
+
     def __init__(self, **kwargs):
         try:
             super().__init__(**kwargs)
@@ -58,15 +63,25 @@ class Guarded(OperatorProperty):
             raise
         except Exception as error:
             raise self.check.failure(callback(super(), "__init__"), error) from error
+        self._asked.clear()  # what was asked before all parameters were there
 
     def list_arguments(self):
-        return self.check.names(callback(super(), "list_arguments"))
+        if "arguments" not in self._asked:
+            method = callback(super(), "list_arguments")
+            self._asked["arguments"] = self.check.names(method)
+        return self._asked["arguments"].copy()
 
     def list_outputs(self):
-        return self.check.names(callback(super(), "list_outputs"), least=1)
+        if "outputs" not in self._asked:
+            method = callback(super(), "list_outputs")
+            self._asked["outputs"] = self.check.names(method, least=1)
+        return self._asked["outputs"].copy()
 
     def list_auxiliary_states(self):
-        return self.check.names(callback(super(), "list_auxiliary_states"))
+        if "states" not in self._asked:
+            method = callback(super(), "list_auxiliary_states")
+            self._asked["states"] = self.check.names(method)
+        return self._asked["states"].copy()
 
     def num_visible_outputs(self):
         method = callback(super(), "num_visible_outputs")

@@ -1,0 +1,18 @@
+"""Operators in Cython from outside the package, compiled once a session."""
+
+from pathlib import Path
+
+import pytest
+
+import cynet as mx
+
+PYX = Path(__file__).parent / "pyx"
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """``compiled(path)``: the module of a .pyx, from a cache of this session's own."""
+    pytest.importorskip("Cython")
+    pytest.importorskip("setuptools")
+    with mx.config.environment("CYNET_HOME", str(tmp_path_factory.mktemp("compiled"))):
+        yield lambda path: mx.operator.compile_pyx(PYX / path)
