@@ -13,6 +13,7 @@ from ..context import Context
 from ..dtype import numpy_dtype
 from ..errors import ArgumentTypeError, OperatorError
 from ..registry import Registry
+from .checks import Callback, Checker
 
 OPERATORS = Registry("operator")
 _HOST = Context("cpu")
@@ -37,29 +38,35 @@ cdef class Operator:
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         with gil:
-            _python_method(self, "forward")(
+            _call(self, "forward", (
                 PyOpContext.make(ctx), _blobs(self, in_data, ctx.n_in),
                 _requests(req, ctx.n_out), _blobs(self, out_data, ctx.n_out),
-                _blobs(self, aux_states, ctx.n_aux))
+                _blobs(self, aux_states, ctx.n_aux)))
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         with gil:
-            _python_method(self, "backward")(
+            _call(self, "backward", (
                 PyOpContext.make(ctx), _blobs(self, out_grad, ctx.n_out),
                 _blobs(self, in_data, ctx.n_in), _blobs(self, out_data, ctx.n_out),
                 _requests(req, ctx.n_in), _blobs(self, in_grad, ctx.n_in),
-                _blobs(self, aux_states, ctx.n_aux))
+                _blobs(self, aux_states, ctx.n_aux)))
         return 0
 
 
-cdef object _python_method(Operator op, str name):
+cdef int _call(Operator op, str name, tuple args) except -1:
     method = getattr(op, name, None)
     if method is None:
         raise OperatorError(f"{type(op).__name__} defines no {name}")
-    return method
+    try:
+        method(*args)
+    except OperatorError:  # it says which callback, and at which line
+        raise
+    except Exception as error:
+        raise Checker(type(op).__name__).failure(Callback(method, name), error) from error
+    return 0
 
 
 cdef list _blobs(Operator op, const TBlob* blobs, int n):

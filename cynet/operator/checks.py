@@ -5,6 +5,7 @@ Every refusal says who (operator, method, the line where it is defined), what ca
 was expected; what the user's code raises comes back with the line that raised it.
 """
 
+import operator
 import reprlib
 from typing import NamedTuple
 
@@ -168,20 +169,15 @@ class Checker:
                 )
         return [(int(a), int(b)) for a, b in found]
 
-    def written(self, method, given, kept):
+    def written(self, callback, given, kept):
         """Refuse a list of arrays in which the user's code put others instead of writing into
         them."""
-        for i, (now, before) in enumerate(zip(given, kept)):
-            if now is not before:
-                raise ArgumentError(
-                    f"{self.where}: {method} put another object into place {i} of its list of "
-                    "arrays; write into the array there: out_data[0][:] = ..."
-                )
-        if len(given) != len(kept):
-            raise ArgumentError(
-                f"{self.where}: {method} changed the length of its list of arrays from "
-                f"{len(kept)} to {len(given)}"
-            )
+        if len(given) == len(kept) and all(map(operator.is_, given, kept)):
+            return
+        raise ArgumentError(
+            f"{self.where}: {callback.name} changed its list of arrays; write into the arrays "
+            f"that are there, out_data[0][:] = ...{_defined_at(callback.function)}"
+        )
 
 
 def _whole(number):

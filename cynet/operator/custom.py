@@ -163,6 +163,8 @@ def _register_custom(name, cls):
         logging.getLogger(__name__).warning(
             "custom operator '%s' is registered again: %r replaces %r", name, cls, before
         )
+    if before is not None:
+        OPERATORS.get("Custom").cache.clear()  # what imperative calls have prepared of it
     return CUSTOM.register(name, cls, override=True)
 
 
@@ -251,15 +253,16 @@ class CustomOperator(Operator):
         data, out, aux = map(list, lists)  # copies: the user's code may do with them what it likes
         done = False
         try:
+            method = callback(self.op, "forward")
             self.check.ask(
-                callback(self.op, "forward"),
+                method,
                 is_train=ctx.is_train,
                 req=[REQUESTS[r] for r in req],
                 in_data=data,
                 out_data=out,
                 aux=aux,
             )
-            self.check.written("forward", out, lists[1])
+            self.check.written(method, out, lists[1])
             done = True
         finally:
             del data, out, aux
@@ -273,8 +276,9 @@ class CustomOperator(Operator):
         top, data, out, grad, aux = map(list, lists)
         done = False
         try:
+            method = callback(self.op, "backward")
             self.check.ask(
-                callback(self.op, "backward"),
+                method,
                 req=[REQUESTS[r] for r in req],
                 out_grad=top,
                 in_data=data,
@@ -282,7 +286,7 @@ class CustomOperator(Operator):
                 in_grad=grad,
                 aux=aux,
             )
-            self.check.written("backward", grad, lists[3])
+            self.check.written(method, grad, lists[3])
             done = True
         finally:
             del top, data, out, grad, aux

@@ -5,11 +5,13 @@ The graph passes trust what a property says. What a user's property says goes th
 it, made here, that refuses answers which do not fit.
 """
 
+import contextlib
 import math
 
 from ..errors import ArgumentError, CynetError
 from ._base import OPERATORS, Operator, register_operator
 from .checks import Checker, callback
+from .parameters import MissingParameter
 from .property import OperatorProperty, ResourceRequest, is_known
 
 # Inputs of these shapes are tried to learn the sizes of arrays that may share memory.
@@ -152,12 +154,22 @@ class Guarded(OperatorProperty):
 
 def _check_definition(cls):
     probe = cls.with_defaults()
-    try:
-        probe.list_arguments(), probe.list_outputs(), probe.list_auxiliary_states()
-    except ArgumentError:
-        raise
-    except Exception:  # the names depend on required parameters
-        return
+    for names in ("list_arguments", "list_outputs", "list_auxiliary_states"):
+        try:
+            getattr(probe, names)()
+        except MissingParameter as error:
+            if cls.any_parameters or cls.key_var_num_args is not None:
+                return
+            name = next(k for k, f in cls.fields.items() if f"'{k}'" in str(error))
+            raise ArgumentError(
+                f"{probe.check.where}: {names} reads the required parameter '{name}'; give that a "
+                "default, or say any_parameters = True in the class"
+            ) from error
+    with contextlib.suppress(MissingParameter):  # what depends on one is asked of each node
+        _check_probe(probe)
+
+
+def _check_probe(probe):
     names = [*probe.list_arguments(), *probe.list_auxiliary_states()]
     twice = [n for n in names if names.count(n) > 1]
     if twice:
@@ -169,18 +181,13 @@ def _check_definition(cls):
     ids = list(range(2 * n_out + 2 * n_in))
     out_grad, in_data = ids[:n_out], ids[n_out : n_out + n_in]
     out_data, in_grad = ids[n_out + n_in : 2 * n_out + n_in], ids[2 * n_out + n_in :]
-    try:
-        probe.declare_backward_dependency(out_grad, in_data, out_data)
-        forward = probe.forward_inplace_option(in_data, out_data)
-        backward = probe.backward_inplace_option(out_grad, in_data, out_data, in_grad)
-    except AttributeError:  # they depend on required parameters
-        return
+    forward = probe.forward_inplace_option(in_data, out_data)
+    backward = probe.backward_inplace_option(out_grad, in_data, out_data, in_grad)
     if forward or backward:
-        words = [f"{k}[{i}]" for k, n in (("out_grad", n_out), ("in_data", n_in)) for i in range(n)]
-        words += [
-            f"{k}[{i}]" for k, n in (("out_data", n_out), ("in_grad", n_in)) for i in range(n)
-        ]
-        _check_sizes(probe, forward, backward, words)
+        lists = {"out_grad": n_out, "in_data": n_in, "out_data": n_out, "in_grad": n_in}
+        words = [f"{name}[{i}]" for name, n in lists.items() for i in range(n)]
+        _check_sizes(probe, "forward_inplace_option", forward, words)
+        _check_sizes(probe, "backward_inplace_option", backward, words)
 
 
 def _check_sizes(probe, method, pairs, words):

@@ -3,9 +3,13 @@
 import ast
 
 from ..dtype import NAMES, dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError
 
 REQUIRED = object()  # the default of a field that must be given
+
+
+class MissingParameter(CynetError, AttributeError):
+    """A required parameter was read of a property made without it, to ask for names."""
 
 
 class Field:
@@ -33,7 +37,10 @@ class Field:
     def __get__(self, instance, owner=None):
         if instance is None:
             return self
-        return instance.__dict__.get(self.name, self.default)
+        value = instance.__dict__.get(self.name, self.default)
+        if value is REQUIRED:
+            raise MissingParameter(f"the required parameter '{self.name}' is not given")
+        return value
 
     def parse(self, value, where):
         """The typed value, or ArgumentError / ArgumentTypeError that names `where` and this."""

@@ -173,21 +173,23 @@ class _NumpyOperator(_InstanceOperator):
         real = _views(out_data)
         parts = self._parts(real, req)
         given = list(parts)
-        self.check.ask(callback(self.instance, "forward"), in_data=_views(in_data), out_data=given)
-        self._add_parts("forward", real, parts, given, req)
+        method = callback(self.instance, "forward")
+        self.check.ask(method, in_data=_views(in_data), out_data=given)
+        self._add_parts(method, real, parts, given, req)
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         real = _views(in_grad)
         parts = self._parts(real, req)
         given = list(parts)
+        method = callback(self.instance, "backward")
         self.check.ask(
-            callback(self.instance, "backward"),
+            method,
             out_grad=_views(out_grad),
             in_data=_views(in_data),
             out_data=_views(out_data),
             in_grad=given,
         )
-        self._add_parts("backward", real, parts, given, req)
+        self._add_parts(method, real, parts, given, req)
 
 
 def _views(blobs):
@@ -215,12 +217,13 @@ class _NDArrayOperator(_InstanceOperator):
     def _run(self, method, lists, req, **arrays):
         """Call the method with copies of the lists; the last of them are the targets."""
         done = False
+        method = callback(self.instance, method)
         target = list(arrays)[-1]
         try:
             parts = self._parts(lists[-1], req)
             given = {name: list(each) for name, each in arrays.items()}
             given[target] = list(parts)
-            self.check.ask(callback(self.instance, method), **given)
+            self.check.ask(method, **given)
             self._add_parts(method, lists[-1], parts, given[target], req)
             done = True
         finally:
