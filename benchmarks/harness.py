@@ -9,7 +9,10 @@ import argparse
 import importlib
 import json
 import statistics
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -57,12 +60,23 @@ def table(title, rows, peer_rows=()):
     return "\n".join(lines)
 
 
+def run_file(python, path, package):
+    """(title, rows) of one benchmark file, run by the interpreter `python`."""
+    command = [python, str(path), "--package", package, "--json"]
+    folder = Path(__file__).parent
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder)
+    title, rows = json.loads(output.stdout.splitlines()[-1])
+    return title, [Row(*row) for row in rows]
+
+
 def main(title, rows):
     """Run `rows` as a command: a table, or with ``--json`` one line for run.py."""
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--package", default="cynet", help="cynet, or mxnet where it is installed")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    parser.add_argument("--mxnet", metavar="PYTHON", help="a Python that has MXNet 1.x: beside it")
     args = parser.parse_args()
     measured = list(rows(importlib.import_module(args.package)))
     title = title.splitlines()[0].rstrip(".")
-    print(json.dumps([title, measured]) if args.json else table(title, measured))
+    beside = run_file(args.mxnet, Path(sys.argv[0]).resolve(), "mxnet")[1] if args.mxnet else ()
+    print(json.dumps([title, measured]) if args.json else table(title, measured, beside))

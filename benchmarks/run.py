@@ -1,23 +1,13 @@
 """Runs the benchmark files, each in a process of its own, and prints one table."""
 
 import argparse
-import json
-import subprocess
 import sys
 from pathlib import Path
 
-from harness import Row, table
+from harness import run_file, table
 
 HERE = Path(__file__).parent
 NO_ROWS = ("harness", "run", "memory", "roofline")  # files that measure no times beside MXNet's
-
-
-def run(python, path, package):
-    """(title, rows) of one file, run by the interpreter `python`."""
-    command = [python, str(path), "--package", package, "--json"]
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE).stdout
-    title, rows = json.loads(output.splitlines()[-1])
-    return title, [Row(*row) for row in rows]
 
 
 def main():
@@ -30,8 +20,8 @@ def main():
     if args.names:
         files = [p for p in files if p.stem in args.names]
     for path in files:
-        title, rows = run(sys.executable, path, "cynet")
-        beside = run(args.mxnet, path, "mxnet")[1] if args.mxnet else ()
+        title, rows = run_file(sys.executable, path, "cynet")
+        beside = run_file(args.mxnet, path, "mxnet")[1] if args.mxnet else ()
         print(table(title, rows, beside), end="\n\n", flush=True)
 
 

@@ -383,7 +383,7 @@ def test_required_parameters_and_what_depends_on_them():
 
     with pytest.raises(
         mx.base.MXNetError,
-        match=r"'test_many': list_arguments reads the required parameter 'n'; give .*any_parameters",
+        match=r"'test_many': list_arguments reads the required parameter 'n'; .*any_parameters",
     ):
         mx.operator.register("test_many")(Many)
     Many.any_parameters = True
