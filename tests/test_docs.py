@@ -51,9 +51,16 @@ def test_every_setting_is_documented():
     assert [line for line in text.splitlines() if line.startswith("| `")] == rows
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/migration.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/migration.md", "docs/guide/custom_operators.md"]
+)
 def test_python_blocks_run(page, tmp_path):
-    """The blocks of a page run one after the other in a fresh process."""
+    """The blocks of a page run one after the other in a fresh process, beside its .pyx files."""
+    for name, text in re.findall(
+        r"`(\w+\.pyx)`:\n\n```cython\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S
+    ):
+        pytest.importorskip("Cython")
+        (tmp_path / name).write_text(text)
     code = "\n".join(blocks(ROOT / page, "python"))
     env = {**os.environ, "PYTHONPATH": str(ROOT), "CYNET_HOME": str(tmp_path)}
     done = subprocess.run(
