@@ -1,10 +1,13 @@
 // Includes the header CYNET_LOOPS once for each level; levels.h explains the use. It has no guard:
-// each header of loops goes through it.
+// each header of loops goes through it. CYNET_LANES is the number of floats in a vector register of
+// the level.
 #include "levels.h"
 
 namespace cynet {
 namespace baseline {
+#define CYNET_LANES 4
 #include CYNET_LOOPS
+#undef CYNET_LANES
 }
 }  // namespace cynet
 
@@ -17,7 +20,9 @@ namespace baseline {
 #endif
 namespace cynet {
 namespace avx2 {
+#define CYNET_LANES 8
 #include CYNET_LOOPS
+#undef CYNET_LANES
 }
 }  // namespace cynet
 #ifdef __clang__
@@ -31,7 +36,9 @@ namespace avx2 {
 #endif
 namespace cynet {
 namespace avx512 {
+#define CYNET_LANES 16
 #include CYNET_LOOPS
+#undef CYNET_LANES
 }
 }  // namespace cynet
 #ifdef __clang__

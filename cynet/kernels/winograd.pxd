@@ -1,0 +1,30 @@
+"""3x3 convolutions of stride 1, float32, channels last in memory, by Winograd's F(4x4, 3x3).
+
+x is (batch, height, width, channels), y (batch, height + 2 pad_h - 2, width + 2 pad_w - 2,
+filters), w (filters, channels, 3, 3), each C-contiguous. `space` is scratch of winograd_space's
+bytes, aligned to 64. Results are the same in every run with one number of threads; those of
+winograd_forward and winograd_backward_data whatever the number. Errors are about twice those of a
+direct sum in float32.
+"""
+
+from libc.stdint cimport int64_t
+
+cdef extern from "winograd.h" namespace "cynet" nogil:
+    struct WinogradShape:
+        int64_t batch, height, width, channels, filters, pad_h, pad_w
+
+# Whether it pays; every shape with pads of 0 or more is computed rightly.
+cdef bint winograd_suits(const WinogradShape* shape) noexcept nogil
+# Bytes of scratch for winograd_forward, or with `backward` for both gradients.
+cdef size_t winograd_space(const WinogradShape* shape, int threads, bint backward) noexcept nogil
+
+# y = relu(x * w + bias + y): `bias` of `filters` numbers or NULL, `relu` and `add` where true.
+cdef void winograd_forward(const WinogradShape* shape, const float* x, const float* w,
+                           const float* bias, bint relu, float* y, bint add, int threads,
+                           char* space) noexcept nogil
+# dx = gradient of x, or dx += with `add`.
+cdef void winograd_backward_data(const WinogradShape* shape, const float* w, const float* dy,
+                                 float* dx, bint add, int threads, char* space) noexcept nogil
+# dw = gradient of w, or dw += with `add`.
+cdef void winograd_backward_weight(const WinogradShape* shape, const float* x, const float* dy,
+                                   float* dw, bint add, int threads, char* space) noexcept nogil

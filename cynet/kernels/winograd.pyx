@@ -1,0 +1,88 @@
+"""Winograd convolutions (contract in winograd.pxd): the loops are in winograd.h."""
+
+from .dispatch cimport cpu_level
+
+from .dispatch import cpu_capabilities
+
+import numpy as np
+
+cdef extern from "winograd.h" namespace "cynet" nogil:
+    bint cpp_suits "cynet::winograd_suits"(const WinogradShape& shape) noexcept
+    size_t cpp_space "cynet::winograd_space"(int level, const WinogradShape& shape, int threads,
+                                             bint backward) noexcept
+    void cpp_forward "cynet::winograd_forward"(
+        int level, const WinogradShape& shape, const float* x, const float* w, const float* bias,
+        bint relu, float* y, bint add, int threads, char* space) noexcept
+    void cpp_backward_data "cynet::winograd_backward_data"(
+        int level, const WinogradShape& shape, const float* w, const float* dy, float* dx,
+        bint add, int threads, char* space) noexcept
+    void cpp_backward_weight "cynet::winograd_backward_weight"(
+        int level, const WinogradShape& shape, const float* x, const float* dy, float* dw,
+        bint add, int threads, char* space) noexcept
+
+
+cdef bint winograd_suits(const WinogradShape* shape) noexcept nogil:
+    return cpp_suits(shape[0])
+
+
+cdef size_t winograd_space(const WinogradShape* shape, int threads, bint backward) noexcept nogil:
+    return cpp_space(cpu_level(), shape[0], threads, backward)
+
+
+cdef void winograd_forward(const WinogradShape* shape, const float* x, const float* w,
+                           const float* bias, bint relu, float* y, bint add, int threads,
+                           char* space) noexcept nogil:
+    cpp_forward(cpu_level(), shape[0], x, w, bias, relu, y, add, threads, space)
+
+
+cdef void winograd_backward_data(const WinogradShape* shape, const float* w, const float* dy,
+                                 float* dx, bint add, int threads, char* space) noexcept nogil:
+    cpp_backward_data(cpu_level(), shape[0], w, dy, dx, add, threads, space)
+
+
+cdef void winograd_backward_weight(const WinogradShape* shape, const float* x, const float* dy,
+                                   float* dw, bint add, int threads, char* space) noexcept nogil:
+    cpp_backward_weight(cpu_level(), shape[0], x, dy, dw, add, threads, space)
+
+
+cdef WinogradShape _shape(x, y, pad):
+    cdef WinogradShape shape
+    shape.batch, shape.height, shape.width, shape.channels = x
+    shape.filters = y
+    shape.pad_h, shape.pad_w = pad
+    return shape
+
+
+def _winograd_suits(x_shape, filters, pad):
+    """winograd_suits for an input of (batch, height, width, channels), for tests."""
+    cdef WinogradShape shape = _shape(x_shape, filters, pad)
+    return winograd_suits(&shape)
+
+
+def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=False,
+                     int threads=1, level=None, int fill=255):
+    """One of the three on C-contiguous NumPy float32 arrays, for tests and benchmarks.
+
+    `what` is ``'forward'``, ``'backward_data'`` or ``'backward_weight'``; y, x or w is written.
+    Scratch is filled with the byte `fill` before; what lies behind its end is returned.
+    """
+    cdef WinogradShape shape = _shape(x.shape, w.shape[0], pad)
+    cdef int at = cpu_level() if level is None else cpu_capabilities().index(level)
+    cdef int which = ("forward", "backward_data", "backward_weight").index(what)
+    cdef size_t size = cpp_space(at, shape, threads, which > 0)
+    room = np.full(size + 128, fill, np.uint8)
+    cdef size_t start = (room.ctypes.data + 63) // 64 * 64 - <size_t>room.ctypes.data
+    cdef size_t space = room.ctypes.data + start
+    cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
+    cdef size_t pb = 0 if bias is None else bias.ctypes.data
+    with nogil:
+        if which == 0:
+            cpp_forward(at, shape, <float*>px, <float*>pw, <float*>pb, relu, <float*>py, add,
+                        threads, <char*>space)
+        elif which == 1:
+            cpp_backward_data(at, shape, <float*>pw, <float*>py, <float*>px, add, threads,
+                              <char*>space)
+        else:
+            cpp_backward_weight(at, shape, <float*>px, <float*>py, <float*>pw, add, threads,
+                                <char*>space)
+    return room[start + size:]

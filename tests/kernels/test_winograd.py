@@ -1,0 +1,165 @@
+"""Winograd convolutions against direct sums in float64, at each CPU level."""
+
+import itertools
+
+import numpy as np
+import pytest
+from cynet.kernels.dispatch import cpu_capabilities
+from cynet.kernels.winograd import _winograd_arrays, _winograd_suits
+
+# Of the largest number of a result. A direct sum in float32 is at 1e-6 with 64 channels.
+TOLERANCE = 1e-5
+SHAPES = [
+    # batch, height, width, channels, filters, pad_h, pad_w
+    (2, 8, 8, 16, 16, 1, 1),
+    (1, 32, 32, 16, 32, 1, 1),
+    (3, 7, 9, 16, 48, 1, 1),
+    (1, 6, 6, 32, 16, 0, 0),
+    (2, 5, 11, 64, 16, 0, 1),
+    (1, 1, 1, 16, 16, 1, 1),
+    (2, 1, 5, 8, 8, 1, 1),
+    (1, 2, 3, 16, 16, 1, 0),
+    (4, 3, 3, 16, 16, 0, 0),
+    (1, 3, 3, 16, 16, 2, 2),
+    (2, 4, 4, 16, 16, 3, 1),
+    (1, 13, 4, 3, 5, 1, 1),
+    (2, 9, 6, 1, 1, 1, 1),
+    (1, 10, 10, 20, 33, 1, 1),
+    (5, 4, 4, 17, 31, 1, 1),
+    (1, 7, 7, 96, 16, 1, 1),
+    (1, 8, 5, 272, 20, 1, 1),
+]
+
+
+def draw(shape, seed):
+    n, h, w, c, f, ph, pw = shape
+    rng = np.random.RandomState(seed)
+    print("seed", seed)
+    x = rng.standard_normal((n, h, w, c)).astype(np.float32)
+    weight = (rng.standard_normal((f, c, 3, 3)) / (9 * c) ** 0.5).astype(np.float32)
+    y = rng.standard_normal((n, h + 2 * ph - 2, w + 2 * pw - 2, f)).astype(np.float32)
+    return x, weight, y, rng.standard_normal(f).astype(np.float32)
+
+
+def windows(x, pad, shape):
+    """(i, j, the pixels that tap (i, j) sees) of x in float64."""
+    padded = np.pad(x.astype(np.float64), [(0, 0), (pad[0],) * 2, (pad[1],) * 2, (0, 0)])
+    for i, j in itertools.product(range(3), range(3)):
+        yield i, j, padded[:, i : i + shape[1], j : j + shape[2]]
+
+
+def run(*args, **options):
+    behind = _winograd_arrays(*args, **options)
+    assert len(behind) and (behind == 255).all(), "written behind the scratch"
+
+
+def forward(x, w, y, pad):
+    return sum(seen @ w[:, :, i, j].T.astype(np.float64) for i, j, seen in windows(x, pad, y.shape))
+
+
+def backward_data(x, w, y, pad):
+    n, h, width, c = x.shape
+    dx = np.zeros((n, h + 2 * pad[0], width + 2 * pad[1], c))
+    for i, j in itertools.product(range(3), range(3)):
+        dx[:, i : i + y.shape[1], j : j + y.shape[2]] += y @ w[:, :, i, j].astype(np.float64)
+    return dx[:, pad[0] : pad[0] + h, pad[1] : pad[1] + width]
+
+
+def backward_weight(x, w, y, pad):
+    dw = np.zeros(w.shape)
+    for i, j, seen in windows(x, pad, y.shape):
+        dw[:, :, i, j] = np.einsum("nhwf,nhwc->fc", y.astype(np.float64), seen)
+    return dw
+
+
+def close(ours, wanted):
+    assert np.isfinite(ours).all()
+    error = np.abs(ours - wanted).max() / np.abs(wanted).max()
+    assert error < TOLERANCE, error
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_against_direct_sums(shape, threads, level):
+    x, w, y, _ = draw(shape, 1)
+    pad = shape[5:]
+    for what, wanted in (
+        ("forward", forward(x, w, y, pad)),
+        ("backward_data", backward_data(x, w, y, pad)),
+        ("backward_weight", backward_weight(x, w, y, pad)),
+    ):
+        index = ("backward_data", "backward_weight", "forward").index(what)
+        for add in (False, True):
+            arrays = [x.copy(), w.copy(), y.copy()]
+            before = arrays[index].copy()
+            if not add:
+                arrays[index][...] = np.nan
+            run(what, *arrays, pad, add=add, threads=threads, level=level)
+            close(arrays[index], wanted + before if add else wanted)
+            for i in {0, 1, 2} - {index}:
+                np.testing.assert_array_equal(arrays[i], (x, w, y)[i])
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("shape", [(2, 8, 8, 16, 32, 1, 1), (1, 7, 5, 6, 21, 1, 0)], ids=str)
+@pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize("relu", [False, True])
+def test_bias_sum_and_relu(shape, level, add, relu):
+    x, w, y, bias = draw(shape, 2)
+    wanted = forward(x, w, y, shape[5:]) + bias + (y if add else 0)
+    run("forward", x, w, y, shape[5:], bias=bias, relu=relu, add=add, level=level)
+    close(y, np.maximum(wanted, 0) if relu else wanted)
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+def test_same_whatever_the_threads(level):
+    """Forward and the gradient of x do not depend on how many; that of w does not change by run."""
+    shape = (3, 18, 14, 32, 48, 1, 1)
+    x, w, y, _ = draw(shape, 3)
+    for what, index in (("forward", 2), ("backward_data", 0), ("backward_weight", 1)):
+        results = []
+        for threads in (1, 2, 3, 3):
+            arrays = [x.copy(), w.copy(), y.copy()]
+            run(what, *arrays, (1, 1), threads=threads, level=level)
+            results.append(arrays[index])
+        np.testing.assert_array_equal(results[2], results[3])
+        if what != "backward_weight":
+            np.testing.assert_array_equal(results[0], results[1])
+            np.testing.assert_array_equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+def test_nan_and_infinity_stay_near(level):
+    """What is not finite spoils the tiles that see it, which a direct sum would leave in part."""
+    shape = (2, 16, 16, 16, 16, 1, 1)
+    x, w, y, _ = draw(shape, 4)
+    x[0, 2, 2, 5] = np.nan
+    run("forward", x, w, y, (1, 1), relu=True, level=level)
+    assert np.isnan(y[0, 1:4, 1:4]).all()
+    assert np.isfinite(y[0, 4:]).all() and np.isfinite(y[1]).all()
+
+
+@pytest.mark.parametrize("size, channels", [(16, 512), (64, 64)])
+def test_large(size, channels):
+    """Many blocks of tiles, of filters in chunks, of channels."""
+    shape = (1, size, size, channels, channels, 1, 1)
+    x, w, y, _ = draw(shape, 5)
+    dy = y.copy()
+    run("forward", x, w, y, (1, 1), threads=2)
+    close(y, forward(x, w, y, (1, 1)))
+    dx, dw = np.empty_like(x), np.empty_like(w)
+    run("backward_data", dx, w, dy, (1, 1), threads=2)
+    close(dx, backward_data(x, w, dy, (1, 1)))
+    run("backward_weight", x, dw, dy, (1, 1), threads=2)
+    close(dw, backward_weight(x, w, dy, (1, 1)))
+
+
+def test_where_it_pays():
+    assert _winograd_suits((64, 32, 32, 16), 16, (1, 1))
+    assert _winograd_suits((64, 8, 8, 64), 64, (1, 1))
+    assert _winograd_suits((8, 56, 56, 64), 64, (1, 1))
+    assert not _winograd_suits((64, 32, 32, 3), 16, (1, 1))  # few channels
+    assert not _winograd_suits((1, 7, 7, 512), 512, (1, 1))  # more weights than pixels
+    assert not _winograd_suits((64, 2, 2, 64), 64, (1, 1))  # tiles mostly empty
+    assert not _winograd_suits((8, 2, 9, 64), 64, (0, 0))  # no output
