@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test stress build lint bench bench-peers tsan wheel smoke clean
+.PHONY: help train test stress build lint bench bench-peers check-cuda tsan wheel smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ bench-peers: $(VENV)/.dev  ## beside PyTorch and MXNet 1.9.1: writes benchmarks/
 	benchmarks/peers/setup.sh build/peers
 	$(PY) benchmarks/peers/run.py --torch build/peers/torch/bin/python \
 		--mxnet build/peers/mxnet/bin/python
+
+check-cuda: $(VENV)/.dev  ## compile every CUDA kernel with nvcc for sm_80, sm_90, sm_100, if there is one
+	$(PY) -m tests.cuda.check_nvcc $(if $(NVCC),--nvcc $(NVCC))
 
 tsan:  ## engine and storage stress under ThreadSanitizer
 	tests/tsan/run.sh

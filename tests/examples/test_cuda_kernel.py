@@ -39,8 +39,8 @@ def run(layer, shapes, values, grad, checked, monkeypatch):
 @pytest.mark.parametrize("checked", [False, True])
 def test_softmax(layers, rng, checked, monkeypatch):
     x, label = rng.standard_normal((150, 7)).astype("f"), rng.integers(0, 7, 150)
-    out, grads = run(layers.Softmax(), {"data": x.shape, "label": (150,)},
-                     {"data": x, "label": label}, np.zeros_like(x), checked, monkeypatch)  # fmt: skip
+    shapes, values = {"data": x.shape, "label": (150,)}, {"data": x, "label": label}
+    out, grads = run(layers.Softmax(), shapes, values, 0 * x, checked, monkeypatch)
     want = np.exp(x - x.max(1, keepdims=True))
     want /= want.sum(1, keepdims=True)
     np.testing.assert_allclose(out, want, rtol=1e-5)

@@ -17,6 +17,7 @@ from ...errors import KernelError
 
 INCLUDE = Path(__file__).parent / "include"
 KERNELS = Path(__file__).parent.parent.parent / "kernels"
+OWN = Path(__file__).parent.parent / "kernels"
 # A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
 _FRAME = 128 << 10
 _TIMEOUT = 300  # seconds; a kernel of normal size takes one or two
@@ -63,7 +64,7 @@ def _identity():
     command = host_compiler()
     version = _said([*command, "--version"])
     headers = hashlib.sha256()
-    for path in sorted([*INCLUDE.glob("*.h"), *KERNELS.glob("*.h")]):
+    for path in sorted([*INCLUDE.glob("*.h"), *KERNELS.glob("*.h"), *OWN.glob("*.cuh")]):
         headers.update(path.read_bytes())
     native = _said([*command, "-Q", "--help=target", *_native()]) or platform.processor()
     return "\n".join([version, headers.hexdigest(), native, platform.machine()])
@@ -84,7 +85,7 @@ def _flags(checked):
         "-x", "c++", "-std=gnu++17", "-w", "-ftrack-macro-expansion=0",
         "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-fno-math-errno",
         "-fno-trapping-math", "-fno-strict-aliasing", "-fopenmp", "-pthread",
-        f"-Werror=frame-larger-than={_FRAME}", f"-I{INCLUDE}", f"-I{KERNELS}",
+        f"-Werror=frame-larger-than={_FRAME}", f"-I{INCLUDE}", f"-I{KERNELS}", f"-I{OWN}",
         "-include", "cynet_emulator.h",
     ]  # fmt: skip
     if _is_clang():
@@ -100,7 +101,7 @@ def _flags(checked):
     ]  # fmt: skip
 
 
-def compile_object(text, user_text, title, options, checked):
+def compile_object(text, user_text, title, options, checked, headers=()):
     """Compile `text` to a shared object; a second time it is found on disk.
 
     Parameters
@@ -116,6 +117,8 @@ def compile_object(text, user_text, title, options, checked):
         Further options of the compiler.
     checked : bool
         Compile for the checking mode.
+    headers : sequence of str
+        Texts of what it includes beside the emulator's own and the system's.
 
     Returns
     -------
@@ -128,7 +131,7 @@ def compile_object(text, user_text, title, options, checked):
         When there is no compiler or the source does not compile; the message quotes the line.
     """
     flags = [*_flags(checked), *options]
-    key = hashlib.sha256("\0".join([text, _identity(), *flags]).encode()).hexdigest()[:40]
+    key = hashlib.sha256("\0".join([text, *headers, _identity(), *flags]).encode()).hexdigest()[:40]
     folder = config.cache_folder() / "kernels"
     target = folder / f"{key}.so"
     if target.exists():

@@ -1,10 +1,11 @@
 """A compiled CUDA source: its kernels, launched on arrays of the host."""
 
 import ctypes
+from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ArgumentError, ArgumentTypeError, KernelError
-from .compiler import compile_object, line_of
+from .compiler import KERNELS, OWN, compile_object, line_of
 from .source import Source
 
 MAX_THREADS = 1024  # of a block
@@ -103,7 +104,9 @@ class EmulatedModule:
     def __init__(self, text, title="source", options=(), exports=(), checked=False, quoted=None):
         self.title, self.checked = title, checked
         self.quoted = text if quoted is None else quoted
-        self.source = Source(text)
+        options = tuple(host_options(options))
+        folders = [Path(option[2:]) for option in options if option.startswith("-I")]
+        self.source = Source(text, [*folders, OWN, KERNELS], tuple(exports))
         names = [*self.source.kernels]
         names += [name for name in exports if name not in names]
         if not names:
@@ -118,7 +121,7 @@ class EmulatedModule:
             f'#line 1 "{title}"\n{self.source.rewritten()}\n'
             f'#line 1 "exports of {title}"\nCYNET_KERNELS({rows})\n'
         )
-        self.path = compile_object(whole, self.quoted, title, [*host_options(options)], checked)
+        self.path = compile_object(whole, self.quoted, title, options, checked, self.source.headers)
         self._library = ctypes.CDLL(str(self.path))
         self._library.cynet_entry.restype = ctypes.POINTER(_Entry)
         self.launch_address = ctypes.cast(self._library.cynet_launch, ctypes.c_void_p).value
@@ -258,6 +261,10 @@ _WHAT = {
     5: lambda f, text, _: f"assertion failed: {text}",
     6: _out_of_bounds,
     7: lambda f, text, _: f"index {f.offset} is outside of the array, {text}",
+    9: lambda f, text, _: (
+        "it waits for other threads, which could not be seen in the source: name the function "
+        "that waits where it is called"
+    ),
     8: lambda f, text, _: text or "the host has no memory for the launch",
 }
 

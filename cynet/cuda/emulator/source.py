@@ -40,16 +40,28 @@ class Function(NamedTuple):
 class Source:
     """CUDA source taken apart.
 
+    Parameters
+    ----------
+    text : str
+        CUDA C++.
+    folders : sequence of Path
+        Where headers that it includes may lie; those found are read for functions that wait.
+    exports : sequence of str
+        Instances of templates that are launched; a function may be among their arguments.
+
     Attributes
     ----------
     kernels : dict
         Name to `Function`, for each ``__global__`` function that is no template.
     templates : set of str
         Names of ``__global__`` function templates.
+    headers : list of str
+        Texts of the headers found in `folders`.
     """
 
-    def __init__(self, text):
+    def __init__(self, text, folders=(), exports=()):
         self.text = text
+        self.exports = exports
         self.blank = _BLANK.sub(_spaces, text)
         self.functions = list(_functions(_without_directives(self.blank)))
         self.kernels, self.templates = {}, set()
@@ -59,11 +71,17 @@ class Source:
                     self.templates.add(each.name)
                 else:
                     self.kernels[each.name] = each
-        self._marked = self._synchronising()
+        self.headers = list(_included(text, folders, set()))
+        blank = [_BLANK.sub(_spaces, each) for each in self.headers]
+        self._marked = self._synchronising([self.blank, *blank])
 
     def synchronises(self, name):
         """Whether kernel `name` or a function it may call waits for other threads."""
-        return _last(name.partition("<")[0]) in self._marked
+        words = {_last(name.partition("<")[0])}
+        if name in self.exports:
+            words.update(_IDENTIFIER.findall(name))
+        # an operator that waits is not called by its name
+        return bool(words & self._marked) or "operator" in self._marked
 
     def threads_limit(self, name):
         """The number that ``__launch_bounds__`` gives for kernel `name`, or None."""
@@ -102,22 +120,33 @@ class Source:
             at = end
         return "".join(out) + self.text[at:]
 
-    def _synchronising(self):
+    def _synchronising(self, texts):
         """Names of functions and macros in whose text a call that waits stands, or one of them."""
-        bodies = [
-            (_last(f.name), set(_IDENTIFIER.findall(text)), bool(SYNCHRONISE.search(text)))
-            for f in self.functions
-            for text in [self.blank[f.begin : f.end]]
-        ]
-        for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", self.blank, re.M):
-            words = set(_IDENTIFIER.findall(match[2]))
-            bodies.append((match[1], words, bool(SYNCHRONISE.search(match[2]))))
-        marked = {name for name, _, waits in bodies if waits}
+        bodies = []
+        for text in texts:
+            for each in _functions(_without_directives(text)):
+                bodies.append((_last(each.name), text[each.begin : each.end]))
+            for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", text, re.M):
+                bodies.append((match[1], match[2]))
+        marked = {name for name, body in bodies if SYNCHRONISE.search(body)}
+        bodies = [(name, set(_IDENTIFIER.findall(body))) for name, body in bodies]
         while True:
-            more = {name for name, words, _ in bodies if words & marked} - marked
+            more = {name for name, words in bodies if words & marked} - marked
             if not more:
                 return marked
             marked |= more
+
+
+def _included(text, folders, seen):
+    """The texts of the headers that `text` includes, and of those that they include."""
+    for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', text, re.M):
+        path = next((f / name for f in folders if (f / name).is_file()), None)
+        if path is None or path in seen:
+            continue
+        seen.add(path)
+        found = path.read_text(errors="replace")
+        yield found
+        yield from _included(found, [path.parent, *folders], seen)
 
 
 def _declared(text):

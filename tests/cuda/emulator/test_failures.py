@@ -194,6 +194,14 @@ def test_assert_and_trap(mode, request):
     assert (x == 3).all()
 
 
+def test_a_wait_that_cannot_be_seen():
+    text = "#define GLUE(a, b) a##b\n__global__ void f(float *x) {\n  GLUE(__sync, threads)();\n}"
+    module = EmulatedModule(text, "hidden.cu")
+    assert not module.get("f").synchronises
+    with pytest.raises(KernelError, match="kernel f, line 3, block .*could not be seen"):
+        module.get("f").launch([np.zeros(1, "f")], 2, 32, threads=2)
+
+
 def test_failures_again_and_again(fast):
     for _ in range(50):  # stacks of stopped threads are given back
         message(fast, "forever", [np.zeros(1, "f")], 2, 512)

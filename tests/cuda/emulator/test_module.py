@@ -336,3 +336,28 @@ def test_what_needs_fibres_is_known():
         """
     )
     assert [k.synchronises for k in module.kernels.values()] == [False, True]
+
+
+def test_waiting_functions_in_headers_operators_and_arguments(tmp_path):
+    (tmp_path / "deeper.h").write_text("#define MEET() __syncthreads()\n")
+    (tmp_path / "mine.h").write_text(
+        '#include "deeper.h"\ntemplate <class T> __device__ void in_header(T *x) { MEET(); }\n'
+    )
+    text = """
+    #include "mine.h"
+    __device__ void meets() { __syncthreads(); }
+    template <void (*f)()> __global__ void by_argument(int *x) { f(); x[threadIdx.x] = 1; }
+    __global__ void by_header(int *x) { in_header(x); x[threadIdx.x] = 2; }
+    """
+    exports = ["by_argument<meets>"]
+    module = EmulatedModule(text, "mine.cu", [f"-I{tmp_path}"], exports)
+    assert all(k.synchronises for k in module.kernels.values())
+    operator = """
+    struct Meet { __device__ void operator()() const { __syncthreads(); } };
+    template <class F> __global__ void by_operator(int *x) { F()(); x[threadIdx.x] = 3; }
+    """
+    module.kernels.update(EmulatedModule(operator, "m.cu", (), ["by_operator<Meet>"]).kernels)
+    for i, name in enumerate(("by_argument<meets>", "by_header", "by_operator<Meet>"), 1):
+        x = np.zeros(40, np.int32)
+        run(module, name, [x], 1, 40)
+        assert (x == i).all()

@@ -42,36 +42,49 @@ __attribute__((always_inline)) inline T atomic_change(T* p, Change change) {
   __attribute__((always_inline)) static inline T name(T* p, T v) {               \
     return cynet_emulator::atomic_change(p, [=](T x) -> T { return expression; }); \
   }
-#define CYNET_ATOMICS_OF(T)                      \
-  CYNET_ATOMIC(T, atomicAdd, x + v)              \
-  CYNET_ATOMIC(T, atomicExch, ((void)x, v))      \
-  CYNET_ATOMIC(T, atomicMin, v < x ? v : x)      \
+// Each on the types that CUDA has it for, so that what compiles here compiles there.
+#define CYNET_ATOMIC_FOUR(M) M(int) M(unsigned) M(long long) M(unsigned long long)
+#define CYNET_ATOMIC_THREE(M) M(int) M(unsigned) M(unsigned long long)
+#define CYNET_ATOMIC_TWO(M) M(int) M(unsigned)
+
+#define CYNET_ADD_OF(T) CYNET_ATOMIC(T, atomicAdd, x + v)
+CYNET_ATOMIC_THREE(CYNET_ADD_OF)
+CYNET_ADD_OF(float)
+CYNET_ADD_OF(double)
+CYNET_ADD_OF(__half)
+CYNET_ADD_OF(__nv_bfloat16)
+#define CYNET_SUB_OF(T) CYNET_ATOMIC(T, atomicSub, x - v)
+CYNET_ATOMIC_TWO(CYNET_SUB_OF)
+#define CYNET_EXCH_OF(T) CYNET_ATOMIC(T, atomicExch, ((void)x, v))
+CYNET_ATOMIC_THREE(CYNET_EXCH_OF)
+CYNET_EXCH_OF(float)
+#define CYNET_MIN_MAX_OF(T)                 \
+  CYNET_ATOMIC(T, atomicMin, v < x ? v : x) \
   CYNET_ATOMIC(T, atomicMax, v > x ? v : x)
-#define CYNET_ATOMICS_OF_INTEGER(T)              \
-  CYNET_ATOMICS_OF(T)                            \
-  CYNET_ATOMIC(T, atomicSub, x - v)              \
-  CYNET_ATOMIC(T, atomicAnd, x& v)               \
-  CYNET_ATOMIC(T, atomicOr, x | v)               \
-  CYNET_ATOMIC(T, atomicXor, x ^ v)              \
-  __attribute__((always_inline)) static inline T atomicCAS(T* p, T compare, T v) { \
+CYNET_ATOMIC_FOUR(CYNET_MIN_MAX_OF)
+#define CYNET_BITS_OF(T)            \
+  CYNET_ATOMIC(T, atomicAnd, x & v) \
+  CYNET_ATOMIC(T, atomicOr, x | v)  \
+  CYNET_ATOMIC(T, atomicXor, x ^ v)
+CYNET_ATOMIC_THREE(CYNET_BITS_OF)
+#define CYNET_CAS_OF(T)                                                              \
+  __attribute__((always_inline)) static inline T atomicCAS(T* p, T compare, T v) {   \
     return cynet_emulator::atomic_change(p, [=](T x) -> T { return x == compare ? v : x; }); \
   }
-
-CYNET_ATOMICS_OF_INTEGER(int)
-CYNET_ATOMICS_OF_INTEGER(unsigned)
-CYNET_ATOMICS_OF_INTEGER(long)
-CYNET_ATOMICS_OF_INTEGER(unsigned long)
-CYNET_ATOMICS_OF_INTEGER(long long)
-CYNET_ATOMICS_OF_INTEGER(unsigned long long)
-CYNET_ATOMICS_OF(float)
-CYNET_ATOMICS_OF(double)
-CYNET_ATOMIC(__half, atomicAdd, x + v)
-CYNET_ATOMIC(__nv_bfloat16, atomicAdd, x + v)
+CYNET_ATOMIC_THREE(CYNET_CAS_OF)
+CYNET_CAS_OF(unsigned short)
 CYNET_ATOMIC(unsigned, atomicInc, x >= v ? 0u : x + 1)
 CYNET_ATOMIC(unsigned, atomicDec, x == 0 || x > v ? v : x - 1)
 #undef CYNET_ATOMIC
-#undef CYNET_ATOMICS_OF
-#undef CYNET_ATOMICS_OF_INTEGER
+#undef CYNET_ATOMIC_FOUR
+#undef CYNET_ATOMIC_THREE
+#undef CYNET_ATOMIC_TWO
+#undef CYNET_ADD_OF
+#undef CYNET_SUB_OF
+#undef CYNET_EXCH_OF
+#undef CYNET_MIN_MAX_OF
+#undef CYNET_BITS_OF
+#undef CYNET_CAS_OF
 
 // The same on one device, in a block: all threads that can see the memory are in one process.
 #define atomicAdd_block atomicAdd

@@ -112,6 +112,34 @@ struct Launch {
   Failure* failure;
 };
 
+static inline void set_block(int64_t i) {
+  blockIdx.x = static_cast<unsigned>(i % gridDim.x);
+  blockIdx.y = static_cast<unsigned>(i / gridDim.x % gridDim.y);
+  blockIdx.z = static_cast<unsigned>(i / gridDim.x / gridDim.y);
+}
+
+// Blocks of a kernel that does not synchronise. `own` is there to note a failure.
+__attribute__((noinline)) static bool loop_blocks(Block* own, const Entry& entry, void** values,
+                                                  Failure* failure, int64_t begin, int64_t end,
+                                                  const volatile bool* stopped) {
+  jmp_buf here;
+  memset(own, 0, sizeof(Block));
+  own->failure = failure;
+  block = own;
+  way_out = &here;
+  bool good = true;
+  if (setjmp(here) == 0) {
+    for (int64_t i = begin; i < end && !*stopped; ++i) {
+      set_block(i);
+      entry.all(values);
+    }
+  } else {
+    good = false;
+  }
+  block = nullptr;
+  return good;
+}
+
 // Blocks [begin, end) of the grid, one after another, until `stopped`.
 static bool run_blocks(const Entry& entry, const Launch& launch, void** values, Failure* failure,
                        int64_t begin, int64_t end, const volatile bool* stopped) {
@@ -127,15 +155,16 @@ static bool run_blocks(const Entry& entry, const Launch& launch, void** values, 
 #endif
   Block own;
   bool good = !launch.shared || memory;
-  if (entry.once) good = open_block(&own, count, entry.once, values, failure) && good;
-  for (int64_t i = begin; good && i < end && !*stopped; ++i) {
-    blockIdx.x = static_cast<unsigned>(i % gridDim.x);
-    blockIdx.y = static_cast<unsigned>(i / gridDim.x % gridDim.y);
-    blockIdx.z = static_cast<unsigned>(i / gridDim.x / gridDim.y);
-    if (entry.once) good = run_block(&own);
-    else entry.all(values);
+  if (entry.once) {
+    good = open_block(&own, count, entry.once, values, failure) && good;
+    for (int64_t i = begin; good && i < end && !*stopped; ++i) {
+      set_block(i);
+      good = run_block(&own);
+    }
+    close_block(&own);
+  } else if (good) {
+    good = loop_blocks(&own, entry, values, failure, begin, end, stopped);
   }
-  if (entry.once) close_block(&own);
   free(memory);
   if (!good && failure->kind == kNone) failure->kind = kMemory;
   return good;

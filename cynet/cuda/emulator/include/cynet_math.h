@@ -61,12 +61,24 @@ static inline float rnorm3df(float a, float b, float c) {
 }
 static inline float norm3df(float a, float b, float c) { return ::sqrtf(a * a + b * b + c * c); }
 
-// Arithmetic with the rounding to nearest in its name.
+// Arithmetic with the rounding to nearest in its name: never joined with another operation.
+template <typename T>
+__attribute__((always_inline)) static inline T cynet_rounded(T x) {
+#if defined(__x86_64__)
+  __asm__("" : "+x"(x));
+#elif defined(__aarch64__)
+  __asm__("" : "+w"(x));
+#else
+  volatile T kept = x;
+  x = kept;
+#endif
+  return x;
+}
 #define CYNET_ROUNDED(T, p)                                                  \
-  static inline T __##p##add_rn(T a, T b) { return a + b; }                  \
-  static inline T __##p##sub_rn(T a, T b) { return a - b; }                  \
-  static inline T __##p##mul_rn(T a, T b) { return a * b; }                  \
-  static inline T __##p##div_rn(T a, T b) { return a / b; }                  \
+  static inline T __##p##add_rn(T a, T b) { return cynet_rounded(a + b); }   \
+  static inline T __##p##sub_rn(T a, T b) { return cynet_rounded(a - b); }   \
+  static inline T __##p##mul_rn(T a, T b) { return cynet_rounded(a * b); }   \
+  static inline T __##p##div_rn(T a, T b) { return cynet_rounded(a / b); }   \
   static inline T __##p##rcp_rn(T a) { return T(1) / a; }                    \
   static inline T __##p##sqrt_rn(T a) { return std::sqrt(a); }
 CYNET_ROUNDED(float, f)

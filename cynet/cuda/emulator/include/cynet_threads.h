@@ -5,6 +5,7 @@
 #ifndef CYNET_THREADS_H
 #define CYNET_THREADS_H
 
+#include <setjmp.h>
 #include <stdarg.h>
 
 #include "cynet_fibre.h"
@@ -21,6 +22,7 @@ enum FailureKind {
   kOutOfBounds,        // access outside of every array
   kIndex,              // index outside of an array whose size the compiler knows
   kMemory,             // the host has no memory for stacks
+  kUnseen,             // a kernel that was taken for one that does not wait does
 };
 
 struct Failure {
@@ -108,15 +110,20 @@ __attribute__((format(printf, 5, 6))) static void note_failure(Block* b, int t, 
   b->failed = true;
 }
 
-// Leaves a fibre whose launch has failed; nobody comes back to it.
+// Where a kernel goes on whose threads run in a loop, when it fails.
+static __thread jmp_buf* way_out = nullptr;
+
+// Leaves a fibre, or the loop, whose launch has failed; nobody comes back to it.
 __attribute__((noreturn)) static void stop() {
+  if (!block->running) longjmp(*way_out, 1);
   set_checking(false);
   for (;;) leave(block->running, &block->home);
 }
 
 __attribute__((noreturn, noinline)) static void fail(int kind, int line, const char* text = "") {
   set_checking(false);
-  note_failure(block, block->running->thread, kind, line, "%s", text);
+  const int place = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  note_failure(block, place, kind, line, "%s", text);
   stop();
 }
 
@@ -171,6 +178,7 @@ static bool release_barrier(int self) {
 static int barrier(int line, int kind = kPlain, int predicate = 0) {
   Block* b = block;
   set_checking(false);
+  if (!b->running) fail(kUnseen, line);
   const int self = b->running->thread;
   b->threads[self].state = kAtBarrier;
   b->threads[self].line = line;
@@ -246,6 +254,7 @@ static bool complete_warp(int base, unsigned mask, int kind, int self) {
 static uint64_t warp_function(int line, unsigned mask, int kind, uint64_t value, int source = 0,
                               bool is_signed = false) {
   set_checking(false);
+  if (!block->running) fail(kUnseen, line);
   const int self = block->running->thread, base = self & ~31, lane = self & 31;
   if (!(mask >> lane & 1)) {
     note_failure(block, self, kWarpMask, line, "lane %d calls it with the mask 0x%08x", lane, mask);
@@ -487,8 +496,9 @@ static inline void sync_warp(int line, unsigned mask = kAll) {
 }
 
 // Lanes of the warp that have not left the kernel.
-static inline unsigned active_mask() {
+static inline unsigned active_mask(int line) {
   set_checking(false);
+  if (!block->running) fail(kUnseen, line);
   const int self = block->running->thread, base = self & ~31;
   unsigned mask = 0;
   for (int l = 0; l < 32 && base + l < block->count; ++l)
@@ -522,7 +532,7 @@ static inline unsigned active_mask() {
 #define __reduce_and_sync(...) CYNET_REDUCE(::cynet_emulator::kAnd, __VA_ARGS__)
 #define __reduce_or_sync(...) CYNET_REDUCE(::cynet_emulator::kOr, __VA_ARGS__)
 #define __reduce_xor_sync(...) CYNET_REDUCE(::cynet_emulator::kXor, __VA_ARGS__)
-#define __activemask() ::cynet_emulator::active_mask()
+#define __activemask() ::cynet_emulator::active_mask(__LINE__)
 #define __trap() ::cynet_emulator::fail(::cynet_emulator::kTrap, __LINE__)
 #include <assert.h>
 

@@ -1,0 +1,92 @@
+"""The project's own kernels: which instances of the templates in cuda/kernels/ there are.
+
+The functors come from the tables of the CPU's loops (``kernels/*_table.h``), so that a function
+added there has its kernel.
+"""
+
+import functools
+import re
+from pathlib import Path
+
+KERNELS = Path(__file__).parent / "kernels"
+TABLES = Path(__file__).parent.parent / "kernels"
+REAL = ("float", "double", "cynet::half")
+WHOLE = ("unsigned char", "signed char", "int", "long long")
+REDUCERS = ("sum", "nansum", "prod", "nanprod", "max", "min", "norm1", "norm2")
+RULES = (
+    "sgd", "sgd_mom", "nag_mom", "signsgd", "signum", "adam", "rmsprop", "rmspropalex", "ftrl",
+    "ftml",
+)  # fmt: skip
+MASTERED = ("sgd", "sgd_mom", "nag_mom")  # those with an operator on float32 masters
+_INDICES = ("int", "float")
+
+
+@functools.cache
+def functors(table):
+    """The rows of a table of loops: {functor: whether integers have it, too}.
+
+    >>> functors("unary")["exp"], functors("unary")["abs"]
+    (False, True)
+    """
+    text = (TABLES / f"{table}_table.h").read_text()
+    rows = re.findall(r"\b(REAL|ALL)\((\w+)\)[,\s}]", text)
+    return {name: kind == "ALL" for kind, name in rows if name != "F"}
+
+
+def _families(template, table):
+    for name, whole in functors(table).items():
+        for kind in REAL + (WHOLE if whole else ()):
+            yield f"{template}<cynet::functor::{name}, {kind}>"
+
+
+def _updates():
+    for rule in RULES:
+        yield f"update<cynet::{rule}, float, float, float, false>"
+        yield f"update<cynet::{rule}, double, double, double, false>"
+        yield f"update<cynet::{rule}, cynet::half, cynet::half, float, false>"
+    for rule in MASTERED:
+        yield f"update<cynet::{rule}, cynet::half, float, float, true>"
+
+
+def instances(source):
+    """Names of the kernels of ``cuda/kernels/SOURCE.cu``, instances of its templates first.
+
+    Returns
+    -------
+    list of str
+        What `EmulatedModule` takes as `exports`, and what nvcc is to instantiate.
+    """
+    if source == "elementwise":
+        found = [
+            *_families("unary", "unary"),
+            *_families("unary_grad", "unary_grad"),
+            *_families("binary", "binary"),
+            *_families("binary_grad", "binary_grad"),
+        ]
+    elif source == "broadcast":
+        found = [*_families("broadcast", "binary"), *_families("broadcast_grad", "binary_grad")]
+    elif source == "reduce":
+        found = [f"reduce<cynet::{r}, {t}>" for r in REDUCERS for t in REAL + WHOLE]
+    elif source == "softmax":
+        names = "softmax", "softmax_grad", "softmax_output_grad"
+        found = [f"{name}<{t}>" for name in names for t in REAL]
+    elif source == "update":
+        found = [*_updates()]
+    elif source == "index":
+        found = [f"copy<{t}>" for t in REAL + WHOLE]
+        found += [f"take<{t}, {i}>" for t in REAL + WHOLE for i in _INDICES]
+        found += [f"take_grad<{t}, {i}>" for t in ("float", "double") for i in _INDICES]
+        found += [f"one_hot<{t}, {i}>" for t in REAL + WHOLE for i in _INDICES]
+    else:
+        found = []
+    return found
+
+
+def sources():
+    """Names of the sources in cuda/kernels/, sorted."""
+    return sorted(path.stem for path in KERNELS.glob("*.cu"))
+
+
+def text(source):
+    """The text of a source."""
+    return (KERNELS / f"{source}.cu").read_text()

@@ -1,0 +1,84 @@
+// What the project's kernels share: loops over elements, half in and float inside, requests, sums
+// of a block. The same text is compiled by nvcc and by the emulator.
+#ifndef CYNET_COMMON_CUH
+#define CYNET_COMMON_CUH
+
+#include <stdint.h>
+
+#include "functors.h"
+#include "half.h"
+
+typedef long long Index;
+
+// Every element i of n, spread over all threads of the grid.
+#define CYNET_EACH(i, n)                                                             \
+  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
+       i += static_cast<Index>(gridDim.x) * blockDim.x)
+
+// What elements are computed in: float for half, their own type otherwise.
+template <typename T>
+struct Computed {
+  typedef T type;
+};
+template <>
+struct Computed<cynet::half> {
+  typedef float type;
+};
+template <typename T>
+using computed = typename Computed<T>::type;
+
+template <typename T>
+__device__ inline computed<T> load(const T* x, Index i) {
+  return static_cast<computed<T>>(x[i]);
+}
+
+// The request of an output: overwrite, or add to what is there.
+template <typename T, typename V>
+__device__ inline void put(T* out, Index i, V value, int add) {
+  if (add) out[i] = static_cast<T>(static_cast<V>(load(out, i)) + value);
+  else out[i] = static_cast<T>(value);
+}
+
+// `step(a, b)` folds b into a, over all threads of a block; the result is valid in thread 0. A
+// block has at most 1024 threads, a multiple of 32.
+template <typename T, class Step>
+__device__ T fold_block(T value, T neutral, Step step) {
+  __shared__ T partial[32];
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  for (int d = 16; d > 0; d /= 2) step(value, __shfl_down_sync(0xffffffffu, value, d));
+  __syncthreads();  // the last use of partial is over
+  if (lane == 0) partial[warp] = value;
+  __syncthreads();
+  if (warp == 0) {
+    value = lane < static_cast<int>(blockDim.x >> 5) ? partial[lane] : neutral;
+    for (int d = 16; d > 0; d /= 2) step(value, __shfl_down_sync(0xffffffffu, value, d));
+  }
+  return value;
+}
+
+// The same, known to all threads.
+template <typename T, class Step>
+__device__ T fold_block_for_all(T value, T neutral, Step step) {
+  __shared__ T result;
+  value = fold_block(value, neutral, step);
+  if (threadIdx.x == 0) result = value;
+  __syncthreads();
+  value = result;
+  __syncthreads();
+  return value;
+}
+
+struct Plus {
+  template <typename T>
+  __device__ void operator()(T& a, T b) const {
+    a += b;
+  }
+};
+struct Larger {
+  template <typename T>
+  __device__ void operator()(T& a, T b) const {
+    a = b > a ? b : a;
+  }
+};
+
+#endif

@@ -1,0 +1,36 @@
+// The optimizers' updates, with the rules of the CPU's update.h: one pass over weight, gradient and
+// states. W is the type of weight, gradient and out, S of the states, T of the arithmetic; with
+// `master` the state after the rule's own is the weight in T, from which W is rounded.
+#include "common.cuh"
+#include "update.h"
+
+struct Numbers {  // as UpdateParams, whose conversion runs on the host
+  double lr, wd, rescale, clip, a, b, c, d, e;
+};
+
+template <typename T>
+union Uninitialised {  // a Rule has no default constructor on the device
+  cynet::Rule<T> rule;
+  T numbers[9];
+  __device__ explicit Uninitialised(const Numbers& p)
+      : numbers{T(p.lr), T(p.wd), T(p.rescale), T(p.clip), T(p.a), T(p.b), T(p.c), T(p.d), T(p.e)} {
+  }
+};
+
+template <class R, typename W, typename S, typename T, bool master>
+__global__ void update(const W* weight, const W* grad, W* out, S* state0, S* state1, S* state2,
+                       T* exact, const Numbers params, Index n, int add) {
+  const Uninitialised<T> p(params);
+  CYNET_EACH(i, n) {
+    T a = R::N > 0 ? static_cast<T>(state0[i]) : T(0);
+    T b = R::N > 1 ? static_cast<T>(state1[i]) : T(0);
+    T c = R::N > 2 ? static_cast<T>(state2[i]) : T(0);
+    const T before = master ? exact[i] : static_cast<T>(weight[i]);
+    const T next = R::template step<T>(p.rule, before, static_cast<T>(grad[i]), a, b, c);
+    if (R::N > 0) state0[i] = static_cast<S>(a);
+    if (R::N > 1) state1[i] = static_cast<S>(b);
+    if (R::N > 2) state2[i] = static_cast<S>(c);
+    if (master) exact[i] = next;
+    put(out, i, next, add);
+  }
+}

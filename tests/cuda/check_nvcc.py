@@ -1,0 +1,110 @@
+"""Compiles every kernel of the project with nvcc, for each architecture (``make check-cuda``).
+
+Run as ``python -m tests.cuda.check_nvcc`` from the folder above tests/.
+
+Beside ``cynet/cuda/kernels/*.cu``, with all instances of their templates, these are the sources of
+the emulator's tests and of the example, so that the emulator accepts nothing that nvcc refuses
+there. No GPU and no driver is needed. Where there is no nvcc, it says so and ends with 0.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import cynet as mx
+from cynet import rtc
+from cynet.cuda import families
+from tests.cuda.emulator import test_functions, test_module
+
+ROOT = Path(__file__).parent.parent.parent
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+
+
+def find_nvcc():
+    """The path of nvcc, or None: $PATH, $CUDA_HOME and the like, /usr/local/cuda, pip's wheels."""
+    found = shutil.which("nvcc")
+    places = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_ROOT", "CUDA_PATH")]
+    candidates = [Path(p) / "bin" / "nvcc" for p in [*places, "/usr/local/cuda"] if p]
+    candidates += [
+        path for folder in sys.path for path in sorted(Path(folder).glob("nvidia/*/bin/nvcc"))
+    ]
+    return found or next((str(path) for path in candidates if path.is_file()), None)
+
+
+def example_sources():
+    """The kernels of examples/cuda_kernel as mx.rtc would give them to the compiler."""
+    sys.path.insert(0, str(ROOT / "examples" / "cuda_kernel"))
+    import layers
+
+    reorganise = layers.Reorganise(2)
+    four, two = mx.nd.zeros((1, 1, 2, 2)), mx.nd.zeros((1, 4, 1, 1))
+    pairs = [("x", four.dtype_flag, 4), ("y", two.dtype_flag, 4)]
+    body = reorganise.body("y[to] = x[from];")
+    return {"bias_swish": layers.BIAS_SWISH, "reorganise": rtc._whole("r", "r", pairs, body)}
+
+
+def whole(text, exports):
+    """A source and a table that asks for each instance of its templates."""
+    if not exports:
+        return text
+    table = ",\n".join(f"  (void*)&{name}" for name in exports)
+    return f"{text}\nvoid* const cynet_instances[] = {{\n{table}\n}};\n"
+
+
+def compile_one(nvcc, architecture, name, text, folder):
+    """What nvcc says against a source, or None."""
+    path = Path(folder) / f"{name}-{architecture}.cu"
+    path.write_text(text)
+    command = [
+        nvcc, "-std=c++17", "--expt-relaxed-constexpr", f"-I{families.TABLES}",
+        f"-I{families.KERNELS}", f"-arch={architecture}", "-cubin", str(path),
+        "-o", str(path.with_suffix(".cubin")),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).strip() if done.returncode else None
+
+
+def main():
+    """Compile all; the exit status is the number of sources that failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nvcc", default=find_nvcc())
+    parser.add_argument("--arch", action="append", choices=ARCHITECTURES)
+    args = parser.parse_args()
+    if args.nvcc is None:
+        print(
+            "check-cuda: there is no nvcc, so nothing was compiled; it comes with the CUDA toolkit "
+            "or with pip install nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-cccl"
+        )
+        return 0
+    sources = {name: whole(families.text(name), families.instances(name))
+               for name in families.sources()}  # fmt: skip
+    sources["test_language"] = whole(test_module.LANGUAGE, ["scale<float, 3>"])
+    sources["test_atomics"] = whole(test_functions.ATOMICS, test_functions.ATOMIC_EXPORTS)
+    sources["test_warps"] = whole(test_module.WARPS, [])
+    sources["test_real"] = whole(test_functions.table(test_functions.REAL, "float"), [])
+    sources["test_whole"] = whole(test_functions.table(test_functions.WHOLE, "int"), [])
+    sources.update({f"example_{name}": whole(t, []) for name, t in example_sources().items()})
+    failed = 0
+    jobs = [(a, name) for a in args.arch or ARCHITECTURES for name in sources]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool,
+    ):
+        said = pool.map(
+            lambda job: compile_one(args.nvcc, job[0], job[1], sources[job[1]], folder), jobs
+        )
+        for (architecture, name), problem in zip(jobs, said):
+            print(f"{architecture} {name}: {'failed' if problem else 'compiled'}", flush=True)
+            if problem:
+                failed += 1
+                print(problem)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,522 @@
+"""Every kernel of cynet/cuda/kernels/, run by the emulator, against the CPU operator that computes
+the same."""
+
+import ctypes
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cynet.operator.tensor.broadcast import BroadcastProperty
+from cynet.operator.tensor.reduce import ReduceProperty
+from cynet.operator.tensor.unary import UnaryProperty
+from cynet.operator.update.update import ROWS as UPDATES
+
+import cynet as mx
+from cynet.cuda import families
+from cynet.cuda.emulator import EmulatedModule
+
+INT, LONG, DOUBLE = ctypes.c_int, ctypes.c_longlong, ctypes.c_double
+DTYPES = {
+    "float": "float32", "double": "float64", "cynet::half": "float16", "unsigned char": "uint8",
+    "signed char": "int8", "int": "int32", "long long": "int64",
+}  # fmt: skip
+TOLERANCE = {"float32": 2e-5, "float64": 1e-12, "float16": 2e-3}
+_modules = {}
+
+
+def kernel(source, instance):
+    """The kernel of an instance; one compiled module for each source."""
+    if source not in _modules:
+        _modules[source] = EmulatedModule(
+            families.text(source), f"{source}.cu", ["-O1"], families.instances(source)
+        )
+    return _modules[source].get(instance)
+
+
+def types_of(source, template, first=None):
+    """The types that a template has instances for, after the argument `first`."""
+    start = f"{template}<{first}, " if first else f"{template}<"
+    found = [n[len(start) : -1] for n in families.instances(source) if n.startswith(start)]
+    assert found, start
+    return found
+
+
+def close(got, want, dtype, rtol=None):
+    if dtype in TOLERANCE:
+        rtol = rtol or TOLERANCE[dtype]
+        np.testing.assert_allclose(got.astype("d"), want.astype("d"), rtol=rtol, atol=rtol)
+    else:
+        np.testing.assert_array_equal(got, want)
+
+
+def samples(dtype, n=257, low=-3, high=3):
+    """Numbers on both sides of 0, and 0."""
+    if dtype in TOLERANCE:
+        return np.linspace(low, high, n).astype(dtype)
+    return (np.arange(n) * 7 % 23 - (0 if dtype == "uint8" else 11)).astype(dtype)
+
+
+def gradients(symbol, arrays, grad):
+    """Input gradients of a symbol on named arrays."""
+    executor = symbol.bind(
+        mx.cpu(), arrays, {n: a.zeros_like() for n, a in arrays.items()}, "write"
+    )
+    executor.forward(is_train=True)
+    executor.backward([grad])
+    return executor.grad_dict
+
+
+UNARY = {p.functor: p for p in reversed(UnaryProperty.__subclasses__()) if p.op_name}
+
+
+def unary_operator(face, functor, dtype):
+    """A function of one array or symbol that is that functor."""
+    wide = "float32" if dtype == "float16" else dtype
+    if functor == "softrelu":  # the operator takes no float16
+        return lambda x: face.cast(
+            face.Activation(face.cast(x, dtype=wide), act_type="softrelu"), dtype=dtype
+        )
+    name = {"zero": "zeros_like", "one": "ones_like"}.get(functor) or UNARY[functor].op_name
+    return getattr(face, name)
+
+
+@pytest.mark.parametrize("functor", families.functors("unary"))
+def test_unary(functor):
+    for kind in types_of("elementwise", "unary", f"cynet::functor::{functor}"):
+        dtype = DTYPES[kind]
+        x = samples(dtype)
+        with np.errstate(all="ignore"):
+            want = unary_operator(mx.nd, functor, dtype)(mx.nd.array(x, dtype=dtype)).asnumpy()
+            for add in (0, 1):
+                out = np.ones_like(x)
+                run = kernel("elementwise", f"unary<cynet::functor::{functor}, {kind}>")
+                run.launch([x, out, LONG(x.size), INT(add)], 3, 32, threads=2)
+                close(out, want + x.dtype.type(add) if add else want, dtype)
+
+
+GRADIENT_OF = {p.gradient: (p.functor, p.reads) for p in UNARY.values() if p.gradient}
+GRADIENT_OF["softrelu_grad_y"] = ("softrelu", "y")
+
+
+@pytest.mark.parametrize("functor", families.functors("unary_grad"))
+def test_unary_gradients(functor):
+    for kind in types_of("elementwise", "unary_grad", f"cynet::functor::{functor}"):
+        dtype = DTYPES[kind]
+        low, high = (1.1, 3) if functor == "arccosh_grad" else (-0.95, 0.95)
+        x, g = samples(dtype, low=low, high=high), samples(dtype, low=1, high=2)
+        known, data = x, mx.nd.array(x, dtype=dtype)
+        if functor in UNARY:  # a function of its own: the gradient of another, as sinh is of cosh
+            want = g * unary_operator(mx.nd, functor, dtype)(data).asnumpy()
+        else:
+            forward, reads = GRADIENT_OF[functor]
+            if reads == "y":
+                known = unary_operator(mx.nd, forward, dtype)(data).asnumpy()
+            symbol = unary_operator(mx.sym, forward, dtype)(mx.sym.var("data"))
+            found = gradients(symbol, {"data": data}, mx.nd.array(g, dtype=dtype))
+            want = found["data"].asnumpy()
+        for add in (0, 1):
+            out = np.ones_like(x)
+            run = kernel("elementwise", f"unary_grad<cynet::functor::{functor}, {kind}>")
+            run.launch([g, known, out, LONG(x.size), INT(add)], 2, 64)
+            close(out, want + x.dtype.type(add), dtype, 1e-4 if dtype == "float32" else None)
+
+
+LEAKY = ("leaky", "elu", "selu", "gelu")
+BINARY = {p.functor: p for p in BroadcastProperty.__subclasses__()}
+
+
+def binary_reference(functor, a, b, dtype):
+    """What the CPU operators say; functors that no binary operator has are computed here."""
+    if functor == "grad_left":
+        return a + b * 0
+    if functor == "smooth_l1":
+        x, s = a.astype("d"), b.astype("d") ** 2
+        want = np.where(abs(x) > 1 / s, abs(x) - 0.5 / s, 0.5 * x * x * s)
+        return want.astype(dtype)
+    if functor in LEAKY:
+        wide = "float32" if dtype == "float16" else dtype
+        rows = [  # an operator has one slope for all
+            mx.nd.LeakyReLU(mx.nd.array(x.reshape(1), dtype=wide), act_type=functor, slope=float(y))
+            for x, y in zip(*(z.ravel() for z in np.broadcast_arrays(a, b)))
+        ]
+        shape = np.broadcast(a, b).shape
+        return np.concatenate([r.asnumpy() for r in rows]).reshape(shape).astype(dtype)
+    op = getattr(mx.nd, BINARY[functor].op_name)
+    return op(mx.nd.array(a, dtype=dtype), mx.nd.array(b, dtype=dtype)).asnumpy()
+
+
+@pytest.mark.parametrize("functor", families.functors("binary"))
+def test_binary_and_broadcast(functor):
+    for kind in types_of("elementwise", "binary", f"cynet::functor::{functor}"):
+        dtype = DTYPES[kind]
+        a, b = samples(dtype, 240), samples(dtype, 240, 0.5, 2)[::-1].copy()
+        run = kernel("elementwise", f"binary<cynet::functor::{functor}, {kind}>")
+        for sa, sb in ((1, 1), (1, 0), (0, 1)):
+            for add in (0, 1):
+                out = np.ones_like(a)
+                run.launch([a, INT(sa), b, INT(sb), out, LONG(a.size), INT(add)], 4, 32)
+                want = binary_reference(functor, a if sa else a[:1], b if sb else b[:1], dtype)
+                close(out, want + a.dtype.type(add) if add else want, dtype)
+        run = kernel("broadcast", f"broadcast<cynet::functor::{functor}, {kind}>")
+        left, right = a[:20].reshape(4, 1, 5), b[:15].reshape(3, 5)
+        out = np.ones((4, 3, 5), dtype)
+        run.launch([left, right, out, space((4, 3, 5), (5, 0, 1), (0, 5, 1)), INT(0)], 2, 32)
+        close(out, binary_reference(functor, left, right.reshape(1, 3, 5), dtype), dtype)
+
+
+class Space(ctypes.Structure):
+    _fields_ = [("n", LONG), ("ndim", INT)] + [(name, LONG * 8) for name in ("shape", "a", "b")]
+
+
+def space(shape, a, b):
+    pad = [0] * (8 - len(shape))
+    return Space(int(np.prod(shape)), len(shape), (LONG * 8)(*shape, *pad),
+                 (LONG * 8)(*a, *pad), (LONG * 8)(*b, *pad))  # fmt: skip
+
+
+class Axes(ctypes.Structure):
+    _fields_ = [("kept_size", LONG), ("reduced_size", LONG), ("n_kept", INT), ("n_reduced", INT)]
+    _fields_ += [(n, LONG * 8) for n in ("kept", "kept_stride", "reduced", "reduced_stride")]
+
+
+def axes(shape, reduced):
+    """How `reduce` is to walk an array of that shape."""
+    strides = [int(np.prod(shape[i + 1 :])) for i in range(len(shape))]
+    lists = []
+    for chosen in ([i for i in range(len(shape)) if i not in reduced], list(reduced)):
+        pad = [0] * (8 - len(chosen))
+        lists += [(LONG * 8)(*(shape[i] for i in chosen), *pad),
+                  (LONG * 8)(*(strides[i] for i in chosen), *pad)]  # fmt: skip
+    kept = [n for i, n in enumerate(shape) if i not in reduced]
+    return Axes(int(np.prod(kept)), int(np.prod([shape[i] for i in reduced])), len(kept),
+                len(reduced), *lists)  # fmt: skip
+
+
+# Gradient functors that no broadcast operator has: g * f(a, b) in NumPy.
+GRADIENTS = {
+    "grad_one": lambda a, b: 1 + 0 * a,
+    "grad_minus_one": lambda a, b: -1 + 0 * a,
+    "grad_left": lambda a, b: a,
+    "grad_right": lambda a, b: b,
+    "div_lgrad": lambda a, b: 1 / b,
+    "div_rgrad": lambda a, b: -a / b**2,
+    "mod_rgrad": lambda a, b: -np.floor(a / b),
+    "power_lgrad": lambda a, b: b * a ** (b - 1),
+    "power_rgrad": lambda a, b: a**b * np.log(a),
+    "hypot_lgrad": lambda a, b: a / np.hypot(a, b),
+    "hypot_rgrad": lambda a, b: b / np.hypot(a, b),
+    "greater_equal": lambda a, b: a >= b,
+    "lesser": lambda a, b: a < b,
+    "lesser_equal": lambda a, b: a <= b,
+    "greater": lambda a, b: a > b,
+    "equal": lambda a, b: a == b,
+    "prod_grad": lambda a, b: b / a,
+    "nansum_grad": lambda a, b: 1 + 0 * a,
+    "nanprod_grad": lambda a, b: b / a,
+    "norm_grad": lambda a, b: a / b,
+    "sign_grad": lambda a, b: np.sign(a),
+    "smooth_l1_grad": lambda a, b: np.where(abs(a) > 1 / b**2, np.sign(a), a * b**2),
+}
+
+
+@pytest.mark.parametrize("functor", families.functors("binary_grad"))
+def test_binary_gradients(functor):
+    for kind in types_of("elementwise", "binary_grad", f"cynet::functor::{functor}"):
+        dtype = DTYPES[kind]
+        a, b = samples(dtype, 60, 0.3, 2.9), samples(dtype, 60, 0.5, 2)[::-1].copy()
+        g = samples(dtype, 60, 1, 2)
+        if functor in GRADIENTS:
+            wide = [x.astype("f" if dtype == "float16" else dtype) for x in (g, a, b)]
+            want = wide[0] * GRADIENTS[functor](*wide[1:])
+        else:
+            want = leaky_gradient(functor, g, a, b, dtype)
+        args = [g, a, INT(1), b, INT(1)]
+        for add in (0, 1):
+            out = np.ones_like(a)
+            run = kernel("elementwise", f"binary_grad<cynet::functor::{functor}, {kind}>")
+            run.launch([*args, out, LONG(60), INT(add)], 2, 32)
+            close(out, want + add, dtype)
+        run = kernel("broadcast", f"broadcast_grad<cynet::functor::{functor}, {kind}>")
+        run.launch([g, a, b, out, space((60,), (1,), (1,))], 1, 64)
+        close(out, want, dtype)
+
+
+def leaky_gradient(functor, g, a, b, dtype):
+    """Gradients of the functors that LeakyReLU is made of, by that operator."""
+    act_type = functor.removesuffix("_grad")
+    wide = "float32" if dtype == "float16" else dtype
+    b[:] = b[0]
+    symbol = mx.sym.LeakyReLU(mx.sym.var("data"), act_type=act_type, slope=float(b[0]))
+    data = mx.nd.array(a, dtype=wide)
+    found = gradients(symbol, {"data": data}, mx.nd.array(g, dtype=wide))
+    return found["data"].asnumpy().astype(dtype)
+
+
+@pytest.mark.parametrize("name", ["broadcast_mul", "broadcast_div", "broadcast_hypot"])
+def test_broadcast_gradients_reduced_to_an_operand(name):
+    """The two kernels that together are the gradient of a broadcast operator."""
+    a, b = samples("float32", 20, 1, 3).reshape(4, 1, 5), samples("float32", 15, 1, 2).reshape(3, 5)
+    g = samples("float32", 60).reshape(4, 3, 5)
+    symbol = getattr(mx.sym, name)(mx.sym.var("a"), mx.sym.var("b").reshape((1, 3, 5)))
+    found = gradients(symbol, {"a": mx.nd.array(a), "b": mx.nd.array(b)}, mx.nd.array(g))
+    functors = {"mul": ("grad_right", "grad_left"), "div": ("div_lgrad", "div_rgrad"),
+                "hypot": ("hypot_lgrad", "hypot_rgrad")}[name.split("_")[1]]  # fmt: skip
+    layout = space((4, 3, 5), (5, 0, 1), (0, 5, 1))
+    for functor, operand, reduced in zip(functors, ("a", "b"), ((1,), (0,))):
+        terms, out = np.zeros((4, 3, 5), "f"), np.zeros(a.size if operand == "a" else b.size, "f")
+        run = kernel("broadcast", f"broadcast_grad<cynet::functor::{functor}, float>")
+        run.launch([g, a, b, terms, layout], 1, 64)
+        total = kernel("reduce", "reduce<cynet::sum, float>")
+        total.launch([terms, out, axes((4, 3, 5), reduced), DOUBLE(1), INT(0)], 4, 32)
+        close(out, found[operand].asnumpy().ravel(), "float32")
+
+
+@pytest.mark.parametrize("reducer", families.REDUCERS)
+@pytest.mark.parametrize("reduced", [(2,), (0, 1), (1,), (0, 1, 2)])
+def test_reduce(reducer, reduced):
+    shape = (3, 4, 5)
+    for kind in types_of("reduce", "reduce", f"cynet::{reducer}"):
+        dtype = DTYPES[kind]
+        x = samples(dtype, 60, 0.5, 1.5).reshape(shape)
+        if reducer.startswith("nan") and dtype in TOLERANCE:
+            x.ravel()[::7] = np.nan
+        data = mx.nd.array(x, dtype=dtype)
+        if reducer.startswith("norm"):
+            want = mx.nd.norm(data, ord=int(reducer[-1]), axis=reduced).asnumpy()
+        else:
+            assert reducer in {p.reduction for p in ReduceProperty.__subclasses__()
+                               if p.op_name != "norm"}  # fmt: skip
+            want = getattr(mx.nd, reducer)(data, axis=reduced).asnumpy()
+        run = kernel("reduce", f"reduce<cynet::{reducer}, {kind}>")
+        for grid, block in ((1, 32), (4, 96)):
+            for add in (0, 1):
+                out = np.ones(want.size, dtype)
+                run.launch([x, out, axes(shape, reduced), DOUBLE(1), INT(add)], grid, block)
+                close(out, want.ravel() + x.dtype.type(add), dtype)
+    if reducer == "sum":
+        x = samples("float32", 60).reshape(shape)
+        out = np.zeros(mx.nd.array(x).mean(axis=reduced).size, "f")
+        count = float(np.prod([shape[i] for i in reduced]))
+        run = kernel("reduce", "reduce<cynet::sum, float>")
+        run.launch([x, out, axes(shape, reduced), DOUBLE(count), INT(0)], 2, 64)
+        close(out, mx.nd.array(x).mean(axis=reduced).asnumpy().ravel(), "float32")
+
+
+@pytest.mark.parametrize("log_of", [0, 1])
+@pytest.mark.parametrize("shape, axis, temperature", [((6, 70), 1, 1.0), ((3, 5, 4), 1, 2.5),
+                                                      ((2, 1000), 1, 1.0)])  # fmt: skip
+def test_softmax(log_of, shape, axis, temperature, rng):
+    op, sym = ("log_softmax", mx.sym.log_softmax) if log_of else ("softmax", mx.sym.softmax)
+    outer, n = int(np.prod(shape[:axis])), shape[axis]
+    sizes = [LONG(outer), LONG(n), LONG(int(np.prod(shape[axis + 1 :])))]
+    tail = [*sizes, DOUBLE(temperature), INT(log_of)]
+    for kind in types_of("softmax", "softmax"):
+        dtype = DTYPES[kind]
+        x, g = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
+        wide = "float32" if dtype == "float16" else dtype  # the operators take no float16
+        data = mx.nd.array(x, dtype=wide)
+        want = getattr(mx.nd, op)(data, axis=axis, temperature=temperature).asnumpy()
+        symbol = sym(mx.sym.var("data"), axis=axis, temperature=temperature)
+        grad = gradients(symbol, {"data": data}, mx.nd.array(g, dtype=wide))["data"].asnumpy()
+        want, grad = want.astype(dtype), grad.astype(dtype)
+        for add, block in ((0, 32), (1, 128)):
+            out = np.ones(shape, dtype)
+            run = kernel("softmax", f"softmax<{kind}>")
+            run.launch([x, out, *tail, INT(add)], 5, block, threads=2)
+            close(out, want + x.dtype.type(add), dtype)
+            out = np.ones(shape, dtype)
+            run = kernel("softmax", f"softmax_grad<{kind}>")
+            run.launch([g, want, out, *tail, INT(add)], 3, block)
+            close(out, grad + x.dtype.type(add), dtype, 5e-3 if dtype == "float16" else 1e-4)
+
+
+@pytest.mark.parametrize("ignore", [False, True])
+def test_softmax_output(ignore, rng):
+    for kind in types_of("softmax", "softmax_output_grad"):
+        dtype = DTYPES[kind]
+        x, label = rng.standard_normal((9, 6)).astype(dtype), rng.integers(0, 6, 9).astype(dtype)
+        net = mx.sym.SoftmaxOutput(mx.sym.var("data"), mx.sym.var("label"), grad_scale=0.5,
+                                   use_ignore=ignore, ignore_label=2)  # fmt: skip
+        wide = "float32" if dtype == "float16" else dtype
+        arrays = {"data": mx.nd.array(x, dtype=wide), "label": mx.nd.array(label, dtype=wide)}
+        want = gradients(net, arrays, mx.nd.zeros((9, 6), dtype=wide))["data"].asnumpy()
+        y = mx.nd.softmax(arrays["data"]).asnumpy().astype(dtype)
+        out = np.zeros((9, 6), dtype)
+        run = kernel("softmax", f"softmax_output_grad<{kind}>")
+        run.launch([y, label, out, LONG(9), LONG(6), DOUBLE(0.5), INT(ignore), DOUBLE(2), INT(0)],
+                   1, 64)  # fmt: skip
+        close(out, want, dtype)
+
+
+class Numbers(ctypes.Structure):
+    _fields_ = [(name, DOUBLE) for name in ("lr", "wd", "rescale", "clip", *"abcde")]
+
+
+@pytest.mark.parametrize("rule", families.RULES)
+@pytest.mark.parametrize("clip", [-1.0, 0.4])
+def test_update(rule, clip, rng):
+    name = next(n for n, p in UPDATES.items() if p.rule == rule)
+    for kinds in types_of("update", "update", f"cynet::{rule}"):
+        kind, _, _, master = kinds.split(", ")
+        dtype, master = DTYPES[kind], master == "true"
+        options = {"lr": 0.1, "wd": 0.01, "rescale_grad": 0.5}
+        options["clip_grad" if rule == "ftml" else "clip_gradient"] = clip
+        if rule == "ftml":
+            options["t"] = 3
+        prop = UPDATES[name](**options)
+        states = ["float32" if master else dtype] * len(prop.states)
+        weight, grad = (rng.standard_normal(100).astype(dtype) for _ in range(2))
+        state = [rng.uniform(0.5, 1.5, 100).astype(t) for t in states]
+        if rule == "rmspropalex":
+            state[0] += 2  # n is larger than the square of the mean
+        exact = weight.astype("f") if master else np.zeros(1, "d" if kind == "double" else "f")
+        known = [mx.nd.array(a, dtype=a.dtype.name) for a in (weight, grad, *state)]
+        if master:
+            known.append(mx.nd.array(exact))
+        want = getattr(mx.nd, ("mp_" if master else "") + name)(*known, **options).asnumpy()
+        numbers = (*prop.numbers(), 0, 0, 0, 0, 0)[:5]
+        params = Numbers(prop.lr, prop.wd, prop.rescale_grad, prop.clip, *numbers)
+        own = [s.copy() for s in state]
+        own += [np.zeros(1, states[0] if states else dtype)] * (3 - len(own))
+        if master and not states:
+            own = [np.zeros(1, "f")] * 3
+        run = kernel("update", f"update<cynet::{rule}, {kinds}>")
+        out = np.zeros_like(weight)
+        run.launch([weight, grad, out, *own, exact, params, LONG(100), INT(0)], 2, 64, threads=2)
+        close(out, want, dtype)
+        for mine, theirs in zip(own, known[2:]):
+            if mine.size == 100:
+                close(mine, theirs.asnumpy(), mine.dtype.name)
+
+
+@pytest.mark.parametrize("name, dtype, draw", [
+    ("uniform_float", "float32", mx.nd.random.uniform),
+    ("uniform_double", "float64", mx.nd.random.uniform),
+    ("normal_float", "float32", mx.nd.random.normal),
+])  # fmt: skip
+@pytest.mark.parametrize("n", [1, 1001])
+def test_random_bytes_are_the_cpus(name, dtype, draw, n):
+    mx.random.seed(1234)
+    want = [draw(shape=(n,), dtype=dtype).asnumpy() for _ in range(3)]
+    for stream in range(3):
+        out = np.zeros(n, dtype)
+        word = ctypes.c_ulonglong
+        kernel("random", name).launch([out, LONG(n), word(1234), word(stream)], 3, 64)
+        assert out.tobytes() == want[stream].tobytes()
+
+
+class Layout(ctypes.Structure):
+    _fields_ = [("n", LONG), ("ndim", INT)] + [(n, LONG * 8) for n in ("shape", "to", "from")]
+
+
+def test_copy():
+    for kind in types_of("index", "copy"):
+        dtype = DTYPES[kind]
+        x = samples(dtype, 60).reshape(3, 4, 5)
+        data = mx.nd.array(x, dtype=dtype)
+        pad = [0] * 5
+        cases = [  # result, its strides, strides in x, where to begin in x
+            (mx.nd.transpose(data, axes=(2, 0, 1)), (1, 20, 5), 0),
+            (mx.nd.reverse(data, axis=1), (20, -5, 1), 15),
+            (mx.nd.slice(data, begin=(0, 1, 0), end=(3, 4, 5), step=(2, 2, 2)), (40, 10, 2), 5),
+            (mx.nd.broadcast_to(data[:, :1], shape=(3, 6, 5)), (20, 0, 1), 0),
+        ]
+        for want, strides, begin in cases:
+            shape = want.shape
+            to = [int(np.prod(shape[i + 1 :])) for i in range(3)]
+            layout = Layout(want.size, 3, (LONG * 8)(*shape, *pad), (LONG * 8)(*to, *pad),
+                            (LONG * 8)(*strides, *pad))  # fmt: skip
+            out = np.ones(want.size, dtype)
+            source = x.ravel()[begin:]
+            run = kernel("index", f"copy<{kind}>")
+            run.launch([source, out, layout, INT(0)], 2, 32)
+            close(out, want.asnumpy().ravel(), dtype)
+            run.launch([source, out, layout, INT(1)], 2, 32)
+            close(out, 2 * want.asnumpy().ravel(), dtype)
+
+
+@pytest.mark.parametrize("mode", ["clip", "wrap"])
+def test_take(mode):
+    index = np.array([0, 3, -1, 9, 2, 3])
+    for instance in types_of("index", "take"):
+        kind, of_index = instance.split(", ")
+        dtype, table = DTYPES[kind], samples(DTYPES[kind], 28).reshape(4, 7)
+        i = index.astype("i4" if of_index == "int" else "f4")
+        want = mx.nd.take(mx.nd.array(table, dtype=dtype), mx.nd.array(i, dtype=i.dtype.name),
+                          mode=mode).asnumpy()  # fmt: skip
+        for add in (0, 1):
+            out = np.ones((6, 7), dtype)
+            tail = [LONG(4), LONG(7), LONG(6), INT(mode == "wrap"), INT(add)]
+            kernel("index", f"take<{instance}>").launch([table, i, out, *tail], 2, 32)
+            close(out, want + table.dtype.type(add), dtype)
+
+
+@pytest.mark.parametrize("mode", ["clip", "wrap"])
+def test_take_gradient(mode):
+    index = np.array([0, 3, -1, 9, 2, 3])
+    for instance in types_of("index", "take_grad"):
+        kind, of_index = instance.split(", ")
+        dtype = DTYPES[kind]
+        i = index.astype("i4" if of_index == "int" else "f4")
+        g = samples(dtype, 42).reshape(6, 7)
+        symbol = mx.sym.take(mx.sym.var("a"), mx.sym.var("i"), mode=mode)
+        arrays = {"a": mx.nd.zeros((4, 7), dtype=dtype), "i": mx.nd.array(i, dtype=i.dtype.name)}
+        want = gradients(symbol, arrays, mx.nd.array(g, dtype=dtype))["a"].asnumpy()
+        out = np.zeros((4, 7), dtype)
+        kernel("index", f"take_grad<{instance}>").launch(
+            [g, i, out, LONG(4), LONG(7), LONG(6), INT(mode == "wrap")], 2, 32, threads=2
+        )
+        close(out, want, dtype)
+
+
+def test_one_hot():
+    index = np.array([0, 3, 4, 2, -1])
+    for instance in types_of("index", "one_hot"):
+        kind, of_index = instance.split(", ")
+        dtype = DTYPES[kind]
+        i = index.astype("i4" if of_index == "int" else "f4")
+        want = mx.nd.one_hot(mx.nd.array(i, dtype=i.dtype.name), depth=4, on_value=3, off_value=1,
+                             dtype=dtype).asnumpy()  # fmt: skip
+        for add in (0, 1):
+            out = np.ones((5, 4), dtype)
+            kernel("index", f"one_hot<{instance}>").launch(
+                [i, out, LONG(4), LONG(5), DOUBLE(3), DOUBLE(1), INT(add)], 1, 32
+            )
+            close(out, want + out.dtype.type(add), dtype)
+
+
+@pytest.mark.parametrize("source, names", [
+    ("softmax", ["softmax<float>", "softmax_grad<float>"]),
+    ("reduce", ["reduce<cynet::sum, float>"]),
+    ("index", ["copy<float>", "take<float, int>"]),
+])  # fmt: skip
+def test_in_the_checking_mode(source, names):
+    """No access out of bounds, no divergent barrier, in those that share memory or index."""
+    module = EmulatedModule(families.text(source), f"{source}.cu", (), names, checked=True)
+    x, out = samples("float32", 60), np.zeros(60, "f")
+    if source == "softmax":
+        tail = [LONG(4), LONG(15), LONG(1), DOUBLE(1), INT(0), INT(0)]
+        module.get(names[0]).launch([x, out, *tail], 2, 64)
+        module.get(names[1]).launch([x, out, x.copy(), *tail], 2, 64)
+        close(out.reshape(4, 15), mx.nd.softmax(mx.nd.array(x).reshape((4, 15))).asnumpy(),
+              "float32")  # fmt: skip
+    elif source == "reduce":
+        total = np.zeros(12, "f")
+        module.get(names[0]).launch([x, total, axes((12, 5), (1,)), DOUBLE(1), INT(0)], 5, 64)
+        close(total, x.reshape(12, 5).sum(1), "float32")
+    else:
+        layout = Layout(60, 2, (LONG * 8)(5, 12), (LONG * 8)(12, 1), (LONG * 8)(1, 5))
+        module.get(names[0]).launch([x, out, layout, INT(0)], 3, 32)
+        close(out.reshape(5, 12), x.reshape(12, 5).T, "float32")
+        index = np.array([0, 11, -4, 30], "i4")
+        module.get(names[1]).launch(
+            [x, index, out, LONG(12), LONG(5), LONG(4), INT(0), INT(0)], 1, 32
+        )
+        close(out[:20].reshape(4, 5), x.reshape(12, 5)[[0, 11, 0, 11]], "float32")
+
+
+def test_every_source_is_tested():
+    text = Path(__file__).read_text()
+    tested = set(re.findall(r'(?:types_of|kernel)\(\s*"(\w+)"', text))
+    assert tested == set(families.sources())
