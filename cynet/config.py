@@ -66,6 +66,13 @@ _SETTINGS = {
             "that the machine has.",
         ),
         Setting(
+            "CYNET_KERNELS",
+            str,
+            "auto",
+            "auto: oneDNN's convolutions and matrix products where its wheel is there; portable: "
+            "never.",
+        ),
+        Setting(
             "CYNET_STORAGE_CACHE_MB",
             _positive,
             0,

@@ -7,6 +7,7 @@
 #define CYNET_PARALLEL_H
 
 #include <cstdint>
+#include <thread>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -61,6 +62,17 @@ inline bool omp_inside() {
 #else
   return true;
 #endif
+}
+
+// For libraries that ask OpenMP how many threads to use: a setting of the calling thread.
+inline void use_threads(int n) {
+#ifdef _OPENMP
+  if (omp_get_max_threads() != n) omp_set_num_threads(n);
+#endif
+}
+
+inline void call_elsewhere(void (*function)(void*), void* arg) {
+  std::thread(function, arg).join();
 }
 
 // Forks so far in this process's ancestry: a thread whose OpenMP team was left behind in the parent

@@ -13,7 +13,14 @@ cdef enum:
 # `work`: about how many simple element operations the whole loop has.
 cdef int threads_for(int64_t work) noexcept nogil
 
+# True on a thread whose OpenMP team stayed behind in the parent of a fork: a library that starts
+# teams by itself must be called on another thread there (`call_elsewhere`, which waits).
+cdef bint team_is_lost() noexcept nogil
+
 cdef extern from "parallel.h" namespace "cynet" nogil:
+    void call_elsewhere(void (*function)(void*) noexcept, void* arg) noexcept
+    # the number of threads that libraries take from OpenMP on this thread
+    void use_threads(int n) noexcept
     ctypedef void (*RangeFunction)(void* arg, int64_t begin, int64_t end) noexcept
     # function(arg, begin, end) over [0, n) in at most `threads` contiguous parts
     void parallel_ranges(int threads, int64_t n, RangeFunction function, void* arg) noexcept

@@ -19,6 +19,10 @@ cdef int threads_for(int64_t work) noexcept nogil:
     return _threads if _threads < most else <int>most
 
 
+cdef bint team_is_lost() noexcept nogil:
+    return not team_is_here()
+
+
 def get_num_threads():
     """How many threads one CPU kernel may use, an int."""
     return _threads

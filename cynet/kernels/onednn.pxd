@@ -1,0 +1,44 @@
+"""The one guarded door to oneDNN: primitives over fixed float32 shapes, made once and run often.
+
+The library is the one in the `onednn-cpu-gomp` wheel, opened when the first primitive is asked for;
+nothing is linked and no header is needed. Where it is missing, or ``CYNET_KERNELS=portable``,
+`available` says no and operators use the portable kernels.
+"""
+
+cdef struct Argument:
+    int number    # DNNL_ARG_...
+    void* memory  # dnnl_memory_t
+
+
+cdef class Layout:
+    # A memory descriptor: shape, and where in memory each element lies.
+    cdef void* desc  # dnnl_memory_desc_t, owned
+    cdef size_t nbytes(self) noexcept
+    cdef bint same(self, Layout other) noexcept
+
+
+cdef class Primitive:
+    # One computation. `data` has the address of every tensor, in the order of `layouts`; `scratch`
+    # has `scratch_bytes`. Not for two threads at once: an Operator that holds one is `stateful`.
+    cdef void* handle     # dnnl_primitive_t, owned
+    cdef Argument arguments[9]
+    cdef int count
+    cdef readonly size_t scratch_bytes
+    cdef readonly tuple layouts
+    cdef readonly str implementation
+    cdef int run(self, void** data, void* scratch) except -1 nogil
+
+
+cdef class Chain:
+    # A primitive whose operands may first be brought into, or whose result be brought out of, the
+    # layout it prefers: reorders in, primitive, reorder out, all over one piece of scratch.
+    cdef Primitive main
+    cdef void* reorders[9]      # of each tensor: a Primitive that `_kept` holds, or NULL
+    cdef list _kept
+    cdef size_t offsets[9]      # of the reordered tensors in the scratch
+    cdef size_t inner[9]        # of the reorders' own scratch
+    cdef size_t main_offset
+    cdef readonly size_t scratch_bytes
+    cdef int output             # index of the tensor written
+    cdef int run(self, void** data, void* scratch) except -1 nogil
+    cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil
