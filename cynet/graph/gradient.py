@@ -111,7 +111,10 @@ class _Gradient:
             if (
                 target in in_grad
             ):  # one input given twice: its parts must not share memory in one step
-                part = Value(f"{target.name}_part{len(late)}", value.shape, value.dtype, value.ctx)
+                name = f"{target.name}_part{len(late)}"
+                part = Value(
+                    name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last
+                )
                 late.append(copy_step(part, target, ADD))
                 in_grad.append(part)
                 req.append(WRITE)
@@ -143,7 +146,12 @@ class _Gradient:
     def _target(self, value):
         if value not in self.grad:
             self.grad[value] = Value(
-                f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP
+                f"{value.name}_grad",
+                value.shape,
+                value.dtype,
+                value.ctx,
+                TEMP,
+                value.channels_last,
             )
             if value in self.heads:  # also an output: what comes from outside is the first part
                 self.steps.append(copy_step(self._head(value), self.grad[value], WRITE))
@@ -164,7 +172,9 @@ class _Gradient:
             return self.grad[value]
         if value in self.heads:
             return self._head(value)
-        zero = Value(f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP)
+        zero = Value(
+            f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP, value.channels_last
+        )
         self.steps.append(_zero_step(zero))
         return zero
 

@@ -30,18 +30,21 @@ class Value:
         is computed once, when the executor is bound.
     root : Value
         Whose memory this one is: itself, or the value it is a view of or computed in place of.
+    channels_last : bool
+        True: a value of shape (N, C, *size) lies in memory in the order (N, *size, C).
     offset : int or None
         Bytes from the start of the arena, for the root of a temp.
     """
 
-    __slots__ = ("ctx", "dtype", "kind", "name", "offset", "root", "shape")
+    __slots__ = ("channels_last", "ctx", "dtype", "kind", "name", "offset", "root", "shape")
 
-    def __init__(self, name, shape, dtype, ctx, kind=TEMP):
+    def __init__(self, name, shape, dtype, ctx, kind=TEMP, channels_last=False):
         self.name = name
         self.shape = shape
         self.dtype = dtype
         self.ctx = ctx
         self.kind = kind
+        self.channels_last = channels_last
         self.root = self
         self.offset = None
 

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from .. import config
 from ..errors import ArgumentError
+from .commute import commute
 from .fold import fold
+from .fuse import fuse
+from .layout import layout
 from .mirror import mirror
 from .share import share
 
@@ -31,6 +34,9 @@ class Pass(NamedTuple):
 PASSES = (
     Pass("fold", FORWARD, fold, "computes once, when bound, what depends on no argument"),
     Pass("share", FORWARD, share, "computes once what several nodes compute alike"),
+    Pass("commute", FORWARD, commute, "max pooling before a rising activation, not behind it"),
+    Pass("layout", FORWARD, layout, "channels-last memory between convolutions"),
+    Pass("fuse", FORWARD, fuse, "activations and sums inside the step before them"),
     Pass("mirror", WHOLE, mirror, "recomputes in backward, where asked to, what would wait for it"),
     Pass("inplace", MEMORY, None, "views, and outputs in the memory of inputs read no more"),
     Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time"),

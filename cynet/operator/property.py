@@ -5,6 +5,8 @@ faces (mx.nd, mx.sym), inference, gradient and memory passes and the executor kn
 through it.
 """
 
+import copy
+
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from .parameters import REQUIRED, Field
 
@@ -50,6 +52,11 @@ class OperatorProperty:
         gradient of the one reads out_grad and the other, and backward computes each alone when
         the other is not requested (and its array not given). An element of the output, of data if
         `transposed_weight`, meets all weights behind the weight's first axis.
+    elementwise : bool
+        True: all inputs and outputs have one shape, and element i of an output depends on the
+        elements i of the inputs alone, so the operator works in any memory order.
+    prefers_channels_last : bool
+        True for a `channels_last_form` that is worth bringing its inputs into that order.
     variable_attrs : dict
         Input name to the attributes that the variable of that input gets unless it has them, e.g.
         ``{"moving_var": {"__init__": '["one", {}]'}}``.
@@ -68,6 +75,8 @@ class OperatorProperty:
     forward_moves_states = True
     linear_in_weight = False
     transposed_weight = False
+    elementwise = False
+    prefers_channels_last = False
     fields = {}
 
     def __init_subclass__(cls, **kwargs):
@@ -153,6 +162,35 @@ class OperatorProperty:
             raise ArgumentError(f"types of inputs {in_types} and outputs {out_types} must be alike")
         n_aux = len(self.list_auxiliary_states())
         return ([t or known for t in in_types], [t or known for t in out_types], [known] * n_aux)
+
+    # --- memory order -----------------------------------------------------------------------------
+    def channels_last_form(self, in_shapes, in_types):
+        """What computes the same on arrays in channels-last memory order, (N, *size, C) for a
+        shape (N, C, *size); shapes stay as they are.
+
+        Returns
+        -------
+        (OperatorProperty, list of int) or None
+            The property for such arrays, and which inputs it takes in that order; outputs with as
+            many axes as the first input come in that order, too. None: row-major memory only.
+        """
+        return (self, list(range(len(in_shapes)))) if self.elementwise else None
+
+    # --- what passes may join ---------------------------------------------------------------------
+    def with_activation(self, act_type):
+        """The property that also applies Activation's `act_type` to output 0, or None."""
+        return None
+
+    def with_residual(self, act_type):
+        """The property that adds one more input to output 0 and then applies `act_type`, or
+        None."""
+        return None
+
+    def changed(self, **attributes):
+        """A copy with these attributes set: what a pass makes of a property that others share."""
+        copied = copy.copy(self)
+        copied.__dict__.update(attributes)
+        return copied
 
     # --- what execution needs ---------------------------------------------------------------------
     def forward_resource(self, in_shapes):

@@ -1,17 +1,27 @@
 """Activation: an elementwise nonlinearity; data and out have one shape."""
 
+from typing import NamedTuple
+
 from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Enum
 from ..tensor.unary import UnaryOperator, UnaryProperty
 
-# act_type: functor, gradient functor, what that is a function of
-_FUNCTIONS = {
-    "relu": ("relu", "relu_grad_y", "y"),
-    "sigmoid": ("sigmoid", "sigmoid_grad_y", "y"),
-    "softrelu": ("softrelu", "softrelu_grad_y", "y"),
-    "softsign": ("softsign", "softsign_grad", "x"),
-    "tanh": ("tanh", "tanh_grad_y", "y"),
+
+class Function(NamedTuple):
+    """Names in functors.h of an act_type and its gradient, and what that is a function of."""
+
+    functor: str
+    gradient: str
+    reads: str
+
+
+FUNCTIONS = {
+    "relu": Function("relu", "relu_grad_y", "y"),
+    "sigmoid": Function("sigmoid", "sigmoid_grad_y", "y"),
+    "softrelu": Function("softrelu", "softrelu_grad_y", "y"),
+    "softsign": Function("softsign", "softsign_grad", "x"),
+    "tanh": Function("tanh", "tanh_grad_y", "y"),
 }
 
 
@@ -25,13 +35,14 @@ class ActivationProperty(UnaryProperty):
     - tanh: ``tanh(x)``
     """
 
-    act_type = Enum(tuple(_FUNCTIONS), doc="Which function.")
+    elementwise = True
+    act_type = Enum(tuple(FUNCTIONS), doc="Which function.")
 
     inputs_doc = {"data": "Input of any shape."}
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.functor, self.gradient, self.reads = _FUNCTIONS[self.act_type]
+        self.functor, self.gradient, self.reads = FUNCTIONS[self.act_type]
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)

@@ -84,6 +84,13 @@ class BatchNormProperty(OperatorProperty):
             raise ShapeError(f"axis {self.axis} is out of range for data of shape {tuple(shape)}")
         return self.axis % len(shape)
 
+    def channels_last_form(self, in_shapes, in_types):
+        from .batch_norm_last import ChannelsLastBatchNorm
+
+        if any(t != "float32" for t in in_types) or self.position(in_shapes[0]) != 1:
+            return None
+        return ChannelsLastBatchNorm(**self.params()), [0]
+
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 

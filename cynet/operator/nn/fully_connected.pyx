@@ -12,11 +12,12 @@ from .._base cimport Operator, OpContext
 from math import prod
 
 from ...errors import ShapeError
+from ...kernels import onednn
 from ...kernels.blas import check_sizes
 from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Int
-from ..property import OperatorProperty
+from ..property import OperatorProperty, ResourceRequest
 from ..shapes import agree
 
 
@@ -31,6 +32,7 @@ class FullyConnectedProperty(OperatorProperty):
     num_hidden = Int(doc="Number of outputs of the map.", low=1)
     no_bias = Bool(False, doc="Leave out the bias.")
     flatten = Bool(True, doc="Collapse all axes but the first before the map.")
+    activation = None  # an act_type of Activation that the fuse pass folds in
 
     inputs_doc = {
         "data": "Input, at least 1-d.",
@@ -72,11 +74,27 @@ class FullyConnectedProperty(OperatorProperty):
         return shapes, [out], []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [out_grad[0], in_data[0], in_data[1]]
+        needed = [out_grad[0], in_data[0], in_data[1]]
+        return needed if self.activation is None else [*needed, out_data[0]]
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def backward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def with_activation(self, act_type):
+        if self.activation is not None or not onednn.available():
+            return None
+        return self.changed(activation=act_type) if onednn.has_activation(act_type) else None
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         rows = in_shapes[0][0] if self.flatten else prod(in_shapes[0][:-1])
+        if in_types[0] == "float32" and 0 not in in_shapes[0] and onednn.available():
+            from .fully_connected_onednn import MatmulFullyConnected
+
+            return MatmulFullyConnected(self, rows, in_shapes[1][1], self.num_hidden)
         check_sizes(f"operator {self.op_name}", rows, *in_shapes[1])
         return FullyConnectedOperator(self, in_shapes)
 

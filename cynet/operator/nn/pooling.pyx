@@ -104,6 +104,13 @@ class PoolingProperty(OperatorProperty):
             return -(-room // stride) + 1, kernel, stride, pad, pad
         return room // stride + 1, kernel, stride, pad, pad
 
+    def channels_last_form(self, in_shapes, in_types):
+        from .pooling_last import ChannelsLastPooling
+
+        if in_types[0] != "float32" or not ChannelsLastPooling.suits(self, in_shapes[0]):
+            return None
+        return ChannelsLastPooling(**self.params()), [0]
+
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         if self.pool_type in ("avg", "sum"):
             return [out_grad[0]]

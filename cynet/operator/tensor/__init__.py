@@ -11,6 +11,7 @@ from . import (
     creation,
     dot,
     joining,
+    order,
     pad,
     reduce,
     repeating,

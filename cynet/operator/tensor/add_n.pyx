@@ -16,6 +16,7 @@ from ..property import OperatorProperty
 class AddNProperty(OperatorProperty):
     """Sum of any number of arrays of one shape: ``output = data[0] + data[1] + ...``."""
 
+    elementwise = True
     key_var_num_args = "num_args"
     passes_gradient = True
     num_args = Int(doc="Number of inputs; filled in from the call.", low=1)

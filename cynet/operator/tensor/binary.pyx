@@ -23,6 +23,7 @@ class BinaryProperty(OperatorProperty):
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand, of the same shape."}
     functor = None
+    elementwise = True
 
     def list_arguments(self):
         return ["lhs", "rhs"]

@@ -26,6 +26,7 @@ class BinaryScalarProperty(OperatorProperty):
     scalar = Float(1.0, doc="The number.")
     is_int = Bool(True, doc="Whether the number was written as an int; without effect.")
     functor = None
+    elementwise = True
     reverse = False  # the number is the left operand
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):

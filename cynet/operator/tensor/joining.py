@@ -28,6 +28,7 @@ class ConcatProperty(JoinProperty):
     """The inputs joined along an existing axis; their other lengths must agree."""
 
     dim = Int(1, doc="The axis along which they are joined.")
+    channels_last = False  # a form the layout pass makes: where the pieces lie in memory
 
     def infer_shape(self, in_shapes, out_shapes):
         known = [s for s in (*in_shapes, *out_shapes) if s is not None]
@@ -54,8 +55,14 @@ class ConcatProperty(JoinProperty):
 
         return [full(n) for n in lengths], [full(total)], []
 
+    def channels_last_form(self, in_shapes, in_types):
+        return self.changed(channels_last=True), list(range(len(in_shapes)))
+
     def create_operator(self, ctx, in_shapes, in_types):
         axis = axis_of(self.dim, len(in_shapes[0]), "dim")
+        if self.channels_last:
+            in_shapes = [(s[0], *s[2:], s[1]) for s in in_shapes]
+            axis = {0: 0, 1: len(in_shapes[0]) - 1}.get(axis, axis - 1)
         shape = list(in_shapes[0])
         shape[axis] = sum(s[axis] for s in in_shapes)
         whole = contiguous(shape)

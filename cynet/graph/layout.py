@@ -1,0 +1,105 @@
+"""The layout pass: arrays between convolutions lie in channels-last memory order.
+
+Convolutions are fastest on memory ordered (N, *size, C), and so are the operators between them. A
+step whose operator prefers that order (OperatorProperty.channels_last_form) gets its inputs in it;
+what follows such a step keeps the order as long as it can, and everything else gets row-major
+memory. Where the two meet, a step is put in that reorders, once a value and order. The pass runs
+before the gradient pass: the gradient of a value has the value's order by itself.
+"""
+
+from ..operator import get_operator
+from .graph import ARG, FORWARD, OUTPUT, TEMP, WRITE, Step, Value
+
+
+def layout(graph):
+    """Give the values of `graph` their memory order.
+
+    Parameters
+    ----------
+    graph : Graph
+        Forward steps only.
+
+    Returns
+    -------
+    Graph
+        The same graph; steps have the properties of the order they work in.
+    """
+    return _Layout(graph).run()
+
+
+class _Layout:
+    """State of one run of the pass."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.steps = []
+        self.ordered = {}  # (value, channels_last) -> the value that holds it in that order
+
+    def run(self):
+        for step in self.graph.steps:
+            self._visit(step)
+        self.graph.steps = self.steps
+        self.graph.n_forward = len(self.steps)
+        return self.graph
+
+    def _visit(self, step):
+        form = self._form(step)
+        prop, inputs = (step.prop, ()) if form is None else form
+        step.in_data = [self._in_order(v, i in inputs) for i, v in enumerate(step.in_data)]
+        step.prop = prop
+        self.steps.append(step)
+        if form is None:
+            return
+        rank = len(step.in_data[0].shape)
+        for position, value in enumerate(step.out_data):
+            if len(value.shape) != rank:
+                continue
+            if value.kind == OUTPUT:  # users see row-major memory
+                inner = Value(value.name, value.shape, value.dtype, value.ctx, TEMP, True)
+                step.out_data[position] = inner
+                self.ordered[value, True] = inner
+                self.steps.append(self._reorder(inner, value))
+            else:
+                value.channels_last = True
+
+    def _form(self, step):
+        """The channels-last form of a step that is to have one, or None."""
+        if not step.in_data or len(step.in_data[0].shape) < 3 or step.ctx.device_type == "gpu":
+            return None
+        if any(v.dtype != "float32" or 0 in v.shape for v in step.in_data):
+            return None
+        form = step.prop.channels_last_form(
+            [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+        )
+        if form is None or form[0].prefers_channels_last:
+            return form
+        return form if any(self._flows(step.in_data[i]) for i in form[1]) else None
+
+    def _flows(self, value):
+        return value.channels_last or (value, True) in self.ordered
+
+    def _in_order(self, value, channels_last):
+        if value.channels_last == channels_last:
+            return value
+        key = value, channels_last
+        if key not in self.ordered:
+            other = Value(
+                f"{value.name}_{'last' if channels_last else 'first'}",
+                value.shape,
+                value.dtype,
+                value.ctx,
+                TEMP,
+                channels_last,
+            )
+            self.steps.append(self._reorder(value, other))
+            self.ordered[key] = other
+        return self.ordered[key]
+
+    def _reorder(self, source, target):
+        prop = get_operator("_channels_last").prop(to_last=target.channels_last)
+        _, channels, *size = source.shape
+        # one channel or one pixel: the bytes stay where they are
+        prop.identity = source.kind != ARG and (channels == 1 or all(n == 1 for n in size))
+        return Step(
+            f"{source.name}_reorder", prop, source.ctx, FORWARD, [source], [target], [], [WRITE]
+        )
