@@ -9,7 +9,7 @@ others may
 meanwhile.
 """
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.vector cimport vector
 
@@ -44,6 +44,9 @@ cdef cppclass Tables:
     vector[int] reqs
     vector[Resource] resources
     vector[Segment*] segments
+    atomic[bint] profiled
+    vector[int64_t] spent   # nanoseconds of each step while `profiled`
+    vector[int64_t] calls   # and how often it ran
     void* keep          # a Python list, owned: the operators, arrays, labels and origins
 
 cdef struct Run:

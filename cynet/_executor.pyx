@@ -23,6 +23,16 @@ from .errors import dress, user_frame
 from .graph.graph import FORWARD, TEMP
 from .graph.memory import nbytes
 
+cdef extern from *:
+    """
+    #include <chrono>
+    static inline long long nanoseconds() {
+      return std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
+    """
+    int64_t nanoseconds() noexcept nogil
+
 # A segment that touches no more elements than this runs on the caller's thread when it can.
 cdef enum:
     INLINE_ELEMENTS = 16384
@@ -71,11 +81,18 @@ cdef inline int _call(NativeStep* step, TBlob* blobs, const int* req) noexcept n
 cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Run* run = <Run*>arg
     cdef size_t index
+    cdef bint profiled = run.tables.profiled.load()
+    cdef int64_t begin = 0
     for index in range(run.segment.first, run.segment.last):
+        if profiled:
+            begin = nanoseconds()
         if _run_step(run.tables, index, run, run_ctx) == -1:
             run.current = index
             with gil:
                 _raise_dressed(run)
+        if profiled:
+            run.tables.spent[index] += nanoseconds() - begin
+            run.tables.calls[index] += 1
     return 0
 
 
@@ -149,6 +166,7 @@ cdef class Plan:
         self.tables = new Tables()
         self.tables.references.store(1)
         self.tables.keep = NULL
+        self.tables.profiled.store(False)
 
     def __init__(self, graph, dict operators, dict arrays, NDArrayBase arena,
                  bint guard_arena=True):
@@ -291,6 +309,20 @@ cdef class Plan:
             if _meet(other, touched):
                 segment.const_vars.push_back(self.tables.segments[i].var)
         return 0
+
+    # --- profiling --------------------------------------------------------------------------------
+    def set_profiled(self, bint on):
+        """Measure each step of the runs pushed from now on, from zero; wait for earlier ones
+        first."""
+        cdef size_t n = self.tables.steps.size()
+        self.tables.spent.assign(n, 0)
+        self.tables.calls.assign(n, 0)
+        self.tables.profiled.store(on)
+
+    def profile(self):
+        """(nanoseconds, calls) of every step since `set_profiled`."""
+        return [(self.tables.spent[i], self.tables.calls[i])
+                for i in range(self.tables.calls.size())]
 
     # --- running ----------------------------------------------------------------------------------
     def run_forward(self, bint is_train):

@@ -2,40 +2,43 @@
 
 from libc.stdint cimport int64_t
 
+from .dispatch cimport cpu_level
 from .parallel cimport threads_for
 
 cdef extern from "channels_last.h" namespace "cynet" nogil:
-    void c_statistics "cynet::norm_statistics"(const NormShape* s, const float* x, int threads,
-                                               double* space) noexcept
-    void c_apply "cynet::norm_apply"(const NormShape* s, const float* x, const float* scale,
-                                     const float* shift, const float* residual, float* y, bint add,
+    void c_statistics "cynet::norm_statistics"(int level, const NormShape* s, const float* x,
+                                               int threads, double* space) noexcept
+    void c_apply "cynet::norm_apply"(int level, const NormShape* s, const float* x,
+                                     const float* scale, const float* shift,
+                                     const float* residual, float* y, bint add,
                                      int threads) noexcept
-    void c_backward "cynet::norm_backward"(const NormShape* s, const NormGradient* g, int threads,
-                                           double* space) noexcept
-    void c_swap "cynet::swap_axes"(int64_t batch, int64_t rows, int64_t columns, const float* x,
-                                   float* y, bint add, int threads) noexcept
-    void c_pool "cynet::window_pool"(const WindowShape* s, const float* x, float* y, bint add,
-                                     int threads) noexcept
-    void c_unpool "cynet::window_unpool"(const WindowShape* s, const float* dy, const float* x,
-                                         float* dx, bint add, int threads) noexcept
+    void c_backward "cynet::norm_backward"(int level, const NormShape* s, const NormGradient* g,
+                                           int threads, double* space) noexcept
+    void c_swap "cynet::swap_axes"(int level, int64_t batch, int64_t rows, int64_t columns,
+                                   const float* x, float* y, bint add, int threads) noexcept
+    void c_pool "cynet::window_pool"(int level, const WindowShape* s, const float* x, float* y,
+                                     bint add, int threads) noexcept
+    void c_unpool "cynet::window_unpool"(int level, const WindowShape* s, const float* dy,
+                                         const float* x, float* dx, bint add,
+                                         int threads) noexcept
 
 
 cdef void norm_statistics(const NormShape* s, const float* x, double* space) noexcept nogil:
-    c_statistics(s, x, threads_for(s.rows * s.channels), space)
+    c_statistics(cpu_level(), s, x, threads_for(s.rows * s.channels), space)
 
 
 cdef void norm_apply(const NormShape* s, const float* x, const float* scale, const float* shift,
                      const float* residual, float* y, bint add) noexcept nogil:
-    c_apply(s, x, scale, shift, residual, y, add, threads_for(s.rows * s.channels))
+    c_apply(cpu_level(), s, x, scale, shift, residual, y, add, threads_for(s.rows * s.channels))
 
 
 cdef void norm_backward(const NormShape* s, const NormGradient* g, double* space) noexcept nogil:
-    c_backward(s, g, threads_for(s.rows * s.channels), space)
+    c_backward(cpu_level(), s, g, threads_for(s.rows * s.channels), space)
 
 
 cdef void swap_axes(int64_t batch, int64_t rows, int64_t columns, const float* x, float* y,
                     bint add) noexcept nogil:
-    c_swap(batch, rows, columns, x, y, add, threads_for(batch * rows * columns))
+    c_swap(cpu_level(), batch, rows, columns, x, y, add, threads_for(batch * rows * columns))
 
 
 cdef int64_t _work(const WindowShape* s) noexcept nogil:
@@ -43,9 +46,9 @@ cdef int64_t _work(const WindowShape* s) noexcept nogil:
 
 
 cdef void window_pool(const WindowShape* s, const float* x, float* y, bint add) noexcept nogil:
-    c_pool(s, x, y, add, threads_for(_work(s)))
+    c_pool(cpu_level(), s, x, y, add, threads_for(_work(s)))
 
 
 cdef void window_unpool(const WindowShape* s, const float* dy, const float* x, float* dx,
                         bint add) noexcept nogil:
-    c_unpool(s, dy, x, dx, add, threads_for(_work(s)))
+    c_unpool(cpu_level(), s, dy, x, dx, add, threads_for(_work(s)))

@@ -1,0 +1,299 @@
+// Loops of channels_last.h, compiled once for each level of CPU capability (levels.h).
+//
+// Channels are taken 16 at a time in vector registers; sums are kept in double once a block of rows
+// is done, and are cut by rows in fixed parts, so they do not depend on the number of threads.
+
+// The first n of 16 lanes; the rest is 0 and is not stored.
+static inline Lanes take(const float* p, int n) {
+  Lanes v = {};
+  if (n == kLanes) {
+    std::memcpy(&v, p, sizeof v);
+  } else {
+    float part[kLanes] = {};
+    for (int i = 0; i < n; ++i) part[i] = p[i];
+    std::memcpy(&v, part, sizeof v);
+  }
+  return v;
+}
+
+static inline void put(float* p, const Lanes& v, int n) {
+  if (n == kLanes) {
+    std::memcpy(p, &v, sizeof v);
+  } else {
+    for (int i = 0; i < n; ++i) p[i] = v[i];
+  }
+}
+
+// Sum of what `term` gives for each row, into two doubles a channel and part: total[part][0|1][c].
+// term(row, c, n, first, second) adds to two vectors.
+template <typename Term>
+static inline void norm_sums(const NormShape* s, int threads, double* total, Term term) {
+  const int64_t C = s->channels, parts = norm_parts(s);
+  parallel_for(threads, parts, [=](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      double* first = total + part * 2 * C;
+      double* second = first + C;
+      for (int64_t c = 0; c < 2 * C; ++c) first[c] = 0;
+      const int64_t last = std::min(s->rows, (part + 1) * kRowsAPart);
+      for (int64_t block = part * kRowsAPart; block < last; block += kRowsABlock) {
+        const int64_t stop = std::min(last, block + kRowsABlock);
+        for (int64_t c = 0; c < C; c += kLanes) {
+          const int n = static_cast<int>(std::min<int64_t>(kLanes, C - c));
+          Lanes a0 = {}, b0 = {}, a1 = {}, b1 = {};
+          int64_t row = block;
+          for (; row + 1 < stop; row += 2) {
+            term(row, c, n, a0, b0);
+            term(row + 1, c, n, a1, b1);
+          }
+          if (row < stop) term(row, c, n, a0, b0);
+          a0 += a1;
+          b0 += b1;
+          for (int i = 0; i < n; ++i) first[c + i] += a0[i];
+          for (int i = 0; i < n; ++i) second[c + i] += b0[i];
+        }
+      }
+    }
+  });
+}
+
+// Mean and biased variance of each channel into mean[c] and variance[c] (doubles in `space`'s
+// front).
+static void norm_statistics(const NormShape* s, const float* x, int threads, double* space) {
+  const int64_t C = s->channels;
+  // around the first row, so that a large mean costs no digits
+  norm_sums(s, threads, space, [=](int64_t row, int64_t c, int n, Lanes& a, Lanes& b) {
+    const Lanes d = take(x + row * C + c, n) - take(x + c, n);
+    a += d;
+    b += d * d;
+  });
+  for (int64_t part = 1; part < norm_parts(s); ++part)
+    for (int64_t c = 0; c < 2 * C; ++c) space[c] += space[part * 2 * C + c];
+  for (int64_t c = 0; c < C; ++c) {
+    const double shift = space[c] / s->rows;
+    const double variance = space[C + c] / s->rows - shift * shift;
+    space[c] = x[c] + shift;
+    space[C + c] = variance > 0 ? variance : 0;
+  }
+}
+
+// y (+)= act(x * scale + shift + residual), scale and shift a channel.
+static void norm_apply(const NormShape* s, const float* x, const float* scale, const float* shift,
+                       const float* residual, float* y, bool add, int threads) {
+  const int64_t C = s->channels;
+  const bool relu = s->relu;
+  parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const float* from = x + row * C;
+      float* to = y + row * C;
+      for (int64_t c = 0; c < C; c += kLanes) {
+        const int n = static_cast<int>(std::min<int64_t>(kLanes, C - c));
+        Lanes v = take(from + c, n) * take(scale + c, n) + take(shift + c, n);
+        if (residual) v += take(residual + row * C + c, n);
+        if (relu) v = v < 0 ? Lanes{} : v;
+        if (add) v += take(to + c, n);
+        put(to + c, v, n);
+      }
+    }
+  });
+}
+
+static inline Lanes norm_upstream(const NormShape* s, const NormGradient* g, int64_t at, int64_t c,
+                                  int n, const Lanes& x) {
+  Lanes dz = take(g->dy + at, n);
+  if (s->relu) {
+    if (s->residual) {
+      dz = take(g->y + at, n) > 0 ? dz : Lanes{};
+    } else {
+      dz = x * take(g->scale + c, n) + take(g->shift + c, n) > 0 ? dz : Lanes{};
+    }
+  }
+  return dz;
+}
+
+static void norm_backward(const NormShape* s, const NormGradient* g, int threads, double* space) {
+  const int64_t C = s->channels;
+  norm_sums(s, threads, space, [=](int64_t row, int64_t c, int n, Lanes& a, Lanes& b) {
+    const Lanes x = take(g->x + row * C + c, n);
+    const Lanes dz = norm_upstream(s, g, row * C + c, c, n, x);
+    a += dz;
+    b += dz * (x - take(g->mean + c, n));
+  });
+  for (int64_t part = 1; part < norm_parts(s); ++part)
+    for (int64_t c = 0; c < 2 * C; ++c) space[c] += space[part * 2 * C + c];
+  float* const p = reinterpret_cast<float*>(space + 2 * norm_parts(s) * C);
+  float* const q = p + C;
+  float* const r = q + C;
+  for (int64_t c = 0; c < C; ++c) {  // dx = p dz + q x + r
+    const double total = space[c], product = space[C + c], inv = g->inv_std[c];
+    const double gamma = s->fixed ? 1.0 : g->gamma[c];
+    if (g->dbeta) g->dbeta[c] = static_cast<float>((g->add_beta ? g->dbeta[c] : 0) + total);
+    if (g->dgamma) {
+      const double d = s->fixed ? 0.0 : product * inv;
+      g->dgamma[c] = static_cast<float>((g->add_gamma ? g->dgamma[c] : 0) + d);
+    }
+    const double b = g->constant ? 0 : -gamma * inv * inv * inv * product / s->rows;
+    p[c] = static_cast<float>(gamma * inv);
+    q[c] = static_cast<float>(b);
+    r[c] = static_cast<float>(g->constant ? 0 : -gamma * inv * total / s->rows - b * g->mean[c]);
+  }
+  if (!g->dx && !g->dresidual) return;
+  parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      for (int64_t c = 0; c < C; c += kLanes) {
+        const int n = static_cast<int>(std::min<int64_t>(kLanes, C - c));
+        const int64_t at = row * C + c;
+        const Lanes x = take(g->x + at, n);
+        const Lanes dz = norm_upstream(s, g, at, c, n, x);
+        if (g->dx) {
+          Lanes v = dz * take(p + c, n) + x * take(q + c, n) + take(r + c, n);
+          if (g->add_x) v += take(g->dx + at, n);
+          put(g->dx + at, v, n);
+        }
+        if (g->dresidual)
+          put(g->dresidual + at, g->add_residual ? dz + take(g->dresidual + at, n) : dz, n);
+      }
+    }
+  });
+}
+
+// y[b][j][i] (+)= x[b][i][j]: x (batch, rows, columns), y (batch, columns, rows).
+static void swap_axes(int64_t batch, int64_t rows, int64_t columns, const float* x, float* y,
+                      bool add, int threads) {
+  const int64_t tiles = (columns + kLanes - 1) / kLanes;
+  parallel_for(threads, batch * tiles, [=](int64_t begin, int64_t end) {
+    for (int64_t work = begin; work < end; ++work) {
+      const float* from = x + work / tiles * rows * columns;
+      float* to = y + work / tiles * rows * columns;
+      const int64_t j0 = work % tiles * kLanes, j1 = std::min(columns, j0 + kLanes);
+      for (int64_t i0 = 0; i0 < rows; i0 += kLanes) {
+        const int64_t i1 = std::min(rows, i0 + kLanes);
+        for (int64_t j = j0; j < j1; ++j)
+          for (int64_t i = i0; i < i1; ++i)
+            to[j * rows + i] = from[i * columns + j] + (add ? to[j * rows + i] : 0.0f);
+      }
+    }
+  });
+}
+
+struct WindowPart {
+  int64_t begin, end, counted;
+};
+
+static inline WindowPart window_part(const WindowShape* s, int axis, int64_t at) {
+  WindowPart w;
+  w.begin = at * s->stride[axis] - s->pad[axis];
+  w.end = w.begin + s->kernel[axis];
+  w.counted = std::min(w.end, s->in_size[axis] + s->pad_after[axis]) - w.begin;
+  w.begin = std::max<int64_t>(w.begin, 0);
+  w.end = std::min(w.end, s->in_size[axis]);
+  if (!s->count_pad) w.counted = w.end - w.begin;
+  w.counted = std::max<int64_t>(w.counted, 0);
+  return w;
+}
+
+static inline Lanes window_forward(const WindowShape* s, const float* x, const WindowPart& h,
+                                   const WindowPart& w, int64_t c, int n) {
+  const int64_t C = s->channels, W = s->in_size[1];
+  Lanes v = {};
+  bool first = true;
+  if (s->type == 0 && (h.begin >= h.end || w.begin >= w.end)) return v - FLT_MAX;
+  for (int64_t i = h.begin; i < h.end; ++i) {
+    for (int64_t j = w.begin; j < w.end; ++j) {
+      const Lanes each = take(x + (i * W + j) * C + c, n);
+      if (s->type != 0) {
+        v += each;
+      } else if (first) {
+        v = each;
+        first = false;
+      } else {
+        v = ((each > v) | ((each != each) & (v == v))) ? each : v;
+      }
+    }
+  }
+  if (s->type == 1) {
+    const int64_t counted = h.counted * w.counted;
+    v = counted ? v / static_cast<float>(counted) : Lanes{};
+  }
+  return v;
+}
+
+static void window_pool(const WindowShape* s, const float* x, float* y, bool add, int threads) {
+  const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
+  const int64_t image = s->in_size[0] * s->in_size[1] * C;
+  parallel_for(threads, s->batch * OH, [=](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      const WindowPart h = window_part(s, 0, line % OH);
+      for (int64_t j = 0; j < OW; ++j) {
+        const WindowPart w = window_part(s, 1, j);
+        float* out = y + (line * OW + j) * C;
+        for (int64_t c = 0; c < C; c += kLanes) {
+          const int n = static_cast<int>(std::min<int64_t>(kLanes, C - c));
+          Lanes v = window_forward(s, x + line / OH * image, h, w, c, n);
+          if (add) v += take(out + c, n);
+          put(out + c, v, n);
+        }
+      }
+    }
+  });
+}
+
+// Add one output's gradient to its window; of equal maxima the first gets it.
+static inline void window_spread(const WindowShape* s, const float* x, const Lanes& dy,
+                                 const WindowPart& h, const WindowPart& w, float* dx, int64_t c,
+                                 int n) {
+  const int64_t C = s->channels, W = s->in_size[1];
+  Lanes part = dy;
+  Marks open = {};
+  Lanes best = {};
+  if (s->type == 0) {
+    best = window_forward(s, x, h, w, c, n);
+    open = ~open;  // lanes whose maximum has not been met yet
+  } else if (s->type == 1) {
+    if (!h.counted || !w.counted) return;
+    part = dy / static_cast<float>(h.counted * w.counted);
+  }
+  for (int64_t i = h.begin; i < h.end; ++i) {
+    for (int64_t j = w.begin; j < w.end; ++j) {
+      const int64_t at = (i * W + j) * C + c;
+      if (s->type == 0) {
+        const Lanes each = take(x + at, n);
+        const Marks met = open & ((each == best) | ((each != each) & (best != best)));
+        open &= ~met;
+        part = met ? dy : Lanes{};
+      }
+      put(dx + at, take(dx + at, n) + part, n);
+    }
+  }
+}
+
+static void window_unpool(const WindowShape* s, const float* dy, const float* x, float* dx,
+                          bool add, int threads) {
+  const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
+  const int64_t pixels = s->in_size[0] * s->in_size[1];
+  const int64_t blocks = (C + kLanes - 1) / kLanes;
+  // images, or where there are few, groups of channels of images
+  const int64_t groups = s->batch >= threads ? 1 : std::min<int64_t>(blocks, threads);
+  parallel_for(threads, s->batch * groups, [=](int64_t begin, int64_t end) {
+    for (int64_t work = begin; work < end; ++work) {
+      const int64_t n_image = work / groups, group = work % groups;
+      const int64_t from = blocks * group / groups * kLanes;
+      const int64_t to = std::min(C, blocks * (group + 1) / groups * kLanes);
+      const float* in = x ? x + n_image * pixels * C : nullptr;
+      float* out = dx + n_image * pixels * C;
+      const float* grad = dy + n_image * OH * OW * C;
+      if (!add)
+        for (int64_t p = 0; p < pixels; ++p)
+          std::memset(out + p * C + from, 0, (to - from) * sizeof(float));
+      for (int64_t i = 0; i < OH; ++i) {
+        const WindowPart h = window_part(s, 0, i);
+        for (int64_t j = 0; j < OW; ++j) {
+          const WindowPart w = window_part(s, 1, j);
+          for (int64_t c = from; c < to; c += kLanes) {
+            const int n = static_cast<int>(std::min<int64_t>(kLanes, to - c));
+            window_spread(s, in, take(grad + (i * OW + j) * C + c, n), h, w, out, c, n);
+          }
+        }
+      }
+    }
+  });
+}
