@@ -13,13 +13,15 @@ from ._engine cimport (
     new_variable,
     push_sync,
 )
+from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
-from ._typedefs cimport RunContext, TBlob, dtype_size
+from ._typedefs cimport RunContext, TBlob
 from .operator._base cimport OpContext, Operator
 
 from .dtype import NAMES, dtype_flag
 from .errors import dress, user_frame
+from .graph.cost import seconds
 from .graph.graph import FORWARD, TEMP
 from .graph.memory import nbytes
 
@@ -32,10 +34,6 @@ cdef extern from *:
     }
     """
     int64_t nanoseconds() noexcept nogil
-
-# A segment that touches no more elements than this runs on the caller's thread when it can.
-cdef enum:
-    INLINE_ELEMENTS = 16384
 
 # Positions in Tables.keep.
 cdef enum:
@@ -276,7 +274,7 @@ cdef class Plan:
             segment.flags = kNormal
             if python[first]:
                 segment.flags = kPython
-            elif sum([_elements(step) for step in steps]) <= INLINE_ELEMENTS:
+            elif 1e6 * sum([seconds(step) for step in steps]) <= INLINE_SEGMENT_US:
                 segment.flags = kInline
             touched = _touched(steps)
             self._add_variables(segment, touched, spans, arrays)
@@ -370,11 +368,6 @@ cdef Run* _new_run(Tables* tables, Segment* segment, bint is_train, uint64_t see
     run.tables, run.segment, run.is_train, run.origin = tables, segment, is_train, origin
     run.seed, run.stream, run.current = seed, stream, segment.first
     return run
-
-
-def _elements(step):
-    values = [*step.read(), *[w for _, w in step.written()]]
-    return sum([nbytes(v) // dtype_size(dtype_flag(v.dtype)) for v in values])
 
 
 def _touched(steps):

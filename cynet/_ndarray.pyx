@@ -12,6 +12,7 @@ from libc.string cimport memcpy, memset
 
 from . cimport _engine
 from ._engine cimport VarHandle, kInline, kNormal
+from ._inline cimport INLINE_COPY_ELEMENTS
 from ._storage cimport Handle, alloc
 from ._storage cimport free as storage_free
 from ._typedefs cimport MAX_NDIM, RunContext, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
@@ -49,10 +50,6 @@ cdef extern from *:
     bint cynet_making
     object cynet_new(object type, object args)
     void cynet_take_slots(object type, object base)
-
-cdef enum:
-    # a copy of at most this many runs on the caller's thread, on one core
-    INLINE_ELEMENTS = 1 << 20
 
 cdef const char** _FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
 cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
@@ -517,7 +514,7 @@ cdef int64_t _region_size(const Region* region) noexcept:
 cdef int _push_task(CopyTask* task, NDArrayBase dst, VarHandle source, int64_t size) except -1:
     cdef VarHandle target = dst.chunk.var
     cdef int n_const = 0 if source == NULL or source == target else 1
-    cdef int flags = kInline if size <= INLINE_ELEMENTS else kNormal
+    cdef int flags = kInline if size <= INLINE_COPY_ELEMENTS else kNormal
     # The engine owns the task from here on, whether or not the push is refused.
     if size <= 4096:
         _engine.push_sync(_run_copy, task, _free_task, dst.blob.dev_type, dst.blob.dev_id,

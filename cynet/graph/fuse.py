@@ -68,7 +68,9 @@ class _Fuse:
         if before.prop.op_name in _SUMS and before.prop.elementwise:
             self._take_sum(before, step)
             return
-        joined = before.prop.with_activation(step.prop.act_type)
+        joined = before.prop.with_activation(
+            step.prop.act_type, [v.dtype for v in before.in_data]
+        )
         if joined is not None:
             self._join(before, joined, step)
 

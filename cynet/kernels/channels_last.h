@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "half.h"
 #include "parallel.h"
 
 namespace cynet {
@@ -40,7 +41,13 @@ struct WindowShape {
 
 constexpr int kLanes = 16;
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
-typedef int32_t Marks __attribute__((vector_size(kLanes * sizeof(int32_t))));
+
+// Types of n lanes.
+template <int n>
+struct Vector {
+  typedef float Floats __attribute__((vector_size(n * sizeof(float))));
+  typedef int32_t Marks __attribute__((vector_size(n * sizeof(int32_t))));
+};
 
 constexpr int64_t kRowsABlock = 64;   // summed in float
 constexpr int64_t kRowsAPart = 2048;  // one piece of work; sums of parts are added in order

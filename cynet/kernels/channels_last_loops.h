@@ -191,28 +191,45 @@ static inline WindowPart window_part(const WindowShape* s, int axis, int64_t at)
   return w;
 }
 
-static inline Lanes window_forward(const WindowShape* s, const float* x, const WindowPart& h,
-                                   const WindowPart& w, int64_t c, int n) {
+// f(V, c) over the channels [from, to): 16 at a time, then 4, then one.
+template <typename F>
+CYNET_XINLINE void over_channels(int64_t from, int64_t to, F&& f) {
+  int64_t c = from;
+  for (; c + 16 <= to; c += 16) f(Vector<16>(), c);
+  for (; c + 4 <= to; c += 4) f(Vector<4>(), c);
+  for (; c < to; ++c) f(Vector<1>(), c);
+}
+
+template <typename V>
+CYNET_XINLINE typename V::Floats fetch(const float* p) {
+  typename V::Floats v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+template <typename V>
+CYNET_XINLINE typename V::Floats window_forward(const WindowShape* s, const float* x,
+                                                const WindowPart& h, const WindowPart& w,
+                                                int64_t c) {
+  typedef typename V::Floats Floats;
   const int64_t C = s->channels, W = s->in_size[1];
-  Lanes v = {};
-  bool first = true;
-  if (s->type == 0 && (h.begin >= h.end || w.begin >= w.end)) return v - FLT_MAX;
-  for (int64_t i = h.begin; i < h.end; ++i) {
-    for (int64_t j = w.begin; j < w.end; ++j) {
-      const Lanes each = take(x + (i * W + j) * C + c, n);
-      if (s->type != 0) {
-        v += each;
-      } else if (first) {
-        v = each;
-        first = false;
-      } else {
+  Floats v = {};
+  if (s->type == 0) {
+    if (h.begin >= h.end || w.begin >= w.end) return v - FLT_MAX;
+    v = fetch<V>(x + (h.begin * W + w.begin) * C + c);
+    for (int64_t i = h.begin; i < h.end; ++i) {
+      for (int64_t j = w.begin; j < w.end; ++j) {
+        const Floats each = fetch<V>(x + (i * W + j) * C + c);
         v = ((each > v) | ((each != each) & (v == v))) ? each : v;
       }
     }
+    return v;
   }
+  for (int64_t i = h.begin; i < h.end; ++i)
+    for (int64_t j = w.begin; j < w.end; ++j) v += fetch<V>(x + (i * W + j) * C + c);
   if (s->type == 1) {
     const int64_t counted = h.counted * w.counted;
-    v = counted ? v / static_cast<float>(counted) : Lanes{};
+    v = counted ? v / static_cast<float>(counted) : Floats{};
   }
   return v;
 }
@@ -223,47 +240,62 @@ static void window_pool(const WindowShape* s, const float* x, float* y, bool add
   parallel_for(threads, s->batch * OH, [=](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const WindowPart h = window_part(s, 0, line % OH);
+      const float* from = x + line / OH * image;
       for (int64_t j = 0; j < OW; ++j) {
         const WindowPart w = window_part(s, 1, j);
         float* out = y + (line * OW + j) * C;
-        for (int64_t c = 0; c < C; c += kLanes) {
-          const int n = static_cast<int>(std::min<int64_t>(kLanes, C - c));
-          Lanes v = window_forward(s, x + line / OH * image, h, w, c, n);
-          if (add) v += take(out + c, n);
-          put(out + c, v, n);
-        }
+        over_channels(0, C, [=](auto kind, int64_t c) {
+          typedef decltype(kind) V;
+          typename V::Floats v = window_forward<V>(s, from, h, w, c);
+          if (add) v += fetch<V>(out + c);
+          std::memcpy(out + c, &v, sizeof v);
+        });
       }
     }
   });
 }
 
-// Add one output's gradient to its window; of equal maxima the first gets it.
-static inline void window_spread(const WindowShape* s, const float* x, const Lanes& dy,
+// Add one output's gradient to its window; of equal maxima the first gets it. With `fresh` the
+// window's elements are written, not added to.
+template <typename V>
+CYNET_XINLINE void window_spread(const WindowShape* s, const float* x, const float* dy,
                                  const WindowPart& h, const WindowPart& w, float* dx, int64_t c,
-                                 int n) {
+                                 bool fresh) {
+  typedef typename V::Floats Floats;
+  typedef typename V::Marks Marks;
   const int64_t C = s->channels, W = s->in_size[1];
-  Lanes part = dy;
+  const Floats grad = fetch<V>(dy);
+  Floats part = grad, best = {};
   Marks open = {};
-  Lanes best = {};
   if (s->type == 0) {
-    best = window_forward(s, x, h, w, c, n);
+    best = window_forward<V>(s, x, h, w, c);
     open = ~open;  // lanes whose maximum has not been met yet
   } else if (s->type == 1) {
     if (!h.counted || !w.counted) return;
-    part = dy / static_cast<float>(h.counted * w.counted);
+    part = grad / static_cast<float>(h.counted * w.counted);
   }
   for (int64_t i = h.begin; i < h.end; ++i) {
     for (int64_t j = w.begin; j < w.end; ++j) {
-      const int64_t at = (i * W + j) * C + c;
+      float* to = dx + (i * W + j) * C + c;
       if (s->type == 0) {
-        const Lanes each = take(x + at, n);
+        const Floats each = fetch<V>(x + (i * W + j) * C + c);
         const Marks met = open & ((each == best) | ((each != each) & (best != best)));
         open &= ~met;
-        part = met ? dy : Lanes{};
+        part = met ? grad : Floats{};
       }
-      put(dx + at, take(dx + at, n) + part, n);
+      const Floats sum = fresh ? part : part + fetch<V>(to);
+      std::memcpy(to, &sum, sizeof sum);
     }
   }
+}
+
+// True when every element of the input lies in exactly one window.
+static bool windows_tile(const WindowShape* s) {
+  for (int axis = 0; axis < 2; ++axis)
+    if (s->stride[axis] != s->kernel[axis] || s->pad[axis] != 0 ||
+        s->out_size[axis] * s->kernel[axis] != s->in_size[axis])
+      return false;
+  return true;
 }
 
 static void window_unpool(const WindowShape* s, const float* dy, const float* x, float* dx,
@@ -273,6 +305,7 @@ static void window_unpool(const WindowShape* s, const float* dy, const float* x,
   const int64_t blocks = (C + kLanes - 1) / kLanes;
   // images, or where there are few, groups of channels of images
   const int64_t groups = s->batch >= threads ? 1 : std::min<int64_t>(blocks, threads);
+  const bool fresh = !add && windows_tile(s);
   parallel_for(threads, s->batch * groups, [=](int64_t begin, int64_t end) {
     for (int64_t work = begin; work < end; ++work) {
       const int64_t n_image = work / groups, group = work % groups;
@@ -280,18 +313,17 @@ static void window_unpool(const WindowShape* s, const float* dy, const float* x,
       const int64_t to = std::min(C, blocks * (group + 1) / groups * kLanes);
       const float* in = x ? x + n_image * pixels * C : nullptr;
       float* out = dx + n_image * pixels * C;
-      const float* grad = dy + n_image * OH * OW * C;
-      if (!add)
+      if (!add && !fresh)
         for (int64_t p = 0; p < pixels; ++p)
           std::memset(out + p * C + from, 0, (to - from) * sizeof(float));
       for (int64_t i = 0; i < OH; ++i) {
         const WindowPart h = window_part(s, 0, i);
         for (int64_t j = 0; j < OW; ++j) {
           const WindowPart w = window_part(s, 1, j);
-          for (int64_t c = from; c < to; c += kLanes) {
-            const int n = static_cast<int>(std::min<int64_t>(kLanes, to - c));
-            window_spread(s, in, take(grad + (i * OW + j) * C + c, n), h, w, out, c, n);
-          }
+          const float* grad = dy + ((n_image * OH + i) * OW + j) * C;
+          over_channels(from, to, [=](auto kind, int64_t c) {
+            window_spread<decltype(kind)>(s, in, grad + c, h, w, out, c, fresh);
+          });
         }
       }
     }

@@ -326,7 +326,9 @@ cdef class _Attributes:
             if add:
                 _check(_dnnl.post_sum(post, 1, 0, 0), "sum")
             if activation is not None:
-                _check(_dnnl.post_eltwise(post, _ELTWISE[activation], 0, 0), "activation")
+                # softrelu is log(1 + exp(alpha x)) / alpha; the others have no alpha
+                _check(_dnnl.post_eltwise(post, _ELTWISE[activation], activation == "softrelu", 0),
+                       "activation")
             _check(_dnnl.attr_post_ops(self.attr, post), "post-ops")
         finally:
             _dnnl.post_destroy(post)

@@ -9,6 +9,7 @@ from libc.string cimport memcpy, memset
 
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal, kPython
+from .._inline cimport INLINE_ELEMENTS
 from .._ndarray cimport Chunk, NDArrayBase, Region, blob_shape, new_array, overlap, push_copy, whole
 from .._resource cimport Resource, draw
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
@@ -38,8 +39,6 @@ cdef extern from "Python.h":
     void Py_XDECREF(PyObject* o)
 
 cdef enum:
-    # a native operator that touches at most so many runs on the caller's thread
-    INLINE_ELEMENTS = 16384
     CACHED_CALLS = 2048      # signatures an operator remembers before it forgets them all
     FEW = 16                 # arrays of a call whose variables need no memory of their own
 

@@ -10,6 +10,7 @@ from libc.string cimport memcpy
 from .. cimport _engine
 from ._arithmetic cimport NDArrayArithmetic
 from .._engine cimport VarHandle, kInline, kNormal
+from .._inline cimport INLINE_ELEMENTS
 from .._ndarray cimport (
     Chunk, NDArrayBase, Region, blob_shape, copy_from_host, new_array, new_view, push_copy,
     push_fill, whole)
@@ -30,7 +31,6 @@ cdef extern from "Python.h":
 
 cdef enum:
     MAX_AXES = 16            # of a Region: the array's and the new ones
-    INLINE_ELEMENTS = 16384
 
 cdef tuple _NUMPY = tuple(NUMPY)
 

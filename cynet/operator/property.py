@@ -177,8 +177,9 @@ class OperatorProperty:
         return (self, list(range(len(in_shapes)))) if self.elementwise else None
 
     # --- what passes may join ---------------------------------------------------------------------
-    def with_activation(self, act_type):
-        """The property that also applies Activation's `act_type` to output 0, or None."""
+    def with_activation(self, act_type, in_types):
+        """The property that also applies Activation's `act_type` to output 0, or None where
+        inputs of these types cannot be computed so."""
         return None
 
     def with_residual(self, act_type):

@@ -13,6 +13,7 @@ from libcpp.vector cimport vector
 
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
+from .._inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, blob_shape, on_host
 from .._typedefs cimport RunContext
 from ..kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
@@ -23,7 +24,6 @@ from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 # Rules of kernels/update.h and how many states each reads and moves.
 _STATES = {"sgd": 0, "sgd_mom": 1, "nag_mom": 1, "signsgd": 0, "signum": 1, "adam": 2, "rmsprop": 1,
            "rmspropalex": 3, "ftrl": 2, "ftml": 3}
-cdef int64_t _INLINE_ELEMENTS = 1 << 14  # as for imperative calls: more is worth a worker
 
 
 cdef struct Item:
@@ -117,7 +117,7 @@ cdef class JoinedUpdate:
         if weights:
             weight = weights[0]
             self.dev_type, self.dev_id = weight.blob.dev_type, weight.blob.dev_id
-        self.flags = kInline if total <= _INLINE_ELEMENTS else kNormal
+        self.flags = kInline if total <= INLINE_UPDATE_ELEMENTS else kNormal
 
     def fits(self, list weights, list grads, list states):
         """Whether these are the arrays that the update was made for."""

@@ -17,7 +17,7 @@ def test_no_larger_than_in_mxnet(name, mode):
     report = cynet_memory(name, mode)
     seconds = time.process_time() - start
     print(f"{name}, {mode}: {report}, {seconds:.2f} s")
-    assert report.live <= report.planned <= 1.02 * report.live
+    assert report.live <= report.planned <= 1.12 * report.live
     assert report.planned <= MXNET[name, mode][1] * 2**20
     assert report.planned < report.unplanned
     assert seconds < 3

@@ -31,7 +31,7 @@ class ChannelsLastBatchNorm(BatchNormProperty):
         names = super().list_arguments()
         return [*names, "residual"] if self.residual else names
 
-    def with_activation(self, act_type):
+    def with_activation(self, act_type, in_types):
         return self.changed(relu=True) if act_type == "relu" and not self.relu else None
 
     def with_residual(self, act_type):

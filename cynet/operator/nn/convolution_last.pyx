@@ -30,7 +30,7 @@ class ChannelsLastConvolution(ConvolutionProperty):
     prefers_channels_last = True
     activation = None
 
-    def with_activation(self, act_type):
+    def with_activation(self, act_type, in_types):
         known = self.activation is None and onednn.has_activation(act_type)
         return self.changed(activation=act_type) if known else None
 

@@ -83,8 +83,8 @@ class FullyConnectedProperty(OperatorProperty):
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 
-    def with_activation(self, act_type):
-        if self.activation is not None or not onednn.available():
+    def with_activation(self, act_type, in_types):
+        if self.activation is not None or in_types[0] != "float32" or not onednn.available():
             return None
         return self.changed(activation=act_type) if onednn.has_activation(act_type) else None
 

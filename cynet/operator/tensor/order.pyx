@@ -12,6 +12,7 @@ from .._base cimport Operator, OpContext
 
 from math import prod
 
+from ...errors import ArgumentError
 from .._base import register_operator
 from ..parameters import Bool
 from ..property import OperatorProperty
@@ -29,6 +30,9 @@ class ChannelsLastProperty(OperatorProperty):
         return out_grad
 
     def create_operator(self, ctx, in_shapes, in_types):
+        if len(in_shapes[0]) < 2 or in_types[0] != "float32":
+            raise ArgumentError(f"operator {self.op_name} takes float32 data with at least 2 axes, "
+                                f"got {in_types[0]} of shape {in_shapes[0]}")
         return ChannelsLastOperator(self, in_shapes[0])
 
 
