@@ -19,6 +19,7 @@ from math import prod
 
 from ...kernels import onednn
 from ..property import ResourceRequest
+from . import convolution_winograd
 from .activation import FUNCTIONS
 from .convolution import ConvolutionProperty
 
@@ -40,6 +41,8 @@ class ChannelsLastConvolution(ConvolutionProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         _, (out,), _ = self.infer_shape(in_shapes, [None])
+        if convolution_winograd.suits(self, in_shapes[0]):
+            return convolution_winograd.WinogradConvolution(self, in_shapes[0], out)
         return ChannelsLastConv(self, in_shapes[0], in_shapes[1], out)
 
 

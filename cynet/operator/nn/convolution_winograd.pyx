@@ -1,0 +1,92 @@
+# cython: wraparound=True
+"""3x3 convolutions of stride 1 on channels-last float32 data by Winograd's products.
+
+out = act(bias + data * weight); shapes as in convolution_last.pyx. Fewer multiplications than a
+direct convolution: see kernels/winograd.pxd.
+"""
+
+from libc.stdint cimport int64_t
+
+from ..._resource cimport get_space
+from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...kernels.elementwise cimport Kernel, run_binary
+from ...kernels.parallel cimport threads_for
+from ...kernels.reduce_rows cimport sum_rows
+from ...kernels.unary_grad cimport find_unary_grad
+from ...kernels.winograd cimport (WinogradShape, winograd_backward_data, winograd_backward_weight,
+                                   winograd_forward, winograd_space, winograd_suits)
+from .._base cimport Operator, OpContext
+
+from ...kernels.dispatch import cpu_capability
+from .activation import FUNCTIONS
+
+
+cdef WinogradShape _shape_of(prop, data) except *:
+    cdef WinogradShape s
+    s.batch, s.channels, s.height, s.width = data
+    s.filters = prop.num_filter
+    s.pad_h, s.pad_w = prop.window[2]
+    return s
+
+
+def suits(prop, data):
+    """True when Winograd's way is the faster one for this convolution of `data`'s shape."""
+    cdef WinogradShape s
+    if (prop.kernel != (3, 3) or prop.num_group != 1 or prop.activation not in (None, "relu")
+            or set((*prop.window[0], *prop.window[1])) != {1} or cpu_capability() == "baseline"):
+        return False
+    s = _shape_of(prop, data)
+    return winograd_suits(&s)
+
+
+cdef class WinogradConvolution(Operator):
+    cdef WinogradShape shape
+    cdef bint has_bias, relu
+    cdef Kernel mask
+    cdef int64_t rows, work
+
+    def __init__(self, prop, data, out):
+        self.shape = _shape_of(prop, data)
+        self.has_bias, self.relu = not prop.no_bias, prop.activation == "relu"
+        self.mask = find_unary_grad(FUNCTIONS["relu"].gradient.encode(), kFloat32, False)
+        self.rows = out[0] * out[2] * out[3]
+        self.work = self.rows * self.shape.filters * self.shape.channels
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef int threads = threads_for(self.work)
+        cdef char* space
+        cdef bint add = req[0] == kAddTo
+        if req[0] == kNullOp:
+            return 0
+        space = <char*>get_space(&ctx.requested[0], winograd_space(&self.shape, threads, False))
+        winograd_forward(&self.shape, <const float*>in_data[0].data,
+                         <const float*>in_data[1].data,
+                         <const float*>(in_data[2].data if self.has_bias else NULL),
+                         self.relu, <float*>out_data[0].data, add, threads, space)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef int threads = threads_for(self.work)
+        cdef int64_t size = self.rows * self.shape.filters
+        cdef size_t masked = (size * sizeof(float) + 63) // 64 * 64 if self.relu else 0
+        cdef char* space = <char*>get_space(
+            &ctx.requested[0], masked + winograd_space(&self.shape, threads, True))
+        cdef const float* grad = <const float*>out_grad[0].data
+        if masked:
+            run_binary(&self.mask, grad, 1, out_data[0].data, 1, space, size)
+            grad = <const float*>space
+        if req[1] != kNullOp:
+            winograd_backward_weight(&self.shape, <const float*>in_data[0].data, grad,
+                                     <float*>in_grad[1].data, req[1] == kAddTo, threads,
+                                     space + masked)
+        if self.has_bias and req[2] != kNullOp:
+            sum_rows(grad, self.rows, self.shape.filters, <float*>in_grad[2].data,
+                     req[2] == kAddTo)
+        if req[0] != kNullOp:
+            winograd_backward_data(&self.shape, <const float*>in_data[1].data, grad,
+                                   <float*>in_grad[0].data, req[0] == kAddTo, threads,
+                                   space + masked)
+        return 0
