@@ -18,7 +18,6 @@ from .._base cimport Operator, OpContext
 from math import prod
 
 from ...kernels import onednn
-from ..property import ResourceRequest
 from . import convolution_winograd
 from .activation import FUNCTIONS
 from .convolution import ConvolutionProperty

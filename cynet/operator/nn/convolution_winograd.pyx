@@ -13,8 +13,9 @@ from ...kernels.elementwise cimport Kernel, run_binary
 from ...kernels.parallel cimport threads_for
 from ...kernels.reduce_rows cimport sum_rows
 from ...kernels.unary_grad cimport find_unary_grad
-from ...kernels.winograd cimport (WinogradShape, winograd_backward_data, winograd_backward_weight,
-                                   winograd_forward, winograd_space, winograd_suits)
+from ...kernels.winograd cimport (WinogradShape, winograd_backward_data,
+                                  winograd_backward_weight, winograd_forward, winograd_space,
+                                  winograd_suits)
 from .._base cimport Operator, OpContext
 
 from ...kernels.dispatch import cpu_capability

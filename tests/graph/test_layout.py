@@ -1,0 +1,191 @@
+"""The layout, fuse and commute passes: the same results as without them, and the steps they make."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.kernels import onednn
+
+needs_onednn = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
+ALL, NONE = "all", "none"
+
+
+def convolution(x, filters=6, kernel=(3, 3), **kwargs):
+    return mx.sym.Convolution(x, num_filter=filters, kernel=kernel, **kwargs)
+
+
+def norm(x, **kwargs):
+    return mx.sym.BatchNorm(x, fix_gamma=False, **kwargs)
+
+
+def relu(x, act_type="relu"):
+    return mx.sym.Activation(x, act_type=act_type)
+
+
+def pool(x, pool_type="max", **kwargs):
+    return mx.sym.Pooling(
+        x, **{"kernel": (2, 2), "stride": (2, 2), "pool_type": pool_type, **kwargs}
+    )
+
+
+def residual(x):
+    y = convolution(x, 16, pad=(1, 1), no_bias=True)
+    z = convolution(relu(norm(y)), 16, pad=(1, 1), no_bias=True)
+    return relu(norm(z) + convolution(x, 16, (1, 1)))
+
+
+def inception(x):
+    x = convolution(x, 8)
+    parts = (
+        relu(convolution(x, 5, (1, 1))),
+        relu(norm(convolution(x, 20, pad=(1, 1)))),
+        pool(x, "avg", kernel=(3, 3), stride=(1, 1), pad=(1, 1)),
+        pool(x, "max", kernel=(3, 3), stride=(1, 1), pad=(1, 1)),
+    )
+    return pool(mx.sym.Concat(*parts), "avg", global_pool=True)
+
+
+NETS = {
+    "convolution": lambda x: convolution(x),
+    "bias and relu": lambda x: relu(convolution(x)),
+    "softrelu": lambda x: relu(convolution(x), "softrelu"),
+    "sigmoid": lambda x: relu(convolution(x), "sigmoid"),
+    "softsign": lambda x: relu(convolution(x), "softsign"),
+    "groups": lambda x: convolution(convolution(x, 8), 8, num_group=4, stride=(2, 1)),
+    "dilated": lambda x: convolution(x, dilate=(2, 1), pad=(2, 3)),
+    "many channels": lambda x: convolution(relu(convolution(x, 32, pad=(1, 1))), 48, pad=(1, 1)),
+    "pooling of tanh": lambda x: pool(relu(convolution(x), "tanh")),
+    "overlapping windows": lambda x: pool(convolution(x), kernel=(3, 3), pad=(1, 0)),
+    "full windows": lambda x: pool(
+        relu(convolution(x)), kernel=(3, 3), pooling_convention="full"
+    ),
+    "sums": lambda x: pool(convolution(x), "sum", kernel=(3, 2), stride=(2, 3)),
+    "norm": lambda x: norm(convolution(x)),
+    "norm and relu": lambda x: relu(norm(convolution(x, 20))),
+    "fixed gamma": lambda x: relu(mx.sym.BatchNorm(convolution(x))),
+    "given statistics": lambda x: relu(norm(convolution(x), use_global_stats=True)),
+    "residual": residual,
+    "inception": inception,
+    "flatten": lambda x: mx.sym.FullyConnected(mx.sym.Flatten(convolution(x)), num_hidden=4),
+    "dense tanh": lambda x: relu(mx.sym.FullyConnected(x, num_hidden=4), "tanh"),
+    "twice read": lambda x: (lambda y: relu(y) * y - pool(relu(y), kernel=(1, 1), stride=(1, 1)))(
+        norm(convolution(x))
+    ),
+    "arithmetic": lambda x: mx.sym.exp(convolution(x) * 0.1) - convolution(x) / 2,
+    "transposed": lambda x: mx.sym.transpose(relu(convolution(x)), axes=(0, 2, 3, 1)),
+}
+
+
+def run(net, shape, passes, monkeypatch, rng_seed, req="write"):
+    """Outputs, gradients and states of one training step and one prediction."""
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", passes)
+    executor = net.simple_bind(mx.cpu(), x=shape, grad_req=req)
+    rng = np.random.RandomState(rng_seed)
+    for name, array in (*executor.arg_dict.items(), *executor.aux_dict.items()):
+        low = 0.5 if "var" in name or "gamma" in name else -1
+        array[:] = rng.uniform(low, 1, array.shape)
+    for grad in executor.grad_arrays:
+        grad[:] = 1
+    executor.forward(is_train=True)
+    found = [out.asnumpy() for out in executor.outputs]
+    executor.backward([mx.nd.array(rng.uniform(-1, 1, out.shape)) for out in executor.outputs])
+    found += [grad.asnumpy() for grad in executor.grad_arrays]
+    found += [aux.asnumpy() for aux in executor.aux_arrays]
+    found += [out.asnumpy() for out in executor.forward(is_train=False)]
+    return found, executor
+
+
+@pytest.mark.parametrize("req", ["write", "add"])
+@pytest.mark.parametrize("name", NETS)
+def test_gives_what_the_plain_plan_gives(name, req, monkeypatch):
+    """Portable row-major operators are the slower independent implementation."""
+    net = NETS[name](mx.sym.var("x"))
+    got, _ = run(net, (3, 4, 9, 8), ALL, monkeypatch, 5, req)
+    want, _ = run(net, (3, 4, 9, 8), NONE, monkeypatch, 5, req)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 11), (1, 2, 5, 6, 7)])
+def test_one_and_three_spatial_axes(shape, monkeypatch):
+    """Axes of (N, C, W) and (N, C, D, H, W) keep their order too."""
+    kernel = (3,) * (len(shape) - 2)
+    net = relu(norm(convolution(mx.sym.var("x"), 5, kernel)))
+    net = pool(net, kernel=kernel, stride=(), pool_type="avg")
+    got, _ = run(net, shape, ALL, monkeypatch, 6)
+    want, _ = run(net, shape, NONE, monkeypatch, 6)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-4)
+
+
+def steps_of(net, shape, passes, monkeypatch):
+    _, executor = run(net, shape, passes, monkeypatch, 7)
+    graph = executor._graph
+    return [step.prop.op_name for step in graph.steps[: graph.n_forward]]
+
+
+@needs_onednn
+def test_reorders_only_at_the_edges(monkeypatch):
+    """One way in, one way out, whatever stands between."""
+    net = mx.sym.Flatten(residual(mx.sym.var("x")))
+    names = steps_of(net, (2, 16, 6, 6), ALL, monkeypatch)
+    assert names.count("_channels_last") == 2
+    assert names[0] == "_channels_last"
+    assert "Activation" not in names
+    assert "elemwise_add" not in names
+
+
+@needs_onednn
+def test_no_convolution_no_reorder(monkeypatch):
+    """Nothing else is worth a reorder."""
+    assert "_channels_last" not in steps_of(relu(norm(mx.sym.var("x"))), (2, 3, 4, 4), ALL,
+                                            monkeypatch)
+
+
+@needs_onednn
+def test_what_others_read_is_not_joined(monkeypatch):
+    """A value that is an output, or has two readers, keeps its step."""
+    y = convolution(mx.sym.var("x"))
+    grouped = mx.sym.Group([y, relu(y)])
+    assert "Activation" in steps_of(grouped, (2, 3, 6, 6), ALL, monkeypatch)
+
+
+@pytest.mark.parametrize("passes", ["layout", "layout,fuse", "fuse", "commute", "-layout"])
+def test_each_pass_alone(passes, monkeypatch):
+    """Every pass gives the plain plan's results without the others."""
+    for net in (residual(mx.sym.var("x")), NETS["pooling of tanh"](mx.sym.var("x"))):
+        got, _ = run(net, (2, 4, 9, 8), passes, monkeypatch, 8)
+        want, _ = run(net, (2, 4, 9, 8), NONE, monkeypatch, 8)
+        for a, b in zip(got, want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
+
+
+def test_portable_kernels_keep_row_major(monkeypatch):
+    """CYNET_KERNELS=portable makes no channels-last plan; a wrong word is refused."""
+    monkeypatch.setenv("CYNET_KERNELS", "portable")
+    assert "_channels_last" not in steps_of(residual(mx.sym.var("x")), (2, 4, 6, 6), ALL,
+                                            monkeypatch)
+    monkeypatch.setenv("CYNET_KERNELS", "fast")
+    with pytest.raises(mx.base.MXNetError, match="expected 'auto' or 'portable'"):
+        convolution(mx.sym.var("x")).simple_bind(mx.cpu(), x=(1, 1, 4, 4))
+
+
+def test_runs_are_equal_byte_for_byte(monkeypatch):
+    """Two executors, one result."""
+    net = residual(mx.sym.var("x"))
+    first, _ = run(net, (4, 16, 12, 12), ALL, monkeypatch, 9)
+    second, _ = run(net, (4, 16, 12, 12), ALL, monkeypatch, 9)
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_reorder_operator():
+    """_channels_last moves the bytes and refuses what it cannot move."""
+    x = np.arange(2 * 3 * 4 * 5, dtype="float32").reshape(2, 3, 4, 5)
+    there = mx.nd._internal._channels_last(mx.nd.array(x))
+    want = x.transpose(0, 2, 3, 1).ravel()
+    np.testing.assert_array_equal(there.asnumpy().ravel(), want)
+    back = mx.nd._internal._channels_last(there, to_last=False)
+    np.testing.assert_array_equal(back.asnumpy(), x)
+    with pytest.raises(mx.base.MXNetError, match="takes float32 data"):
+        mx.nd._internal._channels_last(mx.nd.array(x, dtype="float64"))
