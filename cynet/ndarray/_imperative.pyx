@@ -38,8 +38,9 @@ cdef extern from "Python.h":
     void Py_XDECREF(PyObject* o)
 
 cdef enum:
-    # a native operator that touches at most so many runs on the caller's thread
-    INLINE_ELEMENTS = 16384
+    # A native operator that touches at most so many elements runs on the caller's thread.
+    INLINE_ELEMENTS = 16384  # ... with the GIL held
+    HERE_ELEMENTS = 1 << 21  # ... without: a worker's threads and a waiting caller want one core
     CACHED_CALLS = 2048      # signatures an operator remembers before it forgets them all
     FEW = 16                 # arrays of a call whose variables need no memory of their own
 
@@ -471,14 +472,14 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req,
     try:
         if call.python:
             flags = kPython
-        elif call.touched <= INLINE_ELEMENTS:
+        elif call.touched <= HERE_ELEMENTS:
             flags = kInline
         else:
             flags = kNormal
         if flags != kInline or not _all_ready(vars + n_mutable, n_all - n_mutable):
             file, task.line = user_frame()
             task.file = _forever(file)
-        if flags == kInline:
+        if flags == kInline and call.touched <= INLINE_ELEMENTS:
             # Short, so the GIL stays; what runs here finds the user's frame on this thread's stack.
             _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                               n_all - n_mutable, vars, n_mutable, 0, flags, state.name)
