@@ -12,8 +12,9 @@ from ._base import Operator, get_operator, register_operator
 from ._lend import lend, scratch, take_back
 from .checks import Checker, callback
 from .parameters import Str
-from .property import OperatorProperty, is_known
+from .property import OperatorProperty, OpReq, is_known
 
+_OVERWRITE = (OpReq.write, OpReq.write_inplace)
 _instances = {}  # str(id) -> instance: what a node's `info` parameter names
 _face = {}  # 'compose': installed by the symbol package, which stands above this one
 
@@ -153,12 +154,14 @@ class _InstanceOperator(Operator):
         self.inputs = inputs  # (shape, dtype) of each
 
     def _parts(self, arrays, req):
-        return [a if r in (1, 2) else self.part(a, i) for i, (a, r) in enumerate(zip(arrays, req))]
+        return [
+            a if r in _OVERWRITE else self.part(a, i) for i, (a, r) in enumerate(zip(arrays, req))
+        ]
 
     def _add_parts(self, method, arrays, parts, given, req):
         self.check.written(method, given, parts)
         for array, part, r in zip(arrays, parts, req):
-            if r == 3:
+            if r == OpReq.add:
                 array[:] += part
 
 
