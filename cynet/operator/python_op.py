@@ -5,6 +5,9 @@ computes; calling it on symbols makes a node. Unlike a CustomOp such a node cann
 this process's object.
 """
 
+import itertools
+import weakref
+
 import numpy as np
 
 from ..errors import ArgumentError, CynetError, FormatError
@@ -15,7 +18,9 @@ from .parameters import Str
 from .property import OperatorProperty, OpReq, is_known
 
 _OVERWRITE = (OpReq.write, OpReq.write_inplace)
-_instances = {}  # str(id) -> instance: what a node's `info` parameter names
+# What a node's `info` parameter names; the nodes keep their instances alive.
+_instances = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
 _face = {}  # 'compose': installed by the symbol package, which stands above this one
 
 
@@ -50,7 +55,8 @@ class PythonOp:
             raise CynetError(
                 f"{type(self).__name__}: derive from NumpyOp or NDArrayOp to get a symbol"
             )
-        self.info_ = str(id(self))
+        if getattr(self, "info_", None) is None:
+            self.info_ = str(next(_numbers))  # never used twice, unlike an id
         _instances[self.info_] = self
         entry = get_operator(self.operator_name)
         return _face["compose"](entry, args, {**kwargs, "info": self.info_})
