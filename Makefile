@@ -48,9 +48,10 @@ train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a f
 test: $(VENV)/.dev  ## run all tests and name the slowest
 	$(PY) -m pytest -q --durations=15 --durations-min=1
 
-stress: $(VENV)/.dev  ## the long tests of the engine, of custom operators and of networks in full size
-	CYNET_STRESS_ITERATIONS=50000 $(PY) -m pytest -q --durations=0 tests/operator/test_custom_stress.py \
-		tests/test_engine_stress.py tests/examples/test_symbols.py
+stress: $(VENV)/.dev  ## the long tests of the engine, custom operators, random shapes, networks in full size
+	CYNET_STRESS_ITERATIONS=50000 CYNET_STRESS_SHAPES=10000 $(PY) -m pytest -q --durations=0 \
+		tests/operator/test_custom_stress.py tests/test_engine_stress.py tests/test_random_shapes.py \
+		tests/examples/test_symbols.py
 
 build: $(VENV)/.dev  ## compile in place what has changed
 

@@ -6,7 +6,7 @@ from . import errors as base  # mx.base.MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu
 from .errors import CynetError, MXNetError
 from . import engine, storage  # floor 1
-from .kernels.parallel import get_num_threads, set_num_threads  # floor 2
+from .kernels.threads import get_num_threads, set_num_threads  # floor 2
 from . import operator  # floor 3
 from .operator import simple as simple_op
 from . import attribute, name, ndarray  # floor 4

@@ -38,10 +38,18 @@ cdef extern from *:
     static void cynet_at_fork(void (*)(), void (*)(), void (*)()) {}
     #else
     #include <pthread.h>
+    #include <sys/mman.h>
     #include <unistd.h>
+    // Large blocks are asked for in huge pages: fewer faults when they are first written, fewer
+    // misses of the address cache later.
     static void* cynet_host_alloc(size_t n) {
+        const size_t huge = (size_t)2 << 20;
         void* p = nullptr;
-        return posix_memalign(&p, 64, n) == 0 ? p : nullptr;
+        if (posix_memalign(&p, n < 4 * huge ? 64 : huge, n) != 0) return nullptr;
+    #ifdef MADV_HUGEPAGE
+        if (n >= 4 * huge) madvise(p, n, MADV_HUGEPAGE);
+    #endif
+        return p;
     }
     static void cynet_host_free(void* p) { std::free(p); }
     static void cynet_host_memory(size_t* available, size_t* total) {

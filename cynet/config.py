@@ -1,7 +1,7 @@
 """Declared settings: every environment variable cynet reads, with type, default and meaning."""
 
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -169,3 +169,18 @@ def environment(name, value):
             del os.environ[name]
         else:
             os.environ[name] = before
+
+
+@contextmanager
+def suggestions(values):
+    """`environment` of each name in the dict `values`, unless the user has set one of them.
+
+    >>> with suggestions({"CYNET_HOME": "elsewhere"}):
+    ...     get("CYNET_HOME")
+    'elsewhere'
+    """
+    with ExitStack() as stack:
+        if not values.keys() & os.environ.keys():
+            for name, value in values.items():
+                stack.enter_context(environment(name, value))
+        yield

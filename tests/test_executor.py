@@ -216,6 +216,12 @@ def test_debug_str_tells_steps_and_memory():
     assert text.splitlines()[-1] == "Total 1 TempSpace resource requested"
 
 
+def test_two_variables_of_one_name_are_refused():
+    net = mx.sym.var("x") + mx.sym.var("x")
+    with pytest.raises(ArgumentError, match="two variables are named 'x'"):
+        net.simple_bind(mx.cpu(), x=(2,))
+
+
 def test_an_output_that_is_an_input(rng):
     x = mx.sym.Variable("x")
     executor = mx.sym.Group([x, x * 2, x]).simple_bind(mx.cpu(), x=(3,))

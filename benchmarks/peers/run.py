@@ -23,25 +23,31 @@ from workloads import WORKLOADS  # noqa: E402
 BEGIN, END = "<!-- written by benchmarks/peers/run.py -->", "<!-- end -->"
 
 
-def seconds(python, worker, *args):
+def ask(python, worker, *args):
     """What a worker prints, or None with its error on stderr."""
     command = [python, "-W", "ignore", str(HERE / worker), *args]
     done = subprocess.run(command, cwd=HERE, capture_output=True)
     try:
-        found = json.loads(done.stdout.decode().splitlines()[-1])
+        return json.loads(done.stdout.decode().splitlines()[-1])
     except (IndexError, ValueError):
         sys.stderr.write(f"{' '.join(command)} failed:\n{done.stderr.decode()[-1500:]}\n")
         return None
-    return found["seconds"] if isinstance(found, dict) else found
 
 
 def measure(name, pythons, rounds):
-    """Times of one workload: by package, a list of one number (or None) a round."""
-    times = {package: [] for package in pythons}
+    """Times of one workload: by package, a list of one number (or None) a round.
+
+    The first round finds PyTorch's best mode, which the others repeat: compiling takes minutes.
+    """
+    times, mode = {package: [] for package in pythons}, ()
     for _ in range(rounds):
         for package, python in pythons.items():
-            args = ("worker_torch.py",) if package == "torch" else ("worker_mx.py", package)
-            times[package].append(seconds(python, *args, name))
+            if package == "torch":
+                found = ask(python, "worker_torch.py", name, *mode)
+                mode = (found["mode"],) if found else ()
+                times[package].append(found and found["seconds"])
+            else:
+                times[package].append(ask(python, "worker_mx.py", package, name))
     return times
 
 

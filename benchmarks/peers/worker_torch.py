@@ -1,7 +1,7 @@
-"""Times one workload in PyTorch, the way its users write it: ``worker_torch.py WORKLOAD``.
+"""Times one workload in PyTorch, the way its users write it: ``worker_torch.py WORKLOAD [MODE]``.
 
-Prints one line of JSON: the median seconds of one step in the best of its modes (eager, channels
-last, compiled, both), and the seconds of each.
+Prints one line of JSON: the best of its modes (eager, channels last, compiled, both) or the one
+named, and the median seconds of one step in it.
 """
 
 import json
@@ -173,7 +173,7 @@ def modes(make, shape):
     """(name, network, input, function to call) of each mode."""
     four = (len(shape) == 4 and shape[1] > 1) or make is lenet
     for name in ("eager", "channels last", "compiled", "compiled, channels last"):
-        if "channels last" in name and not four:
+        if ("channels last" in name and not four) or (sys.argv[2:] and name != sys.argv[2]):
             continue
         torch.manual_seed(0)
         net, x = make(), torch.randn(*shape)
@@ -185,7 +185,8 @@ def modes(make, shape):
 
 def best(times):
     """What a worker prints."""
-    return {"seconds": min(times.values()), "modes": times}
+    mode = min(times, key=times.get)
+    return {"mode": mode, "seconds": times[mode]}
 
 
 def train(make, size, shape, repeat):

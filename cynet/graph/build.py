@@ -1,5 +1,6 @@
 """From a Symbol's nodes, inferred shapes and placement to the forward half of a Graph."""
 
+from ..errors import ArgumentError
 from ..operator import get_operator
 from .graph import ARG, AUX, FORWARD, OUTPUT, TEMP, WRITE, Graph, Step, Value
 
@@ -31,7 +32,13 @@ def build(heads, order, shapes, dtypes, contexts):
         if node.op is None:
             kind = AUX if node in aux_nodes else ARG
             value = Value(node.name, shapes[node, 0], dtypes[node, 0], contexts[node], kind)
-            (auxs if kind == AUX else args)[node.name] = value
+            named = auxs if kind == AUX else args
+            if node.name in named:
+                raise ArgumentError(
+                    f"two variables are named '{node.name}'; an executor finds its arrays by name, "
+                    "so give them different names, or use one variable twice"
+                )
+            named[node.name] = value
             values[node, 0] = value
             continue
         n_args = node.num_args

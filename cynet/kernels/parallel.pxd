@@ -8,7 +8,7 @@ that came through a fork after it had used OpenMP, the answer is 1.
 from libc.stdint cimport int64_t
 
 cdef enum:
-    GRAIN = 32768  # elements of work below which a second thread costs more than it gives
+    GRAIN = 65536  # elements of work below which a second thread costs more than it gives
 
 # `work`: about how many simple element operations the whole loop has.
 cdef int threads_for(int64_t work) noexcept nogil

@@ -19,23 +19,23 @@ enum Distribution {
   kUniform, kNormal, kExponential, kGamma, kPoisson, kNegativeBinomial, kGeneralizedNegativeBinomial
 };
 
-static const int64_t CHUNK = 1024;  // elements; a multiple of 4
+static const int64_t CHUNK = 1024;  // elements; a multiple of 4 LANES
 
 // Standard variates of elements [first, first + n), n <= CHUNK, first a multiple of 4.
 inline void standard_uniform(const Philox& key, int64_t first, int64_t n, float* out) {
-  uint32_t words[CHUNK + 64];
+  uint32_t words[CHUNK];
   fill_words(key, first, n, words);
   for (int64_t i = 0; i < n; ++i) out[i] = unit_float(words[i]);
 }
 
 inline void standard_uniform(const Philox& key, int64_t first, int64_t n, double* out) {
-  uint32_t words[2 * CHUNK + 64];
+  uint32_t words[2 * CHUNK];
   fill_words(key, 2 * first, 2 * n, words);
   for (int64_t i = 0; i < n; ++i) out[i] = unit_double(words[2 * i], words[2 * i + 1]);
 }
 
 inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* out) {
-  uint32_t words[CHUNK + 64];
+  uint32_t words[CHUNK];
   float pairs[CHUNK + 4];
   fill_words(key, first, n + (n & 1), words);
   for (int64_t j = 0; j < (n + 1) / 2; ++j)
@@ -44,7 +44,7 @@ inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* 
 }
 
 inline void standard_normal(const Philox& key, int64_t first, int64_t n, double* out) {
-  uint32_t words[2 * CHUNK + 64];
+  uint32_t words[2 * CHUNK];
   double pairs[CHUNK + 4];
   fill_words(key, 2 * first, 2 * (n + (n & 1)), words);
   for (int64_t i = 0; i < n; i += 2) normal_doubles(&words[2 * i], &pairs[i], &pairs[i + 1]);
@@ -270,7 +270,7 @@ inline void fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t 
                           int64_t n, bool add, int threads) {
   const Philox key(seed, stream);
   parallel_for(threads, (n + CHUNK - 1) / CHUNK, [&](int64_t begin, int64_t end) {
-    uint32_t words[2 * CHUNK + 64];
+    uint32_t words[2 * CHUNK];
     int64_t values[CHUNK];
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       const int64_t first = chunk * CHUNK, count = std::min(CHUNK, n - first);

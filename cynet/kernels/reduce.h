@@ -31,13 +31,20 @@ using wide = typename std::conditional<std::is_integral<T>::value, int64_t, doub
 template <typename T>
 using value_of = typename std::conditional<std::is_same<T, half>::value, float, T>::type;
 
-// ----- reducers: init, step, merge, finish
+// ----- reducers: init, step, merge, finish. An acc is what a result is carried in; part, see sum
 // ---------------------------------------------------------
 template <typename T>
 struct sum {
   typedef wide<T> acc;
+  // of a few elements, before they are merged: floats add up twice as fast as doubles
+  typedef typename std::conditional<sizeof(value_of<T>) == sizeof(float) &&
+                                        std::is_floating_point<value_of<T>>::value,
+                                    float, acc>::type part;
   static CYNET_XINLINE acc init() { return 0; }
-  static CYNET_XINLINE void step(acc& a, value_of<T> x) { a += static_cast<acc>(x); }
+  template <typename A>
+  static CYNET_XINLINE void step(A& a, value_of<T> x) {
+    a += static_cast<A>(x);
+  }
   static CYNET_XINLINE void merge(acc& a, acc b) { a += b; }
   static CYNET_XINLINE acc finish(acc a, double divisor) {
     return divisor == 1 ? a : static_cast<acc>(static_cast<double>(a) / divisor);
@@ -45,19 +52,21 @@ struct sum {
 };
 template <typename T>
 struct nansum : sum<T> {
-  static CYNET_XINLINE void step(wide<T>& a, value_of<T> x) {
-    a += x == x ? static_cast<wide<T>>(x) : wide<T>(0);
+  template <typename A>
+  static CYNET_XINLINE void step(A& a, value_of<T> x) {
+    a += x == x ? static_cast<A>(x) : A(0);
   }
 };
 template <typename T>
 struct norm1 : sum<T> {
-  static CYNET_XINLINE void step(wide<T>& a, value_of<T> x) {
-    a += static_cast<wide<T>>(x < 0 ? -x : x);
+  template <typename A>
+  static CYNET_XINLINE void step(A& a, value_of<T> x) {
+    a += static_cast<A>(x < 0 ? -x : x);
   }
 };
 template <typename T>
 struct norm2 {
-  typedef double acc;
+  typedef double acc, part;
   static CYNET_XINLINE acc init() { return 0; }
   static CYNET_XINLINE void step(acc& a, value_of<T> x) {
     a += static_cast<double>(x) * static_cast<double>(x);
@@ -67,7 +76,7 @@ struct norm2 {
 };
 template <typename T>
 struct prod {
-  typedef wide<T> acc;
+  typedef wide<T> acc, part;
   static CYNET_XINLINE acc init() { return 1; }
   static CYNET_XINLINE void step(acc& a, value_of<T> x) { a *= static_cast<acc>(x); }
   static CYNET_XINLINE void merge(acc& a, acc b) { a *= b; }
@@ -81,7 +90,7 @@ struct nanprod : prod<T> {
 };
 template <typename T>
 struct max {
-  typedef value_of<T> acc;
+  typedef value_of<T> acc, part;
   static CYNET_XINLINE acc init() {
     return std::numeric_limits<acc>::has_infinity ? -std::numeric_limits<acc>::infinity()
                                                   : std::numeric_limits<acc>::lowest();
@@ -92,7 +101,7 @@ struct max {
 };
 template <typename T>
 struct min {
-  typedef value_of<T> acc;
+  typedef value_of<T> acc, part;
   static CYNET_XINLINE acc init() {
     return std::numeric_limits<acc>::has_infinity ? std::numeric_limits<acc>::infinity()
                                                   : std::numeric_limits<acc>::max();

@@ -1,10 +1,11 @@
 // The inner loops of the reductions, compiled for each level (levels.h). Included by reduce.h.
 
-// n elements side by side. So many lanes that compilers keep their loop and vectorise it.
+// n elements side by side, in so many lanes that compilers keep the loops over them and vectorise.
 template <typename T, class R>
 typename R::acc reduce_row(const T* x, int64_t n) {
-  enum { LANES = 64 };
+  enum { LANES = 64, ROUNDS = 16 };
   typedef typename R::acc acc;
+  typedef typename R::part part;
   acc lanes[LANES];
   if (n < LANES) {
     lanes[0] = R::init();
@@ -12,8 +13,13 @@ typename R::acc reduce_row(const T* x, int64_t n) {
     return lanes[0];
   }
   for (int l = 0; l < LANES; ++l) lanes[l] = R::init();
-  for (; n >= LANES; x += LANES, n -= LANES)
-    for (int l = 0; l < LANES; ++l) R::step(lanes[l], x[l]);
+  while (n >= LANES) {
+    part parts[LANES];
+    for (int l = 0; l < LANES; ++l) parts[l] = static_cast<part>(R::init());
+    for (int k = 0; k < ROUNDS && n >= LANES; ++k, x += LANES, n -= LANES)
+      for (int l = 0; l < LANES; ++l) R::step(parts[l], x[l]);
+    for (int l = 0; l < LANES; ++l) R::merge(lanes[l], static_cast<acc>(parts[l]));
+  }
   for (int l = 0; l < n; ++l) R::step(lanes[l], x[l]);
   for (int width = LANES / 2; width > 0; width /= 2)
     for (int l = 0; l < width; ++l) R::merge(lanes[l], lanes[l + width]);

@@ -20,12 +20,12 @@ cdef void softmax_forward(const floating* x, floating* y, int64_t outer, int64_t
                           double temperature, bint log_of, const void* lengths, bint wide,
                           bint add) noexcept nogil:
     cdef SoftmaxShape shape = [outer, n, inner, lengths, wide, temperature, log_of, add]
-    softmax_lines(threads_for(outer * n * inner * 8), cpu_level(), shape, x, y)
+    softmax_lines(threads_for(outer * n * inner * 4), cpu_level(), shape, x, y)
 
 
 cdef void softmax_backward(const floating* dy, const floating* y, floating* dx, int64_t outer,
                            int64_t n, int64_t inner, double temperature, bint log_of,
                            const void* lengths, bint wide, bint add) noexcept nogil:
     cdef SoftmaxShape shape = [outer, n, inner, lengths, wide, temperature, log_of, add]
-    cdef int threads = threads_for(outer * n * inner * (8 if log_of else 2))
+    cdef int threads = threads_for(outer * n * inner * (4 if log_of else 2))
     softmax_gradient_lines(threads, cpu_level(), shape, dy, y, dx)

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal, kPython
-from .._inline cimport INLINE_ELEMENTS
+from .._inline cimport INLINE_ELEMENTS, INLINE_NOGIL_ELEMENTS
 from .._ndarray cimport Chunk, NDArrayBase, Region, blob_shape, new_array, overlap, push_copy, whole
 from .._resource cimport Resource, draw
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
@@ -470,14 +470,14 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req,
     try:
         if call.python:
             flags = kPython
-        elif call.touched <= INLINE_ELEMENTS:
+        elif call.touched <= INLINE_NOGIL_ELEMENTS:
             flags = kInline
         else:
             flags = kNormal
         if flags != kInline or not _all_ready(vars + n_mutable, n_all - n_mutable):
             file, task.line = user_frame()
             task.file = _forever(file)
-        if flags == kInline:
+        if flags == kInline and call.touched <= INLINE_ELEMENTS:
             # Short, so the GIL stays; what runs here finds the user's frame on this thread's stack.
             _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                               n_all - n_mutable, vars, n_mutable, 0, flags, state.name)

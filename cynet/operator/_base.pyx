@@ -28,7 +28,7 @@ cdef class Operator:
     In Python, define ``forward(self, ctx, in_data, req, out_data, aux_states)`` and, for a
     gradient, ``backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states)``: the
     data are lists of `Blob` (None where `declare_backward_dependency` does not name it), `req` a
-    list of OpReq numbers and `ctx` has `is_train`, `run_ctx` and `requested`.
+    list of `OpReq` numbers and `ctx` has `is_train`, `run_ctx` and `requested`.
     """
 
     def __cinit__(self, *args, **kwargs):

@@ -6,9 +6,23 @@ through it.
 """
 
 import copy
+import enum
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from .parameters import REQUIRED, Field
+
+
+class OpReq(enum.IntEnum):
+    """What is to be done with an output: the numbers in the `req` that operators get.
+
+    >>> OpReq.add == 3, OpReq(1).name
+    (True, 'write')
+    """
+
+    null = 0  # nothing
+    write = 1  # overwrite what is there
+    write_inplace = 2  # overwrite memory that is an input's too
+    add = 3  # add to what is there
 
 
 class ResourceRequest:

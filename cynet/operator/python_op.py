@@ -5,6 +5,9 @@ computes; calling it on symbols makes a node. Unlike a CustomOp such a node cann
 this process's object.
 """
 
+import itertools
+import weakref
+
 import numpy as np
 
 from ..errors import ArgumentError, CynetError, FormatError
@@ -12,9 +15,12 @@ from ._base import Operator, get_operator, register_operator
 from ._lend import lend, scratch, take_back
 from .checks import Checker, callback
 from .parameters import Str
-from .property import OperatorProperty, is_known
+from .property import OperatorProperty, OpReq, is_known
 
-_instances = {}  # str(id) -> instance: what a node's `info` parameter names
+_OVERWRITE = (OpReq.write, OpReq.write_inplace)
+# What a node's `info` parameter names; the nodes keep their instances alive.
+_instances = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
 _face = {}  # 'compose': installed by the symbol package, which stands above this one
 
 
@@ -49,7 +55,8 @@ class PythonOp:
             raise CynetError(
                 f"{type(self).__name__}: derive from NumpyOp or NDArrayOp to get a symbol"
             )
-        self.info_ = str(id(self))
+        if getattr(self, "info_", None) is None:
+            self.info_ = str(next(_numbers))  # never used twice, unlike an id
         _instances[self.info_] = self
         entry = get_operator(self.operator_name)
         return _face["compose"](entry, args, {**kwargs, "info": self.info_})
@@ -153,12 +160,14 @@ class _InstanceOperator(Operator):
         self.inputs = inputs  # (shape, dtype) of each
 
     def _parts(self, arrays, req):
-        return [a if r in (1, 2) else self.part(a, i) for i, (a, r) in enumerate(zip(arrays, req))]
+        return [
+            a if r in _OVERWRITE else self.part(a, i) for i, (a, r) in enumerate(zip(arrays, req))
+        ]
 
     def _add_parts(self, method, arrays, parts, given, req):
         self.check.written(method, given, parts)
         for array, part, r in zip(arrays, parts, req):
-            if r == 3:
+            if r == OpReq.add:
                 array[:] += part
 
 

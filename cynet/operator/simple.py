@@ -23,7 +23,7 @@ from ._base import OPERATORS, Operator, register_operator
 from ._simple import CFunction, CSimpleOperator, Env
 from .checks import Callback, Checker
 from .parameters import REQUIRED, Bool, Float
-from .property import OperatorProperty, ResourceRequest, is_known, merge_shapes
+from .property import OperatorProperty, OpReq, ResourceRequest, is_known, merge_shapes
 
 kNoInplace = 0  # inputs and output never share memory
 kInplaceInOut = 1  # unary: the output may take the input's memory
@@ -60,7 +60,7 @@ _GRADIENTS = {  # the same, and what it reads beside out_grad: nothing, the outp
 
 
 def assign(out, req, value):
-    """Write `value` to the blob `out` as `req` (an OpReq number) says: not at all, over it, or
+    """Write `value` to the blob `out` as `req` (an OpReq) says: not at all, over it, or
     added.
 
     Raises
@@ -68,12 +68,12 @@ def assign(out, req, value):
     ShapeError
         When `value` does not broadcast to the shape of `out`.
     """
-    if req == 0 or out is None:
+    if req == OpReq.null or out is None:
         return
     target = np.asarray(out)
     value = np.asarray(value)
     try:
-        if req == 3:
+        if req == OpReq.add:
             target += value.astype(target.dtype, copy=False)
         else:
             target[...] = value

@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t
 
 from cynet._typedefs cimport TBlob
+from cynet.kernels.clones cimport cloned
 from cynet.kernels.parallel cimport parallel_ranges, threads_for
 from cynet.operator._base cimport OpContext, Operator
 from cynet.operator._simple cimport assign
@@ -16,11 +17,14 @@ cdef struct Loop:
     int req
     float slope
 
-cdef void part(void* arg, int64_t begin, int64_t end) noexcept nogil:
-    cdef Loop loop = (<Loop*>arg)[0]
+cdef cloned loop(const Loop* given, int64_t begin, int64_t end) noexcept nogil:
+    cdef Loop w = given[0]
     cdef int64_t i
     for i in range(begin, end):
-        assign(&loop.out[i], loop.req, loop.g[i] * (1 if loop.x[i] > 0 else loop.slope))
+        assign(&w.out[i], w.req, w.g[i] * (1 if w.x[i] > 0 else w.slope))
+
+cdef void part(void* given, int64_t begin, int64_t end) noexcept nogil:
+    loop(<Loop*>given, begin, end)
 
 
 cdef class LeakyOperator(Operator):
@@ -32,16 +36,16 @@ cdef class LeakyOperator(Operator):
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef const float* x = <const float*>in_data[0].data
-        cdef Loop loop = Loop(x, x, <float*>out_data[0].data, req[0], self.slope)
-        parallel_ranges(threads_for(in_data[0].size), in_data[0].size, part, &loop)
+        cdef Loop work = Loop(x, x, <float*>out_data[0].data, req[0], self.slope)
+        parallel_ranges(threads_for(in_data[0].size), in_data[0].size, part, &work)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        cdef Loop loop = Loop(<const float*>in_data[0].data, <const float*>out_grad[0].data,
+        cdef Loop work = Loop(<const float*>in_data[0].data, <const float*>out_grad[0].data,
                               <float*>in_grad[0].data, req[0], self.slope)
-        parallel_ranges(threads_for(in_data[0].size), in_data[0].size, part, &loop)
+        parallel_ranges(threads_for(in_data[0].size), in_data[0].size, part, &work)
         return 0
 
 

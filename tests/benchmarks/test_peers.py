@@ -44,7 +44,7 @@ def test_a_loss_is_marked_with_the_aim(run):
 
 
 def test_a_worker_that_fails_leaves_a_dash(run, capsys):
-    assert run.seconds(sys.executable, "worker_mx.py", "no_such_package", "mlp") is None
+    assert run.ask(sys.executable, "worker_mx.py", "no_such_package", "mlp") is None
     assert "no_such_package" in capsys.readouterr().err
 
 
@@ -60,3 +60,16 @@ def test_tables_are_written_between_the_marks(run, monkeypatch, tmp_path):
 def test_the_page_has_the_marks(run):
     text = run.README.read_text()
     assert text.count(run.BEGIN) == text.count(run.END) == 1
+
+
+def test_later_rounds_repeat_the_best_mode(run, monkeypatch):
+    asked = []
+
+    def ask(python, worker, *args):
+        asked.append(args)
+        return {"mode": "compiled", "seconds": 2.0} if worker == "worker_torch.py" else 1.0
+
+    monkeypatch.setattr(run, "ask", ask)
+    times = run.measure("mlp", {"cynet": "a", "torch": "b"}, 2)
+    assert asked == [("cynet", "mlp"), ("mlp",), ("cynet", "mlp"), ("mlp", "compiled")]
+    assert times == {"cynet": [1.0, 1.0], "torch": [2.0, 2.0]}

@@ -1,4 +1,4 @@
-"""The layout, fuse and commute passes: the same results as without them, and the steps they make."""
+"""The layout, fuse and commute passes: what they make gives the same results as without them."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,8 @@
 """NumpyOp and NDArrayOp: instances called on symbols."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -128,9 +131,24 @@ def test_a_failure_reaches_who_waits():
 
 def test_saved_graphs_say_why_they_cannot_be_loaded():
     text = Tile(2)(input=mx.sym.Variable("x")).tojson()
-    changed = text.replace(str(text.split('"info": "')[1].split('"')[0]), "1")
+    changed = text.replace('"info": "', '"info": "9999')
     with pytest.raises(mx.base.MXNetError, match="not of this process"):
         mx.sym.load_json(changed)
+
+
+def test_instances_live_as_long_as_their_nodes():
+    op = Tile(2)
+    gone, number = weakref.ref(op), op(input=mx.sym.Variable("x")).attr("info")
+    net = op(input=mx.sym.Variable("x"))
+    assert net.attr("info") == number  # one object, one number
+    again = mx.sym.load_json(net.tojson())
+    del op, net
+    gc.collect()
+    assert gone() is not None and again.infer_shape(x=(3,))[1] == [(3, 2)]
+    del again
+    gc.collect()
+    assert gone() is None
+    assert Tile(2)(input=mx.sym.Variable("x")).attr("info") != number
 
 
 def test_the_base_class_makes_no_symbol():

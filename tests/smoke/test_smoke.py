@@ -24,6 +24,41 @@ def test_installed_size():
     assert not [n for n in names if n.endswith(".cpp")]
 
 
+PYX = '''"""Adds one, in Cython from outside the package."""
+from libc.stdint cimport int64_t
+from cynet._typedefs cimport TBlob
+from cynet.kernels.clones cimport cloned
+from cynet.operator._base cimport OpContext, Operator
+from cynet.operator._simple cimport assign
+import cynet as mx
+
+cdef cloned loop(const float* x, float* y, int64_t n, int req) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        assign(&y[i], req, x[i] + 1)
+
+cdef class AddOne(Operator):
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        loop(<float*>in_data[0].data, <float*>out_data[0].data, in_data[0].size, req[0])
+        return 0
+
+@mx.operator.register("add_one")
+class AddOneProperty(mx.operator.OperatorProperty):
+    """One more."""
+    differentiable = False
+    def create_operator(self, ctx, in_shapes, in_types):
+        return AddOne()
+'''
+
+
+def test_an_operator_in_cython_compiles_against_the_installed_package(tmp_path, monkeypatch):
+    monkeypatch.setenv("CYNET_HOME", str(tmp_path / "home"))
+    (tmp_path / "add_one.pyx").write_text(PYX)
+    mx.operator.compile_pyx(tmp_path / "add_one.pyx")
+    assert mx.nd.add_one(mx.nd.array([1, 2])).asnumpy().tolist() == [2, 3]
+
+
 def test_arrays():
     a = mx.nd.array([[1, 2], [3, 4]])
     assert (mx.nd.dot(a, a) + 1).asnumpy().tolist() == [[8, 11], [16, 23]]

@@ -2,8 +2,8 @@
 """BatchNorm of channels-last float32 data, with what often follows it folded in.
 
 out = act((data - mean) / sqrt(var + eps) * gamma + beta + residual): the layout pass makes this
-form of BatchNorm, the fuse pass gives it the residual and relu. data, residual and out (N, C, ...) in
-channels-last order; gamma, beta and the statistics (C,).
+form of BatchNorm, the fuse pass gives it the residual and relu. data, residual and out (N, C, ...)
+in channels-last order; gamma, beta and the statistics (C,).
 """
 
 from libc.math cimport sqrt
