@@ -58,7 +58,7 @@ build: $(VENV)/.dev  ## compile in place what has changed
 lint: export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 lint: $(VENV)/.dev  ## ruff and cython-lint
 	ruff check .
-	cython-lint cynet
+	cython-lint cynet examples tests/operator/pyx/simple_ops.pyx
 
 bench: $(VENV)/.dev  ## print the table of benchmarks/ (MXNET=python of MXNet 1.x: beside it)
 	$(PY) benchmarks/run.py $(if $(MXNET),--mxnet $(MXNET))

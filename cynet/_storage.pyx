@@ -6,7 +6,7 @@ from libcpp.atomic cimport atomic
 from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
 
 from . import config
-from .context import Context
+from .context import Context, install_memory_info, no_gpu
 from .errors import ArgumentError, CynetError
 
 cdef extern from *:
@@ -168,8 +168,7 @@ cdef inline int _class_of(size_t nbytes, size_t* capacity) noexcept nogil:
 # --- pools ---------------------------------------------------------------------------------------
 cdef int _no_pool(int dev_type, int dev_id) except -1 with gil:
     if dev_type == kGPU:
-        raise CynetError(
-            f"gpu({dev_id}) cannot be used: GPUs need pycuda and an NVIDIA driver; none is loaded")
+        raise CynetError(no_gpu(dev_id))
     name = Context.devtype2str.get(dev_type, f"device type {dev_type}")
     raise ArgumentError(f"{name}({dev_id}) does not exist: device indices are 0 to {IDS - 1}")
 
@@ -488,6 +487,7 @@ def register_backend(device_type, backend):
             raise ArgumentError(
                 f"{device_type}({i}) already has a pool: register the backend before using it")
     _backends[code] = backend
+    install_memory_info(device_type, backend.memory_info)
 
 
 def has_backend(device_type):

@@ -2,7 +2,7 @@
 
 import threading
 
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, CynetError
 
 _TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _NAMES = {code: name for name, code in _TYPES.items()}
@@ -88,6 +88,54 @@ def cpu_pinned(device_id=0):
 def gpu(device_id=0):
     """The GPU of that index. Making one needs no driver; using it does."""
     return Context("gpu", device_id)
+
+
+_memory_info = {}  # device type -> its backend's memory_info(device_id)
+
+
+def install_memory_info(device_type, function):
+    """Take ``function(device_id)`` -> (free, total) bytes; storage calls this for each backend."""
+    _memory_info[device_type] = function
+
+
+def no_gpu(device_id):
+    """Why a GPU cannot be used, one sentence."""
+    return (
+        f"gpu({device_id}) cannot be used: this version of cynet has no backend for GPUs, so leave "
+        "the context at mx.cpu(), where CUDA kernels of mx.rtc run, too"
+    )
+
+
+def num_gpus():
+    """Number of GPUs that arrays can be put on, an int.
+
+    0 where no backend is registered for them (`mx.storage.register_backend`), as in cynet alone.
+
+    Examples
+    --------
+    >>> ctx = gpu() if num_gpus() else cpu()
+    """
+    count, info = 0, _memory_info.get("gpu")
+    while info is not None:
+        try:
+            info(count)
+        except CynetError:
+            break
+        count += 1
+    return count
+
+
+def gpu_memory_info(device_id=0):
+    """(free, total) bytes of a GPU.
+
+    Raises
+    ------
+    CynetError
+        When there is no such GPU, or none can be used.
+    """
+    if "gpu" not in _memory_info:
+        raise CynetError(no_gpu(device_id))
+    return _memory_info["gpu"](device_id)
 
 
 _DEFAULT = cpu(0)

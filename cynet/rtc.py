@@ -18,7 +18,7 @@ import numpy as np
 from . import config
 from ._ndarray import NDArrayBase
 from ._rtc import push_kernel, register_kernel
-from .context import Context
+from .context import Context, no_gpu
 from .dtype import NAMES
 from .errors import ArgumentError, ArgumentTypeError, CynetError, KernelError
 
@@ -82,10 +82,7 @@ def _checked(check):
 def _require_host(kernel, context):
     """Refuse a device that kernels cannot run on."""
     if context.device_type == "gpu":
-        raise CynetError(
-            f"kernel {kernel}: this version of cynet launches kernels on mx.cpu() only; there is "
-            f"no backend for {context} yet"
-        )
+        raise CynetError(f"kernel {kernel}: {no_gpu(context.device_id)}")
 
 
 class Rtc:

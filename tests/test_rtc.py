@@ -206,7 +206,7 @@ def test_limits_of_a_launch(axpy, grid, block, shared, words):
 
 def test_the_gpu_is_not_there(axpy):
     x = mx.nd.ones((4,))
-    with pytest.raises(CynetError, match="kernel axpy: .* gpu[(]0[)]"):
+    with pytest.raises(CynetError, match="kernel axpy: gpu[(]0[)] cannot be used"):
         axpy.launch([x, x.copy(), 2.0, 4], mx.gpu(), (1, 1, 1), (4, 1, 1))
     with pytest.raises(ArgumentTypeError, match="ctx must be a Context"):
         axpy.launch([x, x.copy(), 2.0, 4], "cpu", (1, 1, 1), (4, 1, 1))

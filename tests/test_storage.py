@@ -119,7 +119,7 @@ assert mx.storage.stats(mx.cpu())['cached_bytes'] == 3 << 20, mx.storage.stats(m
 
 
 def test_gpu_without_backend_says_what_is_needed():
-    with pytest.raises(mx.MXNetError, match=r"gpu\(0\).*pycuda.*driver"):
+    with pytest.raises(mx.MXNetError, match=r"gpu\(0\) cannot be used.*no backend"):
         mx.storage.stats(mx.gpu())
     with pytest.raises(mx.MXNetError, match=r"gpu\(3\)"):
         Memory(10, mx.gpu(3))

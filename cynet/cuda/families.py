@@ -49,12 +49,17 @@ def _updates():
 
 
 def instances(source):
-    """Names of the kernels of ``cuda/kernels/SOURCE.cu``, instances of its templates first.
+    """Names of the kernels of ``cuda/kernels/SOURCE.cu``, the instances of its templates.
 
     Returns
     -------
     list of str
         What `EmulatedModule` takes as `exports`, and what nvcc is to instantiate.
+
+    Raises
+    ------
+    ValueError
+        When there is no such source.
     """
     if source == "elementwise":
         found = [
@@ -77,8 +82,21 @@ def instances(source):
         found += [f"take<{t}, {i}>" for t in REAL + WHOLE for i in _INDICES]
         found += [f"take_grad<{t}, {i}>" for t in ("float", "double") for i in _INDICES]
         found += [f"one_hot<{t}, {i}>" for t in REAL + WHOLE for i in _INDICES]
+    elif source == "random":
+        found = [f"dropout<{t}>" for t in REAL]
+    elif source == "pooling":
+        found = [f"{name}<{t}>" for name in ("max_pool", "sum_pool", "pool_grad") for t in REAL]
+    elif source == "normalization":
+        names = "channel_moments", "channel_normalize", "channel_normalize_grad", "row_normalize"
+        found = [f"{name}<{t}>" for name in names for t in REAL]
+    elif source == "convolution":
+        names = "image_to_columns", "columns_to_image"
+        found = [f"{name}<{t}>" for name in names for t in REAL]
+    elif source == "select":
+        found = [f"where<{t}, {c}>" for t in REAL + WHOLE for c in ("float", "int")]
+        found += [f"{name}<{t}>" for name in ("clip", "clip_grad") for t in REAL]
     else:
-        found = []
+        raise ValueError(f"no source {source!r} among {', '.join(sources())}")
     return found
 
 

@@ -15,57 +15,18 @@ from cynet.operator.update.update import ROWS as UPDATES
 import cynet as mx
 from cynet.cuda import families
 from cynet.cuda.emulator import EmulatedModule
-
-INT, LONG, DOUBLE = ctypes.c_int, ctypes.c_longlong, ctypes.c_double
-DTYPES = {
-    "float": "float32", "double": "float64", "cynet::half": "float16", "unsigned char": "uint8",
-    "signed char": "int8", "int": "int32", "long long": "int64",
-}  # fmt: skip
-TOLERANCE = {"float32": 2e-5, "float64": 1e-12, "float16": 2e-3}
-_modules = {}
-
-
-def kernel(source, instance):
-    """The kernel of an instance; one compiled module for each source."""
-    if source not in _modules:
-        _modules[source] = EmulatedModule(
-            families.text(source), f"{source}.cu", ["-O1"], families.instances(source)
-        )
-    return _modules[source].get(instance)
-
-
-def types_of(source, template, first=None):
-    """The types that a template has instances for, after the argument `first`."""
-    start = f"{template}<{first}, " if first else f"{template}<"
-    found = [n[len(start) : -1] for n in families.instances(source) if n.startswith(start)]
-    assert found, start
-    return found
-
-
-def close(got, want, dtype, rtol=None):
-    if dtype in TOLERANCE:
-        rtol = rtol or TOLERANCE[dtype]
-        np.testing.assert_allclose(got.astype("d"), want.astype("d"), rtol=rtol, atol=rtol)
-    else:
-        np.testing.assert_array_equal(got, want)
-
-
-def samples(dtype, n=257, low=-3, high=3):
-    """Numbers on both sides of 0, and 0."""
-    if dtype in TOLERANCE:
-        return np.linspace(low, high, n).astype(dtype)
-    return (np.arange(n) * 7 % 23 - (0 if dtype == "uint8" else 11)).astype(dtype)
-
-
-def gradients(symbol, arrays, grad):
-    """Input gradients of a symbol on named arrays."""
-    executor = symbol.bind(
-        mx.cpu(), arrays, {n: a.zeros_like() for n, a in arrays.items()}, "write"
-    )
-    executor.forward(is_train=True)
-    executor.backward([grad])
-    return executor.grad_dict
-
+from tests.cuda.running import (
+    DOUBLE,
+    DTYPES,
+    INT,
+    LONG,
+    TOLERANCE,
+    close,
+    gradients,
+    kernel,
+    samples,
+    types_of,
+)  # fmt: skip
 
 UNARY = {p.functor: p for p in reversed(UnaryProperty.__subclasses__()) if p.op_name}
 
@@ -517,6 +478,7 @@ def test_in_the_checking_mode(source, names):
 
 
 def test_every_source_is_tested():
-    text = Path(__file__).read_text()
+    files = Path(__file__).parent.glob("test_*kernels.py")
+    text = "".join(path.read_text() for path in files)
     tested = set(re.findall(r'(?:types_of|kernel)\(\s*"(\w+)"', text))
     assert tested == set(families.sources())

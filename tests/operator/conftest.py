@@ -14,5 +14,10 @@ def compiled(tmp_path_factory):
     """``compiled(path)``: the module of a .pyx, from a cache of this session's own."""
     pytest.importorskip("Cython")
     pytest.importorskip("setuptools")
-    with mx.config.environment("CYNET_HOME", str(tmp_path_factory.mktemp("compiled"))):
-        yield lambda path: mx.operator.compile_pyx(PYX / path)
+    home = str(tmp_path_factory.mktemp("compiled"))
+
+    def compile_here(path):
+        with mx.config.environment("CYNET_HOME", home):
+            return mx.operator.compile_pyx(PYX / path)
+
+    return compile_here

@@ -459,6 +459,17 @@ def test_views_that_a_numpy_op_keeps_outlive_the_executor():
     np.testing.assert_array_equal(kept[0], 5)
 
 
+@pytest.mark.parametrize("way", ["CustomOp", "NumpyOp", "NDArrayOp"])
+def test_views_of_the_targets_may_stand_in_their_places(way):
+    def forward(self, *args, in_data, out_data, **kwargs):
+        out_data[0] = out_data[0].reshape((3, 2))
+        out_data[0][:] = in_data[0].reshape((3, 2)) * 2
+
+    net, _ = WAYS[way]("forward", forward)
+    for found in run(net):
+        np.testing.assert_array_equal(found, 2)
+
+
 def test_a_null_request_gives_memory_to_throw_away():
     """An input that needs no gradient: the callback may write, read and change its part."""
 

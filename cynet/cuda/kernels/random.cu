@@ -33,3 +33,17 @@ extern "C" __global__ void normal_float(float* out, Index n, Word seed, Word str
     if (2 * j + 1 < n) out[2 * j + 1] = second;
   }
 }
+
+// y (+)= x * scale where element i of the stream is at least p, else 0; `keep` remembers which
+template <typename T>
+__global__ void dropout(const T* x, T* y, bool* keep, Index n, double p, double scale, Word seed,
+                        Word stream, int add) {
+  const cynet::Philox key(seed, stream);
+  const float limit = static_cast<float>(p);
+  CYNET_EACH(i, n) {
+    const bool kept = cynet::unit_float(word(key, i)) >= limit;
+    const computed<T> value = kept ? load(x, i) * static_cast<computed<T>>(scale) : computed<T>(0);
+    keep[i] = kept;
+    put(y, i, value, add);
+  }
+}

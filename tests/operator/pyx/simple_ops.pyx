@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport atof
 
 from cynet._resource cimport get_space
-from cynet._typedefs cimport RunContext, TBlob, kAddTo, kFloat32, kNullOp
+from cynet._typedefs cimport RunContext, TBlob, kFloat32, kNullOp
 from cynet.operator._simple cimport (
     EnvArguments, assign, binary_function, binary_gradient_T0, binary_gradient_T2, binary_shape,
     keyword, unary_function, unary_gradient_T0, unary_gradient_T1, unary_gradient_T2, unary_shape
