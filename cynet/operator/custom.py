@@ -17,7 +17,7 @@ import logging
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, CynetError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, OperatorError
 from ..registry import Registry
 from ._base import OPERATORS, Operator, register_operator
 from ._lend import lend, take_back
@@ -138,7 +138,8 @@ def register(reg_name):
     Raises
     ------
     ArgumentError
-        When an operator of that name exists already, or the class is neither.
+        When the class is neither, an operator of that name exists already, or what can be asked of
+        the definition without parameters contradicts itself.
     """
     if not isinstance(reg_name, str) or not reg_name:
         raise ArgumentTypeError(f"register takes the operator's name, a str; got {reg_name!r}")
@@ -158,6 +159,7 @@ def register(reg_name):
 
 def _register_custom(name, cls):
     """Put a CustomOpProp under `name`, in place of another of that name as MXNet does."""
+    _check_definition(name, cls)
     before = CUSTOM.get(name) if name in CUSTOM else None
     if before is not None and _place(before) != _place(cls):  # not a cell or a file run again
         logging.getLogger(__name__).warning(
@@ -166,6 +168,25 @@ def _register_custom(name, cls):
     if before is not None:
         OPERATORS.get("Custom").cache.clear()  # what imperative calls have prepared of it
     return CUSTOM.register(name, cls, override=True)
+
+
+def _check_definition(name, cls):
+    """Refuse what is wrong with names and dependencies, as far as the class can be asked without
+    parameters."""
+    check = Checker(f"custom operator '{name}'")
+    try:
+        probe = check.ask(Callback(cls, cls.__name__))
+        arguments = check.names(callback(probe, "list_arguments"))
+        outputs = check.names(callback(probe, "list_outputs"), least=1)
+        states = check.names(callback(probe, "list_auxiliary_states"))
+        ids = list(range(2 * len(outputs) + len(arguments)))
+        groups = ids[: len(outputs)], ids[len(outputs) : -len(outputs)], ids[-len(outputs) :]
+        check.ids(callback(probe, "declare_backward_dependency"), *groups)
+    except OperatorError:  # raised by the user's code: it may need its parameters
+        return
+    twice = set(arguments) & set(states)
+    if twice:
+        raise ArgumentError(f"{check.where}: {sorted(twice)} are inputs and auxiliary states")
 
 
 def _place(cls):

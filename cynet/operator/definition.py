@@ -10,12 +10,9 @@ import math
 
 from ..errors import ArgumentError, CynetError
 from ._base import OPERATORS, Operator, register_operator
-from .checks import Checker, callback
+from .checks import TRIED_SHAPES, Checker, callback
 from .parameters import MissingParameter
 from .property import OperatorProperty, ResourceRequest, is_known
-
-# Inputs of these shapes are tried to learn the sizes of arrays that may share memory.
-_TRIED = ((6, 10), (6, 10, 14, 14), (6, 10, 14), (6,))
 
 
 def register_property(name, cls):
@@ -211,7 +208,7 @@ def _at(number, ins, outs):
 def _example_shapes(probe):
     """(shapes of inputs, shapes of outputs) for some inputs that the operator takes."""
     n_in, n_out, _ = probe._lengths()
-    for shape in _TRIED:
+    for shape in TRIED_SHAPES:
         for given in ([shape] + [None] * (n_in - 1), [shape] * n_in):
             try:
                 ins, outs, _ = probe.infer_shape(given[:n_in], [None] * n_out)

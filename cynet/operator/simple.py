@@ -15,13 +15,14 @@ The functions are Python functions, or C functions that Cython code wraps (_simp
 """
 
 import inspect
+import math
 
 import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ._base import OPERATORS, Operator, register_operator
 from ._simple import CFunction, CSimpleOperator, Env
-from .checks import Callback, Checker
+from .checks import TRIED_SHAPES, Callback, Checker
 from .parameters import REQUIRED, Bool, Float
 from .property import OperatorProperty, OpReq, ResourceRequest, is_known, merge_shapes
 
@@ -131,6 +132,7 @@ class SimpleOp:
             raise _unknown_signature(self.name, "shape function", names, _SHAPES)
         self._set_operands(_SHAPES[names], "shape function")
         self.shape_function = function
+        self._check_sizes()
         return self
 
     def set_function(self, device, function, inplace=kNoInplace):
@@ -145,6 +147,7 @@ class SimpleOp:
         self._check_option("set_function", inplace, _FORWARD_PAIRS)
         gradient = self.gradients.get(_device(self.name, device), (function,))[0]
         self._set_language(function, gradient)
+        self._check_sizes(inplace)
         self.functions[device] = function
         self.forward_option = inplace
         return self._publish()
@@ -170,6 +173,7 @@ class SimpleOp:
                 f"arrays; one is {known.pop()}, this one {kind}"
             )
         self._set_language(self.functions.get(_device(self.name, device), gradient), gradient)
+        self._check_sizes(inplace)
         self.gradients[device] = (gradient, kind)
         self.backward_option = inplace
         return self._publish()
@@ -247,6 +251,33 @@ class SimpleOp:
                 f"simple_op '{self.name}': {method} cannot take in-place option {option} "
                 f"with {self.operands} operand(s)"
             )
+
+    def _check_sizes(self, option=kNoInplace):
+        """Refuse to share memory where the shape function gives another size for all inputs that
+        are tried."""
+        option = option or self.forward_option or self.backward_option
+        if self.shape_function is None or option == kNoInplace:
+            return
+        found = list(self._example_shapes())
+        if found and all(math.prod(a) != math.prod(b) for a, b in found):
+            raise ArgumentError(
+                f"simple_op '{self.name}': in-place option {option} lets input and output share "
+                f"memory, but they have different sizes: {found[0][0]} and {found[0][1]}"
+            )
+
+    def _example_shapes(self):
+        """(shape of the inputs, shape of the output) for some inputs."""
+        for shape in TRIED_SHAPES:
+            shapes = (shape,) * self.operands
+            try:
+                if isinstance(self.shape_function, CFunction):
+                    found = self.shape_function.shape(shapes, Env(1.0, {}))
+                else:
+                    found = self.shape_function(*shapes, EnvArguments(1.0, {}))
+                found = tuple(int(n) for n in found)
+            except Exception:  # not for inputs of this shape, or not without keywords
+                continue
+            yield shape, found
 
     def _publish(self):
         """Register the operator when it has its first function; keep its property in step

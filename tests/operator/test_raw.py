@@ -435,6 +435,44 @@ def test_a_taken_name():
         mx.operator.register(3)
 
 
+@pytest.mark.parametrize(
+    "methods, message",
+    [
+        ({"list_arguments": lambda s: ["a", "a"]}, r"list_arguments returned .* names that differ"),
+        ({"list_outputs": lambda s: []}, "list_outputs returned .* at least one name"),
+        (
+            {"list_auxiliary_states": lambda s: ["data"]},
+            r"\['data'\] are inputs and auxiliary states",
+        ),
+        (
+            {"declare_backward_dependency": lambda s, g, i, o: [*g, *i, 7]},
+            r"declare_backward_dependency returned \[0, 1, 7\]; expected a list of ids out of",
+        ),
+    ],
+)
+def test_wrong_custom_definitions_are_refused_at_registration(methods, message):
+    cls = type("Wrong", (mx.operator.CustomOpProp,), methods)
+    with pytest.raises(mx.base.MXNetError, match="custom operator 'test_wrong_prop': " + message):
+        mx.operator.register("test_wrong_prop")(cls)
+    assert "test_wrong_prop" not in mx.operator.get_all_registered_operators()
+
+
+def test_a_custom_definition_that_needs_parameters_is_asked_later():
+    class Prop(mx.operator.CustomOpProp):
+        def __init__(self, names):
+            super().__init__()
+            self.names = names.split(",")
+
+        def list_arguments(self):
+            return self.names
+
+    mx.operator.register("test_needs_names")(Prop)
+    net = mx.sym.Custom(op_type="test_needs_names", names="a,b", name="n")
+    assert net.list_arguments() == ["n_a", "n_b"]
+    with pytest.raises(mx.base.MXNetError, match="test_needs_names.*names that differ"):
+        mx.sym.Custom(op_type="test_needs_names", names="a,a", name="n")
+
+
 def test_a_custom_operator_registered_again_replaces_the_first(caplog):
     """As in MXNet; another class under the name is worth a warning."""
 

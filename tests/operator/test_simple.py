@@ -212,3 +212,38 @@ def test_a_value_of_another_shape_is_refused():
     )
     with pytest.raises(mx.base.MXNetError, match=r"shape \(17,\) does not fit \(3,\)"):
         getattr(mx.nd, name)(mx.nd.ones((3,))).asnumpy()
+
+
+def _rows(src, env):
+    return (src[0] + 1, *src[1:])
+
+
+@pytest.mark.parametrize("order", ["shape first", "shape last", "gradient"])
+def test_in_place_pairs_of_different_sizes_are_refused(order):
+    builder = simple_op.register(_name())
+    with pytest.raises(
+        mx.base.MXNetError,
+        match=r"share memory, but they have different sizes: \(6, 10\) and \(7, 10\)",
+    ):
+        if order == "shape first":
+            builder.set_shape_function(_rows).set_function("cpu", forward, simple_op.kInplaceInOut)
+        elif order == "shape last":
+            builder.set_function("cpu", forward, simple_op.kInplaceInOut).set_shape_function(_rows)
+        else:
+            builder.set_function("cpu", forward).set_shape_function(_rows)
+            builder.set_gradient("cpu", backward, simple_op.kInplaceOutIn)
+
+
+def test_a_shape_function_that_keeps_the_size_may_be_in_place(rng):
+    """A shape function that fails without its keywords, or turns axes round, is no objection."""
+    name = _name()
+    simple_op.register(name).set_shape_function(lambda src, env: src[::-1]).set_function(
+        "cpu",
+        lambda src, env, ret, req, ctx: simple_op.assign(ret, req, np.asarray(src).T.copy()),
+        simple_op.kInplaceInOut,
+    )
+    x = rng.normal(size=(2, 3)).astype("f")
+    np.testing.assert_array_equal(getattr(mx.nd, name)(mx.nd.array(x)).asnumpy(), x.T)
+    simple_op.register(_name()).set_enable_kwargs().set_shape_function(
+        lambda src, env: (int(env.kwargs["n"]),)
+    ).set_function("cpu", forward, simple_op.kInplaceInOut)
