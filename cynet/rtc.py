@@ -7,6 +7,7 @@ arrays it reads and writes are free, and what goes wrong in it is raised where s
 """
 
 import ctypes
+import functools
 import re
 import struct
 import sys
@@ -51,24 +52,42 @@ class _Argument(NamedTuple):
     text: str
 
 
-class _Launchable:
-    """A kernel of the emulator that the engine can launch."""
+@functools.cache
+def _compiled(text, title, options, exports, checked, quoted):
+    """A module of the emulator; the same arguments give the same module."""
+    from .cuda.emulator import (
+        EmulatedModule,
+    )  # here: it needs a tenth of the time of importing cynet
 
-    def __init__(self, kernel, names):
-        self.kernel, self.names = kernel, names
-        self.number = register_kernel(self, f"kernel {kernel.name}")
+    return EmulatedModule(text, title, options, exports, checked, quoted)
+
+
+@functools.cache
+def _launchable(module, function, name, names):
+    """Kernel `function` of a module under the name that messages have; one for all who ask."""
+    return _Launchable(module.get(function), name, names)
+
+
+class _Launchable:
+    """A kernel of the emulator that the engine can launch. It lives as long as the process, since
+    launches name it by a number."""
+
+    def __init__(self, kernel, name, names):
+        self.kernel, self.name, self.names = kernel, name, names
+        self.number = register_kernel(self, f"kernel {name}")
 
     def launch_error(self, failure):
         """The exception of a launch that failed (`_rtc` calls it)."""
         from .cuda.emulator.module import Failure
 
         size = ctypes.sizeof(Failure)
-        return self.kernel.error(Failure.from_buffer_copy(failure[:size]), self.names)
+        found = Failure.from_buffer_copy(failure[:size])
+        return self.kernel.error(found, self.name, self.names)
 
     def push(self, arguments, written, grid, block, shared):
         """Check the sizes and hand the launch to the engine."""
         kernel = self.kernel
-        grid, block = kernel.check_launch(grid, block, shared)
+        grid, block = kernel.check_launch(grid, block, shared, self.name)
         push_kernel(
             self.number, kernel.module.launch_address, kernel.index, arguments, written, grid,
             block, shared,
@@ -133,16 +152,10 @@ class Rtc:
         self._wanted = [(n, a.dtype_flag, a.ndim) for n, a in every]
         for _, array in every:
             _require_host(name, array.context)
-        from .cuda.emulator import EmulatedModule
-
         function = f"rtc_{name}"
-        module = EmulatedModule(
-            _whole(function, name, self._wanted, kernel), name, checked=_checked(check),
-            quoted=kernel,
-        )  # fmt: skip
-        emulated = module.get(function)
-        emulated.name = name
-        self._launchable = _Launchable(emulated, names)
+        text = _whole(function, name, self._wanted, kernel)
+        module = _compiled(text, name, (), (), _checked(check), kernel)
+        self._launchable = _launchable(module, function, name, tuple(names))
         self._written = (
             (False,) * len(self._inputs) + (True,) * len(self._outputs) + (False,) * len(every)
         )
@@ -272,9 +285,7 @@ class CudaModule:
             raise ArgumentTypeError(f"CudaModule: source must be a str, got {source!r}")
         options = (options,) if isinstance(options, str) else tuple(options)
         exports = (exports,) if isinstance(exports, str) else tuple(exports)
-        from .cuda.emulator import EmulatedModule
-
-        self._module = EmulatedModule(source, "source", options, exports, _checked(check))
+        self._module = _compiled(source, "source", options, exports, _checked(check), None)
 
     def get_kernel(self, name, signature):
         """A kernel of the source, with the types that `launch` checks.
@@ -312,7 +323,8 @@ class CudaModule:
                     f"kernel {name}: argument {place} is {said.text!r} in the signature and "
                     f"{str(found)!r} in the source"
                 )
-        return CudaKernel(name, emulated, arguments)
+        names = tuple(argument.name for argument in arguments)
+        return CudaKernel(name, _launchable(self._module, name, name, names), arguments)
 
 
 def _read_signature(kernel, signature):
@@ -348,10 +360,10 @@ def _read_signature(kernel, signature):
 class CudaKernel:
     """A kernel that can be launched; made by `CudaModule.get_kernel`."""
 
-    def __init__(self, name, emulated, arguments):
+    def __init__(self, name, launchable, arguments):
         self.name = name
         self._arguments = arguments
-        self._launchable = _Launchable(emulated, [a.name for a in arguments])
+        self._launchable = launchable
         self._written = tuple(a.is_array and not a.is_const for a in arguments)
 
     def launch(self, args, ctx, grid_dims, block_dims, shared_mem=0):

@@ -1,6 +1,9 @@
 """mx.rtc on mx.cpu(): both forms, their checks, the engine's order, operators made of kernels."""
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -397,3 +400,40 @@ def test_the_module_is_callable_and_a_module():
     assert mx.rtc.__name__ == "cynet.rtc" and callable(mx.rtc)
     with pytest.raises(TypeError):
         mx.rtc("name")
+
+
+def test_a_kernel_made_again_is_the_same_kernel():
+    """As in an operator that calls mx.rtc in each forward: nothing is compiled or kept twice."""
+    x = mx.nd.ones((3,))
+    made = [mx.rtc("again", [("x", x)], [("y", x)], "y[0] = 2 * x[0];") for _ in range(3)]
+    assert len({id(kernel._launchable) for kernel in made}) == 1
+    other = mx.rtc("again", [("z", x)], [("y", x)], "y[0] = 2 * z[0];")
+    assert other._launchable is not made[0]._launchable
+    for kernel in [*made, other]:
+        kernel.push([x], [x], (1, 1, 1), (1, 1, 1))
+    assert x[0].asscalar() == 16
+
+
+@pytest.mark.parametrize("engine, workers", [("NaiveEngine", 0), ("ThreadedEngine", 1)])
+def test_on_other_engines(engine, workers):
+    code = """
+import numpy as np, cynet as mx
+x, y = mx.nd.ones((1 << 16,)), mx.nd.zeros((1 << 16,))
+body = "int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] += x[i];"
+kernel = mx.rtc("more", [("x", x)], [("y", y)], body)
+for _ in range(10):
+    kernel.push([x], [y], (256, 1, 1), (256, 1, 1))
+assert (y.asnumpy() == 10).all()
+bad = mx.rtc("bad", [], [("y", y)], "y[y_dims[0]] = 1;", check=True)
+bad.push([], [y], (1, 1, 1), (1, 1, 1))
+try:
+    y.asnumpy()
+except mx.MXNetError as error:
+    assert "kernel bad, line 1" in str(error)
+else:
+    raise SystemExit("no error")
+kernel.push([x], [y], (256, 1, 1), (256, 1, 1))
+assert (y.asnumpy() == 11).all()
+"""
+    env = {**os.environ, "CYNET_ENGINE_TYPE": engine, "CYNET_CPU_WORKERS": str(workers)}
+    subprocess.run([sys.executable, "-W", "error", "-c", code], env=env, check=True, timeout=120)

@@ -163,9 +163,12 @@ class EmulatedKernel:
         )
         self.threads_limit = module.source.threads_limit(name)
 
-    def check_launch(self, grid, block, shared):
-        """Refuse what no device would launch; returns grid and block as three ints each."""
-        return (*check_limits(self.name, grid, block, shared, self.threads_limit),)
+    def check_launch(self, grid, block, shared, name=None):
+        """Refuse what no device would launch; returns (grid, block), three ints each.
+
+        `name`: what messages call the kernel, if not by its own name.
+        """
+        return check_limits(name or self.name, grid, block, shared, self.threads_limit)
 
     def launch(self, arguments, grid, block, shared=0, threads=1):
         """Run the kernel on NumPy arrays and ctypes values, at once, without the GIL.
@@ -221,8 +224,11 @@ class EmulatedKernel:
         if self.module._library.cynet_launch(self.index, ctypes.byref(request)):
             raise self.error(failure)
 
-    def error(self, failure, names=None):
-        """The exception that says what a `Failure` holds; `names` are those of the arguments."""
+    def error(self, failure, name=None, names=None):
+        """The exception that says what a `Failure` holds.
+
+        `name`: what it calls the kernel, if not by its own name; `names`: of the arguments.
+        """
         line = failure.line
         if not line and failure.caller:
             line = line_of(self.module.path, failure.caller, self.module.title)
@@ -231,7 +237,7 @@ class EmulatedKernel:
         what = _WHAT[failure.kind](failure, text, _argument_name(failure.argument, names))
         place = f"line {line}" if line else "an unknown line"
         quoted = f"\n      {self.module.line(line)}" if line else ""
-        return KernelError(f"kernel {self.name}, {place}, {where}: {what}{quoted}")
+        return KernelError(f"kernel {name or self.name}, {place}, {where}: {what}{quoted}")
 
 
 def _argument_name(index, names):
