@@ -6,6 +6,7 @@
 #define CYNET_ELEMENTWISE_H
 
 #include <cstring>
+#include <type_traits>
 
 #include "half.h"
 #include "kernel.h"
@@ -26,6 +27,18 @@ struct times {
     return g * F::template map<T>(x);
   }
 };
+
+namespace functor {
+struct repeats_operand;
+}
+
+// Whether an operand of F that repeats is written out (functors.h), and whether F has an `at_two`.
+template <class F>
+constexpr bool repeats = std::is_base_of<functor::repeats_operand, F>::value;
+template <class F, typename = void>
+struct simple_at_two : std::false_type {};
+template <class F>
+struct simple_at_two<F, std::void_t<typename F::at_two>> : std::true_type {};
 
 }  // namespace cynet
 

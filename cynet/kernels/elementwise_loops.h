@@ -17,6 +17,15 @@ void unary_loop(const void* x_, void* out_, int64_t n) {
   for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(x[i]));
 }
 
+// body(many, i, m) for parts of [0, n), where many[0 .. m) are `value`.
+template <typename T, class Body>
+CYNET_XINLINE void with_repeated(T value, int64_t n, Body&& body) {
+  enum { PART = 256 };
+  T many[PART];
+  for (int i = 0; i < PART; ++i) many[i] = value;
+  for (int64_t i = 0; i < n; i += PART) body(many, i, n - i < PART ? n - i : int64_t(PART));
+}
+
 template <class F, typename T, bool add>
 void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int64_t n) {
   const T* a = static_cast<const T*>(a_);
@@ -27,10 +36,23 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], b[i]));
   } else if (sa) {
     const T one = b[0];
+    if constexpr (simple_at_two<F>::value && std::is_floating_point<T>::value) {
+      if (one == T(2)) return binary_loop<typename F::at_two, T, add>(a_, 1, b_, 0, out_, n);
+    }
+    if constexpr (repeats<F>) {
+      return with_repeated(one, n, [=](const T* many, int64_t i, int64_t m) {
+        binary_loop<F, T, add>(a + i, 1, many, 1, out + i, m);
+      });
+    }
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], one));
   } else if (sb) {
     const T one = a[0];
+    if constexpr (repeats<F>) {
+      return with_repeated(one, n, [=](const T* many, int64_t i, int64_t m) {
+        binary_loop<F, T, add>(many, 1, b + i, 1, out + i, m);
+      });
+    }
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(one, b[i]));
   } else {
@@ -51,10 +73,23 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], g[i] * F::template map<T>(a[i], b[i]));
   } else if (sg && sa) {
     const T y = b[0];
+    if constexpr (simple_at_two<F>::value && std::is_floating_point<T>::value) {
+      if (y == T(2)) return grad_loop<typename F::at_two, T, add>(g_, 1, a_, 1, b_, 0, out_, n);
+    }
+    if constexpr (repeats<F>) {
+      return with_repeated(y, n, [=](const T* many, int64_t i, int64_t m) {
+        grad_loop<F, T, add>(g + i, 1, a + i, 1, many, 1, out + i, m);
+      });
+    }
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], g[i] * F::template map<T>(a[i], y));
   } else if (sg && sb) {
     const T x = a[0];
+    if constexpr (repeats<F>) {
+      return with_repeated(x, n, [=](const T* many, int64_t i, int64_t m) {
+        grad_loop<F, T, add>(g + i, 1, many, 1, b + i, 1, out + i, m);
+      });
+    }
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], g[i] * F::template map<T>(x, b[i]));
   } else if (!sg && sa && !sb) {

@@ -124,6 +124,11 @@ CYNET_UNARY(gammaln_grad, math::digamma(static_cast<double>(x)))
 CYNET_UNARY(degrees_grad, T(57.29577951308232))
 CYNET_UNARY(radians_grad, T(0.017453292519943295))
 
+// Base of binary functors with branches on one operand. Where it repeats, compilers would take the
+// branches out of the loop and not vectorise it, so the loops write it out as a run. `at_two`: what
+// the functor is where b is 2 throughout.
+struct repeats_operand {};
+
 // ----- binary
 // --------------------------------------------------------------------------------------
 CYNET_BINARY(plus, a + b)
@@ -176,14 +181,17 @@ struct mod {
   }
 };
 
-struct power {
+CYNET_BINARY(left_squared, a* a)
+
+struct power : repeats_operand {
+  typedef left_squared at_two;
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     if constexpr (std::is_integral<T>::value) {
       const double p = std::pow(static_cast<double>(a), static_cast<double>(b));
       return p >= -9.2e18 && p <= 9.2e18 ? static_cast<T>(static_cast<int64_t>(p)) : T(0);
     } else {
-      return std::pow(a, b);
+      return math::power(a, b);
     }
   }
 };
@@ -203,8 +211,21 @@ CYNET_BINARY(grad_right, b)
 CYNET_BINARY(div_lgrad, T(1) / b)
 CYNET_BINARY(div_rgrad, -a / (b * b))
 CYNET_BINARY(mod_rgrad, -std::floor(a / b))
-CYNET_BINARY(power_lgrad, b == T(0) ? T(0) : b * std::pow(a, b - T(1)))
-CYNET_BINARY(power_rgrad, a == T(0) && b > T(0) ? T(0) : std::pow(a, b) * math::log(a))
+CYNET_BINARY(left_twice, a + a)
+struct power_lgrad : repeats_operand {
+  typedef left_twice at_two;
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    return b == T(0) ? T(0) : b * math::power(a, b - T(1));
+  }
+};
+struct power_rgrad : repeats_operand {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const T y = math::power(a, b) * math::log(a);
+    return (a == T(0)) & (b > T(0)) ? T(0) : y;
+  }
+};
 CYNET_BINARY(hypot_lgrad, a / std::sqrt(a * a + b * b))
 CYNET_BINARY(hypot_rgrad, b / std::sqrt(a * a + b * b))
 CYNET_BINARY(prod_grad, b / a)

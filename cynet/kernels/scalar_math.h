@@ -177,6 +177,60 @@ CYNET_XINLINE float log1p(float x) {
 }
 CYNET_XINLINE double log1p(double x) { return ::log1p(x); }
 
+// ----- powers
+
+// log2 |x|, at most 4e-13 from it, for finite x other than 0: of a mantissa m within [sqrt(1/2),
+// sqrt(2)) by the series of log((1 + s) / (1 - s)), s = (m - 1) / (m + 1).
+CYNET_XINLINE double log2_wide(float x) {
+  float n;
+  const double f = log_reduce(x, &n), s = f / (f + 2.0), z = s * s;
+  double p = 1.0 / 13;
+  p = p * z + 1.0 / 11;
+  p = p * z + 1.0 / 9;
+  p = p * z + 1.0 / 7;
+  p = p * z + 1.0 / 5;
+  p = p * z + 1.0 / 3;
+  return (p * z * s + s) * 2.8853900817779268 + n;
+}
+
+// 2^x for |x| below 1000: Taylor's series of e^(r ln 2) for |r| <= 1/2, at most 1e-10 of it.
+CYNET_XINLINE double exp2_wide(double x) {
+  const double shift = 6755399441055744.0, t = x + shift;  // 1.5 * 2^52
+  const double r = (x - (t - shift)) * 0.69314718055994531;
+  double p = 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  p = p * r + 1.0;
+  p = p * r + 1.0;
+  return p * bit_cast<double>((bit_cast<int64_t>(t) << 52) + 0x3ff0000000000000LL);
+}
+
+// a^b as C has it, by way of 2^(b log2 a) in double. An odd integer b keeps the sign of a; of a
+// negative a other powers than integers are NaN. Conditions are joined without branches.
+CYNET_XINLINE float power(float a, float b) {
+  const float size = std::fabs(a), inf = std::numeric_limits<float>::infinity();
+  const float to = std::fabs(b), half = 0.5f * to, unit = 8388608.0f;  // 2^23 and above: whole
+  const bool whole = (to >= unit) | ((to + unit) - unit == to);
+  const bool odd = whole & (half < unit) & ((half + unit) - unit != half);
+  const bool finite = (size < inf) & (size > 0.0f);
+  const double far = size > 0.0f ? 1e300 : -1e300;  // log2 of infinity and of 0
+  double y = static_cast<double>(b) * (finite ? log2_wide(finite ? size : 1.0f) : far);
+  y = y > 300.0 ? 300.0 : y;
+  y = y < -300.0 ? -300.0 : y;
+  const float r = static_cast<float>(exp2_wide(y));
+  float result = odd ? std::copysign(r, a) : r;
+  const bool nowhere = (a < 0.0f) & !whole & (size < inf);
+  result = nowhere ? std::numeric_limits<float>::quiet_NaN() : result;
+  result = a != a ? a : result;
+  const bool one = (a == 1.0f) | (b == 0.0f) | ((size == 1.0f) & (to == inf));
+  return one ? 1.0f : result;
+}
+CYNET_XINLINE double power(double a, double b) { return ::pow(a, b); }
+
 // ----- inverse hyperbolic and trigonometric functions
 
 CYNET_XINLINE float arctanh(float x) {

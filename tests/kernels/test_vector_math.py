@@ -133,3 +133,48 @@ def test_reductions_see_every_element(n):
         got = mx.nd.max(mx.nd.array(x), axis=1).asnumpy()
         assert np.isnan(got).tolist() == [False, True, False]
         x[1, at] = 0
+
+
+def power_error(base, exponent, got):
+    """Greatest error of base ** exponent in units of the last place; exact where it is special."""
+    with np.errstate(all="ignore"):
+        expected = np.power(np.float64(base), np.float64(exponent))
+        rounded = expected.astype(np.float32)
+    special_value = ~np.isfinite(rounded) | (rounded == 0)
+    np.testing.assert_array_equal(got[special_value], rounded[special_value])
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(rounded))
+    unit = np.spacing(np.abs(rounded[~special_value])).astype(np.float64)
+    return np.max(np.abs(got[~special_value] - expected[~special_value]) / unit, initial=0)
+
+
+def test_power():
+    seed = np.random.randint(1 << 30)
+    print("seed", seed)
+    rng = np.random.RandomState(seed)
+    a = np.exp(rng.uniform(-30, 30, 20000)).astype(np.float32)
+    b = rng.uniform(-5, 5, 20000).astype(np.float32)
+    b[::3] = np.round(b[::3])
+    a[::3] *= np.sign(rng.randn(len(a[::3]))).astype(np.float32)
+    assert power_error(a, b, mx.nd.power(mx.nd.array(a), mx.nd.array(b)).asnumpy()) < 0.52
+    for n in (0, 0.5, 1, 2, 2.5, 3, -1, -2.5):  # one number for all
+        x = np.abs(a)
+        got = (mx.nd.array(x) ** n).asnumpy()
+        assert power_error(x, np.full_like(a, n), got) < 0.52, n
+    got = (1.5 ** mx.nd.array(b)).asnumpy()
+    assert power_error(np.full_like(b, 1.5), b, got) < 0.52
+
+
+def test_power_of_special_values():
+    edges = [0, 1, 2, 0.5, 3, np.inf, 1e-45, 3e38, 16777217, 16777215, 8388607, 1e30, 2.5]
+    edges = np.array([*edges, *(-x for x in edges)], np.float32)
+    a, b = (x.ravel() for x in np.meshgrid(edges, edges))
+    got = mx.nd.power(mx.nd.array(a), mx.nd.array(b)).asnumpy()
+    with np.errstate(all="ignore"):
+        same = np.isnan(got) == np.isnan(np.power(np.float64(a), np.float64(b)))
+    assert same.all(), (a[~same], b[~same])
+    there = ~np.isnan(got)
+    assert power_error(a[there], b[there], got[there]) < 0.52
+    nan = mx.nd.array([np.nan])
+    assert mx.nd.power(nan, mx.nd.zeros(1)).asscalar() == 1
+    assert mx.nd.power(mx.nd.ones(1), nan).asscalar() == 1
+    assert np.isnan(mx.nd.power(nan, mx.nd.ones(1)).asscalar())
