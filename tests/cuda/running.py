@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 
 import cynet as mx
+from cynet import config
 from cynet.cuda import families
 from cynet.cuda.emulator import EmulatedModule
 
@@ -18,10 +19,14 @@ _modules = {}
 
 
 def kernel(source, instance):
-    """The kernel of an instance; one compiled module for each source."""
+    """The kernel of an instance; one compiled module for each source.
+
+    With CYNET_CHECK_KERNELS=1 in the checking mode, for whoever looks for an access out of bounds.
+    """
     if source not in _modules:
+        checked = bool(config.get("CYNET_CHECK_KERNELS"))
         _modules[source] = EmulatedModule(
-            families.text(source), f"{source}.cu", ["-O1"], families.instances(source)
+            families.text(source), f"{source}.cu", ["-O1"], families.instances(source), checked
         )
     return _modules[source].get(instance)
 

@@ -368,7 +368,8 @@ def test_random_bytes_are_the_cpus(name, dtype, draw, n):
 
 
 class Layout(ctypes.Structure):
-    _fields_ = [("n", LONG), ("ndim", INT)] + [(n, LONG * 8) for n in ("shape", "to", "from")]
+    _fields_ = [("n", LONG), ("start", LONG), ("ndim", INT)]
+    _fields_ += [(n, LONG * 8) for n in ("shape", "to", "from")]
 
 
 def test_copy():
@@ -386,14 +387,13 @@ def test_copy():
         for want, strides, begin in cases:
             shape = want.shape
             to = [int(np.prod(shape[i + 1 :])) for i in range(3)]
-            layout = Layout(want.size, 3, (LONG * 8)(*shape, *pad), (LONG * 8)(*to, *pad),
+            layout = Layout(want.size, begin, 3, (LONG * 8)(*shape, *pad), (LONG * 8)(*to, *pad),
                             (LONG * 8)(*strides, *pad))  # fmt: skip
             out = np.ones(want.size, dtype)
-            source = x.ravel()[begin:]
             run = kernel("index", f"copy<{kind}>")
-            run.launch([source, out, layout, INT(0)], 2, 32)
+            run.launch([x, out, layout, INT(0)], 2, 32)
             close(out, want.asnumpy().ravel(), dtype)
-            run.launch([source, out, layout, INT(1)], 2, 32)
+            run.launch([x, out, layout, INT(1)], 2, 32)
             close(out, 2 * want.asnumpy().ravel(), dtype)
 
 
@@ -467,7 +467,7 @@ def test_in_the_checking_mode(source, names):
         module.get(names[0]).launch([x, total, axes((12, 5), (1,)), DOUBLE(1), INT(0)], 5, 64)
         close(total, x.reshape(12, 5).sum(1), "float32")
     else:
-        layout = Layout(60, 2, (LONG * 8)(5, 12), (LONG * 8)(12, 1), (LONG * 8)(1, 5))
+        layout = Layout(60, 0, 2, (LONG * 8)(5, 12), (LONG * 8)(12, 1), (LONG * 8)(1, 5))
         module.get(names[0]).launch([x, out, layout, INT(0)], 3, 32)
         close(out.reshape(5, 12), x.reshape(12, 5).T, "float32")
         index = np.array([0, 11, -4, 30], "i4")

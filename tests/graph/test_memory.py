@@ -11,6 +11,13 @@ from benchmarks.memory import MXNET, cynet_memory
 from cynet.graph.lower import memory_of
 
 
+@pytest.fixture(autouse=True)
+def _all_passes(monkeypatch):
+    """The plans looked at here are those with every pass, whatever the environment says."""
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
+    monkeypatch.delenv("CYNET_BACKWARD_DO_MIRROR", raising=False)
+
+
 @pytest.mark.parametrize("name, mode", MXNET)
 def test_no_larger_than_in_mxnet(name, mode):
     start = time.process_time()

@@ -18,6 +18,13 @@ from tests.graph.interpreter import run
 from tests.graph.test_passes import _arrays, _graph, _random_graph
 
 
+@pytest.fixture(autouse=True)
+def _all_passes(monkeypatch):
+    """The plans looked at here are those with every pass, whatever the environment says."""
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
+    monkeypatch.delenv("CYNET_BACKWARD_DO_MIRROR", raising=False)
+
+
 def _train(net, shapes, steps=2):
     """Gradients, outputs and states after some steps, and the executor."""
     executor = net.simple_bind(mx.cpu(), **shapes)

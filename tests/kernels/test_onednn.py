@@ -14,10 +14,11 @@ pytestmark = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel i
 
 def network():
     x = mx.sym.var("data")
-    y = mx.sym.Activation(mx.sym.Convolution(x, num_filter=16, kernel=(5, 5)), act_type="relu")
-    y = mx.sym.Convolution(y, num_filter=32, kernel=(3, 3), no_bias=True)
-    y = mx.sym.Activation(mx.sym.FullyConnected(y, num_hidden=64), act_type="tanh")
-    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(y, num_hidden=10), name="softmax")
+    y = mx.sym.Convolution(x, num_filter=16, kernel=(5, 5), name="c")
+    y = mx.sym.Activation(y, act_type="relu")
+    y = mx.sym.Convolution(y, num_filter=32, kernel=(3, 3), no_bias=True, name="d")
+    y = mx.sym.Activation(mx.sym.FullyConnected(y, num_hidden=64, name="e"), act_type="tanh")
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(y, num_hidden=10, name="f"), name="softmax")
 
 
 def bound(params=None):
@@ -112,5 +113,5 @@ def test_profile_has_a_row_for_each_step():
     executor = bound()
     rows = executor.profile(lambda: (executor.forward(True), executor.backward()), 3)
     assert {direction for direction, _, _ in rows} == {"forward", "backward"}
-    assert any(name.startswith("Convolution convolution") for _, name, _ in rows)
+    assert any(name == "Convolution d" for _, name, _ in rows)
     assert all(micros > 0 for _, _, micros in rows)

@@ -82,7 +82,7 @@ def _is_clang():
 
 def _flags(checked):
     flags = [
-        "-x", "c++", "-std=gnu++17", "-w", "-ftrack-macro-expansion=0",
+        "-x", "c++", "-std=gnu++17", "-ftrack-macro-expansion=0",
         "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-fno-math-errno",
         "-fno-trapping-math", "-fno-strict-aliasing", "-fopenmp", "-pthread",
         f"-Werror=frame-larger-than={_FRAME}", f"-I{INCLUDE}", f"-I{KERNELS}", f"-I{OWN}",

@@ -3,7 +3,7 @@
 #include "common.cuh"
 
 struct Layout {
-  Index n;
+  Index n, start;  // elements; where in src to begin
   int ndim;
   Index shape[8], to[8], from[8];  // sizes; strides in elements, which may be 0 or negative
 };
@@ -12,7 +12,7 @@ struct Layout {
 template <typename T>
 __global__ void copy(const T* src, T* dst, const Layout s, int add) {
   CYNET_EACH(i, s.n) {
-    Index rest = i, to = 0, from = 0;
+    Index rest = i, to = 0, from = s.start;
     for (int k = s.ndim - 1; k >= 0; --k) {
       const Index at = rest % s.shape[k];
       rest /= s.shape[k];

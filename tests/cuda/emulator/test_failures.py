@@ -271,6 +271,16 @@ def test_too_much_static_shared_memory():
     assert "line 2" in str(caught.value) and "48 KiB" in str(caught.value)
 
 
+def test_too_large_a_frame():
+    text = (
+        "__global__ void f(float *x) {\n  float t[40000];\n  __syncthreads();\n"
+        "  for (int i = 0; i < 40000; ++i) t[i] = x[i];\n  __syncthreads();\n"
+        "  for (int i = 0; i < 40000; ++i) x[i] = t[39999 - i];\n}"
+    )
+    with pytest.raises(KernelError, match="frame size of .* is larger than 131072 bytes"):
+        EmulatedModule(text, "frame.cu")
+
+
 def test_no_such_kernel(fast):
     with pytest.raises(KernelError, match="no kernel named 'pst'; it has past, before"):
         fast.get("pst")
