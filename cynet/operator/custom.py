@@ -13,7 +13,6 @@
 """
 
 import inspect
-import logging
 
 import numpy as np
 
@@ -138,8 +137,9 @@ def register(reg_name):
     Raises
     ------
     ArgumentError
-        When the class is neither, an operator of that name exists already, or what can be asked of
-        the definition without parameters contradicts itself.
+        When the class is neither, another class has that name already, or what can be asked of the
+        definition without parameters contradicts itself. The same class, defined again where it
+        was, replaces the old one: a notebook's cell may be run again.
     """
     if not isinstance(reg_name, str) or not reg_name:
         raise ArgumentTypeError(f"register takes the operator's name, a str; got {reg_name!r}")
@@ -158,12 +158,13 @@ def register(reg_name):
 
 
 def _register_custom(name, cls):
-    """Put a CustomOpProp under `name`, in place of another of that name as MXNet does."""
+    """Put a CustomOpProp under `name`. The same class run again (a cell, a file) replaces the old
+    one; another class under the name is refused."""
     _check_definition(name, cls)
     before = CUSTOM.get(name) if name in CUSTOM else None
     if before is not None and _place(before) != _place(cls):  # not a cell or a file run again
-        logging.getLogger(__name__).warning(
-            "custom operator '%s' is registered again: %r replaces %r", name, cls, before
+        raise ArgumentError(
+            f"custom operator name '{name}' is already taken by {before!r}; {cls!r} needs another"
         )
     if before is not None:
         OPERATORS.get("Custom").cache.clear()  # what imperative calls have prepared of it
