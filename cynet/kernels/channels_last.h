@@ -39,6 +39,7 @@ struct WindowShape {
   int count_pad;  // averages divide by the window as far as the padded input goes
 };
 
+#ifdef __GNUC__
 constexpr int kLanes = 16;
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
 
@@ -48,6 +49,16 @@ struct Vector {
   typedef float Floats __attribute__((vector_size(n * sizeof(float))));
   typedef int32_t Marks __attribute__((vector_size(n * sizeof(int32_t))));
 };
+#else  // no vector types: one lane
+constexpr int kLanes = 1;
+typedef float Lanes;
+
+template <int n>
+struct Vector {
+  typedef float Floats;
+  typedef int32_t Marks;
+};
+#endif
 
 constexpr int64_t kRowsABlock = 64;   // summed in float
 constexpr int64_t kRowsAPart = 2048;  // one piece of work; sums of parts are added in order

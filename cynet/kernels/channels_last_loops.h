@@ -20,7 +20,7 @@ static inline void put(float* p, const Lanes& v, int n) {
   if (n == kLanes) {
     std::memcpy(p, &v, sizeof v);
   } else {
-    for (int i = 0; i < n; ++i) p[i] = v[i];
+    std::memcpy(p, &v, n * sizeof(float));
   }
 }
 
@@ -48,8 +48,11 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, Ter
           if (row < stop) term(row, c, n, a0, b0);
           a0 += a1;
           b0 += b1;
-          for (int i = 0; i < n; ++i) first[c + i] += a0[i];
-          for (int i = 0; i < n; ++i) second[c + i] += b0[i];
+          float a[kLanes], b[kLanes];
+          std::memcpy(a, &a0, sizeof a);
+          std::memcpy(b, &b0, sizeof b);
+          for (int i = 0; i < n; ++i) first[c + i] += a[i];
+          for (int i = 0; i < n; ++i) second[c + i] += b[i];
         }
       }
     }
@@ -195,8 +198,10 @@ static inline WindowPart window_part(const WindowShape* s, int axis, int64_t at)
 template <typename F>
 CYNET_XINLINE void over_channels(int64_t from, int64_t to, F&& f) {
   int64_t c = from;
+#ifdef __GNUC__
   for (; c + 16 <= to; c += 16) f(Vector<16>(), c);
   for (; c + 4 <= to; c += 4) f(Vector<4>(), c);
+#endif
   for (; c < to; ++c) f(Vector<1>(), c);
 }
 
