@@ -1,11 +1,14 @@
-// 3x3 convolutions of stride 1 with fewer multiplications: Winograd's F(4x4, 3x3).
+// Convolutions of 3x3 or 5x5, stride 1, with fewer multiplications: Winograd's F(4x4, 3x3) and
+// F(2x2, 5x5).
 //
-// A 4x4 tile of outputs is A^T [(G w G^T) * (B^T x B)] A of a 6x6 tile of inputs (Lavin and Gray,
-// "Fast algorithms for convolutional neural networks", 2015): 36 products instead of 144. Points of
-// evaluation are 0, +-5/8, +-3/2 and infinity, for which the matrices are exact in float32 and
-// errors a fifth of those with 0, +-1, +-2: about twice those of a direct sum. The gradients are
-// the transposed maps: of x the same algorithm with w turned by 180 degrees and in and out
-// exchanged, of w G^T [sum over tiles of (B^T x B) * (A dy A^T)] G.
+// A tile of 4x4 or 2x2 outputs is A^T [(G w G^T) * (B^T x B)] A of a 6x6 tile of inputs (Lavin and
+// Gray, "Fast algorithms for convolutional neural networks", 2015): 36 products instead of 144 or
+// 100. Points of evaluation are 0, +-5/8, +-3/2 and infinity, for which the matrices but G's scale
+// are exact in float32 and errors a fifth of those with 0, +-1, +-2: about twice those of a direct
+// sum. B is the same for both. The gradients are the transposed maps. That of x is the same
+// algorithm with w turned by 180 degrees and in and out exchanged, or, with fewer tiles where x is
+// larger than y, the sum of B [(G w G^T) * (A dy A^T)] B^T over tiles of dy, which overlap. That of
+// w is G^T [sum over tiles of (B^T x B) * (A dy A^T)] G.
 #ifndef CYNET_WINOGRAD_H
 #define CYNET_WINOGRAD_H
 
@@ -14,7 +17,12 @@
 #include <cstring>
 
 #include "half.h"
+#include "levels.h"
 #include "parallel.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
 
 #if defined(__GNUC__)
 #define CYNET_XLAMBDA __attribute__((always_inline))
@@ -30,16 +38,17 @@
 
 namespace cynet {
 
-// Sizes of x (batch, height, width, channels in memory); y is (batch, height + 2 pad_h - 2,
-// width + 2 pad_w - 2, filters), w (filters, channels, 3, 3). Pads of 0 .. 2.
+// Sizes of x (batch, height, width, channels in memory); y is (batch, height + 2 pad_h - kernel +
+// 1, width + 2 pad_w - kernel + 1, filters), w (filters, channels, kernel, kernel), kernel 3 or 5.
 struct WinogradShape {
-  int64_t batch, height, width, channels, filters, pad_h, pad_w;
+  int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w;
 };
 
 namespace winograd {
 
 // The points' powers, and what scales G: 1 / (A2 B2), 1 / (2 A2 (A2 - B2)), 1 / (2 B2 (B2 - A2)).
-constexpr float A1 = 0.625f, A2 = A1 * A1, A3 = A2 * A1, B1 = 1.5f, B2 = B1 * B1, B3 = B2 * B1;
+constexpr float A1 = 0.625f, A2 = A1 * A1, A3 = A2 * A1, A4 = A3 * A1;
+constexpr float B1 = 1.5f, B2 = B1 * B1, B3 = B2 * B1, B4 = B3 * B1;
 constexpr float G0 = static_cast<float>(1 / (double(A2) * B2));
 constexpr float GA = static_cast<float>(0.5 / (double(A2) * (double(A2) - B2)));
 constexpr float GB = static_cast<float>(0.5 / (double(B2) * (double(B2) - A2)));
@@ -52,7 +61,8 @@ inline Image input_of(const WinogradShape& s) {
   return {s.batch, s.height, s.width, s.channels};
 }
 inline Image output_of(const WinogradShape& s) {
-  return {s.batch, s.height + 2 * s.pad_h - 2, s.width + 2 * s.pad_w - 2, s.filters};
+  const int64_t less = s.kernel - 1;
+  return {s.batch, s.height + 2 * s.pad_h - less, s.width + 2 * s.pad_w - less, s.filters};
 }
 
 // y = relu(sum + bias + y), each where asked for.
@@ -73,18 +83,26 @@ struct Tile {
   int64_t image, row, column;  // of the first pixel, which may lie outside
 };
 
-// The 4x4 tiles of an image, row by row.
+// The tiles of side x side pixels of an image, row by row.
 struct Tiles {
-  int64_t down, across, count;
-  explicit Tiles(const Image& image)
-      : down((image.height + 3) / 4),
-        across((image.width + 3) / 4),
+  int64_t side, down, across, count;
+  Tiles(const Image& image, int64_t side)
+      : side(side),
+        down((image.height + side - 1) / side),
+        across((image.width + side - 1) / side),
         count(image.batch * down * across) {}
   Tile operator()(int64_t tile, int64_t pad_h, int64_t pad_w) const {
     const int64_t column = tile % across, rest = tile / across;
-    return {rest / down, rest % down * 4 - pad_h, column * 4 - pad_w};
+    return {rest / down, rest % down * side - pad_h, column * side - pad_w};
   }
 };
+
+// Whether the gradient of x is spread from tiles of dy: they are fewer, and there are images enough
+// for the threads.
+inline bool spreads(const WinogradShape& s) {
+  const int64_t side = 7 - s.kernel;
+  return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;
+}
 
 // body(part) for the parts of a whole, one a thread.
 template <class Body>
@@ -97,22 +115,30 @@ inline void for_parts(int threads, const Body& body) {
 }  // namespace winograd
 }  // namespace cynet
 
+#define CYNET_LOOPS "winograd_transforms.h"
+#include "each_level.h"
 #define CYNET_LOOPS "winograd_loops.h"
 #include "each_level.h"
 
 namespace cynet {
 
-// Whether this is quicker than a direct sum: both in cycles of a vector of 16 floats, from times of
-// the parts (docs/architecture/performance.md).
+// Whether this is quicker than a direct sum, forward and both gradients together: in cycles of a
+// vector of 16 floats, from times of the parts (docs/architecture/performance.md).
 inline bool winograd_suits(const WinogradShape& s) {
+  if (s.kernel != 3 && s.kernel != 5) return false;
   const winograd::Image y = winograd::output_of(s);
   if (s.batch < 1 || s.height < 1 || s.width < 1 || y.height < 1 || y.width < 1) return false;
   if (s.channels < 16 || s.filters < 16 || s.pad_h < 0 || s.pad_w < 0) return false;
-  const double tiles = static_cast<double>(winograd::Tiles(y).count);
+  const int64_t own_tiles = winograd::Tiles(y, 7 - s.kernel).count;
+  const int64_t data_tiles =
+      winograd::spreads(s) ? own_tiles : winograd::Tiles(winograd::input_of(s), 7 - s.kernel).count;
+  const double tiles = (2.0 * own_tiles + data_tiles) / 3;
   const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16;
-  const double odd = (s.channels % 16 ? 1000 : 0) + (s.filters % 16 ? 400 : 0);
-  const double own = tiles * (600 * c * f + 260 * c + 240 * f + odd) + 40 * 256 * c * f;
-  return 1.2 * own < 9.0 * s.batch * y.height * y.width * s.channels * f;
+  const double products = 12.5 * (2 * f * s.channels + c * s.filters);
+  const double odd = (s.channels % 16 ? 300 : 0) + (s.filters % 16 ? 200 : 0);
+  const double own = tiles * (products + 260 * c + 240 * f + odd) + 40 * 256 * c * f;
+  const double taps = static_cast<double>(s.kernel) * s.kernel;
+  return 1.2 * own < taps * s.batch * y.height * y.width * s.channels * f;
 }
 
 // Bytes of scratch, to be aligned to 64, for forward, or for both gradients.

@@ -1,17 +1,18 @@
-"""3x3 convolutions of stride 1, float32, channels last in memory, by Winograd's F(4x4, 3x3).
+"""Convolutions of 3x3 or 5x5, stride 1, float32, channels last in memory, by Winograd's products.
 
-x is (batch, height, width, channels), y (batch, height + 2 pad_h - 2, width + 2 pad_w - 2,
-filters), w (filters, channels, 3, 3), each C-contiguous. `space` is scratch of winograd_space's
-bytes, aligned to 64. Results are the same in every run with one number of threads; those of
-winograd_forward and winograd_backward_data whatever the number. Errors are about twice those of a
-direct sum in float32.
+F(4x4, 3x3) and F(2x2, 5x5): x is (batch, height, width, channels), y (batch, height + 2 pad_h -
+kernel + 1, width + 2 pad_w - kernel + 1, filters), w (filters, channels, kernel, kernel), each
+C-contiguous; kernel is 3 or 5. `space` is scratch of winograd_space's bytes, aligned to 64.
+Results are the same in every run with one number of threads; those of winograd_forward and
+winograd_backward_data whatever the number. Errors are about twice those of a direct sum in
+float32.
 """
 
 from libc.stdint cimport int64_t
 
 cdef extern from "winograd.h" namespace "cynet" nogil:
     struct WinogradShape:
-        int64_t batch, height, width, channels, filters, pad_h, pad_w
+        int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w
 
 # Whether it pays; every shape with pads of 0 or more is computed rightly.
 cdef bint winograd_suits(const WinogradShape* shape) noexcept nogil

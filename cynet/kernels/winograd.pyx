@@ -45,17 +45,17 @@ cdef void winograd_backward_weight(const WinogradShape* shape, const float* x, c
     cpp_backward_weight(cpu_level(), shape[0], x, dy, dw, add, threads, space)
 
 
-cdef WinogradShape _shape(x, y, pad):
+cdef WinogradShape _shape(x, filters, kernel, pad):
     cdef WinogradShape shape
     shape.batch, shape.height, shape.width, shape.channels = x
-    shape.filters = y
+    shape.filters, shape.kernel = filters, kernel
     shape.pad_h, shape.pad_w = pad
     return shape
 
 
-def _winograd_suits(x_shape, filters, pad):
+def _winograd_suits(x_shape, filters, kernel, pad):
     """winograd_suits for an input of (batch, height, width, channels), for tests."""
-    cdef WinogradShape shape = _shape(x_shape, filters, pad)
+    cdef WinogradShape shape = _shape(x_shape, filters, kernel, pad)
     return winograd_suits(&shape)
 
 
@@ -66,7 +66,7 @@ def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=Fa
     `what` is ``'forward'``, ``'backward_data'`` or ``'backward_weight'``; y, x or w is written.
     Scratch is filled with the byte `fill` before; what lies behind its end is returned.
     """
-    cdef WinogradShape shape = _shape(x.shape, w.shape[0], pad)
+    cdef WinogradShape shape = _shape(x.shape, w.shape[0], w.shape[2], pad)
     cdef int at = cpu_level() if level is None else cpu_capabilities().index(level)
     cdef int which = ("forward", "backward_data", "backward_weight").index(what)
     cdef size_t size = cpp_space(at, shape, threads, which > 0)

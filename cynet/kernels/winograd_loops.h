@@ -1,203 +1,14 @@
-// Winograd's F(4x4, 3x3) at one CPU level: loops over vectors of LANES channels. Included by
-// winograd.h for each level.
+// Winograd's convolutions at one CPU level: loops over vectors of LANES channels, after
+// winograd_transforms.h. Included by winograd.h for each level. M is the number of outputs of a
+// tile in a direction, K = 7 - M that of weights; N that of the pixels of a tile that are written:
+// M, or 6 where tiles of a gradient are spread over the inputs.
 //
 // Blocks of scratch, 64-byte aligned; a position is (row i, column j) of a 6x6 transform:
 //   forward   u[filter block][i][channel][j][LANES]                     weights
-//             v[i][tile / ROWS][channel block][j][tile % ROWS][LANES]   input tiles of one block
-//             s[tile][i][4][LANES]               products, the columns turned to outputs already
+//             v[i][tile / ROWS][channel block][j][tile % ROWS][LANES]   tiles of one block
+//             s[tile][i][N][LANES]               products, the columns turned to pixels already
 //   gradient  du[position][filter block][channel][LANES]                sums for the weights
 //             v[position][channel block][tile][LANES], m[position][filter block][tile][LANES]
-
-using namespace cynet::winograd;
-
-constexpr int LANES = CYNET_LANES;
-// Tiles by 6 positions whose sums are held in registers.
-constexpr int ROWS = LANES == 16 || WINOGRAD_REGISTERS >= 32 ? 4 : 2;
-
-#if defined(__GNUC__)
-typedef float Vec __attribute__((vector_size(LANES * 4), may_alias));
-typedef float Loose __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
-
-CYNET_XINLINE Vec load(const float* p) { return *reinterpret_cast<const Loose*>(p); }
-CYNET_XINLINE void store(float* p, Vec v) { *reinterpret_cast<Loose*>(p) = v; }
-CYNET_XINLINE Vec rectified(Vec v) { return v < 0 ? Vec{} : v; }
-#else
-struct Vec {
-  float lane[LANES];
-};
-#define WINOGRAD_OPERATOR(op)                                           \
-  CYNET_XINLINE Vec operator op(const Vec& a, const Vec& b) {           \
-    Vec c;                                                              \
-    for (int i = 0; i < LANES; ++i) c.lane[i] = a.lane[i] op b.lane[i]; \
-    return c;                                                           \
-  }                                                                     \
-  CYNET_XINLINE Vec operator op(float a, const Vec& b) {                \
-    Vec c;                                                              \
-    for (int i = 0; i < LANES; ++i) c.lane[i] = a op b.lane[i];         \
-    return c;                                                           \
-  }
-WINOGRAD_OPERATOR(+)
-WINOGRAD_OPERATOR(-)
-WINOGRAD_OPERATOR(*)
-#undef WINOGRAD_OPERATOR
-CYNET_XINLINE Vec& operator+=(Vec& a, const Vec& b) { return a = a + b; }
-CYNET_XINLINE Vec load(const float* p) {
-  Vec v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-CYNET_XINLINE void store(float* p, const Vec& v) { std::memcpy(p, &v, sizeof v); }
-CYNET_XINLINE Vec rectified(Vec v) {
-  for (int i = 0; i < LANES; ++i) v.lane[i] = v.lane[i] < 0 ? 0 : v.lane[i];
-  return v;
-}
-#endif
-
-CYNET_XINLINE Vec& at(float* p) { return *reinterpret_cast<Vec*>(p); }
-CYNET_XINLINE const Vec& at(const float* p) { return *reinterpret_cast<const Vec*>(p); }
-
-// The first n < LANES floats, zeros behind.
-CYNET_XINLINE Vec load_part(const float* p, int64_t n) {
-  Vec v = {};
-  std::memcpy(&v, p, n * sizeof(float));
-  return v;
-}
-CYNET_XINLINE void store_part(float* p, Vec v, int64_t n) {
-  std::memcpy(p, &v, n * sizeof(float));
-}
-
-// ----- one-dimensional transforms at the points 0, A, -A, B, -B, infinity
-
-// B^T: 6 inputs to 6 positions, in three parts so that few registers are live.
-CYNET_XINLINE Vec input_first(Vec x0, Vec x2, Vec x4) {
-  return x4 + (A2 * B2 * x0 - (A2 + B2) * x2);
-}
-CYNET_XINLINE void input_pair(float p, float q2, Vec x1, Vec x2, Vec x3, Vec x4, Vec* plus,
-                              Vec* minus) {
-  const Vec even = x4 - q2 * x2, odd = p * x3 - p * q2 * x1;
-  *plus = even + odd;
-  *minus = even - odd;
-}
-CYNET_XINLINE void input_all(const Vec* x, Vec* w) {
-  w[0] = input_first(x[0], x[2], x[4]);
-  input_pair(A1, B2, x[1], x[2], x[3], x[4], w + 1, w + 2);
-  input_pair(B1, A2, x[1], x[2], x[3], x[4], w + 3, w + 4);
-  w[5] = input_first(x[1], x[3], x[5]);
-}
-
-// A^T: 6 positions to 4 outputs.
-CYNET_XINLINE void output_all(const Vec* m, Vec* y) {
-  const Vec sa = m[1] + m[2], da = m[1] - m[2], sb = m[3] + m[4], db = m[3] - m[4];
-  y[0] = m[0] + (sa + sb);
-  y[1] = A1 * da + B1 * db;
-  y[2] = A2 * sa + B2 * sb;
-  y[3] = m[5] + A3 * da + B3 * db;
-}
-
-// A: 4 output gradients to 6 positions.
-CYNET_XINLINE void gradient_all(const Vec* y, Vec* w) {
-  const Vec ea = y[0] + A2 * y[2], oa = A1 * y[1] + A3 * y[3];
-  const Vec eb = y[0] + B2 * y[2], ob = B1 * y[1] + B3 * y[3];
-  w[0] = y[0];
-  w[1] = ea + oa;
-  w[2] = ea - oa;
-  w[3] = eb + ob;
-  w[4] = eb - ob;
-  w[5] = y[3];
-}
-
-// G: 3 weights to 6 positions; its transpose: 6 positions to 3 weight gradients.
-CYNET_XINLINE void weight_all(Vec g0, Vec g1, Vec g2, Vec* w) {
-  const Vec ea = GA * g0 + GA * A2 * g2, oa = GA * A1 * g1;
-  const Vec eb = GB * g0 + GB * B2 * g2, ob = GB * B1 * g1;
-  w[0] = G0 * g0;
-  w[1] = ea + oa;
-  w[2] = ea - oa;
-  w[3] = eb + ob;
-  w[4] = eb - ob;
-  w[5] = g2;
-}
-CYNET_XINLINE void weight_gradient_all(const Vec* w, Vec* g) {
-  const Vec sa = GA * (w[1] + w[2]), da = GA * (w[1] - w[2]);
-  const Vec sb = GB * (w[3] + w[4]), db = GB * (w[3] - w[4]);
-  g[0] = G0 * w[0] + (sa + sb);
-  g[1] = A1 * da + B1 * db;
-  g[2] = w[5] + A2 * sa + B2 * sb;
-}
-
-// ----- tiles
-
-// 6x6 pixels by get(row, column) to positions v[i * down + j * across].
-template <class Get>
-CYNET_XINLINE void input_tile(const Get& get, float* v, int64_t down, int64_t across) {
-  Vec row[6], other[6], w[6];
-  auto put = [&](int i, const Vec* x) CYNET_XLAMBDA {
-    input_all(x, w);
-#pragma GCC unroll 6
-    for (int j = 0; j < 6; ++j) at(v + i * down + j * across) = w[j];
-  };
-#pragma GCC unroll 6
-  for (int j = 0; j < 6; ++j) row[j] = input_first(get(0, j), get(2, j), get(4, j));
-  put(0, row);
-#pragma GCC unroll 6
-  for (int j = 0; j < 6; ++j)
-    input_pair(A1, B2, get(1, j), get(2, j), get(3, j), get(4, j), row + j, other + j);
-  put(1, row);
-  put(2, other);
-#pragma GCC unroll 6
-  for (int j = 0; j < 6; ++j)
-    input_pair(B1, A2, get(1, j), get(2, j), get(3, j), get(4, j), row + j, other + j);
-  put(3, row);
-  put(4, other);
-#pragma GCC unroll 6
-  for (int j = 0; j < 6; ++j) row[j] = input_first(get(1, j), get(3, j), get(5, j));
-  put(5, row);
-}
-
-// 4x4 output gradients by get(row, column) to 36 positions `stride` floats apart.
-template <class Get>
-CYNET_XINLINE void gradient_tile(const Get& get, float* m, int64_t stride) {
-  Vec w[6], e[4], o[4], x[4];
-  auto put = [&](int i, const Vec* y) CYNET_XLAMBDA {
-    gradient_all(y, w);
-#pragma GCC unroll 6
-    for (int j = 0; j < 6; ++j) at(m + (i * 6 + j) * stride) = w[j];
-  };
-  auto pair = [&](int i, float a1, float a2, float a3) CYNET_XLAMBDA {
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      e[j] = get(0, j) + a2 * get(2, j);
-      o[j] = a1 * get(1, j) + a3 * get(3, j);
-      x[j] = e[j] + o[j];
-    }
-    put(i, x);
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) x[j] = e[j] - o[j];
-    put(i + 1, x);
-  };
-#pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) x[j] = get(0, j);
-  put(0, x);
-  pair(1, A1, A2, A3);
-  pair(3, B1, B2, B3);
-#pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) x[j] = get(3, j);
-  put(5, x);
-}
-
-// s[6][4] to put(row, column, value) of 4x4 outputs.
-template <class Put>
-CYNET_XINLINE void output_tile(const float* s, const Put& put) {
-  Vec x[6], y[4];
-#pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) {
-#pragma GCC unroll 6
-    for (int i = 0; i < 6; ++i) x[i] = at(s + (i * 4 + j) * LANES);
-    output_all(x, y);
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) put(i, j, y[i]);
-  }
-}
 
 // ----- images
 
@@ -238,26 +49,27 @@ CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& til
   }
 }
 
-// The 4x4 outputs of one tile and filter block: bias, sum, relu, edges.
+// The NxN pixels of one tile and filter block: bias, sum, relu, edges.
+template <int N>
 inline void write_tile(const float* s, const Image& image, const Tile& tile, int64_t block,
                        const Finish& finish, float* y) {
   const int64_t filters = image.channels, lanes = std::min<int64_t>(LANES, filters - block * LANES);
-  const int64_t rows = std::min<int64_t>(4, image.height - tile.row);
-  const int64_t columns = std::min<int64_t>(4, image.width - tile.column);
+  const int64_t top = -tile.row, bottom = image.height - tile.row;
+  const int64_t left = -tile.column, right = image.width - tile.column;
   const int64_t row = image.width * filters;
   float* base = y + (tile.image * image.height + tile.row) * row + tile.column * filters +
                 block * LANES;
   const bool plain = !finish.bias && !finish.relu && !finish.add;
-  if (plain && lanes == LANES && rows == 4 && columns == 4) {
-    output_tile(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
+  if (plain && lanes == LANES && top <= 0 && left <= 0 && bottom >= N && right >= N) {
+    output_tile<N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
       store(base + i * row + j * filters, v);
     });
     return;
   }
   Vec bias = {};
   if (finish.bias) bias = load_part(finish.bias + block * LANES, lanes);
-  output_tile(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
-    if (i >= rows || j >= columns) return;
+  output_tile<N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
+    if (i < top || i >= bottom || j < left || j >= right) return;
     float* to = base + i * row + j * filters;
     v += bias;
     if (lanes == LANES) {
@@ -273,7 +85,8 @@ inline void write_tile(const float* s, const Image& image, const Tile& tile, int
 // ----- products
 
 // Row i of the positions of ROWS tiles and one filter block: sums over channels of v u, then the
-// columns' transform to s[tile][i][4].
+// columns' transform to s[tile][i][N].
+template <int N>
 CYNET_XINLINE void product(const float* v, const float* u, int64_t channels, float* s) {
   Vec sum[6][ROWS] = {};
   auto step = [&](int64_t c) CYNET_XLAMBDA {
@@ -293,59 +106,72 @@ CYNET_XINLINE void product(const float* v, const float* u, int64_t channels, flo
   for (int64_t c = 0; c < channels; ++c) step(c);
 #pragma GCC unroll 4
   for (int r = 0; r < ROWS; ++r) {
-    Vec x[6], y[4];
+    Vec x[6], y[N];
 #pragma GCC unroll 6
     for (int j = 0; j < 6; ++j) x[j] = sum[j][r];
-    output_all(x, y);
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) at(s + (r * 24 + j) * LANES) = y[j];
+    gather<N>(x, y);
+#pragma GCC unroll 6
+    for (int j = 0; j < N; ++j) at(s + (r * 6 * N + j) * LANES) = y[j];
   }
 }
 
-// u[channel] += sum over tiles of v[tile][channel] m[tile], LANES channels by one filter block.
+// u[channel] += sum over tiles of v[tile][channel] m[tile], COUNT channels by one filter block.
+template <int COUNT>
 CYNET_XINLINE void outer(const float* v, const float* m, int64_t tiles, float* u) {
-  Vec sum[LANES];
+  Vec sum[COUNT];
 #pragma GCC unroll 16
-  for (int c = 0; c < LANES; ++c) sum[c] = at(u + c * LANES);
+  for (int c = 0; c < COUNT; ++c) sum[c] = at(u + c * LANES);
 #pragma GCC unroll 2
   for (int64_t t = 0; t < tiles; ++t) {
     const Vec gradient = at(m + t * LANES);
 #pragma GCC unroll 16
-    for (int c = 0; c < LANES; ++c) sum[c] += v[t * LANES + c] * gradient;
+    for (int c = 0; c < COUNT; ++c) sum[c] += v[t * LANES + c] * gradient;
   }
 #pragma GCC unroll 16
-  for (int c = 0; c < LANES; ++c) at(u + c * LANES) = sum[c];
+  for (int c = 0; c < COUNT; ++c) at(u + c * LANES) = sum[c];
+}
+
+// As many channels as there are, or up to three more.
+inline void outer_of(int64_t channels, const float* v, const float* m, int64_t tiles, float* u) {
+  if (channels > LANES * 3 / 4) return outer<LANES>(v, m, tiles, u);
+  if (channels > LANES / 2) return outer<LANES * 3 / 4>(v, m, tiles, u);
+  if (channels > LANES / 4) return outer<LANES / 2>(v, m, tiles, u);
+  outer<LANES / 4>(v, m, tiles, u);
 }
 
 // ----- weights
 
-// Filter block `block` of one channel: filter after filter `step` floats apart to 36 positions in
+// One filter block of one channel: filter after filter `step` floats apart to 36 positions in
 // u[i][channel][j]; with `turn` by 180 degrees.
+template <int K>
 inline void weights_in(const float* w, int64_t step, bool turn, int64_t lanes, float* u,
                        int64_t channels) {
-  alignas(64) float taps[9][LANES] = {};
+  alignas(64) float taps[K * K][LANES] = {};
   for (int64_t lane = 0; lane < lanes; ++lane, w += step)
-    for (int k = 0; k < 9; ++k) taps[k][lane] = w[turn ? 8 - k : k];
-  Vec t[6][3], x[6];
-#pragma GCC unroll 3
-  for (int k = 0; k < 3; ++k) {
-    weight_all(at(taps[k]), at(taps[3 + k]), at(taps[6 + k]), x);
+    for (int k = 0; k < K * K; ++k) taps[k][lane] = w[turn ? K * K - 1 - k : k];
+  Vec t[6][K], x[6], g[K];
+#pragma GCC unroll 5
+  for (int k = 0; k < K; ++k) {
+#pragma GCC unroll 5
+    for (int i = 0; i < K; ++i) g[i] = at(taps[i * K + k]);
+    weight_all<K>(g, x);
 #pragma GCC unroll 6
     for (int i = 0; i < 6; ++i) t[i][k] = x[i];
   }
 #pragma GCC unroll 6
   for (int i = 0; i < 6; ++i) {
-    weight_all(t[i][0], t[i][1], t[i][2], x);
+    weight_all<K>(t[i], x);
 #pragma GCC unroll 6
     for (int j = 0; j < 6; ++j) at(u + (i * channels * 6 + j) * LANES) = x[j];
   }
 }
 
 // The way back: `parts` sums of 36 positions, `apart` floats apart, to filters' gradients.
+template <int K>
 inline void weights_out(const float* du, int64_t position, int64_t parts, int64_t apart,
                         int64_t lanes, bool add, float* dw, int64_t step) {
-  alignas(64) float taps[9][LANES];
-  Vec t[6][3], x[6], g[3];
+  alignas(64) float taps[K * K][LANES];
+  Vec t[6][K], x[6], g[K];
   for (int i = 0; i < 6; ++i) {
 #pragma GCC unroll 6
     for (int j = 0; j < 6; ++j) {
@@ -353,18 +179,18 @@ inline void weights_out(const float* du, int64_t position, int64_t parts, int64_
       x[j] = at(from);
       for (int64_t part = 1; part < parts; ++part) x[j] += at(from + part * apart);
     }
-    weight_gradient_all(x, t[i]);
+    weight_gradient_all<K>(x, t[i]);
   }
-#pragma GCC unroll 3
-  for (int k = 0; k < 3; ++k) {
+#pragma GCC unroll 5
+  for (int k = 0; k < K; ++k) {
 #pragma GCC unroll 6
     for (int i = 0; i < 6; ++i) x[i] = t[i][k];
-    weight_gradient_all(x, g);
-#pragma GCC unroll 3
-    for (int i = 0; i < 3; ++i) at(taps[i * 3 + k]) = g[i];
+    weight_gradient_all<K>(x, g);
+#pragma GCC unroll 5
+    for (int i = 0; i < K; ++i) at(taps[i * K + k]) = g[i];
   }
   for (int64_t lane = 0; lane < lanes; ++lane, dw += step)
-    for (int k = 0; k < 9; ++k) dw[k] = add ? dw[k] + taps[k][lane] : taps[k][lane];
+    for (int k = 0; k < K * K; ++k) dw[k] = add ? dw[k] + taps[k][lane] : taps[k][lane];
 }
 
 // ----- whole arrays
@@ -379,7 +205,7 @@ struct ForwardPlan {
   int64_t group, row;      // v of ROWS tiles, and of all tiles, in one row of positions
   int64_t zeros, u, part;  // sizes: a pixel of zeros, weights, a thread's share
 
-  ForwardPlan(int64_t channels, int64_t filters)
+  ForwardPlan(int64_t channels, int64_t filters, int pixels)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
     // few tiles: v stays in the first cache; with many weights, the more tiles the fewer reads of u
     tile_block = channels <= 64 ? 8 : channels <= 256 ? 16 : 32;
@@ -387,7 +213,7 @@ struct ForwardPlan {
     row = tile_block / ROWS * group + 16;
     zeros = padded(channels + LANES);
     u = padded(filter_blocks * 36 * channels * LANES);
-    part = padded(6 * row) + padded(24 * tile_block * LANES);
+    part = padded(6 * row) + padded(6 * pixels * tile_block * LANES);
   }
   int64_t size(int threads) const { return zeros + u + threads * part; }
 };
@@ -415,40 +241,53 @@ struct GradientPlan {
   int64_t size(int threads) const { return zeros + threads * (u + part); }
 };
 
-// Tiles begin .. end of y = x * w, a correlation with the first pixel at -pad.
+// Tiles begin .. end of y = x * w, a correlation with the first pixel at -pad; or where N is 6
+// those of the transposed map, from x's tiles of MxM pixels to y's of 6x6, which overlap and are
+// added.
+template <int M, int N>
 inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zeros, const float* u,
                      int64_t begin, int64_t end, float* space) {
+  constexpr bool spread = N == 6;
   float* v = space;
   float* s = v + padded(6 * plan.row);
-  const Tiles tiles(p.to);
+  const Tiles tiles(spread ? p.from : p.to, M);
+  const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
   for (int64_t first = begin; first < end; first += plan.tile_block) {
     const int64_t count = std::min(plan.tile_block, end - first);
     const int64_t groups = (count + ROWS - 1) / ROWS;
     for (int64_t t = 0; t < groups * ROWS; ++t) {
       float* own = v + t / ROWS * plan.group + t % ROWS * LANES;
-      const Tile tile = tiles(std::min(first + t, end - 1), p.pad_h, p.pad_w);  // the last again
-      read_tile<6>(p.x, p.from, tile, zeros, [&](int64_t b, const auto& get) CYNET_XLAMBDA {
-        input_tile(get, own + b * 6 * ROWS * LANES, plan.row, ROWS * LANES);
-      });
+      const Tile tile = tiles(std::min(first + t, end - 1), pad_h, pad_w);  // the last again
+      read_tile<spread ? M : 6>(
+          p.x, p.from, tile, zeros, [&](int64_t b, const auto& get) CYNET_XLAMBDA {
+            float* to = own + b * 6 * ROWS * LANES;
+            if constexpr (spread)
+              gradient_tile<M>(get, to, plan.row, ROWS * LANES);
+            else
+              input_tile(get, to, plan.row, ROWS * LANES);
+          });
     }
     for (int64_t b = 0; b < plan.filter_blocks; ++b) {
       for (int64_t i = 0; i < 6; ++i) {
         const float* weights = u + (b * 6 + i) * p.from.channels * 6 * LANES;
         for (int64_t g = 0; g < groups; ++g)
-          product(v + i * plan.row + g * plan.group, weights, p.from.channels,
-                  s + (g * ROWS * 6 + i) * 4 * LANES);
+          product<N>(v + i * plan.row + g * plan.group, weights, p.from.channels,
+                     s + (g * ROWS * 6 + i) * N * LANES);
       }
-      for (int64_t t = 0; t < count; ++t)
-        write_tile(s + t * 24 * LANES, p.to, tiles(first + t, 0, 0), b, p.finish, p.y);
+      for (int64_t t = 0; t < count; ++t) {
+        const Tile tile = tiles(first + t, p.pad_h - pad_h, p.pad_w - pad_w);
+        write_tile<N>(s + t * 6 * N * LANES, p.to, tile, b, p.finish, p.y);
+      }
     }
   }
 }
 
 // The weights' steps are those between an output's and an input's channels in w.
+template <int M, int N>
 inline void convolve_all(const Problem& p, const float* w, int64_t out_step, int64_t in_step,
                          bool turn, int threads, float* space) {
   const int64_t channels = p.from.channels, filters = p.to.channels;
-  const ForwardPlan plan(channels, filters);
+  const ForwardPlan plan(channels, filters, N);
   float* zeros = space;
   float* u = zeros + plan.zeros;
   float* parts = u + plan.u;
@@ -456,24 +295,28 @@ inline void convolve_all(const Problem& p, const float* w, int64_t out_step, int
   parallel_for(threads, plan.filter_blocks * channels, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t b = i / channels, c = i % channels;
-      weights_in(w + b * LANES * out_step + c * in_step, out_step, turn,
-                 std::min<int64_t>(LANES, filters - b * LANES),
-                 u + (b * 36 * channels + c * 6) * LANES, channels);
+      weights_in<7 - M>(w + b * LANES * out_step + c * in_step, out_step, turn,
+                        std::min<int64_t>(LANES, filters - b * LANES),
+                        u + (b * 36 * channels + c * 6) * LANES, channels);
     }
   });
-  const int64_t tiles = Tiles(p.to).count, units = (tiles + ROWS - 1) / ROWS;
+  // tiles that overlap belong to one thread: whole images
+  const int64_t tiles = Tiles(N == 6 ? p.from : p.to, M).count;
+  const int64_t unit = N == 6 ? tiles / p.from.batch : ROWS, units = (tiles + unit - 1) / unit;
   for_parts(threads, [&](int64_t part) {
-    convolve(p, plan, zeros, u, units * part / threads * ROWS,
-             std::min(units * (part + 1) / threads * ROWS, tiles), parts + part * plan.part);
+    convolve<M, N>(p, plan, zeros, u, units * part / threads * unit,
+                   std::min(units * (part + 1) / threads * unit, tiles),
+                   parts + part * plan.part);
   });
 }
 
 // du = sums of transformed x by transformed y over tiles begin .. end, filter blocks c .. last.
+template <int M>
 inline void correlate(const Problem& p, const GradientPlan& plan, const float* zeros, int64_t c,
                       int64_t last, int64_t begin, int64_t end, float* du, float* space) {
   float* v = space;
   float* m = v + padded(36 * plan.v_position);
-  const Tiles tiles(p.to);
+  const Tiles tiles(p.to, M);
   std::memset(du, 0, plan.u * sizeof(float));
   for (int64_t first = begin; first < end; first += plan.tile_block) {
     const int64_t count = std::min(plan.tile_block, end - first);
@@ -484,40 +327,43 @@ inline void correlate(const Problem& p, const GradientPlan& plan, const float* z
                                 plan.v_position);
                    });
     for (int64_t t = 0; t < count; ++t)
-      read_tile<4>(p.y, p.to, tiles(first + t, 0, 0), zeros,
+      read_tile<M>(p.y, p.to, tiles(first + t, 0, 0), zeros,
                    [&](int64_t b, const auto& get) CYNET_XLAMBDA {
                      if (b >= c && b < last)
-                       gradient_tile(get, m + (b - c) * plan.v_block + t * LANES, plan.m_position);
+                       gradient_tile<M>(get, m + (b - c) * plan.v_block + t * LANES,
+                                        6 * plan.m_position, plan.m_position);
                    });
     for (int64_t q = 0; q < 36; ++q)
       for (int64_t f = 0; f < last - c; ++f)
         for (int64_t b = 0; b < plan.channel_blocks; ++b)
-          outer(v + q * plan.v_position + b * plan.v_block,
-                m + q * plan.m_position + f * plan.v_block, count,
-                du + q * plan.u_position + f * plan.u_block + b * LANES * LANES);
+          outer_of(p.from.channels - b * LANES, v + q * plan.v_position + b * plan.v_block,
+                   m + q * plan.m_position + f * plan.v_block, count,
+                   du + q * plan.u_position + f * plan.u_block + b * LANES * LANES);
   }
 }
 
+template <int M>
 inline void correlate_all(const Problem& p, bool add, float* dw, int threads, float* space) {
+  constexpr int K = 7 - M;
   const int64_t channels = p.from.channels, filters = p.to.channels;
   const GradientPlan plan(channels, filters);
   float* zeros = space;
   float* du = zeros + plan.zeros;
   float* parts = du + plan.u * threads;
   std::memset(zeros, 0, plan.zeros * sizeof(float));
-  const int64_t tiles = Tiles(p.to).count;
+  const int64_t tiles = Tiles(p.to, M).count;
   for (int64_t first = 0; first < plan.filter_blocks; first += plan.chunk) {
     const int64_t last = std::min(first + plan.chunk, plan.filter_blocks);
     for_parts(threads, [&](int64_t part) {
-      correlate(p, plan, zeros, first, last, tiles * part / threads, tiles * (part + 1) / threads,
-                du + part * plan.u, parts + part * plan.part);
+      correlate<M>(p, plan, zeros, first, last, tiles * part / threads,
+                   tiles * (part + 1) / threads, du + part * plan.u, parts + part * plan.part);
     });
     parallel_for(threads, (last - first) * channels, [=, &plan](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t b = i / channels, c = i % channels, filter = (first + b) * LANES;
-        weights_out(du + b * plan.u_block + c * LANES, plan.u_position, threads, plan.u,
-                    std::min<int64_t>(LANES, filters - filter), add,
-                    dw + (filter * channels + c) * 9, channels * 9);
+        weights_out<K>(du + b * plan.u_block + c * LANES, plan.u_position, threads, plan.u,
+                       std::min<int64_t>(LANES, filters - filter), add,
+                       dw + (filter * channels + c) * K * K, channels * K * K);
       }
     });
   }
@@ -525,24 +371,39 @@ inline void correlate_all(const Problem& p, bool add, float* dw, int threads, fl
 
 // ----- the three convolutions (contract in winograd.h)
 
-inline int64_t scratch(const WinogradShape& shape, int threads, bool backward) {
-  const int64_t forward = ForwardPlan(shape.channels, shape.filters).size(threads);
-  if (!backward) return forward;
-  return std::max(ForwardPlan(shape.filters, shape.channels).size(threads),
-                  GradientPlan(shape.channels, shape.filters).size(threads));
+inline int64_t scratch(const WinogradShape& s, int threads, bool backward) {
+  const int m = static_cast<int>(7 - s.kernel);
+  if (!backward) return ForwardPlan(s.channels, s.filters, m).size(threads);
+  return std::max(ForwardPlan(s.filters, s.channels, spreads(s) ? 6 : m).size(threads),
+                  GradientPlan(s.channels, s.filters).size(threads));
 }
 
 inline void forward(const WinogradShape& s, const float* x, const float* w, const Finish& finish,
                     float* y, int threads, float* space) {
   const Problem p = {input_of(s), output_of(s), s.pad_h, s.pad_w, finish, x, y};
-  convolve_all(p, w, s.channels * 9, 9, false, threads, space);
+  const int64_t taps = s.kernel * s.kernel;
+  const auto run = s.kernel == 3 ? &convolve_all<4, 4> : &convolve_all<2, 2>;
+  run(p, w, s.channels * taps, taps, false, threads, space);
 }
 
 inline void backward_data(const WinogradShape& s, const float* w, const float* dy, float* dx,
                           bool add, int threads, float* space) {
-  const Problem p = {output_of(s),         input_of(s), 2 - s.pad_h, 2 - s.pad_w,
-                     {nullptr, false, add}, dy,          dx};
-  convolve_all(p, w, 9, s.channels * 9, true, threads, space);
+  Problem p = {output_of(s), input_of(s), s.pad_h, s.pad_w, {nullptr, false, add}, dy, dx};
+  const int64_t taps = s.kernel * s.kernel;
+  if (spreads(s)) {
+    const int64_t image = s.height * s.width * s.channels;
+    if (!add) parallel_for(threads, s.batch, [=](int64_t begin, int64_t end) {
+      std::memset(dx + begin * image, 0, (end - begin) * image * sizeof(float));
+    });
+    p.finish.add = true;
+    const auto run = s.kernel == 3 ? &convolve_all<4, 6> : &convolve_all<2, 6>;
+    run(p, w, taps, s.channels * taps, false, threads, space);
+  } else {
+    p.pad_h = s.kernel - 1 - s.pad_h;
+    p.pad_w = s.kernel - 1 - s.pad_w;
+    const auto run = s.kernel == 3 ? &convolve_all<4, 4> : &convolve_all<2, 2>;
+    run(p, w, taps, s.channels * taps, true, threads, space);
+  }
 }
 
 inline void backward_weight(const WinogradShape& s, const float* x, const float* dy, float* dw,
@@ -550,5 +411,6 @@ inline void backward_weight(const WinogradShape& s, const float* x, const float*
   // the gradient is only read
   const Problem p = {input_of(s),  output_of(s), s.pad_h, s.pad_w, {nullptr, false, false},
                      x, const_cast<float*>(dy)};
-  correlate_all(p, add, dw, threads, space);
+  const auto run = s.kernel == 3 ? &correlate_all<4> : &correlate_all<2>;
+  run(p, add, dw, threads, space);
 }

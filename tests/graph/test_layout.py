@@ -54,6 +54,9 @@ NETS = {
     "groups": lambda x: convolution(convolution(x, 8), 8, num_group=4, stride=(2, 1)),
     "dilated": lambda x: convolution(x, dilate=(2, 1), pad=(2, 3)),
     "many channels": lambda x: convolution(relu(convolution(x, 32, pad=(1, 1))), 48, pad=(1, 1)),
+    "wide kernels": lambda x: convolution(
+        relu(convolution(x, 20, pad=(1, 1))), 50, (5, 5), pad=(2, 2)
+    ),
     "pooling of tanh": lambda x: pool(relu(convolution(x), "tanh")),
     "overlapping windows": lambda x: pool(convolution(x), kernel=(3, 3), pad=(1, 0)),
     "full windows": lambda x: pool(

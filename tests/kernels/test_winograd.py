@@ -1,7 +1,5 @@
 """Winograd convolutions against direct sums in float64, at each CPU level."""
 
-import itertools
-
 import numpy as np
 import pytest
 from cynet.kernels.dispatch import cpu_capabilities
@@ -10,41 +8,58 @@ from cynet.kernels.winograd import _winograd_arrays, _winograd_suits
 # Of the largest number of a result. A direct sum in float32 is at 1e-6 with 64 channels.
 TOLERANCE = 1e-5
 SHAPES = [
-    # batch, height, width, channels, filters, pad_h, pad_w
-    (2, 8, 8, 16, 16, 1, 1),
-    (1, 32, 32, 16, 32, 1, 1),
-    (3, 7, 9, 16, 48, 1, 1),
-    (1, 6, 6, 32, 16, 0, 0),
-    (2, 5, 11, 64, 16, 0, 1),
-    (1, 1, 1, 16, 16, 1, 1),
-    (2, 1, 5, 8, 8, 1, 1),
-    (1, 2, 3, 16, 16, 1, 0),
-    (4, 3, 3, 16, 16, 0, 0),
-    (1, 3, 3, 16, 16, 2, 2),
-    (2, 4, 4, 16, 16, 3, 1),
-    (1, 13, 4, 3, 5, 1, 1),
-    (2, 9, 6, 1, 1, 1, 1),
-    (1, 10, 10, 20, 33, 1, 1),
-    (5, 4, 4, 17, 31, 1, 1),
-    (1, 7, 7, 96, 16, 1, 1),
-    (1, 8, 5, 272, 20, 1, 1),
+    # batch, height, width, channels, filters, kernel, pad_h, pad_w
+    (2, 8, 8, 16, 16, 3, 1, 1),
+    (1, 32, 32, 16, 32, 3, 1, 1),
+    (3, 7, 9, 16, 48, 3, 1, 1),
+    (1, 6, 6, 32, 16, 3, 0, 0),
+    (2, 5, 11, 64, 16, 3, 0, 1),
+    (1, 1, 1, 16, 16, 3, 1, 1),
+    (2, 1, 5, 8, 8, 3, 1, 1),
+    (1, 2, 3, 16, 16, 3, 1, 0),
+    (4, 3, 3, 16, 16, 3, 0, 0),
+    (1, 3, 3, 16, 16, 3, 2, 2),
+    (2, 4, 4, 16, 16, 3, 3, 1),
+    (1, 13, 4, 3, 5, 3, 1, 1),
+    (2, 9, 6, 1, 1, 3, 1, 1),
+    (1, 10, 10, 20, 33, 3, 1, 1),
+    (5, 4, 4, 17, 31, 3, 1, 1),
+    (1, 7, 7, 96, 16, 3, 1, 1),
+    (1, 8, 5, 272, 20, 3, 1, 1),
+    (9, 6, 6, 20, 21, 3, 0, 0),  # from 8 images on dx is spread from dy's tiles where those are few
+    (8, 7, 5, 16, 16, 3, 1, 0),
+    (2, 12, 12, 20, 50, 5, 0, 0),
+    (1, 15, 9, 16, 32, 5, 2, 2),
+    (3, 7, 8, 16, 48, 5, 2, 0),
+    (1, 5, 5, 32, 16, 5, 0, 0),
+    (1, 1, 1, 16, 16, 5, 2, 2),
+    (2, 1, 6, 8, 8, 5, 2, 1),
+    (1, 2, 3, 16, 16, 5, 3, 4),
+    (2, 3, 4, 16, 16, 5, 5, 1),
+    (1, 9, 4, 3, 5, 5, 1, 1),
+    (2, 6, 7, 1, 1, 5, 2, 2),
+    (5, 5, 4, 17, 31, 5, 2, 2),
+    (1, 6, 5, 272, 20, 5, 2, 2),
+    (9, 8, 7, 20, 29, 5, 0, 0),
+    (8, 9, 5, 5, 16, 5, 1, 0),
+    (11, 6, 6, 33, 18, 5, 0, 1),
 ]
 
 
 def draw(shape, seed):
-    n, h, w, c, f, ph, pw = shape
+    n, h, w, c, f, k, ph, pw = shape
     rng = np.random.RandomState(seed)
     print("seed", seed)
     x = rng.standard_normal((n, h, w, c)).astype(np.float32)
-    weight = (rng.standard_normal((f, c, 3, 3)) / (9 * c) ** 0.5).astype(np.float32)
-    y = rng.standard_normal((n, h + 2 * ph - 2, w + 2 * pw - 2, f)).astype(np.float32)
+    weight = (rng.standard_normal((f, c, k, k)) / (k * k * c) ** 0.5).astype(np.float32)
+    y = rng.standard_normal((n, h + 2 * ph - k + 1, w + 2 * pw - k + 1, f)).astype(np.float32)
     return x, weight, y, rng.standard_normal(f).astype(np.float32)
 
 
-def windows(x, pad, shape):
-    """(i, j, the pixels that tap (i, j) sees) of x in float64."""
+def windows(x, w, pad, shape):
+    """(i, j, the pixels that tap (i, j) of w sees) of x in float64."""
     padded = np.pad(x.astype(np.float64), [(0, 0), (pad[0],) * 2, (pad[1],) * 2, (0, 0)])
-    for i, j in itertools.product(range(3), range(3)):
+    for i, j in np.ndindex(w.shape[2:]):
         yield i, j, padded[:, i : i + shape[1], j : j + shape[2]]
 
 
@@ -54,20 +69,21 @@ def run(*args, **options):
 
 
 def forward(x, w, y, pad):
-    return sum(seen @ w[:, :, i, j].T.astype(np.float64) for i, j, seen in windows(x, pad, y.shape))
+    seen = windows(x, w, pad, y.shape)
+    return sum(pixels @ w[:, :, i, j].T.astype(np.float64) for i, j, pixels in seen)
 
 
 def backward_data(x, w, y, pad):
     n, h, width, c = x.shape
     dx = np.zeros((n, h + 2 * pad[0], width + 2 * pad[1], c))
-    for i, j in itertools.product(range(3), range(3)):
+    for i, j in np.ndindex(w.shape[2:]):
         dx[:, i : i + y.shape[1], j : j + y.shape[2]] += y @ w[:, :, i, j].astype(np.float64)
     return dx[:, pad[0] : pad[0] + h, pad[1] : pad[1] + width]
 
 
 def backward_weight(x, w, y, pad):
     dw = np.zeros(w.shape)
-    for i, j, seen in windows(x, pad, y.shape):
+    for i, j, seen in windows(x, w, pad, y.shape):
         dw[:, :, i, j] = np.einsum("nhwf,nhwc->fc", y.astype(np.float64), seen)
     return dw
 
@@ -83,7 +99,7 @@ def close(ours, wanted):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_against_direct_sums(shape, threads, level):
     x, w, y, _ = draw(shape, 1)
-    pad = shape[5:]
+    pad = shape[6:]
     for what, wanted in (
         ("forward", forward(x, w, y, pad)),
         ("backward_data", backward_data(x, w, y, pad)),
@@ -101,27 +117,39 @@ def test_against_direct_sums(shape, threads, level):
                 np.testing.assert_array_equal(arrays[i], (x, w, y)[i])
 
 
+BIASED = [
+    (2, 8, 8, 16, 32, 3, 1, 1),
+    (1, 7, 5, 6, 21, 3, 1, 0),
+    (2, 8, 8, 16, 32, 5, 2, 2),
+    (1, 7, 6, 6, 21, 5, 1, 0),
+]
+
+
 @pytest.mark.parametrize("level", cpu_capabilities())
-@pytest.mark.parametrize("shape", [(2, 8, 8, 16, 32, 1, 1), (1, 7, 5, 6, 21, 1, 0)], ids=str)
+@pytest.mark.parametrize("shape", BIASED, ids=str)
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize("relu", [False, True])
 def test_bias_sum_and_relu(shape, level, add, relu):
     x, w, y, bias = draw(shape, 2)
-    wanted = forward(x, w, y, shape[5:]) + bias + (y if add else 0)
-    run("forward", x, w, y, shape[5:], bias=bias, relu=relu, add=add, level=level)
+    wanted = forward(x, w, y, shape[6:]) + bias + (y if add else 0)
+    run("forward", x, w, y, shape[6:], bias=bias, relu=relu, add=add, level=level)
     close(y, np.maximum(wanted, 0) if relu else wanted)
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
-def test_same_whatever_the_threads(level):
+@pytest.mark.parametrize(
+    "shape",
+    [(3, 18, 14, 32, 48, 3, 1, 1), (3, 14, 13, 32, 48, 5, 2, 2), (9, 12, 12, 20, 50, 5, 0, 0)],
+    ids=str,
+)
+def test_same_whatever_the_threads(shape, level):
     """Forward and the gradient of x do not depend on how many; that of w does not change by run."""
-    shape = (3, 18, 14, 32, 48, 1, 1)
     x, w, y, _ = draw(shape, 3)
     for what, index in (("forward", 2), ("backward_data", 0), ("backward_weight", 1)):
         results = []
         for threads in (1, 2, 3, 3):
             arrays = [x.copy(), w.copy(), y.copy()]
-            run(what, *arrays, (1, 1), threads=threads, level=level)
+            run(what, *arrays, shape[6:], threads=threads, level=level)
             results.append(arrays[index])
         np.testing.assert_array_equal(results[2], results[3])
         if what != "backward_weight":
@@ -130,36 +158,49 @@ def test_same_whatever_the_threads(level):
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
-def test_nan_and_infinity_stay_near(level):
+@pytest.mark.parametrize("kernel, tile", [(3, 4), (5, 2)])
+def test_nan_and_infinity_stay_near(kernel, tile, level):
     """What is not finite spoils the tiles that see it, which a direct sum would leave in part."""
-    shape = (2, 16, 16, 16, 16, 1, 1)
-    x, w, y, _ = draw(shape, 4)
+    pad = kernel // 2
+    x, w, y, _ = draw((2, 16, 16, 16, 16, kernel, pad, pad), 4)
     x[0, 2, 2, 5] = np.nan
-    run("forward", x, w, y, (1, 1), relu=True, level=level)
-    assert np.isnan(y[0, 1:4, 1:4]).all()
-    assert np.isfinite(y[0, 4:]).all() and np.isfinite(y[1]).all()
+    run("forward", x, w, y, (pad, pad), relu=True, level=level)
+    near = slice(2 - pad, 3 + pad)
+    assert np.isnan(y[0, near, near]).all()
+    behind = -(-(3 + pad) // tile) * tile
+    assert np.isfinite(y[0, behind:]).all() and np.isfinite(y[1]).all()
 
 
-@pytest.mark.parametrize("size, channels", [(16, 512), (64, 64)])
-def test_large(size, channels):
+@pytest.mark.parametrize(
+    "size, channels, kernel", [(16, 512, 3), (64, 64, 3), (8, 300, 5), (28, 48, 5)]
+)
+def test_large(size, channels, kernel):
     """Many blocks of tiles, of filters in chunks, of channels."""
-    shape = (1, size, size, channels, channels, 1, 1)
+    pad = kernel // 2
+    shape = (1, size, size, channels, channels, kernel, pad, pad)
     x, w, y, _ = draw(shape, 5)
     dy = y.copy()
-    run("forward", x, w, y, (1, 1), threads=2)
-    close(y, forward(x, w, y, (1, 1)))
+    run("forward", x, w, y, shape[6:], threads=2)
+    close(y, forward(x, w, y, shape[6:]))
     dx, dw = np.empty_like(x), np.empty_like(w)
-    run("backward_data", dx, w, dy, (1, 1), threads=2)
-    close(dx, backward_data(x, w, dy, (1, 1)))
-    run("backward_weight", x, dw, dy, (1, 1), threads=2)
-    close(dw, backward_weight(x, w, dy, (1, 1)))
+    run("backward_data", dx, w, dy, shape[6:], threads=2)
+    close(dx, backward_data(x, w, dy, shape[6:]))
+    run("backward_weight", x, dw, dy, shape[6:], threads=2)
+    close(dw, backward_weight(x, w, dy, shape[6:]))
 
 
 def test_where_it_pays():
-    assert _winograd_suits((64, 32, 32, 16), 16, (1, 1))
-    assert _winograd_suits((64, 8, 8, 64), 64, (1, 1))
-    assert _winograd_suits((8, 56, 56, 64), 64, (1, 1))
-    assert not _winograd_suits((64, 32, 32, 3), 16, (1, 1))  # few channels
-    assert not _winograd_suits((1, 7, 7, 512), 512, (1, 1))  # more weights than pixels
-    assert not _winograd_suits((64, 2, 2, 64), 64, (1, 1))  # tiles mostly empty
-    assert not _winograd_suits((8, 2, 9, 64), 64, (0, 0))  # no output
+    assert _winograd_suits((64, 32, 32, 16), 16, 3, (1, 1))
+    assert _winograd_suits((64, 8, 8, 64), 64, 3, (1, 1))
+    assert _winograd_suits((8, 56, 56, 64), 64, 3, (1, 1))
+    assert not _winograd_suits((64, 32, 32, 3), 16, 3, (1, 1))  # few channels
+    assert not _winograd_suits((1, 7, 7, 512), 512, 3, (1, 1))  # more weights than pixels
+    assert not _winograd_suits((64, 2, 2, 64), 64, 3, (1, 1))  # tiles mostly empty
+    assert not _winograd_suits((8, 2, 9, 64), 64, 3, (0, 0))  # no output
+    assert _winograd_suits((128, 12, 12, 20), 50, 5, (0, 0))
+    assert _winograd_suits((16, 28, 28, 32), 96, 5, (2, 2))
+    assert _winograd_suits((16, 27, 27, 96), 256, 5, (2, 2))
+    assert not _winograd_suits((128, 28, 28, 1), 20, 5, (0, 0))
+    assert not _winograd_suits((1, 7, 7, 512), 512, 5, (2, 2))
+    assert not _winograd_suits((8, 4, 9, 64), 64, 5, (0, 0))
+    assert not _winograd_suits((64, 32, 32, 16), 16, 7, (3, 3))  # no such kernel

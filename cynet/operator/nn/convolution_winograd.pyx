@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""3x3 convolutions of stride 1 on channels-last float32 data by Winograd's products.
+"""Convolutions of 3x3 or 5x5, stride 1, on channels-last float32 data by Winograd's products.
 
 out = act(bias + data * weight); shapes as in convolution_last.pyx. Fewer multiplications than a
 direct convolution: see kernels/winograd.pxd.
@@ -25,7 +25,7 @@ from .activation import FUNCTIONS
 cdef WinogradShape _shape_of(prop, data) except *:
     cdef WinogradShape s
     s.batch, s.channels, s.height, s.width = data
-    s.filters = prop.num_filter
+    s.filters, s.kernel = prop.num_filter, prop.kernel[0]
     s.pad_h, s.pad_w = prop.window[2]
     return s
 
@@ -33,7 +33,8 @@ cdef WinogradShape _shape_of(prop, data) except *:
 def suits(prop, data):
     """True when Winograd's way is the faster one for this convolution of `data`'s shape."""
     cdef WinogradShape s
-    if (prop.kernel != (3, 3) or prop.num_group != 1 or prop.activation not in (None, "relu")
+    if (prop.kernel not in ((3, 3), (5, 5)) or prop.num_group != 1
+            or prop.activation not in (None, "relu")
             or set((*prop.window[0], *prop.window[1])) != {1} or cpu_capability() == "baseline"):
         return False
     s = _shape_of(prop, data)
