@@ -22,11 +22,7 @@ def commute(graph):
     Graph
         The same graph.
     """
-    readers, writer = {}, {}
-    for step in graph.steps:
-        for value in step.in_data:
-            readers.setdefault(value, []).append(step)
-        writer.update((value, step) for value in step.out_data)
+    readers, writer = graph.neighbours()
     gone, steps = set(), []
     for step in graph.steps:
         before = writer.get(step.in_data[0]) if step.in_data else None
@@ -46,8 +42,7 @@ def commute(graph):
             pool if each is before else each for each in readers[before.in_data[0]]
         ]
         steps += [pool, after]
-    graph.steps = [step for step in steps if step not in gone]
-    graph.n_forward = len(graph.steps)
+    graph.set_forward(step for step in steps if step not in gone)
     return graph
 
 

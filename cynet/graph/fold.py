@@ -31,13 +31,11 @@ def fold(graph):
             constant[step] = None
             made.update(step.out_data)
     _drop_large(graph.steps, constant)
-    kept = [step for step in graph.steps if step not in constant]
     graph.constant_steps = list(constant)
     for step in graph.constant_steps:
         for value in step.out_data:
             value.kind = CONST
-    graph.steps = kept
-    graph.n_forward = len(kept)
+    graph.set_forward(step for step in graph.steps if step not in constant)
     return graph
 
 

@@ -10,8 +10,6 @@ and before the gradient pass, so the backward of the joined step is its operator
 
 from .graph import OUTPUT
 
-_SUMS = ("elemwise_add", "_plus", "broadcast_add")
-
 
 def fuse(graph):
     """Join steps of `graph`.
@@ -34,24 +32,16 @@ class _Fuse:
 
     def __init__(self, graph):
         self.graph = graph
-        self.readers = {}  # value -> steps that read it
-        self.writer = {}
+        self.readers, self.writer = graph.neighbours()
         self.position = {step: i for i, step in enumerate(graph.steps)}
-        for step in graph.steps:
-            for value in step.in_data:
-                self.readers.setdefault(value, []).append(step)
-            for value in step.out_data:
-                self.writer[value] = step
         self.gone = set()
 
     def run(self):
-        for step in list(self.graph.steps):
+        for step in self.graph.steps:
             if step.prop.op_name == "Activation" and step not in self.gone:
                 self._take_activation(step)
-        self.graph.steps = sorted(
-            (s for s in self.graph.steps if s not in self.gone), key=self.position.__getitem__
-        )
-        self.graph.n_forward = len(self.graph.steps)
+        left = [step for step in self.graph.steps if step not in self.gone]
+        self.graph.set_forward(sorted(left, key=self.position.__getitem__))
         return self.graph
 
     def _only_reader(self, value):
@@ -65,7 +55,7 @@ class _Fuse:
             return
         if before.ctx != step.ctx or before.out_data[0] is not step.in_data[0]:
             return
-        if before.prop.op_name in _SUMS and before.prop.elementwise:
+        if before.prop.op_name == "elemwise_add":
             self._take_sum(before, step)
             return
         joined = before.prop.with_activation(
@@ -85,7 +75,7 @@ class _Fuse:
                 norms.append((self.position[norm], norm, other))
         for _, norm, other in sorted(norms, key=lambda each: -each[0]):
             joined = norm.prop.with_residual(step.prop.act_type)
-            if joined is None or value_order(norm.out_data[0]) != value_order(other):
+            if joined is None or norm.out_data[0].channels_last != other.channels_last:
                 continue
             norm.in_data.append(other)
             # it now waits for the other summand
@@ -99,8 +89,3 @@ class _Fuse:
         step.out_data[0] = follower.out_data[0]
         self.writer[step.out_data[0]] = step
         self.gone.add(follower)
-
-
-def value_order(value):
-    """What two values must have in common to be added element by element."""
-    return value.channels_last, value.shape, value.dtype

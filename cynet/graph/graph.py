@@ -165,3 +165,18 @@ class Graph:
         self.heads = [None] * len(outputs)
         self.constant_steps = []
         self.memory = None
+
+    def set_forward(self, steps):
+        """Take `steps` for all there are: what a pass before the gradient pass has made."""
+        self.steps = list(steps)
+        self.n_forward = len(self.steps)
+
+    def neighbours(self):
+        """(readers, writer): value to the list of steps that read it, once a position, and value
+        to the step whose output it is."""
+        readers, writer = {}, {}
+        for step in self.steps:
+            for value in step.in_data:
+                readers.setdefault(value, []).append(step)
+            writer.update((value, step) for value in step.out_data)
+        return readers, writer

@@ -38,8 +38,7 @@ class _Layout:
     def run(self):
         for step in self.graph.steps:
             self._visit(step)
-        self.graph.steps = self.steps
-        self.graph.n_forward = len(self.steps)
+        self.graph.set_forward(self.steps)
         return self.graph
 
     def _visit(self, step):

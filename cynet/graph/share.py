@@ -34,8 +34,7 @@ def share(graph):
             steps.append(step)
         else:
             same.update(zip(step.out_data, earlier.out_data))
-    graph.steps = steps
-    graph.n_forward = len(steps)
+    graph.set_forward(steps)
     return graph
 
 
