@@ -27,7 +27,6 @@ cdef enum:
     CPU = 1
     USER_SCRATCHPAD = 1
     FORWARD_TRAINING = 64
-    FORWARD_INFERENCE = 96
     CONVOLUTION_DIRECT = 1
     QUERY_IMPLEMENTATION = 8
     QUERY_SRC = 129
@@ -368,11 +367,6 @@ cdef class Chain:
         self.main_offset = self.scratch_bytes
         self.scratch_bytes += main.scratch_bytes
 
-    @property
-    def implementation(self):
-        """oneDNN's name of what runs, for benchmarks."""
-        return self.main.implementation
-
     cdef int run(self, void** data, void* scratch) except -1 nogil:
         cdef void* tensors[9]
         cdef void* pair[2]
@@ -439,19 +433,18 @@ cdef class Convolution:
         if self.hint != NULL:
             _dnnl.pd_destroy(self.hint)
 
-    cdef void* _forward(self, int kind, _Attributes attributes) except NULL:
+    cdef void* _forward(self, _Attributes attributes) except NULL:
         cdef void* pd = NULL
         cdef Window w = self.window
         _check(_dnnl.convolution(
-            &pd, _dnnl.engine, kind, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
-            self.bias.desc if self.bias is not None else NULL, self.out.desc, w.stride, w.dilate,
-            w.pad, w.pad, attributes.attr), "convolution forward")
+            &pd, _dnnl.engine, FORWARD_TRAINING, CONVOLUTION_DIRECT, self.data.desc,
+            self.weight.desc, self.bias.desc if self.bias is not None else NULL, self.out.desc,
+            w.stride, w.dilate, w.pad, w.pad, attributes.attr), "convolution forward")
         return pd
 
-    def forward(self, activation=None, train=True):
+    def forward(self, activation=None):
         """A Chain (data, weight[, bias], out); `activation` (an act_type) is applied to out."""
-        cdef void* pd = self._forward(FORWARD_TRAINING if train else FORWARD_INFERENCE,
-                                      _Attributes(activation))
+        cdef void* pd = self._forward(_Attributes(activation))
         cdef list tensors = [(ARG_SRC, QUERY_SRC, 0, None),
                              (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight)]
         if self.bias is not None:
@@ -461,7 +454,7 @@ cdef class Convolution:
 
     cdef int _need_hint(self) except -1:
         if self.hint == NULL:
-            self.hint = self._forward(FORWARD_TRAINING, _Attributes())
+            self.hint = self._forward(_Attributes())
         return 0
 
     def backward_data(self):

@@ -8,18 +8,17 @@ as Convolution has them: weights are brought into the order the primitive likes 
 from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
-from ..._typedefs cimport TBlob, kAddTo, kNullOp, kFloat32
-from ...kernels.elementwise cimport Kernel, run_binary, run_unary
+from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...kernels.elementwise cimport Kernel, run_unary
 from ...kernels.onednn cimport Chain
 from ...kernels.unary cimport find_unary
-from ...kernels.unary_grad cimport find_unary_grad
 from .._base cimport Operator, OpContext
+from .folded cimport FoldedActivation, aligned_floats
 
 from math import prod
 
 from ...kernels import onednn
 from . import convolution_winograd
-from .activation import FUNCTIONS
 from .convolution import ConvolutionProperty
 
 
@@ -48,20 +47,19 @@ class ChannelsLastConvolution(ConvolutionProperty):
 cdef class ChannelsLastConv(Operator):
     cdef object primitives
     cdef Chain out, data_grad, weight_grad
-    cdef bint has_bias, has_activation
-    cdef Kernel mask, add
+    cdef FoldedActivation activation
+    cdef bint has_bias
+    cdef Kernel add
     cdef int64_t out_size, data_size, weight_size, filters
 
     def __init__(self, prop, data, weight, out):
         self.stateful = True
         groups = prop.num_group
-        self.has_bias, self.has_activation = not prop.no_bias, prop.activation is not None
-        if self.has_activation:
-            self.mask = find_unary_grad(FUNCTIONS[prop.activation].gradient.encode(), kFloat32,
-                                        False)
+        self.has_bias = not prop.no_bias
         self.add = find_unary(b"identity", kFloat32, True)
         self.out_size, self.data_size, self.weight_size = prod(out), prod(data), prod(weight)
         self.filters = out[1]
+        self.activation = FoldedActivation(prop.activation, self.out_size)
         if groups > 1:
             weight = (groups, weight[0] // groups, *weight[1:])
         stride, dilate, pad = prop.window
@@ -82,7 +80,7 @@ cdef class ChannelsLastConv(Operator):
         if req[0] == kNullOp:
             return 0
         if req[0] == kAddTo:
-            kept = _aligned(self.out_size)
+            kept = aligned_floats(self.out_size)
         space = <char*>get_space(&ctx.requested[0], kept + self.out.scratch_bytes)
         tensors[0], tensors[1] = in_data[0].data, in_data[1].data
         if self.has_bias:
@@ -98,9 +96,10 @@ cdef class ChannelsLastConv(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef bint weights = req[1] != kNullOp or (self.has_bias and req[2] != kNullOp)
-        cdef size_t masked = _aligned(self.out_size) if self.has_activation else 0
-        cdef size_t kept = _aligned(self.data_size) if req[0] == kAddTo else 0
-        cdef size_t kept_weight = _aligned(self.weight_size), kept_bias = _aligned(self.filters)
+        cdef size_t masked = self.activation.nbytes
+        cdef size_t kept = aligned_floats(self.data_size) if req[0] == kAddTo else 0
+        cdef size_t kept_weight = aligned_floats(self.weight_size)
+        cdef size_t kept_bias = aligned_floats(self.filters)
         cdef size_t need = 0, scratch
         cdef char* space
         cdef void* tensors[4]
@@ -114,10 +113,7 @@ cdef class ChannelsLastConv(Operator):
             scratch = kept_weight + kept_bias + self.weight_grad.scratch_bytes
             need = scratch if scratch > need else need
         space = <char*>get_space(&ctx.requested[0], masked + need)
-        tensors[0] = out_grad[0].data
-        if masked:
-            run_binary(&self.mask, out_grad[0].data, 1, out_data[0].data, 1, space, self.out_size)
-            tensors[0] = space
+        tensors[0] = self.activation.gradient(out_grad[0].data, out_data[0].data, space)
         space += masked
         if weights:
             tensors[1] = in_data[0].data
@@ -137,10 +133,6 @@ cdef class ChannelsLastConv(Operator):
             if kept:
                 run_unary(&self.add, space, in_grad[0].data, self.data_size)
         return 0
-
-
-cdef inline size_t _aligned(int64_t size) noexcept nogil:
-    return (size * sizeof(float) + 63) // 64 * 64
 
 
 cdef inline bint _writes(int req) noexcept nogil:

@@ -8,18 +8,16 @@ direct convolution: see kernels/winograd.pxd.
 from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
-from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.elementwise cimport Kernel, run_binary
+from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.parallel cimport threads_for
 from ...kernels.reduce_rows cimport sum_rows
-from ...kernels.unary_grad cimport find_unary_grad
 from ...kernels.winograd cimport (WinogradShape, winograd_backward_data,
                                   winograd_backward_weight, winograd_forward, winograd_space,
                                   winograd_suits)
 from .._base cimport Operator, OpContext
+from .folded cimport FoldedActivation
 
 from ...kernels.dispatch import cpu_capability
-from .activation import FUNCTIONS
 
 
 cdef WinogradShape _shape_of(prop, data) except *:
@@ -44,14 +42,14 @@ def suits(prop, data):
 cdef class WinogradConvolution(Operator):
     cdef WinogradShape shape
     cdef bint has_bias, relu
-    cdef Kernel mask
+    cdef FoldedActivation activation
     cdef int64_t rows, work
 
     def __init__(self, prop, data, out):
         self.shape = _shape_of(prop, data)
         self.has_bias, self.relu = not prop.no_bias, prop.activation == "relu"
-        self.mask = find_unary_grad(FUNCTIONS["relu"].gradient.encode(), kFloat32, False)
         self.rows = out[0] * out[2] * out[3]
+        self.activation = FoldedActivation(prop.activation, self.rows * self.shape.filters)
         self.work = self.rows * self.shape.filters * self.shape.channels
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -72,14 +70,11 @@ cdef class WinogradConvolution(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef int threads = threads_for(self.work)
-        cdef int64_t size = self.rows * self.shape.filters
-        cdef size_t masked = (size * sizeof(float) + 63) // 64 * 64 if self.relu else 0
+        cdef size_t masked = self.activation.nbytes
         cdef char* space = <char*>get_space(
             &ctx.requested[0], masked + winograd_space(&self.shape, threads, True))
-        cdef const float* grad = <const float*>out_grad[0].data
-        if masked:
-            run_binary(&self.mask, grad, 1, out_data[0].data, 1, space, size)
-            grad = <const float*>space
+        cdef const float* grad = <const float*>self.activation.gradient(
+            out_grad[0].data, out_data[0].data, space)
         if req[1] != kNullOp:
             winograd_backward_weight(&self.shape, <const float*>in_data[0].data, grad,
                                      <float*>in_grad[1].data, req[1] == kAddTo, threads,

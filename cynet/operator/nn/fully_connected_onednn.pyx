@@ -7,15 +7,13 @@ out = act(data weight^T + bias); data (N, K), weight (M, K), bias (M,), out (N, 
 from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
-from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.elementwise cimport Kernel, run_binary
+from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.onednn cimport Layout, Primitive
 from ...kernels.reduce_rows cimport sum_rows
-from ...kernels.unary_grad cimport find_unary_grad
 from .._base cimport Operator, OpContext
+from .folded cimport FoldedActivation
 
 from ...kernels.onednn import matmul
-from .activation import FUNCTIONS
 
 cdef enum:
     FORWARD = 0
@@ -28,18 +26,16 @@ cdef class MatmulFullyConnected(Operator):
 
     cdef int64_t rows, units, hidden
     cdef bint has_bias
-    cdef object activation
-    cdef Kernel mask
+    cdef object act_type
+    cdef FoldedActivation activation
     cdef void* products[3][2]  # by kind and whether it adds: a Primitive that `_made` holds
     cdef list _made
 
     def __init__(self, prop, rows, units, hidden):
         self.stateful = True
         self.rows, self.units, self.hidden = rows, units, hidden
-        self.has_bias, self.activation, self._made = not prop.no_bias, prop.activation, []
-        if self.activation is not None:
-            self.mask = find_unary_grad(FUNCTIONS[self.activation].gradient.encode(), kFloat32,
-                                        False)
+        self.has_bias, self.act_type, self._made = not prop.no_bias, prop.activation, []
+        self.activation = FoldedActivation(prop.activation, rows * hidden)
         self._make(FORWARD, False)
 
     cdef void* _product(self, int kind, bint add) except NULL nogil:
@@ -54,7 +50,7 @@ cdef class MatmulFullyConnected(Operator):
         bias = activation = None
         if kind == FORWARD:
             a, b, c = _matrix(n, k), _matrix(k, m, True), _matrix(n, m)
-            bias, activation = _matrix(1, m) if self.has_bias else None, self.activation
+            bias, activation = _matrix(1, m) if self.has_bias else None, self.act_type
         elif kind == DATA:
             a, b, c = _matrix(n, m), _matrix(m, k), _matrix(n, k)
         else:
@@ -90,17 +86,15 @@ cdef class MatmulFullyConnected(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef void* tensors[3]
         cdef void* grad = out_grad[0].data
-        cdef size_t kept = 0, need
+        cdef size_t kept = self.activation.nbytes, need = kept
         cdef int kind
-        if self.mask.loop != NULL:
-            need = kept = (self.rows * self.hidden * sizeof(float) + 63) // 64 * 64
+        if kept:
             for kind in range(DATA, WEIGHT + 1):  # once for all: growing the space would move it
                 if req[kind - DATA] != kNullOp:
                     need = max(need, kept + (<Primitive>self._product(
                         kind, req[kind - DATA] == kAddTo)).scratch_bytes)
-            grad = get_space(&ctx.requested[0], need)
-            run_binary(&self.mask, out_grad[0].data, 1, out_data[0].data, 1, grad,
-                       self.rows * self.hidden)
+            grad = self.activation.gradient(grad, out_data[0].data,
+                                            get_space(&ctx.requested[0], need))
         if req[1] != kNullOp:
             tensors[0], tensors[1], tensors[2] = grad, in_data[0].data, in_grad[1].data
             self._run(ctx, WEIGHT, req[1] == kAddTo, tensors, kept)

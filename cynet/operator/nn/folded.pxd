@@ -1,0 +1,19 @@
+"""An activation that the fuse pass has folded into a float32 operator: its part of backward."""
+
+from libc.stdint cimport int64_t
+
+from ...kernels.elementwise cimport Kernel
+
+
+cdef inline size_t aligned_floats(int64_t n) noexcept nogil:
+    """Bytes of n floats in temporary space, up to where the next array may begin."""
+    return (n * sizeof(float) + 63) // 64 * 64
+
+
+cdef class FoldedActivation:
+    cdef Kernel mask
+    cdef int64_t size
+    cdef readonly size_t nbytes  # of `space` below; 0 where nothing is folded in
+    # The gradient of what the activation was applied to: `grad` itself, or where one is folded in
+    # `space`, filled with grad * act'(out).
+    cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil
