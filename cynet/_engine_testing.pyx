@@ -21,7 +21,7 @@ cdef enum Action:
     kMix = 0    # written cells become a mixture of themselves, the cells read and the salt
     kStamp = 1  # written cells become the number of stamps so far
     kGate = 2   # return when the gate opens
-    kWait = 3   # wait for cell `salt`, then mix
+    kWait = 3   # wait for cell `salt`, then mix; does not read it: a later push may write it by now
     kFail = 4   # raise ValueError
 
 cdef cppclass Shared:
@@ -60,7 +60,6 @@ cdef int _run_job(void* arg, RunContext* context) except -1 nogil:
             raise ValueError(f"salt {job.salt}")
     if job.action == kWait:
         wait_for_var(job.shared.vars[job.salt])
-        mixed = <uint64_t>cells[job.salt]
     for i in range(job.n_reads):
         mixed = mixed * 6364136223846793005u + <uint64_t>cells[job.at[i]]
     for i in range(job.n_reads, job.n_reads + job.n_writes):

@@ -24,6 +24,9 @@ def engine(request):
     """A private engine of each kind; everything it was given is gone at the end."""
     e = KINDS[request.param]()
     yield e
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join(20)  # it may hold an error whose traceback holds variables
     e.wait_for_all()
     gc.collect()  # may delete variables, which is pushed, too
     e.wait_for_all()
@@ -444,7 +447,7 @@ def test_nothing_is_left_alive(engine):
 def test_higher_priority_starts_first():
     e = mx.engine.ThreadedEngine(workers=1)
     cells = Cells(e, 8)
-    cells.push([], [7], 0, "gate")
+    cells.push([], [7], 0, "gate", priority=100)  # the worker may begin after the pushes below
     priorities = [0, -5, 3, 0, 10, 3, -5]
     for i, priority in enumerate(priorities):
         cells.push([], [i], 0, "stamp", priority=priority)
