@@ -30,6 +30,12 @@ def _capability(text):
     return text
 
 
+def _tf32(text):
+    if text not in ("none", "convolution", "all"):
+        raise ValueError(text)
+    return text
+
+
 def _flag(text):
     if text.lower() not in ("0", "1", "true", "false"):
         raise ValueError(text)
@@ -116,6 +122,20 @@ _SETTINGS = {
             _positive,
             0,
             "1: CUDA kernels on the CPU run in the checking mode (mx.rtc).",
+        ),
+        Setting(
+            "CYNET_CUDA_LIBRARIES",
+            str,
+            "",
+            "Folder in which cuBLAS and cuDNN are looked for first; empty: pip's packages, then "
+            "the system.",
+        ),
+        Setting(
+            "CYNET_CUDA_TF32",
+            _tf32,
+            "convolution",
+            "Which float32 products on a GPU may be computed from inputs rounded to TF32 (10 bits "
+            "of mantissa): none, convolution, or all, matrix products too.",
         ),
     )
 }
