@@ -33,12 +33,6 @@ def _one_of(*words):
     return parse
 
 
-def _tf32(text):
-    if text not in ("none", "convolution", "all"):
-        raise ValueError(text)
-    return text
-
-
 def _flag(text):
     if text.lower() not in ("0", "1", "true", "false"):
         raise ValueError("expected 0, 1, true or false")
@@ -135,7 +129,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CUDA_TF32",
-            _tf32,
+            _one_of("none", "convolution", "all"),
             "convolution",
             "Which float32 products on a GPU may be computed from inputs rounded to TF32 (10 bits "
             "of mantissa): none, convolution, or all, matrix products too.",
