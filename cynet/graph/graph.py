@@ -58,7 +58,8 @@ class Step:
     The lists hold a Value or None (not given). Forward reads `in_data` and writes `out_data`;
     backward reads what it declared of `out_grad`, `in_data` and `out_data`, and writes `in_grad`.
     `req` says how each written one is written. `origin` of a backward step is the forward step
-    whose Operator it shares. `attrs` are the node's.
+    whose Operator it shares. `attrs` are the node's. `members` are the steps that the chain pass
+    has put into one.
     """
 
     __slots__ = (
@@ -68,6 +69,7 @@ class Step:
         "direction",
         "in_data",
         "in_grad",
+        "members",
         "name",
         "origin",
         "out_data",
@@ -103,6 +105,7 @@ class Step:
         self.in_grad = list(in_grad)
         self.origin = origin
         self.attrs = {} if attrs is None else attrs
+        self.members = ()
 
     def written(self):
         """Pairs (position, Value) of what the step writes, auxiliary states apart."""
