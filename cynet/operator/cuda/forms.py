@@ -11,7 +11,8 @@ from ...cuda.device import device
 from ...errors import ArgumentError
 
 FORMS = {}
-TABLES = ("elementwise",)  # the modules of this folder with forms in them
+# the modules of this folder with forms in them
+TABLES = ("elementwise", "moves", "reduce", "index", "creation")
 _HOST = Context("cpu")
 
 
