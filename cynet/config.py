@@ -120,6 +120,20 @@ _SETTINGS = {
             0,
             "1: CUDA kernels on the CPU run in the checking mode (mx.rtc).",
         ),
+        Setting(
+            "CYNET_CUDA_LIBRARIES",
+            str,
+            "",
+            "Folder in which cuBLAS and cuDNN are looked for first; empty: pip's packages, then "
+            "the system.",
+        ),
+        Setting(
+            "CYNET_CUDA_TF32",
+            _one_of("none", "convolution", "all"),
+            "convolution",
+            "Which float32 products on a GPU may be computed from inputs rounded to TF32 (10 bits "
+            "of mantissa): none, convolution, or all, matrix products too.",
+        ),
     )
 }
 

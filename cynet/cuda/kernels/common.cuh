@@ -39,8 +39,8 @@ __device__ inline void put(T* out, Index i, V value, int add) {
   else out[i] = static_cast<T>(value);
 }
 
-// out[i] += value where several threads may name one i. Types without an atomic addition compare and
-// exchange, bytes within the word they lie in.
+// out[i] += value where several threads may name one i. Types without an atomic addition compare
+// and exchange the word they lie in.
 __device__ inline void add_at(float* out, Index i, float value) { atomicAdd(out + i, value); }
 __device__ inline void add_at(double* out, Index i, double value) { atomicAdd(out + i, value); }
 __device__ inline void add_at(int* out, Index i, int value) { atomicAdd(out + i, value); }
