@@ -16,9 +16,13 @@ TABLES = (  # the modules of this folder with forms in them
     "creation",
     "elementwise",
     "index",
+    "layers",
+    "losses",
     "moves",
     "products",
+    "random",
     "reduce",
+    "update",
 )
 _HOST = Context("cpu")
 
