@@ -12,7 +12,7 @@ from ...errors import ArgumentError
 
 FORMS = {}
 # the modules of this folder with forms in them
-TABLES = ("elementwise", "products", "convolutions")
+TABLES = ("elementwise", "products", "convolutions", "pooling", "batch_norm")
 _HOST = Context("cpu")
 
 

@@ -4,7 +4,6 @@ _USERS = "its code is the user's, for every device"
 _OPEN = "no kernels yet"
 
 WITHOUT = {
-    "BatchNorm": _OPEN,
     "BlockGrad": _OPEN,
     "Cast": _OPEN,
     "Concat": _OPEN,
@@ -21,7 +20,6 @@ WITHOUT = {
     "MAERegressionOutput": _OPEN,
     "MakeLoss": _OPEN,
     "Pad": _OPEN,
-    "Pooling": _OPEN,
     "Reshape": _OPEN,
     "SVMOutput": _OPEN,
     "SequenceLast": _OPEN,
