@@ -11,8 +11,17 @@ from ...cuda.device import device
 from ...errors import ArgumentError
 
 FORMS = {}
-# the modules of this folder with forms in them
-TABLES = ("elementwise", "products", "convolutions", "pooling", "batch_norm")
+TABLES = (  # the modules of this folder with forms in them
+    "batch_norm",
+    "convolutions",
+    "creation",
+    "elementwise",
+    "index",
+    "moves",
+    "pooling",
+    "products",
+    "reduce",
+)
 _HOST = Context("cpu")
 
 
