@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from ...cuda.cudnn import open_door
-from .build import Steps, zeros
+from .program import Steps, zeros
 from .forms import form
 from .steps import ADD, AUX, IN, IN_GRAD, OUT, OUT_GRAD, each, lines
 from .structs import BYTES, C_TYPES

@@ -14,7 +14,7 @@ from .._base cimport Operator, OpContext
 
 from ...cuda.cudnn import open_door
 from ..nn.window import pad3
-from .build import Steps, operator
+from .program import Steps, operator
 from .forms import form
 from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
 from .structs import C_TYPES, INT, LONG
