@@ -72,6 +72,11 @@ def instances(source):
         found = [*_families("broadcast", "binary"), *_families("broadcast_grad", "binary_grad")]
     elif source == "reduce":
         found = [f"reduce<cynet::{r}, {t}>" for r in REDUCERS for t in REAL + WHOLE]
+    elif source == "cast":
+        found = [f"cast<{a}, {b}>" for a in REAL + WHOLE for b in (*REAL, *WHOLE, "bool")]
+    elif source == "fill":
+        kinds = (*REAL, *WHOLE, "bool")
+        found = [f"{name}<{t}>" for name in ("progression", "eye") for t in kinds]
     elif source == "softmax":
         names = "softmax", "softmax_grad", "softmax_output_grad"
         found = [f"{name}<{t}>" for name in names for t in REAL]

@@ -3,16 +3,16 @@
 #include "common.cuh"
 
 struct Layout {
-  Index n, start;  // elements; where in src to begin
+  Index n, to_start, start;  // elements; where in dst and in src to begin
   int ndim;
-  Index shape[8], to[8], from[8];  // sizes; strides in elements, which may be 0 or negative
+  Index shape[16], to[16], from[16];  // sizes; strides in elements, which may be 0 or negative
 };
 
 // dst (+)= src, element by element of the shape
 template <typename T>
 __global__ void copy(const T* src, T* dst, const Layout s, int add) {
   CYNET_EACH(i, s.n) {
-    Index rest = i, to = 0, from = s.start;
+    Index rest = i, to = s.to_start, from = s.start;
     for (int k = s.ndim - 1; k >= 0; --k) {
       const Index at = rest % s.shape[k];
       rest /= s.shape[k];
