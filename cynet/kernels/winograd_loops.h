@@ -243,23 +243,28 @@ struct GradientPlan {
   int64_t size(int threads) const { return zeros + threads * (u + part); }
 };
 
-// Tiles begin .. end of y = x * w, a correlation with the first pixel at -pad; or where N is 6
+// A part of the work: tiles begin .. end, filter blocks first .. last.
+struct Part {
+  int64_t begin, end, first_block, last_block;
+};
+
+// A part of y = x * w, a correlation with the first pixel at -pad; or where N is 6
 // those of the transposed map, from x's tiles of MxM pixels to y's of 6x6, which overlap and are
 // added.
 template <int M, int N>
 inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zeros, const float* u,
-                     int64_t begin, int64_t end, float* space) {
+                     const Part& part, float* space) {
   constexpr bool spread = N == 6;
   float* v = space;
   float* s = v + padded(6 * plan.row);
   const Tiles tiles(spread ? p.from : p.to, M);
   const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
-  for (int64_t first = begin; first < end; first += plan.tile_block) {
-    const int64_t count = std::min(plan.tile_block, end - first);
+  for (int64_t first = part.begin; first < part.end; first += plan.tile_block) {
+    const int64_t count = std::min(plan.tile_block, part.end - first);
     const int64_t groups = (count + ROWS - 1) / ROWS;
     for (int64_t t = 0; t < groups * ROWS; ++t) {
       float* own = v + t / ROWS * plan.group + t % ROWS * LANES;
-      const Tile tile = tiles(std::min(first + t, end - 1), pad_h, pad_w);  // the last again
+      const Tile tile = tiles(std::min(first + t, part.end - 1), pad_h, pad_w);  // the last again
       read_tile<spread ? M : 6>(
           p.x, p.from, tile, zeros, [&](int64_t b, const auto& get) CYNET_XLAMBDA {
             float* to = own + b * 6 * ROWS * LANES;
@@ -269,7 +274,7 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
               input_tile(get, to, plan.row, ROWS * LANES);
           });
     }
-    for (int64_t b = 0; b < plan.filter_blocks; ++b) {
+    for (int64_t b = part.first_block; b < part.last_block; ++b) {
       for (int64_t i = 0; i < 6; ++i) {
         const float* weights = u + (b * 6 + i) * p.from.channels * 6 * LANES;
         for (int64_t g = 0; g < groups; ++g)
@@ -316,10 +321,15 @@ inline void convolve_all(const Problem& p, const float* u, const float* w, int64
   // tiles that overlap belong to one thread: whole images
   const int64_t tiles = Tiles(N == 6 ? p.from : p.to, M).count;
   const int64_t unit = N == 6 ? tiles / p.from.batch : ROWS, units = (tiles + unit - 1) / unit;
-  for_parts(threads, [&](int64_t part) {
-    convolve<M, N>(p, plan, zeros, u, units * part / threads * unit,
-                   std::min(units * (part + 1) / threads * unit, tiles),
-                   parts + part * plan.part);
+  // few tiles of many channels: weights are most of what there is to read, each thread its own
+  const bool by_filters = N != 6 && channels >= 64 && units < 8 * threads;
+  const int64_t blocks = plan.filter_blocks;
+  for_parts(threads, [&](int64_t i) {
+    const int64_t begin = units * i / threads * unit, end = units * (i + 1) / threads * unit;
+    const Part part = by_filters
+                          ? Part{0, tiles, blocks * i / threads, blocks * (i + 1) / threads}
+                          : Part{begin, std::min(end, tiles), 0, blocks};
+    convolve<M, N>(p, plan, zeros, u, part, parts + i * plan.part);
   });
 }
 
