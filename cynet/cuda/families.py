@@ -18,7 +18,6 @@ RULES = (
     "ftml",
 )  # fmt: skip
 MASTERED = ("sgd", "sgd_mom", "nag_mom")  # those with an operator on float32 masters
-_INDICES = ("int", "float")
 
 
 @functools.cache
@@ -83,10 +82,12 @@ def instances(source):
     elif source == "update":
         found = [*_updates()]
     elif source == "index":
-        found = [f"copy<{t}>" for t in REAL + WHOLE]
-        found += [f"take<{t}, {i}>" for t in REAL + WHOLE for i in _INDICES]
-        found += [f"take_grad<{t}, {i}>" for t in ("float", "double") for i in _INDICES]
-        found += [f"one_hot<{t}, {i}>" for t in REAL + WHOLE for i in _INDICES]
+        names = "copy", "take_back", "gather", "scatter_add", "scatter", "pick", "pick_grad"
+        names += "one_hot", "map_axes", "map_axes_grad", "sequence_mask"
+        found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
+    elif source == "order":
+        names = "sort_near", "sort_far", "take_order", "put_order", "extreme", "running_sum"
+        found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
     elif source == "random":
         found = [f"dropout<{t}>" for t in REAL]
     elif source == "pooling":
@@ -98,8 +99,8 @@ def instances(source):
         names = "image_to_columns", "columns_to_image"
         found = [f"{name}<{t}>" for name in names for t in REAL]
     elif source == "select":
-        found = [f"where<{t}, {c}>" for t in REAL + WHOLE for c in ("float", "int")]
-        found += [f"{name}<{t}>" for name in ("clip", "clip_grad") for t in REAL]
+        names = "where", "clip", "clip_grad", "hard_sigmoid", "hard_sigmoid_grad"
+        found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
     else:
         raise ValueError(f"no source {source!r} among {', '.join(sources())}")
     return found

@@ -11,8 +11,15 @@ from ...cuda.device import device
 from ...errors import ArgumentError
 
 FORMS = {}
-# the modules of this folder with forms in them
-TABLES = ("elementwise", "products", "convolutions")
+TABLES = (  # the modules of this folder with forms in them
+    "convolutions",
+    "creation",
+    "elementwise",
+    "index",
+    "moves",
+    "products",
+    "reduce",
+)
 _HOST = Context("cpu")
 
 

@@ -5,6 +5,7 @@ from math import prod
 import numpy as np
 
 from ...cuda.families import instances
+from .._base import OPERATORS
 from .launch import DeviceOperator
 from .steps import SPACE, TARGET, each
 from .structs import BYTES, C_TYPES, numpy_of
@@ -17,6 +18,25 @@ def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
     if source not in _sets:
         _sets[source] = frozenset(instances(source))
     return name in _sets[source]
+
+
+def names(base):
+    """Operators whose property is of the class."""
+    found = [
+        entry.name
+        for entry in {id(e): e for _, e in OPERATORS.items()}.values()
+        if issubclass(entry.prop, base)
+    ]
+    return sorted(found)
+
+
+def computing(template, functor, dtype, source="elementwise"):
+    """(instance, C type it computes in): the array's own, double for integers without one."""
+    for kind in (C_TYPES[dtype], "double"):
+        name = f"{template}<cynet::functor::{functor}, {kind}>"
+        if has_instance(source, name):
+            return name, kind
+    return None, None
 
 
 class Steps:
