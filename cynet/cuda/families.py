@@ -102,7 +102,10 @@ def instances(source):
         found = [f"{name}<{t}>" for name in names for t in REAL]
         found += [f"integers<{t}>" for t in ("int", "long long")]
     elif source == "pooling":
-        found = [f"{name}<{t}>" for name in ("max_pool", "sum_pool", "pool_grad") for t in REAL]
+        found = [f"{name}<{t}>" for name in ("pool", "pool_grad") for t in REAL]
+    elif source == "batch_norm":
+        names = "inverse_deviation", "move_statistics", "channel_sums", "channel_scale"
+        found = [f"{name}<{t}>" for name in names for t in ("float", "double")]
     elif source == "normalization":
         names = "channel_moments", "channel_normalize", "channel_normalize_grad"
         found = [f"{name}<{t}>" for name in names for t in REAL]

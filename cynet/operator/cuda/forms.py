@@ -12,6 +12,7 @@ from ...errors import ArgumentError
 
 FORMS = {}
 TABLES = (  # the modules of this folder with forms in them
+    "batch_norm",
     "convolutions",
     "creation",
     "elementwise",
@@ -19,6 +20,7 @@ TABLES = (  # the modules of this folder with forms in them
     "layers",
     "losses",
     "moves",
+    "pooling",
     "products",
     "random",
     "reduce",
