@@ -95,6 +95,10 @@ def instances(source):
     elif source == "select":
         found = [f"where<{t}, {c}>" for t in REAL + WHOLE for c in ("float", "int")]
         found += [f"{name}<{t}>" for name in ("clip", "clip_grad") for t in REAL]
+    elif source == "strided":
+        every = (*REAL, *WHOLE, "bool")
+        found = [f"assign<{d}, {s}>" for d in every for s in every]
+        found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]
     else:
         raise ValueError(f"no source {source!r} among {', '.join(sources())}")
     return found
