@@ -397,7 +397,7 @@ def _create_operator(step):
     """The Operator of a forward step; a failure names the node."""
     shapes = [v.shape for v in step.in_data]
     try:
-        operator = step.prop.create_operator(step.ctx, shapes, [v.dtype for v in step.in_data])
+        operator = step.prop.operator_on(step.ctx, shapes, [v.dtype for v in step.in_data])
     except Exception as error:
         raise dress(
             error,

@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from .. import config
-from ..errors import ArgumentError, CynetError
+from ..errors import CynetError
 
 ctypedef int64_t Dims[12]
 
@@ -153,18 +153,9 @@ def _library_path():
     return next((Path(f.locate()).resolve() for f in files if f.name == name), None)
 
 
-def kernels():
-    """The setting CYNET_KERNELS: ``'auto'`` or ``'portable'``."""
-    chosen = config.get("CYNET_KERNELS")
-    if chosen not in ("auto", "portable"):
-        raise ArgumentError(
-            f"environment variable CYNET_KERNELS={chosen!r}: expected 'auto' or 'portable'")
-    return chosen
-
-
 def available():
     """True when primitives can be made: the wheel is there and CYNET_KERNELS is not portable."""
-    return kernels() != "portable" and _open()
+    return config.get("CYNET_KERNELS") != "portable" and _open()
 
 
 def _open():

@@ -71,6 +71,9 @@ class OperatorProperty:
         elements i of the inputs alone, so the operator works in any memory order.
     prefers_channels_last : bool
         True for a `channels_last_form` that is worth bringing its inputs into that order.
+    any_device : bool
+        True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
+        built-in operators have their GPU forms in ``operator/cuda``.
     variable_attrs : dict
         Input name to the attributes that the variable of that input gets unless it has them, e.g.
         ``{"moving_var": {"__init__": '["one", {}]'}}``.
@@ -91,6 +94,7 @@ class OperatorProperty:
     transposed_weight = False
     elementwise = False
     prefers_channels_last = False
+    any_device = False
     fields = {}
 
     def __init_subclass__(cls, **kwargs):
@@ -228,8 +232,25 @@ class OperatorProperty:
         """Pairs (id of anything backward reads, in_grad id) that may share memory."""
         return []
 
+    def operator_on(self, ctx, in_shapes, in_types):
+        """The Operator that computes this on `ctx`: on a GPU its form in ``operator/cuda``, else
+        what `create_operator` makes.
+
+        Raises
+        ------
+        ArgumentError
+            When the operator has no form for GPUs; the message names it.
+        """
+        if ctx.device_type == "gpu":
+            from .cuda import gpu_operator, has_form
+
+            if has_form(self.op_name) or not self.any_device:
+                return gpu_operator(self, ctx, in_shapes, in_types)
+        return self.create_operator(ctx, in_shapes, in_types)
+
     def create_operator(self, ctx, in_shapes, in_types):
-        """The Operator that computes this for fixed shapes and types on `ctx`."""
+        """The Operator that computes this for fixed shapes and types on the CPU (see
+        `operator_on`)."""
         raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from tests.cuda.running import DOUBLE, DTYPES, INT, LONG, close, gradients, kernel, types_of
+from tests.cuda.running import DOUBLE, DTYPES, INT, LONG, close, kernel, types_of
 
 
 def wide(dtype):
@@ -159,40 +159,6 @@ def test_convolution(size, stride, pad, dilate, rng):
             run = kernel("convolution", f"columns_to_image<{name}>")
             run.launch([back, dx, patches, INT(add)], 2, 64)
             close(dx, grads["x"] + add, dtype, 1e-2 if dtype == "float16" else 1e-4)
-
-
-def test_where():
-    condition = np.array([0, 1, -2, 0, 3])
-    for instance in types_of("select", "where"):
-        name, of_condition = instance.split(", ")
-        dtype, c = DTYPES[name], condition.astype("i4" if of_condition == "int" else "f4")
-        a, b = np.arange(5).astype(dtype), np.arange(10, 15).astype(dtype)
-        arrays = [mx.nd.array(z, dtype=z.dtype.name) for z in (c, a, b)]
-        want = mx.nd.where(*arrays).asnumpy()
-        for add in (0, 1):
-            out = np.ones(5, dtype)
-            run = kernel("select", f"where<{instance}>")
-            run.launch([c, a, b, out, LONG(5), INT(add)], 1, 32)
-            close(out, want + out.dtype.type(add), dtype)
-
-
-def test_clip(rng):
-    for name in types_of("select", "clip"):
-        dtype = DTYPES[name]
-        x, g = rng.standard_normal((2, 50)).astype(dtype)
-        x[3] = np.nan
-        data = mx.nd.array(x, dtype=dtype)
-        want = mx.nd.clip(data, -0.5, 0.75).asnumpy()
-        symbol = mx.sym.clip(mx.sym.var("x"), -0.5, 0.75)
-        grad = gradients(symbol, {"x": data}, mx.nd.array(g, dtype=dtype))["x"].asnumpy()
-        tail = [LONG(50), DOUBLE(-0.5), DOUBLE(0.75)]
-        for add in (0, 1):
-            out, dx = np.ones(50, dtype), np.ones(50, dtype)
-            kernel("select", f"clip<{name}>").launch([x, out, *tail, INT(add)], 1, 64)
-            close(out, want + out.dtype.type(add), dtype)
-            kernel("select", f"clip_grad<{name}>").launch([g, x, dx, *tail, INT(add)], 1, 64)
-            keep = np.arange(50) != 3  # the gradient at NaN is nobody's business
-            close(dx[keep], (grad + dx.dtype.type(add))[keep], dtype)
 
 
 def test_dropout_bytes_are_the_cpus(rng):

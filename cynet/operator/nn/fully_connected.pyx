@@ -88,9 +88,13 @@ class FullyConnectedProperty(OperatorProperty):
             return None
         return self.changed(activation=act_type) if onednn.has_activation(act_type) else None
 
+    def rows(self, data):
+        """How many vectors the map is applied to in data of this shape."""
+        return data[0] if self.flatten else prod(data[:-1])
+
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        rows = in_shapes[0][0] if self.flatten else prod(in_shapes[0][:-1])
+        rows = self.rows(in_shapes[0])
         if in_types[0] == "float32" and 0 not in in_shapes[0] and onednn.available():
             from .fully_connected_onednn import MatmulFullyConnected
 
