@@ -11,6 +11,7 @@ from pathlib import Path
 from cynet import config
 from cynet.cuda.emulator.compiler import host_compiler
 
+from .. import simulated
 from .make_stubs import stubs
 
 HERE = Path(__file__).parent
@@ -29,7 +30,8 @@ def pycuda_object():
 def build():
     """Compile what has changed; the folder that has libcuda.so.1 and bin/nvcc."""
     missing = stubs(pycuda_object(), SOURCES)
-    texts = [p.read_text() for p in (*SOURCES, HERE / "machine.h")]
+    libraries = sorted([*simulated.SOURCES.glob("*.cpp"), *simulated.SOURCES.glob("*.h")])
+    texts = [p.read_text() for p in (*SOURCES, HERE / "machine.h", *libraries)]
     key = hashlib.sha256("\0".join([missing, sys.executable, str(ROOT), *texts]).encode())
     folder = config.cache_folder() / "simulated" / key.hexdigest()[:16]
     library = folder / "libcuda.so.1"
@@ -47,13 +49,16 @@ def build():
         command += [f"-I{HERE}", "-Wl,-soname,libcuda.so.1", "-o", str(new)]
         command += [*map(str, SOURCES), str(folder / "stubs.cpp"), "-ldl"]
         subprocess.run(command, check=True)
+        (folder / "libraries").mkdir(exist_ok=True)
+        simulated.build(folder / "libraries")
         os.replace(new, library)
     return folder
 
 
 def put_in_place():
-    """Load the simulated driver, so that pycuda finds it loaded, and let nvcc be the simulated
-    one. Only before pycuda is imported."""
+    """Load the simulated driver, so that pycuda finds it loaded, and let nvcc, cuBLAS and cuDNN be
+    the simulated ones. Only before pycuda is imported."""
     folder = build()
     ctypes.CDLL(str(folder / "libcuda.so.1"), ctypes.RTLD_GLOBAL)
     os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    os.environ["CYNET_CUDA_LIBRARIES"] = str(folder / "libraries")

@@ -124,6 +124,12 @@ DOOR Result cuStreamDestroy_v2(void* handle) {
   return kSuccess;
 }
 DOOR Result cuStreamSynchronize(void* handle) { return stream_of(handle)->wait(); }
+DOOR Result cuStreamIsCapturing(void* handle, int* out) {
+  return *out = stream_of(handle)->capturing != nullptr, kSuccess;
+}
+DOOR Result cuLaunchHostFunc(void* handle, void (*function)(void*), void* argument) {
+  return stream_of(handle)->put([=] { return function(argument), kSuccess; });
+}
 DOOR Result cuStreamQuery(void* handle) {
   Stream* stream = stream_of(handle);
   std::lock_guard<std::mutex> lock(stream->guard);

@@ -12,7 +12,7 @@ from pathlib import Path
 
 # Under the name `cynet` only if PYTHONPATH has it: nvcc is called in a folder of its own.
 from cynet.cuda.emulator import EmulatedModule
-from cynet.cuda.emulator.compiler import INCLUDE, host_compiler
+from cynet.cuda.emulator.compiler import INCLUDE, KERNELS, OWN, host_compiler
 from cynet.cuda.symbols import kernel_symbols, plain
 from cynet.errors import KernelError
 
@@ -27,14 +27,17 @@ def main(arguments):
     if skip is not None:
         arguments = arguments[:skip] + arguments[skip + 2 :]
     file = arguments[-1]
-    options = [a for a in arguments[:-1] if a.startswith(("-D", "-U", "-I"))]
+    own = f"-I{KERNELS}", f"-I{OWN}"  # which the emulator adds by itself
+    options = [a for a in arguments[:-1] if a.startswith(("-D", "-U", "-I")) and a not in own]
+    options = [a for a in options if "pycuda" not in a]
     whole = Path(file).read_text()
     title = re.match(r'#line 1 "([^"]*)"\n', whole)
     text = whole[title.end() :] if title else whole
     exports = []
     for found in _TABLE.finditer(text):
         exports = [line.strip().rstrip(",")[len("(void*)&") :] for line in found[1].split("\n")]
-    text = _TABLE.sub("", text)
+    if exports:
+        text = _TABLE.sub("", text)[:-1]  # as it was: its object is the one that other tests made
     try:
         module = EmulatedModule(text, title[1] if title else file, [*options, "-O1"], exports)
     except KernelError as error:
@@ -52,8 +55,8 @@ def _object(file, module, names, options):
     source = Path("symbols.cu")
     source.write_text(f"{module.source.rewritten()}\nvoid* cynet_table[] = {{\n{table}\n}};\n")
     command = [*host_compiler(), "-x", "c++", "-std=gnu++17", "-O0", "-w", "-fPIC", *options]
-    command += [f"-I{INCLUDE}", "-include", "cynet_emulator.h", "-c", str(source)]
-    command += ["-o", "symbols.o"]
+    command += [f"-I{INCLUDE}", f"-I{KERNELS}", f"-I{OWN}", "-include", "cynet_emulator.h"]
+    command += ["-c", str(source), "-o", "symbols.o"]
     subprocess.run(command, check=True)
     symbols = kernel_symbols(Path("symbols.o").read_bytes())
     lines = [f"object {module.path}"]
