@@ -91,7 +91,10 @@ def instances(source):
     elif source == "random":
         found = [f"dropout<{t}>" for t in REAL]
     elif source == "pooling":
-        found = [f"{name}<{t}>" for name in ("max_pool", "sum_pool", "pool_grad") for t in REAL]
+        found = [f"{name}<{t}>" for name in ("pool", "pool_grad") for t in REAL]
+    elif source == "batch_norm":
+        names = "inverse_deviation", "move_statistics", "channel_sums", "channel_scale"
+        found = [f"{name}<{t}>" for name in names for t in ("float", "double")]
     elif source == "normalization":
         names = "channel_moments", "channel_normalize", "channel_normalize_grad", "row_normalize"
         found = [f"{name}<{t}>" for name in names for t in REAL]
