@@ -91,7 +91,10 @@ def instances(source):
     elif source == "random":
         found = [f"dropout<{t}>" for t in REAL]
     elif source == "pooling":
-        found = [f"{name}<{t}>" for name in ("max_pool", "sum_pool", "pool_grad") for t in REAL]
+        found = [f"{name}<{t}>" for name in ("pool", "pool_grad") for t in REAL]
+    elif source == "batch_norm":
+        names = "inverse_deviation", "move_statistics", "channel_sums", "channel_scale"
+        found = [f"{name}<{t}>" for name in names for t in ("float", "double")]
     elif source == "normalization":
         names = "channel_moments", "channel_normalize", "channel_normalize_grad", "row_normalize"
         found = [f"{name}<{t}>" for name in names for t in REAL]
@@ -101,6 +104,10 @@ def instances(source):
     elif source == "select":
         names = "where", "clip", "clip_grad", "hard_sigmoid", "hard_sigmoid_grad"
         found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
+    elif source == "strided":
+        every = (*REAL, *WHOLE, "bool")
+        found = [f"assign<{d}, {s}>" for d in every for s in every]
+        found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]
     else:
         raise ValueError(f"no source {source!r} among {', '.join(sources())}")
     return found

@@ -12,11 +12,13 @@ from ...errors import ArgumentError
 
 FORMS = {}
 TABLES = (  # the modules of this folder with forms in them
+    "batch_norm",
     "convolutions",
     "creation",
     "elementwise",
     "index",
     "moves",
+    "pooling",
     "products",
     "reduce",
 )

@@ -4,7 +4,6 @@ _USERS = "its code is the user's, for every device"
 _OPEN = "no kernels yet"
 
 WITHOUT = {
-    "BatchNorm": _OPEN,
     "BlockGrad": _OPEN,
     "Custom": _USERS,
     "Dropout": _OPEN,
@@ -17,7 +16,6 @@ WITHOUT = {
     "LogisticRegressionOutput": _OPEN,
     "MAERegressionOutput": _OPEN,
     "MakeLoss": _OPEN,
-    "Pooling": _OPEN,
     "SVMOutput": _OPEN,
     "SoftmaxActivation": _OPEN,
     "SoftmaxOutput": _OPEN,
