@@ -1,7 +1,8 @@
 """Times one workload in PyTorch, the way its users write it: ``worker_torch.py WORKLOAD [MODE]``.
 
-Prints one line of JSON: the best of its modes (eager, channels last, compiled, both) or the one
-named, and the median seconds of one step in it.
+Prints one line of JSON: the best of its modes (eager, channels last, compiled, both; for prediction
+also compiled with frozen weights) or the one named, the median seconds of one step in it, and those
+of every mode tried.
 """
 
 import json
@@ -11,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import torch
+import torch._inductor.config
 from torch import nn
 from torch.nn import functional
 
@@ -157,6 +159,26 @@ def inception_bn(classes=1000):
     return nn.Sequential(*layers)
 
 
+class Gelu(nn.Module):
+    """The activation, written out."""
+
+    def forward(self, x):
+        return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+
+
+def gelu_mlp():
+    layers = [nn.Flatten(), nn.Linear(784, 1024), Gelu(), nn.Linear(1024, 1024), Gelu()]
+    return nn.Sequential(*layers, nn.Linear(1024, 10))
+
+
+class Formula(nn.Module):
+    """Twelve functions of one array."""
+
+    def forward(self, x):
+        y = torch.sqrt(x * x + 1) * torch.exp(-x * x)
+        return y + x * torch.sigmoid(x) - torch.tanh(x) * 0.5
+
+
 class Rows(nn.Module):
     """Two LSTM layers over the rows of an image."""
 
@@ -169,10 +191,16 @@ class Rows(nn.Module):
         return self.last(self.lstm(x.reshape(-1, 28, 28))[0][:, -1])
 
 
-def modes(make, shape):
+MODES = ("eager", "channels last", "compiled", "compiled, channels last")
+# Inductor's freezing: weights become constants of the compiled program, BatchNorm is folded into
+# them and they are packed once; what is written to them later is not seen.
+FROZEN = ("compiled, frozen", "compiled, frozen, channels last")
+
+
+def modes(make, shape, names=MODES):
     """(name, network, input, function to call) of each mode."""
     four = (len(shape) == 4 and shape[1] > 1) or make is lenet
-    for name in ("eager", "channels last", "compiled", "compiled, channels last"):
+    for name in names:
         if ("channels last" in name and not four) or (sys.argv[2:] and name != sys.argv[2]):
             continue
         torch.manual_seed(0)
@@ -186,7 +214,7 @@ def modes(make, shape):
 def best(times):
     """What a worker prints."""
     mode = min(times, key=times.get)
-    return {"mode": mode, "seconds": times[mode]}
+    return {"mode": mode, "seconds": times[mode], "modes": times}
 
 
 def train(make, size, shape, repeat):
@@ -208,12 +236,28 @@ def train(make, size, shape, repeat):
 def predict(make, size):
     """Seconds of a prediction in each mode."""
     times = {}
-    for name, net, x, function in modes(make, (size, 3, 224, 224)):
+    for name, net, x, function in modes(make, (size, 3, 224, 224), MODES + FROZEN):
         net.eval()
-        with torch.inference_mode():
+        frozen = torch._inductor.config.patch(freezing="frozen" in name)
+        with frozen, torch.no_grad() if "frozen" in name else torch.inference_mode():
             times[name] = median_time(
                 lambda function=function, x=x: functional.softmax(function(x), 1), repeat=10
             )
+    return best(times)
+
+
+def formula():
+    """Seconds of forward and backward of a formula in each mode."""
+    times = {}
+    for name, _, x, function in modes(Formula, (1_000_000,)):
+        x.requires_grad_()
+        ones = torch.ones(1_000_000)
+
+        def run(function=function, x=x, ones=ones):
+            x.grad = None
+            function(x).backward(ones)
+
+        times[name] = median_time(run, repeat=50)
     return best(times)
 
 
@@ -259,6 +303,7 @@ def measure(name):
     """Seconds of one workload."""
     training = {
         "mlp": (mlp, 128, (1, 28, 28), 100),
+        "gelu": (gelu_mlp, 128, (1, 28, 28), 40),
         "lenet": (lenet, 128, (1, 28, 28), 20),
         "resnet20": (resnet20, 64, (3, 32, 32), 10),
         "inception64": (lambda: inception_bn(10), 32, (3, 64, 64), 7),
@@ -269,7 +314,8 @@ def measure(name):
     if name.startswith(("resnet50", "inception_")):
         kind, _, size = name.rpartition("_")
         return predict(resnet50 if kind == "resnet50" else inception_bn, int(size))
-    return fit_epoch() if name == "fit_epoch" else imperative(name)
+    alone = {"fit_epoch": fit_epoch, "formula": formula}
+    return alone[name]() if name in alone else imperative(name)
 
 
 if __name__ == "__main__":

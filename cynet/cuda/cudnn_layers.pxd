@@ -68,6 +68,6 @@ cdef class BatchNorm:
     cdef int backward(self, const RunContext* run, const void* x, const void* dy,
                       const void* gamma, const void* mean, const void* inv_std, void* dx,
                       bint add, void* dgamma, void* dbeta, bint add_parameters) except -1 nogil
-    # parameter (+)= other, both (C,)
-    cdef int move(self, const RunContext* run, const void* other, void* parameter,
+    # to (+)= source, both (C,) or, with `whole`, of x's shape.
+    cdef int copy(self, const RunContext* run, const void* source, void* to, bint whole,
                   bint add) except -1 nogil

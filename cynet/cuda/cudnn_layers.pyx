@@ -288,11 +288,11 @@ cdef class BatchNorm:
             self.parameter.desc, gamma, dgamma, dbeta, self.eps, mean, inv_std)
         return _failed(self, status, 2) if status != 0 else 0
 
-    cdef int move(self, const RunContext* run, const void* other, void* parameter,
+    cdef int copy(self, const RunContext* run, const void* source, void* to, bint whole,
                   bint add) except -1 nogil:
-        cdef int status = library().add(
-            handle_of(run), scale(self.dtype, True), self.parameter.desc, other,
-            scale(self.dtype, add), self.parameter.desc, parameter)
+        cdef void* desc = self.x.desc if whole else self.parameter.desc
+        cdef int status = library().add(handle_of(run), scale(self.dtype, True), desc, source,
+                                        scale(self.dtype, add), desc, to)
         return _failed(self, status, 3) if status != 0 else 0
 
 

@@ -1,4 +1,4 @@
-"""What a step is to the chain pass: the loops it runs and the pieces it moves, over which arrays."""
+"""What a step is to the chain pass: the loops it runs, the pieces it moves, over which arrays."""
 
 from math import prod
 from typing import NamedTuple
@@ -142,7 +142,7 @@ class Member:
 def member_of(step):
     """The Member of a step."""
     member = Member(step)
-    if any(v.ctx.device_type != "cpu" for _, v in step.written()) or step.aux:
+    if any(v.ctx.device_type != "cpu" for _, v in step.written()) or step.aux or step.kept:
         return member
     if step.direction == FORWARD:
         loops, targets = step.prop.forward_loops(step.in_data, step.out_data), step.out_data

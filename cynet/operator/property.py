@@ -66,6 +66,8 @@ class OperatorProperty:
         gradient of the one reads out_grad and the other, and backward computes each alone when
         the other is not requested (and its array not given). An element of the output, of data if
         `transposed_weight`, meets all weights behind the weight's first axis.
+    weight_shape : tuple or None
+        The shape of such a weight where it comes in another form (`packed_form`).
     elementwise : bool
         True: all inputs and outputs have one shape, and element i of an output depends on the
         elements i of the inputs alone, so the operator works in any memory order.
@@ -94,6 +96,7 @@ class OperatorProperty:
     forward_moves_states = True
     linear_in_weight = False
     transposed_weight = False
+    weight_shape = None
     elementwise = False
     takes_bool = False
     prefers_channels_last = False
@@ -224,6 +227,29 @@ class OperatorProperty:
     def with_residual(self, act_type):
         """The property that adds one more input to output 0 and then applies `act_type`, or
         None."""
+        return None
+
+    def with_scaled_weight(self, axis, ndim):
+        """The property that has a bias, so that weights scaled along their first axis and another
+        bias scale and shift output 0, of `ndim` axes, along `axis`; None where they would not."""
+        return None
+
+    def packed_form(self, in_shapes, in_types, replaces):
+        """What computes the same with input 1, the weight, in another form, if that is worth its
+        memory.
+
+        Parameters
+        ----------
+        in_shapes, in_types : list of tuple, str
+        replaces : bool
+            True: the other form takes the place of a copy that is there for this operator alone.
+
+        Returns
+        -------
+        (OperatorProperty, OperatorProperty, int) or None
+            What makes that form of the weight, the property that takes it, and how many elements
+            it has. None: the weight is read as it is.
+        """
         return None
 
     def changed(self, **attributes):

@@ -2,35 +2,15 @@
 
 from math import prod
 
-from .._base import OPERATORS
 from ..tensor.binary import BinaryProperty
 from ..tensor.binary_rows import GRADIENTS
 from ..tensor.binary_scalar import BinaryScalarProperty
 from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
 from ..tensor.unary import UnaryProperty
-from .build import Steps, constant, has_instance, operator
 from .forms import form
+from .program import Steps, computing, constant, names, operator
 from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, each, lines
 from .structs import BYTES, C_TYPES, axes, space, stretched
-
-
-def names(base):
-    """Operators whose property is of the class."""
-    found = [
-        entry.name
-        for entry in {id(e): e for _, e in OPERATORS.items()}.values()
-        if issubclass(entry.prop, base)
-    ]
-    return sorted(found)
-
-
-def computing(template, functor, dtype, source="elementwise"):
-    """(instance, C type it computes in): the array's own, double for integers without one."""
-    for kind in (C_TYPES[dtype], "double"):
-        name = f"{template}<cynet::functor::{functor}, {kind}>"
-        if has_instance(source, name):
-            return name, kind
-    return None, None
 
 
 @form(*names(UnaryProperty))

@@ -11,8 +11,21 @@ from ...cuda.device import device
 from ...errors import ArgumentError
 
 FORMS = {}
-# the modules of this folder with forms in them
-TABLES = ("elementwise", "products", "convolutions")
+TABLES = (  # the modules of this folder with forms in them
+    "batch_norm",
+    "convolutions",
+    "creation",
+    "elementwise",
+    "index",
+    "layers",
+    "losses",
+    "moves",
+    "pooling",
+    "products",
+    "random",
+    "reduce",
+    "update",
+)
 _HOST = Context("cpu")
 
 

@@ -12,7 +12,9 @@ from .._base cimport Operator, OpContext
 
 cdef enum:
     MAX_ARGUMENTS = 24  # of one launch
-    MAX_SPACES = 8      # of one direction of an operator
+    MAX_SPACES = 16     # of one direction of an operator
+    BLOCK = 256         # threads of a block that takes elements
+    MAX_BLOCKS = 65536
 
 cdef enum ArgumentKind:
     kIn = 0
@@ -26,6 +28,8 @@ cdef enum ArgumentKind:
     kSeed = 8       # 64 bits each, of resource `index`
     kStream = 9
     kConstant = 10  # device memory that the operator holds
+    kSize = 11      # int64: elements of output `index`
+    kBytes = 12     # int64: bytes of output `index`
 
 cdef enum When:  # bits; a step runs where all that are set hold
     kIfWrite = 1
@@ -46,6 +50,8 @@ cdef struct Step:
     unsigned grid[3]
     unsigned block[3]
     unsigned shared
+    bint sized     # the grid follows from the size of the first output
+    int dtype      # the step runs if that is the first output's DType; -1: always
     int n_arguments
     Argument arguments[MAX_ARGUMENTS]
     int first      # runs if one of the requests first .. first + n_targets - 1 is not null

@@ -8,11 +8,13 @@ from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
 from ...cuda._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
 from .._base cimport Operator, OpContext
 
+from ...dtype import dtype_flag
 from ...errors import ArgumentError, KernelError
 from .steps import Array, Check
 
 _KINDS = {"in": kIn, "out": kOut, "out_grad": kOutGrad, "in_grad": kInGrad, "aux": kAux,
-          "space": kSpace, "add": kAddend, "seed": kSeed, "stream": kStream}
+          "space": kSpace, "add": kAddend, "seed": kSeed, "stream": kStream,
+          "size": kSize, "bytes": kBytes}
 _WHEN = {"write": kIfWrite, "add": kIfAdd, "training": kIfTraining, "predicting": kIfPredicting}
 
 
@@ -81,6 +83,7 @@ cdef class DeviceOperator(Operator):
         cdef const Argument* a
         cdef const TBlob* blob
         cdef void* stream = ctx.run_ctx.stream
+        cdef unsigned grid[3]
         cdef int i, k, code
         arrays[0], arrays[1], arrays[2], arrays[3] = in_data, out_data, out_grad, in_grad
         arrays[4] = aux_states
@@ -89,6 +92,8 @@ cdef class DeviceOperator(Operator):
         for i in range(program.n_steps):
             step = &program.steps[i]
             if not _wanted(step, ctx, req):
+                continue
+            if step.dtype >= 0 and out_data[0].dtype != step.dtype:
                 continue
             for k in range(step.n_arguments):
                 a = &step.arguments[k]
@@ -112,9 +117,15 @@ cdef class DeviceOperator(Operator):
                     adds[k] = req[a.index] == kAddTo
                     params[k] = &adds[k]
                 else:
-                    words[k] = (ctx.requested[a.index].seed if a.kind == kSeed
-                                else ctx.requested[a.index].stream)
                     params[k] = &words[k]
+                    if a.kind == kSeed:
+                        words[k] = ctx.requested[a.index].seed
+                    elif a.kind == kStream:
+                        words[k] = ctx.requested[a.index].stream
+                    else:
+                        words[k] = out_data[a.index].size
+                        if a.kind == kBytes:
+                            words[k] *= dtype_size(out_data[a.index].dtype)
             if step.kernel == NULL:
                 code = self.read(found, pointers[0], sizeof(found), stream)
                 if code == 0 and found[0] != 0:
@@ -122,10 +133,19 @@ cdef class DeviceOperator(Operator):
             else:
                 if self.sizes != NULL:
                     self.sizes(sizes)
-                code = self.launch(step.kernel, step.grid, step.block, step.shared, stream, params)
+                grid[0], grid[1], grid[2] = step.grid[0], step.grid[1], step.grid[2]
+                if step.sized:
+                    grid[0] = blocks_for(out_data[0].size)
+                code = self.launch(step.kernel, grid, step.block, step.shared, stream, params)
             if code != 0:
                 _fail(self, step, code)
         return 0
+
+
+cdef unsigned blocks_for(int64_t n) noexcept nogil:
+    """Blocks of a launch over n elements: steps.py's `blocks`."""
+    cdef int64_t blocks = (n + BLOCK - 1) // BLOCK
+    return <unsigned>min(max(blocks, <int64_t>1), <int64_t>MAX_BLOCKS)
 
 
 cdef bint _wanted(const Step* step, OpContext* ctx, const int* req) noexcept nogil:
@@ -169,6 +189,7 @@ cdef int _fill(DeviceOperator op, Program* program, steps, spaces, written) exce
     for i, each in enumerate(steps):
         step = &program.steps[i]
         step.first, step.n_targets = each.targets(written)
+        step.dtype = -1
         for word in each.when:
             step.when |= _WHEN[word]
         if isinstance(each, Check):
@@ -180,7 +201,9 @@ cdef int _fill(DeviceOperator op, Program* program, steps, spaces, written) exce
             step.number, step.kernel = len(op.kernels) - 1, <void*><size_t>kernel.address
             step.grid[0], step.grid[1], step.grid[2] = each.grid
             step.block[0], step.block[1], step.block[2] = each.block
-            step.shared = each.shared
+            step.shared, step.sized = each.shared, each.sized
+            if each.dtype is not None:
+                step.dtype = dtype_flag(each.dtype)
             each.check(kernel, MAX_ARGUMENTS)
         values = _arguments(op, program, step, each.arguments, values)
         program.n_steps += 1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...errors import KernelError
 
-BLOCK = 256  # threads of a block whose kernel takes elements
+BLOCK, MAX_BLOCKS = 256, 65536  # as launch.pxd has them
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 
 
@@ -41,8 +41,18 @@ class _Arrays:
 IN, OUT, OUT_GRAD = _Arrays("in"), _Arrays("out"), _Arrays("out_grad")
 IN_GRAD, AUX, SPACE = _Arrays("in_grad"), _Arrays("aux"), _Arrays("space")
 ADD = Array("add", -1)  # of the array that the launch writes
-TARGET = Array("target")  # stands for what `build.Steps.write` makes it
+TARGET = Array("target")  # stands for what `program.Steps.write` makes it
+
+
+class _Null:
+    """A pointer to nothing."""
+
+    address = nbytes = 0
+
+
+NULL = _Null()
 SEED, STREAM = Array("seed"), Array("stream")
+SIZE, NBYTES = Array("size"), Array("bytes")  # of OUT[0], where its shape is known in the call
 
 
 def value(given):
@@ -64,6 +74,7 @@ class Check(NamedTuple):
     message: str
     to: tuple = None
     when: tuple = ()
+    dtype: str = None
 
     @property
     def arguments(self):
@@ -91,10 +102,16 @@ class Launch:
         among the arguments; ``(0, 0)`` for a launch that always runs.
     when : tuple of str
         ``'write'``, ``'add'``: only for that request; ``'training'``, ``'predicting'``.
+    sized : bool
+        The grid follows from the size of OUT[0] in the call.
+    dtype : str, optional
+        Only where OUT[0] has that dtype in the call.
     """
 
-    def __init__(self, source, instance, arguments, grid, block, shared=0, to=None, when=()):
+    def __init__(self, source, instance, arguments, grid, block, shared=0, to=None, when=(),
+                 sized=False, dtype=None):  # fmt: skip
         self.source, self.instance, self.to, self.when = source, instance, to, when
+        self.sized, self.dtype = sized, dtype
         self.given, self.grid, self.block, self.shared = list(arguments), grid, block, shared
 
     def targets(self, written):
@@ -135,9 +152,12 @@ def _size(argument):
 
 
 def each(n, source, instance, *arguments, **options):
-    """A launch whose threads take `n` elements, several each where there are many."""
-    blocks = max(1, min(-(-n // BLOCK), 1 << 16))
-    return Launch(source, instance, arguments, (blocks, 1, 1), (BLOCK, 1, 1), **options)
+    """A launch whose threads take `n` elements, several each where there are many; SIZE: as many as
+    OUT[0] has."""
+    sized = n is SIZE
+    blocks = 1 if sized else max(1, min(-(-n // BLOCK), MAX_BLOCKS))
+    return Launch(source, instance, arguments, (blocks, 1, 1), (BLOCK, 1, 1), sized=sized,
+                  **options)  # fmt: skip
 
 
 def lines(count, length, source, instance, *arguments, **options):
@@ -146,5 +166,5 @@ def lines(count, length, source, instance, *arguments, **options):
     threads = 32
     while threads < length and threads < 512:
         threads *= 2
-    blocks = max(1, min(count, 1 << 16))
+    blocks = max(1, min(count, MAX_BLOCKS))
     return Launch(source, instance, arguments, (blocks, 1, 1), (threads, 1, 1), **options)

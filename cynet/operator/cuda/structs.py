@@ -71,7 +71,8 @@ def collapse(shape, *strides):
     return tuple(lengths), [tuple(s[k] for s in steps) for k in range(len(strides))]
 
 
-def _axes(values, most=8):
+def axis_list(values, most=8):
+    """Lengths or strides as a C array."""
     if len(values) > most:
         raise ArgumentError(f"more than {most} separate axes: {tuple(values)}")
     return (LONG * most)(*values)
@@ -92,7 +93,7 @@ def space(shape, a, b, g=None):
     """The Space of an output of `shape`; strides of a, b and, in gradients, g (like the output)."""
     n = prod(shape)
     shape, (a, b, g) = collapse(shape, a, b, strides_of(shape) if g is None else g)
-    return Space(n, len(shape), _axes(shape), _axes(a), _axes(b), _axes(g))
+    return Space(n, len(shape), axis_list(shape), axis_list(a), axis_list(b), axis_list(g))
 
 
 def axes(shape, reduced):
@@ -104,7 +105,7 @@ def axes(shape, reduced):
     (kept, kept_steps), (gone, gone_steps) = lists
     return Axes(
         prod(kept), prod(gone), len(kept), len(gone),
-        _axes(kept), _axes(kept_steps), _axes(gone), _axes(gone_steps),
+        axis_list(kept), axis_list(kept_steps), axis_list(gone), axis_list(gone_steps),
     )  # fmt: skip
 
 
@@ -112,8 +113,8 @@ def layout(shape, to, source, to_start=0, start=0):
     """The Layout of ``dst[to_start + i . to] = src[start + i . source]`` for all i of `shape`."""
     n = prod(shape)
     shape, (to, source) = collapse(shape, to, source)
-    return Layout(n, to_start, start, len(shape), _axes(shape, 16), _axes(to, 16),
-                  _axes(source, 16))  # fmt: skip
+    return Layout(n, to_start, start, len(shape), axis_list(shape, 16), axis_list(to, 16),
+                  axis_list(source, 16))  # fmt: skip
 
 
 def numpy_of(kind):
@@ -123,3 +124,8 @@ def numpy_of(kind):
     'int64'
     """
     return next(name for name, own in C_TYPES.items() if own == kind)
+
+
+def cast_target(dtype):
+    """The C type that `cast` writes for a dtype: as in C_TYPES, but bool is 0 or 1."""
+    return "bool" if dtype == "bool" else C_TYPES[dtype]

@@ -120,6 +120,9 @@ class ConvolutionProperty(OperatorProperty):
 
         return ChannelsLastConvolution(**self.params()), [0]
 
+    def with_scaled_weight(self, axis, ndim):
+        return self.changed(no_bias=False) if axis == 1 else None
+
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 

@@ -77,6 +77,9 @@ class FullyConnectedProperty(OperatorProperty):
         needed = [out_grad[0], in_data[0], in_data[1]]
         return needed if self.activation is None else [*needed, out_data[0]]
 
+    def with_scaled_weight(self, axis, ndim):
+        return self.changed(no_bias=False) if axis == ndim - 1 else None
+
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 

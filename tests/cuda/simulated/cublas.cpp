@@ -15,7 +15,7 @@ struct Handle {
 
 static Living<Handle> handles;
 static long long calls = 0;
-static int last_compute = 0;
+static int last_compute = 0, next_status = 0;
 
 static bool fits(int type, int compute) {
   if (compute == 70) return type == 1;                                  // CUBLAS_COMPUTE_64F
@@ -54,6 +54,11 @@ static int gemm(void* handle, int ta, int tb, int64_t m, int64_t n, int64_t k, c
     return INVALID_VALUE;
   if (m && n && count && (c == nullptr || (k && (a == nullptr || b == nullptr))))
     return INVALID_VALUE;
+  if (next_status) {
+    const int status = next_status;
+    next_status = 0;
+    return status;
+  }
   const bool wide = compute == 70;
   const double by = scalar(alpha, wide), keep = scalar(beta, wide);
   ++calls;
@@ -121,4 +126,6 @@ int cublasGemmStridedBatchedEx_64(void* handle, int ta, int tb, int64_t m, int64
 // For the tests: products so far, and the compute type of the last one.
 long long simulated_products() { return calls; }
 int simulated_compute() { return last_compute; }
+// The next product fails with this status.
+void simulated_failure(int status) { next_status = status; }
 }

@@ -3,7 +3,7 @@
 #include "stream.h"
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 1001, BAD_PARAM = 2000, SPACE_TOO_SMALL = 2006,
-       NOT_SUPPORTED = 3000, EXECUTION_FAILED = 5000 };
+       NOT_SUPPORTED = 3000, NO_MEMORY = 4004, EXECUTION_FAILED = 5000 };
 
 struct Handle {
   void* stream = nullptr;

@@ -17,6 +17,7 @@ static const int SLOW = 0, FAST = 1, REFUSED = 5;  // numbers of algorithms
 static const int64_t SCRATCH = 640;                // bytes of workspace that FAST wants
 
 static long long fast_runs = 0, timed = 0;
+static int last_math = -1, next_status = 0;
 
 static int64_t output_size(const Tensor* x, const Filter* w, const Convolution* c, int axis) {
   return 1 + (x->dims[axis + 2] + 2 * c->pad[axis] -
@@ -36,7 +37,7 @@ static const char* misfit(const Tensor* x, const Filter* w, const Convolution* c
   return nullptr;
 }
 
-static int offer(int direction, void* handle, void* a, void* b, void* conv, void* out, int asked,
+static int offer(int direction, bool by_timing, void* handle, void* a, void* b, void* conv, void* out, int asked,
                  int* found, Perf* results) {
   if (handles.find(handle) == nullptr) return NOT_INITIALIZED;
   if (asked < 1 || !found || !results) return refuse(BAD_PARAM, "results");
@@ -48,7 +49,8 @@ static int offer(int direction, void* handle, void* a, void* b, void* conv, void
   if (wrong) return refuse(BAD_PARAM, wrong);
   const int fast_math = c->math == FMA_MATH ? FMA_MATH : TENSOR_OP_MATH;
   const Perf all[4] = {{REFUSED, NOT_SUPPORTED, -1, 0, 1, DEFAULT_MATH, {0, 0, 0}},
-                       {FAST, SUCCESS, 0.5, size_t(1) << 40, 1, TENSOR_OP_MATH, {0, 0, 0}},
+                       {FAST, by_timing ? NO_MEMORY : SUCCESS, 0.5, size_t(1) << 40, 1,
+                        TENSOR_OP_MATH, {0, 0, 0}},
                        {FAST, SUCCESS, 1, SCRATCH, 1, fast_math, {0, 0, 0}},
                        {SLOW, SUCCESS, 2, 0, 1, c->math, {0, 0, 0}}};
   *found = 0;
@@ -100,6 +102,12 @@ static int convolve(int direction, void* handle, const void* alpha, void* a_desc
     if (bytes < SCRATCH || !space) return refuse(SPACE_TOO_SMALL, "workspace");
     ++fast_runs;
   }
+  if (next_status) {
+    const int status = next_status;
+    next_status = 0;
+    return refuse(status, "as the test wanted");
+  }
+  last_math = c->math;
   const Tensor x_shape = *x, y_shape = *y;
   const Filter w_shape = *w;
   const Convolution shape = *c;
@@ -173,12 +181,12 @@ int cudnnGetConvolutionNdForwardOutputDim(void* conv, void* x_desc, void* w_desc
 #define DIRECTION(direction, get, find, compute)                                                \
   int get(void* handle, void* a, void* b, void* conv, void* out, int asked, int* found,         \
           Perf* results) {                                                                      \
-    return offer(direction, handle, a, b, conv, out, asked, found, results);                    \
+    return offer(direction, false, handle, a, b, conv, out, asked, found, results);             \
   }                                                                                             \
   int find(void* handle, void* a, void* b, void* conv, void* out, int asked, int* found,        \
            Perf* results) {                                                                     \
     ++timed;                                                                                    \
-    return offer(direction, handle, a, b, conv, out, asked, found, results);                    \
+    return offer(direction, true, handle, a, b, conv, out, asked, found, results);              \
   }                                                                                             \
   int compute(void* handle, const void* alpha, void* a_desc, const void* a, void* b_desc,       \
               const void* b, void* conv, int algorithm, void* space, size_t bytes,              \
@@ -222,4 +230,8 @@ int cudnnConvolutionBackwardBias(void* handle, const void* alpha, void* dy_desc,
 // For the tests: runs of the algorithm that needs workspace, and searches by timing.
 long long simulated_fast_runs() { return fast_runs; }
 long long simulated_timed() { return timed; }
+// The math of the last convolution's descriptor.
+int simulated_math() { return last_math; }
+// The next convolution fails with this status.
+void simulated_failure(int status) { next_status = status; }
 }

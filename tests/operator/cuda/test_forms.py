@@ -1,55 +1,19 @@
 """Every GPU form on the emulated device, against the CPU operator: the cases of the registry's
 operators, forward and backward, each request on each array, every dtype that the CPU takes."""
 
-import functools
-
 import numpy as np
 import pytest
-from cynet.cuda.emulator.device import EmulatedDevice
 from cynet.operator._direct import prepare
 
-import cynet as mx
 from cynet.errors import CynetError
 from cynet.operator import OPERATORS, get_operator
-from cynet.operator.cuda import build, has_form
+from cynet.operator.cuda import has_form
 from tests.operator.cases import all_cases
+from tests.operator.cuda.running import DeviceRun, same
 from tests.operator.cuda.without import WITHOUT
-from tests.operator.runner import ADD, INPLACE, NULL, WRITE, Run
+from tests.operator.runner import ADD, INPLACE, NULL, WRITE
 
-TOLERANCE = {"float16": (4e-3, 4e-3), "float32": (5e-5, 5e-6), "float64": (1e-9, 1e-11)}
 OWN = {entry for _, entry in OPERATORS.items() if entry.prop.__module__.startswith("cynet.")}
-SEED = 17
-
-
-@functools.cache
-def device():
-    return EmulatedDevice()
-
-
-class DeviceRun(Run):
-    """A run whose operator is the GPU form."""
-
-    def __init__(self, case, dtype):
-        super().__init__(case, dtype)
-        self.host = self.op
-        self.op = build(self.prop, self.in_shapes, [str(a.dtype) for a in self.inputs], device())
-        assert type(self.op) is not type(self.host)
-
-    def forward(self, *args, **kwargs):
-        mx.random.seed(SEED)  # both draw the same numbers
-        return super().forward(*args, **kwargs)
-
-    def backward(self, *args, **kwargs):
-        mx.random.seed(SEED)
-        return super().backward(*args, **kwargs)
-
-    def on_host(self, method, *args, **kwargs):
-        """The same call by the CPU operator."""
-        mine, self.op = self.op, self.host
-        try:
-            return getattr(self, method)(*args, **kwargs)
-        finally:
-            self.op = mine
 
 
 def takes(case, dtype):
@@ -71,17 +35,14 @@ def dtypes(case):
 
 
 CASES = [case for case in all_cases() if has_form(get_operator(case.op).name)]
+
+
+def differentiable(case):
+    return get_operator(case.op).prop(**case.params).differentiable
+
+
 PAIRS = [pytest.param(c, t, id=f"{c.id}-{t}") for c in CASES for t in dtypes(c)]
-DIFFERENTIABLE = [p for p in PAIRS if get_operator(p.values[0].op).prop.differentiable]
-
-
-def same(found, expected, dtype, what, exact=False):
-    rtol, atol = TOLERANCE.get(str(found.dtype), (0, 0))
-    if exact:
-        rtol = atol = 0
-    np.testing.assert_allclose(
-        found.astype("d"), expected.astype("d"), rtol, atol, err_msg=f"{dtype}: {what}"
-    )
+DIFFERENTIABLE = [pair for pair in PAIRS if differentiable(pair.values[0])]
 
 
 def test_every_operator_has_a_form():
@@ -104,9 +65,9 @@ def test_forward(case, dtype):
         want, want_aux = run.on_host("forward", req, run.outputs(start))
         got, got_aux = run.forward(req, run.outputs(start))
         for i in range(n):
-            same(got[i], want[i], dtype, f"output {i}, requests {req}")
+            same(got[i], want[i], f"output {i}, requests {req}")
         for i, (a, b) in enumerate(zip(got_aux, want_aux)):
-            same(a, b, dtype, f"state {i}, requests {req}")
+            same(a, b, f"state {i}, requests {req}")
 
 
 @pytest.mark.parametrize(("case", "dtype"), PAIRS)
@@ -119,7 +80,7 @@ def test_forward_in_place(case, dtype):
         outputs[o] = inputs[i].view(want[o].dtype).reshape(want[o].shape)
         got, _ = run.forward([INPLACE if k == o else WRITE for k in range(n)], outputs, inputs)
         for k in range(n):
-            same(got[k], want[k], dtype, f"output {k}, in place {i}->{o}")
+            same(got[k], want[k], f"output {k}, in place {i}->{o}")
 
 
 @pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
@@ -134,7 +95,7 @@ def test_backward(case, dtype):
         want = run.on_host("backward", heads, outputs, req, [a.copy() for a in start], aux=aux)
         got = run.backward(heads, outputs, req, [a.copy() for a in start], aux=aux)
         for i in range(n):
-            same(got[i], want[i], dtype, f"gradient {i}, requests {req}")
+            same(got[i], want[i], f"gradient {i}, requests {req}")
 
 
 @pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
@@ -155,4 +116,4 @@ def test_backward_in_place(case, dtype):
         req = [INPLACE if k == i else WRITE for k in range(n)]
         got = run.backward(groups[0], groups[2], req, grads, groups[1], aux)
         for k in range(n):
-            same(got[k], want[k], dtype, f"gradient {k}, in place {source}->{target}")
+            same(got[k], want[k], f"gradient {k}, in place {source}->{target}")

@@ -5,8 +5,9 @@ from math import prod
 import numpy as np
 
 from ...cuda.families import instances
+from .._base import OPERATORS
 from .launch import DeviceOperator
-from .steps import SPACE, TARGET, each
+from .steps import ADD, SPACE, TARGET, each
 from .structs import BYTES, C_TYPES, numpy_of
 
 FLOATING = ("float32", "float64", "float16")
@@ -17,6 +18,25 @@ def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
     if source not in _sets:
         _sets[source] = frozenset(instances(source))
     return name in _sets[source]
+
+
+def names(base):
+    """Operators whose property is of the class."""
+    found = [
+        entry.name
+        for entry in {id(e): e for _, e in OPERATORS.items()}.values()
+        if issubclass(entry.prop, base)
+    ]
+    return sorted(found)
+
+
+def computing(template, functor, dtype, source="elementwise"):
+    """(instance, C type it computes in): the array's own, double for integers without one."""
+    for kind in (C_TYPES[dtype], "double"):
+        name = f"{template}<cynet::functor::{functor}, {kind}>"
+        if has_instance(source, name):
+            return name, kind
+    return None, None
 
 
 class Steps:
@@ -33,6 +53,10 @@ class Steps:
         """Temporary memory of that size."""
         self.spaces.append(nbytes)
         return SPACE[len(self.spaces) - 1]
+
+    def room(self, n, kind):
+        """Temporary memory for n elements of a C type."""
+        return self.space(n * BYTES[kind])
 
     def read(self, array, dtype, n, kind, **options):
         """`array`, n elements of `dtype`, as elements of the C type `kind`: itself, or cast."""
@@ -62,6 +86,13 @@ def operator(device, forward, backward=None):
     """The DeviceOperator of two `Steps`."""
     backward = backward or Steps()
     return DeviceOperator(device, forward.steps, backward.steps, forward.spaces, backward.spaces)
+
+
+def identity(n, dtype, source, target, **options):
+    """A launch of ``target (+)= source``."""
+    kind = C_TYPES[dtype]
+    return each(n, "elementwise", f"unary<cynet::functor::identity, {kind}>", source, target, n,
+                ADD, **options)  # fmt: skip
 
 
 def zeros(shape, dtype, array):
