@@ -18,7 +18,7 @@ from .folded cimport FoldedActivation, aligned_floats
 from math import prod
 
 from ...kernels import onednn
-from . import convolution_winograd
+from . import convolution_window, convolution_winograd, fully_connected_products
 from .convolution import ConvolutionProperty
 
 
@@ -39,9 +39,21 @@ class ChannelsLastConvolution(ConvolutionProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         _, (out,), _ = self.infer_shape(in_shapes, [None])
+        if self._is_product and fully_connected_products.suits(
+                prod(out) // out[1], in_shapes[0][1], out[1]):
+            return fully_connected_products.ProductFullyConnected(
+                self, prod(out) // out[1], in_shapes[0][1], out[1])
+        if convolution_window.suits(self, in_shapes[0], out):
+            return convolution_window.WindowConvolution(self, in_shapes[0], out)
         if convolution_winograd.suits(self, in_shapes[0]):
             return convolution_winograd.WinogradConvolution(self, in_shapes[0], out)
         return ChannelsLastConv(self, in_shapes[0], in_shapes[1], out)
+
+    @property
+    def _is_product(self):
+        """True for one product of all pixels by the weights: 1x1, no stride, no pad."""
+        stride, _, pad = self.window
+        return self.num_group == 1 and set((*self.kernel, *stride)) == {1} and not any(pad)
 
 
 cdef class ChannelsLastConv(Operator):
