@@ -13,6 +13,7 @@ from ._engine cimport (
     new_variable,
     push_sync,
 )
+from ._engine_core cimport writes_of
 from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
@@ -39,6 +40,25 @@ cdef extern from *:
 cdef enum:
     LABELS = 0
     ORIGINS = 1
+
+
+cdef bint _is_fresh(const Kept* kept) noexcept nogil:
+    """Whether nothing that the steps were run on has been written since."""
+    cdef size_t i
+    if not kept.valid:
+        return False
+    for i in range(kept.sources.size()):
+        if kept.sources[i].exposed.load() or writes_of(kept.sources[i].var) != kept.seen[i]:
+            return False
+    return True
+
+
+cdef void _complete(Kept* kept) noexcept nogil:
+    """Remember what the steps were run on. The run reads the sources, so nobody writes them."""
+    cdef size_t i
+    for i in range(kept.sources.size()):
+        kept.seen[i] = writes_of(kept.sources[i].var)
+    kept.valid = True
 
 
 cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) noexcept nogil:
@@ -81,13 +101,22 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef size_t index
     cdef bint profiled = run.tables.profiled.load()
     cdef int64_t begin = 0
+    cdef Kept* kept
     for index in range(run.segment.first, run.segment.last):
+        kept = run.tables.steps[index].kept
+        if kept != NULL:
+            if kept.first == index:
+                kept.fresh = kept.valid = _is_fresh(kept)
+            if kept.fresh:
+                continue
         if profiled:
             begin = nanoseconds()
         if _run_step(run.tables, index, run, run_ctx) == -1:
             run.current = index
             with gil:
                 _raise_dressed(run)
+        if kept != NULL and kept.last == index:
+            _complete(kept)
         if profiled:
             run.tables.spent[index] += nanoseconds() - begin
             run.tables.calls[index] += 1
@@ -136,6 +165,8 @@ cdef void _release(Tables* tables) noexcept nogil:
         if tables.segments[i].var != NULL:
             delete_variable(tables.segments[i].var, NULL, NULL)
         del tables.segments[i]
+    for i in range(tables.kept.size()):
+        del tables.kept[i]
     with gil:
         Py_DECREF(<object>tables.keep)
     del tables
@@ -187,6 +218,7 @@ cdef class Plan:
     # --- building ---------------------------------------------------------------------------------
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1:
         cdef NativeStep native
+        kept = {}
         for step in graph.steps:
             self.labels.append(f"operator {step.prop.op_name} (node '{step.name}')")
             memset(&native, 0, sizeof(native))
@@ -206,8 +238,28 @@ cdef class Plan:
             native.context.n_out = len(step.out_data)
             native.context.n_aux = len(step.aux)
             self._add_resources(step, &native)
+            if step.kept is not None:
+                native.kept = self._kept_of(step.kept, kept, arrays)
+                native.kept.last = self.tables.steps.size()
             self.tables.steps.push_back(native)
         return 0
+
+    cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL:
+        """The record of a group of steps; `known` has those made before."""
+        cdef Kept* kept
+        cdef NDArrayBase array
+        index = known.get(group)
+        if index is not None:
+            return self.tables.kept[<size_t>index]
+        known[group] = self.tables.kept.size()
+        kept = new Kept()
+        kept.first, kept.valid = self.tables.steps.size(), False
+        self.tables.kept.push_back(kept)
+        for value in group.sources:
+            array = arrays[value]
+            kept.sources.push_back(array.chunk)
+        kept.seen.resize(kept.sources.size())
+        return kept
 
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0:
         cdef size_t first = self.tables.blobs.size()

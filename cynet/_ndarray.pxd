@@ -23,6 +23,9 @@ cdef cppclass Chunk:
     # False: memory straight from the pool that no function has written yet. Set by functions of the
     # engine that write the variable; read after a wait, so that what failed is never shown as data.
     bint written
+    # True: somebody outside of the engine has, or had, the memory to write in (DLPack, a writable
+    # buffer, foreign memory), so that the variable does not tell of all changes.
+    atomic[bint] exposed
 
 cdef class NDArrayBase:
     cdef TBlob blob      # data points into the chunk

@@ -93,6 +93,7 @@ cdef Chunk* _new_chunk() except NULL:
     chunk.references.store(1)
     chunk.owner = NULL
     chunk.written = True
+    chunk.exposed.store(False)
     memset(&chunk.handle, 0, sizeof(Handle))
     chunk.var = NULL
     try:
@@ -162,6 +163,7 @@ cdef NDArrayBase wrap_foreign(void* data, const int64_t* shape, int ndim, int dt
     out.chunk = _new_chunk()
     Py_INCREF(owner)
     out.chunk.owner = <void*>owner
+    out.chunk.exposed.store(True)
     out.blob.data = data
     return out
 
@@ -293,7 +295,9 @@ cdef class NDArrayBase:
 
     @property
     def data_ptr(self):
-        """Address of the first element, an int."""
+        """Address of the first element, an int. What is written there without the engine's
+        knowledge is seen from the next run on."""
+        self.chunk.exposed.store(True)
         return <size_t>self.blob.data
 
     def wait_to_read(self):
@@ -355,6 +359,7 @@ cdef class NDArrayBase:
         if not on_host(&self.blob):
             raise BufferError(f"this array is on {self.context}: the host cannot read its memory")
         if flags & PyBUF_WRITABLE:
+            self.chunk.exposed.store(True)
             self.wait_write()
         self.wait_read()
         sizes = <Py_ssize_t*>PyMem_Malloc(2 * (MAX_NDIM + 1) * sizeof(Py_ssize_t))

@@ -285,7 +285,7 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
 
 
 cdef Operator _create(Call call):
-    op = call.prop.create_operator(call.context, call.in_shapes, call.in_types)
+    op = call.prop.operator_on(call.context, call.in_shapes, call.in_types)
     if not isinstance(op, Operator):
         raise ArgumentTypeError(f"operator {call.entry.name}: create_operator gave "
                                 f"{type(op).__name__}, expected an Operator")

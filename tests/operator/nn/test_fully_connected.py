@@ -1,4 +1,4 @@
-"""FullyConnected of enough rows for the products of kernels/products.h, against NumPy in float64."""
+"""FullyConnected of enough rows for the products of kernels/products.h, against NumPy."""
 
 import numpy as np
 import pytest
