@@ -95,7 +95,17 @@ inline bool queue(void* stream, std::function<void()> work) {
   static auto launch = driver ? reinterpret_cast<launch_host_function>(
                                     dlsym(driver, "cuLaunchHostFunc"))
                               : nullptr;
+  typedef int (*is_capturing_function)(void*, int*);
+  static auto is_capturing = driver ? reinterpret_cast<is_capturing_function>(
+                                          dlsym(driver, "cuStreamIsCapturing"))
+                                    : nullptr;
   if (launch == nullptr) return false;
+  int capturing = 0;
+  if (is_capturing) is_capturing(stream, &capturing);
+  if (capturing) {  // it runs again with each replay, for as long as the process lives
+    auto again = [](void* p) { (*static_cast<std::function<void()>*>(p))(); };
+    return launch(stream, again, new std::function<void()>(std::move(work))) == 0;
+  }
   auto run = [](void* p) {
     auto* work = static_cast<std::function<void()>*>(p);
     (*work)();
