@@ -115,6 +115,13 @@ _SETTINGS = {
             "C++ compiler of CUDA kernels on the CPU; empty means g++, clang++ or c++.",
         ),
         Setting(
+            "CUDA_HOME",
+            str,
+            "",
+            "Folder of the CUDA toolkit, whose bin has nvcc; empty means PATH, then "
+            "/usr/local/cuda, then pip's wheels.",
+        ),
+        Setting(
             "CYNET_CHECK_KERNELS",
             _count,
             0,

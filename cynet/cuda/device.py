@@ -1,6 +1,6 @@
 """Devices that kernels run on: what an operator's GPU form asks of one, and which there are."""
 
-from ..context import no_gpu
+from ..context import load_gpu_backend
 from ..errors import CynetError
 
 
@@ -74,5 +74,5 @@ def install_devices(provider):
 def device(device_id):
     """The Device of ``gpu(device_id)``; CynetError where there is none."""
     if _provider is None:
-        raise CynetError(no_gpu(device_id))
+        load_gpu_backend()
     return _provider(device_id)

@@ -104,6 +104,10 @@ def instances(source):
     elif source == "select":
         names = "where", "clip", "clip_grad", "hard_sigmoid", "hard_sigmoid_grad"
         found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
+    elif source == "strided":
+        every = (*REAL, *WHOLE, "bool")
+        found = [f"assign<{d}, {s}>" for d in every for s in every]
+        found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]
     else:
         raise ValueError(f"no source {source!r} among {', '.join(sources())}")
     return found
