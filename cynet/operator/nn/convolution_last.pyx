@@ -20,8 +20,13 @@ from math import prod
 
 from ...kernels import onednn
 from ..property import OperatorProperty, ResourceRequest
-from . import convolution_winograd
+from . import convolution_window, convolution_winograd, fully_connected_products
 from .convolution import ConvolutionProperty
+
+
+# Outputs of a filter from which on reordering a weight, at about 1 ns an element, takes less than a
+# twentieth of the time of its products.
+MANY_PIXELS = 2048
 
 
 class ChannelsLastConvolution(ConvolutionProperty):
@@ -41,12 +46,14 @@ class ChannelsLastConvolution(ConvolutionProperty):
         needed = [out_grad[0], in_data[0], in_data[1]]
         return needed if self.activation is None else [*needed, out_data[0]]
 
-    def packed_form(self, in_shapes, in_types):
+    def packed_form(self, in_shapes, in_types, replaces):
         if self.weight_shape is not None or 0 in in_shapes[0]:
             return None
         packed = self.changed(weight_shape=in_shapes[1])
         pack = PackWeight(packed, in_shapes)
-        return None if pack.size is None else (pack, packed, pack.size)
+        _, (out,), _ = self.infer_shape(in_shapes, [None])
+        many = out[0] * prod(out[2:]) > MANY_PIXELS and not replaces and not pack.by_winograd
+        return None if pack.size is None or many else (pack, packed, pack.size)
 
     def primitives(self, in_shapes):
         """oneDNN's primitives of this convolution."""
@@ -60,22 +67,36 @@ class ChannelsLastConvolution(ConvolutionProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         weight = self.weight_shape or in_shapes[1]
         _, (out,), _ = self.infer_shape([in_shapes[0], weight, *in_shapes[2:]], [None])
+        if self.weight_shape is None:
+            if self._is_product and fully_connected_products.suits(
+                    prod(out) // out[1], weight[1], out[1]):
+                return fully_connected_products.ProductFullyConnected(
+                    self, prod(out) // out[1], weight[1], out[1])
+            if convolution_window.suits(self, in_shapes[0], out):
+                return convolution_window.WindowConvolution(self, in_shapes[0], out)
         if convolution_winograd.suits(self, in_shapes[0]):
             return convolution_winograd.WinogradConvolution(self, in_shapes[0], out)
         return ChannelsLastConv(self, in_shapes, weight, out)
 
+    @property
+    def _is_product(self):
+        """True for one product of all pixels by the weights: 1x1, no stride, no pad."""
+        stride, _, pad = self.window
+        return self.num_group == 1 and set((*self.kernel, *stride)) == {1} and not any(pad)
+
 
 class PackWeight(OperatorProperty):
     """The weight of `convolution`, a ChannelsLastConvolution that takes it packed, in that form;
-    made by the pack pass, always written. `size` is the number of floats, None where no packing
-    is needed."""
+    made by the pack pass, always written. `size` is the number of floats, None where packing is
+    not needed, or not worth four times the memory that Winograd's form takes."""
 
     op_name = "_pack_weight"
 
     def __init__(self, convolution, in_shapes):
         super().__init__()
         self.convolution, self.shapes = convolution, in_shapes
-        if convolution_winograd.suits(convolution, in_shapes[0]):
+        self.by_winograd = convolution_winograd.suits(convolution, in_shapes[0])
+        if self.by_winograd:
             self.size = convolution_winograd.packed_size(convolution, in_shapes[0])
         else:
             packing = convolution.primitives(in_shapes).packing(convolution.activation)
@@ -89,7 +110,7 @@ class PackWeight(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         convolution = self.convolution
-        if convolution_winograd.suits(convolution, self.shapes[0]):
+        if self.by_winograd:
             return convolution_winograd.WinogradPack(convolution, self.shapes[0])
         _, primitive = convolution.primitives(self.shapes).packing(convolution.activation)
         return ReorderWeight(primitive)
@@ -106,7 +127,6 @@ cdef class ReorderWeight(Operator):
         cdef void* tensors[2]
         tensors[0], tensors[1] = in_data[0].data, out_data[0].data
         return self.reorder.run(tensors, get_space(&ctx.requested[0], self.reorder.scratch_bytes))
-
 
 cdef class ChannelsLastConv(Operator):
     cdef object primitives
