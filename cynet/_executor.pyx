@@ -14,9 +14,10 @@ from ._engine cimport (
     push_sync,
 )
 from ._inline cimport INLINE_SEGMENT_US
-from ._ndarray cimport NDArrayBase, new_view
+from ._ndarray cimport NDArrayBase, Region, new_view, push_copy, whole
 from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob
+from .kernels.parallel cimport team_rests
 from .operator._base cimport OpContext, Operator
 
 from .dtype import NAMES, dtype_flag
@@ -88,6 +89,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
             run.current = index
             with gil:
                 _raise_dressed(run)
+        team_rests()
         if profiled:
             run.tables.spent[index] += nanoseconds() - begin
             run.tables.calls[index] += 1
@@ -402,3 +404,37 @@ def arena_view(NDArrayBase arena, size_t offset, tuple shape, dtype):
     view = new_view(arena, dims, len(shape), offset)
     view.blob.dtype = dtype_flag(dtype)
     return view
+
+
+def copy_all(sources, list targets):
+    """Push a copy of each array into the one of `targets` in its place.
+
+    Returns
+    -------
+    int
+        How many were copied: fewer than there are where the next one is no NDArray, or of another
+        shape than its target, or the target itself.
+    """
+    cdef Py_ssize_t i
+    cdef NDArrayBase target, source
+    cdef Region to, region
+    for i in range(len(targets)):
+        target = targets[i]
+        if not isinstance(sources[i], NDArrayBase):
+            return i
+        source = sources[i]
+        if source is target or not _same_shape(&source.blob, &target.blob):
+            return i
+        to, region = whole(target), whole(source)
+        push_copy(target, &to, source, &region)
+    return len(targets)
+
+
+cdef bint _same_shape(const TBlob* a, const TBlob* b) noexcept:
+    cdef int i
+    if a.ndim != b.ndim:
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != b.shape[i]:
+            return False
+    return True

@@ -16,6 +16,7 @@ from ._inline cimport INLINE_COPY_ELEMENTS
 from ._storage cimport Handle, alloc
 from ._storage cimport free as storage_free
 from ._typedefs cimport MAX_NDIM, RunContext, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
+from .kernels.parallel cimport team_rests
 from .kernels.strided_copy cimport StridedCopy, copy_strided
 
 from .context import Context
@@ -475,8 +476,9 @@ cdef struct CopyTask:
 
 
 cdef int _run_copy(void* arg, RunContext* run_ctx) except -1 nogil:
-    # The pushing thread (worker 0) starts no OpenMP team: it may fork later.
+    # The pushing thread (worker 0) starts no OpenMP team for a copy, and wakes none.
     copy_strided(&(<CopyTask*>arg).what, run_ctx.worker == 0)
+    team_rests()
     (<CopyTask*>arg).target.written = True
     return 0
 
