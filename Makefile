@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test stress build lint bench bench-peers check-cuda tsan wheel smoke clean
+.PHONY: help train test test-gpu stress build lint bench bench-peers check-cuda tsan wheel smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a f
 
 test: $(VENV)/.dev  ## run all tests and name the slowest
 	$(PY) -m pytest -q --durations=15 --durations-min=1
+
+test-gpu: $(VENV)/.dev  ## the GPU suite on this machine's GPUs (GPU=simulated: on the simulated driver)
+	CYNET_TEST_GPU=$(or $(GPU),device) $(PY) -m pytest -q tests/gpu
 
 stress: $(VENV)/.dev  ## the long tests of the engine, custom operators, random shapes, networks in full size
 	CYNET_STRESS_ITERATIONS=50000 CYNET_STRESS_SHAPES=10000 $(PY) -m pytest -q --durations=0 \

@@ -3,10 +3,12 @@
 # Each line re-exports one module or name; floors in the order of docs/architecture/README.md.
 from . import config, errors  # floor 0
 from . import errors as base  # mx.base.MXNetError
+from . import context
 from .context import Context, cpu, cpu_pinned, current_context, gpu
 from .errors import CynetError, MXNetError
 from . import engine, storage  # floor 1
-from .kernels.threads import get_num_threads, set_num_threads  # floor 2
+from .cuda import load  # floor 2
+from .kernels.threads import get_num_threads, set_num_threads
 from . import operator  # floor 3
 from .operator import simple as simple_op
 from . import attribute, name, ndarray  # floor 4

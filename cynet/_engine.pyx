@@ -381,12 +381,8 @@ cdef int wait_for_all_on(EngineHandle engine) except -1 nogil:
 
 cdef int _set_up() except -1:
     global _default
-    kind = config.get("CYNET_ENGINE_TYPE")
-    if kind not in ("ThreadedEngine", "NaiveEngine"):
-        raise ArgumentError(
-            f"environment variable CYNET_ENGINE_TYPE={kind!r}: "
-            "expected ThreadedEngine or NaiveEngine")
-    _default = create(kind == "NaiveEngine", config.get("CYNET_CPU_WORKERS"))
+    _default = create(
+        config.get("CYNET_ENGINE_TYPE") == "NaiveEngine", config.get("CYNET_CPU_WORKERS"))
     return 0
 
 

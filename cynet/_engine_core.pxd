@@ -68,7 +68,8 @@ cdef cppclass Var:
     Engine* engine
     Waiter* waiters
     atomic[FailurePointer] failure  # of a run that failed; functions are skipped meanwhile
-    uint64_t mark      # last push that named this variable: finds duplicates
+    unsigned mark      # last push that named this variable: finds duplicates
+    unsigned writes    # ended functions that wrote it, a parent's before a fork included
     unsigned epoch     # other than the engine's: state left by a parent process, to be reset
     int readers        # granted reads; -1: a write is granted
     int pending_reads  # pushed and not done
@@ -142,7 +143,7 @@ cdef cppclass Engine:
     bint retiring      # threads end when nothing is left to run
     unsigned epoch     # number of forks between the first process and this one
     uint64_t seq
-    uint64_t mark
+    unsigned mark
     int64_t pending    # runs pushed and not done
     int64_t n_vars
     int64_t n_operators
@@ -188,6 +189,12 @@ cdef inline void lock(Engine* e) noexcept nogil:
 
 cdef inline void unlock(Engine* e) noexcept nogil:
     e.locked.store(0, memory_order_release)
+
+cdef inline unsigned writes_of(void* var) noexcept nogil:
+    """How many functions have written the variable (or failed to): a change, not the number,
+    says something. Stands still while a function that reads or writes the variable runs, which
+    alone may ask."""
+    return (<Var*>var).writes
 
 cdef inline Link* links_of(Run* run) noexcept nogil:
     return <Link*>(run + 1)

@@ -26,7 +26,7 @@ cdef Var* make_var(Engine* e) noexcept nogil:
     var.engine = e
     var.waiters = NULL
     var.failure.store(NULL)
-    var.mark = 0
+    var.mark = var.writes = 0
     var.epoch = e.epoch
     var.readers = var.pending_reads = 0
     var.pending_writes.store(0)
@@ -90,6 +90,7 @@ cdef void refresh(Engine* e, Var* var) noexcept nogil:
     if var.epoch == e.epoch:
         return
     var.epoch = e.epoch
+    var.writes += 1  # the fork may have come in the middle of one
     var.head = var.tail = NULL
     var.waiters = NULL
     var.readers = var.pending_reads = 0
@@ -100,18 +101,29 @@ cdef bint distinct(
         Engine* e, Var* const* const_vars, int n_const, Var* const* mutable_vars,
         int n_mutable) noexcept nogil:
     cdef int i
-    cdef uint64_t mark
+    cdef unsigned mark
     e.mark += 1
     mark = e.mark
     for i in range(n_const):
-        if const_vars[i].mark == mark:
+        # Marks come again after 4 billion pushes: an equal one is a reason to look, no more.
+        if const_vars[i].mark == mark and _names(const_vars, i, const_vars[i]):
             return False
         const_vars[i].mark = mark
     for i in range(n_mutable):
-        if mutable_vars[i].mark == mark:
+        if mutable_vars[i].mark == mark and (
+                _names(const_vars, n_const, mutable_vars[i])
+                or _names(mutable_vars, i, mutable_vars[i])):
             return False
         mutable_vars[i].mark = mark
     return True
+
+
+cdef bint _names(Var* const* vars, int n, const Var* var) noexcept nogil:
+    cdef int i
+    for i in range(n):
+        if vars[i] == var:
+            return True
+    return False
 
 
 cdef bint enter(
@@ -229,6 +241,7 @@ cdef void leave(Engine* e, Run* run, Failure* failure) noexcept nogil:
             var.readers = 0
             if failure != NULL:
                 _set_failure(var, failure)
+            var.writes += 1
             _add(&var.pending_writes, -1)
         else:
             var.readers -= 1

@@ -5,6 +5,12 @@ from cpython.object cimport PyObject
 
 from ._engine_core cimport After, Engine, Failure, Run, Var
 
+# Makes a GPU the calling thread's own and gives its stream; -1 with an exception left in the
+# thread.
+ctypedef int (*EnterDevice)(int dev_id, void** stream) noexcept nogil
+
+# What is called before each function of a GPU (from the first one on: the backend sets it).
+cdef void set_enter_device(EnterDevice enter) noexcept nogil
 # Decide which threads to wake or start for the ready runs. The last act before `unlock`.
 cdef void plan(Engine* e, After* after) noexcept nogil
 # The same where functions are pushed: between two wake-ups a bulk lets some pushes pass.

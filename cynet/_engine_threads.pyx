@@ -21,7 +21,7 @@ from ._engine_native cimport (
     start_thread, thread_yield
 )
 from ._engine_queue cimport count_down, finish, take
-from ._typedefs cimport RunContext
+from ._typedefs cimport RunContext, kGPU
 
 from .errors import OperatorError, dress
 
@@ -49,6 +49,14 @@ cdef extern from *:
     void* this_frame
     int bulk_size   # pushes of this thread between two wake-ups; 0: each push wakes
     int bulk_count
+
+
+cdef EnterDevice _enter_device = NULL
+
+
+cdef void set_enter_device(EnterDevice enter) noexcept nogil:
+    global _enter_device
+    _enter_device = enter
 
 
 # ---- what a function may leave behind
@@ -93,7 +101,7 @@ cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
     """True when the run is done; false when `complete` is to come (the run may be gone already)."""
     cdef RunContext context
     cdef Frame frame
-    cdef int code
+    cdef int code = 0
     cdef const char* name = run.name
     context.dev_type = run.dev_type
     context.dev_id = run.dev_id
@@ -102,7 +110,11 @@ cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
     frame.engine = run.engine
     frame.outer = <Frame*>this_frame
     failure[0] = NULL
-    if run.kind == kAsync:
+    if run.dev_type == kGPU and _enter_device != NULL:
+        code = _enter_device(run.dev_id, &context.stream)
+    if code == -1:
+        pass
+    elif run.kind == kAsync:
         frame.run = NULL
         _set_frame(&frame)
         code = (<RunAsyncFn>run.fn)(run.arg, &context, run)

@@ -14,7 +14,7 @@ from libcpp.atomic cimport atomic
 from libcpp.vector cimport vector
 
 from ._engine cimport VarHandle
-from ._ndarray cimport NDArrayBase
+from ._ndarray cimport Chunk, NDArrayBase
 from ._resource cimport Resource
 from ._typedefs cimport TBlob
 from .operator._base cimport OpContext
@@ -26,6 +26,16 @@ cdef struct NativeStep:
     # where each list begins in the tables
     size_t out_grad, in_data, out_data, in_grad, aux, req, requested
     uint64_t random    # random streams drawn by the steps before this one
+    Kept* kept         # the group of steps it belongs to that run when something changed, or NULL
+
+cdef cppclass Kept:
+    # Steps whose results stay until one of the arrays they are made from is written. Guarded by
+    # the variable of their segment, in which they all lie.
+    size_t first, last       # of its steps: where is decided, and where is completed
+    bint fresh               # what was decided: this run leaves them out
+    bint valid               # they were run to the end, and nothing failed on the way
+    vector[Chunk*] sources
+    vector[unsigned] seen    # writes of each source when they ran
 
 cdef cppclass Segment:
     size_t first, last  # steps [first, last)
@@ -44,6 +54,7 @@ cdef cppclass Tables:
     vector[int] reqs
     vector[Resource] resources
     vector[Segment*] segments
+    vector[Kept*] kept
     atomic[bint] profiled
     vector[int64_t] spent   # nanoseconds of each step while `profiled`
     vector[int64_t] calls   # and how often it ran
@@ -69,6 +80,7 @@ cdef class Plan:
     cdef dict _origin_index
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
+    cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
     cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,

@@ -13,8 +13,9 @@ from ._engine cimport (
     new_variable,
     push_sync,
 )
+from ._engine_core cimport writes_of
 from ._inline cimport INLINE_SEGMENT_US
-from ._ndarray cimport NDArrayBase, Region, new_view, push_copy, whole
+from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob
 from .kernels.parallel cimport team_rests
@@ -40,6 +41,25 @@ cdef extern from *:
 cdef enum:
     LABELS = 0
     ORIGINS = 1
+
+
+cdef bint _is_fresh(const Kept* kept) noexcept nogil:
+    """Whether nothing that the steps were run on has been written since."""
+    cdef size_t i
+    if not kept.valid:
+        return False
+    for i in range(kept.sources.size()):
+        if kept.sources[i].exposed.load() or writes_of(kept.sources[i].var) != kept.seen[i]:
+            return False
+    return True
+
+
+cdef void _complete(Kept* kept) noexcept nogil:
+    """Remember what the steps were run on. The run reads the sources, so nobody writes them."""
+    cdef size_t i
+    for i in range(kept.sources.size()):
+        kept.seen[i] = writes_of(kept.sources[i].var)
+    kept.valid = True
 
 
 cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) noexcept nogil:
@@ -82,7 +102,14 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef size_t index
     cdef bint profiled = run.tables.profiled.load()
     cdef int64_t begin = 0
+    cdef Kept* kept
     for index in range(run.segment.first, run.segment.last):
+        kept = run.tables.steps[index].kept
+        if kept != NULL:
+            if kept.first == index:
+                kept.fresh = kept.valid = _is_fresh(kept)
+            if kept.fresh:
+                continue
         if profiled:
             begin = nanoseconds()
         if _run_step(run.tables, index, run, run_ctx) == -1:
@@ -90,6 +117,8 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
             with gil:
                 _raise_dressed(run)
         team_rests()
+        if kept != NULL and kept.last == index:
+            _complete(kept)
         if profiled:
             run.tables.spent[index] += nanoseconds() - begin
             run.tables.calls[index] += 1
@@ -138,6 +167,8 @@ cdef void _release(Tables* tables) noexcept nogil:
         if tables.segments[i].var != NULL:
             delete_variable(tables.segments[i].var, NULL, NULL)
         del tables.segments[i]
+    for i in range(tables.kept.size()):
+        del tables.kept[i]
     with gil:
         Py_DECREF(<object>tables.keep)
     del tables
@@ -189,6 +220,7 @@ cdef class Plan:
     # --- building ---------------------------------------------------------------------------------
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1:
         cdef NativeStep native
+        kept = {}
         for step in graph.steps:
             self.labels.append(f"operator {step.prop.op_name} (node '{step.name}')")
             memset(&native, 0, sizeof(native))
@@ -208,8 +240,28 @@ cdef class Plan:
             native.context.n_out = len(step.out_data)
             native.context.n_aux = len(step.aux)
             self._add_resources(step, &native)
+            if step.kept is not None:
+                native.kept = self._kept_of(step.kept, kept, arrays)
+                native.kept.last = self.tables.steps.size()
             self.tables.steps.push_back(native)
         return 0
+
+    cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL:
+        """The record of a group of steps; `known` has those made before."""
+        cdef Kept* kept
+        cdef NDArrayBase array
+        index = known.get(group)
+        if index is not None:
+            return self.tables.kept[<size_t>index]
+        known[group] = self.tables.kept.size()
+        kept = new Kept()
+        kept.first, kept.valid = self.tables.steps.size(), False
+        self.tables.kept.push_back(kept)
+        for value in group.sources:
+            array = arrays[value]
+            kept.sources.push_back(array.chunk)
+        kept.seen.resize(kept.sources.size())
+        return kept
 
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0:
         cdef size_t first = self.tables.blobs.size()
@@ -404,37 +456,3 @@ def arena_view(NDArrayBase arena, size_t offset, tuple shape, dtype):
     view = new_view(arena, dims, len(shape), offset)
     view.blob.dtype = dtype_flag(dtype)
     return view
-
-
-def copy_all(sources, list targets):
-    """Push a copy of each array into the one of `targets` in its place.
-
-    Returns
-    -------
-    int
-        How many were copied: fewer than there are where the next one is no NDArray, or of another
-        shape than its target, or the target itself.
-    """
-    cdef Py_ssize_t i
-    cdef NDArrayBase target, source
-    cdef Region to, region
-    for i in range(len(targets)):
-        target = targets[i]
-        if not isinstance(sources[i], NDArrayBase):
-            return i
-        source = sources[i]
-        if source is target or not _same_shape(&source.blob, &target.blob):
-            return i
-        to, region = whole(target), whole(source)
-        push_copy(target, &to, source, &region)
-    return len(targets)
-
-
-cdef bint _same_shape(const TBlob* a, const TBlob* b) noexcept:
-    cdef int i
-    if a.ndim != b.ndim:
-        return False
-    for i in range(a.ndim):
-        if a.shape[i] != b.shape[i]:
-            return False
-    return True

@@ -23,6 +23,9 @@ cdef cppclass Chunk:
     # False: memory straight from the pool that no function has written yet. Set by functions of the
     # engine that write the variable; read after a wait, so that what failed is never shown as data.
     bint written
+    # True: somebody outside of the engine has, or had, the memory to write in (DLPack, a writable
+    # buffer, foreign memory), so that the variable does not tell of all changes.
+    atomic[bint] exposed
 
 cdef class NDArrayBase:
     cdef TBlob blob      # data points into the chunk
@@ -49,22 +52,3 @@ cdef tuple blob_shape(const TBlob* blob)
 # Fill shape from a sequence of ints; the number of axes. Negative and too large sizes are refused.
 cdef int read_shape(object shape, int64_t* out) except -1
 cdef bint on_host(const TBlob* blob) noexcept nogil
-
-# dst[...] = src[...], strides in elements, in engine order; the arrays' memory, offset elements
-# further.
-cdef struct Region:
-    int ndim
-    int64_t offset
-    int64_t shape[16]
-    int64_t stride[16]
-cdef Region whole(NDArrayBase array) noexcept
-# Push a copy of src's region (broadcast by strides of 0) into dst's, of the same shape; dtypes may
-# differ.
-cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
-                   const Region* source) except -1
-# Push: the one element at `value`, of src_type, everywhere into dst's region.
-cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src_type) except -1
-# Copy host memory into dst's region, in engine order, and wait for it: the caller's memory is free
-# then.
-cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int src_type,
-                        const int64_t* src_stride) except -1

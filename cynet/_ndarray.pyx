@@ -1,25 +1,20 @@
-"""NDArray core: memory, views, waits, host access and engine-ordered copies (contract in
-_ndarray.pxd)."""
+"""NDArray core: memory, views, waits and host access (contract in _ndarray.pxd)."""
 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free as c_free
-from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcpy, memset
 
 from . cimport _engine
-from ._engine cimport VarHandle, kInline, kNormal
-from ._inline cimport INLINE_COPY_ELEMENTS
 from ._storage cimport Handle, alloc
 from ._storage cimport free as storage_free
-from ._typedefs cimport MAX_NDIM, RunContext, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
-from .kernels.parallel cimport team_rests
-from .kernels.strided_copy cimport StridedCopy, copy_strided
+from ._typedefs cimport MAX_NDIM, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared, kGPU
+from .cuda.transfer cimport download
 
 from .context import Context
+from .cuda.driver import opened_devices, synchronize
 from .dtype import NUMPY
 from .errors import ArgumentError, ArgumentTypeError, OperatorError, ShapeError
 
@@ -94,6 +89,7 @@ cdef Chunk* _new_chunk() except NULL:
     chunk.references.store(1)
     chunk.owner = NULL
     chunk.written = True
+    chunk.exposed.store(False)
     memset(&chunk.handle, 0, sizeof(Handle))
     chunk.var = NULL
     try:
@@ -163,6 +159,7 @@ cdef NDArrayBase wrap_foreign(void* data, const int64_t* shape, int ndim, int dt
     out.chunk = _new_chunk()
     Py_INCREF(owner)
     out.chunk.owner = <void*>owner
+    out.chunk.exposed.store(True)
     out.blob.data = data
     return out
 
@@ -221,6 +218,8 @@ def waitall():
     yet."""
     with nogil:
         _engine.wait_for_all()
+    for device in opened_devices():
+        synchronize(device)
 
 
 def device_context(int dev_type, int dev_id):
@@ -294,17 +293,23 @@ cdef class NDArrayBase:
 
     @property
     def data_ptr(self):
-        """Address of the first element, an int."""
+        """Address of the first element, an int. What is written there without the engine's
+        knowledge is seen from the next run on."""
+        self.chunk.exposed.store(True)
         return <size_t>self.blob.data
 
     def wait_to_read(self):
         """Wait until everything that writes this array is done; raise what failed on the way."""
         self.wait_read()
+        if self.blob.dev_type == kGPU:
+            synchronize(self.blob.dev_id)
 
     def wait_to_write(self):
         """Wait until everything that reads or writes this array is done; raise what failed on
         the way."""
         self.wait_write()
+        if self.blob.dev_type == kGPU:
+            synchronize(self.blob.dev_id)
 
     def asnumpy(self):
         """A copy as a NumPy array; waits for pending writes.
@@ -318,8 +323,6 @@ cdef class NDArrayBase:
         cdef void* to
         cdef cnp.npy_intp sizes[MAX_NDIM]
         cdef int i
-        if not on_host(&self.blob):
-            raise ArgumentError(f"this array is on {self.context}: copy it to mx.cpu() first")
         for i in range(self.blob.ndim):
             sizes[i] = self.blob.shape[i]
         out = cnp.PyArray_SimpleNew(self.blob.ndim, sizes, _TYPE_NUMBERS[self.blob.dtype])
@@ -327,7 +330,10 @@ cdef class NDArrayBase:
         with nogil:
             _engine.wait_for_var(self.chunk.var)
             if self.chunk.written:
-                memcpy(to, self.blob.data, nbytes)
+                if self.blob.dev_type == kGPU:
+                    download(self.blob.dev_id, to, self.blob.data, nbytes)
+                else:
+                    memcpy(to, self.blob.data, nbytes)
         if not self.chunk.written:
             _refuse_unwritten(self)
         return out
@@ -356,6 +362,7 @@ cdef class NDArrayBase:
         if not on_host(&self.blob):
             raise BufferError(f"this array is on {self.context}: the host cannot read its memory")
         if flags & PyBUF_WRITABLE:
+            self.chunk.exposed.store(True)
             self.wait_write()
         self.wait_read()
         sizes = <Py_ssize_t*>PyMem_Malloc(2 * (MAX_NDIM + 1) * sizeof(Py_ssize_t))
@@ -426,16 +433,6 @@ cdef class NDArrayBase:
         """True when both are views of one piece of memory and have a byte in common."""
         return overlap(self, other)
 
-    def copy_into(self, NDArrayBase other):
-        """Push a copy of this array into `other`, of the same shape, converting the dtype."""
-        cdef Region to, source
-        if blob_shape(&self.blob) != blob_shape(&other.blob):
-            raise ShapeError(f"copy: source has shape {blob_shape(&self.blob)}, "
-                             f"target {blob_shape(&other.blob)}")
-        to = whole(other)
-        source = whole(self)
-        push_copy(other, &to, self, &source)
-
     def __len__(self):
         if self.blob.ndim == 0:
             raise TypeError("len() of an array without axes")
@@ -453,133 +450,3 @@ cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept:
     cdef char* b0 = <char*>b.blob.data
     return (a.chunk == b.chunk and a0 < b0 + b.blob.size * <int64_t>dtype_size(b.blob.dtype)
             and b0 < a0 + a.blob.size * <int64_t>dtype_size(a.blob.dtype))
-
-
-# --- copies in engine order -----------------------------------------------------------------------
-cdef Region whole(NDArrayBase array) noexcept:
-    cdef Region out
-    cdef int64_t stride = 1
-    cdef int i
-    out.ndim = array.blob.ndim
-    out.offset = 0
-    for i in range(array.blob.ndim - 1, -1, -1):
-        out.shape[i] = array.blob.shape[i]
-        out.stride[i] = stride
-        stride *= array.blob.shape[i]
-    return out
-
-
-cdef struct CopyTask:
-    StridedCopy what
-    Chunk* target
-    char value[8]  # a fill's element
-
-
-cdef int _run_copy(void* arg, RunContext* run_ctx) except -1 nogil:
-    # The pushing thread (worker 0) starts no OpenMP team for a copy, and wakes none.
-    copy_strided(&(<CopyTask*>arg).what, run_ctx.worker == 0)
-    team_rests()
-    (<CopyTask*>arg).target.written = True
-    return 0
-
-
-cdef void _free_task(void* arg) noexcept nogil:
-    c_free(arg)
-
-
-cdef CopyTask* _new_task(NDArrayBase dst, const Region* to) except NULL:
-    cdef CopyTask* task
-    cdef int i
-    if not on_host(&dst.blob):
-        raise ArgumentError(f"this array is on {dst.context}: it cannot be written from here")
-    task = <CopyTask*>c_malloc(sizeof(CopyTask))
-    if task == NULL:
-        raise MemoryError()
-    task.target = dst.chunk
-    task.what.dst = <char*>dst.blob.data + to.offset * <int64_t>dtype_size(dst.blob.dtype)
-    task.what.dst_type = dst.blob.dtype
-    task.what.ndim = to.ndim
-    for i in range(to.ndim):
-        task.what.shape[i] = to.shape[i]
-        task.what.dst_stride[i] = to.stride[i]
-    return task
-
-
-cdef int64_t _region_size(const Region* region) noexcept:
-    cdef int64_t size = 1
-    cdef int i
-    for i in range(region.ndim):
-        size *= region.shape[i]
-    return size
-
-
-cdef int _push_task(CopyTask* task, NDArrayBase dst, VarHandle source, int64_t size) except -1:
-    cdef VarHandle target = dst.chunk.var
-    cdef int n_const = 0 if source == NULL or source == target else 1
-    cdef int flags = kInline if size <= INLINE_COPY_ELEMENTS else kNormal
-    # The engine owns the task from here on, whether or not the push is refused.
-    if size <= 4096:
-        _engine.push_sync(_run_copy, task, _free_task, dst.blob.dev_type, dst.blob.dev_id,
-                          &source, n_const, &target, 1, 0, flags, b"copy")
-    else:
-        with nogil:
-            _engine.push_sync(_run_copy, task, _free_task, dst.blob.dev_type, dst.blob.dev_id,
-                              &source, n_const, &target, 1, 0, flags, b"copy")
-    return 0
-
-
-cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
-                   const Region* source) except -1:
-    cdef CopyTask* task
-    cdef NDArrayBase between
-    cdef Region plain
-    cdef int64_t size = _region_size(to)
-    cdef int i
-    if size == 0:
-        return 0
-    if not on_host(&src.blob):
-        raise ArgumentError(f"this array is on {src.context}: it cannot be read from here")
-    if overlap(dst, src):
-        between = new_array(source.shape, source.ndim, src.blob.dtype, src.blob.dev_type,
-                            src.blob.dev_id)
-        between.chunk.written = False
-        plain = whole(between)
-        push_copy(between, &plain, src, source)
-        return push_copy(dst, to, between, &plain)
-    task = _new_task(dst, to)
-    task.what.src = <char*>src.blob.data + source.offset * <int64_t>dtype_size(src.blob.dtype)
-    task.what.src_type = src.blob.dtype
-    for i in range(to.ndim):
-        task.what.src_stride[i] = source.stride[i]
-    return _push_task(task, dst, src.chunk.var, size)
-
-
-cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src_type) except -1:
-    cdef CopyTask* task
-    cdef int64_t size = _region_size(to)
-    cdef int i
-    if size == 0:
-        return 0
-    task = _new_task(dst, to)
-    memcpy(task.value, value, dtype_size(src_type))
-    task.what.src = task.value
-    task.what.src_type = src_type
-    for i in range(to.ndim):
-        task.what.src_stride[i] = 0
-    return _push_task(task, dst, NULL, size)
-
-
-cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int src_type,
-                        const int64_t* src_stride) except -1:
-    cdef CopyTask* task
-    cdef int64_t size = _region_size(to)
-    cdef int i
-    if size == 0:
-        return 0
-    task = _new_task(dst, to)
-    task.what.src = src
-    task.what.src_type = src_type
-    for i in range(to.ndim):
-        task.what.src_stride[i] = src_stride[i]
-    _push_task(task, dst, NULL, size)
-    return dst.wait_read()

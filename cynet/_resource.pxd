@@ -7,6 +7,9 @@ or device.
 """
 
 from libc.stdint cimport uint64_t
+from libcpp.vector cimport vector
+
+from ._storage cimport Handle
 
 cdef enum ResourceType:
     kRandom = 0
@@ -21,6 +24,11 @@ cdef struct Resource:
 # At least nbytes of 64-byte aligned memory of this thread; a second call with the same resource may
 # move it.
 cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil
+# The same on a GPU: memory for work that is put on its stream before the operator returns.
+cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil
+# While `keep` is not NULL, this thread's memory from get_device_space is put there instead of being
+# reused: what a captured graph needs for as long as it lives.
+cdef void keep_device_space(vector[Handle]* keep) noexcept nogil
 # Fill in what a request gets, in push order: called by whoever pushes, once per run.
 cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil
 # Move the streams on by n at once; returns the first of them (a plan draws for all its steps so).

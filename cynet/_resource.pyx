@@ -1,9 +1,10 @@
 """Temporary space (a buffer per thread and request), random streams (counters per device)."""
 
 from libc.stdint cimport uint64_t
+from libcpp.vector cimport vector
 
 from ._storage cimport Handle, alloc, free, trim_count
-from ._typedefs cimport kCPU
+from ._typedefs cimport kCPU, kGPU
 
 from ._storage import on_empty_cache
 from .context import Context
@@ -21,15 +22,16 @@ cdef extern from *:
         void* ptr; size_t size; size_t capacity; int dev_type; int dev_id;
         unsigned long long trims;
     };
-    static const int CYNET_TEMPS = 64;
+    static const int CYNET_TEMPS = 64;  // of the host; as many again of a GPU
     static void (*cynet_temp_free)(CynetTemp*);
     struct CynetTemps {
-        CynetTemp items[CYNET_TEMPS];
+        CynetTemp items[2 * CYNET_TEMPS];
         CynetTemps() : items() {}
         ~CynetTemps() {
-            for (int i = 0; i < CYNET_TEMPS; ++i) if (items[i].ptr) cynet_temp_free(&items[i]);
+            for (int i = 0; i < 2 * CYNET_TEMPS; ++i) if (items[i].ptr) cynet_temp_free(&items[i]);
         }
     };
+    static thread_local void* cynet_kept_space = nullptr;
     static CynetTemp* cynet_temps() { static thread_local CynetTemps temps; return temps.items; }
     static void cynet_resource_at_fork(void (*before)(), void (*parent)(), void (*child)()) {
     #if !defined(_WIN32)
@@ -50,6 +52,7 @@ cdef extern from *:
     int TEMPS "CYNET_TEMPS"
     void (*temp_free "cynet_temp_free")(Temp*) noexcept nogil
     Temp* temps "cynet_temps" () noexcept nogil
+    void* kept_space "cynet_kept_space"
     void at_fork "cynet_resource_at_fork" (
         void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
         void (*child)() noexcept nogil) noexcept nogil
@@ -83,16 +86,36 @@ cdef int _bad_index(int index) except -1 with gil:
 
 cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
     """This thread's buffer of the resource's index, grown to at least nbytes."""
-    cdef Temp* temp
-    cdef Handle handle
     if resource.index < 0 or resource.index >= TEMPS:
         _bad_index(resource.index)
-    temp = temps() + resource.index
-    if temp.capacity >= nbytes and temp.ptr != NULL and temp.trims == trim_count():
+    return _grow(temps() + resource.index, nbytes, kCPU, 0)
+
+
+cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil:
+    """This thread's buffer of the index on a GPU, or a new one that `keep_device_space` takes."""
+    cdef Handle handle
+    if index < 0 or index >= TEMPS:
+        _bad_index(index)
+    if kept_space == NULL:
+        return _grow(temps() + TEMPS + index, nbytes, kGPU, dev_id)
+    alloc(nbytes, kGPU, dev_id, &handle)
+    (<vector[Handle]*>kept_space).push_back(handle)
+    return handle.ptr
+
+
+cdef void keep_device_space(vector[Handle]* keep) noexcept nogil:
+    global kept_space
+    kept_space = keep
+
+
+cdef void* _grow(Temp* temp, size_t nbytes, int dev_type, int dev_id) except NULL nogil:
+    cdef Handle handle
+    if (temp.capacity >= nbytes and temp.ptr != NULL and temp.trims == trim_count()
+            and temp.dev_id == dev_id):
         return temp.ptr
     if temp.ptr != NULL:
         _free_temp(temp)
-    alloc(nbytes, kCPU, 0, &handle)
+    alloc(nbytes, dev_type, dev_id, &handle)
     temp.ptr, temp.size, temp.capacity = handle.ptr, handle.size, handle.capacity
     temp.dev_type, temp.dev_id = handle.dev_type, handle.dev_id
     temp.trims = trim_count()
@@ -103,7 +126,7 @@ def release_space():
     """Give this thread's temporary space back to the pool (empty_cache calls it)."""
     cdef Temp* mine = temps()
     cdef int i
-    for i in range(TEMPS):
+    for i in range(2 * TEMPS):
         if mine[i].ptr != NULL:
             _free_temp(mine + i)
 

@@ -10,7 +10,8 @@ from libc.string cimport memcpy, memset
 
 from ._engine cimport VarHandle, kInline, kNormal, push_sync
 from ._ndarray cimport Chunk, NDArrayBase
-from ._typedefs cimport RunContext, dtype_size
+from ._typedefs cimport RunContext, dtype_size, kCPU, kGPU
+from .cuda.driver cimport launch
 from .kernels.parallel cimport threads_for
 
 from .errors import ArgumentTypeError, dress, user_frame
@@ -55,6 +56,7 @@ cdef struct Task:
     Argument* arguments
     void** values
     int64_t* sizes
+    void* device_kernel  # of a GPU: what `launch` takes; the emulator's fields are not used then
 
 # Kernels and their names; a launch names its kernel by a number, so that it needs no reference.
 cdef list _kernels = []
@@ -65,7 +67,7 @@ def register_kernel(kernel, str name):
     """Remember `kernel` for as long as the process lives; the number that launches name it by.
 
     Its method ``launch_error(failure)`` makes the exception of a launch that failed, from the
-    bytes of the emulator's Failure.
+    bytes of the emulator's Failure; ``launch_refused(code)`` from what a GPU's driver answered.
     """
     _names.append(name.encode())
     _kernels.append(kernel)
@@ -85,6 +87,26 @@ cdef int _run(void* arg, RunContext* context) except -1 nogil:
     return 0
 
 
+cdef int _run_on_device(void* arg, RunContext* context) except -1 nogil:
+    cdef Task* task = <Task*>arg
+    cdef int code = launch(task.device_kernel, task.request.grid, task.request.block,
+                           <unsigned>task.request.shared, context.stream, task.values)
+    cdef int i
+    if code != 0:
+        with gil:
+            _raise_refused(task, code)
+    for i in range(task.count):
+        if task.arguments[i].written:
+            task.arguments[i].chunk.written = True
+    return 0
+
+
+cdef int _raise_refused(Task* task, int code) except -1:
+    error = _kernels[task.kernel].launch_refused(code)
+    file = task.file.decode(errors="replace")
+    raise dress(error, f"{error}\n  [launched at {file}:{task.line}]")
+
+
 cdef int _raise(Task* task) except -1:
     error = _kernels[task.kernel].launch_error(task.failure[:FAILURE_BYTES])
     file = task.file.decode(errors="replace")
@@ -96,15 +118,15 @@ cdef void _free(void* arg) noexcept nogil:
 
 
 def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple written, tuple grid,
-                tuple block, uint64_t shared):
-    """Run a kernel of the emulator when its arrays are free.
+                tuple block, uint64_t shared, int gpu=-1):
+    """Run a kernel of the emulator or of a GPU when its arrays are free.
 
     Parameters
     ----------
     kernel : int
         What `register_kernel` gave.
     function : int
-        Address of the object's ``cynet_launch``.
+        Address of the object's ``cynet_launch``; on a GPU the kernel's handle.
     index : int
         The kernel's place in the object.
     arguments : tuple
@@ -114,6 +136,8 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
     grid, block : tuple of 3 ints
     shared : int
         Bytes of dynamic shared memory.
+    gpu : int
+        Index of the GPU, or -1: the emulator.
     """
     cdef int n = <int>len(arguments), i, k, n_read = 0, n_written = 0
     cdef size_t total = sizeof(Task) + n * (sizeof(Argument) + sizeof(void*) + sizeof(int64_t))
@@ -160,6 +184,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
             task.request.grid[k] = grid[k]
             task.request.block[k] = block[k]
         task.function = <LaunchFunction>function
+        task.device_kernel = <void*>function
         task.index = index
         task.kernel = kernel
         task.count = n
@@ -177,17 +202,21 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
         memcpy(task.file, <const char*>value, len(value))
         value = _names[kernel]
         _push(task, variables, n_written, n_read,
-              kInline if touched <= INLINE_BYTES else kNormal, value)
+              kInline if touched <= INLINE_BYTES or gpu >= 0 else kNormal, value, gpu)
     except BaseException:
         free(task)
         raise
 
 
 cdef int _push(Task* task, VarHandle* variables, int n_written, int n_read, int flags,
-               const char* name) except -1:
+               const char* name, int gpu) except -1:
     with nogil:
-        push_sync(_run, task, _free, 1, 0, variables + n_written, n_read, variables, n_written, 0,
-                  flags, name)
+        if gpu >= 0:
+            push_sync(_run_on_device, task, _free, kGPU, gpu, variables + n_written, n_read,
+                      variables, n_written, 0, flags, name)
+        else:
+            push_sync(_run, task, _free, kCPU, 0, variables + n_written, n_read, variables,
+                      n_written, 0, flags, name)
     return 0
 
 

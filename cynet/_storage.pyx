@@ -6,7 +6,7 @@ from libcpp.atomic cimport atomic
 from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
 
 from . import config
-from .context import Context, install_memory_info, no_gpu
+from .context import Context, install_memory_info, load_gpu_backend
 from .errors import ArgumentError, CynetError
 
 cdef extern from *:
@@ -167,8 +167,6 @@ cdef inline int _class_of(size_t nbytes, size_t* capacity) noexcept nogil:
 
 # --- pools ---------------------------------------------------------------------------------------
 cdef int _no_pool(int dev_type, int dev_id) except -1 with gil:
-    if dev_type == kGPU:
-        raise CynetError(no_gpu(dev_id))
     name = Context.devtype2str.get(dev_type, f"device type {dev_type}")
     raise ArgumentError(f"{name}({dev_id}) does not exist: device indices are 0 to {IDS - 1}")
 
@@ -177,6 +175,13 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
     """Make the pool of a device whose indices were checked."""
     cdef Pool* pool
     backend = _backends.get(dev_type)
+    if backend is None and dev_type in (kGPU, kCPUPinned):
+        try:
+            load_gpu_backend()
+        except CynetError:
+            if dev_type == kGPU:
+                raise
+        backend = _backends.get(dev_type)  # none: without a GPU, pinned memory is the host's
     if backend is None and dev_type not in (kCPU, kCPUPinned, kCPUShared):
         _no_pool(dev_type, dev_id)
     cdef size_t limit = _host_limit

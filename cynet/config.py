@@ -1,6 +1,7 @@
 """Declared settings: every environment variable cynet reads, with type, default and meaning."""
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -12,27 +13,29 @@ class Setting(NamedTuple):
     """One environment variable: its name, parser, default and meaning."""
 
     name: str
-    parse: type
+    parse: Callable
     default: object
     doc: str
 
 
-def _positive(text):
-    value = int(text)
-    if value < 0:
-        raise ValueError(text)
-    return value
+def _count(text):
+    if not text.strip().isdecimal():
+        raise ValueError("expected a whole number, 0 or more")
+    return int(text)
 
 
-def _capability(text):
-    if text not in ("auto", "baseline", "avx2", "avx512"):
-        raise ValueError(text)
-    return text
+def _one_of(*words):
+    def parse(text):
+        if text not in words:
+            raise ValueError(f"expected one of {', '.join(words)}")
+        return text
+
+    return parse
 
 
 def _flag(text):
     if text.lower() not in ("0", "1", "true", "false"):
-        raise ValueError(text)
+        raise ValueError("expected 0, 1, true or false")
     return text.lower() in ("1", "true")
 
 
@@ -41,40 +44,40 @@ _SETTINGS = {
     for s in (
         Setting(
             "CYNET_ENGINE_TYPE",
-            str,
+            _one_of("ThreadedEngine", "NaiveEngine"),
             "ThreadedEngine",
             "ThreadedEngine, or NaiveEngine: every function runs at once on the thread that "
             "pushes it.",
         ),
         Setting(
             "CYNET_CPU_WORKERS",
-            _positive,
+            _count,
             0,
             "Threads that run native functions; 0 means the number of cores.",
         ),
         Setting(
             "CYNET_NUM_THREADS",
-            _positive,
+            _count,
             0,
             "Threads of one CPU kernel (OpenMP and BLAS); 0 means the number of cores.",
         ),
         Setting(
             "CYNET_CPU_CAPABILITY",
-            _capability,
+            _one_of("auto", "baseline", "avx2", "avx512"),
             "auto",
             "Vector instructions of the CPU kernels: baseline, avx2, avx512, or auto: the best "
             "that the machine has.",
         ),
         Setting(
             "CYNET_KERNELS",
-            str,
+            _one_of("auto", "portable"),
             "auto",
             "auto: oneDNN's convolutions and matrix products where its wheel is there; portable: "
             "never.",
         ),
         Setting(
             "CYNET_STORAGE_CACHE_MB",
-            _positive,
+            _count,
             0,
             "Most memory the CPU pool keeps for reuse, in MiB; 0 means a quarter of physical "
             "memory.",
@@ -112,10 +115,31 @@ _SETTINGS = {
             "C++ compiler of CUDA kernels on the CPU; empty means g++, clang++ or c++.",
         ),
         Setting(
+            "CUDA_HOME",
+            str,
+            "",
+            "Folder of the CUDA toolkit, whose bin has nvcc; empty means PATH, then "
+            "/usr/local/cuda, then pip's wheels.",
+        ),
+        Setting(
             "CYNET_CHECK_KERNELS",
-            _positive,
+            _count,
             0,
             "1: CUDA kernels on the CPU run in the checking mode (mx.rtc).",
+        ),
+        Setting(
+            "CYNET_CUDA_LIBRARIES",
+            str,
+            "",
+            "Folder in which cuBLAS and cuDNN are looked for first; empty: pip's packages, then "
+            "the system.",
+        ),
+        Setting(
+            "CYNET_CUDA_TF32",
+            _one_of("none", "convolution", "all"),
+            "convolution",
+            "Which float32 products on a GPU may be computed from inputs rounded to TF32 (10 bits "
+            "of mantissa): none, convolution, or all, matrix products too.",
         ),
     )
 }
@@ -138,8 +162,8 @@ def get(name):
         return setting.default
     try:
         return setting.parse(text)
-    except ValueError:
-        raise ArgumentError(f"environment variable {name}={text!r}: {setting.doc}") from None
+    except ValueError as wrong:
+        raise ArgumentError(f"environment variable {name}={text!r}: {wrong}") from None
 
 
 def cache_folder():

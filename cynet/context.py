@@ -91,6 +91,8 @@ def gpu(device_id=0):
 
 
 _memory_info = {}  # device type -> its backend's memory_info(device_id)
+_load_backend = None  # what loads the backend for GPUs: () -> a module with count()
+_backend = None  # that module, or the CynetError that loading it raised
 
 
 def install_memory_info(device_type, function):
@@ -98,31 +100,61 @@ def install_memory_info(device_type, function):
     _memory_info[device_type] = function
 
 
-def no_gpu(device_id):
-    """Why a GPU cannot be used, one sentence."""
-    return (
-        f"gpu({device_id}) cannot be used: this version of cynet has no backend for GPUs, so leave "
-        "the context at mx.cpu(), where CUDA kernels of mx.rtc run, too"
-    )
+def install_gpu_backend(load):
+    """Take ``load()``, which gives the backend for GPUs, a module with ``count()``, or raises a
+    CynetError that says what is missing; it is called when a GPU is first asked for."""
+    global _load_backend
+    _load_backend = load
+
+
+def load_gpu_backend():
+    """Load the backend for GPUs, unless one was registered for their memory already.
+
+    Raises
+    ------
+    CynetError
+        One sentence: what is missing here, and how to get it.
+    """
+    global _backend
+    if _backend is None and "gpu" not in _memory_info:
+        if _load_backend is None:
+            raise CynetError("mx.gpu() cannot be used: no backend for GPUs is installed")
+        try:
+            _backend = _load_backend()
+        except CynetError as error:
+            _backend = error
+    if isinstance(_backend, CynetError):
+        raise CynetError(str(_backend))
+
+
+def gpu_missing(device_id, count):
+    """What an error says of a GPU that is not there, one sentence."""
+    there = f"gpu(0) to gpu({count - 1})" if count > 1 else "gpu(0)"
+    return f"gpu({device_id}) does not exist: this machine has {there if count else 'no GPU'}"
 
 
 def num_gpus():
     """Number of GPUs that arrays can be put on, an int.
 
-    0 where no backend is registered for them (`mx.storage.register_backend`), as in cynet alone.
+    0 where pycuda, the driver or a GPU is missing.
 
     Examples
     --------
     >>> ctx = gpu() if num_gpus() else cpu()
     """
-    count, info = 0, _memory_info.get("gpu")
-    while info is not None:
+    try:
+        load_gpu_backend()
+    except CynetError:
+        return 0
+    if _backend is not None:
+        return _backend.count()
+    count = 0  # a backend that somebody else registered
+    while True:
         try:
-            info(count)
+            _memory_info["gpu"](count)
         except CynetError:
-            break
+            return count
         count += 1
-    return count
 
 
 def gpu_memory_info(device_id=0):
@@ -133,8 +165,7 @@ def gpu_memory_info(device_id=0):
     CynetError
         When there is no such GPU, or none can be used.
     """
-    if "gpu" not in _memory_info:
-        raise CynetError(no_gpu(device_id))
+    load_gpu_backend()
     return _memory_info["gpu"](device_id)
 
 

@@ -6,14 +6,18 @@ from ._executor import Plan, arena_view
 from .context import Context
 from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
 from .graph import passes
+from .graph.describe import describe
 from .graph.gradient import REQUESTS
-from .graph.graph import FORWARD, TEMP, Graph
+from .graph.graph import TEMP, Graph
 from .graph.infer import infer_types
 from .graph.lower import lower
 from .graph.memory import plan_memory
 from .ndarray import NDArray, array, empty, waitall, zeros
-from .operator import Operator, ResourceRequest
+from .operator import Operator
 from .symbol.hooks import install
+
+# What belongs to one plan of an executor.
+_PLAN = ("_graph", "_heads", "_arena", "_arena_is_guarded", "_arrays", "_plan")
 
 
 class Executor:
@@ -59,8 +63,11 @@ class Executor:
         self._build(shared_exec)
 
     # --- building ---------------------------------------------------------------------------------
-    def _build(self, shared_exec=None):
-        """Run the passes and make the native plan; outputs keep their arrays when built again."""
+    def _build(self, shared_exec=None, predict=True):
+        """Run the passes and make the native plan; outputs keep their arrays when built again.
+
+        Without gradients the plan is one for ``forward(is_train=False)``, if `predict`.
+        """
         known = {**self.arg_dict, **self.aux_dict}
         watched = self._monitor is not None  # then every node's own values must be there to see
         names = frozenset() if watched else passes.enabled()
@@ -72,11 +79,12 @@ class Executor:
             {n: self._grad_req[n] for n, grad in self.grad_dict.items() if grad is not None},
             self._group2ctx,
             names,
+            predict and not any(grad is not None for grad in self.grad_arrays),
         )
         operators = {s: _create_operator(s) for s in graph.steps if s.origin is None}
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
-        self._graph = graph
+        self._graph, self._other_plan = graph, None
         if not hasattr(self, "outputs"):
             self.outputs = [zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.outputs]
         self._heads = [
@@ -86,7 +94,23 @@ class Executor:
         self._arena = self._take_arena(graph.memory.planned, None if python else shared_exec)
         self._arena_is_guarded = watched or not python
         self._arrays = {**self._arrays_of(graph), **_constants(graph)}
+        for value in graph.kept_values():
+            self._arrays[value] = empty(value.shape, ctx=value.ctx, dtype=value.dtype)
         self._plan = Plan(graph, operators, self._arrays, self._arena, self._arena_is_guarded)
+
+    def _take_plan(self, is_train):
+        """Make the plan that fits the run the current one; where BatchNorm is absorbed, there is
+        one for each of the two kinds."""
+        if not self._graph.only_predicts and not self._other_plan:
+            return
+        if self._graph.only_predicts != is_train:
+            return
+        mine = {name: getattr(self, name) for name in _PLAN}
+        if self._other_plan:
+            vars(self).update(self._other_plan)
+        else:
+            self._build(self, predict=False)
+        self._other_plan = mine
 
     def _take_arena(self, size, shared_exec):
         if not size:
@@ -143,6 +167,7 @@ class Executor:
                     f"forward: argument '{name}' has shape {value.shape}, bound was {bound.shape}"
                 )
             bound[:] = value
+        self._take_plan(bool(is_train))
         self._plan.run_forward(bool(is_train))
         if self._monitor is not None:
             self._watch()
@@ -355,33 +380,11 @@ class Executor:
 
         The last lines are MXNet's: the MB (2**20 bytes) of all temporaries as they are placed, and
         how many steps ask for temporary space; between them the MB without in-place and sharing.
-        Arguments, gradients and outputs, which have arrays of their own, are not counted.
+        Arguments, gradients and outputs, which have arrays of their own, are not counted. In front
+        of them stands how much the plan keeps from run to run beside its temporaries: weights
+        scaled by BatchNorm, weights in the form that kernels read.
         """
-        lines = []
-        for index, step in enumerate(self._graph.steps):
-            lines.append(
-                f"{index:4d} {step.direction:8s} {step.prop.op_name} {step.name} @{step.ctx}"
-            )
-            for position, value in step.written():
-                request = ("null", "write", "inplace", "add")[step.req[position]]
-                place_ = "" if value.root.kind != TEMP else f" arena+{value.root.offset}"
-                lines.append(
-                    f"       -> {value.name} {value.shape} {value.dtype} {request}{place_}"
-                )
-        memory = self._graph.memory
-        lines.append(f"Total {memory.planned >> 20} MB allocated")
-        lines.append(f"Total {memory.unplanned >> 20} MB without in-place and sharing")
-        spaces = sum(map(_temporary_spaces, self._graph.steps))
-        lines.append(f"Total {spaces} TempSpace resource requested")
-        return "\n".join(lines)
-
-
-def _temporary_spaces(step):
-    """How many temporary spaces a step asks for."""
-    shapes = [v.shape for v in (step.origin or step).in_data]
-    forward = step.direction == FORWARD
-    ask = step.prop.forward_resource if forward else step.prop.backward_resource
-    return ask(shapes).count(ResourceRequest.temp_space)
+        return describe(self._graph)
 
 
 def _constants(graph):
@@ -400,7 +403,7 @@ def _create_operator(step):
     """The Operator of a forward step; a failure names the node."""
     shapes = [v.shape for v in step.in_data]
     try:
-        operator = step.prop.create_operator(step.ctx, shapes, [v.dtype for v in step.in_data])
+        operator = step.prop.operator_on(step.ctx, shapes, [v.dtype for v in step.in_data])
     except Exception as error:
         raise dress(
             error,

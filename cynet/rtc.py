@@ -19,9 +19,9 @@ import numpy as np
 from . import config
 from ._ndarray import NDArrayBase
 from ._rtc import push_kernel, register_kernel
-from .context import Context, no_gpu
+from .context import Context, cpu, current_context, gpu, num_gpus
 from .dtype import NAMES
-from .errors import ArgumentError, ArgumentTypeError, CynetError, KernelError
+from .errors import ArgumentError, ArgumentTypeError, KernelError
 
 __all__ = ["CudaKernel", "CudaModule", "Rtc"]
 
@@ -53,7 +53,7 @@ class _Argument(NamedTuple):
 
 
 @functools.cache
-def _compiled(text, title, options, exports, checked, quoted):
+def _emulated(text, title, options, exports, checked, quoted):
     """A module of the emulator; the same arguments give the same module."""
     from .cuda.emulator import (
         EmulatedModule,
@@ -62,10 +62,51 @@ def _compiled(text, title, options, exports, checked, quoted):
     return EmulatedModule(text, title, options, exports, checked, quoted)
 
 
+class _Program:
+    """A source, compiled for each kind of device when it is first needed there."""
+
+    def __init__(self, text, title, options, exports, checked, quoted):
+        self.text, self.title, self.quoted = text, title, quoted
+        self.options, self.exports, self.checked = options, exports, checked
+
+    def on(self, context):
+        """Compile for a device; KernelError quotes the line that does not."""
+        if context.device_type != "gpu":
+            return _emulated(
+                self.text, self.title, self.options, self.exports, self.checked, self.quoted
+            )
+        from .cuda.compiler import device_options
+
+        options = tuple(device_options(self.options))
+        return _gpu(context).module(
+            self.text, self.title, options, self.exports, self.quoted
+        )  # fmt: skip
+
+    def launchable(self, context, function, name, names):
+        """The kernel `function` on a device, with what launches it."""
+        return _launchable(self, context, function, name, names)
+
+
+def _gpu(context):
+    from .cuda.device import device
+
+    return device(context.device_id)
+
+
 @functools.cache
-def _launchable(module, function, name, names):
-    """Kernel `function` of a module under the name that messages have; one for all who ask."""
-    return _Launchable(module.get(function), name, names)
+def _program(*args):
+    """A `_Program`; the same arguments give the same one."""
+    return _Program(*args)
+
+
+@functools.cache
+def _launchable(program, context, function, name, names):
+    """Kernel `function` of a program under the name that messages have; one for all who ask."""
+    module = program.on(context)
+    if context.device_type != "gpu":
+        return _Launchable(module.get(function), name, names)
+    kernel = _gpu(context).function(module, program.title, function)
+    return _DeviceLaunchable(kernel, name, context.device_id)
 
 
 class _Launchable:
@@ -94,14 +135,30 @@ class _Launchable:
         )  # fmt: skip
 
 
+class _DeviceLaunchable:
+    """The same for a kernel of a GPU."""
+
+    def __init__(self, kernel, name, device_id):
+        self.kernel, self.name, self.device_id = kernel, name, device_id
+        self.number = register_kernel(self, f"kernel {name}")
+
+    def launch_refused(self, code):
+        """The exception of a launch that the driver refused (`_rtc` calls it)."""
+        from .cuda.driver import explain
+
+        return KernelError(f"kernel {self.name} on gpu({self.device_id}): {explain(code)}")
+
+    def push(self, arguments, written, grid, block, shared):
+        """Check the sizes and hand the launch to the engine."""
+        grid, block = self.kernel.check_launch(grid, block, shared, self.name)
+        push_kernel(
+            self.number, self.kernel.address, 0, arguments, written, grid, block, shared,
+            self.device_id,
+        )  # fmt: skip
+
+
 def _checked(check):
     return bool(config.get("CYNET_CHECK_KERNELS")) if check is None else bool(check)
-
-
-def _require_host(kernel, context):
-    """Refuse a device that kernels cannot run on."""
-    if context.device_type == "gpu":
-        raise CynetError(f"kernel {kernel}: {no_gpu(context.device_id)}")
 
 
 class Rtc:
@@ -150,15 +207,16 @@ class Rtc:
         if len({*names}) < len(names):
             raise ArgumentError(f"kernel {name}: a name stands twice among {', '.join(names)}")
         self._wanted = [(n, a.dtype_flag, a.ndim) for n, a in every]
-        for _, array in every:
-            _require_host(name, array.context)
-        function = f"rtc_{name}"
-        text = _whole(function, name, self._wanted, kernel)
-        module = _compiled(text, name, (), (), _checked(check), kernel)
-        self._launchable = _launchable(module, function, name, tuple(names))
+        self._names, self._function = tuple(names), f"rtc_{name}"
+        text = _whole(self._function, name, self._wanted, kernel)
+        self._program = _program(text, name, (), (), _checked(check), kernel)
+        self._on(every[0][1].context if every else current_context())
         self._written = (
             (False,) * len(self._inputs) + (True,) * len(self._outputs) + (False,) * len(every)
         )
+
+    def _on(self, context):
+        return self._program.launchable(context, self._function, self.name, self._names)
 
     def push(self, inputs, outputs, grid_dims, block_dims):
         """Launch the kernel; returns at once.
@@ -204,9 +262,9 @@ class Rtc:
                     f"kernel {self.name}: {name} is on {array.context}, {self._wanted[0][0]} on "
                     f"{arrays[0].context}"
                 )
-            _require_host(self.name, array.context)
             sizes.append(struct.pack("=8i", *shape, *(0,) * (8 - ndim)))
-        self._launchable.push((*arrays, *sizes), self._written, grid_dims, block_dims, 0)
+        where = arrays[0].context if arrays else current_context()
+        self._on(where).push((*arrays, *sizes), self._written, grid_dims, block_dims, 0)
 
 
 def _named_arrays(kernel, what, pairs):
@@ -285,7 +343,9 @@ class CudaModule:
             raise ArgumentTypeError(f"CudaModule: source must be a str, got {source!r}")
         options = (options,) if isinstance(options, str) else tuple(options)
         exports = (exports,) if isinstance(exports, str) else tuple(exports)
-        self._module = _compiled(source, "source", options, exports, _checked(check), None)
+        self._program = _program(source, "source", options, exports, _checked(check), None)
+        self._home = gpu() if num_gpus() else cpu()
+        self._program.on(self._home)
 
     def get_kernel(self, name, signature):
         """A kernel of the source, with the types that `launch` checks.
@@ -309,22 +369,37 @@ class CudaModule:
         ArgumentError
             When the signature cannot be read.
         """
-        emulated = self._module.get(name)
         arguments = _read_signature(name, signature)
-        if len(arguments) != len(emulated.parameters):
-            raise KernelError(
-                f"kernel {name}: the signature has {len(arguments)} arguments, the source "
-                f"{len(emulated.parameters)}"
-            )
-        for place, (said, found) in enumerate(zip(arguments, emulated.parameters), 1):
-            same = said.is_array == found.is_pointer and found.code in (said.code, "v")
-            if not same:
-                raise KernelError(
-                    f"kernel {name}: argument {place} is {said.text!r} in the signature and "
-                    f"{str(found)!r} in the source"
-                )
         names = tuple(argument.name for argument in arguments)
-        return CudaKernel(name, _launchable(self._module, name, name, names), arguments)
+        kernel = CudaKernel(name, self._program, arguments, names)
+        kernel.on(self._home)
+        return kernel
+
+
+def _compare(name, arguments, parameters):
+    """KernelError unless a signature says what the compiler saw."""
+    if len(arguments) != len(parameters):
+        raise KernelError(
+            f"kernel {name}: the signature has {len(arguments)} arguments, the source "
+            f"{len(parameters)}"
+        )
+    for place, (said, found) in enumerate(zip(arguments, parameters), 1):
+        same = said.is_array == found.is_pointer and found.code in (said.code, "v")
+        if not same:
+            raise KernelError(
+                f"kernel {name}: argument {place} is {said.text!r} in the signature and "
+                f"{str(found)!r} in the source"
+            )
+
+
+def _compare_sizes(name, arguments, sizes):
+    """The same as far as a GPU's driver knows the arguments; `sizes` is None where it does not."""
+    said = tuple(8 if a.is_array else struct.calcsize("=" + a.code) for a in arguments)
+    if sizes is not None and said != sizes:
+        raise KernelError(
+            f"kernel {name}: the arguments of the signature have {list(said)} bytes, those of the "
+            f"source {list(sizes)}"
+        )
 
 
 def _read_signature(kernel, signature):
@@ -360,11 +435,22 @@ def _read_signature(kernel, signature):
 class CudaKernel:
     """A kernel that can be launched; made by `CudaModule.get_kernel`."""
 
-    def __init__(self, name, launchable, arguments):
+    def __init__(self, name, program, arguments, names):
         self.name = name
-        self._arguments = arguments
-        self._launchable = launchable
+        self._program, self._arguments, self._names = program, arguments, names
+        self._checked = set()
         self._written = tuple(a.is_array and not a.is_const for a in arguments)
+
+    def on(self, context):
+        """What launches the kernel on a device; KernelError when the signature is another one."""
+        found = self._program.launchable(context, self.name, self.name, self._names)
+        if context not in self._checked:
+            if context.device_type == "gpu":
+                _compare_sizes(self.name, self._arguments, found.kernel.sizes)
+            else:
+                _compare(self.name, self._arguments, found.kernel.parameters)
+            self._checked.add(context)
+        return found
 
     def launch(self, args, ctx, grid_dims, block_dims, shared_mem=0):
         """Launch the kernel; returns at once.
@@ -393,9 +479,9 @@ class CudaKernel:
             raise ArgumentError(
                 f"kernel {self.name} takes {len(self._arguments)} arguments, got {len(args)}"
             )
-        _require_host(self.name, ctx)
+        launchable = self.on(ctx)
         values = tuple(self._value(a, given, ctx) for a, given in zip(self._arguments, args))
-        self._launchable.push(values, self._written, grid_dims, block_dims, shared_mem)
+        launchable.push(values, self._written, grid_dims, block_dims, shared_mem)
 
     def _value(self, argument, given, ctx):
         """What the engine hands the kernel: the array, or the bytes of a value."""

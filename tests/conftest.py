@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+if not os.environ.get("CYNET_TEST_GPU"):  # GPUs belong to tests/gpu, in a process of its own
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
 BASE_SEED = int(os.environ.get("CYNET_TEST_SEED") or random.SystemRandom().randrange(2**31))
 
 

@@ -10,6 +10,7 @@ import pytest
 import cynet
 
 MODULES = sorted({"cynet"} | {m.name for m in pkgutil.walk_packages(cynet.__path__, "cynet.")})
+MODULES.remove("cynet.cuda.backend")  # its import needs a GPU (tests/gpu)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

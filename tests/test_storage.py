@@ -119,9 +119,9 @@ assert mx.storage.stats(mx.cpu())['cached_bytes'] == 3 << 20, mx.storage.stats(m
 
 
 def test_gpu_without_backend_says_what_is_needed():
-    with pytest.raises(mx.MXNetError, match=r"gpu\(0\) cannot be used.*no backend"):
+    with pytest.raises(mx.MXNetError, match=r"mx.gpu\(\) needs"):
         mx.storage.stats(mx.gpu())
-    with pytest.raises(mx.MXNetError, match=r"gpu\(3\)"):
+    with pytest.raises(mx.MXNetError, match=r"mx.gpu\(\) needs"):
         Memory(10, mx.gpu(3))
     assert not mx.storage.has_backend("gpu")
     assert mx.storage.has_backend("cpu")

@@ -1,1 +1,1 @@
-"""Everything that knows CUDA: the emulator, devices and the project's own kernels."""
+"""Everything that knows CUDA: kernels, emulator, backend for GPUs (docs/architecture/cuda.md)."""

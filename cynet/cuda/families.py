@@ -18,7 +18,6 @@ RULES = (
     "ftml",
 )  # fmt: skip
 MASTERED = ("sgd", "sgd_mom", "nag_mom")  # those with an operator on float32 masters
-_INDICES = ("int", "float")
 
 
 @functools.cache
@@ -72,32 +71,67 @@ def instances(source):
         found = [*_families("broadcast", "binary"), *_families("broadcast_grad", "binary_grad")]
     elif source == "reduce":
         found = [f"reduce<cynet::{r}, {t}>" for r in REDUCERS for t in REAL + WHOLE]
+    elif source == "cast":
+        found = [f"cast<{a}, {b}>" for a in REAL + WHOLE for b in (*REAL, *WHOLE, "bool")]
+    elif source == "fill":
+        kinds = (*REAL, *WHOLE, "bool")
+        found = [f"{name}<{t}>" for name in ("progression", "eye") for t in kinds]
     elif source == "softmax":
-        names = "softmax", "softmax_grad", "softmax_output_grad"
+        names = "softmax", "softmax_grad", "softmax_output_grad", "count_labels"
+        found = [f"{name}<{t}>" for name in names for t in REAL]
+    elif source == "loss":
+        names = "difference", "count_above", "shared_gradient", "hinge_grad"
+        names += "cross_entropy", "cross_entropy_grad"
+        found = [f"{name}<{t}>" for name in names for t in REAL]
+    elif source == "lines":
+        names = "moments", "normalize", "normalize_grad", "scale_grad", "l2_normalize"
+        names += "l2_normalize_grad", "local_response", "local_response_parts"
+        names += "local_response_grad", "sloped", "slopes_grad"
         found = [f"{name}<{t}>" for name in names for t in REAL]
     elif source == "update":
         found = [*_updates()]
     elif source == "index":
-        found = [f"copy<{t}>" for t in REAL + WHOLE]
-        found += [f"take<{t}, {i}>" for t in REAL + WHOLE for i in _INDICES]
-        found += [f"take_grad<{t}, {i}>" for t in ("float", "double") for i in _INDICES]
-        found += [f"one_hot<{t}, {i}>" for t in REAL + WHOLE for i in _INDICES]
+        names = "copy", "take_back", "gather", "scatter_add", "scatter", "pick", "pick_grad"
+        names += "one_hot", "map_axes", "map_axes_grad", "sequence_mask"
+        found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
+    elif source == "order":
+        names = "sort_near", "sort_far", "take_order", "put_order", "extreme", "running_sum"
+        found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
     elif source == "random":
-        found = [f"dropout<{t}>" for t in REAL]
+        names = "draw", "masked", "weight_sums", "log_probability", "log_probability_grad"
+        found = [f"{name}<{t}>" for name in names for t in REAL]
+        found += [f"integers<{t}>" for t in ("int", "long long")]
     elif source == "pooling":
-        found = [f"{name}<{t}>" for name in ("max_pool", "sum_pool", "pool_grad") for t in REAL]
+        found = [f"{name}<{t}>" for name in ("pool", "pool_grad") for t in REAL]
+    elif source == "batch_norm":
+        names = "inverse_deviation", "move_statistics", "channel_sums", "channel_scale"
+        found = [f"{name}<{t}>" for name in names for t in ("float", "double")]
     elif source == "normalization":
-        names = "channel_moments", "channel_normalize", "channel_normalize_grad", "row_normalize"
+        names = "channel_moments", "channel_normalize", "channel_normalize_grad"
         found = [f"{name}<{t}>" for name in names for t in REAL]
     elif source == "convolution":
         names = "image_to_columns", "columns_to_image"
         found = [f"{name}<{t}>" for name in names for t in REAL]
     elif source == "select":
-        found = [f"where<{t}, {c}>" for t in REAL + WHOLE for c in ("float", "int")]
-        found += [f"{name}<{t}>" for name in ("clip", "clip_grad") for t in REAL]
+        names = "where", "clip", "clip_grad", "hard_sigmoid", "hard_sigmoid_grad"
+        found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
+    elif source == "strided":
+        every = (*REAL, *WHOLE, "bool")
+        found = [f"assign<{d}, {s}>" for d in every for s in every]
+        found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]
     else:
         raise ValueError(f"no source {source!r} among {', '.join(sources())}")
     return found
+
+
+def exact(source):
+    """Whether a source is compiled without joining products and sums (``-fmad=false``,
+    ``-ffp-contract=off``): its numbers are to be the CPU's.
+
+    >>> exact("random"), exact("softmax")
+    (True, False)
+    """
+    return source == "random"
 
 
 def sources():

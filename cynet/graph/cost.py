@@ -19,9 +19,10 @@ def flops(step):
     forward = step.origin or step
     if forward.prop.linear_in_weight:
         data, weight, out = forward.in_data[0], forward.in_data[1], forward.out_data[0]
+        shape = forward.prop.weight_shape or weight.shape
         # each element of the one side meets as many weights as stand behind the weight's first axis
         side = data if forward.prop.transposed_weight else out
-        once = 2 * prod(side.shape) * prod(weight.shape[1:])
+        once = 2 * prod(side.shape) * prod(shape[1:])
     elif forward.prop.op_name in ("dot", "batch_dot", "linalg_gemm", "linalg_gemm2"):
         lhs, rhs, out = (prod(v.shape) for v in (*forward.in_data[:2], forward.out_data[0]))
         batch = forward.out_data[0].shape[0] if forward.prop.op_name == "batch_dot" else 1

@@ -11,7 +11,7 @@ NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # OpReq, as _typedefs.pxd has it
 
 # Kinds of values: who owns the memory and how long it must last.
 ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "temp"
-CONST = "const"
+CONST, KEPT = "const", "kept"
 
 
 class Value:
@@ -27,7 +27,8 @@ class Value:
     kind : str
         ``arg``, ``aux``, ``grad``, ``head`` (a head gradient) and ``output`` live in arrays the
         user sees; ``temp`` lives in the executor's arena, where the memory pass puts it; ``const``
-        is computed once, when the executor is bound.
+        is computed once, when the executor is bound; ``kept`` when what it is computed from was
+        written.
     root : Value
         Whose memory this one is: itself, or the value it is a view of or computed in place of.
     channels_last : bool
@@ -52,13 +53,27 @@ class Value:
         return f"<{self.kind} {self.name} {self.shape} {self.dtype}>"
 
 
+class Kept:
+    """Steps that run together, and only when one of the arrays they depend on was written since.
+
+    Attributes
+    ----------
+    sources : list of Value
+        Arguments and auxiliary states; what is constant is left out.
+    """
+
+    def __init__(self, sources):
+        self.sources = list(dict.fromkeys(v for v in sources if v.kind != CONST))
+
+
 class Step:
     """One run of an operator's forward or backward.
 
     The lists hold a Value or None (not given). Forward reads `in_data` and writes `out_data`;
     backward reads what it declared of `out_grad`, `in_data` and `out_data`, and writes `in_grad`.
     `req` says how each written one is written. `origin` of a backward step is the forward step
-    whose Operator it shares. `attrs` are the node's.
+    whose Operator it shares. `attrs` are the node's. `kept` is the group of a step that need not
+    run every time, else None.
     """
 
     __slots__ = (
@@ -68,6 +83,7 @@ class Step:
         "direction",
         "in_data",
         "in_grad",
+        "kept",
         "name",
         "origin",
         "out_data",
@@ -103,6 +119,7 @@ class Step:
         self.in_grad = list(in_grad)
         self.origin = origin
         self.attrs = {} if attrs is None else attrs
+        self.kept = None
 
     def written(self):
         """Pairs (position, Value) of what the step writes, auxiliary states apart."""
@@ -151,6 +168,8 @@ class Graph:
         Gradients of the outputs that backward needs from outside, one an output.
     constant_steps : list of Step
         What is run once, before everything else; it makes the values of kind ``const``.
+    only_predicts : bool
+        True: forward is right for ``is_train=False`` alone.
     memory : MemoryReport or None
         What the memory pass found.
     """
@@ -164,6 +183,7 @@ class Graph:
         self.grads = {}
         self.heads = [None] * len(outputs)
         self.constant_steps = []
+        self.only_predicts = False
         self.memory = None
 
     def set_forward(self, steps):
@@ -180,3 +200,12 @@ class Graph:
                 readers.setdefault(value, []).append(step)
             writer.update((value, step) for value in step.out_data)
         return readers, writer
+
+    def moved_states(self):
+        """The set of auxiliary states that running forward may write."""
+        return {v for step in self.steps if step.prop.forward_moves_states for v in step.aux}
+
+    def kept_values(self):
+        """Values that stay from run to run, in the order of the steps that make them."""
+        made = [v for step in self.steps if step.kept is not None for v in step.out_data]
+        return [v for v in made if v.kind == KEPT]

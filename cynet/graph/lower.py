@@ -12,7 +12,7 @@ from .memory import plan_memory
 from .place import place
 
 
-def lower(heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None):
+def lower(heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None, predict=False):
     """Run place, infer, build, gradient and the optional passes.
 
     Parameters
@@ -27,6 +27,8 @@ def lower(heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None):
     group2ctx : dict of str to Context, optional
     names : container of str, optional
         The optional passes that run; by default what CYNET_GRAPH_PASSES says.
+    predict : bool
+        The plan is for ``forward(is_train=False)``, at which some more passes help.
 
     Returns
     -------
@@ -36,8 +38,9 @@ def lower(heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None):
     heads, order, contexts = place(heads, topological_order(heads), ctx, group2ctx)
     shapes = infer_shapes(heads, shapes)
     dtypes = infer_types(heads, dtypes, default="float32")
-    graph = passes.run(build(heads, order, shapes, dtypes, contexts), passes.FORWARD, names)
-    return passes.run(gradient(graph, grad_req), passes.WHOLE, names)
+    stages = (passes.FORWARD, passes.PREDICT) if predict else (passes.FORWARD,)
+    graph = passes.run(build(heads, order, shapes, dtypes, contexts), stages, names)
+    return passes.run(gradient(graph, grad_req), (passes.WHOLE,), names)
 
 
 def memory_of(symbol, ctx, grad_req="write", **shapes):
@@ -66,5 +69,6 @@ def memory_of(symbol, ctx, grad_req="write", **shapes):
     """
     names = passes.enabled()
     requests = dict.fromkeys(symbol.list_arguments(), grad_req)
-    graph = lower(symbol.entries, ctx, shapes, {}, requests, names=names)
+    predict = grad_req == "null"
+    graph = lower(symbol.entries, ctx, shapes, {}, requests, names=names, predict=predict)
     return plan_memory(graph, "inplace" in names, "reuse" in names).memory

@@ -8,15 +8,18 @@ from typing import NamedTuple
 
 from .. import config
 from ..errors import ArgumentError
+from .absorb import absorb
 from .commute import commute
 from .fold import fold
 from .fuse import fuse
 from .layout import layout
 from .mirror import mirror
+from .pack import pack
 from .share import share
 
-# When a pass runs: on the forward steps, on all steps, or as a part of the memory pass.
-FORWARD, WHOLE, MEMORY = "forward", "whole", "memory"
+# When a pass runs: on the forward steps, on those of a plan that only predicts, on all steps, or as
+# a part of the memory pass.
+FORWARD, PREDICT, WHOLE, MEMORY = "forward", "predict", "whole", "memory"
 
 
 class Pass(NamedTuple):
@@ -35,8 +38,10 @@ PASSES = (
     Pass("fold", FORWARD, fold, "computes once, when bound, what depends on no argument"),
     Pass("share", FORWARD, share, "computes once what several nodes compute alike"),
     Pass("commute", FORWARD, commute, "max pooling before a rising activation, not behind it"),
+    Pass("absorb", PREDICT, absorb, "BatchNorm inside the convolution before it"),
     Pass("layout", FORWARD, layout, "channels-last memory between convolutions"),
     Pass("fuse", FORWARD, fuse, "activations and sums inside the step before them"),
+    Pass("pack", PREDICT, pack, "weights kept in the form that kernels read"),
     Pass("mirror", WHOLE, mirror, "recomputes in backward, where asked to, what would wait for it"),
     Pass("inplace", MEMORY, None, "views, and outputs in the memory of inputs read no more"),
     Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time"),
@@ -84,14 +89,14 @@ def enabled(text=None):
     return frozenset(chosen)
 
 
-def run(graph, stage, names):
-    """Run those passes of `stage` that are in `names` over `graph`, in the order of the table.
+def run(graph, stages, names):
+    """Run those passes of `stages` that are in `names` over `graph`, in the order of the table.
 
     Returns
     -------
     Graph
     """
     for each in PASSES:
-        if each.stage == stage and each.name in names and each.function is not None:
+        if each.stage in stages and each.name in names and each.function is not None:
             graph = each.function(graph)
     return graph

@@ -5,49 +5,18 @@
 #ifndef CYNET_DRIVE_H
 #define CYNET_DRIVE_H
 
-#include <limits>
-
+#include "convert.h"
 #include "elementwise.h"
 #include "parallel.h"
 
 namespace cynet {
 
-// ----- conversion
-// ---------------------------------------------------------------------------------- n elements of
-// one dtype to another: real to integer truncates, out of range and NaN become the lowest value of
-// the 32 or 64 bit integer (then the low bits), anything but 0 is true.
-template <typename To, typename From>
-CYNET_XINLINE To convert_one(From x) {
-  if constexpr (std::is_floating_point<From>::value && std::is_integral<To>::value) {
-    if constexpr (sizeof(To) == 8) {
-      return x >= From(-9223372036854775808.0) && x < From(9223372036854775808.0)
-                 ? static_cast<To>(x)
-                 : std::numeric_limits<To>::min();
-    } else {
-      const bool fits = x > From(-2147483649.0) && x < From(2147483648.0);
-      return static_cast<To>(fits ? static_cast<int32_t>(x) : std::numeric_limits<int32_t>::min());
-    }
-  } else {
-    return static_cast<To>(x);
-  }
-}
-
+// ----- conversion of n elements of one dtype to another
 template <typename From, typename To>
 void convert_loop(const void* src_, void* dst_, int64_t n) {
   const From* src = static_cast<const From*>(src_);
   To* dst = static_cast<To*>(dst_);
-  for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_same<From, half>::value) {
-      if constexpr (std::is_same<To, half>::value) dst[i] = src[i];
-      else dst[i] = convert_one<To>(half::to_float(src[i].bits));
-    } else if constexpr (std::is_same<To, half>::value) {
-      dst[i].bits = half::from_float(static_cast<float>(src[i]));
-    } else if constexpr (std::is_same<To, bool>::value) {
-      dst[i] = src[i] != From(0);
-    } else {
-      dst[i] = convert_one<To>(src[i]);
-    }
-  }
+  for (int64_t i = 0; i < n; ++i) dst[i] = convert_one<To>(src[i]);
 }
 
 template <typename From>

@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from .. import config
-from ..errors import ArgumentError, CynetError
+from ..errors import CynetError
 
 ctypedef int64_t Dims[12]
 
@@ -153,18 +153,9 @@ def _library_path():
     return next((Path(f.locate()).resolve() for f in files if f.name == name), None)
 
 
-def kernels():
-    """The setting CYNET_KERNELS: ``'auto'`` or ``'portable'``."""
-    chosen = config.get("CYNET_KERNELS")
-    if chosen not in ("auto", "portable"):
-        raise ArgumentError(
-            f"environment variable CYNET_KERNELS={chosen!r}: expected 'auto' or 'portable'")
-    return chosen
-
-
 def available():
     """True when primitives can be made: the wheel is there and CYNET_KERNELS is not portable."""
-    return kernels() != "portable" and _open()
+    return config.get("CYNET_KERNELS") != "portable" and _open()
 
 
 def _open():
@@ -442,11 +433,26 @@ cdef class Convolution:
             w.stride, w.dilate, w.pad, w.pad, attributes.attr), "convolution forward")
         return pd
 
-    def forward(self, activation=None):
-        """A Chain (data, weight[, bias], out); `activation` (an act_type) is applied to out."""
+    def packing(self, activation=None):
+        """(floats, Primitive) of the order in which the primitive of `forward` reads its weight,
+        and of what brings a row-major weight into it; None where that is row-major."""
+        cdef void* pd = self._forward(_Attributes(activation))
+        cdef Layout wanted = Layout()
+        try:
+            _check(_dnnl.desc_clone(&wanted.desc, _dnnl.query_md(pd, QUERY_WEIGHTS, 0)), "layout")
+        finally:
+            _dnnl.pd_destroy(pd)
+        if wanted.same(self.plain_weight):
+            return None
+        return (wanted.nbytes() + 3) // 4, reorder(self.plain_weight, wanted)
+
+    def forward(self, activation=None, packed=False):
+        """A Chain (data, weight[, bias], out); `activation` (an act_type) is applied to out, and
+        a `packed` weight is one that went through `packing`."""
         cdef void* pd = self._forward(_Attributes(activation))
         cdef list tensors = [(ARG_SRC, QUERY_SRC, 0, None),
-                             (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight)]
+                             (ARG_WEIGHTS, QUERY_WEIGHTS, 0,
+                              None if packed else self.plain_weight)]
         if self.bias is not None:
             tensors.append((ARG_BIAS, QUERY_WEIGHTS, 1, None))
         tensors.append((ARG_DST, QUERY_DST, 0, None))

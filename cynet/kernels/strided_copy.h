@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "element.h"
 #include "half.h"
 #include "parallel.h"
 
@@ -21,26 +22,6 @@ struct StridedCopy {
   int dst_type, src_type, ndim;  // DType codes of _typedefs.pxd
   int64_t shape[kCopyAxes], dst_stride[kCopyAxes], src_stride[kCopyAxes];
 };
-
-// C++ leaves a float outside the target's range undefined: go through int64.
-template <typename D, typename S>
-inline D convert_element(S value) {
-  if constexpr (std::is_same_v<D, S>) {
-    return value;
-  } else if constexpr (std::is_same_v<S, half>) {
-    return convert_element<D, float>(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<D, half>) {
-    return half(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<D, bool>) {
-    return value != S(0);
-  } else if constexpr (std::is_floating_point_v<S> && std::is_integral_v<D>) {
-    constexpr S limit = static_cast<S>(9223372036854775808.0);
-    if (!(value > -limit && value < limit)) return static_cast<D>(INT64_MIN);
-    return static_cast<D>(static_cast<int64_t>(value));
-  } else {
-    return static_cast<D>(value);
-  }
-}
 
 template <typename D, typename S>
 inline void copy_row(D* dst, const S* src, int64_t n, int64_t dst_step, int64_t src_step) {

@@ -79,6 +79,9 @@ struct Problem {
   float* y;
 };
 
+// What scratch is for: forward, forward with weights that pack has made, or both gradients.
+enum Stage { FORWARD = 0, BACKWARD = 1, PACKED = 2 };
+
 struct Tile {
   int64_t image, row, column;  // of the first pixel, which may lie outside
 };
@@ -122,9 +125,26 @@ inline void for_parts(int threads, const Body& body) {
 
 namespace cynet {
 
-// Whether this is quicker than a direct sum, forward and both gradients together: in cycles of a
-// vector of 16 floats, from times of the parts (docs/architecture/performance.md).
-inline bool winograd_suits(const WinogradShape& s) {
+namespace winograd {
+
+// Cycles for vectors of 16 floats, from times of the parts (docs/architecture/performance.md).
+struct Cycles {
+  double tiles, making, reading;  // of all tiles; to transform weights; to read transformed ones
+  Cycles(const WinogradShape& s, double tile_count) {
+    const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16;
+    const double products = 12.5 * (2 * f * s.channels + c * s.filters);
+    const double odd = (s.channels % 16 ? 300 : 0) + (s.filters % 16 ? 200 : 0);
+    tiles = tile_count * (products + 260 * c + 240 * f + odd);
+    making = 40 * 256 * c * f;
+    reading = 25 * 256 * c * f;
+  }
+};
+
+}  // namespace winograd
+
+// Whether this is quicker than a direct sum, forward and both gradients together, or forward alone
+// with packed weights.
+inline bool winograd_suits(const WinogradShape& s, bool packed) {
   if (s.kernel != 3 && s.kernel != 5) return false;
   const winograd::Image y = winograd::output_of(s);
   if (s.batch < 1 || s.height < 1 || s.width < 1 || y.height < 1 || y.width < 1) return false;
@@ -132,27 +152,47 @@ inline bool winograd_suits(const WinogradShape& s) {
   const int64_t own_tiles = winograd::Tiles(y, 7 - s.kernel).count;
   const int64_t data_tiles =
       winograd::spreads(s) ? own_tiles : winograd::Tiles(winograd::input_of(s), 7 - s.kernel).count;
-  const double tiles = (2.0 * own_tiles + data_tiles) / 3;
-  const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16;
-  const double products = 12.5 * (2 * f * s.channels + c * s.filters);
-  const double odd = (s.channels % 16 ? 300 : 0) + (s.filters % 16 ? 200 : 0);
-  const double own = tiles * (products + 260 * c + 240 * f + odd) + 40 * 256 * c * f;
+  const double tiles = packed ? own_tiles : (2.0 * own_tiles + data_tiles) / 3;
+  const winograd::Cycles own(s, tiles);
   const double taps = static_cast<double>(s.kernel) * s.kernel;
-  return 1.2 * own < taps * s.batch * y.height * y.width * s.channels * f;
+  return 1.2 * (own.tiles + (packed ? own.reading : own.making)) <
+         taps * s.batch * y.height * y.width * s.channels * ((s.filters + 15) / 16);
 }
 
-// Bytes of scratch, to be aligned to 64, for forward, or for both gradients.
-inline size_t winograd_space(int level, const WinogradShape& shape, int threads, bool backward) {
+// Whether packed weights, four times as large as w, save more than a tenth of the time.
+inline bool winograd_packs(const WinogradShape& s) {
+  const winograd::Image y = winograd::output_of(s);
+  const winograd::Cycles own(s, winograd::Tiles(y, 7 - s.kernel).count);
+  return 10 * own.making > own.tiles;
+}
+
+// Bytes of scratch, to be aligned to 64.
+inline size_t winograd_space(int level, const WinogradShape& shape, int threads,
+                             winograd::Stage stage) {
   static constexpr decltype(&baseline::scratch) table[] = CYNET_AT_LEVELS(scratch);
-  return table[level](shape, threads, backward) * sizeof(float);
+  return table[level](shape, threads, stage) * sizeof(float);
+}
+
+// Floats of packed weights.
+inline int64_t winograd_packed_size(int level, const WinogradShape& shape) {
+  static constexpr decltype(&baseline::packed_size) table[] = CYNET_AT_LEVELS(packed_size);
+  return table[level](shape);
+}
+
+// Weights to what forward takes as packed ones at this level, aligned to 64.
+inline void winograd_pack(int level, const WinogradShape& shape, const float* w, int threads,
+                          float* packed) {
+  static constexpr decltype(&baseline::pack) table[] = CYNET_AT_LEVELS(pack);
+  table[level](shape, w, threads, packed);
 }
 
 // y = relu(x * w + bias + y): `bias` may be NULL, `relu` and `add` (of y) false.
 inline void winograd_forward(int level, const WinogradShape& shape, const float* x, const float* w,
-                             const float* bias, bool relu, float* y, bool add, int threads,
-                             char* space) {
+                             bool packed, const float* bias, bool relu, float* y, bool add,
+                             int threads, char* space) {
   static constexpr decltype(&baseline::forward) table[] = CYNET_AT_LEVELS(forward);
-  table[level](shape, x, w, {bias, relu, add}, y, threads, reinterpret_cast<float*>(space));
+  table[level](shape, x, w, packed, {bias, relu, add}, y, threads,
+               reinterpret_cast<float*>(space));
 }
 
 // dx = gradient of x, or dx += with `add`.

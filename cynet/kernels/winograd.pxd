@@ -3,6 +3,7 @@
 F(4x4, 3x3) and F(2x2, 5x5): x is (batch, height, width, channels), y (batch, height + 2 pad_h -
 kernel + 1, width + 2 pad_w - kernel + 1, filters), w (filters, channels, kernel, kernel), each
 C-contiguous; kernel is 3 or 5. `space` is scratch of winograd_space's bytes, aligned to 64.
+winograd_pack brings w into the form that winograd_forward otherwise makes of it in every run.
 Results are the same in every run with one number of threads; those of winograd_forward and
 winograd_backward_data whatever the number. Errors are about twice those of a direct sum in
 float32.
@@ -14,15 +15,31 @@ cdef extern from "winograd.h" namespace "cynet" nogil:
     struct WinogradShape:
         int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w
 
-# Whether it pays; every shape with pads of 0 or more is computed rightly.
-cdef bint winograd_suits(const WinogradShape* shape) noexcept nogil
-# Bytes of scratch for winograd_forward, or with `backward` for both gradients.
-cdef size_t winograd_space(const WinogradShape* shape, int threads, bint backward) noexcept nogil
+cdef extern from "winograd.h" namespace "cynet::winograd" nogil:
+    # what scratch is for: winograd_forward, both gradients, winograd_forward with packed weights
+    enum Stage:
+        FORWARD
+        BACKWARD
+        PACKED
 
-# y = relu(x * w + bias + y): `bias` of `filters` numbers or NULL, `relu` and `add` where true.
+# Whether it pays, in training or with `packed` weights; every shape with pads of 0 or more is
+# computed rightly.
+cdef bint winograd_suits(const WinogradShape* shape, bint packed) noexcept nogil
+# Whether it is worth the memory to keep packed weights.
+cdef bint winograd_packs(const WinogradShape* shape) noexcept nogil
+# Bytes of scratch.
+cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil
+
+# Floats of packed weights, and w in that form, which belongs to the CPU level and is aligned to 64.
+cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil
+cdef void winograd_pack(const WinogradShape* shape, const float* w, int threads,
+                        float* packed) noexcept nogil
+
+# y = relu(x * w + bias + y): `bias` of `filters` numbers or NULL, `relu` and `add` where true;
+# `packed`: w is what winograd_pack made.
 cdef void winograd_forward(const WinogradShape* shape, const float* x, const float* w,
-                           const float* bias, bint relu, float* y, bint add, int threads,
-                           char* space) noexcept nogil
+                           bint packed, const float* bias, bint relu, float* y, bint add,
+                           int threads, char* space) noexcept nogil
 # dx = gradient of x, or dx += with `add`.
 cdef void winograd_backward_data(const WinogradShape* shape, const float* w, const float* dy,
                                  float* dx, bint add, int threads, char* space) noexcept nogil

@@ -215,7 +215,9 @@ struct ForwardPlan {
     u = padded(filter_blocks * 36 * channels * LANES);
     part = padded(6 * row) + padded(6 * pixels * tile_block * LANES);
   }
-  int64_t size(int threads) const { return zeros + u + threads * part; }
+  int64_t size(int threads, bool packed = false) const {
+    return zeros + (packed ? 0 : u) + threads * part;
+  }
 };
 
 struct GradientPlan {
@@ -241,23 +243,28 @@ struct GradientPlan {
   int64_t size(int threads) const { return zeros + threads * (u + part); }
 };
 
-// Tiles begin .. end of y = x * w, a correlation with the first pixel at -pad; or where N is 6
+// A part of the work: tiles begin .. end, filter blocks first .. last.
+struct Part {
+  int64_t begin, end, first_block, last_block;
+};
+
+// A part of y = x * w, a correlation with the first pixel at -pad; or where N is 6
 // those of the transposed map, from x's tiles of MxM pixels to y's of 6x6, which overlap and are
 // added.
 template <int M, int N>
 inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zeros, const float* u,
-                     int64_t begin, int64_t end, float* space) {
+                     const Part& part, float* space) {
   constexpr bool spread = N == 6;
   float* v = space;
   float* s = v + padded(6 * plan.row);
   const Tiles tiles(spread ? p.from : p.to, M);
   const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
-  for (int64_t first = begin; first < end; first += plan.tile_block) {
-    const int64_t count = std::min(plan.tile_block, end - first);
+  for (int64_t first = part.begin; first < part.end; first += plan.tile_block) {
+    const int64_t count = std::min(plan.tile_block, part.end - first);
     const int64_t groups = (count + ROWS - 1) / ROWS;
     for (int64_t t = 0; t < groups * ROWS; ++t) {
       float* own = v + t / ROWS * plan.group + t % ROWS * LANES;
-      const Tile tile = tiles(std::min(first + t, end - 1), pad_h, pad_w);  // the last again
+      const Tile tile = tiles(std::min(first + t, part.end - 1), pad_h, pad_w);  // the last again
       read_tile<spread ? M : 6>(
           p.x, p.from, tile, zeros, [&](int64_t b, const auto& get) CYNET_XLAMBDA {
             float* to = own + b * 6 * ROWS * LANES;
@@ -267,7 +274,7 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
               input_tile(get, to, plan.row, ROWS * LANES);
           });
     }
-    for (int64_t b = 0; b < plan.filter_blocks; ++b) {
+    for (int64_t b = part.first_block; b < part.last_block; ++b) {
       for (int64_t i = 0; i < 6; ++i) {
         const float* weights = u + (b * 6 + i) * p.from.channels * 6 * LANES;
         for (int64_t g = 0; g < groups; ++g)
@@ -282,31 +289,47 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
   }
 }
 
-// The weights' steps are those between an output's and an input's channels in w.
+// u of w of KxK. The steps are those between an output's and an input's channels in w.
+template <int K>
+inline void weights_all(int64_t channels, int64_t filters, const float* w, int64_t out_step,
+                        int64_t in_step, bool turn, int threads, float* u) {
+  parallel_for(threads, blocks_of(filters) * channels, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t b = i / channels, c = i % channels;
+      weights_in<K>(w + b * LANES * out_step + c * in_step, out_step, turn,
+                    std::min<int64_t>(LANES, filters - b * LANES),
+                    u + (b * 36 * channels + c * 6) * LANES, channels);
+    }
+  });
+}
+
+// From w, as weights_all has it; or from `u`, made before, when that is given.
 template <int M, int N>
-inline void convolve_all(const Problem& p, const float* w, int64_t out_step, int64_t in_step,
-                         bool turn, int threads, float* space) {
+inline void convolve_all(const Problem& p, const float* u, const float* w, int64_t out_step,
+                         int64_t in_step, bool turn, int threads, float* space) {
   const int64_t channels = p.from.channels, filters = p.to.channels;
   const ForwardPlan plan(channels, filters, N);
   float* zeros = space;
-  float* u = zeros + plan.zeros;
-  float* parts = u + plan.u;
+  float* parts = zeros + plan.zeros;
   std::memset(zeros, 0, plan.zeros * sizeof(float));
-  parallel_for(threads, plan.filter_blocks * channels, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t b = i / channels, c = i % channels;
-      weights_in<7 - M>(w + b * LANES * out_step + c * in_step, out_step, turn,
-                        std::min<int64_t>(LANES, filters - b * LANES),
-                        u + (b * 36 * channels + c * 6) * LANES, channels);
-    }
-  });
+  if (u == nullptr) {
+    float* made = parts;
+    parts += plan.u;
+    weights_all<7 - M>(channels, filters, w, out_step, in_step, turn, threads, made);
+    u = made;
+  }
   // tiles that overlap belong to one thread: whole images
   const int64_t tiles = Tiles(N == 6 ? p.from : p.to, M).count;
   const int64_t unit = N == 6 ? tiles / p.from.batch : ROWS, units = (tiles + unit - 1) / unit;
-  for_parts(threads, [&](int64_t part) {
-    convolve<M, N>(p, plan, zeros, u, units * part / threads * unit,
-                   std::min(units * (part + 1) / threads * unit, tiles),
-                   parts + part * plan.part);
+  // few tiles of many channels: weights are most of what there is to read, each thread its own
+  const bool by_filters = N != 6 && channels >= 64 && units < 8 * threads;
+  const int64_t blocks = plan.filter_blocks;
+  for_parts(threads, [&](int64_t i) {
+    const int64_t begin = units * i / threads * unit, end = units * (i + 1) / threads * unit;
+    const Part part = by_filters
+                          ? Part{0, tiles, blocks * i / threads, blocks * (i + 1) / threads}
+                          : Part{begin, std::min(end, tiles), 0, blocks};
+    convolve<M, N>(p, plan, zeros, u, part, parts + i * plan.part);
   });
 }
 
@@ -371,19 +394,30 @@ inline void correlate_all(const Problem& p, bool add, float* dw, int threads, fl
 
 // ----- the three convolutions (contract in winograd.h)
 
-inline int64_t scratch(const WinogradShape& s, int threads, bool backward) {
+inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
   const int m = static_cast<int>(7 - s.kernel);
-  if (!backward) return ForwardPlan(s.channels, s.filters, m).size(threads);
+  const ForwardPlan plan(s.channels, s.filters, m);
+  if (stage != BACKWARD) return plan.size(threads, stage == PACKED);
   return std::max(ForwardPlan(s.filters, s.channels, spreads(s) ? 6 : m).size(threads),
                   GradientPlan(s.channels, s.filters).size(threads));
 }
 
-inline void forward(const WinogradShape& s, const float* x, const float* w, const Finish& finish,
-                    float* y, int threads, float* space) {
+inline int64_t packed_size(const WinogradShape& s) {
+  return ForwardPlan(s.channels, s.filters, 7 - static_cast<int>(s.kernel)).u;
+}
+
+inline void pack(const WinogradShape& s, const float* w, int threads, float* u) {
+  const int64_t taps = s.kernel * s.kernel;
+  const auto run = s.kernel == 3 ? &weights_all<3> : &weights_all<5>;
+  run(s.channels, s.filters, w, s.channels * taps, taps, false, threads, u);
+}
+
+inline void forward(const WinogradShape& s, const float* x, const float* w, bool packed,
+                    const Finish& finish, float* y, int threads, float* space) {
   const Problem p = {input_of(s), output_of(s), s.pad_h, s.pad_w, finish, x, y};
   const int64_t taps = s.kernel * s.kernel;
   const auto run = s.kernel == 3 ? &convolve_all<4, 4> : &convolve_all<2, 2>;
-  run(p, w, s.channels * taps, taps, false, threads, space);
+  run(p, packed ? w : nullptr, w, s.channels * taps, taps, false, threads, space);
 }
 
 inline void backward_data(const WinogradShape& s, const float* w, const float* dy, float* dx,
@@ -397,12 +431,12 @@ inline void backward_data(const WinogradShape& s, const float* w, const float* d
     });
     p.finish.add = true;
     const auto run = s.kernel == 3 ? &convolve_all<4, 6> : &convolve_all<2, 6>;
-    run(p, w, taps, s.channels * taps, false, threads, space);
+    run(p, nullptr, w, taps, s.channels * taps, false, threads, space);
   } else {
     p.pad_h = s.kernel - 1 - s.pad_h;
     p.pad_w = s.kernel - 1 - s.pad_w;
     const auto run = s.kernel == 3 ? &convolve_all<4, 4> : &convolve_all<2, 2>;
-    run(p, w, taps, s.channels * taps, true, threads, space);
+    run(p, nullptr, w, taps, s.channels * taps, true, threads, space);
   }
 }
 

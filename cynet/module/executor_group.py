@@ -3,7 +3,7 @@
 import logging
 
 from .. import ndarray as nd
-from .._executor import copy_all
+from .._copy import copy_all
 from ..context import Context, cpu
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..executor_manager import _split_input_slice

@@ -72,6 +72,7 @@ def export(NDArrayBase array):
     cdef Export* out
     cdef int64_t stride = 1
     cdef int i
+    array.chunk.exposed.store(True)
     array.wait_write()
     out = <Export*>c_malloc(sizeof(Export))
     if out == NULL:

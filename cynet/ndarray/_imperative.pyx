@@ -8,9 +8,10 @@ from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcpy, memset
 
 from .. cimport _engine
+from .._copy cimport Region, push_copy, whole
 from .._engine cimport VarHandle, kInline, kNormal, kPython
 from .._inline cimport INLINE_ELEMENTS, INLINE_NOGIL_ELEMENTS
-from .._ndarray cimport Chunk, NDArrayBase, Region, blob_shape, new_array, overlap, push_copy, whole
+from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, overlap
 from .._resource cimport Resource, draw
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..kernels.parallel cimport team_rests
@@ -287,7 +288,7 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
 
 
 cdef Operator _create(Call call):
-    op = call.prop.create_operator(call.context, call.in_shapes, call.in_types)
+    op = call.prop.operator_on(call.context, call.in_shapes, call.in_types)
     if not isinstance(op, Operator):
         raise ArgumentTypeError(f"operator {call.entry.name}: create_operator gave "
                                 f"{type(op).__name__}, expected an Operator")
@@ -472,14 +473,14 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req,
     try:
         if call.python:
             flags = kPython
-        elif call.touched <= INLINE_NOGIL_ELEMENTS:
-            flags = kInline
+        elif dev_type == kGPU or call.touched <= INLINE_NOGIL_ELEMENTS:
+            flags = kInline  # what a GPU runs is only put on its stream
         else:
             flags = kNormal
         if flags != kInline or not _all_ready(vars + n_mutable, n_all - n_mutable):
             file, task.line = user_frame()
             task.file = _forever(file)
-        if flags == kInline and call.touched <= INLINE_ELEMENTS:
+        if flags == kInline and call.touched <= INLINE_ELEMENTS and dev_type != kGPU:
             # Short, so the GIL stays; what runs here finds the user's frame on this thread's stack.
             _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                               n_all - n_mutable, vars, n_mutable, 0, flags, state.name)

@@ -3,22 +3,15 @@
 cimport numpy as cnp
 from cpython.slice cimport PySlice_Check
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free as c_free
-from libc.stdlib cimport malloc as c_malloc
-from libc.string cimport memcpy
 
-from .. cimport _engine
 from ._arithmetic cimport NDArrayArithmetic
-from .._engine cimport VarHandle, kInline, kNormal
-from .._inline cimport INLINE_ELEMENTS
-from .._ndarray cimport (
-    Chunk, NDArrayBase, Region, blob_shape, copy_from_host, new_array, new_view, push_copy,
-    push_fill, whole)
-from .._typedefs cimport MAX_NDIM, RunContext, dtype_size, kBool, kFloat64, kInt64
-from ..kernels.strided_copy cimport copy_gather, copy_scatter
+from .._copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
+from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
+from .._typedefs cimport MAX_NDIM, dtype_size, kBool, kFloat64, kGPU, kInt64
 
 import numpy as np
 
+from .._copy import last_of_equal
 from ..dtype import NUMPY
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 
@@ -308,30 +301,6 @@ cdef NDArrayBase _pick(NDArrayBase array, const Region* region):
 
 
 # --- index arrays and masks -----------------------------------------------------------------------
-cdef struct RowsTask:
-    char* array     # the indexed array's memory
-    char* rows_of   # the picked rows, one after the other
-    Chunk* target
-    int64_t n
-    int64_t nbytes  # of a row
-    bint scatter
-    int64_t rows[1]
-
-
-cdef int _run_rows(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef RowsTask* task = <RowsTask*>arg
-    if task.scatter:
-        copy_scatter(task.array, task.rows_of, task.rows, task.n, task.nbytes)
-    else:
-        copy_gather(task.rows_of, task.array, task.rows, task.n, task.nbytes, run_ctx.worker == 0)
-    task.target.written = True
-    return 0
-
-
-cdef void _free_rows(void* arg) noexcept nogil:
-    c_free(arg)
-
-
 cdef object _index_array(object item):
     # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints, as in
     # MXNet.
@@ -374,31 +343,18 @@ cdef tuple _rows(NDArrayBase array, tuple items):
 
 cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tuple row,
                     bint scatter) except -1:
-    cdef int64_t n = rows.size
-    cdef RowsTask* task
-    cdef VarHandle source, target
-    cdef int flags
-    if picked.blob.size == 0:
-        return 0
-    task = <RowsTask*>c_malloc(sizeof(RowsTask) + n * sizeof(int64_t))
-    if task == NULL:
-        raise MemoryError()
-    task.array = <char*>array.blob.data
-    task.rows_of = <char*>picked.blob.data
-    task.target = array.chunk if scatter else picked.chunk
-    task.n = n
-    task.nbytes = dtype_size(array.blob.dtype)
+    cdef int64_t nbytes = dtype_size(array.blob.dtype)
+    cdef NDArrayBase kept
+    cdef cnp.ndarray last
     for size in row:
-        task.nbytes *= <int64_t>size
-    task.scatter = scatter
-    memcpy(task.rows, cnp.PyArray_DATA(rows), n * sizeof(int64_t))
-    source = picked.chunk.var if scatter else array.chunk.var
-    target = array.chunk.var if scatter else picked.chunk.var
-    flags = kInline if picked.blob.size <= INLINE_ELEMENTS else kNormal
-    with nogil:
-        _engine.push_sync(_run_rows, task, _free_rows, array.blob.dev_type, array.blob.dev_id,
-                          &source, 1, &target, 1, 0, flags, b"index")
-    return 0
+        nbytes *= <int64_t>size
+    if scatter and array.blob.dev_type == kGPU:  # whose threads write in no order
+        last = last_of_equal(rows.reshape(-1))
+        if last.size < rows.size:
+            kept = _blank_rows(array, last, row)
+            push_rows(picked, kept, <int64_t*>cnp.PyArray_DATA(last), last.size, nbytes, False)
+            picked, rows = kept, rows.reshape(-1)[last]
+    return push_rows(array, picked, <int64_t*>cnp.PyArray_DATA(rows), rows.size, nbytes, scatter)
 
 
 cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._copy import copy_into
 from .._ndarray import empty as empty_array
 from ..dtype import NUMPY, dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError
@@ -42,7 +43,7 @@ def array(source_array, ctx=None, dtype=None):
     if is_array(source_array):
         flag = source_array.dtype_flag if dtype is None else dtype_flag(dtype)
         out = empty_array(source_array.shape, flag, context.device_typeid, context.device_id, True)
-        source_array.copy_into(out)
+        copy_into(source_array, out)
         return out
     return from_host(source_array, dtype_flag(dtype), context.device_typeid, context.device_id)
 

@@ -3,6 +3,7 @@ operator."""
 
 import warnings
 
+from .._copy import copy_into
 from .._ndarray import empty as empty_array
 from .._ndarray import set_public_class
 from ..context import Context
@@ -188,7 +189,7 @@ class NDArray(NDArrayIndexing):
             raise ArgumentTypeError(
                 f"copyto takes an NDArray or a Context, got {type(other).__name__}"
             )
-        self.copy_into(out)
+        copy_into(self, out)
         return out
 
     def as_in_context(self, context):
@@ -214,7 +215,7 @@ class NDArray(NDArrayIndexing):
         out = empty_array(
             self.shape, flag, self.context.device_typeid, self.context.device_id, True
         )
-        self.copy_into(out)
+        copy_into(self, out)
         return out
 
     def tostype(self, stype):

@@ -210,6 +210,7 @@ class CustomProperty(OperatorProperty):
 
     any_parameters = True
     pure = False
+    any_device = True
     op_type = Str(doc="Name the CustomOpProp was registered under.")
 
     def __init__(self, op_type=None, **kwargs):

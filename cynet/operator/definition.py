@@ -49,6 +49,7 @@ class Guarded(OperatorProperty):
     """Stands before a user's property: what its methods return is checked."""
 
     check = None  # the Checker
+    any_device = True
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)

@@ -1,8 +1,24 @@
-"""What operators that compute in float32 and float64 on the CPU check before they are created."""
+"""What operators that compute in floating point check before they are created."""
 
 from ..errors import ArgumentError, ArgumentTypeError
 
 FLOATS = ("float32", "float64")
+GPU_FLOATS = ("float32", "float64", "float16")  # of cuBLAS and cuDNN
+
+
+def require_floats(prop, names, types, allowed=FLOATS):
+    """Raise ArgumentTypeError unless all `types` are one of `allowed`, naming the operator, the
+    input and its dtype."""
+    for name, dtype in zip(names, types):
+        if dtype not in allowed:
+            raise ArgumentTypeError(
+                f"operator {prop.op_name} computes in {' or '.join(allowed)}; input '{name}' is "
+                f"{dtype}"
+            )
+        if dtype != types[0]:
+            raise ArgumentTypeError(
+                f"operator {prop.op_name}: input '{name}' is {dtype} but '{names[0]}' is {types[0]}"
+            )
 
 
 def require_float_cpu(prop, ctx, names, types):
@@ -17,12 +33,4 @@ def require_float_cpu(prop, ctx, names, types):
     """
     if ctx.device_type == "gpu":
         raise ArgumentError(f"operator {prop.op_name} has no implementation on {ctx}")
-    for name, dtype in zip(names, types):
-        if dtype not in FLOATS:
-            raise ArgumentTypeError(
-                f"operator {prop.op_name} computes in float32 or float64; input '{name}' is {dtype}"
-            )
-        if dtype != types[0]:
-            raise ArgumentTypeError(
-                f"operator {prop.op_name}: input '{name}' is {dtype} but '{names[0]}' is {types[0]}"
-            )
+    require_floats(prop, names, types)

@@ -66,11 +66,16 @@ class OperatorProperty:
         gradient of the one reads out_grad and the other, and backward computes each alone when
         the other is not requested (and its array not given). An element of the output, of data if
         `transposed_weight`, meets all weights behind the weight's first axis.
+    weight_shape : tuple or None
+        The shape of such a weight where it comes in another form (`packed_form`).
     elementwise : bool
         True: all inputs and outputs have one shape, and element i of an output depends on the
         elements i of the inputs alone, so the operator works in any memory order.
     prefers_channels_last : bool
         True for a `channels_last_form` that is worth bringing its inputs into that order.
+    any_device : bool
+        True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
+        built-in operators have their GPU forms in ``operator/cuda``.
     variable_attrs : dict
         Input name to the attributes that the variable of that input gets unless it has them, e.g.
         ``{"moving_var": {"__init__": '["one", {}]'}}``.
@@ -89,8 +94,10 @@ class OperatorProperty:
     forward_moves_states = True
     linear_in_weight = False
     transposed_weight = False
+    weight_shape = None
     elementwise = False
     prefers_channels_last = False
+    any_device = False
     fields = {}
 
     def __init_subclass__(cls, **kwargs):
@@ -201,6 +208,29 @@ class OperatorProperty:
         None."""
         return None
 
+    def with_scaled_weight(self, axis, ndim):
+        """The property that has a bias, so that weights scaled along their first axis and another
+        bias scale and shift output 0, of `ndim` axes, along `axis`; None where they would not."""
+        return None
+
+    def packed_form(self, in_shapes, in_types, replaces):
+        """What computes the same with input 1, the weight, in another form, if that is worth its
+        memory.
+
+        Parameters
+        ----------
+        in_shapes, in_types : list of tuple, str
+        replaces : bool
+            True: the other form takes the place of a copy that is there for this operator alone.
+
+        Returns
+        -------
+        (OperatorProperty, OperatorProperty, int) or None
+            What makes that form of the weight, the property that takes it, and how many elements
+            it has. None: the weight is read as it is.
+        """
+        return None
+
     def changed(self, **attributes):
         """A copy with these attributes set: what a pass makes of a property that others share."""
         copied = copy.copy(self)
@@ -228,8 +258,25 @@ class OperatorProperty:
         """Pairs (id of anything backward reads, in_grad id) that may share memory."""
         return []
 
+    def operator_on(self, ctx, in_shapes, in_types):
+        """The Operator that computes this on `ctx`: on a GPU its form in ``operator/cuda``, else
+        what `create_operator` makes.
+
+        Raises
+        ------
+        ArgumentError
+            When the operator has no form for GPUs; the message names it.
+        """
+        if ctx.device_type == "gpu":
+            from .cuda import gpu_operator, has_form
+
+            if has_form(self.op_name) or not self.any_device:
+                return gpu_operator(self, ctx, in_shapes, in_types)
+        return self.create_operator(ctx, in_shapes, in_types)
+
     def create_operator(self, ctx, in_shapes, in_types):
-        """The Operator that computes this for fixed shapes and types on `ctx`."""
+        """The Operator that computes this for fixed shapes and types on the CPU (see
+        `operator_on`)."""
         raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")
 
 

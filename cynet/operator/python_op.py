@@ -108,6 +108,7 @@ class InstanceProperty(OperatorProperty):
     """An operator that a Python object of this process defines (NumpyOp, NDArrayOp)."""
 
     pure = False
+    any_device = True
     any_parameters = True
     info = Str(doc="Which object; a number of this process.")
 

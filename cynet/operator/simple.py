@@ -341,6 +341,7 @@ class _SimpleProperty(OperatorProperty):
     spec = check = None
     is_int = Bool(True, doc="Whether the scalar was written as an int; without effect.")
     pure = False
+    any_device = True
 
     def __init__(self, **kwargs):
         self.env_kwargs = {}

@@ -10,7 +10,6 @@ there. No GPU and no driver is needed. Where there is no nvcc, it says so and en
 import argparse
 import concurrent.futures
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,21 +18,11 @@ from pathlib import Path
 import cynet as mx
 from cynet import rtc
 from cynet.cuda import families
+from cynet.cuda.compiler import find_nvcc, with_instances
 from tests.cuda.emulator import test_functions, test_module
 
 ROOT = Path(__file__).parent.parent.parent
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
-
-
-def find_nvcc():
-    """The path of nvcc, or None: $PATH, $CUDA_HOME and the like, /usr/local/cuda, pip's wheels."""
-    found = shutil.which("nvcc")
-    places = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_ROOT", "CUDA_PATH")]
-    candidates = [Path(p) / "bin" / "nvcc" for p in [*places, "/usr/local/cuda"] if p]
-    candidates += [
-        path for folder in sys.path for path in sorted(Path(folder).glob("nvidia/*/bin/nvcc"))
-    ]
-    return found or next((str(path) for path in candidates if path.is_file()), None)
 
 
 def example_sources():
@@ -46,14 +35,6 @@ def example_sources():
     pairs = [("x", four.dtype_flag, 4), ("y", two.dtype_flag, 4)]
     body = reorganise.body("y[to] = x[from];")
     return {"bias_swish": layers.BIAS_SWISH, "reorganise": rtc._whole("r", "r", pairs, body)}
-
-
-def whole(text, exports):
-    """A source and a table that asks for each instance of its templates."""
-    if not exports:
-        return text
-    table = ",\n".join(f"  (void*)&{name}" for name in exports)
-    return f"{text}\nvoid* const cynet_instances[] = {{\n{table}\n}};\n"
 
 
 def compile_one(nvcc, architecture, name, text, folder):
@@ -81,14 +62,14 @@ def main():
             "or with pip install nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-cccl"
         )
         return 0
-    sources = {name: whole(families.text(name), families.instances(name))
+    sources = {name: with_instances(families.text(name), families.instances(name))
                for name in families.sources()}  # fmt: skip
-    sources["test_language"] = whole(test_module.LANGUAGE, ["scale<float, 3>"])
-    sources["test_atomics"] = whole(test_functions.ATOMICS, test_functions.ATOMIC_EXPORTS)
-    sources["test_warps"] = whole(test_module.WARPS, [])
-    sources["test_real"] = whole(test_functions.table(test_functions.REAL, "float"), [])
-    sources["test_whole"] = whole(test_functions.table(test_functions.WHOLE, "int"), [])
-    sources.update({f"example_{name}": whole(t, []) for name, t in example_sources().items()})
+    sources["test_language"] = with_instances(test_module.LANGUAGE, ["scale<float, 3>"])
+    sources["test_atomics"] = with_instances(test_functions.ATOMICS, test_functions.ATOMIC_EXPORTS)
+    sources["test_warps"] = with_instances(test_module.WARPS, [])
+    sources["test_real"] = with_instances(test_functions.table(test_functions.REAL, "float"), [])
+    sources["test_whole"] = with_instances(test_functions.table(test_functions.WHOLE, "int"), [])
+    sources.update({f"example_{name}": text for name, text in example_sources().items()})
     failed = 0
     jobs = [(a, name) for a in args.arch or ARCHITECTURES for name in sources]
     with (

@@ -102,10 +102,11 @@ def test_against_direct_sums(shape, threads, level):
     pad = shape[6:]
     for what, wanted in (
         ("forward", forward(x, w, y, pad)),
+        ("packed", forward(x, w, y, pad)),
         ("backward_data", backward_data(x, w, y, pad)),
         ("backward_weight", backward_weight(x, w, y, pad)),
     ):
-        index = ("backward_data", "backward_weight", "forward").index(what)
+        index = {"backward_data": 0, "backward_weight": 1}.get(what, 2)
         for add in (False, True):
             arrays = [x.copy(), w.copy(), y.copy()]
             before = arrays[index].copy()

@@ -173,11 +173,14 @@ def explain(said, user_text, title):
     """A compiler's messages as one text: each error with the user's line under it."""
     lines = user_text.split("\n")
     found = []
-    pattern = re.compile(rf"^{re.escape(title)}:(\d+):(?:\d+:)?\s*(?:fatal )?error:\s*(.*)$", re.M)
+    # g++: "title:3:7: error: ..."; nvcc: "title(3): error: ..."
+    pattern = re.compile(
+        rf"^{re.escape(title)}(?::(\d+):(?:\d+:)?|\((\d+)\):)\s*(?:\w+ )?error[^:]*:\s*(.*)$", re.M
+    )
     for match in pattern.finditer(said):
-        number = int(match[1])
+        number = int(match[1] or match[2])
         quoted = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-        found.append(f"  line {number}: {match[2]}\n      {quoted}")
+        found.append(f"  line {number}: {match[3]}\n      {quoted}")
     if not found:  # the mistake shows in a header: say all
         first = re.search(rf"^{re.escape(title)}:(\d+):.*required from here", said, re.M)
         where = ""

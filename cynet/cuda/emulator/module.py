@@ -8,10 +8,16 @@ from ...errors import ArgumentError, ArgumentTypeError, KernelError
 from .compiler import KERNELS, OWN, compile_object, line_of
 from .source import Source
 
-MAX_THREADS = 1024  # of a block
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
-MAX_SHARED = 48 << 10  # bytes of a block
+
+class Limits(NamedTuple):
+    """What a device launches at most; the defaults are those of all GPUs of today."""
+
+    threads: int = 1024  # of a block
+    block: tuple = (1024, 1024, 64)
+    grid: tuple = (2**31 - 1, 65535, 65535)
+    shared: int = 48 << 10  # bytes of a block
+
+
 _NAMES = {
     "f": "float", "d": "double", "e": "__half", "?": "bool", "b": "signed char",
     "B": "unsigned char", "h": "short", "H": "unsigned short", "i": "int", "I": "unsigned int",
@@ -310,7 +316,7 @@ def three(name, what, value):
     return tuple(int(n) for n in sizes) + (1,) * (3 - len(sizes))
 
 
-def check_limits(name, grid, block, shared, threads_limit=None):
+def check_limits(name, grid, block, shared, threads_limit=None, limits=None):
     """Refuse what no device would launch; returns (grid, block) as three ints each.
 
     Raises
@@ -318,16 +324,17 @@ def check_limits(name, grid, block, shared, threads_limit=None):
     ArgumentError, ArgumentTypeError
         The message names the kernel, what was asked for and the limit.
     """
+    limits = limits or Limits()
     grid, block = three(name, "grid_dims", grid), three(name, "block_dims", block)
-    for what, sizes, most in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+    for what, sizes, most in (("grid", grid, limits.grid), ("block", block, limits.block)):
         if any(n < 1 or n > m for n, m in zip(sizes, most)):
             raise ArgumentError(
                 f"kernel {name}: a {what} of {sizes} is not within (1, 1, 1) and {most}"
             )
     count = block[0] * block[1] * block[2]
-    if count > MAX_THREADS:
+    if count > limits.threads:
         raise ArgumentError(
-            f"kernel {name}: a block of {block} has {count} threads, {MAX_THREADS} is the most"
+            f"kernel {name}: a block of {block} has {count} threads, {limits.threads} is the most"
         )
     if threads_limit is not None and count > threads_limit:
         raise ArgumentError(
@@ -336,9 +343,9 @@ def check_limits(name, grid, block, shared, threads_limit=None):
         )
     if isinstance(shared, bool) or not hasattr(shared, "__index__"):
         raise ArgumentTypeError(f"kernel {name}: shared_mem takes an int, got {shared!r}")
-    if not 0 <= shared <= MAX_SHARED:
+    if not 0 <= shared <= limits.shared:
         raise ArgumentError(
             f"kernel {name}: {shared} bytes of shared memory were asked for, a block has 0 to "
-            f"{MAX_SHARED}"
+            f"{limits.shared}"
         )
     return grid, block

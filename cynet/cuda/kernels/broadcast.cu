@@ -5,35 +5,41 @@
 struct Space {
   Index n;
   int ndim;
-  Index shape[8], a[8], b[8];  // sizes of the output; strides of the operands in elements
+  Index shape[8], a[8], b[8], g[8];  // sizes of the output; strides of the operands in elements
 };
 
-__device__ inline void places(const Space& s, Index i, Index* a, Index* b) {
-  *a = *b = 0;
+struct Places {
+  Index a, b, g;
+};
+
+__device__ inline Places places(const Space& s, Index i) {
+  Places at = {0, 0, 0};
   for (int k = s.ndim - 1; k >= 0; --k) {
-    const Index at = i % s.shape[k];
+    const Index here = i % s.shape[k];
     i /= s.shape[k];
-    *a += at * s.a[k];
-    *b += at * s.b[k];
+    at.a += here * s.a[k];
+    at.b += here * s.b[k];
+    at.g += here * s.g[k];
   }
+  return at;
 }
 
 // out (+)= F(a, b)
 template <class F, typename T>
 __global__ void broadcast(const T* a, const T* b, T* out, const Space s, int add) {
   CYNET_EACH(i, s.n) {
-    Index at_a, at_b;
-    places(s, i, &at_a, &at_b);
-    put(out, i, F::template map<computed<T>>(load(a, at_a), load(b, at_b)), add);
+    const Places at = places(s, i);
+    put(out, i, F::template map<computed<T>>(load(a, at.a), load(b, at.b)), add);
   }
 }
 
-// out = gradient * F(a, b), of the output's shape: what `reduce` then sums to an operand's
+// out (+)= gradient * F(a, b), of the space's shape: what `reduce` then sums to an operand's
 template <class F, typename T>
-__global__ void broadcast_grad(const T* gradient, const T* a, const T* b, T* out, const Space s) {
+__global__ void broadcast_grad(const T* gradient, const T* a, const T* b, T* out, const Space s,
+                               int add) {
   CYNET_EACH(i, s.n) {
-    Index at_a, at_b;
-    places(s, i, &at_a, &at_b);
-    put(out, i, load(gradient, i) * F::template map<computed<T>>(load(a, at_a), load(b, at_b)), 0);
+    const Places at = places(s, i);
+    const computed<T> slope = F::template map<computed<T>>(load(a, at.a), load(b, at.b));
+    put(out, i, load(gradient, at.g) * slope, add);
   }
 }

@@ -39,6 +39,34 @@ __device__ inline void put(T* out, Index i, V value, int add) {
   else out[i] = static_cast<T>(value);
 }
 
+// out[i] += value where several threads may name one i. Types without an atomic addition compare
+// and exchange the word they lie in.
+__device__ inline void add_at(float* out, Index i, float value) { atomicAdd(out + i, value); }
+__device__ inline void add_at(double* out, Index i, double value) { atomicAdd(out + i, value); }
+__device__ inline void add_at(int* out, Index i, int value) { atomicAdd(out + i, value); }
+__device__ inline void add_at(long long* out, Index i, long long value) {
+  typedef unsigned long long Word;
+  atomicAdd(reinterpret_cast<Word*>(out + i), static_cast<Word>(value));
+}
+template <typename T>
+__device__ inline void add_at(T* out, Index i, T value) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(out + i);
+  unsigned* word = reinterpret_cast<unsigned*>(address & ~static_cast<uintptr_t>(3));
+  const int shift = static_cast<int>(address & 3) * 8;
+  const unsigned mask = (sizeof(T) == 1 ? 0xffu : 0xffffu) << shift;
+  unsigned old = *word, before;
+  do {
+    before = old;
+    T here;
+    const unsigned own = (before & mask) >> shift;
+    memcpy(&here, &own, sizeof(T));
+    here = static_cast<T>(static_cast<computed<T>>(here) + static_cast<computed<T>>(value));
+    unsigned bits = 0;
+    memcpy(&bits, &here, sizeof(T));
+    old = atomicCAS(word, before, (before & ~mask) | (bits << shift));
+  } while (old != before);
+}
+
 // `step(a, b)` folds b into a, over all threads of a block; the result is valid in thread 0. A
 // block has at most 1024 threads, a multiple of 32.
 template <typename T, class Step>

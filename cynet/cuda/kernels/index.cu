@@ -1,58 +1,188 @@
-// Moving elements: copies between strided layouts (transpose, slice, join, repeat), rows taken by
-// index with their gradient, one-hot rows.
+// Moving elements: copies between strided layouts (transpose, slice, join, repeat), and reading and
+// writing by index. Indices are int64, brought within bounds by `bound`.
 #include "common.cuh"
 
 struct Layout {
-  Index n, start;  // elements; where in src to begin
+  Index n, to_start, start;  // elements; where in dst and in src to begin
   int ndim;
-  Index shape[8], to[8], from[8];  // sizes; strides in elements, which may be 0 or negative
+  Index shape[16], to[16], from[16];  // sizes; strides in elements, which may be 0 or negative
 };
+
+__device__ inline void walk(const Layout& s, Index i, Index* to, Index* from) {
+  *to = s.to_start, *from = s.start;
+  for (int k = s.ndim - 1; k >= 0; --k) {
+    const Index at = i % s.shape[k];
+    i /= s.shape[k];
+    *to += at * s.to[k];
+    *from += at * s.from[k];
+  }
+}
 
 // dst (+)= src, element by element of the shape
 template <typename T>
 __global__ void copy(const T* src, T* dst, const Layout s, int add) {
   CYNET_EACH(i, s.n) {
-    Index rest = i, to = 0, from = s.start;
-    for (int k = s.ndim - 1; k >= 0; --k) {
-      const Index at = rest % s.shape[k];
-      rest /= s.shape[k];
-      to += at * s.to[k];
-      from += at * s.from[k];
-    }
+    Index to, from;
+    walk(s, i, &to, &from);
     put(dst, to, load(src, from), add);
   }
 }
 
-// Index `at` within [0, rows): clipped, or wrapped around.
-template <typename I>
-__device__ inline Index row_of(I index, Index rows, int wrap) {
-  Index at = static_cast<Index>(index);
-  if (wrap) return ((at % rows) + rows) % rows;
-  return at < 0 ? 0 : (at >= rows ? rows - 1 : at);
+// dst -= src
+template <typename T>
+__global__ void take_back(const T* src, T* dst, const Layout s) {
+  CYNET_EACH(i, s.n) {
+    Index to, from;
+    walk(s, i, &to, &from);
+    put(dst, to, static_cast<computed<T>>(load(dst, to) - load(src, from)), 0);
+  }
 }
 
-// out[k, :] (+)= table[index[k], :]
-template <typename T, typename I>
-__global__ void take(const T* table, const I* index, T* out, Index rows, Index width, Index count,
-                     int wrap, int add) {
-  CYNET_EACH(i, count * width)
-  put(out, i, load(table, row_of(index[i / width], rows, wrap) * width + i % width), add);
+enum Bound { kClip, kWrap, kRefuse };
+
+// Brings each index within [low, low + n). One outside is noted in wrong[0] (whether there is any)
+// and wrong[1] (which) where it is to be refused.
+extern "C" __global__ void bound(Index* index, Index count, Index low, Index n, int how,
+                                 Index* wrong) {
+  CYNET_EACH(i, count) {
+    const Index at = index[i] - low;
+    if (at >= 0 && at < n) continue;
+    if (how == kRefuse) {
+      wrong[1] = index[i];
+      wrong[0] = 1;
+    }
+    if (how == kWrap) index[i] = low + (at % n + n) % n;
+    else index[i] = low + (at < 0 ? 0 : n - 1);
+  }
 }
 
-// table_grad[index[k], :] += out_grad[k, :]; several k may name one row
-template <typename T, typename I>
-__global__ void take_grad(const T* out_grad, const I* index, T* table_grad, Index rows,
-                          Index width, Index count, int wrap) {
-  CYNET_EACH(i, count * width)
-  atomicAdd(&table_grad[row_of(index[i / width], rows, wrap) * width + i % width], out_grad[i]);
+// flat[j] = the position that the column j of index (axes, count) names in an array of `lengths`
+struct Lengths {
+  int ndim;
+  Index lengths[8];
+};
+extern "C" __global__ void flatten_index(const Index* index, Index* flat, Index count,
+                                         const Lengths s) {
+  CYNET_EACH(j, count) {
+    Index at = 0;
+    for (int a = 0; a < s.ndim; ++a) at = at * s.lengths[a] + index[a * count + j];
+    flat[j] = at;
+  }
+}
+
+// dst[o, j, :] (+)= src[o, index[j], :] of shapes (outer, m, inner) and (outer, n, inner)
+template <typename T>
+__global__ void gather(const T* src, const Index* index, T* dst, Index outer, Index n, Index inner,
+                       Index m, int add) {
+  CYNET_EACH(i, outer * m * inner) {
+    const Index row = i / inner;
+    put(dst, i, load(src, (row / m * n + index[row % m]) * inner + i % inner), add);
+  }
+}
+
+// dst[o, index[j], :] += src[o, j, :]; several j may name one row
+template <typename T>
+__global__ void scatter_add(const T* src, const Index* index, T* dst, Index outer, Index n,
+                            Index inner, Index m) {
+  CYNET_EACH(i, outer * m * inner) {
+    const Index row = i / inner;
+    add_at(dst, (row / m * n + index[row % m]) * inner + i % inner, src[i]);
+  }
+}
+
+// winner[index[j]] = the largest j of those that name one row
+extern "C" __global__ void claim(const Index* index, Index* winner, Index m) {
+  CYNET_EACH(j, m) atomicMax(&winner[index[j]], j);
+}
+
+// dst[index[j], :] (+)= src[j, :] where j has won the row (all of them where winner is NULL)
+template <typename T>
+__global__ void scatter(const T* src, const Index* index, const Index* winner, T* dst, Index inner,
+                        Index m, int add) {
+  CYNET_EACH(i, m * inner) {
+    const Index j = i / inner, row = index[j];
+    if (winner == nullptr || winner[row] == j) put(dst, row * inner + i % inner, load(src, i), add);
+  }
+}
+
+// picked (+)= the element that each line of src (outer, n, inner) has at its index
+template <typename T>
+__global__ void pick(const T* src, const Index* index, T* picked, Index outer, Index n,
+                     Index inner, int add) {
+  CYNET_EACH(i, outer * inner)
+  put(picked, i, load(src, (i / inner * n + index[i]) * inner + i % inner), add);
+}
+
+// src_grad += picked_grad at the index of each line
+template <typename T>
+__global__ void pick_grad(const T* picked, const Index* index, T* src, Index outer, Index n,
+                          Index inner) {
+  CYNET_EACH(i, outer * inner)
+  put(src, (i / inner * n + index[i]) * inner + i % inner, load(picked, i), 1);
 }
 
 // out[k, :] (+)= off everywhere, on at index[k]
-template <typename T, typename I>
-__global__ void one_hot(const I* index, T* out, Index depth, Index count, double on, double off,
-                        int add) {
-  CYNET_EACH(i, count * depth) {
-    const bool here = static_cast<Index>(index[i / depth]) == i % depth;
-    put(out, i, static_cast<computed<T>>(here ? on : off), add);
+template <typename T>
+__global__ void one_hot(const Index* index, T* out, Index count, Index depth, double on,
+                        double off, int add) {
+  typedef computed<T> C;
+  CYNET_EACH(i, count * depth)
+  put(out, i, index[i / depth] == i % depth ? static_cast<C>(on) : static_cast<C>(off), add);
+}
+
+struct Maps {
+  Index n;
+  int ndim;
+  Index dst[8], src[8];  // shapes
+};
+
+__device__ inline Index mapped(const Maps& s, const Index* maps, Index i) {
+  Index at = 0, stride = 1, first = 0;
+  for (int k = 0; k < s.ndim; ++k) first += s.dst[k];
+  for (int k = s.ndim - 1; k >= 0; --k) {
+    first -= s.dst[k];
+    at += maps[first + i % s.dst[k]] * stride;
+    i /= s.dst[k];
+    stride *= s.src[k];
+  }
+  return at;
+}
+
+// dst[i0, i1, ...] (+)= src[map0[i0], map1[i1], ...]; the maps lie one behind the other
+template <typename T>
+__global__ void map_axes(const T* src, T* dst, const Index* maps, const Maps s, int add) {
+  CYNET_EACH(i, s.n) put(dst, i, load(src, mapped(s, maps, i)), add);
+}
+
+// src_grad += dst_grad
+template <typename T>
+__global__ void map_axes_grad(const T* dst, T* src, const Index* maps, const Maps s) {
+  CYNET_EACH(i, s.n) add_at(src, mapped(s, maps, i), dst[i]);
+}
+
+// Rows (time, batch), or (batch, time) where the batch comes first. `length` NULL: all full.
+__device__ inline Index length_of(const Index* length, Index b, Index time) {
+  return length == nullptr ? time : length[b];
+}
+
+// rows[r] = which row of data the row r of SequenceReverse, or with `last` of SequenceLast, is
+extern "C" __global__ void sequence_rows(const Index* length, Index* rows, Index time,
+                                         Index batch, int batch_first, int last) {
+  CYNET_EACH(i, last ? batch : time * batch) {
+    const Index b = i % batch, t = i / batch, n = length_of(length, b, time);
+    if (last) rows[i] = batch_first ? b * time + n - 1 : (n - 1) * batch + b;
+    else rows[i] = t < n ? (n - 1 - t) * batch + b : i;
+  }
+}
+
+// out (+)= x within its sequence, value beyond
+template <typename T>
+__global__ void sequence_mask(const T* x, const Index* length, T* out, Index time, Index batch,
+                              Index inner, int batch_first, double value, int add) {
+  CYNET_EACH(i, time * batch * inner) {
+    const Index r = i / inner;
+    const Index t = batch_first ? r % time : r / batch, b = batch_first ? r / time : r % batch;
+    const bool inside = t < length_of(length, b, time);
+    put(out, i, inside ? load(x, i) : static_cast<computed<T>>(value), add);
   }
 }

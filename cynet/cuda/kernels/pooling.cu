@@ -1,101 +1,129 @@
-// Pooling of (images, height, width) planes, a thread for each element of the result. Every window
-// begins at its place times the stride minus the padding and is cut at the plane's edges.
+// Pooling over up to three axes, a thread for each element of the result. Every window begins at
+// its place times the stride minus the padding and is cut at the plane's edges.
 #include "common.cuh"
+
+enum PoolType { MAX_POOL, AVG_POOL, SUM_POOL, LP_POOL };
 
 struct Window {
   Index planes;  // batch times channels
-  int height, width, out_height, out_width;
-  int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
-  int include_pad;  // an average divides by the window's size within the padded plane
+  int type, p;   // PoolType; of LP_POOL: 1, 2 or 3
+  int count_pad;  // averages divide by the window's size as far as the padded plane goes
+  int size[3], out[3], kernel[3], stride[3], pad[3], pad_after[3];
 };
 
 struct Span {
-  int from, to, padded;  // within the plane; length before the cut at the plane's edges
+  int from[3], to[3];  // within the plane
+  Index counted;       // what an average divides by
 };
 
-__device__ inline Span span(int place, int kernel, int stride, int pad, int size) {
-  const int begin = place * stride - pad;
-  const int end = begin + kernel < size + pad ? begin + kernel : size + pad;
-  Span s;
-  s.padded = end - begin;
-  s.from = begin > 0 ? begin : 0;
-  s.to = end < size ? end : size;
-  return s;
+// The window of the output at (d, h, w).
+__device__ inline Span span(const Window& s, const int* at) {
+  Span r;
+  r.counted = 1;
+  for (int k = 0; k < 3; ++k) {
+    const int begin = at[k] * s.stride[k] - s.pad[k], end = begin + s.kernel[k];
+    const int most = s.size[k] + s.pad_after[k];
+    r.from[k] = begin > 0 ? begin : 0;
+    r.to[k] = end < s.size[k] ? end : s.size[k];
+    const int counted = s.count_pad ? (end < most ? end : most) - begin : r.to[k] - r.from[k];
+    r.counted *= counted > 0 ? counted : 0;
+  }
+  return r;
 }
 
-// The place of the largest element of a window, the first of equals; NaN is larger than all.
+// The place of the first largest element of a window, a NaN counting as larger than all; -1 where
+// the window is empty.
 template <typename T>
-__device__ inline Index largest(const T* plane, Span rows, Span columns, int width) {
-  Index best = static_cast<Index>(rows.from) * width + columns.from;
-  for (int i = rows.from; i < rows.to; ++i)
-    for (int j = columns.from; j < columns.to; ++j) {
-      const Index at = static_cast<Index>(i) * width + j;
-      const computed<T> x = load(plane, at), top = load(plane, best);
-      if (x > top || (x != x && top == top)) best = at;
-    }
+__device__ inline Index largest(const T* plane, const Window& s, const Span& r) {
+  Index best = -1;
+  computed<T> top = 0;
+  for (int d = r.from[0]; d < r.to[0]; ++d)
+    for (int h = r.from[1]; h < r.to[1]; ++h)
+      for (int w = r.from[2]; w < r.to[2]; ++w) {
+        const Index at = (static_cast<Index>(d) * s.size[1] + h) * s.size[2] + w;
+        const computed<T> x = load(plane, at);
+        if (best < 0 || x > top || (x != x && top == top)) {
+          best = at;
+          top = x;
+        }
+      }
   return best;
 }
 
-__device__ inline void window(const Window& s, Index i, Span* rows, Span* columns, Index* plane) {
-  *columns = span(static_cast<int>(i % s.out_width), s.kernel_w, s.stride_w, s.pad_w, s.width);
-  *rows = span(static_cast<int>(i / s.out_width % s.out_height), s.kernel_h, s.stride_h, s.pad_h,
-               s.height);
-  *plane = i / s.out_width / s.out_height * s.height * s.width;
-}
+// What stands for the maximum of nothing.
+__device__ inline float lowest(float) { return -3.402823466e+38f; }
+__device__ inline double lowest(double) { return -1.7976931348623157e+308; }
 
 template <typename T>
-__global__ void max_pool(const T* x, T* y, const Window s, int add) {
-  CYNET_EACH(i, s.planes * s.out_height * s.out_width) {
-    Span rows, columns;
-    Index plane;
-    window(s, i, &rows, &columns, &plane);
-    put(y, i, load(x, plane + largest(x + plane, rows, columns, s.width)), add);
-  }
-}
-
-// The sum of each window, divided by its size for an average.
-template <typename T>
-__global__ void sum_pool(const T* x, T* y, const Window s, int average, int add) {
-  CYNET_EACH(i, s.planes * s.out_height * s.out_width) {
-    Span rows, columns;
-    Index plane;
-    window(s, i, &rows, &columns, &plane);
-    computed<T> sum = 0;
-    for (int r = rows.from; r < rows.to; ++r)
-      for (int c = columns.from; c < columns.to; ++c)
-        sum += load(x, plane + static_cast<Index>(r) * s.width + c);
-    const int cut = (rows.to - rows.from) * (columns.to - columns.from);
-    if (average) sum /= s.include_pad ? rows.padded * columns.padded : cut;
-    put(y, i, sum, add);
-  }
-}
-
-// A thread for each element of x gathers from the windows that it lies in, so nothing is added
-// twice at once and the sum has one order.
-template <typename T>
-__global__ void pool_grad(const T* dy, const T* x, T* dx, const Window s, int largest_only,
-                          int average, int add) {
-  CYNET_EACH(i, s.planes * s.height * s.width) {
-    const int column = static_cast<int>(i % s.width);
-    const int row = static_cast<int>(i / s.width % s.height);
-    const Index which = i / s.width / s.height, plane = which * s.height * s.width;
-    const int first_h = row + s.pad_h - s.kernel_h, first_w = column + s.pad_w - s.kernel_w;
-    computed<T> sum = 0;
-    for (int h = first_h < 0 ? 0 : first_h / s.stride_h + 1;
-         h < s.out_height && h * s.stride_h - s.pad_h <= row; ++h)
-      for (int w = first_w < 0 ? 0 : first_w / s.stride_w + 1;
-           w < s.out_width && w * s.stride_w - s.pad_w <= column; ++w) {
-        const Span rows = span(h, s.kernel_h, s.stride_h, s.pad_h, s.height);
-        const Span columns = span(w, s.kernel_w, s.stride_w, s.pad_w, s.width);
-        computed<T> g = load(dy, (which * s.out_height + h) * s.out_width + w);
-        if (largest_only) {
-          if (largest(x + plane, rows, columns, s.width) != i - plane) continue;
-        } else if (average) {
-          const int cut = (rows.to - rows.from) * (columns.to - columns.from);
-          g /= s.include_pad ? rows.padded * columns.padded : cut;
-        }
-        sum += g;
+__device__ inline computed<T> total(const T* plane, const Window& s, const Span& r) {
+  const int p = s.type == LP_POOL ? s.p : 1;
+  computed<T> sum = 0;
+  for (int d = r.from[0]; d < r.to[0]; ++d)
+    for (int h = r.from[1]; h < r.to[1]; ++h)
+      for (int w = r.from[2]; w < r.to[2]; ++w) {
+        const computed<T> x = load(plane, (static_cast<Index>(d) * s.size[1] + h) * s.size[2] + w);
+        sum += p == 1 ? x : p == 2 ? x * x : x * x * x;
       }
+  if (p == 2) return sqrt(sum);
+  if (p == 3) return cbrt(sum);
+  if (s.type == AVG_POOL) return r.counted ? sum / static_cast<computed<T>>(r.counted) : 0;
+  return sum;
+}
+
+// y (+)= each window of x
+template <typename T>
+__global__ void pool(const T* x, T* y, const Window s, int add) {
+  const Index plane_size = static_cast<Index>(s.size[0]) * s.size[1] * s.size[2];
+  CYNET_EACH(i, s.planes * s.out[0] * s.out[1] * s.out[2]) {
+    Index rest = i;
+    int at[3];
+    for (int k = 2; k >= 0; --k) {
+      at[k] = static_cast<int>(rest % s.out[k]);
+      rest /= s.out[k];
+    }
+    const T* plane = x + rest * plane_size;
+    const Span r = span(s, at);
+    if (s.type == MAX_POOL) {
+      const Index best = largest(plane, s, r);
+      put(y, i, best < 0 ? lowest(computed<T>()) : load(plane, best), add);
+    } else {
+      put(y, i, total(plane, s, r), add);
+    }
+  }
+}
+
+// dx (+)= the gradient. A thread for each element of x gathers from the windows that it lies in, so
+// nothing is added twice at once and the sum has one order. LP_POOL with p > 1 reads y.
+template <typename T>
+__global__ void pool_grad(const T* dy, const T* x, const T* y, T* dx, const Window s, int add) {
+  const Index plane_size = static_cast<Index>(s.size[0]) * s.size[1] * s.size[2];
+  CYNET_EACH(i, s.planes * plane_size) {
+    Index rest = i;
+    int first[3], last[3], at[3];
+    for (int k = 2; k >= 0; --k) {
+      const int place = static_cast<int>(rest % s.size[k]) + s.pad[k];
+      rest /= s.size[k];
+      first[k] = place < s.kernel[k] ? 0 : (place - s.kernel[k]) / s.stride[k] + 1;
+      last[k] = place / s.stride[k] < s.out[k] ? place / s.stride[k] : s.out[k] - 1;
+    }
+    computed<T> sum = 0;
+    for (at[0] = first[0]; at[0] <= last[0]; ++at[0])
+      for (at[1] = first[1]; at[1] <= last[1]; ++at[1])
+        for (at[2] = first[2]; at[2] <= last[2]; ++at[2]) {
+          const Index from = ((rest * s.out[0] + at[0]) * s.out[1] + at[1]) * s.out[2] + at[2];
+          computed<T> g = load(dy, from);
+          if (s.type == MAX_POOL) {
+            if (largest(x + rest * plane_size, s, span(s, at)) != i - rest * plane_size) continue;
+          } else if (s.type == AVG_POOL) {
+            g /= static_cast<computed<T>>(span(s, at).counted);
+          } else if (s.type == LP_POOL && s.p > 1) {
+            const computed<T> norm = load(y, from);
+            if (norm == 0) continue;
+            const computed<T> ratio = load(x, i) / norm;
+            g *= s.p == 2 ? ratio : ratio * ratio;
+          }
+          sum += g;
+        }
     put(dx, i, sum, add);
   }
 }

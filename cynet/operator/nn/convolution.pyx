@@ -39,10 +39,10 @@ class ConvolutionProperty(OperatorProperty):
     pad = Shape((), doc="Zeros added at both ends; all 0 by default.")
     num_filter = Int(doc="Number of output channels.", low=1)
     num_group = Int(1, doc="Number of groups that channels and filters are cut into.", low=1)
-    workspace = Int(1024, doc="Accepted and not needed: scratch memory is bounded by itself.",
-                    low=0)
+    workspace = Int(1024, doc="Most scratch memory of cuDNN, in MiB; not needed on a CPU.", low=0)
     no_bias = Bool(False, doc="Leave out the bias.")
-    cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None, doc="Accepted and not needed.")
+    cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None,
+                      doc="On a GPU, time cuDNN's algorithms: all, or within workspace.")
     cudnn_off = Bool(False, doc="Accepted and not needed.")
     layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
                   doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")
@@ -119,6 +119,9 @@ class ConvolutionProperty(OperatorProperty):
         from .convolution_last import ChannelsLastConvolution
 
         return ChannelsLastConvolution(**self.params()), [0]
+
+    def with_scaled_weight(self, axis, ndim):
+        return self.changed(no_bias=False) if axis == 1 else None
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

@@ -2,7 +2,8 @@
 """Convolution of channels-last float32 data by oneDNN, with an activation folded in.
 
 out = act(bias + data * weight); data and out (N, C, *size) in channels-last order, weight and bias
-as Convolution has them: weights are brought into the order the primitive likes at every run.
+as Convolution has them: weights are brought into the order the primitive likes at every run, or
+once by the pack pass.
 """
 
 from libc.stdint cimport int64_t
@@ -10,7 +11,7 @@ from libc.stdint cimport int64_t
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.elementwise cimport Kernel, run_unary
-from ...kernels.onednn cimport Chain
+from ...kernels.onednn cimport Chain, Primitive
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
 from .folded cimport FoldedActivation, aligned_floats
@@ -18,16 +19,24 @@ from .folded cimport FoldedActivation, aligned_floats
 from math import prod
 
 from ...kernels import onednn
+from ..property import OperatorProperty, ResourceRequest
 from . import convolution_winograd
 from .convolution import ConvolutionProperty
 
 
+# Outputs of a filter from which on reordering a weight, at about 1 ns an element, takes less than a
+# twentieth of the time of its products.
+MANY_PIXELS = 2048
+
+
 class ChannelsLastConvolution(ConvolutionProperty):
-    """Convolution on channels-last data; `activation` is an act_type that the fuse pass adds."""
+    """Convolution on channels-last data; `activation` is an act_type that the fuse pass adds,
+    `weight_shape` the shape of a weight that the pack pass has packed."""
 
     op_name = "Convolution"
     prefers_channels_last = True
     activation = None
+    weight_shape = None
 
     def with_activation(self, act_type, in_types):
         known = self.activation is None and onednn.has_activation(act_type)
@@ -37,11 +46,74 @@ class ChannelsLastConvolution(ConvolutionProperty):
         needed = [out_grad[0], in_data[0], in_data[1]]
         return needed if self.activation is None else [*needed, out_data[0]]
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def packed_form(self, in_shapes, in_types, replaces):
+        if self.weight_shape is not None or 0 in in_shapes[0]:
+            return None
+        packed = self.changed(weight_shape=in_shapes[1])
+        pack = PackWeight(packed, in_shapes)
         _, (out,), _ = self.infer_shape(in_shapes, [None])
+        many = out[0] * prod(out[2:]) > MANY_PIXELS and not replaces and not pack.by_winograd
+        return None if pack.size is None or many else (pack, packed, pack.size)
+
+    def primitives(self, in_shapes):
+        """oneDNN's primitives of this convolution."""
+        data, weight = in_shapes[0], self.weight_shape or in_shapes[1]
+        _, (out,), _ = self.infer_shape([data, weight, *in_shapes[2:]], [None])
+        if self.num_group > 1:
+            weight = (self.num_group, weight[0] // self.num_group, *weight[1:])
+        stride, dilate, pad = self.window
+        return onednn.Convolution(data, weight, out, stride, dilate, pad, not self.no_bias)
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        weight = self.weight_shape or in_shapes[1]
+        _, (out,), _ = self.infer_shape([in_shapes[0], weight, *in_shapes[2:]], [None])
         if convolution_winograd.suits(self, in_shapes[0]):
             return convolution_winograd.WinogradConvolution(self, in_shapes[0], out)
-        return ChannelsLastConv(self, in_shapes[0], in_shapes[1], out)
+        return ChannelsLastConv(self, in_shapes, weight, out)
+
+
+class PackWeight(OperatorProperty):
+    """The weight of `convolution`, a ChannelsLastConvolution that takes it packed, in that form;
+    made by the pack pass, always written. `size` is the number of floats, None where packing is
+    not needed, or not worth four times the memory that Winograd's form takes."""
+
+    op_name = "_pack_weight"
+
+    def __init__(self, convolution, in_shapes):
+        super().__init__()
+        self.convolution, self.shapes = convolution, in_shapes
+        self.by_winograd = convolution_winograd.suits(convolution, in_shapes[0])
+        if self.by_winograd:
+            self.size = convolution_winograd.packed_size(convolution, in_shapes[0])
+        else:
+            packing = convolution.primitives(in_shapes).packing(convolution.activation)
+            self.size = None if packing is None else packing[0]
+
+    def list_arguments(self):
+        return ["weight"]
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        convolution = self.convolution
+        if self.by_winograd:
+            return convolution_winograd.WinogradPack(convolution, self.shapes[0])
+        _, primitive = convolution.primitives(self.shapes).packing(convolution.activation)
+        return ReorderWeight(primitive)
+
+
+cdef class ReorderWeight(Operator):
+    cdef Primitive reorder
+
+    def __init__(self, reorder):
+        self.stateful, self.reorder = True, reorder
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef void* tensors[2]
+        tensors[0], tensors[1] = in_data[0].data, out_data[0].data
+        return self.reorder.run(tensors, get_space(&ctx.requested[0], self.reorder.scratch_bytes))
 
 
 cdef class ChannelsLastConv(Operator):
@@ -52,19 +124,15 @@ cdef class ChannelsLastConv(Operator):
     cdef Kernel add
     cdef int64_t out_size, data_size, weight_size, filters
 
-    def __init__(self, prop, data, weight, out):
+    def __init__(self, prop, in_shapes, weight, out):
         self.stateful = True
-        groups = prop.num_group
         self.has_bias = not prop.no_bias
         self.add = find_unary(b"identity", kFloat32, True)
-        self.out_size, self.data_size, self.weight_size = prod(out), prod(data), prod(weight)
-        self.filters = out[1]
+        self.out_size, self.data_size = prod(out), prod(in_shapes[0])
+        self.weight_size, self.filters = prod(weight), out[1]
         self.activation = FoldedActivation(prop.activation, self.out_size)
-        if groups > 1:
-            weight = (groups, weight[0] // groups, *weight[1:])
-        stride, dilate, pad = prop.window
-        self.primitives = onednn.Convolution(data, weight, out, stride, dilate, pad, self.has_bias)
-        self.out = self.primitives.forward(prop.activation)
+        self.primitives = prop.primitives(in_shapes)
+        self.out = self.primitives.forward(prop.activation, prop.weight_shape is not None)
 
     def prepare_backward(self):
         """Make the primitives that only backward needs."""

@@ -11,9 +11,10 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.parallel cimport threads_for
 from ...kernels.reduce_rows cimport sum_rows
-from ...kernels.winograd cimport (WinogradShape, winograd_backward_data,
-                                  winograd_backward_weight, winograd_forward, winograd_space,
-                                  winograd_suits)
+from ...kernels.winograd cimport (BACKWARD, FORWARD, PACKED, WinogradShape,
+                                  winograd_backward_data, winograd_backward_weight,
+                                  winograd_forward, winograd_pack, winograd_packed_size,
+                                  winograd_packs, winograd_space, winograd_suits)
 from .._base cimport Operator, OpContext
 from .folded cimport FoldedActivation
 
@@ -36,18 +37,40 @@ def suits(prop, data):
             or set((*prop.window[0], *prop.window[1])) != {1} or cpu_capability() == "baseline"):
         return False
     s = _shape_of(prop, data)
-    return winograd_suits(&s)
+    return winograd_suits(&s, prop.weight_shape is not None)
+
+
+def packed_size(prop, data):
+    """Floats of the packed weights, or None where they are not worth their memory."""
+    cdef WinogradShape s = _shape_of(prop, data)
+    return winograd_packed_size(&s) if winograd_packs(&s) else None
+
+
+cdef class WinogradPack(Operator):
+    """Weights to packed weights."""
+
+    cdef WinogradShape shape
+
+    def __init__(self, prop, data):
+        self.shape = _shape_of(prop, data)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        winograd_pack(&self.shape, <const float*>in_data[0].data,
+                      threads_for(in_data[0].size * 4), <float*>out_data[0].data)
+        return 0
 
 
 cdef class WinogradConvolution(Operator):
     cdef WinogradShape shape
-    cdef bint has_bias, relu
+    cdef bint has_bias, relu, packed
     cdef FoldedActivation activation
     cdef int64_t rows, work
 
     def __init__(self, prop, data, out):
         self.shape = _shape_of(prop, data)
         self.has_bias, self.relu = not prop.no_bias, prop.activation == "relu"
+        self.packed = prop.weight_shape is not None
         self.rows = out[0] * out[2] * out[3]
         self.activation = FoldedActivation(prop.activation, self.rows * self.shape.filters)
         self.work = self.rows * self.shape.filters * self.shape.channels
@@ -59,9 +82,10 @@ cdef class WinogradConvolution(Operator):
         cdef bint add = req[0] == kAddTo
         if req[0] == kNullOp:
             return 0
-        space = <char*>get_space(&ctx.requested[0], winograd_space(&self.shape, threads, False))
+        space = <char*>get_space(&ctx.requested[0], winograd_space(
+            &self.shape, threads, PACKED if self.packed else FORWARD))
         winograd_forward(&self.shape, <const float*>in_data[0].data,
-                         <const float*>in_data[1].data,
+                         <const float*>in_data[1].data, self.packed,
                          <const float*>(in_data[2].data if self.has_bias else NULL),
                          self.relu, <float*>out_data[0].data, add, threads, space)
         return 0
@@ -72,7 +96,7 @@ cdef class WinogradConvolution(Operator):
         cdef int threads = threads_for(self.work)
         cdef size_t masked = self.activation.nbytes
         cdef char* space = <char*>get_space(
-            &ctx.requested[0], masked + winograd_space(&self.shape, threads, True))
+            &ctx.requested[0], masked + winograd_space(&self.shape, threads, BACKWARD))
         cdef const float* grad = <const float*>self.activation.gradient(
             out_grad[0].data, out_data[0].data, space)
         if req[1] != kNullOp:

@@ -42,9 +42,10 @@ class DeconvolutionProperty(OperatorProperty):
     target_shape = Shape((), doc="Spatial size of out; pad and adj are not looked at then.")
     num_filter = Int(doc="Number of output channels.", low=1)
     num_group = Int(1, doc="Number of groups that channels and filters are cut into.", low=1)
-    workspace = Int(512, doc="Accepted and not needed: scratch memory is bounded by itself.", low=0)
+    workspace = Int(512, doc="Most scratch memory of cuDNN, in MiB; not needed on a CPU.", low=0)
     no_bias = Bool(True, doc="Leave out the bias.")
-    cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None, doc="Accepted and not needed.")
+    cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None,
+                      doc="On a GPU, time cuDNN's algorithms: all, or within workspace.")
     cudnn_off = Bool(False, doc="Accepted and not needed.")
     layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
                   doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")

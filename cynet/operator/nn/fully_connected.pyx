@@ -77,6 +77,9 @@ class FullyConnectedProperty(OperatorProperty):
         needed = [out_grad[0], in_data[0], in_data[1]]
         return needed if self.activation is None else [*needed, out_data[0]]
 
+    def with_scaled_weight(self, axis, ndim):
+        return self.changed(no_bias=False) if axis == ndim - 1 else None
+
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 
@@ -88,9 +91,13 @@ class FullyConnectedProperty(OperatorProperty):
             return None
         return self.changed(activation=act_type) if onednn.has_activation(act_type) else None
 
+    def rows(self, data):
+        """How many vectors the map is applied to in data of this shape."""
+        return data[0] if self.flatten else prod(data[:-1])
+
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        rows = in_shapes[0][0] if self.flatten else prod(in_shapes[0][:-1])
+        rows = self.rows(in_shapes[0])
         if in_types[0] == "float32" and 0 not in in_shapes[0] and onednn.available():
             from .fully_connected_onednn import MatmulFullyConnected
 

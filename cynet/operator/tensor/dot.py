@@ -1,5 +1,7 @@
 """Products: dot of matrices, vectors and N-dimensional arrays; batch_dot of stacks of matrices."""
 
+from math import prod
+
 from ...errors import ShapeError
 from .._base import register_operator
 from ..parameters import Bool, Enum
@@ -24,6 +26,9 @@ class ProductProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return ProductOperator(self, in_types[0], *self.sizes(*in_shapes))
 
 
 class DotProperty(ProductProperty):
@@ -57,9 +62,10 @@ class DotProperty(ProductProperty):
             )
         return [lhs, rhs], [merge_shapes((*rows, *columns) or (1,), out_shapes[0])], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        rows, left, _, columns = self.parts(*in_shapes)
-        return ProductOperator(self, in_types[0], 1, _size(rows), _size(columns), left)
+    def sizes(self, lhs, rhs):
+        """(number of products, m, n, k): each is m x k by k x n."""
+        rows, left, _, columns = self.parts(lhs, rhs)
+        return 1, prod(rows), prod(columns), left
 
 
 class BatchDotProperty(ProductProperty):
@@ -82,18 +88,11 @@ class BatchDotProperty(ProductProperty):
             [],
         )
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        lhs, rhs = in_shapes
+    def sizes(self, lhs, rhs):
+        """(number of products, m, n, k): each is m x k by k x n."""
         m, k = lhs[:-3:-1] if self.transpose_a else lhs[-2:]
         n = rhs[-2] if self.transpose_b else rhs[-1]
-        return ProductOperator(self, in_types[0], _size(lhs[:-2]), m, n, k)
-
-
-def _size(lengths):
-    size = 1
-    for n in lengths:
-        size *= n
-    return size
+        return prod(lhs[:-2]), m, n, k
 
 
 register_operator("dot", DotProperty)

@@ -20,10 +20,12 @@ cdef class MapOperator(Operator):
     cdef int64_t dst_shape[8]
     cdef int64_t src_shape[8]
     cdef int ndim, dtype
+    cdef readonly tuple described  # (dtype, shape, maps), for the form on a GPU
 
     def __cinit__(self, dtype, shape, list maps):
         cdef Py_ssize_t total = sum(len(m) for m in maps), at = 0
         self.dtype, self.ndim = dtype_flag(dtype), len(shape)
+        self.described = dtype, tuple(shape), maps
         self.maps = <int64_t*>malloc(max(total, 1) * sizeof(int64_t))
         if self.maps == NULL:
             raise MemoryError()

@@ -27,3 +27,5 @@ cdef class PiecesOperator(Operator):
     cdef char fill[8]
     cdef readonly tuple uncovered  # inputs of which the pieces miss elements: gradient zero there
     cdef bint misses[64]
+    # what it was made of, for the form on a GPU: (dtype, pieces, fill)
+    cdef readonly tuple described

@@ -87,6 +87,7 @@ cdef class PiecesOperator(Operator):
             raise MemoryError()
         self.sum = find_reduce(b"sum", self.dtype)
         self.uncovered = uncovered
+        self.described = dtype, pieces, fill
         for index in uncovered:
             if index >= 64:
                 raise ArgumentError("at most 64 inputs may be taken in part")

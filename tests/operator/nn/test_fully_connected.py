@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from cynet.kernels.parallel import set_num_threads
 
 import cynet as mx
-from cynet.kernels.parallel import set_num_threads
 
 SLOPES = {
     "relu": lambda y: (y > 0).astype(y.dtype),

@@ -1,0 +1,21 @@
+"""What native code calls on a device that kernels run on: C functions whose addresses a device
+object has (device.py).
+
+All are called on the thread that runs the operator, without the GIL. `stream` is
+RunContext.stream: work put on it runs in order, and none of these waits for it but ReadFn.
+"""
+
+from libc.stdint cimport int64_t
+
+# Puts one launch on the stream. `params` has the address of each argument's value. 0, or a code
+# that device.error explains.
+ctypedef int (*LaunchFn)(void* kernel, const unsigned* grid, const unsigned* block,
+                         unsigned shared, void* stream, void** params) noexcept nogil
+# Temporary memory on the device, 64-byte aligned, for work put on the stream before the operator
+# returns; `index` tells several apart. NULL with an exception set when there is none.
+ctypedef void* (*SpaceFn)(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil
+# Copies nbytes of the device's memory to the host when the stream has come so far, and waits for
+# it. 0, or a code as above.
+ctypedef int (*ReadFn)(void* to, const void* source, size_t nbytes, void* stream) noexcept nogil
+# Bytes behind each argument of the next launch of this thread that is an array, -1 for values.
+ctypedef void (*SizesFn)(const int64_t* sizes) noexcept nogil

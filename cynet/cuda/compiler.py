@@ -1,0 +1,152 @@
+"""nvcc, called through pycuda: found, its objects kept on disk, its kernels by name."""
+
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from .. import config
+from ..compat import optional
+from ..errors import KernelError
+from .emulator.compiler import KERNELS, OWN, explain
+from .symbols import kernel_symbols
+
+# what nvcc gets for every source; floating point is its default: a * b + c may be one operation
+_FLAGS = ("-std=c++17", f"-I{KERNELS}", f"-I{OWN}", "-lineinfo", "-w")
+
+
+def find_nvcc():
+    """The path of nvcc, or None.
+
+    Looked for in PATH, under CUDA_HOME, in /usr/local/cuda and in pip's wheels
+    (nvidia-cuda-nvcc).
+    """
+    places = config.get("CUDA_HOME"), "/usr/local/cuda"
+    candidates = [Path(p) / "bin" / "nvcc" for p in places if p]
+    candidates += [
+        path for folder in sys.path for path in sorted(Path(folder).glob("nvidia/*/bin/nvcc"))
+    ]
+    found = next((str(path) for path in candidates if path.is_file()), None)
+    return shutil.which("nvcc") or found
+
+
+@functools.cache
+def _nvcc():
+    path = find_nvcc()
+    if path is None:
+        raise KernelError(
+            "kernels on a GPU are compiled by nvcc, and none was found: install the CUDA toolkit "
+            "(nvcc in PATH or under CUDA_HOME) or pip install nvidia-cuda-nvcc "
+            "nvidia-cuda-runtime nvidia-cuda-cccl"
+        )
+    return path
+
+
+@functools.cache
+def _identity():
+    """What objects depend on beside source, options and device: nvcc's version, our headers."""
+    said = subprocess.run(
+        [_nvcc(), "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    headers = hashlib.sha256()
+    for path in sorted([*KERNELS.glob("*.h"), *OWN.glob("*.cuh")]):
+        headers.update(path.read_bytes())
+    return said.stdout + headers.hexdigest()
+
+
+def device_options(options):
+    """Options of mx.rtc as nvcc takes them: those of the host compiler after -Xcompiler."""
+    for option in options:
+        if option.startswith("-f"):
+            yield f"-Xcompiler={option}"
+        elif option.startswith("-O"):
+            continue  # nvcc optimises code for the device anyway
+        else:
+            yield option
+
+
+def with_instances(text, exports):
+    """A source and a table that makes the compiler instantiate each of `exports`."""
+    if not exports:
+        return text
+    table = ",\n".join(f"  (void*)&{name}" for name in exports)
+    return (
+        f'{text}\n#line 1 "exports"\n'
+        f"void* cynet_instances[] = {{\n{table}\n}};\n"
+    )
+
+
+class Compiled:
+    """An object of nvcc: ``image`` (bytes) and ``symbols``, kernel name to symbol."""
+
+    def __init__(self, image):
+        self.image = image
+        self.symbols = kernel_symbols(image)
+
+
+@functools.lru_cache(maxsize=256)
+def compile_object(text, user_text, title, options, exports, architecture):
+    """Compile CUDA C++ for a device; a second time it is found on disk.
+
+    Parameters
+    ----------
+    text : str
+        What nvcc reads; lines of the user's are numbered in it by ``#line``, under the name
+        `title`.
+    user_text : str
+        The user's source, to quote lines from.
+    title : str
+        What messages call the source.
+    options : tuple of str
+        Further options of nvcc.
+    exports : tuple of str
+        Instances of templates that are launched by name.
+    architecture : str
+        ``'sm_90'`` or the like.
+
+    Returns
+    -------
+    Compiled
+
+    Raises
+    ------
+    KernelError
+        When there is no nvcc or the source does not compile; the message quotes the line.
+    """
+    compiler = optional("pycuda.compiler", "mx.gpu()")
+    flags = [*_FLAGS, *options]
+    whole = f'#line 1 "{title}"\n{with_instances(text, exports)}'
+    parts = [whole, _identity(), architecture, *flags]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+    folder = config.cache_folder() / "kernels"
+    target = folder / f"{key}.{architecture}.cubin"
+    if target.exists():
+        return Compiled(target.read_bytes())
+    try:
+        image = compiler.compile(
+            whole, nvcc=_nvcc(), options=flags, no_extern_c=True, arch=architecture,
+            cache_dir=False, target="cubin",
+        )  # fmt: skip
+    except optional("pycuda.driver", "mx.gpu()").CompileError as error:
+        raise KernelError(explain(str(error.stderr or error), user_text, title)) from None
+    compiled = Compiled(image)
+    _keep(target, image)
+    return compiled
+
+
+def _keep(target, image):
+    """Write an object whole or not at all, also between processes."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+            file.write(image)
+        os.replace(file.name, target)
+    except OSError as error:
+        raise KernelError(
+            f"compiled kernels cannot be kept in {target.parent}: {error}; set CYNET_HOME to a "
+            "folder that can be written"
+        ) from None

@@ -1,0 +1,78 @@
+"""Devices that kernels run on: what an operator's GPU form asks of one, and which there are."""
+
+from ..context import load_gpu_backend
+from ..errors import CynetError
+
+
+class Device:
+    """What the GPU forms of operators are built for; a backend subclasses it.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    multiprocessors : int
+        How many blocks make sense at a time, for the size of grids.
+    launch_address, space_address, read_address : int
+        Addresses of the C functions LaunchFn, SpaceFn, ReadFn of ``_device.pxd``.
+    sizes_address : int
+        Address of a SizesFn that wants to know the arrays' sizes before each launch, or 0.
+    """
+
+    name = "device"
+    multiprocessors = 1
+    launch_address = space_address = read_address = sizes_address = 0
+
+    def kernel(self, source, instance):
+        """A kernel of ``cuda/kernels/SOURCE.cu``, compiled when it is first asked for.
+
+        Parameters
+        ----------
+        source, instance : str
+            A name of `families.sources` and one of its `families.instances`.
+
+        Returns
+        -------
+        object
+            With ``address`` (int, what LaunchFn takes), ``name`` and ``sizes``: bytes of each
+            argument's value, or None where the device cannot tell.
+
+        Raises
+        ------
+        KernelError
+            When it does not compile or there is no such instance.
+        """
+        raise CynetError(f"{type(self).__name__} defines no kernel")
+
+    def upload(self, data):
+        """Device memory that holds these bytes for as long as the returned object lives.
+
+        Returns
+        -------
+        object
+            With ``address``, an int, 64-byte aligned, and ``nbytes``.
+        """
+        raise CynetError(f"{type(self).__name__} defines no upload")
+
+    def error(self, kernel, code):
+        """The exception that says what a code of LaunchFn or ReadFn means.
+
+        `kernel` is what `kernel` gave, or None for a copy.
+        """
+        return CynetError(f"{self.name}: code {code}")
+
+
+_provider = None
+
+
+def install_devices(provider):
+    """Take ``provider(device_id)``, which gives the Device of ``gpu(device_id)``."""
+    global _provider
+    _provider = provider
+
+
+def device(device_id):
+    """The Device of ``gpu(device_id)``; CynetError where there is none."""
+    if _provider is None:
+        load_gpu_backend()
+    return _provider(device_id)

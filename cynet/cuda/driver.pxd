@@ -1,0 +1,64 @@
+"""NVIDIA's driver as native code calls it, and the GPUs that pycuda has opened.
+
+The library is the one that pycuda has loaded: its functions are looked up by name, so that nothing
+here needs a toolkit to build. Every function takes and gives what the driver's manual says.
+"""
+
+from libc.stdint cimport int64_t
+from libcpp.atomic cimport atomic
+
+cdef enum:
+    DEVICES = 64  # as many as storage has pools for
+
+# One member for each name of driver.pyx's _NAMES, in that order.
+cdef struct Driver:
+    int (*set_current)(void* context) noexcept nogil
+    int (*error_name)(int code, const char** text) noexcept nogil
+    int (*error_string)(int code, const char** text) noexcept nogil
+    int (*module_load)(void** module, const void* image) noexcept nogil
+    int (*module_function)(void** function, void* module, const char* name) noexcept nogil
+    int (*function_attribute)(int* value, int attribute, void* function) noexcept nogil
+    int (*set_function_attribute)(void* function, int attribute, int value) noexcept nogil
+    int (*launch)(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                  unsigned shared, void* stream, void** params, void** extra) noexcept nogil
+    int (*to_device)(size_t to, const void* source, size_t nbytes, void* stream) noexcept nogil
+    int (*to_host)(void* to, size_t source, size_t nbytes, void* stream) noexcept nogil
+    int (*on_device)(size_t to, size_t source, size_t nbytes, void* stream) noexcept nogil
+    int (*between)(size_t to, void* to_context, size_t source, void* source_context, size_t nbytes,
+                   void* stream) noexcept nogil
+    int (*fill8)(size_t to, unsigned char value, size_t n, void* stream) noexcept nogil
+    int (*fill16)(size_t to, unsigned short value, size_t n, void* stream) noexcept nogil
+    int (*fill32)(size_t to, unsigned value, size_t n, void* stream) noexcept nogil
+    int (*event_create)(void** event, unsigned flags) noexcept nogil
+    int (*event_destroy)(void* event) noexcept nogil
+    int (*event_record)(void* event, void* stream) noexcept nogil
+    int (*event_synchronize)(void* event) noexcept nogil
+    int (*stream_wait)(void* stream, void* event, unsigned flags) noexcept nogil
+    int (*stream_synchronize)(void* stream) noexcept nogil
+    int (*begin_capture)(void* stream, int mode) noexcept nogil
+    int (*end_capture)(void* stream, void** graph) noexcept nogil
+    int (*instantiate)(void** executable, void* graph, unsigned long long flags) noexcept nogil
+    int (*graph_launch)(void* executable, void* stream) noexcept nogil
+    int (*graph_destroy)(void* graph) noexcept nogil
+    int (*executable_destroy)(void* executable) noexcept nogil
+
+cdef struct Machine:
+    void* context
+    void* stream       # computes
+    void* in_stream    # copies from the host
+    void* out_stream   # copies to the host
+
+cdef Driver driver
+cdef Machine machines[64]
+cdef atomic[bint] opened[64]  # set once the Machine is whole
+
+# The calling thread's context is the GPU's from here on; its stream, unless `stream` is NULL. Opens
+# the GPU when it is the first call.
+cdef int enter(int dev_id, void** stream) except -1 nogil
+# One launch on a stream (LaunchFn of _device.pxd).
+cdef int launch(void* kernel, const unsigned* grid, const unsigned* block, unsigned shared,
+                void* stream, void** params) noexcept nogil
+# Raise a CynetError that says what failed and what the driver calls `code`; 0 passes.
+cdef int check(int code, int dev_id, const char* what) except -1 nogil
+# An event without timing; NULL with an exception.
+cdef void* new_event(int dev_id) except NULL nogil

@@ -1,0 +1,168 @@
+"""A device in host memory: kernels run in the emulator, through the interface of a GPU's.
+
+It runs every GPU form of an operator on a machine without a GPU (tests/operator/cuda).
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from ..._resource cimport Resource, get_space, kTempSpace
+from ...kernels.parallel cimport threads_for
+from .._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
+
+from ... import config
+from ..._storage import Memory
+from ...context import Context
+from ...errors import KernelError
+from .. import families
+from ..device import Device
+from .module import EmulatedModule, Failure
+
+cdef enum:
+    FAILURE_BYTES = 512  # at least what the emulator's Failure has
+    THREAD_WORK = 64     # elements of work that a thread of a kernel counts as
+
+cdef extern from *:
+    """
+    // what the next launch of this thread is told of its arrays
+    static thread_local const int64_t* cynet_sizes = 0;
+    """
+    const int64_t* noted_sizes "cynet_sizes"
+
+cdef struct Request:  # the emulator's Launch (cynet_launch.h)
+    void** values
+    const int64_t* bytes
+    uint32_t grid[3]
+    uint32_t block[3]
+    uint64_t shared
+    int32_t threads
+    void* failure
+
+ctypedef int (*EntryFn)(int index, const Request* request) noexcept nogil
+
+cdef struct Loaded:
+    EntryFn function
+    int index
+    char failure[FAILURE_BYTES]  # of the last launch that failed
+
+
+cdef int _launch(void* kernel, const unsigned* grid, const unsigned* block, unsigned shared,
+                 void* stream, void** params) noexcept nogil:
+    cdef Loaded* loaded = <Loaded*>kernel
+    cdef char failure[FAILURE_BYTES]
+    cdef Request request
+    cdef int64_t work = THREAD_WORK
+    cdef int i, code
+    for i in range(3):
+        request.grid[i], request.block[i] = grid[i], block[i]
+        work *= <int64_t>grid[i] * block[i]
+    request.values, request.bytes = params, noted_sizes
+    request.shared, request.threads, request.failure = shared, threads_for(work), failure
+    code = loaded.function(loaded.index, &request)
+    if code != 0:
+        memcpy(loaded.failure, failure, FAILURE_BYTES)
+    return code
+
+
+cdef void* _space(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
+    cdef Resource resource
+    resource.type, resource.index = kTempSpace, index
+    return get_space(&resource, nbytes)
+
+
+cdef int _read(void* to, const void* source, size_t nbytes, void* stream) noexcept nogil:
+    memcpy(to, source, nbytes)
+    return 0
+
+
+cdef void _note_sizes(const int64_t* sizes) noexcept nogil:
+    global noted_sizes
+    noted_sizes = sizes
+
+
+cdef class LoadedKernel:
+    """One kernel of the device: `address`, `name`, `sizes` (device.py)."""
+
+    cdef Loaded* loaded
+    cdef readonly str name
+    cdef readonly tuple sizes
+    cdef object kernel
+
+    def __cinit__(self):
+        self.loaded = <Loaded*>malloc(sizeof(Loaded))
+        if self.loaded == NULL:
+            raise MemoryError()
+        memset(self.loaded, 0, sizeof(Loaded))
+
+    def __init__(self, kernel):
+        self.kernel, self.name = kernel, kernel.name
+        self.sizes = tuple([p.size for p in kernel.parameters])
+        self.loaded.function = <EntryFn><size_t>kernel.module.launch_address
+        self.loaded.index = kernel.index
+
+    def __dealloc__(self):
+        free(self.loaded)
+
+    @property
+    def address(self):
+        return <size_t>self.loaded
+
+    def error(self):
+        """What the last launch that failed did wrong."""
+        return self.kernel.error(Failure.from_buffer_copy(self.loaded.failure[:FAILURE_BYTES]))
+
+
+class HostMemory:
+    """Bytes in host memory: `address`, `nbytes`."""
+
+    def __init__(self, data):
+        self.memory = Memory(max(len(data), 1), Context("cpu"))
+        view = memoryview(self.memory).cast("B")
+        view[: len(data)] = data
+        self.address, self.nbytes = self.memory.data_ptr, len(data)
+
+
+class EmulatedDevice(Device):
+    """Kernels of ``cuda/kernels/`` in the emulator, on arrays in host memory.
+
+    Parameters
+    ----------
+    checked : bool, optional
+        The checking mode; by default what CYNET_CHECK_KERNELS says.
+    """
+
+    name = "the emulated device"
+    multiprocessors = 16
+    launch_address = <size_t><LaunchFn>_launch
+    space_address = <size_t><SpaceFn>_space
+    read_address = <size_t><ReadFn>_read
+
+    def __init__(self, checked=None):
+        self.checked = bool(config.get("CYNET_CHECK_KERNELS")) if checked is None else checked
+        self.sizes_address = <size_t><SizesFn>_note_sizes if self.checked else 0
+        self._modules, self._kernels = {}, {}
+
+    def kernel(self, source, instance):
+        found = self._kernels.get((source, instance))
+        if found is None:
+            found = self._kernels[source, instance] = LoadedKernel(
+                self.module(source).get(instance))
+        return found
+
+    def module(self, source):
+        """The EmulatedModule of a source, with all its instances."""
+        if source not in self._modules:
+            options = ["-O1", "-ffp-contract=off"] if families.exact(source) else ["-O1"]
+            self._modules[source] = EmulatedModule(
+                families.text(source), f"{source}.cu", options, families.instances(source),
+                self.checked)
+        return self._modules[source]
+
+    def upload(self, data):
+        return HostMemory(bytes(data))
+
+    def error(self, kernel, code):
+        if kernel is None:
+            return KernelError(f"{self.name}: copying failed with code {code}")
+        return kernel.error()

@@ -1,0 +1,52 @@
+// Assignments of arrays: copies with strides on both sides and a change of dtype, fills, rows by
+// number. Memory of the two sides does not overlap.
+#include "common.cuh"
+#include "element.h"
+
+// What transfer.pxd's Strides has; strides in elements, which may be 0 (source) or negative.
+struct Strides {
+  Index n;
+  int ndim;
+  Index shape[16], to[16], from[16];
+};
+
+__device__ inline void places(const Strides& s, Index i, Index* to, Index* from) {
+  *to = *from = 0;
+  for (int k = s.ndim - 1; k >= 0; --k) {
+    const Index at = i % s.shape[k];
+    i /= s.shape[k];
+    *to += at * s.to[k];
+    *from += at * s.from[k];
+  }
+}
+
+// dst = src, converted
+template <typename D, typename S>
+__global__ void assign(D* dst, const S* src, const Strides s) {
+  CYNET_EACH(i, s.n) {
+    Index to, from;
+    places(s, i, &to, &from);
+    dst[to] = cynet::convert_element<D>(src[from]);
+  }
+}
+
+// dst = value; only the widths of elements differ
+template <typename W>
+__global__ void fill(W* dst, W value, const Strides s) {
+  CYNET_EACH(i, s.n) {
+    Index to, from;
+    places(s, i, &to, &from);
+    dst[to] = value;
+  }
+}
+
+// Rows of `width` bytes: row i of `rows` is row number[i] of `array`; or the other way round, with
+// each number once.
+extern "C" __global__ void pick_rows(unsigned char* rows, const unsigned char* array,
+                                     const long long* number, Index n, Index width) {
+  CYNET_EACH(i, n * width) rows[i] = array[number[i / width] * width + i % width];
+}
+extern "C" __global__ void place_rows(const unsigned char* rows, unsigned char* array,
+                                      const long long* number, Index n, Index width) {
+  CYNET_EACH(i, n * width) array[number[i / width] * width + i % width] = rows[i];
+}

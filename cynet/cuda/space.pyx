@@ -1,0 +1,24 @@
+"""What operators ask of a GPU while they run: temporary memory, small results on the host."""
+
+from .._resource cimport get_device_space
+from ._device cimport ReadFn, SpaceFn
+from .driver cimport driver
+
+
+cdef void* _space(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
+    return get_device_space(dev_id, index, nbytes)
+
+
+cdef int _read(void* to, const void* source, size_t nbytes, void* stream) noexcept nogil:
+    cdef int code = driver.to_host(to, <size_t>source, nbytes, stream)
+    return code if code != 0 else driver.stream_synchronize(stream)
+
+
+def space_address():
+    """Address of a SpaceFn."""
+    return <size_t><SpaceFn>_space
+
+
+def read_address():
+    """Address of a ReadFn."""
+    return <size_t><ReadFn>_read

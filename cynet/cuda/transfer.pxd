@@ -1,0 +1,40 @@
+"""Bytes to, from, between and on GPUs, ordered by streams; the worker that waits for a GPU.
+
+Promises:
+- `upload` has read the host's memory when it returns, and nobody waited for the GPU, unless all
+  pieces of pinned memory are on their way.
+- Memory that is given back to a GPU's pool may be handed out at once: all that uses it is ordered
+  by the GPU's one stream for computing, or has been waited for.
+"""
+
+from libc.stdint cimport int64_t
+
+from ..kernels.strided_copy cimport StridedCopy
+
+cdef struct Strides:  # what kernels/strided.cu takes
+    int64_t n
+    int ndim
+    int64_t shape[16]
+    int64_t to[16]
+    int64_t frm "from"[16]
+
+# nbytes of the host to the GPU's memory, before all that is put on its stream from now on.
+cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
+# nbytes of the GPU to the host, after all that was put on its stream so far; waits for them.
+cdef int download(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
+# From one place of the GPU to another.
+cdef int move(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
+# From one GPU to another, in the order of both streams; the host does not wait.
+cdef int across(int to_id, void* to, int from_id, const void* source,
+                size_t nbytes) except -1 nogil
+# Every element of nbytes is `value`, of `width` bytes: 1, 2 or 4.
+cdef int fill(int dev_id, void* to, unsigned value, int width, size_t nbytes) except -1 nogil
+
+# What the worker of a GPU does once all that was on the stream so far is done: copy, on the host,
+# from a buffer that `download` has filled.
+ctypedef void (*Finish)(void* arg, void* error) noexcept nogil
+# Push: when the GPU's stream has come to this point, its nbytes at `source` are copied to `what`'s
+# target (on the host, with strides and change of dtype), then `finish(arg, error)` is called on
+# the worker's thread; `error` is a borrowed exception (the GIL is held then) or NULL.
+cdef int download_later(int dev_id, const void* source, size_t nbytes, const StridedCopy* what,
+                        Finish finish, void* arg) except -1 nogil

@@ -1,0 +1,369 @@
+"""Copies through pieces of pinned memory, and the worker of each GPU (contract in transfer.pxd).
+
+A piece is taken, filled and given back; the event recorded behind its last use says when it may be
+filled again. Large copies to a GPU land in memory beside the piece and are moved from there on the
+GPU's stream, so they overlap with what it computes without asking what that reads.
+"""
+
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+from libcpp.mutex cimport mutex
+
+from .._engine_native cimport (
+    PyEval_SaveThread, PyGILState_Ensure, condition_variable, sleep_on, start_thread, thread_yield)
+from .._storage cimport Handle, alloc
+from .._storage cimport free as storage_free
+from .._typedefs cimport kCPU, kCPUPinned, kGPU
+from ..kernels.strided_copy cimport StridedCopy, copy_strided
+from .driver cimport Machine, check, driver, enter, machines, new_event
+
+from ..errors import CynetError
+
+cdef extern from "Python.h":
+    ctypedef struct PyObject:
+        pass
+    void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace)
+    void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace)
+    void Py_XDECREF(PyObject* o)
+
+cdef enum:
+    PIECES = 16
+    PIECE_BYTES = 1 << 20
+    DIRECT_BYTES = 1 << 16  # at most so much goes straight to its place, on the computing stream
+
+cdef struct Piece:
+    bint taken
+    bint used        # `done` has been recorded
+    Handle pinned
+    Handle landing   # on the GPU
+    void* done       # event: the last use is over
+    void* arrived    # event: the bytes are in `landing`
+
+cdef struct Job:
+    Job* next
+    const void* source
+    size_t nbytes
+    StridedCopy what
+    void* reached    # event: the stream has come so far
+    Finish finish
+    void* arg
+
+cdef cppclass Station:
+    # All of it is guarded by `guard`, which is never held while the GIL is asked for, nor while
+    # the GPU is waited for.
+    mutex guard
+    condition_variable wake
+    Piece pieces[16]
+    bint working     # the worker's thread runs
+    Job* first
+    Job* last
+
+cdef Station* _stations[64]
+cdef mutex _stations_guard
+
+
+cdef Station* _station(int dev_id) noexcept nogil:
+    cdef Station* station
+    cdef int i
+    _stations_guard.lock()
+    station = _stations[dev_id]
+    if station == NULL:
+        station = new Station()  # for ever: threads may look at it while the process ends
+        for i in range(PIECES):
+            station.pieces[i].taken = station.pieces[i].used = False
+            station.pieces[i].pinned.ptr = station.pieces[i].landing.ptr = NULL
+            station.pieces[i].done = station.pieces[i].arrived = NULL
+        station.working = False
+        station.first = station.last = NULL
+        _stations[dev_id] = station
+    _stations_guard.unlock()
+    return station
+
+
+# ---- pieces
+
+cdef Piece* _take(int dev_id) except NULL nogil:
+    """A piece that is free and whose last use is over. The GPU's context is current."""
+    cdef Station* station = _station(dev_id)
+    cdef Piece* found = NULL
+    cdef int i
+    while found == NULL:
+        station.guard.lock()
+        for i in range(PIECES):
+            if not station.pieces[i].taken:
+                found = &station.pieces[i]
+                found.taken = True
+                break
+        station.guard.unlock()
+        if found == NULL:
+            thread_yield()
+    if _prepare(dev_id, found) == -1:
+        _give_back(dev_id, found)
+        return NULL
+    return found
+
+
+cdef int _prepare_checked(int dev_id, Piece* piece) except -1 nogil:
+    if piece.done == NULL:
+        piece.done = new_event(dev_id)
+    if piece.arrived == NULL:
+        piece.arrived = new_event(dev_id)
+    if piece.landing.ptr == NULL:
+        alloc(PIECE_BYTES, kGPU, dev_id, &piece.landing)
+    if piece.pinned.ptr == NULL:
+        alloc(PIECE_BYTES, kCPUPinned, 0, &piece.pinned)
+    if piece.used:
+        check(driver.event_synchronize(piece.done), dev_id, b"copying")
+    return 0
+
+
+cdef inline int _prepare(int dev_id, Piece* piece) noexcept nogil:
+    # The cast keeps the pending exception pending.
+    return (<int (*)(int, Piece*) noexcept nogil>_prepare_checked)(dev_id, piece)
+
+
+cdef void _give_back(int dev_id, Piece* piece) noexcept nogil:
+    cdef Station* station = _station(dev_id)
+    station.guard.lock()
+    piece.taken = False
+    station.guard.unlock()
+
+
+# ---- copies
+
+cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil:
+    cdef size_t at = 0, n
+    cdef Piece* piece
+    enter(dev_id, NULL)
+    while at < nbytes:
+        n = min(nbytes - at, <size_t>PIECE_BYTES)
+        piece = _take(dev_id)
+        memcpy(piece.pinned.ptr, <const char*>source + at, n)
+        try:
+            _send(dev_id, piece, <size_t>to + at, n, nbytes <= DIRECT_BYTES)
+        finally:
+            _give_back(dev_id, piece)
+        at += n
+    return 0
+
+
+cdef int _send(int dev_id, Piece* piece, size_t to, size_t n, bint direct) except -1 nogil:
+    cdef Machine* machine = &machines[dev_id]
+    if direct:
+        check(driver.to_device(to, piece.pinned.ptr, n, machine.stream), dev_id, b"copying to it")
+    else:
+        check(driver.to_device(<size_t>piece.landing.ptr, piece.pinned.ptr, n, machine.in_stream),
+              dev_id, b"copying to it")
+        check(driver.event_record(piece.arrived, machine.in_stream), dev_id, b"copying to it")
+        check(driver.stream_wait(machine.stream, piece.arrived, 0), dev_id, b"copying to it")
+        check(driver.on_device(to, <size_t>piece.landing.ptr, n, machine.stream), dev_id,
+              b"copying to it")
+    check(driver.event_record(piece.done, machine.stream), dev_id, b"copying to it")
+    piece.used = True
+    return 0
+
+
+cdef int download(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil:
+    cdef void* reached
+    enter(dev_id, NULL)
+    reached = new_event(dev_id)
+    try:
+        check(driver.event_record(reached, machines[dev_id].stream), dev_id, b"copying from it")
+        _fetch(dev_id, to, source, nbytes, reached)
+    finally:
+        driver.event_destroy(reached)
+    return 0
+
+
+cdef int _fetch(int dev_id, void* to, const void* source, size_t nbytes,
+                void* reached) except -1 nogil:
+    """Copy what is there once `reached` is; two pieces are under way at a time."""
+    cdef Machine* machine = &machines[dev_id]
+    cdef Piece* pieces[2]
+    cdef size_t sent = 0, got = 0, n
+    cdef int i = 0
+    check(driver.stream_wait(machine.out_stream, reached, 0), dev_id, b"copying from it")
+    pieces[0] = pieces[1] = NULL
+    try:
+        while got < nbytes:
+            while sent < nbytes and pieces[i] == NULL:
+                pieces[i] = _take(dev_id)
+                n = min(nbytes - sent, <size_t>PIECE_BYTES)
+                check(driver.to_host(pieces[i].pinned.ptr, <size_t>source + sent, n,
+                                     machine.out_stream), dev_id, b"copying from it")
+                check(driver.event_record(pieces[i].done, machine.out_stream), dev_id,
+                      b"copying from it")
+                pieces[i].used = True
+                sent += n
+                i ^= 1
+            if pieces[i] == NULL:
+                i ^= 1  # the last of an odd number
+            check(driver.event_synchronize(pieces[i].done), dev_id, b"work on it")
+            n = min(nbytes - got, <size_t>PIECE_BYTES)
+            memcpy(<char*>to + got, pieces[i].pinned.ptr, n)
+            got += n
+            _give_back(dev_id, pieces[i])
+            pieces[i] = NULL
+    finally:
+        for i in range(2):
+            if pieces[i] != NULL:
+                _give_back(dev_id, pieces[i])
+    return 0
+
+
+cdef int move(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil:
+    enter(dev_id, NULL)
+    check(driver.on_device(<size_t>to, <size_t>source, nbytes, machines[dev_id].stream), dev_id,
+          b"a copy")
+    return 0
+
+
+cdef int across(int to_id, void* to, int from_id, const void* source,
+                size_t nbytes) except -1 nogil:
+    cdef Machine* target
+    cdef Machine* origin
+    cdef void* ready = NULL
+    cdef void* done = NULL
+    enter(to_id, NULL)
+    target = &machines[to_id]
+    ready = new_event(to_id)
+    try:
+        check(driver.event_record(ready, target.stream), to_id, b"a copy to it")
+        enter(from_id, NULL)
+        origin = &machines[from_id]
+        done = new_event(from_id)
+        check(driver.stream_wait(origin.stream, ready, 0), from_id, b"a copy from it")
+        check(driver.between(<size_t>to, target.context, <size_t>source, origin.context, nbytes,
+                             origin.stream), from_id, b"a copy from it")
+        check(driver.event_record(done, origin.stream), from_id, b"a copy from it")
+        enter(to_id, NULL)
+        check(driver.stream_wait(target.stream, done, 0), to_id, b"a copy to it")
+    finally:
+        driver.event_destroy(ready)
+        if done != NULL:
+            driver.event_destroy(done)
+    return 0
+
+
+cdef int fill(int dev_id, void* to, unsigned value, int width, size_t nbytes) except -1 nogil:
+    cdef void* stream
+    cdef int code
+    enter(dev_id, &stream)
+    if width == 4:
+        code = driver.fill32(<size_t>to, value, nbytes // 4, stream)
+    elif width == 2:
+        code = driver.fill16(<size_t>to, <unsigned short>value, nbytes // 2, stream)
+    else:
+        code = driver.fill8(<size_t>to, <unsigned char>value, nbytes, stream)
+    check(code, dev_id, b"filling an array")
+    return 0
+
+
+# ---- the worker
+
+cdef int download_later(int dev_id, const void* source, size_t nbytes, const StridedCopy* what,
+                        Finish finish, void* arg) except -1 nogil:
+    cdef Station* station = _station(dev_id)
+    cdef Job* job
+    cdef bint start
+    enter(dev_id, NULL)
+    job = <Job*>malloc(sizeof(Job))
+    if job == NULL:
+        _no_memory()
+    job.next = NULL
+    job.source, job.nbytes, job.what, job.finish, job.arg = source, nbytes, what[0], finish, arg
+    job.reached = NULL
+    if (<int (*)(int, Job*) noexcept nogil>_mark)(dev_id, job) == -1:
+        free(job)
+        return -1
+    station.guard.lock()
+    if station.last == NULL:
+        station.first = job
+    else:
+        station.last.next = job
+    station.last = job
+    start = not station.working
+    station.working = True
+    station.wake.notify_one()
+    station.guard.unlock()
+    if start and not start_thread(_work, <void*><size_t>dev_id):
+        _work_off(dev_id, False)  # no thread to be had: better on this one than never
+    return 0
+
+
+cdef int _mark(int dev_id, Job* job) except -1 nogil:
+    job.reached = new_event(dev_id)
+    return check(driver.event_record(job.reached, machines[dev_id].stream), dev_id,
+                 b"copying from it")
+
+
+cdef int _no_memory() except -1 with gil:
+    raise MemoryError("no memory for a copy")
+
+
+cdef void _work(void* arg) noexcept nogil:
+    # The thread state lasts, so an exception set without the GIL stays.
+    PyGILState_Ensure()
+    PyEval_SaveThread()
+    _work_off(<int><size_t>arg, True)
+
+
+cdef void _work_off(int dev_id, bint stay) noexcept nogil:
+    """Do the jobs in order; a worker stays for ever, another thread until there are none."""
+    cdef Station* station = _station(dev_id)
+    cdef Job* job
+    while True:
+        station.guard.lock()
+        while station.first == NULL and stay:
+            sleep_on(&station.wake, &station.guard, -1)
+        job = station.first
+        if job == NULL:
+            station.working = False
+            station.guard.unlock()
+            return
+        station.first = job.next
+        if station.first == NULL:
+            station.last = NULL
+        station.guard.unlock()
+        if (<int (*)(int, Job*) noexcept nogil>_do)(dev_id, job) == -1:  # what it raises stays
+            _fail(job)
+        else:
+            job.finish(job.arg, NULL)
+        free(job)
+
+
+cdef int _do(int dev_id, Job* job) except -1 nogil:
+    cdef Handle buffer
+    buffer.ptr = NULL
+    enter(dev_id, NULL)
+    try:
+        alloc(job.nbytes, kCPU, 0, &buffer)
+        _fetch(dev_id, buffer.ptr, job.source, job.nbytes, job.reached)
+        job.what.src = buffer.ptr
+        copy_strided(&job.what, True)
+    finally:
+        storage_free(&buffer)
+        driver.event_destroy(job.reached)
+    return 0
+
+
+cdef void _fail(Job* job) noexcept with gil:
+    cdef PyObject* kind = NULL
+    cdef PyObject* value = NULL
+    cdef PyObject* trace = NULL
+    PyErr_Fetch(&kind, &value, &trace)
+    PyErr_NormalizeException(&kind, &value, &trace)
+    error = <object>value if value != NULL else CynetError("a copy failed without saying why")
+    Py_XDECREF(kind)
+    Py_XDECREF(value)
+    Py_XDECREF(trace)
+    job.finish(job.arg, <void*>error)
+
+
+# ---- from Python
+
+def copy_in(int dev_id, size_t address, const unsigned char[::1] data):
+    """Copy bytes to a GPU's memory, before all that is put on its stream from now on."""
+    if data.shape[0]:
+        with nogil:
+            upload(dev_id, <void*>address, &data[0], data.shape[0])

@@ -1,0 +1,60 @@
+"""The pack pass: weights stay in the form that the kernels read.
+
+A convolution's kernels want weights in an order of their own, or transformed (Winograd). Where a
+property says so (OperatorProperty.packed_form), a step in front of it makes that form of the
+weight, and makes it again only when the weight was written. At prediction only: a training step
+writes its weights.
+"""
+
+from .graph import ARG, AUX, CONST, FORWARD, KEPT, TEMP, WRITE, Kept, Step, Value
+
+
+def pack(graph):
+    """Give the steps of `graph` packed weights.
+
+    Parameters
+    ----------
+    graph : Graph
+        Forward steps only, after the layout and fuse passes.
+
+    Returns
+    -------
+    Graph
+        The same graph. A weight that a kept step makes, for this reader alone, is no longer kept.
+    """
+    readers, writer = graph.neighbours()
+    moved = graph.moved_states()
+    before = {}  # step -> the steps that make its weight
+    for step in graph.steps:
+        weight = step.in_data[1] if len(step.in_data) > 1 else None
+        packing = _packing(step, readers, writer, moved)
+        if packing is not None:
+            # what lives no longer than it takes to pack it is made then
+            before[step] = [writer[weight], packing] if weight.kind == TEMP else [packing]
+    placed = {each for steps in before.values() for each in steps}
+    others = [step for step in graph.steps if step not in placed]
+    graph.set_forward(each for step in others for each in (*before.get(step, ()), step))
+    return graph
+
+
+def _packing(step, readers, writer, moved):
+    """The step that packs `step`'s weight, which `step` then reads; or None."""
+    if len(step.in_data) < 2 or step.ctx.device_type == "gpu":
+        return None
+    weight = step.in_data[1]
+    replaces = weight.kind == KEPT and len(readers[weight]) == 1
+    if not replaces and (weight.kind not in (ARG, AUX, CONST) or weight in moved):
+        return None
+    shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+    form = step.prop.packed_form(shapes, types, replaces)
+    if form is None:
+        return None
+    packer, step.prop, size = form
+    packed = Value(f"{weight.name}_packed", (size,), weight.dtype, weight.ctx, KEPT)
+    made = Step(f"{step.name}_pack", packer, step.ctx, FORWARD, [weight], [packed], [], [WRITE])
+    step.in_data[1] = packed
+    if replaces:
+        made.kept, weight.kind = writer[weight].kept, TEMP
+    else:
+        made.kept = Kept([weight])
+    return made

@@ -1,0 +1,96 @@
+"""GPU forms of casts, sums of many arrays, and arrays made from parameters."""
+
+from math import prod
+
+from .forms import form
+from .program import Steps, computing, constant, operator
+from .steps import ADD, IN, IN_GRAD, NBYTES, OUT, OUT_GRAD, SIZE, TARGET, each
+from .structs import C_TYPES, LONG, cast_target
+
+
+@form("Cast", "amp_cast")
+def cast(prop, shapes, types, device):
+    n, source, target = prod(shapes[0]), types[0], prop.dtype
+    forward, backward = Steps(), Steps()
+    forward += each(n, "cast", f"cast<{C_TYPES[source]}, {cast_target(target)}>", IN[0], OUT[0], n,
+                    ADD)  # fmt: skip
+    backward += each(n, "cast", f"cast<{C_TYPES[target]}, {cast_target(source)}>", OUT_GRAD[0],
+                     IN_GRAD[0], n, ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+@form("add_n")
+def add_n(prop, shapes, types, device):
+    n, identity = prod(shapes[0]), f"unary<cynet::functor::identity, {C_TYPES[types[0]]}>"
+    forward, backward = Steps(), Steps()
+    for i in range(len(shapes)):
+        add = ADD if i == 0 else True
+        forward += each(n, "elementwise", identity, IN[i], OUT[0], n, add)
+        backward += each(n, "elementwise", identity, OUT_GRAD[0], IN_GRAD[i], n, ADD)
+    return operator(device, forward, backward)
+
+
+@form("smooth_l1")
+def smooth_l1(prop, shapes, types, device):
+    n, dtype = prod(shapes[0]), types[0]
+    forward, backward = Steps(), Steps()
+    name, kind = computing("binary", "smooth_l1", dtype)
+    x = forward.read(IN[0], dtype, n, kind)
+    sigma = constant(device, prop.scalar, dtype, kind)
+    forward.write(
+        OUT[0], dtype, n, kind, each(n, "elementwise", name, x, True, sigma, False, TARGET, n, ADD)
+    )
+    name, kind = computing("binary_grad", "smooth_l1_grad", dtype)
+    g, x = (backward.read(a, dtype, n, kind) for a in (OUT_GRAD[0], IN[0]))
+    sigma = constant(device, prop.scalar, dtype, kind)
+    backward.write(
+        IN_GRAD[0],
+        dtype,
+        n,
+        kind,
+        each(n, "elementwise", name, g, x, True, sigma, False, TARGET, n, ADD),
+    )
+    return operator(device, forward, backward)
+
+
+def progression(device, dtype, start, step=0.0, repeat=1):
+    """The form of ``out[i] = start + step * (i // repeat)``."""
+    forward = Steps()
+    forward += each(SIZE, "fill", f"progression<{cast_target(dtype)}>", OUT[0], SIZE, float(start),
+                    float(step), repeat, ADD)  # fmt: skip
+    return operator(device, forward)
+
+
+@form("_zeros", "_ones", "_full", "_arange", "_linspace")
+def created(prop, shapes, types, device):
+    return progression(device, prop.dtype, *prop.progression())
+
+
+@form("_contrib_arange_like")
+def arange_like(prop, shapes, types, device):
+    return progression(device, types[0], prop.start, prop.step, prop.repeat)
+
+
+@form("_zeros_without_dtype")
+def zero_bytes(prop, shapes, types, device):
+    forward = Steps()
+    forward += each(SIZE, "fill", "zero_bytes", OUT[0], NBYTES, when=("write",))
+    return operator(device, forward)
+
+
+@form("_eye")
+def eye(prop, shapes, types, device):
+    forward = Steps()
+    forward += each(SIZE, "fill", f"eye<{cast_target(prop.dtype)}>", OUT[0], SIZE, prop.M or prop.N,
+                    prop.k, ADD)  # fmt: skip
+    return operator(device, forward)
+
+
+@form("shape_array", "size_array")
+def shape_array(prop, shapes, types, device):
+    values = prop.values(shapes[0])
+    table = device.upload((LONG * len(values))(*values))
+    forward = Steps()
+    forward += each(len(values), "cast", "cast<long long, long long>", table, OUT[0], len(values),
+                    ADD)  # fmt: skip
+    return operator(device, forward)

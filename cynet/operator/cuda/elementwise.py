@@ -1,0 +1,142 @@
+"""GPU forms of the elementwise families: unary, binary, with a number, broadcast."""
+
+from math import prod
+
+from ..tensor.binary import BinaryProperty
+from ..tensor.binary_rows import GRADIENTS
+from ..tensor.binary_scalar import BinaryScalarProperty
+from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
+from ..tensor.unary import UnaryProperty
+from .forms import form
+from .program import Steps, computing, constant, names, operator
+from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, each, lines
+from .structs import BYTES, C_TYPES, axes, space, stretched
+
+
+@form(*names(UnaryProperty))
+def unary(prop, shapes, types, device):
+    n, dtype = prod(shapes[0]), types[0]
+    forward, backward = Steps(), Steps()
+    name, kind = computing("unary", prop.functor, dtype)
+    x = forward.read(IN[0], dtype, n, kind)
+    forward.write(OUT[0], dtype, n, kind, each(n, "elementwise", name, x, TARGET, n, ADD))
+    name, kind = computing("unary_grad", prop.gradient or "zero", dtype)
+    known = {"x": IN[0], "y": OUT[0], "": OUT_GRAD[0]}[prop.reads]
+    g = backward.read(OUT_GRAD[0], dtype, n, kind)
+    k = backward.read(known, dtype, n, kind) if prop.reads else g
+    backward.write(IN_GRAD[0], dtype, n, kind, each(n, "elementwise", name, g, k, TARGET, n, ADD))
+    return operator(device, forward, backward)
+
+
+def _gradients(prop):
+    """(lhs functor, rhs functor, whether they read the inputs)."""
+    found = GRADIENTS[prop.functor]
+    return found.lhs, found.rhs, found.reads
+
+
+@form(*names(BinaryProperty))
+def binary(prop, shapes, types, device):
+    n, dtype = prod(shapes[0]), types[0]
+    forward, backward = Steps(), Steps()
+    name, kind = computing("binary", prop.functor, dtype)
+    a, b = (forward.read(IN[i], dtype, n, kind) for i in range(2))
+    forward.write(
+        OUT[0], dtype, n, kind, each(n, "elementwise", name, a, True, b, True, TARGET, n, ADD)
+    )
+    *functors, reads = _gradients(prop)
+    for side, functor in enumerate(functors):
+        name, kind = computing("binary_grad", functor, dtype)
+        g = backward.read(OUT_GRAD[0], dtype, n, kind, to=(side, 1))
+        known = [backward.read(IN[i], dtype, n, kind, to=(side, 1)) for i in range(2)]
+        a, b = known if reads else (g, g)
+        backward.write(
+            IN_GRAD[side],
+            dtype,
+            n,
+            kind,
+            each(n, "elementwise", name, g, a, True, b, True, TARGET, n, ADD),
+        )
+    return operator(device, forward, backward)
+
+
+@form(*names(BinaryScalarProperty))
+def binary_scalar(prop, shapes, types, device):
+    n, dtype = prod(shapes[0]), types[0]
+    forward, backward = Steps(), Steps()
+    name, kind = computing("binary", prop.functor, dtype)
+
+    def operands(x, kind):
+        number = constant(device, prop.scalar, dtype, kind)
+        return (number, False, x, True) if prop.reverse else (x, True, number, False)
+
+    x = forward.read(IN[0], dtype, n, kind)
+    forward.write(
+        OUT[0], dtype, n, kind, each(n, "elementwise", name, *operands(x, kind), TARGET, n, ADD)
+    )
+    lhs, rhs, reads = _gradients(prop)
+    grad_name, grad_kind = computing("binary_grad", rhs if prop.reverse else lhs, dtype)
+    g = backward.read(OUT_GRAD[0], dtype, n, grad_kind)
+    known = backward.read(IN[0], dtype, n, grad_kind) if reads else g
+    backward.write(
+        IN_GRAD[0],
+        dtype,
+        n,
+        grad_kind,
+        each(n, "elementwise", grad_name, g, *operands(known, grad_kind), TARGET, n, ADD),
+    )
+    return operator(device, forward, backward)
+
+
+@form(*names(BroadcastProperty))
+def broadcast(prop, shapes, types, device):
+    dtype, out = types[0], broadcast_shapes(*shapes)
+    n = prod(out)
+    forward, backward = Steps(), Steps()
+    name, kind = computing("broadcast", prop.functor, dtype, "broadcast")
+    steps = [stretched(s, out) for s in shapes]
+    a, b = (forward.read(IN[i], dtype, prod(shapes[i]), kind) for i in range(2))
+    forward.write(
+        OUT[0], dtype, n, kind, each(n, "broadcast", name, a, b, TARGET, space(out, *steps), ADD)
+    )
+    *functors, reads = _gradients(prop)
+    for side, functor in enumerate(functors):
+        to, shape = (side, 1), shapes[side]
+        name, kind = computing("broadcast_grad", functor, dtype, "broadcast")
+        g = backward.read(OUT_GRAD[0], dtype, n, kind, to=to)
+        if reads:
+            a, b = (backward.read(IN[i], dtype, prod(shapes[i]), kind, to=to) for i in range(2))
+            walk = space(out, *steps)
+        else:
+            a = b = g
+            walk = space(out, *[stretched(out, out)] * 2)
+        missing = len(out) - len(shape)
+        summed = [
+            i for i, m in enumerate(out) if m != 1 and (i < missing or shape[i - missing] == 1)
+        ]
+        if not summed:
+            backward.write(
+                IN_GRAD[side],
+                dtype,
+                n,
+                kind,
+                each(n, "broadcast", name, g, a, b, TARGET, walk, ADD),
+            )
+            continue
+        terms, size = backward.space(n * BYTES[kind]), prod(shape)
+        backward += each(n, "broadcast", name, g, a, b, terms, walk, False, to=to)
+        own = C_TYPES[dtype]
+        if own != kind:  # the terms are rounded to the array's dtype before they are summed
+            wide, terms = terms, backward.space(n * BYTES[own])
+            backward += each(n, "cast", f"cast<{kind}, {own}>", wide, terms, n, False, to=to)
+        backward += lines(
+            size,
+            n // size,
+            "reduce",
+            f"reduce<cynet::sum, {own}>",
+            terms,
+            IN_GRAD[side],
+            axes(out, summed),
+            1.0,
+            ADD,
+        )
+    return operator(device, forward, backward)

@@ -1,0 +1,231 @@
+"""GPU forms of operators that read and write by index, of sequences, and of choices by value."""
+
+import ctypes
+from math import prod
+
+from ..tensor.axes import axis_of, split_at
+from ..tensor.index_properties import MODES
+from .forms import form
+from .program import Steps, operator, zeros
+from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, each
+from .structs import C_TYPES, INT, LONG, axis_list
+
+
+def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options):
+    """The values of `array` as int64 within [low, low + n), in temporary space.
+
+    `mode` is one of MODES; 'raise' waits for the device and refuses with the message `refusal`.
+    """
+    kind = C_TYPES[dtype]
+    index = steps.space(count * 8)
+    steps += each(count, "cast", f"cast<{kind}, long long>", array, index, count, False, **options)
+    bounded(steps, index, count, n, mode, refusal, low, **options)
+    return index
+
+
+def bounded(steps, index, count, n, mode, refusal, low=0, **options):
+    """Bring int64 indices within [low, low + n)."""
+    wrong = NULL
+    if mode == "raise":
+        wrong = steps.space(16)
+        steps += each(16, "fill", "zero_bytes", wrong, 16, **options)
+    steps += each(count, "index", "bound", index, count, low, n, _how(mode), wrong, **options)
+    if mode == "raise":
+        steps += Check(wrong, refusal, **options)
+
+
+def _how(mode):
+    return INT(MODES.index(mode))
+
+
+def _refusal(prop, n):
+    return f"operator {prop.op_name}: index {{}} is out of bounds for an axis of length {n}"
+
+
+@form("take", "Embedding")
+def take(prop, shapes, types, device):
+    if prop.op_name == "take":
+        data, index, mode = 0, 1, prop.mode
+        outer, n, inner = split_at(shapes[0], axis_of(prop.axis, len(shapes[0])))
+    else:
+        data, index, mode = 1, 0, "clip"
+        outer, n, inner = 1, prop.input_dim, prop.output_dim
+    dtype, kind, count = types[data], C_TYPES[types[data]], prod(shapes[index])
+    sizes = outer, n, inner, count
+    forward, backward = Steps(), Steps()
+    asked = IN[index], types[index], count, n, mode, _refusal(prop, n)
+    where = indices(forward, *asked)
+    forward += each(outer * count * inner, "index", f"gather<{kind}>", IN[data], where, OUT[0],
+                    *sizes, ADD)  # fmt: skip
+    backward += zeros(shapes[data], dtype, IN_GRAD[data])
+    backward += zeros(shapes[index], types[index], IN_GRAD[index])
+    where = indices(backward, *asked, to=(data, 1))
+    backward += each(outer * count * inner, "index", f"scatter_add<{kind}>", OUT_GRAD[0], where,
+                     IN_GRAD[data], *sizes)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+@form("pick", "batch_take")
+def pick(prop, shapes, types, device):
+    axis = prop.axis if prop.op_name == "pick" else -1
+    mode = prop.mode if prop.op_name == "pick" else "clip"
+    outer, n, inner = split_at(shapes[0], axis_of(axis, len(shapes[0])))
+    kind, count = C_TYPES[types[0]], outer * inner
+    asked = IN[1], types[1], count, n, mode, _refusal(prop, n)
+    forward, backward = Steps(), Steps()
+    where = indices(forward, *asked)
+    forward += each(count, "index", f"pick<{kind}>", IN[0], where, OUT[0], outer, n, inner, ADD)
+    backward += zeros(shapes[0], types[0], IN_GRAD[0])
+    backward += zeros(shapes[1], types[1], IN_GRAD[1])
+    where = indices(backward, *asked)
+    backward += each(count, "index", f"pick_grad<{kind}>", OUT_GRAD[0], where, IN_GRAD[0], outer, n,
+                     inner)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+@form("one_hot")
+def one_hot(prop, shapes, types, device):
+    count, depth = prod(shapes[0]), prop.depth
+    forward = Steps()
+    index = forward.space(count * 8)
+    forward += each(count, "cast", f"cast<{C_TYPES[types[0]]}, long long>", IN[0], index, count,
+                    False)  # fmt: skip
+    forward += each(count * depth, "index", f"one_hot<{C_TYPES[prop.dtype]}>", index, OUT[0], count,
+                    depth, float(prop.on_value), float(prop.off_value), ADD)  # fmt: skip
+    return operator(device, forward)
+
+
+class Lengths(ctypes.Structure):
+    """The axes that index tuples name (index.cu)."""
+
+    _fields_ = [("ndim", INT), ("lengths", LONG * 8)]
+
+
+def _positions(steps, prop, shape, dtype, lengths):
+    """Flat positions of the index tuples in IN[1]."""
+    k, count = shape[0], prod(shape[1:])
+    index = steps.space(k * count * 8)
+    steps += each(k * count, "cast", f"cast<{C_TYPES[dtype]}, long long>", IN[1], index, k * count,
+                  False)  # fmt: skip
+    for a, n in enumerate(lengths):
+        refusal = f"operator {prop.op_name}: index {{}} is out of bounds for axis {a} of length {n}"
+        bounded(steps, index.at(a * count * 8), count, n, "raise", refusal)
+    flat = steps.space(count * 8)
+    steps += each(count, "index", "flatten_index", index, flat, count,
+                  Lengths(k, axis_list(lengths)))  # fmt: skip
+    return flat, count
+
+
+@form("gather_nd", "scatter_nd")
+def by_tuples(prop, shapes, types, device):
+    gathers, kind = prop.op_name == "gather_nd", C_TYPES[types[0]]
+    whole, k = (shapes[0] if gathers else prop.shape), shapes[1][0]
+    lengths, inner = whole[:k], prod(whole[k:])
+    n = prod(lengths)
+    forward, backward = Steps(), Steps()
+
+    def gather(steps, x, y):
+        flat, m = _positions(steps, prop, shapes[1], types[1], lengths)
+        steps += each(m * inner, "index", f"gather<{kind}>", x, flat, y, 1, n, inner, m, ADD)
+
+    def scatter(steps, x, y, last_wins):
+        flat, m = _positions(steps, prop, shapes[1], types[1], lengths)
+        steps += zeros(whole, types[0], y)
+        when = {"when": ("add",)} if last_wins else {}
+        steps += each(
+            m * inner, "index", f"scatter_add<{kind}>", x, flat, y, 1, n, inner, m, **when
+        )
+        if last_wins:
+            winner, when = steps.space(n * 8), {"when": ("write",)}
+            steps += each(
+                n, "fill", "progression<long long>", winner, n, -1.0, 0.0, 1, False, **when
+            )
+            steps += each(m, "index", "claim", flat, winner, m, **when)
+            steps += each(m * inner, "index", f"scatter<{kind}>", x, flat, winner, y, inner, m,
+                          False, **when)  # fmt: skip
+
+    backward += zeros(shapes[1], types[1], IN_GRAD[1])
+    if gathers:
+        gather(forward, IN[0], OUT[0])
+        scatter(backward, OUT_GRAD[0], IN_GRAD[0], False)
+    else:
+        scatter(forward, IN[0], OUT[0], True)
+        gather(backward, OUT_GRAD[0], IN_GRAD[0])
+    return operator(device, forward, backward)
+
+
+@form("SequenceMask", "SequenceLast", "SequenceReverse")
+def sequence(prop, shapes, types, device):
+    shape, kind = shapes[0], C_TYPES[types[0]]
+    batch_first = prop.axis == 1
+    time, batch, inner = shape[prop.axis], shape[1 - prop.axis], prod(shape[2:])
+    masks, last = prop.op_name == "SequenceMask", prop.op_name == "SequenceLast"
+    least = 0 if masks else 1
+    refusal = f"{prop.op_name}: sequence_length {{}} is outside of {least} to {time}"
+    forward, backward = Steps(), Steps()
+    for steps, x, y in ((forward, IN[0], OUT[0]), (backward, OUT_GRAD[0], IN_GRAD[0])):
+        length = NULL
+        if prop.use_sequence_length:
+            length = indices(steps, IN[1], types[1], batch, time + 1 - least, "raise", refusal,
+                             least)  # fmt: skip
+        if masks:
+            value = float(prop.value) if steps is forward else 0.0
+            steps += each(time * batch * inner, "index", f"sequence_mask<{kind}>", x, length, y,
+                          time, batch, inner, batch_first, value, ADD)  # fmt: skip
+            continue
+        m = batch if last else time * batch
+        rows = steps.space(m * 8)
+        steps += each(m, "index", "sequence_rows", length, rows, time, batch, batch_first, last)
+        if steps is forward:
+            steps += each(m * inner, "index", f"gather<{kind}>", x, rows, y, 1, time * batch, inner,
+                          m, ADD)  # fmt: skip
+        else:
+            if last:
+                steps += zeros(shape, types[0], y)
+            steps += each(m * inner, "index", f"scatter<{kind}>", x, rows, NULL, y, inner, m, ADD)
+    if prop.use_sequence_length:
+        backward += zeros(shapes[1], types[1], IN_GRAD[1])
+    return operator(device, forward, backward)
+
+
+@form("where")
+def where(prop, shapes, types, device):
+    n, conditions, kind = prod(shapes[1]), prod(shapes[0]), C_TYPES[types[1]]
+    forward, backward = Steps(), Steps()
+
+    def truth(steps, to):
+        mask = steps.space(conditions)
+        steps += each(conditions, "cast", f"cast<{C_TYPES[types[0]]}, bool>", IN[0], mask,
+                      conditions, False, to=to)  # fmt: skip
+        return mask
+
+    name = f"where<{kind}>"
+    forward += each(n, "select", name, truth(forward, (0, 1)), IN[1], IN[2], OUT[0], n,
+                    n // conditions, ADD)  # fmt: skip
+    backward += zeros(shapes[0], types[0], IN_GRAD[0])
+    mask = truth(backward, (1, 2))
+    for i, operands in ((1, (OUT_GRAD[0], NULL)), (2, (NULL, OUT_GRAD[0]))):
+        backward += each(n, "select", name, mask, *operands, IN_GRAD[i], n, n // conditions, ADD)
+    return operator(device, forward, backward)
+
+
+@form("clip")
+def clip(prop, shapes, types, device):
+    n, kind = prod(shapes[0]), C_TYPES[types[0]]
+    bounds = float(prop.a_min), float(prop.a_max)
+    forward, backward = Steps(), Steps()
+    forward += each(n, "select", f"clip<{kind}>", IN[0], OUT[0], n, *bounds, ADD)
+    backward += each(n, "select", f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], n, *bounds,
+                     ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+@form("hard_sigmoid")
+def hard_sigmoid(prop, shapes, types, device):
+    n, kind, slope = prod(shapes[0]), C_TYPES[types[0]], float(prop.alpha)
+    forward, backward = Steps(), Steps()
+    forward += each(n, "select", f"hard_sigmoid<{kind}>", IN[0], OUT[0], n, slope,
+                    float(prop.beta), ADD)  # fmt: skip
+    backward += each(n, "select", f"hard_sigmoid_grad<{kind}>", OUT_GRAD[0], OUT[0], IN_GRAD[0], n,
+                     slope, ADD)  # fmt: skip
+    return operator(device, forward, backward)

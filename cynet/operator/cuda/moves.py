@@ -1,0 +1,141 @@
+"""GPU forms of operators that move elements: strided pieces of inputs become pieces of outputs.
+
+The CPU operator of each says which pieces; the same description is launched here.
+"""
+
+import ctypes
+from itertools import chain
+from math import prod
+
+from ...context import Context
+from ...errors import ArgumentError
+from ..tensor.mapped import MapOperator
+from ..tensor.pieces import PiecesOperator, contiguous, sliced
+from .forms import form
+from .program import Steps, constant, operator, zeros
+from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each, lines
+from .structs import C_TYPES, INT, LONG, axes, axis_list, layout
+
+_HOST = Context("cpu")
+
+
+def copy(kind, source, target, view_in, view_out, **options):
+    """``target (+)= source`` on two Views of one shape."""
+    walk = layout(
+        view_out.shape, view_out.strides, view_in.strides, view_out.offset, view_in.offset
+    )
+    return each(walk.n, "index", f"copy<{kind}>", source, target, walk, ADD, **options)
+
+
+def filled(device, number, dtype, array, view, **options):
+    """``array (+)= number`` on a View."""
+    kind = C_TYPES[dtype]
+    zero = view._replace(strides=(0,) * len(view.shape), offset=0)
+    return copy(kind, constant(device, number, dtype, kind), array, zero, view, **options)
+
+
+def moved(device, op, shapes, out_shapes):
+    """The form of a PiecesOperator."""
+    dtype, pieces, fill = op.described
+    kind = C_TYPES[dtype]
+    forward, backward = Steps(), Steps()
+    if fill is not None:
+        for i, shape in enumerate(out_shapes):
+            forward += filled(device, fill, dtype, OUT[i], contiguous(shape))
+    for piece in pieces:
+        out = OUT[piece.to]
+        if fill:  # where a piece is added the constant is taken back
+            forward += filled(device, -fill, dtype, out, piece.target, when=("add",))
+        forward += copy(kind, IN[piece.index], out, piece.source, piece.target)
+    taken = {piece.index for piece in pieces}
+    for i, shape in enumerate(shapes):
+        if i in op.uncovered or i not in taken:
+            backward += zeros(shape, dtype, IN_GRAD[i])
+    for piece in pieces:
+        backward += _piece_grad(kind, piece)
+    return operator(device, forward, backward)
+
+
+def _piece_grad(kind, piece):
+    g, dx, source = OUT_GRAD[piece.to], IN_GRAD[piece.index], piece.source
+    repeated = [i for i, (n, s) in enumerate(zip(source.shape, source.strides)) if not s and n > 1]
+    if not repeated:
+        return copy(kind, g, dx, piece.target, source)
+    folds = prod(source.shape[i] for i in repeated)
+    walk = axes(source.shape, repeated)
+    return lines(walk.kept_size, folds, "reduce", f"reduce<cynet::sum, {kind}>", g, dx, walk, 1.0,
+                 ADD)  # fmt: skip
+
+
+class Maps(ctypes.Structure):
+    """Shapes of an array read through one index map an axis (index.cu)."""
+
+    _fields_ = [("n", LONG), ("ndim", INT), ("dst", LONG * 8), ("src", LONG * 8)]
+
+
+def read_through(device, op):
+    """The form of a MapOperator."""
+    dtype, shape, maps = op.described
+    kind, lengths = C_TYPES[dtype], [len(m) for m in maps]
+    walk = Maps(prod(lengths), len(shape), axis_list(lengths), axis_list(shape))
+    table = device.upload((LONG * sum(lengths))(*chain.from_iterable(maps)))
+    forward, backward = Steps(), Steps()
+    forward += each(walk.n, "index", f"map_axes<{kind}>", IN[0], OUT[0], table, walk, ADD)
+    backward += zeros(shape, dtype, IN_GRAD[0])
+    backward += each(walk.n, "index", f"map_axes_grad<{kind}>", OUT_GRAD[0], IN_GRAD[0], table,
+                     walk)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+@form(
+    "Concat", "Pad", "Reshape", "SliceChannel", "SwapAxis", "_split_v2", "broadcast_axis",
+    "broadcast_like", "broadcast_to", "depth_to_space", "diag", "expand_dims", "repeat",
+    "reshape_like", "reverse", "slice", "slice_axis", "slice_like", "space_to_depth", "squeeze",
+    "stack", "tile", "transpose", checks=False,
+)  # fmt: skip
+def pieces(prop, shapes, types, device):
+    op = prop.create_operator(_HOST, shapes, types)
+    if isinstance(op, MapOperator):
+        return read_through(device, op)
+    if not isinstance(op, PiecesOperator):
+        raise ArgumentError(f"operator {prop.op_name} moves no pieces: {type(op).__name__}")
+    _, out_shapes, _ = prop.infer_shape(shapes, [None] * len(prop.list_outputs()))
+    return moved(device, op, shapes, out_shapes)
+
+
+@form("_channels_last")
+def channels_last(prop, shapes, types, device):
+    n, c, inner = shapes[0][0], shapes[0][1], prod(shapes[0][2:])
+    rows, columns = (c, inner) if prop.to_last else (inner, c)
+    whole = contiguous((n, rows, columns))
+    turned = contiguous((n, columns, rows))
+    turned = turned._replace(shape=whole.shape, strides=(rows * columns, 1, rows))
+    forward, backward = Steps(), Steps()
+    forward += copy("float", IN[0], OUT[0], whole, turned)
+    backward += copy("float", OUT_GRAD[0], IN_GRAD[0], turned, whole)
+    return operator(device, forward, backward)
+
+
+@form("_slice_assign", "_slice_assign_scalar")
+def assign(prop, shapes, types, device):
+    dtype, kind = types[0], C_TYPES[types[0]]
+    whole = contiguous(shapes[0])
+    view = sliced(whole, *prop.ranges(shapes[0]))
+    part = contiguous(view.shape)
+    walk = layout(view.shape, view.strides, view.strides, view.offset, view.offset)
+    back = "index", f"take_back<{kind}>"
+    scalar = prop.op_name == "_slice_assign_scalar"
+    forward, backward = Steps(), Steps()
+    forward += copy(kind, IN[0], OUT[0], whole, whole)
+    # what a request to add has added in the part is taken back
+    forward += each(walk.n, *back, IN[0], OUT[0], walk, when=("add",))
+    if scalar:
+        forward += filled(device, prop.scalar, dtype, OUT[0], view)
+    else:
+        forward += copy(kind, IN[1], OUT[0], part, view)
+    backward += copy(kind, OUT_GRAD[0], IN_GRAD[0], whole, whole)
+    backward += filled(device, 0, dtype, IN_GRAD[0], view, when=("write",))
+    backward += each(walk.n, *back, OUT_GRAD[0], IN_GRAD[0], walk, when=("add",))
+    if not scalar:
+        backward += copy(kind, OUT_GRAD[0], IN_GRAD[1], view, part)
+    return operator(device, forward, backward)

@@ -1,0 +1,48 @@
+"""The GPU suite: on the machine's GPUs, or on the simulated driver (tests/cuda/driver).
+
+CYNET_TEST_GPU says which: ``device`` (make test-gpu) or ``simulated``; without it the tests here
+are skipped, and tests/cuda/test_simulated.py runs them in a process of their own.
+"""
+
+import os
+
+import pytest
+
+WHERE = os.environ.get("CYNET_TEST_GPU", "")
+SIMULATED = WHERE == "simulated"
+
+if SIMULATED:
+    from tests.cuda.driver.build import put_in_place
+
+    put_in_place()
+
+import cynet as mx  # noqa: E402
+
+
+def pytest_collection_modifyitems(items):
+    if not WHERE:
+        reason = "CYNET_TEST_GPU is not set; tests/cuda/test_simulated.py runs these simulated"
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def gpu():
+    """The first GPU."""
+    assert mx.context.num_gpus() >= 1, "CYNET_TEST_GPU=device needs a GPU"
+    return mx.gpu(0)
+
+
+@pytest.fixture
+def two():
+    """Two GPUs."""
+    if mx.context.num_gpus() < 2:
+        pytest.skip("needs two GPUs")
+    return mx.gpu(0), mx.gpu(1)
+
+
+@pytest.fixture
+def simulated():
+    """For tests that ask the simulated driver for what no device does."""
+    if not SIMULATED:
+        pytest.skip("needs the simulated driver")

@@ -1,0 +1,113 @@
+"""The order of functions on a GPU, and that the host does not wait between them."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import cynet as mx
+
+SPIN = """
+extern "C" __global__ void spin(float *x, int n) {
+  float value = x[0];
+  for (int i = 0; i < n; ++i) value = value * 0.999f + 0.001f;
+  x[0] = value;
+}
+extern "C" __global__ void add(const float *x, float *y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += x[i];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    module = mx.rtc.CudaModule(SPIN)
+    return (
+        module.get_kernel("spin", "float *x, int n"),
+        module.get_kernel("add", "const float *x, float *y, int n"),
+    )
+
+
+def test_a_launch_does_not_wait(gpu, kernels):
+    spin, _ = kernels
+    x = mx.nd.ones((1,), ctx=gpu)
+    spin.launch([x, 10], gpu, (1, 1, 1), (1, 1, 1))
+    x.wait_to_read()
+    n = 1 << 14
+    while True:  # long enough to be seen
+        start = time.perf_counter()
+        spin.launch([x, n], gpu, (1, 1, 1), (1, 1, 1))
+        x.wait_to_read()
+        one = time.perf_counter() - start
+        if one > 0.05:
+            break
+        n *= 2
+    start = time.perf_counter()
+    for _ in range(5):
+        spin.launch([x, n], gpu, (1, 1, 1), (1, 1, 1))
+    pushed = time.perf_counter() - start
+    x.wait_to_read()
+    done = time.perf_counter() - start
+    assert pushed < one and done > 3 * one
+
+
+def test_chains_of_several_threads(gpu, kernels):
+    _, add = kernels
+    ones = mx.nd.ones((1000,), ctx=gpu)
+    arrays = [mx.nd.zeros((1000,), ctx=gpu) for _ in range(4)]
+
+    def work(i):
+        for _ in range(100):
+            add.launch([ones, arrays[i], 1000], gpu, (8, 1, 1), (128, 1, 1))
+            add.launch([ones, arrays[(i + 1) % 4], 1000], gpu, (8, 1, 1), (128, 1, 1))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    for each in arrays:
+        assert (each.asnumpy() == 200).all()
+
+
+def test_host_functions_and_launches_take_turns(gpu, kernels):
+    _, add = kernels
+    x = mx.nd.ones((100_000,), ctx=gpu)
+    y = mx.nd.zeros((100_000,), ctx=gpu)
+    host = mx.nd.zeros((100_000,))
+    want, before = np.zeros(100_000, "f"), np.ones(100_000, "f")
+    for i in range(30):
+        add.launch([x, y, 100_000], gpu, (800, 1, 1), (128, 1, 1))
+        y.copyto(host)
+        host += i
+        host.copyto(x)
+        want = want + before
+        before = want + i
+    np.testing.assert_allclose(y.asnumpy(), want, rtol=1e-5)
+
+
+def test_a_failure_is_raised_where_it_is_awaited(gpu, simulated, kernels):
+    # What a device cannot take back ends its context, so this is for the simulated one alone, in
+    # a process of its own.
+    import subprocess
+    import sys
+
+    code = """
+from tests.cuda.driver.build import put_in_place
+put_in_place()
+import cynet as mx
+a = mx.nd.ones((4,), ctx=mx.gpu())
+trap = mx.rtc.CudaModule('extern "C" __global__ void trap(float *x) { __trap(); }')
+trap.get_kernel("trap", "float *x").launch([a], mx.gpu(), (1, 1, 1), (1, 1, 1))
+try:
+    a.asnumpy()
+    raise SystemExit("no error")
+except mx.MXNetError as error:
+    assert "gpu(0)" in str(error) and "CUDA_ERROR_LAUNCH_FAILED" in str(error), error
+assert (mx.nd.ones((3,)) + 1).asnumpy().tolist() == [2, 2, 2]  # the CPU goes on
+b = mx.nd.ones((4,), ctx=mx.gpu(1))
+assert b.asnumpy().tolist() == [1, 1, 1, 1]  # and so does the other GPU
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

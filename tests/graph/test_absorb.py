@@ -1,0 +1,368 @@
+"""The absorb and pack passes: a prediction gives what the plain plan gives, whatever is written
+between two of them."""
+
+import ctypes
+import io
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.graph.lower import lower
+from cynet.kernels import onednn
+
+needs_onednn = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
+PASSES = ["all", "absorb", "layout,pack", "layout,fuse,absorb,pack", "-pack", "-absorb", "-layout"]
+
+
+def convolution(x, filters=6, kernel=(3, 3), **kwargs):
+    return mx.sym.Convolution(x, num_filter=filters, kernel=kernel, **kwargs)
+
+
+def norm(x, **kwargs):
+    return mx.sym.BatchNorm(x, **{"fix_gamma": False, **kwargs})
+
+
+def relu(x):
+    return mx.sym.Activation(x, act_type="relu")
+
+
+def dense(x, **kwargs):
+    return mx.sym.FullyConnected(x, num_hidden=5, **kwargs)
+
+
+def shared(x):
+    """One weight, two norms."""
+    w = mx.sym.var("w")
+    a, b = (convolution(x, 4, pad=(p, p), weight=w, no_bias=True) for p in (0, 1))
+    return mx.sym.Group([norm(a), relu(norm(b))])
+
+
+def residual(x):
+    y = relu(norm(convolution(x, 16, pad=(1, 1), no_bias=True)))
+    z = norm(convolution(y, 16, pad=(1, 1), no_bias=True))
+    return relu(z + norm(convolution(x, 16, (1, 1))))
+
+
+NETS = {  # and how many norms the plan of all passes has left
+    "bias": (lambda x: norm(convolution(x)), 0),
+    "no bias": (lambda x: norm(convolution(x, no_bias=True), eps=0.1), 0),
+    "fixed gamma": (lambda x: norm(convolution(x), fix_gamma=True), 0),
+    "given statistics": (lambda x: relu(norm(convolution(x), use_global_stats=True)), 0),
+    "groups": (lambda x: relu(norm(convolution(x, 8, num_group=4, stride=(2, 1)))), 0),
+    "large": (lambda x: relu(norm(convolution(norm(convolution(x, 32)), 48, pad=(1, 1)))), 0),
+    "wide": (lambda x: relu(norm(convolution(norm(convolution(x, 32)), 48, (5, 5)))), 0),
+    "dense": (lambda x: relu(norm(dense(x))), 0),
+    "dense no bias": (lambda x: norm(dense(x, no_bias=True)), 0),
+    "dense last axis": (lambda x: norm(dense(x, flatten=False), axis=-1), 0),
+    "dense other axis": (lambda x: norm(dense(x, flatten=False)), 1),
+    "other axis": (lambda x: norm(convolution(x), axis=2), 1),
+    "deconvolution": (
+        lambda x: norm(mx.sym.Deconvolution(x, num_filter=3, kernel=(2, 2))),
+        1,
+    ),
+    "twice read": (lambda x: (lambda y: norm(y) * y)(convolution(x)), 1),
+    "seen": (lambda x: (lambda y: mx.sym.Group([norm(y), y]))(convolution(x)), 1),
+    "statistics seen": (lambda x: norm(convolution(x), output_mean_var=True)[0], 1),
+    "made weight": (
+        lambda x: norm(convolution(x, 4, weight=mx.sym.var("w", shape=(4, 4, 3, 3)) * 2)),
+        1,
+    ),
+    "shared weight": (shared, 0),
+    "residual": (residual, 0),
+    "norm of norm": (lambda x: norm(norm(convolution(x))), 1),
+}
+
+
+def bind(net, shape=(3, 4, 9, 8), dtype="float32", seed=3):
+    """An executor without gradients, its arrays filled."""
+    types = dict.fromkeys((*net.list_arguments(), *net.list_auxiliary_states()), dtype)
+    executor = net.simple_bind(mx.cpu(), grad_req="null", type_dict=types, x=shape)
+    rng = np.random.RandomState(seed)
+    for name, array in (*executor.arg_dict.items(), *executor.aux_dict.items()):
+        low = 0.5 if "var" in name or "gamma" in name else -1
+        array[:] = rng.uniform(low, 1, array.shape)
+    return executor
+
+
+def pair(net, passes, monkeypatch, **options):
+    """The same network with `passes` and with none: portable row-major operators, the slower
+    independent implementation."""
+    made = []
+    for chosen in (passes, "none"):
+        monkeypatch.setenv("CYNET_GRAPH_PASSES", chosen)
+        made.append(bind(net, **options))
+    return made
+
+
+def compare(got, want, is_train=False, rtol=1e-4):
+    for a, b in zip(got.forward(is_train), want.forward(is_train), strict=True):
+        a, b = a.asnumpy(), b.asnumpy()
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1, np.abs(b).max()))
+
+
+def steps_of(executor, name):
+    return [step for step in executor._graph.steps if step.prop.op_name == name]
+
+
+@pytest.mark.parametrize("passes", PASSES)
+@pytest.mark.parametrize("name", NETS)
+def test_predicts_and_runs_in_training_mode(name, passes, monkeypatch):
+    """One executor, both kinds of forward, in any order; states stay as they are."""
+    got, want = pair(NETS[name][0](mx.sym.var("x")), passes, monkeypatch)
+    for is_train in (False, True, True, False, False, True):
+        compare(got, want, is_train, 3e-4)
+    for a, b in zip(got.aux_arrays, want.aux_arrays, strict=True):
+        np.testing.assert_array_equal(a.asnumpy(), b.asnumpy())
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_takes_out_the_norms_it_may(name, monkeypatch):
+    net, left = NETS[name]
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
+    assert len(steps_of(bind(net(mx.sym.var("x"))), "BatchNorm")) == left
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 11), (1, 2, 5, 6, 7)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_one_and_three_spatial_axes(shape, dtype, monkeypatch):
+    net = relu(norm(convolution(mx.sym.var("x"), 5, (3,) * (len(shape) - 2))))
+    got, want = pair(net, "all", monkeypatch, shape=shape, dtype=dtype)
+    assert not steps_of(got, "BatchNorm")
+    compare(got, want, rtol=1e-4 if dtype == "float32" else 1e-12)
+
+
+def test_only_plans_that_predict(monkeypatch):
+    """With a gradient the norm stays: backward needs it, and training its batch's statistics."""
+    net = norm(convolution(mx.sym.var("x"), name="c"))
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
+    for requests in ("write", {"c_weight": "add"}):
+        executor = net.simple_bind(mx.cpu(), grad_req=requests, x=(2, 3, 6, 6))
+        assert [s.direction for s in steps_of(executor, "BatchNorm")] == ["forward", "backward"]
+        assert not executor._graph.kept_values()
+
+
+# --- what is written between two predictions ------------------------------------------------------
+def deep(x):
+    """One convolution that oneDNN computes, one by Winograd's products, one row-major dense map."""
+    x = relu(norm(convolution(x, 32, name="direct"), name="norm"))
+    x = relu(norm(convolution(x, 32, pad=(1, 1), no_bias=True, name="winograd"), name="other"))
+    return dense(mx.sym.Flatten(norm(x, name="last")), name="dense")
+
+
+def write_slice(executor, name):
+    executor.arg_dict[name][1:2] = 0.25
+
+
+def write_whole(executor, name):
+    array = executor.arg_dict[name]
+    array[:] = np.random.RandomState(1).uniform(0.5, 1, array.shape)
+
+
+def write_in_place(executor, name):
+    array = executor.arg_dict[name]
+    array *= -0.5
+
+
+def write_view(executor, name):
+    executor.arg_dict[name].reshape((-1,))[3:9] = 1
+
+
+def write_by_operator(executor, name):
+    weight = executor.arg_dict[name]
+    mx.nd.sgd_update(weight, mx.nd.ones(weight.shape), lr=0.1, wd=0.0, out=weight)
+
+
+def write_copy(executor, name):
+    mx.nd.ones(executor.arg_dict[name].shape).copyto(executor.arg_dict[name])
+
+
+def write_params(executor, name):
+    executor.copy_params_from({name: executor.arg_dict[name] * 2})
+
+
+def write_by_forward(executor, name):
+    weight = executor.arg_dict[name]
+    executor.forward(**{name: weight.asnumpy() + 0.5})
+
+
+def write_buffer(executor, name):
+    io.BytesIO(np.full(5, 2, np.float32).tobytes()).readinto(executor.arg_dict[name])
+
+
+def write_dlpack(executor, name):
+    array = mx.nd.from_dlpack(executor.arg_dict[name].__dlpack__())
+    array[0] = 3
+    array.wait_to_read()
+
+
+def write_address(executor, name):
+    array = executor.arg_dict[name]
+    array.wait_to_write()
+    ctypes.cast(array.data_ptr, ctypes.POINTER(ctypes.c_float))[2] = 4
+
+
+WRITES = [value for key, value in sorted(globals().items()) if key.startswith("write_")]
+NAMES = ["direct_weight", "direct_bias", "winograd_weight", "norm_gamma", "other_beta"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("write", WRITES)
+def test_sees_what_was_written(write, name, monkeypatch):
+    """Everything a user may write with, again and again."""
+    got, want = pair(deep(mx.sym.var("x")), "all", monkeypatch)
+    compare(got, want)
+    for _ in range(2):
+        for executor in (got, want):
+            write(executor, name)
+        compare(got, want)
+        compare(got, want)
+
+
+@pytest.mark.parametrize("name", ["norm_moving_mean", "other_moving_var"])
+def test_sees_new_statistics(name, monkeypatch):
+    got, want = pair(deep(mx.sym.var("x")), "all", monkeypatch)
+    compare(got, want)
+    for executor in (got, want):
+        executor.aux_dict[name][:] = np.linspace(0.5, 2, 32)
+    compare(got, want)
+
+
+def test_sees_another_executors_training(monkeypatch):
+    """Weights and statistics that a bound training executor shares and moves."""
+    net = mx.sym.LinearRegressionOutput(deep(mx.sym.var("x")), mx.sym.var("y"))
+    data = np.random.RandomState(0).uniform(-1, 1, (3, 4, 9, 8))
+    found = []
+    for passes in ("all", "none"):
+        monkeypatch.setenv("CYNET_GRAPH_PASSES", passes)
+        trainer = net.simple_bind(mx.cpu(), x=data.shape, y=(3, 5))
+        rng = np.random.RandomState(3)
+        for name, array in (*trainer.arg_dict.items(), *trainer.aux_dict.items()):
+            array[:] = rng.uniform(0.5 if "var" in name else -0.3, 1, array.shape)
+        trainer.arg_dict["x"][:] = data
+        predictor = net.bind(
+            mx.cpu(), trainer.arg_dict, grad_req="null", aux_states=trainer.aux_dict
+        )
+        for _ in range(3):
+            found.append(predictor.forward()[0].asnumpy())
+            trainer.forward(is_train=True)
+            trainer.backward()
+            for name in ("direct_weight", "winograd_weight", "norm_gamma"):
+                trainer.arg_dict[name] -= 1e-3 * trainer.grad_dict[name]
+        found.append(predictor.forward()[0].asnumpy())
+    half = len(found) // 2
+    for a, b in zip(found[:half], found[half:], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3 * np.abs(b).max())
+    assert not np.allclose(found[0], found[3], rtol=1e-3)
+
+
+def test_arrays_over_foreign_memory(monkeypatch):
+    """NumPy's own memory, bound by DLPack: what NumPy writes there is seen."""
+    net = norm(convolution(mx.sym.var("x"), 32, name="c"), name="n")
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
+    made = bind(net)
+    weight = np.ones(made.arg_dict["c_weight"].shape, np.float32)
+    args = {**made.arg_dict, "c_weight": mx.nd.from_dlpack(weight)}
+    executor = net.bind(mx.cpu(), args, grad_req="null", aux_states=made.aux_dict)
+    first = executor.forward()[0].asnumpy()
+    weight *= 2
+    second = executor.forward()[0].asnumpy()
+    beta, mean = made.arg_dict["n_beta"].asnumpy(), made.aux_dict["n_moving_mean"].asnumpy()
+    gamma, var = made.arg_dict["n_gamma"].asnumpy(), made.aux_dict["n_moving_var"].asnumpy()
+    bias = made.arg_dict["c_bias"].asnumpy()
+    fixed = ((bias - mean) * gamma / np.sqrt(var + 1e-3) + beta)[:, None, None]
+    np.testing.assert_allclose(second - fixed, 2 * (first - fixed), rtol=1e-4, atol=1e-4)
+
+
+def runs(executor, n):
+    """How often each kept step ran in `n` predictions."""
+    executor._plan.set_profiled(True)
+    for _ in range(n):
+        executor.forward()
+    mx.nd.waitall()
+    calls = [count for _, count in executor._plan.profile()]
+    executor._plan.set_profiled(False)
+    return [c for step, c in zip(executor._graph.steps, calls) if step.kept is not None]
+
+
+def test_computes_only_what_changed(monkeypatch):
+    """Kept steps run once, then those whose inputs were written; all of an exposed array's, every
+    time."""
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
+    executor = bind(deep(mx.sym.var("x")))
+    groups = [step.kept for step in executor._graph.steps if step.kept is not None]
+    assert len(set(groups)) == 2
+    assert runs(executor, 3) == [1] * len(groups)
+    assert runs(executor, 3) == [0] * len(groups)
+    executor.arg_dict["x"][:] = 1
+    executor.arg_dict["dense_weight"][:] = 1
+    assert runs(executor, 2) == [0] * len(groups)
+    executor.arg_dict["norm_beta"][:] = 1
+    assert runs(executor, 3) == [1 if group is groups[0] else 0 for group in groups]
+    executor.arg_dict["winograd_weight"].__dlpack__()
+    assert runs(executor, 3) == [0 if group is groups[0] else 3 for group in groups]
+
+
+def test_nothing_is_allocated_when_nothing_changes(monkeypatch):
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
+    executor = bind(deep(mx.sym.var("x")))
+    for is_train in (False, True, False):
+        executor.forward(is_train)
+    mx.nd.waitall()
+    before = mx.storage.stats(mx.cpu())
+    for i in range(20):
+        executor.arg_dict["norm_beta"][:] = i
+        executor.forward(is_train=i % 3 == 0)
+    mx.nd.waitall()
+    after = mx.storage.stats(mx.cpu())
+    assert (after["hits"], after["misses"]) == (before["hits"], before["misses"])
+
+
+def test_a_failed_write_is_raised_and_then_made_good(monkeypatch):
+    """Weights that nothing could be computed for are not taken for the old ones."""
+
+    class Fails(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            raise ValueError("no weights today")
+
+    @mx.operator.register("absorb_fails")
+    class FailsProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Fails()
+
+    got, want = pair(deep(mx.sym.var("x")), "all", monkeypatch)
+    compare(got, want)
+    weight = got.arg_dict["winograd_weight"]
+    with pytest.raises(Exception, match="no weights today"):
+        mx.nd.Custom(weight, op_type="absorb_fails", out=weight)
+        got.forward()[0].wait_to_read()
+    for executor in (got, want):
+        executor.arg_dict["winograd_weight"][:] = 0.5
+    compare(got, want)
+
+
+# --- the plan -------------------------------------------------------------------------------------
+@needs_onednn
+def test_packs_where_there_is_an_order_to_pack_for(monkeypatch):
+    """Folded weights live only until they are packed; debug_str counts what stays."""
+    net = deep(mx.sym.var("x"))
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
+    executor = bind(net)
+    assert len(steps_of(executor, "_pack_weight")) == len(steps_of(executor, "_scale_weight")) == 2
+    names = [step.prop.op_name for step in executor._graph.steps]
+    for i, name in enumerate(names):
+        if name == "_pack_weight":
+            assert names[i - 1] == "_scale_weight" and names[i + 1] == "Convolution"
+    kept = executor._graph.kept_values()
+    assert [v.name.rpartition("_")[2] for v in kept] == ["bias", "packed"] * 2
+    assert "MB kept between runs" in executor.debug_str()
+
+
+@needs_onednn
+def test_training_plans_keep_nothing(monkeypatch):
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
+    net = deep(mx.sym.var("x"))
+    shapes = {n: v.shape for n, v in bind(net).arg_dict.items()}
+    aux = dict.fromkeys(net.list_auxiliary_states(), (32,))
+    graph = lower(net.entries, mx.cpu(), {**shapes, **aux}, {}, {"dense_weight": "write"})
+    assert not graph.kept_values() and not graph.only_predicts

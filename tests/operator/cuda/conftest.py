@@ -1,0 +1,15 @@
+"""The GPU forms that call cuBLAS and cuDNN run with the simulated ones (tests/cuda/simulated)."""
+
+import pytest
+
+from cynet import config
+from tests.cuda import simulated
+
+
+@pytest.fixture(scope="session", autouse=True)
+def libraries(tmp_path_factory):
+    """The folder of the simulated libraries, which are opened from it."""
+    folder = tmp_path_factory.mktemp("libraries")
+    simulated.build(folder)
+    with config.environment("CYNET_CUDA_LIBRARIES", str(folder)):
+        yield folder

@@ -1,0 +1,79 @@
+"""What the tests of GPU forms share: the emulated device, runs of the CPU's cases on it, calls."""
+
+import functools
+
+import numpy as np
+from cynet.cuda.emulator.device import EmulatedDevice
+from cynet.operator._direct import prepare, run_backward, run_forward
+
+import cynet as mx
+from cynet.operator import get_operator
+from cynet.operator.cuda import build
+from tests.operator.runner import Run
+
+TOLERANCE = {"float16": (4e-3, 4e-3), "float32": (5e-5, 5e-6), "float64": (1e-9, 1e-11)}
+SEED = 17
+
+
+@functools.cache
+def device():
+    """The emulated device of this process."""
+    return EmulatedDevice()
+
+
+def same(found, expected, what):
+    """Equal, floats within the tolerance of their dtype."""
+    rtol, atol = TOLERANCE.get(str(found.dtype), (0, 0))
+    np.testing.assert_allclose(
+        found.astype("d"), expected.astype("d"), rtol, atol, err_msg=f"{found.dtype}: {what}"
+    )
+
+
+class DeviceRun(Run):
+    """A run of a case whose operator is the GPU form."""
+
+    def __init__(self, case, dtype):
+        super().__init__(case, dtype)
+        self.host = self.op
+        self.op = build(self.prop, self.in_shapes, [str(a.dtype) for a in self.inputs], device())
+        assert type(self.op) is not type(self.host)
+
+    def forward(self, *args, **kwargs):
+        mx.random.seed(SEED)  # both draw the same numbers
+        return super().forward(*args, **kwargs)
+
+    def backward(self, *args, **kwargs):
+        mx.random.seed(SEED)
+        return super().backward(*args, **kwargs)
+
+    def on_host(self, method, *args, **kwargs):
+        """The same call by the CPU operator."""
+        mine, self.op = self.op, self.host
+        try:
+            return getattr(self, method)(*args, **kwargs)
+        finally:
+            self.op = mine
+
+
+def both(op, *inputs, heads=None, train=True, aux=(), **params):
+    """(found, wanted) of a call by the GPU form and by the CPU operator: lists of the outputs, and
+    with `heads` of the gradients behind them."""
+    prop = get_operator(op).prop(**params)
+    inputs = [np.ascontiguousarray(a) for a in inputs]
+    shapes, types = [a.shape for a in inputs], [str(a.dtype) for a in inputs]
+    host, out_shapes, out_types, _, _ = prepare(prop, shapes, types)
+    results = []
+    for made in (build(prop, shapes, types, device()), host):
+        mx.random.seed(SEED)
+        outputs = [np.zeros(s, t) for s, t in zip(out_shapes, out_types)]
+        states = [a.copy() for a in aux]
+        run_forward(made, inputs, [1] * len(outputs), outputs, states, train,
+                    prop.forward_resource(shapes))  # fmt: skip
+        found = [*outputs, *states]
+        if heads is not None:
+            grads = [np.zeros_like(a) for a in inputs]
+            run_backward(made, list(heads), inputs, outputs, [1] * len(grads), grads, states, train,
+                         prop.backward_resource(shapes))  # fmt: skip
+            found += grads
+        results.append(found)
+    return results

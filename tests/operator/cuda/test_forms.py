@@ -1,0 +1,119 @@
+"""Every GPU form on the emulated device, against the CPU operator: the cases of the registry's
+operators, forward and backward, each request on each array, every dtype that the CPU takes."""
+
+import numpy as np
+import pytest
+from cynet.operator._direct import prepare
+
+from cynet.errors import CynetError
+from cynet.operator import OPERATORS, get_operator
+from cynet.operator.cuda import has_form
+from tests.operator.cases import all_cases
+from tests.operator.cuda.running import DeviceRun, same
+from tests.operator.cuda.without import WITHOUT
+from tests.operator.runner import ADD, INPLACE, NULL, WRITE
+
+OWN = {entry for _, entry in OPERATORS.items() if entry.prop.__module__.startswith("cynet.")}
+
+
+def takes(case, dtype):
+    """Whether the CPU operator takes the dtype."""
+    try:
+        prop = get_operator(case.op).prop(**case.params)
+        inputs = [i.make(np.random.default_rng(0), dtype) for i in case.inputs]
+        prepare(prop, [a.shape for a in inputs], [str(a.dtype) for a in inputs])
+    except CynetError:
+        return False
+    return True
+
+
+def dtypes(case):
+    known = list(case.dtypes)
+    if "float16" not in known and "float32" in known and takes(case, "float16"):
+        known.append("float16")
+    return known
+
+
+CASES = [case for case in all_cases() if has_form(get_operator(case.op).name)]
+
+
+def differentiable(case):
+    return get_operator(case.op).prop(**case.params).differentiable
+
+
+PAIRS = [pytest.param(c, t, id=f"{c.id}-{t}") for c in CASES for t in dtypes(c)]
+DIFFERENTIABLE = [pair for pair in PAIRS if differentiable(pair.values[0])]
+
+
+def test_every_operator_has_a_form():
+    missing = {entry.name for entry in OWN if not has_form(entry.name)}
+    assert not missing - set(WITHOUT), "write a form in cynet/operator/cuda"
+    assert not set(WITHOUT) - missing, "these have one: take them from without.py"
+
+
+@pytest.mark.parametrize(("case", "dtype"), PAIRS)
+def test_forward(case, dtype):
+    run = DeviceRun(case, dtype)
+    n = len(run.out_shapes)
+    # written; then each alone added to, each alone not asked for
+    patterns = [[WRITE] * n]
+    patterns += [[r if k == i else WRITE for k in range(n)] for i in range(n) for r in (ADD, NULL)]
+    for req in patterns:
+        if any(r == ADD and t == "bool" for r, t in zip(req, run.out_types)):
+            continue
+        start = [run.rng.integers(1, 5, s) for s in run.out_shapes]
+        want, want_aux = run.on_host("forward", req, run.outputs(start))
+        got, got_aux = run.forward(req, run.outputs(start))
+        for i in range(n):
+            same(got[i], want[i], f"output {i}, requests {req}")
+        for i, (a, b) in enumerate(zip(got_aux, want_aux)):
+            same(a, b, f"state {i}, requests {req}")
+
+
+@pytest.mark.parametrize(("case", "dtype"), PAIRS)
+def test_forward_in_place(case, dtype):
+    run = DeviceRun(case, dtype)
+    n = len(run.out_shapes)
+    for i, o in run.prop.forward_inplace_option(list(range(len(run.inputs))), list(range(n))):
+        want, _ = run.on_host("forward")
+        inputs, outputs = [a.copy() for a in run.inputs], run.outputs()
+        outputs[o] = inputs[i].view(want[o].dtype).reshape(want[o].shape)
+        got, _ = run.forward([INPLACE if k == o else WRITE for k in range(n)], outputs, inputs)
+        for k in range(n):
+            same(got[k], want[k], f"output {k}, in place {i}->{o}")
+
+
+@pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
+def test_backward(case, dtype):
+    run = DeviceRun(case, dtype)
+    outputs, aux = run.on_host("forward")
+    heads, n = run.head_grads(), len(run.inputs)
+    patterns = [[WRITE] * n]
+    patterns += [[r if k == i else WRITE for k in range(n)] for i in range(n) for r in (ADD, NULL)]
+    for req in patterns:
+        start = [run.rng.integers(1, 5, a.shape).astype(a.dtype) for a in run.inputs]
+        want = run.on_host("backward", heads, outputs, req, [a.copy() for a in start], aux=aux)
+        got = run.backward(heads, outputs, req, [a.copy() for a in start], aux=aux)
+        for i in range(n):
+            same(got[i], want[i], f"gradient {i}, requests {req}")
+
+
+@pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
+def test_backward_in_place(case, dtype):
+    run = DeviceRun(case, dtype)
+    outputs, aux = run.on_host("forward")
+    heads, n = run.head_grads(), len(run.inputs)
+    first = {0: heads, 1: run.inputs, 2: outputs}
+    pairs = run.prop.backward_inplace_option(
+        list(range(run.n_visible)), list(range(100, 100 + n)),
+        list(range(200, 200 + len(outputs))), list(range(300, 300 + n)),
+    )  # fmt: skip
+    want = run.on_host("backward", heads, outputs, aux=aux) if pairs else None
+    for source, target in pairs:
+        groups = {k: [a.copy() for a in arrays] for k, arrays in first.items()}
+        grads, i = [np.full_like(a, 7) for a in run.inputs], target - 300
+        grads[i] = groups[source // 100][source % 100].reshape(grads[i].shape)
+        req = [INPLACE if k == i else WRITE for k in range(n)]
+        got = run.backward(groups[0], groups[2], req, grads, groups[1], aux)
+        for k in range(n):
+            same(got[k], want[k], f"gradient {k}, in place {source}->{target}")

@@ -1,0 +1,267 @@
+"""The forms on cuBLAS and cuDNN beyond the cases that test_forms.py runs: half precision, modes of
+BatchNorm, the choice of algorithms, failures."""
+
+import ctypes
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from cynet.cuda.emulator.device import EmulatedDevice
+from cynet.operator._direct import prepare, run_backward, run_forward
+
+from cynet import config
+from cynet.errors import ArgumentError, ArgumentTypeError, CynetError
+from cynet.operator import get_operator
+from cynet.operator.cuda import build
+
+NULL, WRITE, ADD = 0, 1, 3
+DEVICE = EmulatedDevice()
+CONVOLUTION = {"kernel": (3, 2), "num_filter": 4, "stride": (2, 1), "pad": (1, 0), "num_group": 2}
+SHAPES = {
+    "dot": ({}, [(5, 4), (4, 3)]),
+    "batch_dot": ({"transpose_b": True}, [(2, 5, 4), (2, 3, 4)]),
+    "FullyConnected": ({"num_hidden": 3}, [(5, 4), (3, 4), (3,)]),
+    "Convolution": (CONVOLUTION, [(2, 4, 6, 5), (4, 2, 3, 2), (4,)]),
+    "Deconvolution": (CONVOLUTION | {"no_bias": False}, [(2, 4, 4, 5), (4, 2, 3, 2), (4,)]),
+    "Pooling": ({"kernel": (2, 2), "pool_type": "max"}, [(2, 3, 5, 5)]),
+}
+
+
+class Pair:
+    """The CPU operator and the form of one operator, which run on the same arrays."""
+
+    def __init__(self, name, params, shapes, dtype="float32", host_dtype=None):
+        self.prop = get_operator(name).prop(**params)
+        host_dtype = host_dtype or dtype
+        types = [host_dtype] * len(shapes)
+        self.host, self.out_shapes, *_ = prepare(self.prop, shapes, types)
+        self.form = build(self.prop, shapes, [dtype] * len(shapes), DEVICE)
+        self.resources = self.prop.forward_resource(shapes)
+        self.back_resources = self.prop.backward_resource(shapes)
+
+    def forward(self, op, inputs, aux=(), req=None, start=0.0, is_train=True):
+        outputs = [np.full(s, start, inputs[0].dtype) for s in self.out_shapes]
+        req = req or [WRITE] * len(outputs)
+        run_forward(op, inputs, req, outputs, aux, is_train, self.resources)
+        return outputs
+
+    def backward(self, op, heads, inputs, outputs, aux=(), req=None, start=0.0, is_train=True):
+        grads = [np.full_like(a, start) for a in inputs]
+        req = req or [WRITE] * len(inputs)
+        run_backward(op, heads, inputs, outputs, req, grads, aux, is_train, self.back_resources)
+        return grads
+
+
+@pytest.fixture(scope="module")
+def blas(libraries):
+    return ctypes.CDLL(str(libraries / "libcublas.so.13"))
+
+
+@pytest.fixture(scope="module")
+def dnn(libraries):
+    return ctypes.CDLL(str(libraries / "libcudnn.so.9"))
+
+
+@pytest.mark.parametrize("name", [n for n in SHAPES if n != "Pooling"])
+def test_half_precision(name, rng):
+    """As the CPU in float32 on the same numbers; float16 holds 11 bits of what comes out."""
+    params, shapes = SHAPES[name]
+    pair = Pair(name, params, shapes, "float16", "float32")
+    inputs = [rng.uniform(-1, 1, s).astype("float16") for s in shapes]
+    wide = [a.astype("f") for a in inputs]
+    for start, req in ((0.0, WRITE), (1.0, ADD)):
+        (got,) = pair.forward(pair.form, inputs, req=[req], start=start)
+        (want,) = pair.forward(pair.host, wide, req=[req], start=start)
+        np.testing.assert_allclose(got.astype("d"), want, 3e-3, 3e-3)
+        head, each = rng.uniform(-1, 1, want.shape).astype("float16"), [req] * len(shapes)
+        got = pair.backward(pair.form, [head], inputs, [got], req=each, start=start)
+        want = pair.backward(pair.host, [head.astype("f")], wide, [want], req=each, start=start)
+        for a, b in zip(got, want):
+            np.testing.assert_allclose(a.astype("d"), b, 4e-3, 4e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("fix_gamma", [False, True])
+@pytest.mark.parametrize(
+    "use_global_stats, is_train", [(False, True), (False, False), (True, True)]
+)
+@pytest.mark.parametrize("shape, axis", [((4, 3, 2, 5), 1), ((6, 3), 1), ((2, 3, 4), -1)])
+def test_batch_norm(shape, axis, use_global_stats, is_train, fix_gamma, dtype, rng):
+    """Every mode, every request; the moving statistics move in backward, in training only."""
+    channels = shape[axis]
+    params = {"fix_gamma": fix_gamma, "use_global_stats": use_global_stats, "axis": axis,
+              "eps": 1e-2, "momentum": 0.7}  # fmt: skip
+    pair = Pair("BatchNorm", params, [shape, (channels,), (channels,)], dtype)
+    inputs = [rng.standard_normal(s).astype(dtype) for s in (shape, channels, channels)]
+    aux = [rng.standard_normal(channels).astype(dtype), rng.uniform(1, 2, channels).astype(dtype)]
+    head = rng.standard_normal(shape).astype(dtype)
+    exact = {"rtol": 1e-4, "atol": 1e-4} if dtype == "float32" else {"rtol": 1e-9, "atol": 1e-10}
+    states = [[a.copy() for a in aux] for _ in range(2)]
+    requests = [
+        [WRITE] * 3, [ADD] * 3, [NULL] * 3, [NULL, WRITE, ADD], [ADD, NULL, NULL],
+        [WRITE, ADD, WRITE], [WRITE, NULL, WRITE], [NULL, WRITE, NULL], [NULL, NULL, ADD],
+    ]  # fmt: skip
+    for req in requests:
+        found = []
+        for op, state in zip((pair.form, pair.host), states):
+            outputs = pair.forward(op, inputs, state, is_train=is_train)
+            asked = pair.forward(op, inputs, state, req, 2.0, is_train)
+            grads = pair.backward(op, [head], inputs, outputs, state, req, 2.0, is_train)
+            found.append([*outputs, *asked, *grads, *state])
+        for got, want in zip(*found):
+            np.testing.assert_allclose(got, want, **exact, err_msg=str(req))
+    moved = not np.array_equal(states[0][0], aux[0])
+    assert moved == (is_train and not use_global_stats)
+
+
+@pytest.mark.parametrize("convention", ["valid", "full", "same"])
+@pytest.mark.parametrize("pool_type", ["max", "avg", "sum", "lp"])
+@pytest.mark.parametrize(
+    "size, kernel, stride",
+    [((9,), (3,), (2,)), ((7, 6), (3, 2), (2, 3)), ((4, 5, 6), (2, 3, 2), (1, 2, 2)),
+     ((5, 5), (1, 1), (3, 3))],
+)  # fmt: skip
+def test_pooling(size, kernel, stride, pool_type, convention, rng):
+    pad = tuple(k // 2 for k in kernel) if convention != "same" else ()
+    for include in (True, False):
+        params = {"kernel": kernel, "stride": stride, "pad": pad, "pool_type": pool_type,
+                  "pooling_convention": convention, "count_include_pad": include,
+                  "p_value": 3}  # fmt: skip
+        pair = Pair("Pooling", params, [(2, 3, *size)], "float64")
+        x = rng.permutation(6 * int(np.prod(size))).reshape(2, 3, *size) / 8.0
+        head = rng.standard_normal(pair.out_shapes[0])
+        for req, start in ((WRITE, 0.0), (ADD, 1.0)):
+            found = []
+            for op in (pair.form, pair.host):
+                out = pair.forward(op, [x], req=[req], start=start)
+                norm = pair.forward(pair.host, [x])
+                found.append(out + pair.backward(op, [head], [x], norm, req=[req], start=start))
+            for got, want in zip(*found):
+                np.testing.assert_allclose(got, want, 1e-10, 1e-12)
+
+
+def test_maximum_of_nan_and_of_equals():
+    pair = Pair("Pooling", {"kernel": (1, 3), "stride": (1, 3)}, [(1, 1, 1, 6)], "float64")
+    x = np.array([2, np.nan, 3, 5, 5, 5.0]).reshape(1, 1, 1, 6)
+    (out,) = pair.forward(pair.form, [x])
+    np.testing.assert_array_equal(out.ravel(), [np.nan, 5])
+    (grad,) = pair.backward(pair.form, [np.array([[[[1, 2.0]]]])], [x], [out])
+    np.testing.assert_array_equal(grad.ravel(), [0, 1, 0, 2, 0, 0])
+
+
+def run_convolution(dtype="float32", **params):
+    """Forward and backward of a form; the result is compared with the CPU's."""
+    default, shapes = SHAPES["Convolution"]
+    rng = np.random.default_rng(4)
+    pair = Pair("Convolution", default | params, shapes, dtype)
+    inputs = [rng.standard_normal(s).astype(dtype) for s in shapes]
+    found = []
+    for op in (pair.form, pair.host):
+        out = pair.forward(op, inputs)
+        found.append(out + pair.backward(op, [out[0] + 1], inputs, out))
+    for got, want in zip(*found):
+        np.testing.assert_allclose(got, want, 2e-5, 2e-5)
+
+
+def test_algorithms_are_chosen_once(dnn):
+    """The fastest that fits the workspace; by timing where cudnn_tune asks for it."""
+    fast, timed = dnn.simulated_fast_runs, dnn.simulated_timed
+    before = fast()
+    run_convolution()
+    assert fast() == before + 3
+    run_convolution(workspace=0)
+    assert fast() == before + 3
+    assert timed() == 0
+    run_convolution(cudnn_tune="limited_workspace")
+    assert timed() == 3
+    default, shapes = SHAPES["Convolution"]
+    pair = Pair("Convolution", default | {"cudnn_tune": "fastest"}, shapes)
+    for _ in range(3):
+        pair.forward(pair.form, [np.ones(s, "f") for s in shapes])
+    assert timed() == 4
+
+
+@pytest.mark.parametrize(
+    "setting, dtype, math", [("convolution", "float32", 1), ("none", "float32", 3),
+                             ("none", "float64", 3)],
+)  # fmt: skip
+def test_tf32_of_convolutions(setting, dtype, math, dnn):
+    """TENSOR_OP_MATH may round float32 to TF32, FMA_MATH may not."""
+    with config.environment("CYNET_CUDA_TF32", setting):
+        run_convolution(dtype)
+    assert dnn.simulated_math() == math
+
+
+@pytest.mark.parametrize("setting, compute", [("convolution", 68), ("all", 77), ("none", 68)])
+def test_tf32_of_products(setting, compute, libraries):
+    code = (
+        "import numpy as np, ctypes\n"
+        "from tests.operator.cuda.test_library_forms import Pair, SHAPES\n"
+        "pair = Pair('dot', *SHAPES['dot'])\n"
+        "pair.forward(pair.form, [np.ones(s, 'f') for s in SHAPES['dot'][1]])\n"
+        f"library = ctypes.CDLL({str(libraries / 'libcublas.so.13')!r})\n"
+        f"assert library.simulated_compute() == {compute}, library.simulated_compute()"
+    )
+    environment = os.environ | {
+        "CYNET_CUDA_TF32": setting, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path]),
+    }  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+def test_a_call_that_fails(blas, dnn):
+    """The exception names call, status and shapes; the next call works."""
+    params, shapes = SHAPES["dot"]
+    pair = Pair("dot", params, shapes)
+    inputs = [np.ones(s, "f") for s in shapes]
+    blas.simulated_failure(13)
+    with pytest.raises(CynetError) as error:
+        pair.forward(pair.form, inputs)
+    assert str(error.value) == (
+        "cublasGemmEx_64 of 1 products (5 x 4) by (4 x 3) on gpu(0): "
+        "CUBLAS_STATUS_EXECUTION_FAILED (13)"
+    )
+    np.testing.assert_array_equal(pair.forward(pair.form, inputs)[0], np.full((5, 3), 4))
+    dnn.simulated_failure(5000)
+    with pytest.raises(CynetError) as error:
+        run_convolution()
+    assert str(error.value).startswith(
+        "cudnnConvolutionForward of a convolution of (2, 4, 6, 5) by (4, 2, 3, 2), float32"
+    )
+    assert "CUDNN_STATUS_EXECUTION_FAILED (5000): as the test wanted" in str(error.value)
+    run_convolution()
+
+
+def test_descriptors_are_destroyed(dnn):
+    before = dnn.simulated_descriptors()
+    pairs = [Pair(name, *SHAPES[name]) for name in SHAPES]
+    assert dnn.simulated_descriptors() > before
+    del pairs
+    assert dnn.simulated_descriptors() == before
+
+
+def test_dtypes_that_are_refused():
+    message = r"operator dot computes in float32 or float64 or float16; input 'lhs' is int32"
+    with pytest.raises(ArgumentTypeError, match=message):
+        build(get_operator("dot").prop(), [(2, 3), (3, 4)], ["int32", "int32"], DEVICE)
+    with pytest.raises(ArgumentTypeError, match="input 'bias' is float64 but 'data' is float32"):
+        build(get_operator("FullyConnected").prop(num_hidden=2), [(2, 3), (2, 3), (2,)],
+              ["float32", "float32", "float64"], DEVICE)  # fmt: skip
+
+
+def test_more_than_cudnn_counts():
+    params, _ = SHAPES["Convolution"]
+    with pytest.raises(ArgumentError, match=r"2\^31 - 1 elements, not of shape \(64, 4, 4096, 40"):
+        build(get_operator("Convolution").prop(**params), [(64, 4, 4096, 4096), (4, 2, 3, 2), (4,)],
+              ["float32"] * 3, DEVICE)  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (5, 0)])
+def test_products_of_nothing(shape):
+    """An empty sum is zero, or what was there."""
+    pair = Pair("dot", {}, [shape, (shape[1], 3)])
+    for req, start in ((WRITE, 7.0), (ADD, 7.0)):
+        inputs = [np.ones(shape, "f"), np.ones((shape[1], 3), "f")]
+        (out,) = pair.forward(pair.form, inputs, req=[req], start=start)
+        np.testing.assert_array_equal(out, np.full((shape[0], 3), 0.0 if req == WRITE else 7.0))

@@ -1,0 +1,56 @@
+"""Orders and searches on long lines: several chunks, NaN, equal values."""
+
+import numpy as np
+import pytest
+
+from tests.operator.cuda.running import both, same
+
+
+@pytest.mark.parametrize("shape, axis", [((3, 5000), 1), ((4100, 2), 0), ((2, 1024), 1),
+                                         ((7, 1), 1), ((1, 1025), 1)])  # fmt: skip
+@pytest.mark.parametrize("ascending", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_sort(shape, axis, ascending, dtype, rng):
+    x = rng.integers(-500, 500, shape).astype(dtype)  # many are equal
+    if dtype == "float32":
+        x[rng.random(shape) < 0.05] = np.nan
+    head = rng.standard_normal(shape).astype(dtype)
+    for op in ("sort", "argsort"):
+        heads = [head] if op == "sort" else None
+        found, wanted = both(op, x, heads=heads, axis=axis, is_ascend=ascending)
+        for a, b in zip(found, wanted):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("k", [1, 10, 3000])
+def test_topk(k, rng):
+    x = rng.standard_normal((3, 3000)).astype("f")
+    heads = [rng.standard_normal((3, k)).astype("f"), None]
+    found, wanted = both("topk", x, heads=heads, k=k, ret_typ="both", dtype="int32")
+    for a, b in zip(found, wanted):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n", [1, 31, 513, 2000])
+@pytest.mark.parametrize("op", ["argmax", "argmin"])
+def test_extreme(op, n, rng):
+    x = rng.integers(-50, 50, (6, n)).astype("f")
+    x[1, n // 2 :] = np.nan
+    found, wanted = both(op, x, axis=1)
+    np.testing.assert_array_equal(found[0], wanted[0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("shape, axis", [((4, 1500), 1), ((1500, 3), 0), ((5000,), None)])
+def test_running_sum(shape, axis, dtype, rng):
+    x = rng.integers(-9, 9, shape).astype(dtype)
+    head = rng.integers(-9, 9, shape if axis is not None else (x.size,)).astype(dtype)
+    found, wanted = both("cumsum", x, heads=[head], **({} if axis is None else {"axis": axis}))
+    for a, b in zip(found, wanted):
+        same(a, b, "running sum")
+
+
+def test_sum_of_a_long_line(rng):
+    x = rng.standard_normal((3, 100_000)).astype("f")
+    found, wanted = both("sum", x, axis=1)
+    same(found[0], wanted[0], "sum")
