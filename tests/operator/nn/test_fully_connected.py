@@ -1,62 +1,48 @@
-"""FullyConnected with an activation folded in: gradients of bias, weight and data, by NumPy."""
+"""FullyConnected of enough rows for the products of kernels/products.h, against NumPy."""
 
 import numpy as np
 import pytest
-from cynet.kernels.parallel import set_num_threads
 
 import cynet as mx
 
-SLOPES = {
-    "relu": lambda y: (y > 0).astype(y.dtype),
-    "tanh": lambda y: 1 - y * y,
-    "sigmoid": lambda y: y * (1 - y),
+FUNCTIONS = {  # act_type: the function, and its derivative by what it gives
+    None: (lambda x: x, lambda y: np.ones_like(y)),
+    "relu": (lambda x: np.maximum(x, 0), lambda y: y > 0),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), lambda y: y * (1 - y)),
+    "softrelu": (lambda x: np.log1p(np.exp(x)), lambda y: 1 - np.exp(-y)),
+    "tanh": (np.tanh, lambda y: 1 - y * y),
 }
 
 
-def _gradients(rows, units, hidden, act, requests, seed, again=1):
-    """Gradients that an executor computes, and NumPy's in float64; both start from ones."""
-    rng = np.random.RandomState(seed)
-    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=hidden, name="fc")
-    net = mx.sym.Activation(net, act_type=act)
-    exe = net.simple_bind(mx.cpu(), data=(rows, units), grad_req=requests)
-    given = {n: rng.uniform(-1, 1, a.shape).astype("f") for n, a in exe.arg_dict.items()}
-    for name, value in given.items():
-        exe.arg_dict[name][:] = value
-        exe.grad_dict[name][:] = 1
-    out = exe.forward(True)[0].asnumpy()
-    head = rng.uniform(-1, 1, out.shape).astype("f")
-    for _ in range(again):
-        exe.backward(mx.nd.array(head))
-    x, w = given["data"].astype("d"), given["fc_weight"].astype("d")
-    inner = head * SLOPES[act](out.astype("d"))
-    wanted = {"data": inner @ w, "fc_weight": inner.T @ x, "fc_bias": inner.sum(0)}
-    found = {n: g.asnumpy() for n, g in exe.grad_dict.items()}
-    return found, wanted
+@pytest.mark.parametrize("req", ["write", "add"])
+@pytest.mark.parametrize("no_bias", [False, True])
+@pytest.mark.parametrize("act_type", FUNCTIONS)
+def test_many_rows(act_type, no_bias, req):
+    net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=37, no_bias=no_bias, name="fc")
+    if act_type is not None:
+        net = mx.sym.Activation(net, act_type=act_type)
+    executor = net.simple_bind(mx.cpu(), grad_req=req, x=(50, 3, 7))
+    print("seed 1")
+    rng = np.random.RandomState(1)
+    values = {}
+    for name, array in executor.arg_dict.items():
+        array[:] = rng.uniform(-1, 1, array.shape)
+        values[name] = array.asnumpy().astype(np.float64)
+        executor.grad_dict[name][:] = 2
+    head = mx.nd.array(rng.uniform(-1, 1, (50, 37)))
+    out = executor.forward(is_train=True)[0].asnumpy()
+    executor.backward([head])
 
-
-@pytest.mark.parametrize("act", SLOPES)
-@pytest.mark.parametrize(
-    ("rows", "hidden"), [(1, 1), (15, 10), (16, 63), (17, 64), (128, 128), (33, 65), (200, 193)]
-)
-def test_gradients_of_a_folded_activation(rows, hidden, act):
-    found, wanted = _gradients(rows, 20, hidden, act, "write", seed=rows)
-    for name, value in wanted.items():
-        np.testing.assert_allclose(found[name], value, rtol=2e-5, atol=2e-5, err_msg=name)
-
-
-def test_gradients_are_added():
-    found, wanted = _gradients(40, 20, 130, "relu", "add", seed=3, again=2)
-    for name, value in wanted.items():
-        np.testing.assert_allclose(found[name], 1 + 2 * value, rtol=2e-5, atol=2e-5, err_msg=name)
-
-
-def test_no_number_of_threads_changes_the_gradient_of_a_bias():
-    found = []
-    for threads in (1, 2, 3):
-        before = set_num_threads(threads)
-        try:
-            found.append(_gradients(300, 8, 300, "tanh", "write", seed=5)[0]["fc_bias"])
-        finally:
-            set_num_threads(before)
-    np.testing.assert_array_equal(found[1], found[0])
-    np.testing.assert_array_equal(found[2], found[0])
+    x = values["x"].reshape(50, 21)
+    function, derivative = FUNCTIONS[act_type]
+    wanted = function(x @ values["fc_weight"].T + values.get("fc_bias", 0))
+    np.testing.assert_allclose(out, wanted, rtol=1e-5, atol=1e-5)
+    grad = head.asnumpy().astype(np.float64) * derivative(wanted)
+    gradients = {
+        "x": (grad @ values["fc_weight"]).reshape(50, 3, 7),
+        "fc_weight": grad.T @ x,
+        "fc_bias": grad.sum(0),
+    }
+    for name, got in executor.grad_dict.items():
+        before = 2 if req == "add" else 0
+        np.testing.assert_allclose(got.asnumpy(), gradients[name] + before, rtol=1e-4, atol=1e-4)
