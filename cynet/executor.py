@@ -50,7 +50,6 @@ class Executor:
         self._grad_req = grad_req
         self._arg_names = symbol.list_arguments()
         self._aux_names = symbol.list_auxiliary_states()
-        self._output_names = symbol.list_outputs()
         self.arg_arrays = arg_arrays
         self.grad_arrays = grad_arrays
         self.aux_arrays = aux_arrays
@@ -94,7 +93,7 @@ class Executor:
         self._heads = [
             None if v is None else zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.heads
         ]
-        self._graph_needs_heads = any(head is not None for head in self._heads)
+        self._takes_heads = any(head is not None for head in self._heads)
         self._arena = self._take_arena(graph.memory.planned, None if python else shared_exec)
         self._arena_is_guarded = watched or not python
         self._arrays = {**self._arrays_of(graph), **_constants(graph)}
@@ -140,7 +139,7 @@ class Executor:
     @property
     def output_dict(self):
         """Output name to NDArray."""
-        return dict(zip(self._output_names, self.outputs))
+        return dict(zip(self._symbol.list_outputs(), self.outputs))
 
     def forward(self, is_train=False, **kwargs):
         """Compute the outputs; returns at once, reading an output waits.
@@ -192,7 +191,7 @@ class Executor:
                 "backward: this executor was bound without gradients (grad_req='null', or no "
                 "args_grad)"
             )
-        if out_grads is not None or self._graph_needs_heads:
+        if out_grads is not None or self._takes_heads:
             self._set_heads(out_grads)
         self._plan.run_backward()
 
@@ -200,13 +199,13 @@ class Executor:
         if out_grads is None:
             given = [None] * len(self.outputs)
         elif isinstance(out_grads, dict):
-            given = [out_grads.get(name) for name in self._output_names]
+            given = [out_grads.get(name) for name in self._symbol.list_outputs()]
         else:
             given = list(out_grads) if isinstance(out_grads, (list, tuple)) else [out_grads]
         if len(given) > len(self.outputs):
             raise ArgumentError(f"backward: {len(given)} out_grads for {len(self.outputs)} outputs")
         given += [None] * (len(self.outputs) - len(given))
-        for name, head, grad in zip(self._output_names, self._heads, given):
+        for name, head, grad in zip(self._symbol.list_outputs(), self._heads, given):
             if head is None:
                 continue
             if grad is None:
