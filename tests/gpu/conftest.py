@@ -16,7 +16,8 @@ if SIMULATED:
 
     put_in_place()
 
-os.environ["CYNET_CUDA_TF32"] = "none"  # float32 is compared with the CPU's
+if WHERE:
+    os.environ["CYNET_CUDA_TF32"] = "none"  # float32 is compared with the CPU's
 
 import cynet as mx  # noqa: E402
 
