@@ -81,6 +81,16 @@ def autoencoder(mx):
     return mx.sym.LinearRegressionOutput(net, mx.sym.BlockGrad(data), name="distance")
 
 
+def gelu_mlp(mx):
+    """A multilayer perceptron whose activation is written out (Hendrycks and Gimpel, "Gaussian
+    error linear units", 2016)."""
+    net = mx.sym.flatten(mx.sym.var("data"))
+    for _ in range(2):
+        x = mx.sym.FullyConnected(net, num_hidden=1024)
+        net = 0.5 * x * (1 + mx.sym.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10), name="softmax")
+
+
 def fused_lstm(mx):
     """Two LSTM layers as one operator, where there is one."""
     rows = mx.sym.transpose(mx.sym.reshape(mx.sym.var("data"), shape=(0, 28, 28)), axes=(1, 0, 2))

@@ -31,6 +31,8 @@ WORKLOADS = {
     "densenet": Workload("DenseNet of 20 layers, 32x32, batch 32, training step", 1.25, 2.5),
     "mobilenet": Workload("MobileNet, half as wide, 64x64, batch 16, training step", 1.25, 2.5),
     "autoencoder": Workload("Autoencoder of dense layers, batch 128, training step", 1.25, 2.5),
+    "gelu": Workload("MLP 784-1024-1024-10, GELU written out, batch 128, training step"),
+    "formula": Workload("twelve elementwise functions of 1 M floats, forward and backward"),
     "resnet50_1": Workload("ResNet-50, 224x224, batch 1, prediction", 1, 1.2),
     "resnet50_8": Workload("ResNet-50, 224x224, batch 8, prediction", 1, 1.2),
     "inception_1": Workload("Inception-BN, 224x224, batch 1, prediction", 1, 1.2),
