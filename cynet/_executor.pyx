@@ -18,6 +18,7 @@ from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob
+from .kernels.parallel cimport team_rests
 from .operator._base cimport OpContext, Operator
 
 from .dtype import NAMES, dtype_flag
@@ -115,6 +116,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
             run.current = index
             with gil:
                 _raise_dressed(run)
+        team_rests()
         if kept != NULL and kept.last == index:
             _complete(kept)
         if profiled:

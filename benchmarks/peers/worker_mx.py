@@ -13,6 +13,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "examples" / "image_classification")]
+import networks_mx as networks  # noqa: E402
 from harness import median_time  # noqa: E402
 
 
@@ -22,46 +23,20 @@ def symbol(mx, file, **options):
     return importlib.import_module(f"symbols.{file}").get_symbol(**options)
 
 
-def resnet20(mx):
-    """He and others' ResNet-20: shortcuts are the identity unless the shape changes."""
+def formula(mx):
+    """Seconds of forward and backward of a formula of twelve functions on a million floats."""
+    x = mx.sym.var("x")
+    y = mx.sym.sqrt(x * x + 1) * mx.sym.exp(-x * x) + x * mx.sym.sigmoid(x) - mx.sym.tanh(x) * 0.5
+    executor = y.simple_bind(mx.cpu(), x=(1_000_000,))
+    executor.arg_dict["x"][:] = np.random.RandomState(0).randn(1_000_000)
+    ones = mx.nd.ones(1_000_000)
 
-    def layer(net, num_filter, kernel, stride):
-        pad = kernel // 2
-        net = mx.sym.Convolution(
-            net,
-            num_filter=num_filter,
-            kernel=(kernel, kernel),
-            stride=(stride, stride),
-            pad=(pad, pad),
-            no_bias=True,
-        )
-        return mx.sym.BatchNorm(net, fix_gamma=False)
+    def run():
+        executor.forward(is_train=True)
+        executor.backward(ones)
+        executor.grad_dict["x"].wait_to_read()
 
-    def relu(net):
-        return mx.sym.Activation(net, act_type="relu")
-
-    net = relu(layer(mx.sym.var("data"), 16, 3, 1))
-    for stage, num_filter in enumerate((16, 32, 64)):
-        for unit in range(3):
-            stride = 2 if stage and not unit else 1
-            inner = relu(layer(net, num_filter, 3, stride))
-            shortcut = net if stride == 1 else layer(net, num_filter, 1, stride)
-            net = relu(layer(inner, num_filter, 3, 1) + shortcut)
-    net = mx.sym.Pooling(net, global_pool=True, pool_type="avg", kernel=(8, 8))
-    net = mx.sym.FullyConnected(mx.sym.flatten(net), num_hidden=10)
-    return mx.sym.SoftmaxOutput(net, name="softmax")
-
-
-def fused_lstm(mx):
-    """The LSTM as one operator, where there is one."""
-    rows = mx.sym.transpose(mx.sym.reshape(mx.sym.var("data"), shape=(0, 28, 28)), axes=(1, 0, 2))
-    states = [mx.sym.zeros((2, 64, 128)) for _ in range(2)]
-    net = mx.sym.RNN(
-        rows, mx.sym.var("lstm_weight"), *states, state_size=128, num_layers=2, mode="lstm"
-    )
-    net = mx.sym.squeeze(mx.sym.slice_axis(net, axis=0, begin=27, end=28), axis=0)
-    net = mx.sym.FullyConnected(net, num_hidden=10)
-    return mx.sym.SoftmaxOutput(net, name="softmax")
+    return median_time(run, repeat=50)
 
 
 def batch(mx, size, shape):
@@ -74,8 +49,9 @@ def batch(mx, size, shape):
 
 def train(mx, net, size, shape):
     """A function that trains `net` by one step of SGD and waits for its end."""
-    module = mx.mod.Module(net, context=mx.cpu())
-    module.bind([("data", (size, *shape))], [("softmax_label", (size,))])
+    labels = [("softmax_label", (size,))] if "softmax_label" in net.list_arguments() else None
+    module = mx.mod.Module(net, label_names=[n for n, _ in labels or ()], context=mx.cpu())
+    module.bind([("data", (size, *shape))], labels)
     module.init_params(mx.init.Uniform(0.05))
     module.init_optimizer(optimizer="sgd", optimizer_params={"learning_rate": 0.1})
     data = batch(mx, size, shape)
@@ -128,7 +104,7 @@ def lstm(mx):
     """Written out or as one operator: what is faster counts."""
     nets = [symbol(mx, "lstm")]
     if hasattr(mx.sym, "RNN"):
-        nets.append(fused_lstm(mx))
+        nets.append(networks.fused_lstm(mx))
     return min(median_time(train(mx, net, 64, (1, 28, 28)), repeat=20) for net in nets)
 
 
@@ -162,8 +138,9 @@ def measure(mx, name):
     """Seconds of one workload."""
     if name in ("add", "tanh", "exp", "sum", "softmax"):
         return large(mx, name)
-    if name in ("fit_epoch", "lstm", "small_add"):
-        return {"fit_epoch": fit_epoch, "lstm": lstm, "small_add": small_add}[name](mx)
+    alone = {"fit_epoch": fit_epoch, "lstm": lstm, "small_add": small_add, "formula": formula}
+    if name in alone:
+        return alone[name](mx)
     if name.startswith(("resnet50", "inception_")):
         kind, _, size = name.rpartition("_")
         net = (
@@ -174,8 +151,9 @@ def measure(mx, name):
         return median_time(predict(mx, net, int(size)), repeat=10)
     step, repeat = {
         "mlp": lambda: (train(mx, symbol(mx, "mlp"), 128, (1, 28, 28)), 100),
+        "gelu": lambda: (train(mx, networks.gelu_mlp(mx), 128, (1, 28, 28)), 40),
         "lenet": lambda: (train(mx, symbol(mx, "lenet"), 128, (1, 28, 28)), 20),
-        "resnet20": lambda: (train(mx, resnet20(mx), 64, (3, 32, 32)), 10),
+        "resnet20": lambda: (train(mx, networks.resnet20(mx), 64, (3, 32, 32)), 10),
         "inception64": lambda: (
             train(
                 mx,
@@ -185,6 +163,20 @@ def measure(mx, name):
             ),
             7,
         ),
+        "resnet18": lambda: (
+            train(
+                mx,
+                symbol(mx, "resnet", num_layers=18, image_shape=(3, 64, 64), version=1),
+                32,
+                (3, 64, 64),
+            ),
+            7,
+        ),
+        "vgg11": lambda: (train(mx, symbol(mx, "vgg", num_classes=10), 64, (3, 32, 32)), 7),
+        "alexnet": lambda: (train(mx, symbol(mx, "alexnet", num_classes=10), 8, (3, 224, 224)), 5),
+        "densenet": lambda: (train(mx, networks.densenet(mx), 32, (3, 32, 32)), 7),
+        "mobilenet": lambda: (train(mx, networks.mobilenet(mx), 16, (3, 64, 64)), 10),
+        "autoencoder": lambda: (train(mx, networks.autoencoder(mx), 128, (1, 28, 28)), 50),
     }[name]()
     return median_time(step, repeat=repeat)
 

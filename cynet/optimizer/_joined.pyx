@@ -16,6 +16,7 @@ from .._engine cimport VarHandle, kInline, kNormal
 from .._inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, blob_shape, on_host
 from .._typedefs cimport RunContext
+from ..kernels.parallel cimport team_rests
 from ..kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
 
 from ..dtype import NAMES
@@ -44,6 +45,7 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     for i in range(task.count):
         run_update(task.items[i].loop, &task.items[i].params, &task.items[i].arrays,
                    task.items[i].size)
+    team_rests()
     return 0
 
 
