@@ -3,7 +3,8 @@
 ``python benchmarks/memory.py`` prints the table; ``--mxnet PYTHON`` asks that Python's MXNet anew
 (it allocates some GB). Figures are MB of 2**20 bytes, without arguments, gradients and outputs,
 which have arrays of their own in both, and without the temporary space that a thread lends to one
-operator after another (columns of a convolution, for example).
+operator after another (columns of a convolution, for example). "Kept" are weights that a prediction
+plan keeps in other forms (scaled by BatchNorm, packed) beside its temporaries.
 """
 
 import argparse
@@ -86,12 +87,14 @@ def ask(python, name, mode):
 
 def table(mxnet):
     """Lines of the table; `mxnet` is a dict like `MXNET`."""
-    yield "| network | | cynet, without | with planning | least possible | MXNet, without | with |"
-    yield "|---|---|---|---|---|---|---|"
+    head = ("cynet, without", "with planning", "least possible", "kept", "MXNet, without", "with")
+    yield f"| network | | {' | '.join(head)} |"
+    yield "|---|---|---|---|---|---|---|---|"
     for (name, mode), (without, planned) in mxnet.items():
         report = cynet_memory(name, mode)
-        ours = [round(n / 2**20) for n in (report.unplanned, report.planned, report.live)]
-        yield f"| {name} | {mode} | {ours[0]} | {ours[1]} | {ours[2]} | {without} | {planned} |"
+        figures = (report.unplanned, report.planned, report.live, report.kept)
+        ours = " | ".join(str(round(n / 2**20)) for n in figures)
+        yield f"| {name} | {mode} | {ours} | {without} | {planned} |"
 
 
 def main():

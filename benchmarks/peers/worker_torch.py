@@ -1,7 +1,8 @@
 """Times one workload in PyTorch, the way its users write it: ``worker_torch.py WORKLOAD [MODE]``.
 
-Prints one line of JSON: the best of its modes (eager, channels last, compiled, both) or the one
-named, and the median seconds of one step in it.
+Prints one line of JSON: the best of its modes (eager, channels last, compiled, both; for prediction
+also compiled with frozen weights) or the one named, the median seconds of one step in it, and those
+of every mode tried.
 """
 
 import json
@@ -11,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import torch
+import torch._inductor.config
 from torch import nn
 from torch.nn import functional
 
@@ -169,10 +171,16 @@ class Rows(nn.Module):
         return self.last(self.lstm(x.reshape(-1, 28, 28))[0][:, -1])
 
 
-def modes(make, shape):
+MODES = ("eager", "channels last", "compiled", "compiled, channels last")
+# Inductor's freezing: weights become constants of the compiled program, BatchNorm is folded into
+# them and they are packed once; what is written to them later is not seen.
+FROZEN = ("compiled, frozen", "compiled, frozen, channels last")
+
+
+def modes(make, shape, names=MODES):
     """(name, network, input, function to call) of each mode."""
     four = (len(shape) == 4 and shape[1] > 1) or make is lenet
-    for name in ("eager", "channels last", "compiled", "compiled, channels last"):
+    for name in names:
         if ("channels last" in name and not four) or (sys.argv[2:] and name != sys.argv[2]):
             continue
         torch.manual_seed(0)
@@ -186,7 +194,7 @@ def modes(make, shape):
 def best(times):
     """What a worker prints."""
     mode = min(times, key=times.get)
-    return {"mode": mode, "seconds": times[mode]}
+    return {"mode": mode, "seconds": times[mode], "modes": times}
 
 
 def train(make, size, shape, repeat):
@@ -208,9 +216,10 @@ def train(make, size, shape, repeat):
 def predict(make, size):
     """Seconds of a prediction in each mode."""
     times = {}
-    for name, net, x, function in modes(make, (size, 3, 224, 224)):
+    for name, net, x, function in modes(make, (size, 3, 224, 224), MODES + FROZEN):
         net.eval()
-        with torch.inference_mode():
+        frozen = torch._inductor.config.patch(freezing="frozen" in name)
+        with frozen, torch.no_grad() if "frozen" in name else torch.inference_mode():
             times[name] = median_time(
                 lambda function=function, x=x: functional.softmax(function(x), 1), repeat=10
             )

@@ -77,7 +77,16 @@ def instances(source):
         kinds = (*REAL, *WHOLE, "bool")
         found = [f"{name}<{t}>" for name in ("progression", "eye") for t in kinds]
     elif source == "softmax":
-        names = "softmax", "softmax_grad", "softmax_output_grad"
+        names = "softmax", "softmax_grad", "softmax_output_grad", "count_labels"
+        found = [f"{name}<{t}>" for name in names for t in REAL]
+    elif source == "loss":
+        names = "difference", "count_above", "shared_gradient", "hinge_grad"
+        names += "cross_entropy", "cross_entropy_grad"
+        found = [f"{name}<{t}>" for name in names for t in REAL]
+    elif source == "lines":
+        names = "moments", "normalize", "normalize_grad", "scale_grad", "l2_normalize"
+        names += "l2_normalize_grad", "local_response", "local_response_parts"
+        names += "local_response_grad", "sloped", "slopes_grad"
         found = [f"{name}<{t}>" for name in names for t in REAL]
     elif source == "update":
         found = [*_updates()]
@@ -89,14 +98,16 @@ def instances(source):
         names = "sort_near", "sort_far", "take_order", "put_order", "extreme", "running_sum"
         found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
     elif source == "random":
-        found = [f"dropout<{t}>" for t in REAL]
+        names = "draw", "masked", "weight_sums", "log_probability", "log_probability_grad"
+        found = [f"{name}<{t}>" for name in names for t in REAL]
+        found += [f"integers<{t}>" for t in ("int", "long long")]
     elif source == "pooling":
         found = [f"{name}<{t}>" for name in ("pool", "pool_grad") for t in REAL]
     elif source == "batch_norm":
         names = "inverse_deviation", "move_statistics", "channel_sums", "channel_scale"
         found = [f"{name}<{t}>" for name in names for t in ("float", "double")]
     elif source == "normalization":
-        names = "channel_moments", "channel_normalize", "channel_normalize_grad", "row_normalize"
+        names = "channel_moments", "channel_normalize", "channel_normalize_grad"
         found = [f"{name}<{t}>" for name in names for t in REAL]
     elif source == "convolution":
         names = "image_to_columns", "columns_to_image"
@@ -111,6 +122,16 @@ def instances(source):
     else:
         raise ValueError(f"no source {source!r} among {', '.join(sources())}")
     return found
+
+
+def exact(source):
+    """Whether a source is compiled without joining products and sums (``-fmad=false``,
+    ``-ffp-contract=off``): its numbers are to be the CPU's.
+
+    >>> exact("random"), exact("softmax")
+    (True, False)
+    """
+    return source == "random"
 
 
 def sources():

@@ -2,7 +2,6 @@
 
 from ..operator.property import ResourceRequest
 from .graph import FORWARD, TEMP
-from .memory import nbytes
 
 
 def describe(graph):
@@ -14,8 +13,7 @@ def describe(graph):
             request = ("null", "write", "inplace", "add")[step.req[position]]
             place = "" if value.root.kind != TEMP else f" arena+{value.root.offset}"
             lines.append(f"       -> {value.name} {value.shape} {value.dtype} {request}{place}")
-    kept = sum(map(nbytes, graph.kept_values()))
-    lines.append(f"Total {kept >> 20} MB kept between runs")
+    lines.append(f"Total {graph.memory.kept >> 20} MB kept between runs")
     lines.append(f"Total {graph.memory.planned >> 20} MB allocated")
     lines.append(f"Total {graph.memory.unplanned >> 20} MB without in-place and sharing")
     lines.append(f"Total {sum(map(_temporary_spaces, graph.steps))} TempSpace resource requested")

@@ -37,11 +37,14 @@ class MemoryReport(NamedTuple):
         What they need without views, in-place and sharing.
     live : int
         The most that live at one step: no placing can do with less.
+    kept : int
+        Of what stays between runs beside the temporaries (values of kind ``kept``).
     """
 
     planned: int
     unplanned: int
     live: int
+    kept: int = 0
 
 
 def nbytes(value):
@@ -75,7 +78,9 @@ def plan_memory(graph, inplace=True, share=True, keep=()):
         _make_views(graph, lives, kept)
         _place_in_place(graph, lives, kept)
     spans = _spans(graph, {v.root for v in kept} if share else None)
-    graph.memory = MemoryReport(_assign_offsets(spans), unplanned, _most_live(spans)[0])
+    kept_bytes = sum(_aligned(nbytes(v)) for v in graph.kept_values())
+    live = _most_live(spans)[0]
+    graph.memory = MemoryReport(_assign_offsets(spans), unplanned, live, kept_bytes)
     return graph
 
 

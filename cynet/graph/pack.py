@@ -32,8 +32,8 @@ def pack(graph):
             # what lives no longer than it takes to pack it is made then
             before[step] = [writer[weight], packing] if weight.kind == TEMP else [packing]
     placed = {each for steps in before.values() for each in steps}
-    kept_order = [step for step in graph.steps if step not in placed]
-    graph.set_forward(each for step in kept_order for each in (*before.get(step, ()), step))
+    others = [step for step in graph.steps if step not in placed]
+    graph.set_forward(each for step in others for each in (*before.get(step, ()), step))
     return graph
 
 
@@ -42,19 +42,19 @@ def _packing(step, readers, writer, moved):
     if len(step.in_data) < 2 or step.ctx.device_type == "gpu":
         return None
     weight = step.in_data[1]
-    if weight.kind not in (ARG, AUX, CONST, KEPT) or weight in moved:
+    replaces = weight.kind == KEPT and len(readers[weight]) == 1
+    if not replaces and (weight.kind not in (ARG, AUX, CONST) or weight in moved):
         return None
-    form = step.prop.packed_form([v.shape for v in step.in_data], [v.dtype for v in step.in_data])
+    shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+    form = step.prop.packed_form(shapes, types, replaces)
     if form is None:
         return None
     packer, step.prop, size = form
     packed = Value(f"{weight.name}_packed", (size,), weight.dtype, weight.ctx, KEPT)
     made = Step(f"{step.name}_pack", packer, step.ctx, FORWARD, [weight], [packed], [], [WRITE])
     step.in_data[1] = packed
-    if weight.kind == KEPT:
-        made.kept = writer[weight].kept
-        if len(readers[weight]) == 1:
-            weight.kind = TEMP
+    if replaces:
+        made.kept, weight.kind = writer[weight].kept, TEMP
     else:
         made.kept = Kept([weight])
     return made

@@ -22,8 +22,14 @@
 // Rounded separately even where the compiler could fuse: the CPU's and the GPU's bytes have to
 // agree.
 #if defined(__CUDA_ARCH__)
-#define CYNET_MUL(a, b) __fmul_rn(a, b)
-#define CYNET_ADD(a, b) __fadd_rn(a, b)
+namespace cynet {
+__device__ inline float product(float a, float b) { return __fmul_rn(a, b); }
+__device__ inline double product(double a, double b) { return __dmul_rn(a, b); }
+__device__ inline float total(float a, float b) { return __fadd_rn(a, b); }
+__device__ inline double total(double a, double b) { return __dadd_rn(a, b); }
+}  // namespace cynet
+#define CYNET_MUL(a, b) cynet::product(a, b)
+#define CYNET_ADD(a, b) cynet::total(a, b)
 #else
 #define CYNET_MUL(a, b) ((a) * (b))
 #define CYNET_ADD(a, b) ((a) + (b))

@@ -12,12 +12,9 @@
 #include "half.h"
 #include "parallel.h"
 #include "philox_words.h"
+#include "random_draw.h"
 
 namespace cynet {
-
-enum Distribution {
-  kUniform, kNormal, kExponential, kGamma, kPoisson, kNegativeBinomial, kGeneralizedNegativeBinomial
-};
 
 static const int64_t CHUNK = 1024;  // elements; a multiple of 4 LANES
 
@@ -61,93 +58,6 @@ inline void standard_exponential(const Philox& key, int64_t first, int64_t n, do
   for (int64_t i = 0; i < n; ++i) out[i] = -std::log(1.0 - out[i]);
 }
 
-// A stream of one element's own, for distributions that reject: block = element + attempt << 40.
-struct ElementStream {
-  const Philox& key;
-  uint64_t next;
-
-  ElementStream(const Philox& k, int64_t element) : key(k), next((uint64_t)element) {}
-
-  void words(uint32_t* out) {
-    key.block(next, out);
-    next += (uint64_t)1 << 40;
-  }
-  double uniform() {  // (0, 1]
-    uint32_t w[4];
-    words(w);
-    return 1.0 - unit_double(w[0], w[1]);
-  }
-  double normal() {
-    uint32_t w[4];
-    double a, b;
-    words(w);
-    normal_doubles(w, &a, &b);
-    return a;
-  }
-};
-
-static const int MOST_ATTEMPTS = 10000;  // a sane distribution accepts within a few
-
-// Shape alpha, scale 1 (Marsaglia and Tsang); NaN for what is no parameter.
-inline double draw_gamma(ElementStream& s, double alpha) {
-  if (!(alpha > 0) || std::isinf(alpha)) return std::numeric_limits<double>::quiet_NaN();
-  if (alpha < 1) {
-    const double u = s.uniform();
-    return draw_gamma(s, alpha + 1) * std::pow(u, 1 / alpha);
-  }
-  const double d = alpha - 1.0 / 3.0, c = 1 / std::sqrt(9 * d);
-  for (int i = 0; i < MOST_ATTEMPTS; ++i) {
-    const double x = s.normal(), v = 1 + c * x;
-    if (v <= 0) continue;
-    const double cube = v * v * v;
-    if (std::log(s.uniform()) < 0.5 * x * x + d - d * cube + d * std::log(cube)) return d * cube;
-  }
-  return d;
-}
-
-// Multiplication of uniforms for small lambda, Hormann's transformed rejection (PTRS) for the rest.
-inline double draw_poisson(ElementStream& s, double lambda) {
-  if (!(lambda >= 0) || std::isinf(lambda)) return std::numeric_limits<double>::quiet_NaN();
-  if (lambda < 10) {
-    const double limit = std::exp(-lambda);
-    double product = s.uniform();
-    int k = 0;
-    while (product > limit) {
-      product *= s.uniform();
-      ++k;
-    }
-    return k;
-  }
-  const double root = std::sqrt(lambda), log_lambda = std::log(lambda);
-  const double b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
-  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), bound = 0.9277 - 3.6224 / (b - 2);
-  for (int i = 0; i < MOST_ATTEMPTS; ++i) {
-    const double u = s.uniform() - 0.5, v = s.uniform(), us = 0.5 - std::fabs(u);
-    const double k = std::floor((2 * a / us + b) * u + lambda + 0.43);
-    if (us >= 0.07 && v <= bound) return k;
-    if (k < 0 || (us < 0.013 && v > us)) continue;
-    if (std::log(v) + std::log(inverse_alpha) - std::log(a / (us * us) + b) <=
-        k * log_lambda - lambda - std::lgamma(k + 1))
-      return k;
-  }
-  return std::floor(lambda);
-}
-
-inline double draw_one(Distribution distribution, ElementStream& s, double a, double b) {
-  switch (distribution) {
-    case kGamma: return draw_gamma(s, a) * b;
-    case kPoisson: return draw_poisson(s, a);
-    case kNegativeBinomial:  // k failures at success probability p
-      if (a == 0 || b == 1) return 0;
-      if (!(b > 0) || b > 1) return std::numeric_limits<double>::quiet_NaN();
-      return draw_poisson(s, draw_gamma(s, a) * ((1 - b) / b));
-    case kGeneralizedNegativeBinomial:  // mean mu, dispersion alpha
-      if (b == 0 || a == 0) return draw_poisson(s, a);
-      return draw_poisson(s, draw_gamma(s, 1 / b) * (a * b));
-    default: return std::numeric_limits<double>::quiet_NaN();
-  }
-}
-
 // What to draw: two numbers for all elements, or arrays with one pair for each `each` elements.
 struct Draw {
   int distribution;
@@ -188,36 +98,13 @@ inline void store(half* out, const Source* values, int64_t n, bool add) {
   }
 }
 
-// The largest T below b, as a C: rounding must not reach the open end of [a, b).
-template <typename T, typename C>
-struct Before {
-  static C value(C b) { return std::nextafter(b, -std::numeric_limits<C>::infinity()); }
-};
-
-template <typename C>
-struct Before<half, C> {
-  static C value(C b) {
-    half h(static_cast<float>(b));
-    if (static_cast<C>(static_cast<float>(h)) >= b)
-      h.bits = static_cast<uint16_t>(
-          (h.bits & 0x7fff) == 0 ? 0x8001 : (h.bits & 0x8000) ? h.bits + 1 : h.bits - 1);
-    return static_cast<C>(static_cast<float>(h));
-  }
-};
-
 // Scale and shift standard variates by parameters a and b, in place.
 template <typename T, typename C>
 inline void place(int distribution, C a, C b, C* values, int64_t n) {
-  if (distribution != kExponential && a == 0 && b == 1) {
-    // standard already; but float16 would round a uniform up to 1
-    if (distribution == kNormal || sizeof(T) == sizeof(C)) return;
-  }
+  if (is_standard<T>(distribution, a, b)) return;
   if (distribution == kUniform) {
-    const C width = b - a, last = std::max(a, Before<T, C>::value(b));
-    for (int64_t i = 0; i < n; ++i) {
-      const C v = CYNET_ADD(a, CYNET_MUL(values[i], width));
-      values[i] = v < last ? v : last;
-    }
+    const C width = b - a, last = last_uniform<T>(a, b);
+    for (int64_t i = 0; i < n; ++i) values[i] = scaled_uniform(values[i], a, width, last);
   } else if (distribution == kNormal) {
     for (int64_t i = 0; i < n; ++i) values[i] = CYNET_ADD(a, CYNET_MUL(values[i], b));
   } else {

@@ -125,9 +125,25 @@ inline void for_parts(int threads, const Body& body) {
 
 namespace cynet {
 
+namespace winograd {
+
+// Cycles for vectors of 16 floats, from times of the parts (docs/architecture/performance.md).
+struct Cycles {
+  double tiles, making, reading;  // of all tiles; to transform weights; to read transformed ones
+  Cycles(const WinogradShape& s, double tile_count) {
+    const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16;
+    const double products = 12.5 * (2 * f * s.channels + c * s.filters);
+    const double odd = (s.channels % 16 ? 300 : 0) + (s.filters % 16 ? 200 : 0);
+    tiles = tile_count * (products + 260 * c + 240 * f + odd);
+    making = 40 * 256 * c * f;
+    reading = 25 * 256 * c * f;
+  }
+};
+
+}  // namespace winograd
+
 // Whether this is quicker than a direct sum, forward and both gradients together, or forward alone
-// with packed weights: in cycles of a vector of 16 floats, from times of the parts
-// (docs/architecture/performance.md).
+// with packed weights.
 inline bool winograd_suits(const WinogradShape& s, bool packed) {
   if (s.kernel != 3 && s.kernel != 5) return false;
   const winograd::Image y = winograd::output_of(s);
@@ -137,13 +153,17 @@ inline bool winograd_suits(const WinogradShape& s, bool packed) {
   const int64_t data_tiles =
       winograd::spreads(s) ? own_tiles : winograd::Tiles(winograd::input_of(s), 7 - s.kernel).count;
   const double tiles = packed ? own_tiles : (2.0 * own_tiles + data_tiles) / 3;
-  const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16;
-  const double products = 12.5 * (2 * f * s.channels + c * s.filters);
-  const double odd = (s.channels % 16 ? 300 : 0) + (s.filters % 16 ? 200 : 0);
-  const double weights = (packed ? 0 : 40) * 256 * c * f;
-  const double own = tiles * (products + 260 * c + 240 * f + odd) + weights;
+  const winograd::Cycles own(s, tiles);
   const double taps = static_cast<double>(s.kernel) * s.kernel;
-  return 1.2 * own < taps * s.batch * y.height * y.width * s.channels * f;
+  return 1.2 * (own.tiles + (packed ? own.reading : own.making)) <
+         taps * s.batch * y.height * y.width * s.channels * ((s.filters + 15) / 16);
+}
+
+// Whether packed weights, four times as large as w, save more than a tenth of the time.
+inline bool winograd_packs(const WinogradShape& s) {
+  const winograd::Image y = winograd::output_of(s);
+  const winograd::Cycles own(s, winograd::Tiles(y, 7 - s.kernel).count);
+  return 10 * own.making > own.tiles;
 }
 
 // Bytes of scratch, to be aligned to 64.

@@ -25,6 +25,8 @@ cdef extern from "winograd.h" namespace "cynet::winograd" nogil:
 # Whether it pays, in training or with `packed` weights; every shape with pads of 0 or more is
 # computed rightly.
 cdef bint winograd_suits(const WinogradShape* shape, bint packed) noexcept nogil
+# Whether it is worth the memory to keep packed weights.
+cdef bint winograd_packs(const WinogradShape* shape) noexcept nogil
 # Bytes of scratch.
 cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil
 

@@ -8,6 +8,7 @@ import numpy as np
 
 cdef extern from "winograd.h" namespace "cynet" nogil:
     bint cpp_suits "cynet::winograd_suits"(const WinogradShape& shape, bint packed) noexcept
+    bint cpp_packs "cynet::winograd_packs"(const WinogradShape& shape) noexcept
     size_t cpp_space "cynet::winograd_space"(int level, const WinogradShape& shape, int threads,
                                              Stage stage) noexcept
     int64_t cpp_packed_size "cynet::winograd_packed_size"(
@@ -27,6 +28,10 @@ cdef extern from "winograd.h" namespace "cynet" nogil:
 
 cdef bint winograd_suits(const WinogradShape* shape, bint packed) noexcept nogil:
     return cpp_suits(shape[0], packed)
+
+
+cdef bint winograd_packs(const WinogradShape* shape) noexcept nogil:
+    return cpp_packs(shape[0])
 
 
 cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil:

@@ -213,8 +213,15 @@ class OperatorProperty:
         bias scale and shift output 0, of `ndim` axes, along `axis`; None where they would not."""
         return None
 
-    def packed_form(self, in_shapes, in_types):
-        """What computes the same with input 1, the weight, in another form.
+    def packed_form(self, in_shapes, in_types, replaces):
+        """What computes the same with input 1, the weight, in another form, if that is worth its
+        memory.
+
+        Parameters
+        ----------
+        in_shapes, in_types : list of tuple, str
+        replaces : bool
+            True: the other form takes the place of a copy that is there for this operator alone.
 
         Returns
         -------

@@ -1,7 +1,6 @@
 """Every kernel of cynet/cuda/kernels/, run by the emulator, against the CPU operator that computes
 the same."""
 
-import ctypes
 import re
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import cynet as mx
 from cynet.cuda import families
 from cynet.cuda.emulator import EmulatedModule
 from cynet.operator.cuda.structs import axes, layout, space
+from cynet.operator.cuda.update import Numbers
 from tests.cuda.running import (
     DOUBLE,
     DTYPES,
@@ -237,56 +237,6 @@ def test_reduce(reducer, reduced):
         close(out, mx.nd.array(x).mean(axis=reduced).asnumpy().ravel(), "float32")
 
 
-@pytest.mark.parametrize("log_of", [0, 1])
-@pytest.mark.parametrize("shape, axis, temperature", [((6, 70), 1, 1.0), ((3, 5, 4), 1, 2.5),
-                                                      ((2, 1000), 1, 1.0)])  # fmt: skip
-def test_softmax(log_of, shape, axis, temperature, rng):
-    op, sym = ("log_softmax", mx.sym.log_softmax) if log_of else ("softmax", mx.sym.softmax)
-    outer, n = int(np.prod(shape[:axis])), shape[axis]
-    sizes = [LONG(outer), LONG(n), LONG(int(np.prod(shape[axis + 1 :])))]
-    tail = [*sizes, DOUBLE(temperature), INT(log_of)]
-    for kind in types_of("softmax", "softmax"):
-        dtype = DTYPES[kind]
-        x, g = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
-        wide = "float32" if dtype == "float16" else dtype  # the operators take no float16
-        data = mx.nd.array(x, dtype=wide)
-        want = getattr(mx.nd, op)(data, axis=axis, temperature=temperature).asnumpy()
-        symbol = sym(mx.sym.var("data"), axis=axis, temperature=temperature)
-        grad = gradients(symbol, {"data": data}, mx.nd.array(g, dtype=wide))["data"].asnumpy()
-        want, grad = want.astype(dtype), grad.astype(dtype)
-        for add, block in ((0, 32), (1, 128)):
-            out = np.ones(shape, dtype)
-            run = kernel("softmax", f"softmax<{kind}>")
-            run.launch([x, out, *tail, INT(add)], 5, block, threads=2)
-            close(out, want + x.dtype.type(add), dtype)
-            out = np.ones(shape, dtype)
-            run = kernel("softmax", f"softmax_grad<{kind}>")
-            run.launch([g, want, out, *tail, INT(add)], 3, block)
-            close(out, grad + x.dtype.type(add), dtype, 5e-3 if dtype == "float16" else 1e-4)
-
-
-@pytest.mark.parametrize("ignore", [False, True])
-def test_softmax_output(ignore, rng):
-    for kind in types_of("softmax", "softmax_output_grad"):
-        dtype = DTYPES[kind]
-        x, label = rng.standard_normal((9, 6)).astype(dtype), rng.integers(0, 6, 9).astype(dtype)
-        net = mx.sym.SoftmaxOutput(mx.sym.var("data"), mx.sym.var("label"), grad_scale=0.5,
-                                   use_ignore=ignore, ignore_label=2)  # fmt: skip
-        wide = "float32" if dtype == "float16" else dtype
-        arrays = {"data": mx.nd.array(x, dtype=wide), "label": mx.nd.array(label, dtype=wide)}
-        want = gradients(net, arrays, mx.nd.zeros((9, 6), dtype=wide))["data"].asnumpy()
-        y = mx.nd.softmax(arrays["data"]).asnumpy().astype(dtype)
-        out = np.zeros((9, 6), dtype)
-        run = kernel("softmax", f"softmax_output_grad<{kind}>")
-        run.launch([y, label, out, LONG(9), LONG(6), DOUBLE(0.5), INT(ignore), DOUBLE(2), INT(0)],
-                   1, 64)  # fmt: skip
-        close(out, want, dtype)
-
-
-class Numbers(ctypes.Structure):
-    _fields_ = [(name, DOUBLE) for name in ("lr", "wd", "rescale", "clip", *"abcde")]
-
-
 @pytest.mark.parametrize("rule", families.RULES)
 @pytest.mark.parametrize("clip", [-1.0, 0.4])
 def test_update(rule, clip, rng):
@@ -324,22 +274,6 @@ def test_update(rule, clip, rng):
                 close(mine, theirs.asnumpy(), mine.dtype.name)
 
 
-@pytest.mark.parametrize("name, dtype, draw", [
-    ("uniform_float", "float32", mx.nd.random.uniform),
-    ("uniform_double", "float64", mx.nd.random.uniform),
-    ("normal_float", "float32", mx.nd.random.normal),
-])  # fmt: skip
-@pytest.mark.parametrize("n", [1, 1001])
-def test_random_bytes_are_the_cpus(name, dtype, draw, n):
-    mx.random.seed(1234)
-    want = [draw(shape=(n,), dtype=dtype).asnumpy() for _ in range(3)]
-    for stream in range(3):
-        out = np.zeros(n, dtype)
-        word = ctypes.c_ulonglong
-        kernel("random", name).launch([out, LONG(n), word(1234), word(stream)], 3, 64)
-        assert out.tobytes() == want[stream].tobytes()
-
-
 def test_copy():
     for kind in types_of("index", "copy"):
         dtype = DTYPES[kind]
@@ -373,7 +307,8 @@ def test_in_the_checking_mode(source, names):
     module = EmulatedModule(families.text(source), f"{source}.cu", (), names, checked=True)
     x, out = samples("float32", 60), np.zeros(60, "f")
     if source == "softmax":
-        tail = [LONG(4), LONG(15), LONG(1), DOUBLE(1), INT(0), INT(0)]
+        sizes = [LONG(4), LONG(15), LONG(1), DOUBLE(1), INT(0)]
+        tail = [*sizes, np.full(4, 15), INT(0)]
         module.get(names[0]).launch([x, out, *tail], 2, 64)
         module.get(names[1]).launch([x, out, x.copy(), *tail], 2, 64)
         close(out.reshape(4, 15), mx.nd.softmax(mx.nd.array(x).reshape((4, 15))).asnumpy(),

@@ -153,8 +153,9 @@ class EmulatedDevice(Device):
     def module(self, source):
         """The EmulatedModule of a source, with all its instances."""
         if source not in self._modules:
+            options = ["-O1", "-ffp-contract=off"] if families.exact(source) else ["-O1"]
             self._modules[source] = EmulatedModule(
-                families.text(source), f"{source}.cu", ["-O1"], families.instances(source),
+                families.text(source), f"{source}.cu", options, families.instances(source),
                 self.checked)
         return self._modules[source]
 

@@ -1,5 +1,5 @@
-// Batch and layer normalization. Sums are carried in double. A block of 32 to 1024 threads takes
-// one channel, or one row, after another.
+// Batch normalization. Sums are carried in double. A block of 32 to 1024 threads takes one channel
+// after another.
 #include "common.cuh"
 
 // Mean and biased variance of each channel of (batch, channels, inner).
@@ -65,27 +65,6 @@ __global__ void channel_normalize_grad(const T* dy, const T* x, const computed<T
       const double normal = (load(x, i) - middle) * by;
       const double d = gamma[c] * by * (load(dy, i) - sum / n - normal * product / n);
       put(dx, i, static_cast<computed<T>>(d), add);
-    }
-  }
-}
-
-// y (+)= each row of n elements normalized, times gamma plus beta
-template <typename T>
-__global__ void row_normalize(const T* x, const T* gamma, const T* beta, T* y, Index rows, Index n,
-                              double eps, int add) {
-  for (Index r = blockIdx.x; r < rows; r += gridDim.x) {
-    double sum = 0, squares = 0;
-    for (Index k = threadIdx.x; k < n; k += blockDim.x) sum += load(x, r * n + k);
-    const double middle = fold_block_for_all(sum, 0.0, Plus()) / n;
-    for (Index k = threadIdx.x; k < n; k += blockDim.x) {
-      const double d = load(x, r * n + k) - middle;
-      squares += d * d;
-    }
-    squares = fold_block_for_all(squares, 0.0, Plus());
-    const double by = 1 / sqrt(squares / n + eps);
-    for (Index k = threadIdx.x; k < n; k += blockDim.x) {
-      const double z = (load(x, r * n + k) - middle) * by;
-      put(y, r * n + k, static_cast<computed<T>>(z * load(gamma, k) + load(beta, k)), add);
     }
   }
 }

@@ -1,7 +1,8 @@
 // Random numbers: element i of a stream is made of the same words of Philox as on the CPU, so the
-// bytes are the same (docs/architecture/storage.md).
+// bytes are the same (docs/architecture/storage.md). Compiled without joining products and sums.
 #include "common.cuh"
 #include "philox.h"
+#include "random_draw.h"
 
 typedef unsigned long long Word;
 
@@ -11,39 +12,188 @@ __device__ inline uint32_t word(const cynet::Philox& key, Index i) {
   return words[i & 3];
 }
 
-// [0, 1): float i of word i
-extern "C" __global__ void uniform_float(float* out, Index n, Word seed, Word stream) {
-  const cynet::Philox key(seed, stream);
-  CYNET_EACH(i, n) out[i] = cynet::unit_float(word(key, i));
+// Standard variates of element i, as random_fill.h makes them.
+__device__ inline void uniform(const cynet::Philox& key, Index i, float* out) {
+  *out = cynet::unit_float(word(key, i));
 }
-
-// [0, 1): double i of words 2i and 2i + 1
-extern "C" __global__ void uniform_double(double* out, Index n, Word seed, Word stream) {
-  const cynet::Philox key(seed, stream);
-  CYNET_EACH(i, n) out[i] = cynet::unit_double(word(key, 2 * i), word(key, 2 * i + 1));
+__device__ inline void uniform(const cynet::Philox& key, Index i, double* out) {
+  uint32_t words[4];
+  key.block(static_cast<uint64_t>(i) / 2, words);
+  *out = cynet::unit_double(words[i % 2 * 2], words[i % 2 * 2 + 1]);
 }
+__device__ inline void normal(const cynet::Philox& key, Index i, float* out) {
+  float pair[2];
+  const Index first = i / 2 * 2;
+  cynet::normal_floats(word(key, first), word(key, first + 1), &pair[0], &pair[1]);
+  *out = pair[i % 2];
+}
+__device__ inline void normal(const cynet::Philox& key, Index i, double* out) {
+  double pair[2];
+  uint32_t words[4];
+  key.block(static_cast<uint64_t>(i) / 2, words);
+  cynet::normal_doubles(words, &pair[0], &pair[1]);
+  *out = pair[i % 2];
+}
+__device__ inline float negative_log(float x) { return -cynet::log_float(x); }
+__device__ inline double negative_log(double x) { return -log(x); }
 
-// Standard normals, a pair of words 2j and 2j + 1.
-extern "C" __global__ void normal_float(float* out, Index n, Word seed, Word stream) {
+struct Draw {
+  double a, b;  // parameters of all elements, where there are no arrays of them
+  Index each;   // elements for each pair in the arrays
+  int distribution;
+};
+
+// out (+)= element i of a draw
+template <typename T>
+__global__ void draw(T* out, Index n, const Draw d, const double* a_data, const double* b_data,
+                     Word seed, Word stream, int add) {
+  typedef computed<T> C;
   const cynet::Philox key(seed, stream);
-  CYNET_EACH(j, (n + 1) / 2) {
-    float first, second;
-    cynet::normal_floats(word(key, 2 * j), word(key, 2 * j + 1), &first, &second);
-    out[2 * j] = first;
-    if (2 * j + 1 < n) out[2 * j + 1] = second;
+  const auto distribution = static_cast<cynet::Distribution>(d.distribution);
+  CYNET_EACH(i, n) {
+    const double a = a_data == nullptr ? d.a : a_data[i / d.each];
+    const double b = b_data == nullptr ? d.b : b_data[i / d.each];
+    const C first = static_cast<C>(a), second = static_cast<C>(b);
+    C value;
+    if (distribution == cynet::kUniform) {
+      uniform(key, i, &value);
+      if (!cynet::is_standard<T>(distribution, first, second))
+        value = cynet::scaled_uniform(value, first, second - first,
+                                      cynet::last_uniform<T>(first, second));
+    } else if (distribution == cynet::kNormal) {
+      normal(key, i, &value);
+      if (!cynet::is_standard<T>(distribution, first, second))
+        value = CYNET_ADD(first, CYNET_MUL(value, second));
+    } else if (distribution == cynet::kExponential) {
+      uniform(key, i, &value);
+      value = negative_log(C(1) - value) / first;
+    } else {
+      cynet::ElementStream own(key, i);
+      value = static_cast<C>(cynet::draw_one(distribution, own, a, b));
+    }
+    put(out, i, static_cast<computed<T>>(static_cast<T>(value)), add);
   }
 }
 
-// y (+)= x * scale where element i of the stream is at least p, else 0; `keep` remembers which
+// out (+)= integers of [low, low + range)
 template <typename T>
-__global__ void dropout(const T* x, T* y, bool* keep, Index n, double p, double scale, Word seed,
-                        Word stream, int add) {
+__global__ void integers(T* out, Index n, Index low, Index range, Word seed, Word stream, int add) {
+  const cynet::Philox key(seed, stream);
+  CYNET_EACH(i, n) {
+    uint32_t words[4];
+    key.block(static_cast<uint64_t>(i) / 2, words);
+    const Word at = cynet::below(words[i % 2 * 2], words[i % 2 * 2 + 1], static_cast<Word>(range));
+    put(out, i, static_cast<T>(static_cast<Word>(low) + at), add);
+  }
+}
+
+// keep[i] = element i of the stream is at least p
+extern "C" __global__ void dropout_mask(bool* keep, Index n, double p, Word seed, Word stream) {
   const cynet::Philox key(seed, stream);
   const float limit = static_cast<float>(p);
+  CYNET_EACH(i, n) keep[i] = cynet::unit_float(word(key, i)) >= limit;
+}
+
+struct Repeats {
+  Index n;
+  int ndim;
+  Index shape[8], stride[8];  // of the data; of the mask, 0 along the axes it repeats
+};
+
+// y (+)= x * scale where kept, else 0
+template <typename T>
+__global__ void masked(const T* x, const bool* keep, T* y, const Repeats s, double scale, int add) {
+  typedef computed<T> C;
+  CYNET_EACH(i, s.n) {
+    Index rest = i, at = 0;
+    for (int k = s.ndim - 1; k >= 0; --k) {
+      at += rest % s.shape[k] * s.stride[k];
+      rest /= s.shape[k];
+    }
+    put(y, i, keep[at] ? load(x, i) * static_cast<C>(scale) : C(0), add);
+  }
+}
+
+// choice[i] = what element i, below i + 1, is exchanged with in a permutation
+extern "C" __global__ void exchanges(Index* choice, Index n, Word seed, Word stream) {
+  const cynet::Philox key(seed, stream);
   CYNET_EACH(i, n) {
-    const bool kept = cynet::unit_float(word(key, i)) >= limit;
-    const computed<T> value = kept ? load(x, i) * static_cast<computed<T>>(scale) : computed<T>(0);
-    keep[i] = kept;
-    put(y, i, value, add);
+    uint32_t w[4];
+    key.block(static_cast<uint64_t>(i), w);
+    choice[i] = static_cast<Index>(cynet::below(w[0], w[1], static_cast<uint64_t>(i) + 1));
+  }
+}
+
+// order = a permutation of 0 .. n - 1 by these exchanges, from the last on: one thread, since each
+// needs the one before
+extern "C" __global__ void permutation(const Index* choice, Index* order, Index n) {
+  if (blockIdx.x + threadIdx.x > 0) return;
+  for (Index i = 0; i < n; ++i) order[i] = i;
+  for (Index i = n - 1; i > 0; --i) {
+    const Index kept = order[i];
+    order[i] = order[choice[i]];
+    order[choice[i]] = kept;
+  }
+}
+
+// Running sums of rows of k weights, a thread a row, so that they are the CPU's. wrong[0] = 1 and
+// wrong[1] = the row where one is no table of weights.
+template <typename T>
+__global__ void weight_sums(const T* weights, double* sums, Index rows, Index k, Index* wrong) {
+  CYNET_EACH(r, rows) {
+    double sum = 0;
+    bool good = true;
+    for (Index j = 0; j < k; ++j) {
+      const double w = static_cast<double>(load(weights, r * k + j));
+      good = good && w >= 0;
+      sums[r * k + j] = sum += w;
+    }
+    if (!good || !(sum > 0) || isinf(sum)) {
+      wrong[1] = r;
+      wrong[0] = 1;
+    }
+  }
+}
+
+// choices[i] = the entry of its row that uniform number i falls on
+extern "C" __global__ void choose(const double* sums, Index* choices, Index n, Index k, Index each,
+                                  Word seed, Word stream) {
+  const cynet::Philox key(seed, stream);
+  CYNET_EACH(i, n) {
+    const double* row = sums + i / each * k;
+    uint32_t w[4];
+    key.block(static_cast<uint64_t>(i), w);
+    const double at = cynet::unit_double(w[0], w[1]) * row[k - 1];
+    Index first = 0, last = k;  // the first entry above `at`
+    while (first < last) {
+      const Index middle = (first + last) / 2;
+      if (row[middle] > at) last = middle;
+      else first = middle + 1;
+    }
+    // rounding reached the end: the last entry that has a weight
+    if (first == k)
+      for (first = k - 1; first > 0 && row[first - 1] == row[k - 1];) --first;
+    choices[i] = first;
+  }
+}
+
+// out (+)= the logarithm of the probability of each choice
+template <typename T>
+__global__ void log_probability(const T* weights, const double* sums, const Index* choices, T* out,
+                                Index n, Index k, Index each, int add) {
+  CYNET_EACH(i, n) {
+    const Index row = i / each;
+    const double w = static_cast<double>(load(weights, row * k + choices[i]));
+    put(out, i, static_cast<computed<T>>(log(w / sums[row * k + k - 1])), add);
+  }
+}
+
+// weights_grad += the gradient of those logarithms, where the rows' sums stay as they are
+template <typename T>
+__global__ void log_probability_grad(const T* dy, const T* weights, const Index* choices, T* out,
+                                     Index n, Index k, Index each) {
+  CYNET_EACH(i, n) {
+    const Index at = i / each * k + choices[i];
+    add_at(out, at, static_cast<T>(load(dy, i) / load(weights, at)));
   }
 }

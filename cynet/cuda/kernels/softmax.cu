@@ -1,27 +1,34 @@
 // Softmax, its logarithm and their gradients along the middle axis of (outer, n, inner), and the
-// gradient of SoftmaxOutput. A block of 32 to 1024 threads takes one line after another.
+// gradient of SoftmaxOutput. A block of 32 to 1024 threads takes one line after another. Of a line
+// the first `lengths` entries take part (NULL: all); the others give 0.
 #include "common.cuh"
+
+__device__ inline Index length_of(const Index* lengths, Index line, Index n) {
+  if (lengths == nullptr || lengths[line] >= n) return n;
+  return lengths[line] > 0 ? lengths[line] : 0;
+}
 
 // y (+)= softmax(x / temperature), or its logarithm
 template <typename T>
 __global__ void softmax(const T* x, T* y, Index outer, Index n, Index inner, double temperature,
-                        int log_of, int add) {
+                        int log_of, const Index* lengths, int add) {
   typedef computed<T> C;
   const C scale = static_cast<C>(1 / temperature);
   for (Index line = blockIdx.x; line < outer * inner; line += gridDim.x) {
-    const Index start = line / inner * n * inner + line % inner;
+    const Index start = line / inner * n * inner + line % inner, m = length_of(lengths, line, n);
     C top = -INFINITY;
-    for (Index i = threadIdx.x; i < n; i += blockDim.x)
+    for (Index i = threadIdx.x; i < m; i += blockDim.x)
       Larger()(top, load(x, start + i * inner) * scale);
     top = fold_block_for_all(top, static_cast<C>(-INFINITY), Larger());
     C sum = 0;
-    for (Index i = threadIdx.x; i < n; i += blockDim.x)
+    for (Index i = threadIdx.x; i < m; i += blockDim.x)
       sum += cynet::math::exp(load(x, start + i * inner) * scale - top);
     sum = fold_block_for_all(sum, static_cast<C>(0), Plus());
     const C shift = log_of ? top + cynet::math::log(sum) : top, by = static_cast<C>(1) / sum;
     for (Index i = threadIdx.x; i < n; i += blockDim.x) {
-      const C z = load(x, start + i * inner) * scale - shift;
-      put(y, start + i * inner, log_of ? z : cynet::math::exp(z) * by, add);
+      const Index at = start + i * inner;
+      const C z = load(x, at) * scale - shift;
+      put(y, at, i >= m ? C(0) : (log_of ? z : cynet::math::exp(z) * by), add);
     }
   }
 }
@@ -29,13 +36,13 @@ __global__ void softmax(const T* x, T* y, Index outer, Index n, Index inner, dou
 // dx (+)= the gradient, from that of the output and the output itself
 template <typename T>
 __global__ void softmax_grad(const T* dy, const T* y, T* dx, Index outer, Index n, Index inner,
-                             double temperature, int log_of, int add) {
+                             double temperature, int log_of, const Index* lengths, int add) {
   typedef computed<T> C;
   const C scale = static_cast<C>(1 / temperature);
   for (Index line = blockIdx.x; line < outer * inner; line += gridDim.x) {
-    const Index start = line / inner * n * inner + line % inner;
+    const Index start = line / inner * n * inner + line % inner, m = length_of(lengths, line, n);
     C sum = 0;
-    for (Index i = threadIdx.x; i < n; i += blockDim.x) {
+    for (Index i = threadIdx.x; i < m; i += blockDim.x) {
       const Index at = start + i * inner;
       sum += log_of ? load(dy, at) : load(dy, at) * load(y, at);
     }
@@ -43,20 +50,47 @@ __global__ void softmax_grad(const T* dy, const T* y, T* dx, Index outer, Index 
     for (Index i = threadIdx.x; i < n; i += blockDim.x) {
       const Index at = start + i * inner;
       const C p = log_of ? cynet::math::exp(load(y, at)) : load(y, at);
-      put(dx, at, (log_of ? load(dy, at) - p * sum : p * (load(dy, at) - sum)) * scale, add);
+      const C d = (log_of ? load(dy, at) - p * sum : p * (load(dy, at) - sum)) * scale;
+      put(dx, at, i < m ? d : C(0), add);
     }
   }
 }
 
-// dx (+)= scale * (y - 1 where the label says so); rows whose label is to be ignored get 0
+// The label truncated to an integer; -1 for what fits none.
+template <typename C>
+__device__ inline Index class_of(C label) {
+  return label > C(-2147483648.0) && label < C(2147483648.0) ? static_cast<Index>(label) : -1;
+}
+
+// counted += the labels that are not to be ignored
 template <typename T>
-__global__ void softmax_output_grad(const T* y, const T* label, T* dx, Index rows, Index n,
-                                    double scale, int use_ignore, double ignore_label, int add) {
+__global__ void count_labels(const T* label, Index n, Index ignored, unsigned long long* counted) {
+  CYNET_EACH(i, n)
+  if (class_of(load(label, i)) != ignored) atomicAdd(counted, 1ull);
+}
+
+struct Target {
+  Index outer, n, inner;
+  double scale, hit, miss;  // of the gradient; the target of the label's class and of the others
+  Index ignored;
+  int use_ignore;
+};
+
+// dx (+)= scale (y - target) (dy, or 1 where it is NULL), divided by `counted` if that is given;
+// lines whose label is to be ignored get 0
+template <typename T>
+__global__ void softmax_output_grad(const T* y, const T* label, const T* dy, T* dx, const Target s,
+                                    const unsigned long long* counted, int add) {
   typedef computed<T> C;
-  CYNET_EACH(i, rows * n) {
-    const C which = load(label, i / n);
-    C value = load(y, i) - (i % n == static_cast<Index>(which) ? C(1) : C(0));
-    if (use_ignore && which == static_cast<C>(ignore_label)) value = 0;
-    put(dx, i, value * static_cast<C>(scale), add);
+  double scale = s.scale;
+  if (counted != nullptr) scale /= *counted > 0 ? static_cast<double>(*counted) : 1.0;
+  const C by = static_cast<C>(scale), hit = static_cast<C>(s.hit), miss = static_cast<C>(s.miss);
+  CYNET_EACH(i, s.outer * s.n * s.inner) {
+    const Index line = i / (s.n * s.inner) * s.inner + i % s.inner, k = i / s.inner % s.n;
+    const Index which = class_of(load(label, line));
+    C value = by * (load(y, i) - (k == which ? hit : miss));
+    if (s.use_ignore && which == s.ignored) value = 0;
+    if (dy != nullptr) value *= load(dy, i);
+    put(dx, i, value, add);
   }
 }

@@ -17,10 +17,14 @@ TABLES = (  # the modules of this folder with forms in them
     "creation",
     "elementwise",
     "index",
+    "layers",
+    "losses",
     "moves",
     "pooling",
     "products",
+    "random",
     "reduce",
+    "update",
 )
 _HOST = Context("cpu")
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...cuda.families import instances
 from .._base import OPERATORS
 from .launch import DeviceOperator
-from .steps import SPACE, TARGET, each
+from .steps import ADD, SPACE, TARGET, each
 from .structs import BYTES, C_TYPES, numpy_of
 
 FLOATING = ("float32", "float64", "float16")
@@ -54,6 +54,10 @@ class Steps:
         self.spaces.append(nbytes)
         return SPACE[len(self.spaces) - 1]
 
+    def room(self, n, kind):
+        """Temporary memory for n elements of a C type."""
+        return self.space(n * BYTES[kind])
+
     def read(self, array, dtype, n, kind, **options):
         """`array`, n elements of `dtype`, as elements of the C type `kind`: itself, or cast."""
         own = C_TYPES[dtype]
@@ -82,6 +86,13 @@ def operator(device, forward, backward=None):
     """The DeviceOperator of two `Steps`."""
     backward = backward or Steps()
     return DeviceOperator(device, forward.steps, backward.steps, forward.spaces, backward.spaces)
+
+
+def identity(n, dtype, source, target, **options):
+    """A launch of ``target (+)= source``."""
+    kind = C_TYPES[dtype]
+    return each(n, "elementwise", f"unary<cynet::functor::identity, {kind}>", source, target, n,
+                ADD, **options)  # fmt: skip
 
 
 def zeros(shape, dtype, array):

@@ -14,7 +14,7 @@ from ...kernels.reduce_rows cimport sum_rows
 from ...kernels.winograd cimport (BACKWARD, FORWARD, PACKED, WinogradShape,
                                   winograd_backward_data, winograd_backward_weight,
                                   winograd_forward, winograd_pack, winograd_packed_size,
-                                  winograd_space, winograd_suits)
+                                  winograd_packs, winograd_space, winograd_suits)
 from .._base cimport Operator, OpContext
 from .folded cimport FoldedActivation
 
@@ -41,9 +41,9 @@ def suits(prop, data):
 
 
 def packed_size(prop, data):
-    """Floats of the packed weights."""
+    """Floats of the packed weights, or None where they are not worth their memory."""
     cdef WinogradShape s = _shape_of(prop, data)
-    return winograd_packed_size(&s)
+    return winograd_packed_size(&s) if winograd_packs(&s) else None
 
 
 cdef class WinogradPack(Operator):

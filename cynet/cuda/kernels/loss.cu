@@ -1,0 +1,74 @@
+// Gradients of the operators that end a network, and the sum of cross-entropies.
+#include "common.cuh"
+
+// dx (+)= scale (y - label), or the sign of the difference; times dy where it is given
+template <typename T>
+__global__ void difference(const T* y, const T* label, const T* dy, T* dx, Index n, double scale,
+                           int sign_only, int add) {
+  typedef computed<T> C;
+  const C by = static_cast<C>(scale);
+  CYNET_EACH(i, n) {
+    C d = load(y, i) - load(label, i);
+    if (sign_only) d = static_cast<C>((d > 0) - (d < 0));
+    d *= by;
+    if (dy != nullptr) d *= load(dy, i);
+    put(dx, i, d, add);
+  }
+}
+
+// counted += the elements above the threshold
+template <typename T>
+__global__ void count_above(const T* x, Index n, double threshold, unsigned long long* counted) {
+  CYNET_EACH(i, n)
+  if (load(x, i) > static_cast<computed<T>>(threshold)) atomicAdd(counted, 1ull);
+}
+
+// dx (+)= scale / counted
+template <typename T>
+__global__ void shared_gradient(T* dx, Index n, double scale, const unsigned long long* counted,
+                                int add) {
+  const double by = *counted > 0 ? static_cast<double>(*counted) : 1.0;
+  CYNET_EACH(i, n) put(dx, i, static_cast<computed<T>>(scale / by), add);
+}
+
+// dx (+)= the gradient of max(0, margin - t y), linear or squared, with t = 1 for the label's class
+// and -1 for the others
+template <typename T>
+__global__ void hinge_grad(const T* y, const T* label, T* dx, Index rows, Index classes,
+                           double margin, double scale, int linear, int add) {
+  typedef computed<T> C;
+  CYNET_EACH(i, rows * classes) {
+    const C t = load(label, i / classes) == static_cast<C>(i % classes) ? C(1) : C(-1);
+    const C room = static_cast<C>(margin) - t * load(y, i);
+    const C slope = linear ? C(1) : 2 * room;
+    put(dx, i, room > 0 ? -t * static_cast<C>(scale) * slope : C(0), add);
+  }
+}
+
+// The label as a class; one outside counts as the nearest.
+template <typename C>
+__device__ inline Index nearest_class(C label, Index classes) {
+  if (label >= static_cast<C>(classes)) return classes - 1;
+  return label > 0 ? static_cast<Index>(label) : 0;
+}
+
+// out (+)= - the sum of each row's logarithm at its label; one block
+template <typename T>
+__global__ void cross_entropy(const T* logs, const T* label, T* out, Index rows, Index classes,
+                              int add) {
+  double total = 0;
+  for (Index r = threadIdx.x; r < rows; r += blockDim.x)
+    total -= load(logs, r * classes + nearest_class(load(label, r), classes));
+  total = fold_block(total, 0.0, Plus());
+  if (threadIdx.x == 0) put(out, 0, static_cast<computed<T>>(total), add);
+}
+
+// dx (+)= dy (softmax - one at the label)
+template <typename T>
+__global__ void cross_entropy_grad(const T* dy, const T* soft, const T* label, T* dx, Index rows,
+                                   Index classes, int add) {
+  CYNET_EACH(i, rows * classes) {
+    const bool here = nearest_class(load(label, i / classes), classes) == i % classes;
+    put(dx, i, load(dy, 0) * (load(soft, i) - computed<T>(here ? 1 : 0)), add);
+  }
+}

@@ -1,0 +1,166 @@
+"""GPU forms of softmax and of the operators that end a network."""
+
+import ctypes
+from math import prod
+
+from .forms import form
+from .program import Steps, identity, operator, zeros
+from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each, lines
+from .structs import C_TYPES, INT, LONG
+
+
+def softmax_lines(steps, x, y, kind, sizes, temperature=1.0, log_of=False, lengths=NULL, add=ADD,
+                  **options):  # fmt: skip
+    """``y (+)= softmax(x / temperature)`` along the middle of `sizes` (outer, n, inner)."""
+    outer, n, inner = sizes
+    steps += lines(outer * inner, n, "softmax", f"softmax<{kind}>", x, y, outer, n, inner,
+                   float(temperature), log_of, lengths, add, **options)  # fmt: skip
+
+
+def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_type=None):
+    """The form of a softmax, with an input of lengths where `length_type` is their dtype."""
+    kind, (outer, n, inner) = C_TYPES[dtype], sizes
+    forward, backward = Steps(), Steps()
+
+    def lengths(steps):
+        if length_type is None:
+            return NULL
+        return steps.read(IN[1], length_type, outer * inner, "long long")
+
+    softmax_lines(forward, IN[0], OUT[0], kind, sizes, temperature, log_of, lengths(forward))
+    if length_type is not None:
+        backward += zeros((outer * inner,), length_type, IN_GRAD[1])
+    backward += lines(outer * inner, n, "softmax", f"softmax_grad<{kind}>", OUT_GRAD[0], OUT[0],
+                      IN_GRAD[0], outer, n, inner, float(temperature), log_of, lengths(backward),
+                      ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+@form("softmax", "log_softmax", "softmin")
+def softmax(prop, shapes, types, device):
+    shape, axis = shapes[0], prop.position(shapes[0])
+    sizes = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    length_type = types[1] if prop.use_length else None
+    temperature = prop.sign * (prop.temperature or 1.0)
+    return softmax_form(device, types[0], sizes, temperature, prop.log_of, length_type)
+
+
+@form("SoftmaxActivation")
+def softmax_activation(prop, shapes, types, device):
+    shape = shapes[0]
+    if prop.mode == "channel":
+        return softmax_form(device, types[0], (shape[0], shape[1], prod(shape[2:])))
+    return softmax_form(device, types[0], (prod(shape[:-1]), shape[-1], 1))
+
+
+class Target(ctypes.Structure):
+    """What SoftmaxOutput's gradient is taken against (softmax.cu)."""
+
+    _fields_ = [(name, LONG) for name in ("outer", "n", "inner")]
+    _fields_ += [(name, ctypes.c_double) for name in ("scale", "hit", "miss")]
+    _fields_ += [("ignored", LONG), ("use_ignore", INT)]
+
+
+def counter(steps, **options):
+    """A count in temporary memory, at 0."""
+    count = steps.space(8)
+    steps += each(8, "fill", "zero_bytes", count, 8, to=(0, 1), **options)
+    return count
+
+
+@form("SoftmaxOutput")
+def softmax_output(prop, shapes, types, device):
+    (data, label), kind = shapes, C_TYPES[types[0]]
+    if prop.multi_output:
+        sizes = data[0], data[1], prod(data[2:])
+    elif prop.preserve_shape:
+        sizes = prod(data[:-1]), data[-1], 1
+    else:
+        sizes = data[0], prod(data[1:]), 1
+    size, labels, (_, n, inner) = prod(data), prod(label), sizes
+    forward, backward = Steps(), Steps()
+    softmax_lines(forward, IN[0], OUT[0], kind, sizes)
+    dy = OUT_GRAD[0] if prop.out_grad else NULL
+    backward += zeros(label, types[1], IN_GRAD[1])
+    if label == data:  # probabilities
+        backward += each(size, "loss", f"difference<{kind}>", OUT[0], IN[1], dy, IN_GRAD[0], size,
+                         float(prop.grad_scale), False, ADD)  # fmt: skip
+        return operator(device, forward, backward)
+    counted, divisor, ignored = NULL, {"null": inner}.get(prop.normalization, labels), 0
+    if prop.use_ignore:
+        ignored = int(prop.ignore_label)
+    if prop.normalization == "valid" and prop.use_ignore:
+        counted, divisor = counter(backward), 1
+        backward += each(labels, "softmax", f"count_labels<{kind}>", IN[1], labels, ignored,
+                         counted, to=(0, 1))  # fmt: skip
+    smooth = 0.0 if prop.multi_output else prop.smooth_alpha
+    target = Target(*sizes, prop.grad_scale / divisor, 1 - smooth,
+                    smooth / (n - 1) if n > 1 else 0.0, ignored, prop.use_ignore)  # fmt: skip
+    backward += each(size, "softmax", f"softmax_output_grad<{kind}>", OUT[0], IN[1], dy, IN_GRAD[0],
+                     target, counted, ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+@form("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")
+def regression_output(prop, shapes, types, device):
+    n, kind = prod(shapes[0]), C_TYPES[types[0]]
+    scale = prop.grad_scale / prod(shapes[1][1:])
+    forward, backward = Steps(), Steps()
+    forward += each(n, "elementwise", f"unary<cynet::functor::{prop.functor.decode()}, {kind}>",
+                    IN[0], OUT[0], n, ADD)  # fmt: skip
+    backward += zeros(shapes[1], types[1], IN_GRAD[1])
+    backward += each(n, "loss", f"difference<{kind}>", OUT[0], IN[1], NULL, IN_GRAD[0], n, scale,
+                     prop.absolute, ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+@form("BlockGrad", "make_loss", "MakeLoss")
+def constant_gradient(prop, shapes, types, device):
+    n, dtype = prod(shapes[0]), types[0]
+    kind = C_TYPES[dtype]
+    forward, backward = Steps(), Steps()
+    forward += identity(n, dtype, IN[0], OUT[0])
+    if prop.op_name == "BlockGrad":
+        backward += zeros(shapes[0], dtype, IN_GRAD[0])
+        return operator(device, forward, backward)
+    scale = float(getattr(prop, "grad_scale", 1.0))
+    normalization = getattr(prop, "normalization", "null")
+    if normalization == "valid":
+        counted = counter(backward)
+        backward += each(n, "loss", f"count_above<{kind}>", IN[0], n, float(prop.valid_thresh),
+                         counted, to=(0, 1))  # fmt: skip
+        backward += each(n, "loss", f"shared_gradient<{kind}>", IN_GRAD[0], n, scale, counted, ADD)
+        return operator(device, forward, backward)
+    if normalization == "batch":
+        scale /= shapes[0][0]
+    backward += each(n, "fill", f"progression<{kind}>", IN_GRAD[0], n, scale, 0.0, 1, ADD)
+    return operator(device, forward, backward)
+
+
+@form("SVMOutput")
+def svm_output(prop, shapes, types, device):
+    rows, classes, kind = shapes[0][0], prod(shapes[0][1:]), C_TYPES[types[0]]
+    forward, backward = Steps(), Steps()
+    forward += identity(rows * classes, types[0], IN[0], OUT[0])
+    backward += zeros(shapes[1], types[1], IN_GRAD[1])
+    backward += each(rows * classes, "loss", f"hinge_grad<{kind}>", OUT[0], IN[1], IN_GRAD[0], rows,
+                     classes, float(prop.margin), float(prop.regularization_coefficient),
+                     prop.use_linear, ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+@form("softmax_cross_entropy")
+def cross_entropy(prop, shapes, types, device):
+    (rows, classes), kind = shapes[0], C_TYPES[types[0]]
+    size, sizes = rows * classes, (rows, classes, 1)
+    forward, backward = Steps(), Steps()
+    logs = forward.room(size, kind)
+    softmax_lines(forward, IN[0], logs, kind, sizes, 1.0, True, add=False, to=(0, 1))
+    forward += lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, IN[1], OUT[0], rows, classes,
+                     ADD)  # fmt: skip
+    backward += zeros(shapes[1], types[1], IN_GRAD[1])
+    soft = backward.room(size, kind)
+    softmax_lines(backward, IN[0], soft, kind, sizes, add=False, to=(0, 1))
+    backward += each(size, "loss", f"cross_entropy_grad<{kind}>", OUT_GRAD[0], soft, IN[1],
+                     IN_GRAD[0], rows, classes, ADD)  # fmt: skip
+    return operator(device, forward, backward)

@@ -1,0 +1,111 @@
+"""GPU forms of random operators: the CPU's numbers from the same stream."""
+
+import ctypes
+from math import prod
+
+from ..random.distributions import DISTRIBUTIONS
+from .forms import form
+from .program import Steps, operator, zeros
+from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, SEED, SIZE, STREAM, Check, each
+from .structs import C_TYPES, INT, LONG, cast_target
+
+kUniform = 0  # of the enumeration in random_draw.h
+_FLOATS = ("float32", "float64", "float16")
+
+
+class Draw(ctypes.Structure):
+    """What is drawn (random.cu)."""
+
+    _fields_ = [("a", ctypes.c_double), ("b", ctypes.c_double), ("each", LONG)]
+    _fields_ += [("distribution", INT)]
+
+
+def draw(n, kind, out, distribution, a=0.0, b=0.0, arrays=(NULL, NULL), each_pair=1, add=ADD,
+         **options):  # fmt: skip
+    """``out (+)=`` n numbers of a distribution, by numbers or by arrays of double."""
+    what = Draw(a, b, each_pair, distribution)
+    return each(n, "random", f"draw<{kind}>", out, n, what, *arrays, SEED, STREAM, add, **options)
+
+
+@form(*(f"_random_{row.name}{like}" for row in DISTRIBUTIONS for like in ("", "_like")))
+def drawn(prop, shapes, types, device):
+    numbers = [float(getattr(prop, name)) for name, *_ in prop.row.parameters]
+    # the output's dtype may follow from its use: it is known in the call
+    known = types[:1] or [prop.dtype]
+    forward = Steps()
+    for dtype in known if known[0] else _FLOATS:
+        forward += draw(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, *numbers, dtype=dtype)
+    return operator(device, forward)
+
+
+@form("_random_randint")
+def integers(prop, shapes, types, device):
+    forward = Steps()
+    for dtype in [prop.dtype] if prop.dtype else ("int32", "int64"):
+        forward += each(SIZE, "random", f"integers<{C_TYPES[dtype]}>", OUT[0], SIZE, prop.low,
+                        wrapped(prop.high - prop.low), SEED, STREAM, ADD, dtype=dtype)  # fmt: skip
+    return operator(device, forward)
+
+
+def wrapped(number):
+    """64 bits of an unsigned number as a signed one.
+
+    >>> wrapped(2**64 - 1)
+    -1
+    """
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
+@form(*(f"_sample_{row.name}" for row in DISTRIBUTIONS))
+def sampled(prop, shapes, types, device):
+    sets, pairs = prod(shapes[0]), prod(prop.shape)
+    forward = Steps()
+    arrays = [forward.read(IN[i], t, sets, "double") for i, t in enumerate(types)]
+    arrays += [NULL] * (2 - len(arrays))
+    for dtype in [prop.dtype] if prop.dtype else _FLOATS:
+        forward += draw(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, arrays=arrays, each_pair=pairs,
+                        dtype=dtype)  # fmt: skip
+    return operator(device, forward)
+
+
+@form("_shuffle")
+def shuffle(prop, shapes, types, device):
+    rows, width = shapes[0][0], prod(shapes[0][1:])
+    forward = Steps()
+    choice, order = forward.room(rows, "long long"), forward.room(rows, "long long")
+    forward += each(rows, "random", "exchanges", choice, rows, SEED, STREAM)
+    forward += each(1, "random", "permutation", choice, order, rows)
+    forward += each(rows * width, "index", f"gather<{C_TYPES[types[0]]}>", IN[0], order, OUT[0], 1,
+                    rows, width, rows, ADD)  # fmt: skip
+    return operator(device, forward)
+
+
+@form("_sample_multinomial")
+def multinomial(prop, shapes, types, device):
+    shape, kind = shapes[0], C_TYPES[types[0]]
+    k, rows = shape[-1], prod(shape[:-1])
+    per_row = prod(prop.shape)
+    n, outputs = rows * per_row, 2 if prop.get_prob else 1
+    forward, backward = Steps(), Steps()
+    sums, choices = forward.room(rows * k, "double"), forward.room(n, "long long")
+    wrong, always = forward.space(16), {"to": (0, 0)}
+    forward += each(16, "fill", "zero_bytes", wrong, 16, **always)
+    forward += each(rows, "random", f"weight_sums<{kind}>", IN[0], sums, rows, k, wrong, **always)
+    forward += Check(
+        wrong,
+        f"operator {prop.op_name}: row {{}} of data is no table of probabilities: its entries must "
+        "not be negative, and one must be positive and all finite",
+        **always,
+    )
+    forward += each(n, "random", "choose", sums, choices, n, k, per_row, SEED, STREAM,
+                    to=(0, outputs))  # fmt: skip
+    forward += each(n, "cast", f"cast<long long, {cast_target(prop.dtype)}>", choices, OUT[0], n,
+                    ADD)  # fmt: skip
+    if prop.get_prob:
+        forward += each(n, "random", f"log_probability<{kind}>", IN[0], sums, choices, OUT[1], n, k,
+                        per_row, ADD)  # fmt: skip
+        backward += zeros(shape, types[0], IN_GRAD[0])
+        choices = backward.read(OUT[0], prop.dtype, n, "long long")
+        backward += each(n, "random", f"log_probability_grad<{kind}>", OUT_GRAD[1], IN[0], choices,
+                         IN_GRAD[0], n, k, per_row)  # fmt: skip
+    return operator(device, forward, backward)
