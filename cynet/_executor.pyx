@@ -383,8 +383,8 @@ cdef class Plan:
         return 0
 
     cdef bint _recordable(self, dict operators, list steps, size_t first, size_t last) except -1:
-        """Whether a graph of these steps does the same in each run: none waits for the GPU or
-        takes random numbers, whose streams differ, or is left out when it is fresh."""
+        """Whether a graph of these steps does the same in each run: none is Python's, waits for the
+        GPU, takes random numbers, whose streams differ, or is left out when it is fresh."""
         cdef size_t i
         cdef int k
         cdef NativeStep* native
@@ -395,7 +395,11 @@ cdef class Plan:
             for k in range(native.context.n_requested):
                 if self.tables.resources[native.requested + k].type == kRandom:
                     return False
-        return not any([getattr(operators[step.origin or step], "waits", False) for step in steps])
+        for step in steps:
+            operator = operators[step.origin or step]
+            if operator.runs_python or getattr(operator, "waits", False):
+                return False
+        return True
 
     cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
                             dict arrays) except -1:
