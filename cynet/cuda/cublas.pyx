@@ -3,7 +3,8 @@
 Numbers of enumerations are those of cuBLAS's documentation (data types: cudaDataType).
 """
 
-from .._typedefs cimport kFloat32, kFloat64
+from .._storage cimport Handle, alloc
+from .._typedefs cimport kFloat32, kFloat64, kGPU
 from .library cimport Handles, keep, load
 
 from .. import config
@@ -18,6 +19,7 @@ cdef enum:
     COMPUTE_32F = 68
     COMPUTE_64F = 70
     COMPUTE_32F_FAST_TF32 = 77
+    WORKSPACE = 32 << 20  # bytes for each handle, what cuBLAS takes by itself on its largest GPUs
 
 cdef dict _STATUS = {
     1: "NOT_INITIALIZED", 3: "ALLOC_FAILED", 7: "INVALID_VALUE", 8: "ARCH_MISMATCH",
@@ -26,6 +28,7 @@ cdef dict _STATUS = {
 
 ctypedef int (*create_t)(void**) noexcept nogil
 ctypedef int (*set_stream_t)(void*, void*) noexcept nogil
+ctypedef int (*set_workspace_t)(void*, void*, size_t) noexcept nogil
 # handle, transa, transb, m, n, k, alpha, A, type, ld, B, type, ld, beta, C, type, ld, compute, algo
 ctypedef int (*gemm_t)(void*, int, int, int64_t, int64_t, int64_t, const void*, const void*, int,
                        int64_t, const void*, int, int64_t, const void*, void*, int, int64_t, int,
@@ -39,12 +42,13 @@ ctypedef int (*gemm_strided_t)(void*, int, int, int64_t, int64_t, int64_t, const
 cdef struct Library:
     create_t create
     set_stream_t set_stream
+    set_workspace_t set_workspace
     gemm_t gemm
     gemm_strided_t gemm_strided
 
 # in the order of Library
-FUNCTIONS = ("cublasCreate_v2", "cublasSetStream_v2", "cublasGemmEx_64",
-             "cublasGemmStridedBatchedEx_64")
+FUNCTIONS = ("cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2",
+             "cublasGemmEx_64", "cublasGemmStridedBatchedEx_64")
 
 cdef Library _blas
 cdef Handles _handles
@@ -77,9 +81,14 @@ cdef int _check(int status, str call) except -1:
 
 cdef void* _make_handle(const RunContext* run) except NULL with gil:
     cdef void* handle = NULL
+    cdef Handle space  # kept as long as the handle, for good
     open_door()
     _check(_blas.create(&handle), f"cublasCreate_v2 on gpu({run.dev_id})")
     _check(_blas.set_stream(handle, run.stream), f"cublasSetStream_v2 on gpu({run.dev_id})")
+    if run.stream != NULL:  # memory of its own, so that a graph may capture what the handle does
+        alloc(WORKSPACE, kGPU, run.dev_id, &space)
+        _check(_blas.set_workspace(handle, space.ptr, WORKSPACE),
+               f"cublasSetWorkspace_v2 on gpu({run.dev_id})")
     keep(&_handles, run, handle, "cuBLAS")
     return handle
 

@@ -118,6 +118,8 @@ inline void for_parts(int threads, const Body& body) {
 }  // namespace winograd
 }  // namespace cynet
 
+#define CYNET_LOOPS "vectors.h"
+#include "each_level.h"
 #define CYNET_LOOPS "winograd_transforms.h"
 #include "each_level.h"
 #define CYNET_LOOPS "winograd_loops.h"

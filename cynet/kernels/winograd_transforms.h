@@ -3,69 +3,8 @@
 
 using namespace cynet::winograd;
 
-constexpr int LANES = CYNET_LANES;
 // Tiles by 6 positions whose sums are held in registers.
 constexpr int ROWS = LANES == 16 || WINOGRAD_REGISTERS >= 32 ? 4 : 2;
-
-#if defined(__GNUC__)
-typedef float Vec __attribute__((vector_size(LANES * 4), may_alias));
-typedef float Loose __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
-
-CYNET_XINLINE Vec load(const float* p) { return *reinterpret_cast<const Loose*>(p); }
-CYNET_XINLINE void store(float* p, Vec v) { *reinterpret_cast<Loose*>(p) = v; }
-CYNET_XINLINE Vec rectified(Vec v) { return v < 0 ? Vec{} : v; }
-#else
-struct Vec {
-  float lane[LANES];
-};
-#define WINOGRAD_OPERATOR(op)                                           \
-  CYNET_XINLINE Vec operator op(const Vec& a, const Vec& b) {           \
-    Vec c;                                                              \
-    for (int i = 0; i < LANES; ++i) c.lane[i] = a.lane[i] op b.lane[i]; \
-    return c;                                                           \
-  }                                                                     \
-  CYNET_XINLINE Vec operator op(float a, const Vec& b) {                \
-    Vec c;                                                              \
-    for (int i = 0; i < LANES; ++i) c.lane[i] = a op b.lane[i];         \
-    return c;                                                           \
-  }
-WINOGRAD_OPERATOR(+)
-WINOGRAD_OPERATOR(-)
-WINOGRAD_OPERATOR(*)
-#undef WINOGRAD_OPERATOR
-CYNET_XINLINE Vec& operator+=(Vec& a, const Vec& b) { return a = a + b; }
-CYNET_XINLINE Vec load(const float* p) {
-  Vec v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-CYNET_XINLINE void store(float* p, const Vec& v) { std::memcpy(p, &v, sizeof v); }
-CYNET_XINLINE Vec rectified(Vec v) {
-  for (int i = 0; i < LANES; ++i) v.lane[i] = v.lane[i] < 0 ? 0 : v.lane[i];
-  return v;
-}
-#endif
-
-CYNET_XINLINE Vec& at(float* p) { return *reinterpret_cast<Vec*>(p); }
-CYNET_XINLINE const Vec& at(const float* p) { return *reinterpret_cast<const Vec*>(p); }
-
-// The first n < LANES floats, zeros behind.
-CYNET_XINLINE Vec load_part(const float* p, int64_t n) {
-#if CYNET_LANES == 16
-  return reinterpret_cast<Vec>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1 << n) - 1), p));
-#else
-  Vec v = {};
-  std::memcpy(&v, p, n * sizeof(float));
-  return v;
-#endif
-}
-CYNET_XINLINE void store_part(float* p, Vec v, int64_t n) {
-#if CYNET_LANES == 16
-  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1 << n) - 1), reinterpret_cast<__m512>(v));
-#else
-  std::memcpy(p, &v, n * sizeof(float));
-#endif
-}
 
 // ----- one-dimensional transforms at the points 0, A, -A, B, -B, infinity
 

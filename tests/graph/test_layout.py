@@ -109,6 +109,29 @@ def test_gives_what_the_plain_plan_gives(name, req, monkeypatch):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
 
 
+SMALL = {
+    "window": lambda x: convolution(x, 33, pad=(1, 1)),
+    "window and relu": lambda x: relu(convolution(x, 33, pad=(1, 1), no_bias=True)),
+    "window and tanh": lambda x: relu(convolution(x, 33, pad=(1, 1)), "tanh"),
+    "window with stride": lambda x: convolution(x, 24, pad=(1, 1), stride=(2, 2)),
+    "wide window": lambda x: relu(convolution(x, 20, (5, 5), pad=(2, 2))),
+    "1x1": lambda x: convolution(convolution(x, 24, pad=(1, 1)), 19, (1, 1)),
+    "1x1 and relu": lambda x: relu(convolution(norm(convolution(x, 24)), 19, (1, 1))),
+    "1x1 and sigmoid": lambda x: relu(convolution(x, 19, (1, 1), no_bias=True), "sigmoid"),
+}
+
+
+@pytest.mark.parametrize("req", ["write", "add"])
+@pytest.mark.parametrize("name", SMALL)
+def test_small_images(name, req, monkeypatch):
+    """Images enough for products of few pixels (kernels/products.h)."""
+    net = SMALL[name](mx.sym.var("x"))
+    got, _ = run(net, (17, 18, 3, 4), ALL, monkeypatch, 8, req)
+    want, _ = run(net, (17, 18, 3, 4), NONE, monkeypatch, 8, req)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
+
+
 @pytest.mark.parametrize("shape", [(2, 3, 11), (1, 2, 5, 6, 7)])
 def test_one_and_three_spatial_axes(shape, monkeypatch):
     """Axes of (N, C, W) and (N, C, D, H, W) keep their order too."""

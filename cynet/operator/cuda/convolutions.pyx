@@ -3,37 +3,55 @@
 
 from libc.stddef cimport size_t
 
-from ..._typedefs cimport TBlob, kAddTo, kNullOp
+from ..._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ...cuda._device cimport SpaceFn
 from ...cuda.cudnn_layers cimport Convolution, kForward, kToData, kToWeight
 from .._base cimport Operator, OpContext
+from .launch cimport DeviceOperator
+
+from math import prod
 
 from ...cuda.cudnn import open_door
 from ..floats import GPU_FLOATS, require_floats
 from .forms import form
+from .program import Steps, operator
+from .steps import ADD, IN, IN_GRAD, each
+from .structs import BYTES, C_TYPES, layout, strides_of
 
 _UNLIMITED = 1 << 62
 
+cdef enum:
+    FITTED = 0     # temporary memory that has data as the layer takes it
+    WORKSPACE = 1  # and the layer's
+
 
 cdef class ConvolutionForm(Operator):
-    """A convolution, or with `transposed` one whose data are its output and the reverse."""
+    """A convolution, or with `transposed` one whose data are its output and the reverse.
+
+    `fit` copies the data of a transposed one into memory with zeros behind them, and its gradient
+    back, where the layer takes more of them than there are.
+    """
 
     cdef Convolution layer
     cdef bint transposed, has_bias
+    cdef DeviceOperator fit
+    cdef size_t fitted_bytes
     cdef SpaceFn space
 
-    def __init__(self, layer, transposed, has_bias, device):
+    def __init__(self, layer, transposed, has_bias, device, fit=None, fitted_bytes=0):
         self.layer, self.transposed, self.has_bias = layer, transposed, has_bias
+        self.fit, self.fitted_bytes = fit, fitted_bytes
         self.space = <SpaceFn><size_t>device.space_address
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        cdef int direction = kToData if self.transposed else kForward
-        cdef const void* first = in_data[1 if self.transposed else 0].data
-        cdef const void* second = in_data[0 if self.transposed else 1].data
         if req[0] == kNullOp:
             return 0
-        _run(self, ctx, direction, first, second, req[0], out_data[0].data)
+        if self.transposed:
+            _run(self, ctx, kToData, in_data[1].data, _data(self, ctx, in_data), req[0],
+                 out_data[0].data)
+        else:
+            _run(self, ctx, kForward, in_data[0].data, in_data[1].data, req[0], out_data[0].data)
         if not self.has_bias:
             return 0
         return self.layer.add_bias(&ctx.run_ctx, in_data[2].data, out_data[0].data)
@@ -42,18 +60,35 @@ cdef class ConvolutionForm(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef const void* g = out_grad[0].data
-        cdef const void* data = in_data[0].data
         cdef const void* weight = in_data[1].data
         if req[1] != kNullOp:
-            _run(self, ctx, kToWeight, g if self.transposed else data,
-                 data if self.transposed else g, req[1], in_grad[1].data)
+            if self.transposed:
+                _run(self, ctx, kToWeight, g, _data(self, ctx, in_data), req[1], in_grad[1].data)
+            else:
+                _run(self, ctx, kToWeight, in_data[0].data, g, req[1], in_grad[1].data)
         if self.has_bias and req[2] != kNullOp:
             self.layer.bias_gradient(&ctx.run_ctx, g, in_grad[2].data, req[2] == kAddTo)
         if req[0] == kNullOp:
             return 0
-        if self.transposed:
+        if not self.transposed:
+            return _run(self, ctx, kToData, weight, g, req[0], in_grad[0].data)
+        if self.fit is None:
             return _run(self, ctx, kForward, g, weight, req[0], in_grad[0].data)
-        return _run(self, ctx, kToData, weight, g, req[0], in_grad[0].data)
+        _run(self, ctx, kForward, g, weight, kWriteTo, _fitted(self, ctx))
+        return self.fit.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
+
+
+cdef void* _fitted(ConvolutionForm self, OpContext* ctx) except NULL nogil:
+    return self.space(ctx.run_ctx.dev_id, FITTED, self.fitted_bytes, ctx.run_ctx.stream)
+
+
+cdef const void* _data(ConvolutionForm self, OpContext* ctx,
+                       const TBlob* in_data) except? NULL nogil:
+    """The data, or where they lie with zeros behind them."""
+    if self.fit is None:
+        return in_data[0].data
+    self.fit.run(0, ctx, in_data, NULL, NULL, NULL, NULL, NULL)
+    return _fitted(self, ctx)
 
 
 cdef int _run(ConvolutionForm self, OpContext* ctx, int direction, const void* a, const void* b,
@@ -61,7 +96,8 @@ cdef int _run(ConvolutionForm self, OpContext* ctx, int direction, const void* a
     cdef void* space = NULL
     self.layer.prepare(&ctx.run_ctx, direction)
     if self.layer.space[direction]:
-        space = self.space(ctx.run_ctx.dev_id, 0, self.layer.space[direction], ctx.run_ctx.stream)
+        space = self.space(ctx.run_ctx.dev_id, WORKSPACE, self.layer.space[direction],
+                           ctx.run_ctx.stream)
     return self.layer.run(&ctx.run_ctx, direction, a, b, out, req == kAddTo, space)
 
 
@@ -91,6 +127,20 @@ def deconvolution(prop, in_shapes, in_types, device):
     _, (out,), _ = prop.infer_shape(in_shapes, [None])
     pad = tuple(prop.geometry(axis, size)[1] for axis, size in enumerate(data[2:]))
     stride, dilate = prop.window[:2]
+    # what the convolution makes of out: data, or more behind it where target_shape cuts unevenly
+    axes = zip(out[2:], prop.kernel, stride, dilate, pad)
+    whole = (*data[:2], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in axes))
     open_door()
-    layer = _layer(prop, in_types[0], out, in_shapes[1], data, stride, dilate, pad, True)
-    return ConvolutionForm(layer, True, not prop.no_bias, device)
+    layer = _layer(prop, in_types[0], out, in_shapes[1], whole, stride, dilate, pad, True)
+    if whole == data:
+        return ConvolutionForm(layer, True, not prop.no_bias, device)
+    kind = C_TYPES[in_types[0]]
+    forward, backward, nbytes = Steps(), Steps(), prod(whole) * BYTES[kind]
+    space, backward_space = forward.space(nbytes), backward.space(nbytes)
+    into = layout(data, strides_of(whole), strides_of(data))
+    out_of = layout(data, strides_of(data), strides_of(whole))
+    forward += each(nbytes, "fill", "zero_bytes", space, nbytes, to=(0, 0))
+    forward += each(prod(data), "index", f"copy<{kind}>", IN[0], space, into, False, to=(0, 0))
+    backward += each(prod(data), "index", f"copy<{kind}>", backward_space, IN_GRAD[0], out_of, ADD)
+    return ConvolutionForm(layer, True, not prop.no_bias, device,
+                           operator(device, forward, backward), nbytes)

@@ -20,7 +20,7 @@ from math import prod
 
 from ...kernels import onednn
 from ..property import OperatorProperty, ResourceRequest
-from . import convolution_winograd
+from . import convolution_window, convolution_winograd, fully_connected_products
 from .convolution import ConvolutionProperty
 
 
@@ -67,9 +67,22 @@ class ChannelsLastConvolution(ConvolutionProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         weight = self.weight_shape or in_shapes[1]
         _, (out,), _ = self.infer_shape([in_shapes[0], weight, *in_shapes[2:]], [None])
+        if self.weight_shape is None:
+            if self._is_product and fully_connected_products.suits(
+                    prod(out) // out[1], weight[1], out[1]):
+                return fully_connected_products.ProductFullyConnected(
+                    self, prod(out) // out[1], weight[1], out[1])
+            if convolution_window.suits(self, in_shapes[0], out):
+                return convolution_window.WindowConvolution(self, in_shapes[0], out)
         if convolution_winograd.suits(self, in_shapes[0]):
             return convolution_winograd.WinogradConvolution(self, in_shapes[0], out)
         return ChannelsLastConv(self, in_shapes, weight, out)
+
+    @property
+    def _is_product(self):
+        """True for one product of all pixels by the weights: 1x1, no stride, no pad."""
+        stride, _, pad = self.window
+        return self.num_group == 1 and set((*self.kernel, *stride)) == {1} and not any(pad)
 
 
 class PackWeight(OperatorProperty):
@@ -114,7 +127,6 @@ cdef class ReorderWeight(Operator):
         cdef void* tensors[2]
         tensors[0], tensors[1] = in_data[0].data, out_data[0].data
         return self.reorder.run(tensors, get_space(&ctx.requested[0], self.reorder.scratch_bytes))
-
 
 cdef class ChannelsLastConv(Operator):
     cdef object primitives

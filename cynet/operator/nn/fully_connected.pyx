@@ -99,9 +99,13 @@ class FullyConnectedProperty(OperatorProperty):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         rows = self.rows(in_shapes[0])
         if in_types[0] == "float32" and 0 not in in_shapes[0] and onednn.available():
+            from . import fully_connected_products
             from .fully_connected_onednn import MatmulFullyConnected
 
-            return MatmulFullyConnected(self, rows, in_shapes[1][1], self.num_hidden)
+            sizes = rows, in_shapes[1][1], self.num_hidden
+            if fully_connected_products.suits(*sizes):
+                return fully_connected_products.ProductFullyConnected(self, *sizes)
+            return MatmulFullyConnected(self, *sizes)
         check_sizes(f"operator {self.op_name}", rows, *in_shapes[1])
         return FullyConnectedOperator(self, in_shapes)
 

@@ -30,8 +30,7 @@ def pycuda_object():
 def build():
     """Compile what has changed; the folder that has libcuda.so.1 and bin/nvcc."""
     missing = stubs(pycuda_object(), SOURCES)
-    libraries = sorted([*simulated.SOURCES.glob("*.cpp"), *simulated.SOURCES.glob("*.h")])
-    texts = [p.read_text() for p in (*SOURCES, HERE / "machine.h", *libraries)]
+    texts = [p.read_text() for p in (*SOURCES, HERE / "machine.h")]
     key = hashlib.sha256("\0".join([missing, sys.executable, str(ROOT), *texts]).encode())
     folder = config.cache_folder() / "simulated" / key.hexdigest()[:16]
     library = folder / "libcuda.so.1"
@@ -49,8 +48,6 @@ def build():
         command += [f"-I{HERE}", "-Wl,-soname,libcuda.so.1", "-o", str(new)]
         command += [*map(str, SOURCES), str(folder / "stubs.cpp"), "-ldl"]
         subprocess.run(command, check=True)
-        (folder / "libraries").mkdir(exist_ok=True)
-        simulated.build(folder / "libraries")
         os.replace(new, library)
     return folder
 
@@ -61,4 +58,4 @@ def put_in_place():
     folder = build()
     ctypes.CDLL(str(folder / "libcuda.so.1"), ctypes.RTLD_GLOBAL)
     os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    os.environ["CYNET_CUDA_LIBRARIES"] = str(folder / "libraries")
+    os.environ["CYNET_CUDA_LIBRARIES"] = str(simulated.folder())

@@ -83,33 +83,28 @@ class Living {
   }
 };
 
-// Queue `work` on the stream of the simulated driver; at once where there is no stream.
+// Queue `work` on the stream of the simulated driver; at once where there is no stream. What is
+// captured into a graph runs whenever the graph does, so that work is kept.
 inline bool queue(void* stream, std::function<void()> work) {
   if (stream == nullptr) {
     work();
     return true;
   }
-  typedef void (*host_function)(void*);
-  typedef int (*launch_host_function)(void*, host_function, void*);
   static void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  static auto launch = driver ? reinterpret_cast<launch_host_function>(
-                                    dlsym(driver, "cuLaunchHostFunc"))
-                              : nullptr;
-  typedef int (*is_capturing_function)(void*, int*);
-  static auto is_capturing = driver ? reinterpret_cast<is_capturing_function>(
-                                          dlsym(driver, "cuStreamIsCapturing"))
-                                    : nullptr;
-  if (launch == nullptr) return false;
-  int capturing = 0;
-  if (is_capturing) is_capturing(stream, &capturing);
-  if (capturing) {  // it runs again with each replay, for as long as the process lives
-    auto again = [](void* p) { (*static_cast<std::function<void()>*>(p))(); };
-    return launch(stream, again, new std::function<void()>(std::move(work))) == 0;
-  }
-  auto run = [](void* p) {
+  if (driver == nullptr) return false;
+  typedef int (*launch_host_function)(void*, void (*)(void*), void*);
+  typedef int (*is_capturing)(void*, int*);
+  static auto launch = reinterpret_cast<launch_host_function>(dlsym(driver, "cuLaunchHostFunc"));
+  static auto asked = reinterpret_cast<is_capturing>(dlsym(driver, "cuStreamIsCapturing"));
+  int captured = 0;
+  if (launch == nullptr || asked == nullptr || asked(stream, &captured)) return false;
+  auto keep = [](void* p) { (*static_cast<std::function<void()>*>(p))(); };
+  auto once = [](void* p) {
     auto* work = static_cast<std::function<void()>*>(p);
     (*work)();
     delete work;
   };
+  void (*run)(void*) = once;
+  if (captured) run = keep;
   return launch(stream, run, new std::function<void()>(std::move(work))) == 0;
 }

@@ -7,9 +7,8 @@ from tests.cuda import simulated
 
 
 @pytest.fixture(scope="session", autouse=True)
-def libraries(tmp_path_factory):
+def libraries():
     """The folder of the simulated libraries, which are opened from it."""
-    folder = tmp_path_factory.mktemp("libraries")
-    simulated.build(folder)
+    folder = simulated.folder()
     with config.environment("CYNET_CUDA_LIBRARIES", str(folder)):
         yield folder

@@ -151,6 +151,28 @@ def test_maximum_of_nan_and_of_equals():
     np.testing.assert_array_equal(grad.ravel(), [0, 1, 0, 2, 0, 0])
 
 
+@pytest.mark.parametrize(
+    "size, kernel, stride, target",
+    [((5, 4), (3, 3), (1, 1), (6, 5)), ((6,), (4,), (1,), (8,)), ((5, 4), (3, 2), (1, 2), (6, 7)),
+     ((3, 3), (4, 4), (2, 2), (6, 5))],
+)  # fmt: skip
+def test_target_shape(size, kernel, stride, target, rng):
+    """An odd number of elements cut off: the convolution that cuDNN knows gives more than data."""
+    params = {"kernel": kernel, "stride": stride, "target_shape": target, "num_filter": 4,
+              "num_group": 2, "no_bias": False}  # fmt: skip
+    shapes = [(2, 6, *size), (6, 2, *kernel), (4,)]
+    pair = Pair("Deconvolution", params, shapes, "float64")
+    inputs = [rng.standard_normal(s) for s in shapes]
+    head = rng.standard_normal(pair.out_shapes[0])
+    for req in ([WRITE] * 3, [ADD] * 3, [ADD, NULL, WRITE], [NULL, ADD, NULL]):
+        found = []
+        for op in (pair.form, pair.host):
+            out = pair.forward(op, inputs, req=req[:1], start=1.0)
+            found.append(out + pair.backward(op, [head], inputs, out, req=req, start=1.0))
+        for got, want in zip(*found):
+            np.testing.assert_allclose(got, want, 1e-9, 1e-11)
+
+
 def run_convolution(dtype="float32", **params):
     """Forward and backward of a form; the result is compared with the CPU's."""
     default, shapes = SHAPES["Convolution"]

@@ -1,0 +1,219 @@
+// Products of float32 matrices that are small or lie apart in memory, and convolutions of small
+// images made of them.
+//
+// Written for what a library's product is slow at: 64 to a few hundred rows with a short sum, as
+// recurrent networks and 1x1 convolutions have them, and convolutions whose images are so small
+// that many taps fall beside them. For those, each pixel of the output is a product of its own, of
+// all images by the weights of the taps that it really has (4 of 9 in a corner of a 3x3 window),
+// and what would be multiplied by zeros is left out.
+#ifndef CYNET_PRODUCTS_H
+#define CYNET_PRODUCTS_H
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "half.h"
+#include "levels.h"
+#include "parallel.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+namespace cynet {
+
+// c = relu(a b + bias + c): a (m, k) in memory as it is, or (k, m) where `a_turned`; b (k, n) as it
+// is, or (n, k) where `b_turned`; rows of a_row, b_row and c_row floats. `bias` of n floats or
+// NULL.
+struct Product {
+  int64_t m, n, k;
+  const float* a;
+  int64_t a_row;
+  bool a_turned;
+  const float* b;
+  int64_t b_row;
+  bool b_turned;
+  float* c;
+  int64_t c_row;
+  const float* bias;
+  bool relu, add;
+};
+
+// Sizes of x (batch, height, width, channels in memory) and of a window; y is (batch, out_height,
+// out_width, filters), w (filters, channels, kernel_h, kernel_w).
+struct WindowShape {
+  int64_t batch, height, width, channels, filters, out_height, out_width;
+  int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w;
+};
+
+namespace products {
+
+struct Piece {
+  int64_t a, b;  // where what is multiplied begins: floats in a, vectors of columns in the panel
+};
+
+// A part of the result that is a product of its own: begins `c` floats behind the result's begin,
+// and is the sum over pieces begin .. end.
+struct Target {
+  int64_t c, begin, end;
+};
+
+// What does not change within a panel. Rows of a are `step` floats apart where a is taken by lines,
+// else its columns are.
+struct Job {
+  const float* a;
+  int64_t step, depth, c_row;
+  bool relu, add;
+};
+
+inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }
+inline int64_t pixels_out(const WindowShape& s) { return s.out_height * s.out_width; }
+inline int64_t taps_of(const WindowShape& s) { return s.kernel_h * s.kernel_w; }
+
+// body(output pixel, input pixel, tap) for each tap of each output pixel that lies in the image.
+template <class Body>
+inline void each_tap(const WindowShape& s, const Body& body) {
+  for (int64_t p = 0; p < pixels_out(s); ++p)
+    for (int64_t tap = 0; tap < taps_of(s); ++tap) {
+      const int64_t row = p / s.out_width * s.stride_h - s.pad_h + tap / s.kernel_w * s.dilate_h;
+      const int64_t column =
+          p % s.out_width * s.stride_w - s.pad_w + tap % s.kernel_w * s.dilate_w;
+      if (row >= 0 && row < s.height && column >= 0 && column < s.width)
+        body(p, row * s.width + column, tap);
+    }
+}
+
+enum Kind { FORWARD, DATA, WEIGHT };
+
+// Targets and pieces of one of the three products, in scratch: `size` targets, then the pieces.
+struct Pieces {
+  Target* targets;
+  Piece* pieces;
+  int64_t size;
+
+  static int64_t targets_of(const WindowShape& s, Kind kind) {
+    return kind == FORWARD ? pixels_out(s) : kind == DATA ? pixels_in(s) : taps_of(s);
+  }
+  // in floats, a multiple of 16
+  static int64_t space(const WindowShape& s, Kind kind) {
+    const int64_t bytes = targets_of(s, kind) * sizeof(Target) +
+                          pixels_out(s) * taps_of(s) * sizeof(Piece);
+    return (bytes + 63) / 64 * 16;
+  }
+
+  // `c_step`: from one target to the next in c.
+  Pieces(const WindowShape& s, Kind kind, int64_t c_step, float* space)
+      : targets(reinterpret_cast<Target*>(space)),
+        pieces(reinterpret_cast<Piece*>(targets + targets_of(s, kind))),
+        size(targets_of(s, kind)) {
+    const auto target = [&](int64_t p, int64_t q, int64_t tap) {
+      return kind == FORWARD ? p : kind == DATA ? q : tap;
+    };
+    for (int64_t i = 0; i < size; ++i) targets[i] = {i * c_step, 0, 0};
+    each_tap(s, [&](int64_t p, int64_t q, int64_t tap) { ++targets[target(p, q, tap)].end; });
+    for (int64_t i = 0, begin = 0; i < size; ++i) {
+      targets[i].begin = begin;
+      begin += targets[i].end;
+      targets[i].end = targets[i].begin;
+    }
+    each_tap(s, [&](int64_t p, int64_t q, int64_t tap) {
+      Piece& piece = pieces[targets[target(p, q, tap)].end++];
+      if (kind == FORWARD) piece = {q * s.channels, tap * s.channels};
+      else if (kind == DATA) piece = {p * s.filters, tap * s.filters};
+      else piece = {p * s.filters, q * s.batch};
+    });
+  }
+};
+
+// How threads share a result: parts of its rows by parts of its columns.
+struct Grid {
+  int64_t rows, columns;
+
+  // Of m x n, with `vectors` of columns and `blocks` of rows: the smaller operand is read by all.
+  Grid(int64_t threads, int64_t m, int64_t n, int64_t vectors, int64_t blocks)
+      : rows(1), columns(1) {
+    const bool fit = vectors >= 2 * threads, by_rows = blocks >= threads;
+    if (by_rows && (!fit || m > 2 * n)) rows = threads;
+    else columns = std::min(threads, vectors);
+  }
+  int64_t parts() const { return rows * columns; }
+};
+
+// Where part i of n parts of `size` begins.
+inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
+
+}  // namespace products
+}  // namespace cynet
+
+#define CYNET_LOOPS "vectors.h"
+#include "each_level.h"
+#define CYNET_LOOPS "products_loops.h"
+#include "each_level.h"
+
+namespace cynet {
+
+// Bytes of scratch, to be aligned to 64.
+inline size_t product_space(int level, int threads) {
+  static constexpr int64_t table[] = CYNET_AT_LEVELS(SCRATCH);
+  return threads * table[level] * sizeof(float);
+}
+
+inline void product(int level, const Product& p, int threads, char* space) {
+  static constexpr decltype(&baseline::multiply) table[] = CYNET_AT_LEVELS(multiply);
+  table[level](p, threads, reinterpret_cast<float*>(space));
+}
+
+// Whether this is quicker than other ways: where enough taps lie beside the image and enough images
+// share the weights. In cycles of a vector of 16 floats, a third of forward and both gradients,
+// from times of the parts (docs/architecture/performance.md).
+inline bool window_suits(const WindowShape& s) {
+  const int64_t pixels = products::pixels_out(s), taps = products::taps_of(s);
+  if (s.batch < 16 || s.channels < 16 || s.filters < 16) return false;
+  if (pixels < 1 || pixels > 64 || taps > 49) return false;
+  int64_t real = 0;
+  products::each_tap(s, [&](int64_t, int64_t, int64_t) { ++real; });
+  if (5 * real > 4 * pixels * taps) return false;  // a direct sum over all taps
+  const bool winograd = s.kernel_h == s.kernel_w && (s.kernel_h == 3 || s.kernel_h == 5) &&
+                        s.stride_h * s.stride_w * s.dilate_h * s.dilate_w == 1;
+  if (!winograd) return true;
+  const int64_t side = 7 - s.kernel_h;
+  const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16, products = s.channels * f;
+  const double tiles = s.batch * ((s.out_height + side - 1) / side) *
+                       ((s.out_width + side - 1) / side);
+  return 1.1 * real * s.batch * products + 150 * taps * c * f <
+         tiles * (37.5 * products + 250 * (c + f)) + 90000 * c * f;
+}
+
+// Bytes of scratch, to be aligned to 64, for forward, or for both gradients.
+inline size_t window_space(int level, const WindowShape& shape, int threads, bool backward) {
+  static constexpr decltype(&baseline::window_scratch) table[] = CYNET_AT_LEVELS(window_scratch);
+  return table[level](shape, threads, backward) * sizeof(float);
+}
+
+// y = relu(x * w + bias + y): `bias` may be NULL, `relu` and `add` (of y) false.
+inline void window_forward(int level, const WindowShape& shape, const float* x, const float* w,
+                           const float* bias, bool relu, float* y, bool add, int threads,
+                           char* space) {
+  static constexpr decltype(&baseline::window_forward) table[] = CYNET_AT_LEVELS(window_forward);
+  table[level](shape, x, w, bias, relu, y, add, threads, reinterpret_cast<float*>(space));
+}
+
+// dx = gradient of x, or dx += with `add`.
+inline void window_backward_data(int level, const WindowShape& shape, const float* w,
+                                 const float* dy, float* dx, bool add, int threads, char* space) {
+  static constexpr decltype(&baseline::window_data) table[] = CYNET_AT_LEVELS(window_data);
+  table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
+}
+
+// dw = gradient of w, or dw += with `add`.
+inline void window_backward_weight(int level, const WindowShape& shape, const float* x,
+                                   const float* dy, float* dw, bool add, int threads,
+                                   char* space) {
+  static constexpr decltype(&baseline::window_weight) table[] = CYNET_AT_LEVELS(window_weight);
+  table[level](shape, x, dy, dw, add, threads, reinterpret_cast<float*>(space));
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,48 @@
+"""Products of small float32 matrices, and convolutions of small images made of them (products.h).
+
+Every shape is computed rightly; what it pays for, `window_suits` and the operators say. `space` is
+scratch of product_space's or window_space's bytes, aligned to 64. Results are the same whatever the
+number of threads.
+"""
+
+from libc.stdint cimport int64_t
+
+cdef extern from "products.h" namespace "cynet" nogil:
+    # c = relu(a b + bias + c): a (m, k), or (k, m) in memory where `a_turned`; b (k, n), or (n, k)
+    # where `b_turned`; rows lie a_row, b_row and c_row floats apart. `bias` of n floats or NULL.
+    struct Product:
+        int64_t m, n, k
+        const float* a
+        int64_t a_row
+        bint a_turned
+        const float* b
+        int64_t b_row
+        bint b_turned
+        float* c
+        int64_t c_row
+        const float* bias
+        bint relu, add
+
+    # x (batch, height, width, channels), y (batch, out_height, out_width, filters) and w (filters,
+    # channels, kernel_h, kernel_w), each C-contiguous.
+    struct WindowShape:
+        int64_t batch, height, width, channels, filters, out_height, out_width
+        int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w
+
+cdef size_t product_space(int threads) noexcept nogil
+cdef void product(const Product* p, int threads, char* space) noexcept nogil
+
+# Whether it pays.
+cdef bint window_suits(const WindowShape* shape) noexcept nogil
+# Bytes of scratch for window_forward, or with `backward` for both gradients.
+cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil
+# y = relu(x * w + bias + y): `bias` of `filters` numbers or NULL, `relu` and `add` where true.
+cdef void window_forward(const WindowShape* shape, const float* x, const float* w,
+                         const float* bias, bint relu, float* y, bint add, int threads,
+                         char* space) noexcept nogil
+# dx = gradient of x, or dx += with `add`.
+cdef void window_backward_data(const WindowShape* shape, const float* w, const float* dy, float* dx,
+                               bint add, int threads, char* space) noexcept nogil
+# dw = gradient of w, or dw += with `add`.
+cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
+                                 float* dw, bint add, int threads, char* space) noexcept nogil

@@ -1,0 +1,132 @@
+"""Products of small matrices (contract in products.pxd): the loops are in products.h."""
+
+from .dispatch cimport cpu_level
+
+from .dispatch import cpu_capabilities
+
+import numpy as np
+
+cdef extern from "products.h" namespace "cynet" nogil:
+    size_t cpp_product_space "cynet::product_space"(int level, int threads) noexcept
+    void cpp_product "cynet::product"(int level, const Product& p, int threads,
+                                      char* space) noexcept
+    bint cpp_suits "cynet::window_suits"(const WindowShape& shape) noexcept
+    size_t cpp_space "cynet::window_space"(int level, const WindowShape& shape, int threads,
+                                           bint backward) noexcept
+    void cpp_forward "cynet::window_forward"(
+        int level, const WindowShape& shape, const float* x, const float* w, const float* bias,
+        bint relu, float* y, bint add, int threads, char* space) noexcept
+    void cpp_backward_data "cynet::window_backward_data"(
+        int level, const WindowShape& shape, const float* w, const float* dy, float* dx,
+        bint add, int threads, char* space) noexcept
+    void cpp_backward_weight "cynet::window_backward_weight"(
+        int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
+        bint add, int threads, char* space) noexcept
+
+
+cdef size_t product_space(int threads) noexcept nogil:
+    return cpp_product_space(cpu_level(), threads)
+
+
+cdef void product(const Product* p, int threads, char* space) noexcept nogil:
+    cpp_product(cpu_level(), p[0], threads, space)
+
+
+cdef bint window_suits(const WindowShape* shape) noexcept nogil:
+    return cpp_suits(shape[0])
+
+
+cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil:
+    return cpp_space(cpu_level(), shape[0], threads, backward)
+
+
+cdef void window_forward(const WindowShape* shape, const float* x, const float* w,
+                         const float* bias, bint relu, float* y, bint add, int threads,
+                         char* space) noexcept nogil:
+    cpp_forward(cpu_level(), shape[0], x, w, bias, relu, y, add, threads, space)
+
+
+cdef void window_backward_data(const WindowShape* shape, const float* w, const float* dy, float* dx,
+                               bint add, int threads, char* space) noexcept nogil:
+    cpp_backward_data(cpu_level(), shape[0], w, dy, dx, add, threads, space)
+
+
+cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
+                                 float* dw, bint add, int threads, char* space) noexcept nogil:
+    cpp_backward_weight(cpu_level(), shape[0], x, dy, dw, add, threads, space)
+
+
+def _scratch(size_t size):
+    """(array, where `size` aligned bytes begin in it): all bytes are 255, so floats are NaN."""
+    room = np.full(size + 128, 255, np.uint8)
+    return room, -room.ctypes.data % 64
+
+
+def _level(name):
+    return cpu_level() if name is None else cpu_capabilities().index(name)
+
+
+def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
+                    bint add=False, int threads=1, level=None):
+    """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
+
+    What lies behind the scratch is returned: bytes of 255.
+    """
+    cdef Product p
+    cdef int at = _level(level)
+    cdef size_t size = cpp_product_space(at, threads)
+    cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
+    cdef size_t pbias = 0 if bias is None else bias.ctypes.data
+    p.m, p.n, p.k = c.shape[0], c.shape[1], a.shape[0] if a_turned else a.shape[1]
+    p.a, p.a_row, p.a_turned = <float*>pa, a.shape[1], a_turned
+    p.b, p.b_row, p.b_turned = <float*>pb, b.shape[1], b_turned
+    p.c, p.c_row, p.bias, p.relu, p.add = <float*>pc, c.shape[1], <float*>pbias, relu, add
+    room, start = _scratch(size)
+    cdef size_t space = room.ctypes.data + start
+    with nogil:
+        cpp_product(at, p, threads, <char*>space)
+    return room[start + size:]
+
+
+def _window_suits(x_shape, w_shape, y_shape, stride=(1, 1), dilate=(1, 1), pad=(0, 0)):
+    """window_suits for shapes as _window_arrays takes them, for tests."""
+    cdef WindowShape shape = _shape(x_shape, w_shape, y_shape, stride, dilate, pad)
+    return window_suits(&shape)
+
+
+cdef WindowShape _shape(x, w, y, stride, dilate, pad):
+    cdef WindowShape s
+    s.batch, s.height, s.width, s.channels = x
+    s.filters, _, s.kernel_h, s.kernel_w = w
+    _, s.out_height, s.out_width, _ = y
+    s.stride_h, s.stride_w = stride
+    s.dilate_h, s.dilate_w = dilate
+    s.pad_h, s.pad_w = pad
+    return s
+
+
+def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=False, bint add=False,
+                   int threads=1, level=None):
+    """One of the three convolutions on C-contiguous NumPy float32 arrays, for tests and benchmarks.
+
+    `what` is ``'forward'``, ``'backward_data'`` or ``'backward_weight'``; y, x or w is written.
+    What lies behind the scratch is returned: bytes of 255.
+    """
+    cdef WindowShape shape = _shape(x.shape, w.shape, y.shape, stride, dilate, pad)
+    cdef int at = _level(level), which = ("forward", "backward_data", "backward_weight").index(what)
+    cdef size_t size = cpp_space(at, shape, threads, which > 0)
+    room, start = _scratch(size)
+    cdef size_t space = room.ctypes.data + start
+    cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
+    cdef size_t pb = 0 if bias is None else bias.ctypes.data
+    with nogil:
+        if which == 0:
+            cpp_forward(at, shape, <float*>px, <float*>pw, <float*>pb, relu, <float*>py, add,
+                        threads, <char*>space)
+        elif which == 1:
+            cpp_backward_data(at, shape, <float*>pw, <float*>py, <float*>px, add, threads,
+                              <char*>space)
+        else:
+            cpp_backward_weight(at, shape, <float*>px, <float*>py, <float*>pw, add, threads,
+                                <char*>space)
+    return room[start + size:]

@@ -1,0 +1,330 @@
+// Products at one CPU level, after vectors.h. Included by products.h for each level.
+//
+// b is copied panel by panel, of up to WIDTH vectors of columns, to scratch in the order in which
+// it is read: panel[k][vector][LANES]. Sums of ROWS rows by a panel's width are held in registers;
+// a is read where it lies. Sums are taken in the order of k whatever the number of threads.
+
+using namespace cynet::products;
+
+#if defined(__aarch64__)
+constexpr int ROWS = 8;
+#else
+constexpr int ROWS = LANES == 16 ? 8 : 4;
+#endif
+constexpr int WIDTH = 3;
+constexpr int64_t DEPTH = 512;                     // rows of b in a panel of a plain product
+constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
+constexpr int64_t STRIP = 4, BLOCK = 64;
+constexpr int64_t FAR = 512;  // rows of a turned a so far apart would share few cache sets: copied
+constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK;  // floats a thread
+
+constexpr int64_t vectors_of(int64_t n) { return (n + LANES - 1) / LANES; }
+constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
+
+// ----- sums
+
+// R rows of a target by V vectors of columns, `lanes` of the last one.
+template <int R, int V, bool LINES>
+inline void tile(const Job& job, const float* a, const float* panel, const Piece* begin,
+                 const Piece* end, float* c, const float* bias, int64_t lanes) {
+  Vec sum[R][V] = {};
+  const int64_t step = job.step, depth = job.depth;
+  for (const Piece* piece = begin; piece < end; ++piece) {
+    const float* x = a + piece->a;
+    const float* w = panel + piece->b * V * LANES;
+#pragma GCC unroll 4
+    for (int64_t k = 0; k < depth; ++k) {
+      Vec weight[V];
+#pragma GCC unroll 3
+      for (int v = 0; v < V; ++v) weight[v] = at(w + (k * V + v) * LANES);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) {
+        const float value = LINES ? x[r * step + k] : x[k * step + r];
+#pragma GCC unroll 3
+        for (int v = 0; v < V; ++v) sum[r][v] += value * weight[v];
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    float* to = c + r * job.c_row;
+#pragma GCC unroll 3
+    for (int v = 0; v < V; ++v) {
+      const bool part = v == V - 1 && lanes < LANES;
+      Vec y = sum[r][v];
+      if (bias) y += part ? load_part(bias + v * LANES, lanes) : load(bias + v * LANES);
+      if (job.add) y += part ? load_part(to + v * LANES, lanes) : load(to + v * LANES);
+      if (job.relu) y = rectified(y);
+      if (part)
+        store_part(to + v * LANES, y, lanes);
+      else
+        store(to + v * LANES, y);
+    }
+  }
+}
+
+template <int R, int V, bool LINES>
+inline int64_t tiles_of(const Job& job, const float* panel, const Target& t, const Piece* pieces,
+                        float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
+  for (; row + R <= last; row += R)
+    tile<R, V, LINES>(job, job.a + (LINES ? row * job.step : row), panel, pieces + t.begin,
+                      pieces + t.end, c + t.c + row * job.c_row, bias, lanes);
+  return row;
+}
+
+// Rows row .. last of one target.
+template <int V, bool LINES>
+inline void target_rows(const Job& job, const float* panel, const Target& t, const Piece* pieces,
+                        float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
+  row = tiles_of<ROWS, V, LINES>(job, panel, t, pieces, c, bias, lanes, row, last);
+  if (ROWS == 8) row = tiles_of<4, V, LINES>(job, panel, t, pieces, c, bias, lanes, row, last);
+  row = tiles_of<2, V, LINES>(job, panel, t, pieces, c, bias, lanes, row, last);
+  tiles_of<1, V, LINES>(job, panel, t, pieces, c, bias, lanes, row, last);
+}
+
+// The same with the number of the panel's columns: c and bias begin at the first of them.
+template <bool LINES>
+inline void rows_of(const Job& job, const float* panel, int64_t columns, const Target& t,
+                    const Piece* pieces, float* c, const float* bias, int64_t row, int64_t last) {
+  const int64_t vectors = vectors_of(columns), lanes = columns - (vectors - 1) * LANES;
+  const auto run = vectors == 3   ? &target_rows<3, LINES>
+                   : vectors == 2 ? &target_rows<2, LINES>
+                                  : &target_rows<1, LINES>;
+  run(job, panel, t, pieces, c, bias, lanes, row, last);
+}
+
+// ----- panels
+
+// Lines of `columns` floats, `step` apart; behind them zeros, so that whole vectors are read.
+inline void pack_lines(const float* from, int64_t step, int64_t n, int64_t columns, float* panel) {
+  const int64_t width = vectors_of(columns) * LANES, whole = columns / LANES;
+  for (int64_t k = 0; k < n; ++k, from += step, panel += width) {
+    for (int64_t v = 0; v < whole; ++v) at(panel + v * LANES) = load(from + v * LANES);
+    if (whole * LANES < columns)
+      at(panel + whole * LANES) = load_part(from + whole * LANES, columns - whole * LANES);
+  }
+}
+
+// Exchange rows and columns of LANES vectors.
+CYNET_XINLINE void turn(Vec* rows) {
+#if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12) && CYNET_LANES == 16
+#define CYNET_LOW(j, d) ((j) & (d) ? 16 + (j) - (d) : (j))
+#define CYNET_HIGH(j, d) ((j) & (d) ? 16 + (j) : (j) + (d))
+#define CYNET_SHUFFLE(f, d)                                                                     \
+  __builtin_shufflevector(a, b, f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), \
+                          f(7, d), f(8, d), f(9, d), f(10, d), f(11, d), f(12, d), f(13, d),    \
+                          f(14, d), f(15, d))
+#define CYNET_STAGE(d)                            \
+  _Pragma("GCC unroll 16") for (int i = 0; i < 16; ++i) if (!(i & (d))) { \
+    const Vec a = rows[i], b = rows[i + (d)];     \
+    rows[i] = CYNET_SHUFFLE(CYNET_LOW, d);        \
+    rows[i + (d)] = CYNET_SHUFFLE(CYNET_HIGH, d); \
+  }
+  CYNET_STAGE(1)
+  CYNET_STAGE(2)
+  CYNET_STAGE(4)
+  CYNET_STAGE(8)
+#undef CYNET_STAGE
+#undef CYNET_SHUFFLE
+#undef CYNET_HIGH
+#undef CYNET_LOW
+#else
+  float* all = reinterpret_cast<float*>(rows);
+  for (int i = 0; i < LANES; ++i)
+    for (int j = 0; j < i; ++j) std::swap(all[i * LANES + j], all[j * LANES + i]);
+#endif
+}
+
+// Columns lie in lines, `step` floats apart, of n floats, the taps of one channel after another:
+// tap t of the i-th channel becomes row t * apart + i of the panel.
+inline void pack_turned(const float* from, int64_t step, int64_t n, int64_t columns, int64_t taps,
+                        int64_t apart, float* panel) {
+  const int64_t width = vectors_of(columns) * LANES;
+  for (int64_t j = 0; j < columns; j += LANES) {
+    const int64_t lanes = std::min<int64_t>(LANES, columns - j);
+    int64_t tap = 0, channel = 0;
+    for (int64_t e = 0; e < n; e += LANES) {
+      const int64_t count = std::min<int64_t>(LANES, n - e);
+      Vec rows[LANES] = {};
+      for (int64_t i = 0; i < lanes; ++i) {
+        const float* line = from + (j + i) * step + e;
+        rows[i] = count == LANES ? load(line) : load_part(line, count);
+      }
+      turn(rows);
+      for (int64_t i = 0; i < count; ++i) {
+        at(panel + (tap * apart + channel) * width + j) = rows[i];
+        if (++tap == taps) {
+          tap = 0;
+          ++channel;
+        }
+      }
+    }
+  }
+}
+
+// body(begin, end) for parts of at most `width` vectors, nearly equal, of vectors first .. last of
+// n columns.
+template <class Body>
+inline void each_panel(int64_t first, int64_t last, int64_t n, int64_t width, const Body& body) {
+  const int64_t count = (last - first + width - 1) / width;
+  for (int64_t i = 0; i < count; ++i)
+    body((first + cut(last - first, i, count)) * LANES,
+         std::min((first + cut(last - first, i + 1, count)) * LANES, n));
+}
+
+// body(part, first row, last row, first vector, last vector) for each thread's share.
+template <class Body>
+inline void share(int threads, int64_t rows, int64_t columns, const Body& body) {
+  const int64_t vectors = vectors_of(columns), blocks = (rows + ROWS - 1) / ROWS;
+  const Grid grid(threads, rows, columns, vectors, blocks);
+  parallel_for(threads, grid.parts(), [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t i = part / grid.columns, j = part % grid.columns;
+      body(part, cut(blocks, i, grid.rows) * ROWS,
+           std::min(cut(blocks, i + 1, grid.rows) * ROWS, rows), cut(vectors, j, grid.columns),
+           cut(vectors, j + 1, grid.columns));
+    }
+  });
+}
+
+// ----- whole arrays
+
+// Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them.
+inline void multiply(const Product& p, int threads, float* space) {
+  const Piece piece = {0, 0};
+  const Target target = {0, 0, 1};
+  const auto run = p.a_turned ? &rows_of<false> : &rows_of<true>;
+  share(threads, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first,
+                               int64_t end) {
+    float* panels = space + part * SCRATCH;
+    float* rows = panels + STRIP * PANEL;
+    each_panel(first, end, p.n, STRIP * WIDTH, [&](int64_t left, int64_t right) {
+      int64_t k = 0;
+      do {
+        const int64_t depth = std::min(DEPTH, p.k - k);
+        const Job job = {p.a + (p.a_turned ? k * p.a_row : k), p.a_row, depth, p.c_row,
+                         p.relu && k + depth == p.k, p.add || k > 0};
+        const auto each = [&](const auto& body) {
+          float* panel = panels;
+          each_panel(left / LANES, vectors_of(right), p.n, WIDTH, [&](int64_t j, int64_t j_end) {
+            body(j, j_end - j, panel);
+            panel += PANEL;
+          });
+        };
+        each([&](int64_t j, int64_t columns, float* panel) {
+          if (p.b_turned)
+            pack_turned(p.b + j * p.b_row + k, p.b_row, depth, columns, 1, 0, panel);
+          else
+            pack_lines(p.b + k * p.b_row + j, p.b_row, depth, columns, panel);
+        });
+        for (int64_t block = row; block < last; block += BLOCK) {
+          const int64_t stop = std::min(block + BLOCK, last);
+          Job own = job;
+          own.a += p.a_turned ? block : block * p.a_row;
+          if (p.a_turned && p.a_row >= FAR) {
+            pack_lines(own.a, p.a_row, depth, stop - block, rows);
+            own.a = rows;
+            own.step = vectors_of(stop - block) * LANES;
+          }
+          each([&](int64_t j, int64_t columns, const float* panel) {
+            run(own, panel, columns, target, &piece, p.c + block * p.c_row + j,
+                p.bias && k == 0 ? p.bias + j : nullptr, 0, stop - block);
+          });
+        }
+        k += depth;
+      } while (k < p.k);
+    });
+  });
+}
+
+inline int64_t window_scratch(const WindowShape& s, int threads, bool backward) {
+  const int64_t width = WIDTH * LANES, taps = taps_of(s);
+  if (!backward) return Pieces::space(s, FORWARD) + threads * taps * s.channels * width;
+  const int64_t data = Pieces::space(s, DATA) + threads * taps * s.filters * width;
+  const int64_t weight = Pieces::space(s, WEIGHT) +
+                         threads * (pixels_in(s) * s.batch + taps * ROWS) * width;
+  return std::max(data, weight);
+}
+
+inline void window_forward(const WindowShape& s, const float* x, const float* w, const float* bias,
+                           bool relu, float* y, bool add, int threads, float* space) {
+  const Pieces all(s, FORWARD, s.filters, space);
+  const int64_t taps = taps_of(s), length = s.channels * taps;
+  const Job job = {x, pixels_in(s) * s.channels, s.channels, pixels_out(s) * s.filters, relu, add};
+  space += Pieces::space(s, FORWARD);
+  share(threads, s.batch, s.filters, [&](int64_t part, int64_t row, int64_t last, int64_t first,
+                                         int64_t end) {
+    float* panel = space + part * length * WIDTH * LANES;
+    each_panel(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
+      pack_turned(w + j * length, length, length, j_end - j, taps, s.channels, panel);
+      for (int64_t i = 0; i < all.size; ++i)
+        rows_of<true>(job, panel, j_end - j, all.targets[i], all.pieces, y + j,
+                      bias ? bias + j : nullptr, row, last);
+    });
+  });
+}
+
+inline void window_data(const WindowShape& s, const float* w, const float* dy, float* dx, bool add,
+                        int threads, float* space) {
+  const Pieces all(s, DATA, s.channels, space);
+  const int64_t taps = taps_of(s);
+  const Job job = {dy, pixels_out(s) * s.filters, s.filters, pixels_in(s) * s.channels, false, add};
+  space += Pieces::space(s, DATA);
+  share(threads, s.batch, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
+                                          int64_t end) {
+    float* panel = space + part * taps * s.filters * WIDTH * LANES;
+    each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+      for (int64_t f = 0; f < s.filters; ++f)
+        pack_turned(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps, s.filters,
+                    panel + f * vectors_of(j_end - j) * LANES);
+      for (int64_t i = 0; i < all.size; ++i)
+        rows_of<true>(job, panel, j_end - j, all.targets[i], all.pieces, dx + j, nullptr, row,
+                      last);
+    });
+  });
+}
+
+// sums[tap][row][width] of some filters to their gradients of `columns` channels.
+inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t columns, bool add,
+                       float* dw, int64_t filter) {
+  const int64_t width = vectors_of(columns) * LANES, step = ROWS * width;
+  for (int64_t r = 0; r < rows; ++r, sums += width, dw += filter)
+    for (int64_t c = 0; c < columns; c += LANES)
+      for (int64_t t = 0; t < taps; t += LANES) {
+        const int64_t count = std::min<int64_t>(LANES, taps - t);
+        Vec all[LANES] = {};
+        for (int64_t i = 0; i < count; ++i) all[i] = at(sums + (t + i) * step + c);
+        turn(all);
+        for (int64_t i = 0; i < std::min<int64_t>(LANES, columns - c); ++i) {
+          float* to = dw + (c + i) * taps + t;
+          store_part(to, add ? load_part(to, count) + all[i] : all[i], count);
+        }
+      }
+}
+
+inline void window_weight(const WindowShape& s, const float* x, const float* dy, float* dw,
+                          bool add, int threads, float* space) {
+  const int64_t taps = taps_of(s), pixels = pixels_in(s), filter = s.channels * taps;
+  const int64_t x_step = pixels * s.channels, dy_step = pixels_out(s) * s.filters;
+  const Pieces all(s, WEIGHT, 0, space);
+  space += Pieces::space(s, WEIGHT);
+  share(threads, s.filters, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
+                                            int64_t end) {
+    float* panel = space + part * (pixels * s.batch + taps * ROWS) * WIDTH * LANES;
+    float* sums = panel + pixels * s.batch * WIDTH * LANES;
+    each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+      const int64_t width = vectors_of(j_end - j) * LANES;
+      for (int64_t q = 0; q < pixels; ++q)
+        pack_lines(x + q * s.channels + j, x_step, s.batch, j_end - j,
+                   panel + q * s.batch * width);
+      for (int64_t f = row; f < last; f += ROWS) {
+        const int64_t count = std::min<int64_t>(ROWS, last - f);
+        const Job job = {dy + f, dy_step, s.batch, width, false, false};
+        for (int64_t t = 0; t < taps; ++t)
+          rows_of<false>(job, panel, width, all.targets[t], all.pieces, sums + t * ROWS * width,
+                         nullptr, 0, count);
+        write_taps(sums, taps, count, j_end - j, add, dw + f * filter + j * taps, filter);
+      }
+    });
+  });
+}

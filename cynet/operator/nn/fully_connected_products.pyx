@@ -1,0 +1,94 @@
+# cython: wraparound=True
+"""FullyConnected in float32 by the products of kernels/products.h, with an activation folded in.
+
+out = act(data weight^T + bias); data (N, K), weight (M, K), bias (M,), out (N, M). Convolutions of
+1x1 without stride or pad over channels-last data are the same with N pixels.
+"""
+
+from libc.stdint cimport int64_t
+
+from ..._resource cimport get_space
+from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...kernels.elementwise cimport Kernel, run_unary
+from ...kernels.parallel cimport threads_for
+from ...kernels.products cimport Product, product, product_space
+from ...kernels.reduce_rows cimport sum_rows
+from ...kernels.unary cimport find_unary
+from .._base cimport Operator, OpContext
+from .folded cimport FoldedActivation
+
+from ...kernels.dispatch import cpu_capability
+from .activation import FUNCTIONS
+
+# Multiply-adds of a product that a library, which copies both matrices in blocks, computes faster.
+cdef int64_t LARGE = 1 << 30
+
+
+def suits(int64_t rows, int64_t units, int64_t hidden):
+    """True when these products are quicker than a library's: many rows share each weight."""
+    return rows >= 16 and rows * units * hidden <= LARGE and cpu_capability() != "baseline"
+
+
+cdef class ProductFullyConnected(Operator):
+    cdef int64_t rows, units, hidden
+    cdef bint has_bias, relu, has_function
+    cdef Kernel function  # the activation, unless it is relu
+    cdef FoldedActivation activation
+
+    def __init__(self, prop, rows, units, hidden):
+        self.rows, self.units, self.hidden = rows, units, hidden
+        self.has_bias, self.relu = not prop.no_bias, prop.activation == "relu"
+        self.has_function = prop.activation is not None and not self.relu
+        if self.has_function:
+            self.function = find_unary(FUNCTIONS[prop.activation].functor.encode(), kFloat32, False)
+        self.activation = FoldedActivation(prop.activation, rows * hidden)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef Product p
+        if req[0] == kNullOp:
+            return 0
+        p.m, p.n, p.k = self.rows, self.hidden, self.units
+        p.a, p.a_row, p.a_turned = <const float*>in_data[0].data, p.k, False
+        p.b, p.b_row, p.b_turned = <const float*>in_data[1].data, p.k, True
+        p.c, p.c_row, p.relu, p.add = <float*>out_data[0].data, p.n, self.relu, req[0] == kAddTo
+        p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
+        self._run(ctx, &p, 0)
+        if self.has_function:
+            run_unary(&self.function, p.c, p.c, p.m * p.n)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef size_t kept = self.activation.nbytes
+        # once for all: growing the space would move it
+        cdef char* space = <char*>get_space(
+            &ctx.requested[0], kept + product_space(self._threads()))
+        cdef const float* grad = <const float*>self.activation.gradient(
+            out_grad[0].data, out_data[0].data, space)
+        cdef Product p
+        p.bias = NULL
+        p.a, p.a_row, p.relu, p.b_turned = grad, self.hidden, False, False
+        p.n = p.b_row = p.c_row = self.units
+        if req[1] != kNullOp:
+            p.m, p.k, p.a_turned, p.add = self.hidden, self.rows, True, req[1] == kAddTo
+            p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
+            self._run(ctx, &p, kept)
+        if self.has_bias and req[2] != kNullOp:
+            sum_rows(grad, self.rows, self.hidden, <float*>in_grad[2].data, req[2] == kAddTo)
+        if req[0] != kNullOp:
+            p.m, p.k, p.a_turned, p.add = self.rows, self.hidden, False, req[0] == kAddTo
+            p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data
+            self._run(ctx, &p, kept)
+        return 0
+
+    cdef int _threads(self) noexcept nogil:
+        return threads_for(self.rows * self.units * self.hidden // 8)
+
+    cdef int _run(self, OpContext* ctx, const Product* p, size_t kept) except -1 nogil:
+        """Run a product; its scratch lies behind the first `kept` bytes of the temporary space."""
+        cdef int threads = self._threads()
+        product(p, threads, <char*>get_space(&ctx.requested[0],
+                                             kept + product_space(threads)) + kept)
+        return 0

@@ -1,0 +1,115 @@
+"""Operators on cuBLAS and cuDNN on a GPU, in the order of its stream, against the CPU."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import config
+
+TF32_OFF = "none"  # the tests compare float32 with the CPU's
+
+
+@pytest.fixture(scope="module", autouse=True)
+def exact():
+    with config.environment("CYNET_CUDA_TF32", TF32_OFF):
+        yield
+
+
+def close(got, want, rtol=2e-5):
+    np.testing.assert_allclose(got, want, rtol, rtol * max(1.0, float(np.abs(want).max())))
+
+
+def network():
+    """A small network with every layer of the two libraries."""
+    x = mx.sym.var("data")
+    x = mx.sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=4, name="c1")
+    x = mx.sym.BatchNorm(x, fix_gamma=False, name="b1")
+    x = mx.sym.Activation(x, act_type="tanh")
+    x = mx.sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max")
+    x = mx.sym.Deconvolution(x, kernel=(2, 2), stride=(2, 2), num_filter=3, name="d1")
+    x = mx.sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="avg")
+    x = mx.sym.FullyConnected(x, num_hidden=5, name="f1")
+    return mx.sym.Activation(x, act_type="tanh")
+
+
+def run(ctx, arrays, aux, head, steps):
+    """Outputs, gradients and states after forward and backward, several times over."""
+    put = lambda values: {n: mx.nd.array(a, ctx=ctx) for n, a in values.items()}  # noqa: E731
+    args = put(arrays)
+    executor = network().bind(
+        ctx, args, {n: a.zeros_like() for n, a in args.items()}, "write", put(aux)
+    )
+    for _ in range(steps):
+        out = executor.forward(is_train=True)[0]
+        executor.backward([mx.nd.array(head, ctx=ctx)])
+    found = {"out": out, **executor.grad_dict, **executor.aux_dict}
+    return {n: a.asnumpy() for n, a in found.items()}
+
+
+def test_training_steps(gpu, rng):
+    """Forward and backward of a network; nothing between two steps waits for the device."""
+    symbol, shape = network(), (2, 3, 8, 8)
+    shapes, outs, states = symbol.infer_shape(data=shape)
+    arrays = {n: rng.uniform(-1, 1, s) for n, s in zip(symbol.list_arguments(), shapes)}
+    aux = {n: np.full(s, 0.5) for n, s in zip(symbol.list_auxiliary_states(), states)}
+    head = rng.uniform(-1, 1, outs[0])
+    got, want = (run(ctx, arrays, aux, head, 5) for ctx in (gpu, mx.cpu()))
+    for name, value in want.items():
+        close(got[name], value, 2e-4)
+
+
+def test_products(gpu, rng):
+    """A chain of products on the stream, where each reads what the last one wrote."""
+    a = rng.standard_normal((6, 6)) / 3
+    x, y = mx.nd.array(a, ctx=gpu), mx.nd.array(a)
+    for _ in range(20):
+        x, y = mx.nd.dot(x, x) + x, mx.nd.dot(y, y) + y
+        x, y = x / mx.nd.sum(mx.nd.abs(x)), y / mx.nd.sum(mx.nd.abs(y))
+    close(x.asnumpy(), y.asnumpy(), 1e-4)
+    stack = [rng.standard_normal(s).astype("f") for s in ((3, 4, 5), (3, 5, 2))]
+    got = mx.nd.batch_dot(*[mx.nd.array(s, ctx=gpu) for s in stack])
+    close(got.asnumpy(), stack[0] @ stack[1])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_dtypes(gpu, dtype, rng):
+    data, weight = rng.uniform(-1, 1, (2, 3, 6, 6)), rng.uniform(-1, 1, (4, 3, 3, 3))
+    wide = "float32" if dtype == "float16" else dtype
+    arrays = [mx.nd.array(a, ctx=gpu, dtype=dtype) for a in (data, weight)]
+    host = [a.astype(wide).copyto(mx.cpu()) for a in arrays]
+    params = {"kernel": (3, 3), "num_filter": 4, "no_bias": True}
+    got = mx.nd.Convolution(*arrays, **params)
+    assert got.dtype == np.dtype(dtype)
+    want = mx.nd.Convolution(*host, **params)
+    close(got.asnumpy().astype("d"), want.asnumpy(), 4e-3 if dtype == "float16" else 1e-9)
+
+
+def test_two_gpus(two, rng):
+    """Each GPU has handles of its own."""
+    a = rng.standard_normal((5, 5)).astype("f")
+    found = [mx.nd.dot(mx.nd.array(a, ctx=ctx), mx.nd.array(a, ctx=ctx)) for ctx in two]
+    for each in found:
+        close(each.asnumpy(), a @ a)
+
+
+def test_a_failure(gpu, simulated, libraries):
+    """A call that cuDNN refuses is raised where its result is awaited; the next one works."""
+    import ctypes
+
+    data, weight = mx.nd.ones((1, 1, 4, 4), ctx=gpu), mx.nd.ones((1, 1, 3, 3), ctx=gpu)
+    params = {"kernel": (3, 3), "num_filter": 1, "no_bias": True}
+    mx.nd.waitall()
+    ctypes.CDLL(str(libraries / "libcudnn.so.9")).simulated_failure(5000)
+    out = mx.nd.Convolution(data, weight, **params)
+    with pytest.raises(mx.MXNetError, match=r"cudnnConvolutionForward of a convolution of \(1, 1"):
+        out.asnumpy()
+    out = mx.nd.Convolution(data, weight, **params)
+    np.testing.assert_array_equal(out.asnumpy(), np.full((1, 1, 2, 2), 9))
+
+
+@pytest.fixture
+def libraries():
+    """The folder of the simulated libraries."""
+    from tests.cuda import simulated
+
+    return simulated.folder()

@@ -1,0 +1,191 @@
+"""Products of small matrices and convolutions of small images against sums in float64, by level."""
+
+import itertools
+
+import numpy as np
+import pytest
+from cynet.kernels.dispatch import cpu_capabilities
+from cynet.kernels.products import _product_arrays, _window_arrays, _window_suits
+
+# Of the largest number of a result.
+TOLERANCE = 1e-5
+SIZES = [  # m, n, k
+    (1, 1, 1),
+    (64, 512, 128),
+    (7, 5, 3),
+    (70, 49, 513),
+    (130, 200, 1100),
+    (3, 1000, 40),
+    (600, 17, 600),
+    (9, 33, 0),
+]
+
+
+def draw(seed, *shapes):
+    print("seed", seed)
+    rng = np.random.RandomState(seed)
+    return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+
+
+def close(ours, wanted):
+    assert np.isfinite(ours).all()
+    assert np.abs(ours - wanted).max() <= TOLERANCE * max(1, np.abs(wanted).max())
+
+
+def untouched(behind):
+    assert len(behind) and (behind == 255).all(), "written behind the scratch"
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_products(size, threads, level):
+    m, n, k = size
+    for a_turned, b_turned, add in itertools.product((False, True), repeat=3):
+        a, b, c, bias = draw(1, (m, k), (k, n), (m, n), (n,))
+        wanted = a.astype(np.float64) @ b.astype(np.float64) + bias + (c if add else 0)
+        if not add:
+            c[...] = np.nan
+        a = np.ascontiguousarray(a.T) if a_turned else a
+        b = np.ascontiguousarray(b.T) if b_turned else b
+        options = {"a_turned": a_turned, "b_turned": b_turned, "bias": bias, "add": add}
+        untouched(_product_arrays(a, b, c, threads=threads, level=level, **options))
+        close(c, wanted)
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+def test_relu_comes_last(level):
+    """After the bias, what was there, and all blocks of the sum."""
+    a, b, c, bias = draw(2, (20, 1100), (1100, 40), (20, 40), (40,))
+    wanted = np.maximum(a.astype(np.float64) @ b + bias + c, 0)
+    untouched(_product_arrays(a, b, c, bias=bias, relu=True, add=True, level=level))
+    close(c, wanted)
+    assert (c == 0).any() and (c > 0).any()
+
+
+WINDOWS = [  # batch, height, width, channels, filters, kernel, stride, dilate, pad
+    (32, 2, 2, 24, 40, (3, 3), (1, 1), (1, 1), (1, 1)),
+    (5, 4, 4, 20, 33, (3, 3), (2, 2), (1, 1), (1, 1)),
+    (3, 4, 3, 17, 16, (5, 5), (1, 1), (1, 1), (2, 2)),
+    (9, 1, 1, 16, 64, (3, 3), (1, 1), (1, 1), (1, 1)),
+    (2, 5, 4, 8, 50, (3, 2), (2, 3), (2, 1), (2, 1)),
+    (4, 3, 3, 3, 5, (1, 1), (2, 2), (1, 1), (0, 0)),
+    (1, 6, 2, 70, 7, (7, 1), (1, 1), (1, 1), (3, 0)),
+    (2, 3, 3, 5, 4, (1, 1), (1, 1), (1, 1), (1, 1)),  # an edge that sees no pixel
+]
+
+
+def window(shape, seed):
+    """x, w, y, and (i, j, rows and columns of the padded x that tap (i, j) sees)."""
+    n, h, width, c, f, kernel, stride, dilate, pad = shape
+    sizes = [
+        (size + 2 * p - d * (k - 1) - 1) // s + 1
+        for size, k, s, d, p in zip((h, width), kernel, stride, dilate, pad)
+    ]
+    x, w, y = draw(seed, (n, h, width, c), (f, c, *kernel), (n, *sizes, f))
+    seen = [
+        (
+            i,
+            j,
+            np.s_[
+                :,
+                i * dilate[0] : i * dilate[0] + (sizes[0] - 1) * stride[0] + 1 : stride[0],
+                j * dilate[1] : j * dilate[1] + (sizes[1] - 1) * stride[1] + 1 : stride[1],
+            ],
+        )
+        for i, j in np.ndindex(*kernel)
+    ]
+    return x, w, y, seen
+
+
+def padded(x, pad):
+    return np.pad(x.astype(np.float64), [(0, 0), (pad[0],) * 2, (pad[1],) * 2, (0, 0)])
+
+
+def forward(x, w, y, seen, pad):
+    wide = padded(x, pad)
+    return sum(wide[part] @ w[:, :, i, j].T.astype(np.float64) for i, j, part in seen)
+
+
+def backward_data(x, w, y, seen, pad):
+    wide = np.zeros_like(padded(x, pad))
+    for i, j, part in seen:
+        wide[part] += y @ w[:, :, i, j].astype(np.float64)
+    return wide[:, pad[0] : pad[0] + x.shape[1], pad[1] : pad[1] + x.shape[2]]
+
+
+def backward_weight(x, w, y, seen, pad):
+    wide, dw = padded(x, pad), np.zeros(w.shape)
+    for i, j, part in seen:
+        dw[:, :, i, j] = np.einsum("nhwf,nhwc->fc", y.astype(np.float64), wide[part])
+    return dw
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("shape", WINDOWS, ids=str)
+def test_windows(shape, threads, level):
+    x, w, y, seen = window(shape, 3)
+    for index, function in enumerate((backward_data, backward_weight, forward)):
+        wanted = function(x, w, y, seen, shape[8])
+        for add in (False, True):
+            arrays = [x.copy(), w.copy(), y.copy()]
+            if not add:
+                arrays[index][...] = np.nan
+            options = {"add": add, "threads": threads, "level": level}
+            untouched(_window_arrays(function.__name__, *arrays, *shape[6:], **options))
+            close(arrays[index], wanted + (x, w, y)[index] if add else wanted)
+            for i in {0, 1, 2} - {index}:
+                np.testing.assert_array_equal(arrays[i], (x, w, y)[i])
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+def test_window_with_bias_and_relu(level):
+    shape = WINDOWS[0]
+    x, w, y, seen = window(shape, 4)
+    (bias,) = draw(5, (shape[4],))
+    wanted = np.maximum(forward(x, w, y, seen, shape[8]) + bias, 0)
+    untouched(_window_arrays("forward", x, w, y, *shape[6:], bias=bias, relu=True, level=level))
+    close(y, wanted)
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+def test_same_whatever_the_threads(level):
+    x, w, y, _ = window(WINDOWS[0], 6)
+    a, b = draw(7, (300, 90), (90, 200))
+    for index, what in enumerate(("backward_data", "backward_weight", "forward")):
+        results = []
+        for threads in (1, 2, 3):
+            arrays = [x.copy(), w.copy(), y.copy()]
+            _window_arrays(what, *arrays, *WINDOWS[0][6:], threads=threads, level=level)
+            results.append(arrays[index])
+        assert all(np.array_equal(results[0], each) for each in results)
+    products = [np.empty((300, 200), np.float32) for _ in range(3)]
+    for threads, c in enumerate(products, 1):
+        _product_arrays(a, b, c, threads=threads, level=level)
+    assert all(np.array_equal(products[0], each) for each in products)
+
+
+def suits(batch, size, channels, filters, kernel, stride=1):
+    pad = kernel // 2
+    out = (size + 2 * pad - kernel) // stride + 1
+    return _window_suits(
+        (batch, size, size, channels),
+        (filters, channels, kernel, kernel),
+        (batch, out, out, filters),
+        (stride, stride),
+        (1, 1),
+        (pad, pad),
+    )
+
+
+def test_where_it_pays():
+    assert suits(32, 2, 192, 320, 3)
+    assert suits(32, 4, 192, 192, 3)
+    assert suits(32, 4, 256, 256, 3, stride=2)
+    assert suits(32, 4, 48, 128, 5)
+    assert not suits(128, 4, 64, 64, 3)  # fewer products by Winograd's tiles
+    assert not suits(32, 7, 96, 96, 3)  # most taps lie inside
+    assert not suits(1, 2, 512, 512, 3)  # more weights than pixels
+    assert not suits(32, 4, 3, 64, 3)  # few channels
+    assert not suits(32, 4, 64, 64, 1)  # no tap lies outside
