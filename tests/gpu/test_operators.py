@@ -29,10 +29,8 @@ def run(case, dtype, ctx, steps):
     states = given.prop.list_auxiliary_states()
     variables = [mx.sym.Variable(name) for name in names + states]
     face = mx.sym if hasattr(mx.sym, case.op) else mx.sym._internal
-    params, count = dict(case.params), given.prop.key_var_num_args
-    if count in given.prop.fields:
-        params.setdefault(count, len(names))
-    symbol = getattr(face, case.op)(*variables, **params, name="node")
+    inputs = dict(zip(names + states, variables))
+    symbol = getattr(face, case.op)(**inputs, **case.params, name="node")
     arrays = [mx.nd.array(a, ctx=ctx, dtype=a.dtype) for a in given.inputs]
     aux = [mx.nd.array(a, ctx=ctx, dtype=a.dtype) for a in given.aux]
     grads = [mx.nd.zeros(a.shape, ctx=ctx, dtype=a.dtype) for a in given.inputs]
