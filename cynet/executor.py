@@ -82,7 +82,11 @@ class Executor:
             names,
             predict and not any(grad is not None for grad in self.grad_arrays),
         )
-        operators = {s: _create_operator(s) for s in graph.steps if s.origin is None}
+        operators = {}
+        for step in graph.steps:  # a backward step's forward step may be inside a chain
+            forward = step.origin or step
+            if forward not in operators:
+                operators[forward] = _create_operator(forward)
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
         self._graph, self._other_plan = graph, None

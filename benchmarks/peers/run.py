@@ -3,6 +3,10 @@ benchmarks/README.md.
 
 ``python benchmarks/peers/run.py --torch PYTHON --mxnet PYTHON``; setup.sh makes both. A ratio is
 the peer's time over cynet's of the same round; in the table stands the median over the rounds.
+
+Every row is kept in ``build/peers/results.json`` as soon as it is measured, so that the table can
+be made in pieces: ``run.py ... lenet add`` measures two rows, ``run.py --write`` writes what is
+there.
 """
 
 import argparse
@@ -17,9 +21,16 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
+RESULTS = HERE.parents[1] / "build" / "peers" / "results.json"
 sys.path.insert(0, str(HERE.parent))
+import engine_push  # noqa: E402
+import memory  # noqa: E402
 from workloads import WORKLOADS  # noqa: E402
 
+HEAD = (
+    "| work | cynet | PyTorch | MXNet | x PyTorch | x MXNet |",
+    "|---|---|---|---|---|---|",
+)
 BEGIN, END = "<!-- written by benchmarks/peers/run.py -->", "<!-- end -->"
 
 
@@ -35,7 +46,8 @@ def ask(python, worker, *args):
 
 
 def measure(name, pythons, rounds):
-    """Times of one workload: by package, a list of one number (or None) a round.
+    """Times of one workload: by package, a list of one number (or None) a round; ``mode`` is
+    PyTorch's best.
 
     The first round finds PyTorch's best mode, which the others repeat: compiling takes minutes.
     """
@@ -48,6 +60,8 @@ def measure(name, pythons, rounds):
                 times[package].append(found and found["seconds"])
             else:
                 times[package].append(ask(python, "worker_mx.py", package, name))
+    if mode:
+        times["mode"] = mode[0]
     return times
 
 
@@ -74,7 +88,8 @@ def line(workload, times):
     cells = [workload.title]
     for package in ("cynet", "torch", "mxnet"):
         value = middle(times.get(package, ()))
-        cells.append(number(None if value is None else value * scale))
+        mode = f" ({times['mode']})" if package == "torch" and "mode" in times else ""
+        cells.append(number(None if value is None else value * scale, mode))
     for peer, aim in (("torch", workload.torch), ("mxnet", workload.mxnet)):
         value = ratio(times, peer)
         short = value is not None and aim is not None and value < aim
@@ -92,19 +107,53 @@ def machine():
     return f"{os.cpu_count()} cores of {model}, Python {platform.python_version()}"
 
 
-def engine_lines():
-    """The engine's rows beside MXNet's figures."""
-    import engine_push
-
+def engine_times():
+    """Seconds of an empty native function: cynet's by row, beside MXNet's figures."""
     import cynet
 
     theirs = {row.name: row.seconds for row in engine_push.peer_rows()}
+    return {row.name: (row.seconds, theirs[row.name]) for row in engine_push.rows(cynet)}
+
+
+def engine_lines(times):
+    """The table of `engine_times`; a row that takes more than 0.8 of MXNet's time is marked."""
     yield "| empty native functions, us each | cynet | MXNet 1.9.1 | cynet / MXNet |"
     yield "|---|---|---|---|"
-    for row in engine_push.rows(cynet):
-        share = number(row.seconds / theirs[row.name])
-        times = f"{number(row.seconds * 1e6)} | {number(theirs[row.name] * 1e6)}"
-        yield f"| {row.name} | {times} | {share} |"
+    for name, (ours, theirs) in times.items():
+        share = number(ours / theirs, " (aim 0.8)" if ours > 0.8 * theirs else "")
+        yield f"| {name} | {number(ours * 1e6)} | {number(theirs * 1e6)} | {share} |"
+
+
+def load():
+    """The rows measured so far: by workload, its times, date and rounds."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+def save(results):
+    """Keep the rows."""
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1))
+
+
+def page(results):
+    """The lines between the marks, of all rows that were measured."""
+    rows = {name: results[name] for name in WORKLOADS if name in results}
+    dates = sorted({row["date"] for row in rows.values()})
+    rounds = sorted({row["rounds"] for row in rows.values()})
+    yield (
+        f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, {machine()}; PyTorch 2.13 in its "
+        f"best mode, MXNet 1.9.1; turn about, medians of {' or '.join(map(str, rounds))} rounds. "
+        "Milliseconds; `a + b` in microseconds; x = the other's time / cynet's."
+    )
+    yield ""
+    yield from HEAD
+    for name, row in rows.items():
+        yield line(WORKLOADS[name], row["times"])
+    if "engine" in results:
+        yield ""
+        yield from engine_lines(results["engine"])
+    yield from ("", "Memory of bound executors, batch 32, 224x224, MB of 2**20 bytes:", "")
+    yield from memory.table(memory.MXNET)
 
 
 def write(lines):
@@ -116,37 +165,37 @@ def write(lines):
 
 
 def main():
-    """Measure what is asked for, print the rows, and write them unless only some were."""
+    """Measure what is asked for, print the rows, and write the page unless only some were."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--torch", metavar="PYTHON", help="a Python with PyTorch")
     parser.add_argument("--mxnet", metavar="PYTHON", help="a Python with MXNet 1.9.1")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("workloads", nargs="*", help=f"of {', '.join(WORKLOADS)} (default: all)")
+    parser.add_argument("--write", action="store_true", help="write what was measured so far")
+    parser.add_argument(
+        "workloads", nargs="*", help=f"of {', '.join(WORKLOADS)}, engine (default: all)"
+    )
     args = parser.parse_args()
-    unknown = sorted(set(args.workloads) - set(WORKLOADS))
+    unknown = sorted(set(args.workloads) - {*WORKLOADS, "engine"})
     if unknown:
         parser.error(f"there is no workload {unknown[0]}")
     pythons = {"cynet": sys.executable, "torch": args.torch, "mxnet": args.mxnet}
     pythons = {package: os.path.abspath(p) for package, p in pythons.items() if p}
-    lines = [
-        f"{datetime.date.today()}, {machine()}; PyTorch 2.13 in its best mode, MXNet 1.9.1; turn "
-        f"about, medians of {args.rounds} rounds. Milliseconds; `a + b` in microseconds; x = the "
-        "other's time / cynet's.",
-        "",
-        "| work | cynet | PyTorch | MXNet | x PyTorch | x MXNet |",
-        "|---|---|---|---|---|---|",
-    ]
-    print("\n".join(lines[2:]))
-    for name in args.workloads or WORKLOADS:
-        lines.append(line(WORKLOADS[name], measure(name, pythons, args.rounds)))
-        print(lines[-1], flush=True)
-    if args.workloads:
-        return
-    import memory
-
-    lines += ["", *engine_lines(), "", "Memory of bound executors, MB of 2**20 bytes:", ""]
-    lines += memory.table(memory.MXNET)
-    write(lines)
+    results = load()
+    asked = args.workloads or ([] if args.write else [*WORKLOADS, "engine"])
+    if asked:
+        print("\n".join(HEAD))
+    for name in asked:
+        if name == "engine":
+            results[name] = engine_times()
+            print("\n".join(engine_lines(results[name])), flush=True)
+        else:
+            times = measure(name, pythons, args.rounds)
+            date = str(datetime.date.today())
+            results[name] = {"times": times, "date": date, "rounds": args.rounds}
+            print(line(WORKLOADS[name], times), flush=True)
+        save(results)
+    if args.write or not args.workloads:
+        write(list(page(results)))
 
 
 if __name__ == "__main__":

@@ -64,6 +64,32 @@ def fused_lstm(mx):
     return mx.sym.SoftmaxOutput(net, name="softmax")
 
 
+def gelu_mlp(mx):
+    """A multilayer perceptron whose activation is written out (Hendrycks and Gimpel, "Gaussian
+    error linear units", 2016)."""
+    net = mx.sym.flatten(mx.sym.var("data"))
+    for _ in range(2):
+        x = mx.sym.FullyConnected(net, num_hidden=1024)
+        net = 0.5 * x * (1 + mx.sym.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10), name="softmax")
+
+
+def formula(mx):
+    """Seconds of forward and backward of a formula of twelve functions on a million floats."""
+    x = mx.sym.var("x")
+    y = mx.sym.sqrt(x * x + 1) * mx.sym.exp(-x * x) + x * mx.sym.sigmoid(x) - mx.sym.tanh(x) * 0.5
+    executor = y.simple_bind(mx.cpu(), x=(1_000_000,))
+    executor.arg_dict["x"][:] = np.random.RandomState(0).randn(1_000_000)
+    ones = mx.nd.ones(1_000_000)
+
+    def run():
+        executor.forward(is_train=True)
+        executor.backward(ones)
+        executor.grad_dict["x"].wait_to_read()
+
+    return median_time(run, repeat=50)
+
+
 def batch(mx, size, shape):
     """A batch of random images with labels."""
     rng = np.random.RandomState(0)
@@ -162,8 +188,9 @@ def measure(mx, name):
     """Seconds of one workload."""
     if name in ("add", "tanh", "exp", "sum", "softmax"):
         return large(mx, name)
-    if name in ("fit_epoch", "lstm", "small_add"):
-        return {"fit_epoch": fit_epoch, "lstm": lstm, "small_add": small_add}[name](mx)
+    alone = {"fit_epoch": fit_epoch, "lstm": lstm, "small_add": small_add, "formula": formula}
+    if name in alone:
+        return alone[name](mx)
     if name.startswith(("resnet50", "inception_")):
         kind, _, size = name.rpartition("_")
         net = (
@@ -174,6 +201,7 @@ def measure(mx, name):
         return median_time(predict(mx, net, int(size)), repeat=10)
     step, repeat = {
         "mlp": lambda: (train(mx, symbol(mx, "mlp"), 128, (1, 28, 28)), 100),
+        "gelu": lambda: (train(mx, gelu_mlp(mx), 128, (1, 28, 28)), 40),
         "lenet": lambda: (train(mx, symbol(mx, "lenet"), 128, (1, 28, 28)), 20),
         "resnet20": lambda: (train(mx, resnet20(mx), 64, (3, 32, 32)), 10),
         "inception64": lambda: (

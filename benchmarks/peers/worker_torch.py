@@ -159,6 +159,26 @@ def inception_bn(classes=1000):
     return nn.Sequential(*layers)
 
 
+class Gelu(nn.Module):
+    """The activation, written out."""
+
+    def forward(self, x):
+        return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+
+
+def gelu_mlp():
+    layers = [nn.Flatten(), nn.Linear(784, 1024), Gelu(), nn.Linear(1024, 1024), Gelu()]
+    return nn.Sequential(*layers, nn.Linear(1024, 10))
+
+
+class Formula(nn.Module):
+    """Twelve functions of one array."""
+
+    def forward(self, x):
+        y = torch.sqrt(x * x + 1) * torch.exp(-x * x)
+        return y + x * torch.sigmoid(x) - torch.tanh(x) * 0.5
+
+
 class Rows(nn.Module):
     """Two LSTM layers over the rows of an image."""
 
@@ -226,6 +246,21 @@ def predict(make, size):
     return best(times)
 
 
+def formula():
+    """Seconds of forward and backward of a formula in each mode."""
+    times = {}
+    for name, _, x, function in modes(Formula, (1_000_000,)):
+        x.requires_grad_()
+        ones = torch.ones(1_000_000)
+
+        def run(function=function, x=x, ones=ones):
+            x.grad = None
+            function(x).backward(ones)
+
+        times[name] = median_time(run, repeat=50)
+    return best(times)
+
+
 def fit_epoch():
     """Seconds of an epoch of LeNet with the accuracy summed up."""
     torch.manual_seed(0)
@@ -268,6 +303,7 @@ def measure(name):
     """Seconds of one workload."""
     training = {
         "mlp": (mlp, 128, (1, 28, 28), 100),
+        "gelu": (gelu_mlp, 128, (1, 28, 28), 40),
         "lenet": (lenet, 128, (1, 28, 28), 20),
         "resnet20": (resnet20, 64, (3, 32, 32), 10),
         "inception64": (lambda: inception_bn(10), 32, (3, 64, 64), 7),
@@ -278,7 +314,8 @@ def measure(name):
     if name.startswith(("resnet50", "inception_")):
         kind, _, size = name.rpartition("_")
         return predict(resnet50 if kind == "resnet50" else inception_bn, int(size))
-    return fit_epoch() if name == "fit_epoch" else imperative(name)
+    alone = {"fit_epoch": fit_epoch, "formula": formula}
+    return alone[name]() if name in alone else imperative(name)
 
 
 if __name__ == "__main__":

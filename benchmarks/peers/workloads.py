@@ -25,6 +25,8 @@ WORKLOADS = {
     "fit_epoch": Workload("`Module.fit`, an epoch of LeNet on 12,800 images", 1.5, 3),
     "inception64": Workload("Inception-BN, 64x64, batch 32, training step", 1.25, 2.5),
     "lstm": Workload("LSTM, 2 layers of 128, 28 steps, batch 64, training step", 1.25, 2.5),
+    "gelu": Workload("MLP 784-1024-1024-10, GELU written out, batch 128, training step"),
+    "formula": Workload("twelve elementwise functions of 1 M floats, forward and backward"),
     "resnet50_1": Workload("ResNet-50, 224x224, batch 1, prediction", 1, 1.2),
     "resnet50_8": Workload("ResNet-50, 224x224, batch 8, prediction", 1, 1.2),
     "inception_1": Workload("Inception-BN, 224x224, batch 1, prediction", 1, 1.2),

@@ -73,7 +73,7 @@ class Step:
     backward reads what it declared of `out_grad`, `in_data` and `out_data`, and writes `in_grad`.
     `req` says how each written one is written. `origin` of a backward step is the forward step
     whose Operator it shares. `attrs` are the node's. `kept` is the group of a step that need not
-    run every time, else None.
+    run every time, else None. `members` are the steps that the chain pass has put into one.
     """
 
     __slots__ = (
@@ -84,6 +84,7 @@ class Step:
         "in_data",
         "in_grad",
         "kept",
+        "members",
         "name",
         "origin",
         "out_data",
@@ -120,6 +121,7 @@ class Step:
         self.origin = origin
         self.attrs = {} if attrs is None else attrs
         self.kept = None
+        self.members = ()
 
     def written(self):
         """Pairs (position, Value) of what the step writes, auxiliary states apart."""

@@ -62,7 +62,7 @@ def memory_of(symbol, ctx, grad_req="write", **shapes):
     Examples
     --------
     >>> import cynet as mx
-    >>> net = mx.sym.exp(mx.sym.exp(mx.sym.exp(mx.sym.var("x"))))
+    >>> net = mx.sym.softmax(mx.sym.softmax(mx.sym.softmax(mx.sym.var("x"))))
     >>> report = memory_of(net, mx.cpu(), "null", x=(32, 8))
     >>> report.planned <= report.unplanned == 2048
     True

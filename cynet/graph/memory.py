@@ -34,7 +34,7 @@ class MemoryReport(NamedTuple):
     planned : int
         The arena's size.
     unplanned : int
-        What they need without views, in-place and sharing.
+        What they need without in-place and sharing.
     live : int
         The most that live at one step: no placing can do with less.
     kept : int
@@ -52,6 +52,30 @@ def nbytes(value):
     return prod(value.shape) * np.dtype(value.dtype).itemsize
 
 
+def views(graph):
+    """Let values that hold the bytes of another be views of it.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its backward steps, if any.
+
+    Returns
+    -------
+    Graph
+        The same graph: steps that became views are gone. What steps touch that may run Python stays
+        apart, since they may run beside others.
+    """
+    kept = {
+        value
+        for step in graph.steps
+        if not step.prop.pure
+        for value in (*step.read(), *(v for _, v in step.written()))
+    }
+    _make_views(graph, _Lives(graph.steps), kept)
+    return graph
+
+
 def plan_memory(graph, inplace=True, share=True, keep=()):
     """Give every temporary of `graph` a root and an offset in the arena.
 
@@ -60,7 +84,7 @@ def plan_memory(graph, inplace=True, share=True, keep=()):
     graph : Graph
         With its backward steps, if any.
     inplace, share : bool
-        False switches views and in-place pairs, or sharing by liveness, off (for debugging).
+        False switches in-place pairs, or sharing by liveness, off (for debugging).
     keep : container of Step
         Steps whose values must not share memory with others (Python operators, which may run beside
         them).
@@ -68,15 +92,12 @@ def plan_memory(graph, inplace=True, share=True, keep=()):
     Returns
     -------
     Graph
-        The same graph: steps that became views are gone, `memory` is a MemoryReport.
+        The same graph: `memory` is a MemoryReport.
     """
-    temps = _temporaries(graph)
-    unplanned = sum(_aligned(nbytes(v)) for v in temps)
+    unplanned = sum(_aligned(nbytes(v)) for v in _touched(graph.steps) if v.kind == TEMP)
     kept = {v for step in keep for v in (*step.read(), *(w for _, w in step.written()))}
     if inplace:
-        lives = _Lives(graph.steps)
-        _make_views(graph, lives, kept)
-        _place_in_place(graph, lives, kept)
+        _place_in_place(graph, _Lives(graph.steps), kept)
     spans = _spans(graph, {v.root for v in kept} if share else None)
     kept_bytes = sum(_aligned(nbytes(v)) for v in graph.kept_values())
     live = _most_live(spans)[0]
@@ -98,12 +119,13 @@ def find_peak(graph):
     for step in trial.steps:
         step.req = list(step.req)
     lives = _Lives(trial.steps)
+    before = {v: root for root, values in lives.members.items() for v in values}
     _make_views(trial, lives, ())
     _place_in_place(trial, lives, ())
     most, index = _most_live(_spans(trial, ()))
     roots = {value: root for root, values in lives.members.items() for value in values}
     for value in roots:
-        value.root = value
+        value.root = before.get(value, value)
     return most, original[trial.steps[index]], roots
 
 
@@ -111,14 +133,11 @@ def _aligned(size):
     return (size + ALIGN - 1) // ALIGN * ALIGN
 
 
-def _temporaries(graph):
-    """Temps that some step writes, in order of first use."""
-    found = {}
-    for step in graph.steps:
-        for value in (*step.read(), *(v for _, v in step.written())):
-            if value.kind == TEMP:
-                found[value] = None
-    return list(found)
+def _touched(steps):
+    """Values that some step reads or writes, each once, in order of first use."""
+    return dict.fromkeys(
+        value for step in steps for value in (*step.read(), *(v for _, v in step.written()))
+    )
 
 
 class _Lives:
@@ -126,6 +145,9 @@ class _Lives:
 
     def __init__(self, steps):
         self.members = {}  # root -> values that live in its memory, itself apart
+        for value in _touched(steps):
+            if value.root is not value:
+                self.members.setdefault(value.root, []).append(value)
         self.index(steps)
 
     def index(self, steps):

@@ -9,10 +9,12 @@ from typing import NamedTuple
 from .. import config
 from ..errors import ArgumentError
 from .absorb import absorb
+from .chain import chain
 from .commute import commute
 from .fold import fold
 from .fuse import fuse
 from .layout import layout
+from .memory import views
 from .mirror import mirror
 from .pack import pack
 from .share import share
@@ -43,7 +45,9 @@ PASSES = (
     Pass("fuse", FORWARD, fuse, "activations and sums inside the step before them"),
     Pass("pack", PREDICT, pack, "weights kept in the form that kernels read"),
     Pass("mirror", WHOLE, mirror, "recomputes in backward, where asked to, what would wait for it"),
-    Pass("inplace", MEMORY, None, "views, and outputs in the memory of inputs read no more"),
+    Pass("views", WHOLE, views, "what only changes the shape, or copies a gradient, is not run"),
+    Pass("chain", WHOLE, chain, "elementwise steps together, a block of their arrays at a time"),
+    Pass("inplace", MEMORY, None, "outputs in the memory of inputs that are read no more"),
     Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time"),
 )
 NAMES = frozenset(each.name for each in PASSES)

@@ -1,5 +1,5 @@
 // Drives the loops of elementwise.h over whole arrays: conversion for types without a loop of their
-// own, broadcasting over collapsed axes, threads. Included by elementwise.pyx alone.
+// own, broadcasting over collapsed axes, threads. Included by elementwise.pyx and drive_chain.h.
 //
 // Conversion goes in chunks that stay in the first-level cache.
 #ifndef CYNET_DRIVE_H

@@ -71,6 +71,8 @@ class OperatorProperty:
     elementwise : bool
         True: all inputs and outputs have one shape, and element i of an output depends on the
         elements i of the inputs alone, so the operator works in any memory order.
+    takes_bool : bool
+        False: the loops of an elementwise operator refuse arrays of bool.
     prefers_channels_last : bool
         True for a `channels_last_form` that is worth bringing its inputs into that order.
     any_device : bool
@@ -96,6 +98,7 @@ class OperatorProperty:
     transposed_weight = False
     weight_shape = None
     elementwise = False
+    takes_bool = False
     prefers_channels_last = False
     any_device = False
     fields = {}
@@ -198,6 +201,24 @@ class OperatorProperty:
         return (self, list(range(len(in_shapes)))) if self.elementwise else None
 
     # --- what passes may join ---------------------------------------------------------------------
+    def forward_loops(self, in_data, out_data):
+        """The loops that forward is: a list of `Loop` over what the two lists hold, or None where
+        it is anything else. What is read may broadcast to what is written."""
+        return None
+
+    def backward_loops(self, out_grad, in_data, out_data, in_grad):
+        """The loops that backward is, in the order in which they write, or None.
+
+        What `declare_backward_dependency` does not name is not read.
+        """
+        return None
+
+    def pieces(self, in_shapes):
+        """What forward moves where, and backward moves back: a list of `PieceOf`
+        (tensor/pieces.pyx) of which each element of the outputs is in one, or None where the
+        operator does anything else."""
+        return None
+
     def with_activation(self, act_type, in_types):
         """The property that also applies Activation's `act_type` to output 0, or None where
         inputs of these types cannot be computed so."""

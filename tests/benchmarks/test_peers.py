@@ -72,4 +72,18 @@ def test_later_rounds_repeat_the_best_mode(run, monkeypatch):
     monkeypatch.setattr(run, "ask", ask)
     times = run.measure("mlp", {"cynet": "a", "torch": "b"}, 2)
     assert asked == [("cynet", "mlp"), ("mlp",), ("cynet", "mlp"), ("mlp", "compiled")]
-    assert times == {"cynet": [1.0, 1.0], "torch": [2.0, 2.0]}
+    assert times == {"cynet": [1.0, 1.0], "torch": [2.0, 2.0], "mode": "compiled"}
+
+
+def test_the_page_has_every_row_that_was_measured(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "RESULTS", tmp_path / "peers" / "results.json")
+    assert run.load() == {}
+    times = {"cynet": [0.01], "torch": [0.02], "mxnet": [0.03], "mode": "eager"}
+    results = {"lenet": {"times": times, "date": "2026-01-02", "rounds": 1}}
+    run.save({**results, "engine": {"a chain": (7e-7, 7.5e-7)}})
+    lines = list(run.page(run.load()))
+    assert lines[0].startswith("2026-01-02, ") and "medians of 1 rounds" in lines[0]
+    title = run.WORKLOADS["lenet"].title
+    assert f"| {title} | 10 | 20 (eager) | 30 | 2 | 3 (aim 3.5) |" in lines
+    assert "| a chain | 0.7 | 0.75 | 0.933 (aim 0.8) |" in lines
+    assert sum(row.startswith("| ResNet-50 |") for row in lines) == 2  # of the memory table

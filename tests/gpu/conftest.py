@@ -16,6 +16,9 @@ if SIMULATED:
 
     put_in_place()
 
+if WHERE:
+    os.environ["CYNET_CUDA_TF32"] = "none"  # float32 is compared with the CPU's
+
 import cynet as mx  # noqa: E402
 
 

@@ -4,15 +4,6 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet import config
-
-TF32_OFF = "none"  # the tests compare float32 with the CPU's
-
-
-@pytest.fixture(scope="module", autouse=True)
-def exact():
-    with config.environment("CYNET_CUDA_TF32", TF32_OFF):
-        yield
 
 
 def close(got, want, rtol=2e-5):

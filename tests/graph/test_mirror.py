@@ -53,6 +53,7 @@ def _compare(monkeypatch, net, **shapes):
 def _repeated(executor):
     """Names of the nodes that run again."""
     steps = executor._graph.steps[executor._graph.n_forward :]
+    steps = [each for step in steps for each in step.members or (step,)]
     return [step.name for step in steps if step.direction == FORWARD and step.out_data]
 
 

@@ -8,7 +8,7 @@ from cynet.errors import ArgumentError
 from cynet.graph.build import build
 from cynet.graph.gradient import gradient
 from cynet.graph.graph import ADD, BACKWARD, INPLACE, TEMP
-from cynet.graph.memory import plan_memory
+from cynet.graph.memory import plan_memory, views
 from cynet.symbol.node import Node, topological_order
 from tests.graph.interpreter import CPU, Add, Constant, Fold, Multiply, Tanh, run
 
@@ -81,7 +81,7 @@ def test_shared_memory_changes_nothing(rng, case):
     graph = _graph(heads, given, req)
     arrays = _arrays(graph, rng)
     expected = run(graph, arrays, isolated=True)
-    plan_memory(graph)
+    plan_memory(views(graph))
     outputs, grads = run(graph, arrays)
     for got, want in zip(outputs, expected[0]):
         np.testing.assert_array_equal(got, want)
@@ -93,7 +93,7 @@ def test_shared_memory_changes_nothing(rng, case):
 @pytest.mark.parametrize("case", range(10))
 def test_gradient_is_the_derivative(rng, case):
     heads, given = _random_graph(rng, 4 + case)
-    graph = plan_memory(_graph(heads, given, dict.fromkeys(given, "write")))
+    graph = plan_memory(views(_graph(heads, given, dict.fromkeys(given, "write"))))
     arrays = _arrays(graph, rng)
     _, grads = run(graph, arrays)
     weights = [None if h is None else arrays[h] for h in graph.heads]
@@ -136,7 +136,7 @@ def test_a_chain_without_gradients_runs_in_place():
 def test_views_are_not_run():
     x = Node(None, "x")
     heads = [(_node(Tanh(), _node(Fold(), _node(Tanh(), x))), 0)]
-    graph = plan_memory(_graph(heads, {"x": (2, 8)}, {"x": "write"}))
+    graph = plan_memory(views(_graph(heads, {"x": (2, 8)}, {"x": "write"})))
     assert [type(s.prop) for s in graph.steps] == [Tanh, Tanh, Tanh, Tanh]
     assert graph.n_forward == 2
 

@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 from .._base import register_operator
+from .._loops import LoopsOperator
 from ..floats import require_float_cpu
 from ..parameters import Enum
-from ..tensor.unary import UnaryOperator, UnaryProperty
+from ..tensor.unary import UnaryProperty
 
 
 class Function(NamedTuple):
@@ -46,7 +47,7 @@ class ActivationProperty(UnaryProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        return UnaryOperator(self, in_types[0])
+        return LoopsOperator(self, in_types[0])
 
 
 register_operator("Activation", ActivationProperty)

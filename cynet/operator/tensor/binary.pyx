@@ -5,15 +5,9 @@ a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncate
 0.
 """
 
-from ..._typedefs cimport TBlob, kAddTo, kBool, kNullOp
-from ...kernels.binary cimport find_binary
-from ...kernels.binary_grad cimport find_binary_grad
-from ...kernels.elementwise cimport Kernel, run_binary, run_grad
-from .._base cimport Operator, OpContext
-
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
 from .._base import register_operator
+from .._loops import LoopsOperator
+from ..loops import Loop, binary_gradients
 from ..property import OperatorProperty
 from .binary_rows import GRADIENTS, TAKES_BOOL
 
@@ -38,50 +32,14 @@ class BinaryProperty(OperatorProperty):
         # the gradient of lhs is written first, that of rhs still needs out_grad
         return [(out_grad[0], in_grad[1])]
 
+    def forward_loops(self, in_data, out_data):
+        return [Loop("binary", self.functor, tuple(in_data), out_data[0])]
+
+    def backward_loops(self, out_grad, in_data, out_data, in_grad):
+        return binary_gradients(GRADIENTS[self.functor], out_grad[0], *in_data, in_grad)
+
     def create_operator(self, ctx, in_shapes, in_types):
-        return BinaryOperator(self, in_types[0])
-
-
-cdef class BinaryOperator(Operator):
-    """The loops of one row for one dtype; `write`, `add` forward, `grads` by side and request."""
-
-    cdef Kernel write, add
-    cdef Kernel grads[2][2]
-
-    def __init__(self, prop, dtype):
-        cdef int flag = dtype_flag(dtype), side
-        cdef bytes functor = prop.functor.encode(), name
-        gradient = GRADIENTS[prop.functor]
-        if flag == kBool and prop.functor not in TAKES_BOOL:
-            raise ArgumentError(
-                f"operator {prop.op_name} does not take arrays of bool; cast them first")
-        self.write = find_binary(functor, flag, False)
-        self.add = find_binary(functor, flag, True)
-        for side in range(2):
-            name = (gradient.rhs if side else gradient.lhs).encode()
-            self.grads[side][0] = find_binary_grad(name, flag, False)
-            self.grads[side][1] = find_binary_grad(name, flag, True)
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        if req[0] != kNullOp:
-            run_binary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data, 1,
-                       in_data[1].data, 1, out_data[0].data, out_data[0].size)
-        return 0
-
-    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad,
-                      TBlob* aux_states) except -1 nogil:
-        cdef void* g = out_grad[0].data
-        # a gradient that reads no input gets out_grad in their place
-        cdef void* a = in_data[0].data if in_data[0].data != NULL else g
-        cdef void* b = in_data[1].data if in_data[1].data != NULL else g
-        cdef int side
-        for side in range(2):
-            if req[side] != kNullOp:
-                run_grad(&self.grads[side][req[side] == kAddTo], g, 1, a, 1, b, 1,
-                         in_grad[side].data, in_grad[side].size)
-        return 0
+        return LoopsOperator(self, in_types[0])
 
 
 # name, functor, aliases, docstring
@@ -116,5 +74,5 @@ cdef list ROWS = [
 for _name, _functor, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (BinaryProperty,), {
         "__doc__": _doc, "__module__": __name__, "functor": _functor,
-        "passes_gradient": _functor == "plus",
+        "passes_gradient": _functor == "plus", "takes_bool": _functor in TAKES_BOOL,
         "differentiable": GRADIENTS[_functor].exists}), aliases=_aliases)

@@ -4,16 +4,9 @@
 taken in the array's dtype: an integer array stays one, and 1.5 added to it adds 1.
 """
 
-
-from ..._typedefs cimport TBlob, kAddTo, kBool, kFloat64, kNullOp
-from ...kernels.binary cimport find_binary
-from ...kernels.binary_grad cimport find_binary_grad
-from ...kernels.elementwise cimport Kernel, run_binary, run_cast, run_grad
-from .._base cimport Operator, OpContext
-
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
 from .._base import register_operator
+from .._loops import LoopsOperator
+from ..loops import Loop, binary_gradients
 from ..parameters import Bool, Float
 from ..property import OperatorProperty
 from .binary_rows import GRADIENTS, TAKES_BOOL
@@ -38,70 +31,19 @@ class BinaryScalarProperty(OperatorProperty):
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         return [(out_grad[0], in_grad[0])]
 
+    def forward_loops(self, in_data, out_data):
+        return [Loop("binary", self.functor, self._operands(in_data[0]), out_data[0])]
+
+    def backward_loops(self, out_grad, in_data, out_data, in_grad):
+        targets = (None, in_grad[0]) if self.reverse else (in_grad[0], None)
+        operands = self._operands(in_data[0])
+        return binary_gradients(GRADIENTS[self.functor], out_grad[0], *operands, targets)
+
+    def _operands(self, array):
+        return (float(self.scalar), array) if self.reverse else (array, float(self.scalar))
+
     def create_operator(self, ctx, in_shapes, in_types):
-        return BinaryScalarOperator(self, in_types[0])
-
-
-cdef class BinaryScalarOperator(Operator):
-    """The loops of one row for one dtype and number."""
-
-    cdef Kernel write, add, grad_write, grad_add
-    cdef bint reverse
-    cdef int dtype
-    cdef char scalar[8]  # the number in the array's dtype
-
-    def __init__(self, prop, dtype):
-        cdef int flag = dtype_flag(dtype)
-        cdef bytes functor = prop.functor.encode(), name
-        cdef double value = prop.scalar
-        if flag == kBool and prop.functor not in TAKES_BOOL:
-            raise ArgumentError(
-                f"operator {prop.op_name} does not take arrays of bool; cast them first")
-        run_cast(kFloat64, flag, &value, self.scalar, 1)
-        self.dtype = flag
-        self.reverse = prop.reverse
-        gradient = GRADIENTS[prop.functor]
-        name = (gradient.rhs if prop.reverse else gradient.lhs).encode()
-        self.write = find_binary(functor, flag, False)
-        self.add = find_binary(functor, flag, True)
-        self.grad_write = find_binary_grad(name, flag, False)
-        self.grad_add = find_binary_grad(name, flag, True)
-
-    def with_scalar(self, double value):
-        """The same operator for another number: what an imperative call with a new number needs."""
-        cdef BinaryScalarOperator out = BinaryScalarOperator.__new__(BinaryScalarOperator)
-        out.write, out.add = self.write, self.add
-        out.grad_write, out.grad_add = self.grad_write, self.grad_add
-        out.reverse, out.dtype = self.reverse, self.dtype
-        run_cast(kFloat64, self.dtype, &value, out.scalar, 1)
-        return out
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        cdef const Kernel* kernel = &self.add if req[0] == kAddTo else &self.write
-        if req[0] == kNullOp:
-            return 0
-        if self.reverse:
-            run_binary(kernel, self.scalar, 0, in_data[0].data, 1, out_data[0].data,
-                       out_data[0].size)
-        else:
-            run_binary(kernel, in_data[0].data, 1, self.scalar, 0, out_data[0].data,
-                       out_data[0].size)
-        return 0
-
-    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad,
-                      TBlob* aux_states) except -1 nogil:
-        cdef const Kernel* kernel = &self.grad_add if req[0] == kAddTo else &self.grad_write
-        cdef void* g = out_grad[0].data
-        cdef void* x = in_data[0].data if in_data[0].data != NULL else g
-        if req[0] == kNullOp:
-            return 0
-        if self.reverse:
-            run_grad(kernel, g, 1, self.scalar, 0, x, 1, in_grad[0].data, in_grad[0].size)
-        else:
-            run_grad(kernel, g, 1, x, 1, self.scalar, 0, in_grad[0].data, in_grad[0].size)
-        return 0
+        return LoopsOperator(self, in_types[0])
 
 
 # name, functor, reversed, aliases, docstring
@@ -149,4 +91,5 @@ cdef list ROWS = [
 for _name, _functor, _reverse, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (BinaryScalarProperty,), {
         "__doc__": _doc, "__module__": __name__, "functor": _functor, "reverse": _reverse,
+        "takes_bool": _functor in TAKES_BOOL,
         "differentiable": GRADIENTS[_functor].exists}), aliases=_aliases)

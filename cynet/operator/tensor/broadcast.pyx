@@ -16,6 +16,7 @@ from .._base cimport Operator, OpContext
 from ...dtype import dtype_flag
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..loops import Loop
 from ..property import OperatorProperty, ResourceRequest, is_known
 from .binary_rows import GRADIENTS, TAKES_BOOL
 
@@ -61,6 +62,9 @@ class BroadcastProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data] if GRADIENTS[self.functor].reads else out_grad
+
+    def forward_loops(self, in_data, out_data):
+        return [Loop("binary", self.functor, tuple(in_data), out_data[0])]
 
     def backward_resource(self, in_shapes):
         lhs, rhs = in_shapes

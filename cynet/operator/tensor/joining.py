@@ -23,6 +23,9 @@ class JoinProperty(OperatorProperty):
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return out_grad
 
+    def create_operator(self, ctx, in_shapes, in_types):
+        return PiecesOperator(in_types[0], self.pieces(in_shapes))
+
 
 class ConcatProperty(JoinProperty):
     """The inputs joined along an existing axis; their other lengths must agree."""
@@ -58,7 +61,7 @@ class ConcatProperty(JoinProperty):
     def channels_last_form(self, in_shapes, in_types):
         return self.changed(channels_last=True), list(range(len(in_shapes)))
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def pieces(self, in_shapes):
         axis = axis_of(self.dim, len(in_shapes[0]), "dim")
         if self.channels_last:
             in_shapes = [(s[0], *s[2:], s[1]) for s in in_shapes]
@@ -70,7 +73,7 @@ class ConcatProperty(JoinProperty):
         for i, s in enumerate(in_shapes):
             pieces.append(PieceOf(contiguous(s), sliced(whole, first, (1,) * len(s), s), index=i))
             first[axis] += s[axis]
-        return PiecesOperator(in_types[0], pieces)
+        return pieces
 
 
 class StackProperty(JoinProperty):
@@ -89,7 +92,7 @@ class StackProperty(JoinProperty):
         out = merge_shapes(out, (*inner[:axis], self.num_args, *inner[axis:]))
         return [inner] * self.num_args, [out], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def pieces(self, in_shapes):
         shape = in_shapes[0]
         axis = axis_of(self.axis, len(shape) + 1)
         whole = contiguous((*shape[:axis], self.num_args, *shape[axis:]))
@@ -100,7 +103,7 @@ class StackProperty(JoinProperty):
             pieces.append(
                 PieceOf(contiguous(one), sliced(whole, first, (1,) * len(one), one), index=i)
             )
-        return PiecesOperator(in_types[0], pieces)
+        return pieces
 
 
 class SliceChannelProperty(MoveProperty):
@@ -143,7 +146,7 @@ class SliceChannelProperty(MoveProperty):
             shape = (*data[:axis], data[axis] // n, *data[axis + 1 :])
         return [data], [merge_shapes(shape, out)] * n, []
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def pieces(self, in_shapes):
         shape, n = in_shapes[0], self.num_outputs
         axis = axis_of(self.axis, len(shape))
         part = (*shape[:axis], shape[axis] // n, *shape[axis + 1 :])
@@ -152,7 +155,10 @@ class SliceChannelProperty(MoveProperty):
             first = [i * part[axis] if k == axis else 0 for k in range(len(shape))]
             source = sliced(contiguous(shape), first, (1,) * len(shape), part)
             pieces.append(PieceOf(source, contiguous(part), to=i))
-        return PiecesOperator(in_types[0], pieces)
+        return pieces
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return PiecesOperator(in_types[0], self.pieces(in_shapes))
 
 
 class SplitV2Property(MoveProperty):
@@ -182,8 +188,8 @@ class SplitV2Property(MoveProperty):
             )
         return marks
 
-    def pieces(self, shape):
-        """(first index, shape) of each piece."""
+    def parts(self, shape):
+        """The axis, and (first index, shape) of each piece."""
         axis = axis_of(self.axis, len(shape))
         marks = self.bounds(shape[axis])
         return axis, [
@@ -194,7 +200,7 @@ class SplitV2Property(MoveProperty):
         shape = in_shapes[0]
         if not is_known(shape):
             return [shape], list(out_shapes), []
-        axis, parts = self.pieces(shape)
+        axis, parts = self.parts(shape)
         outs = [s for _, s in parts]
         if self.squeeze_axis:
             if any(s[axis] != 1 for s in outs):
@@ -202,15 +208,18 @@ class SplitV2Property(MoveProperty):
             outs = [s[:axis] + s[axis + 1 :] or (1,) for s in outs]
         return [shape], [merge_shapes(a, b) for a, b in zip(outs, out_shapes)], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def pieces(self, in_shapes):
         shape = in_shapes[0]
-        axis, parts = self.pieces(shape)
+        axis, parts = self.parts(shape)
         pieces = []
         for i, (first, part) in enumerate(parts):
             begin = [first if k == axis else 0 for k in range(len(shape))]
             source = sliced(contiguous(shape), begin, (1,) * len(shape), part)
             pieces.append(PieceOf(source, contiguous(part), to=i))
-        return PiecesOperator(in_types[0], pieces)
+        return pieces
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return PiecesOperator(in_types[0], self.pieces(in_shapes))
 
 
 register_operator("Concat", ConcatProperty, aliases=("concat",))

@@ -4,15 +4,9 @@
 Floating functions of integers are computed in float64 and truncated.
 """
 
-from ..._typedefs cimport TBlob, kAddTo, kBool, kNullOp
-from ...kernels.elementwise cimport Kernel, run_binary, run_unary
-from ...kernels.unary cimport find_unary
-from ...kernels.unary_grad cimport find_unary_grad
-from .._base cimport Operator, OpContext
-
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
 from .._base import register_operator
+from .._loops import LoopsOperator
+from ..loops import Loop
 from ..property import OperatorProperty
 
 
@@ -20,10 +14,9 @@ class UnaryProperty(OperatorProperty):
     """Base of the rows below: one input, one output of the same shape and type."""
 
     inputs_doc = {"data": "The input, any shape."}
-    functor = None   # names in functors.h
+    functor = None  # names in functors.h
     gradient = None
-    reads = ""       # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
-    takes_bool = False
+    reads = ""  # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return {"": out_grad, "x": [*out_grad, *in_data], "y": [*out_grad, *out_data]}[self.reads]
@@ -34,49 +27,15 @@ class UnaryProperty(OperatorProperty):
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         return [(out_grad[0], in_grad[0])]
 
+    def forward_loops(self, in_data, out_data):
+        return [Loop("unary", self.functor, (in_data[0],), out_data[0])]
+
+    def backward_loops(self, out_grad, in_data, out_data, in_grad):
+        known = {"": out_grad, "x": in_data, "y": out_data}[self.reads][0]
+        return [Loop("unary_grad", self.gradient or "zero", (out_grad[0], known), in_grad[0])]
+
     def create_operator(self, ctx, in_shapes, in_types):
-        return UnaryOperator(self, in_types[0])
-
-
-cdef class UnaryOperator(Operator):
-    """The loops of one row for one dtype."""
-
-    cdef Kernel write, add, grad_write, grad_add
-    cdef int reads  # 0 nothing, 1 data, 2 output
-
-    def __init__(self, prop, dtype):
-        cdef int flag = dtype_flag(dtype)
-        cdef bytes functor = prop.functor.encode()
-        cdef bytes gradient = (prop.gradient or "zero").encode()
-        if flag == kBool and not prop.takes_bool:
-            raise ArgumentError(
-                f"operator {prop.op_name} does not take arrays of bool; cast them first")
-        self.write = find_unary(functor, flag, False)
-        self.add = find_unary(functor, flag, True)
-        self.grad_write = find_unary_grad(gradient, flag, False)
-        self.grad_add = find_unary_grad(gradient, flag, True)
-        self.reads = {"": 0, "x": 1, "y": 2}[prop.reads]
-        if self.write.loop == NULL or self.grad_write.loop == NULL:
-            raise ArgumentError(
-                f"operator {prop.op_name}: no functor {prop.functor} / {prop.gradient}")
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        if req[0] != kNullOp:
-            run_unary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data,
-                      out_data[0].data, in_data[0].size)
-        return 0
-
-    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad,
-                      TBlob* aux_states) except -1 nogil:
-        cdef void* known
-        if req[0] != kNullOp:
-            known = (in_data[0].data if self.reads == 1 else out_data[0].data if self.reads == 2
-                     else out_grad[0].data)
-            run_binary(&self.grad_add if req[0] == kAddTo else &self.grad_write, out_grad[0].data,
-                       1, known, 1, in_grad[0].data, in_grad[0].size)
-        return 0
+        return LoopsOperator(self, in_types[0])
 
 
 # name, functor, gradient functor (None: zero everywhere), what it reads, aliases, docstring

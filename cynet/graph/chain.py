@@ -1,0 +1,202 @@
+"""The chain pass: elementwise steps that hand values to one another become one step.
+
+Run apart, each of them goes through memory from end to end. A chain runs all their loops over one
+block of some hundred elements, then over the next: what only passes between them stays in the
+first-level cache and has no place in the memory plan. Results are those of the steps apart, bit for
+bit. Members are
+
+- steps whose property lists its loops (`forward_loops`, `backward_loops`): functions of one or more
+  arrays, of an array and a number, Activation, sums, and their gradients; an operand may repeat
+  along the leading or the trailing axes;
+- steps that part an array or join arrays (`pieces`) by rows: loops read or write them where they
+  lie.
+
+Runs on forward and backward steps apart, after all passes that look at single operators.
+Steps join when they touch a common value and no path leads from one to the other through steps that
+stay outside. A chain runs where its last member did.
+"""
+
+import heapq
+
+from ..operator.property import ResourceRequest
+from .chain_members import member_of
+from .chain_program import step_of
+from .graph import FORWARD, Graph
+from .memory import find_peak
+
+WINDOW = 256  # steps from a chain's first member to its last
+
+
+def chain(graph):
+    """Join elementwise steps of `graph`.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its backward steps, if any.
+
+    Returns
+    -------
+    Graph
+        The same graph with fewer steps. Chains that would make the peak of memory higher are left
+        apart.
+    """
+    touching = _touching(graph.steps)
+    sections = [
+        _Groups(steps).run()
+        for steps in (graph.steps[: graph.n_forward], graph.steps[graph.n_forward :])
+    ]
+    if all(len(group) == 1 for groups in sections for group in groups):
+        return graph
+    most, dropped, apart = None, 1, set()
+    while True:
+        forward, backward = (
+            [step for group in groups for step in _joined(group, touching, apart)]
+            for groups in sections
+        )
+        trial = Graph([*forward, *backward], {}, {}, [])
+        trial.n_forward = len(forward)
+        chains = [(i, step) for i, step in enumerate(trial.steps) if step.members]
+        if not chains:
+            return graph
+        if most is None:
+            most = find_peak(graph)[0]
+        peak, step, _ = find_peak(trial)
+        if peak <= most:
+            graph.steps, graph.n_forward = trial.steps, trial.n_forward
+            return graph
+        at = trial.steps.index(step)
+        chains.sort(key=lambda each: abs(each[0] - at))
+        apart.update(member for _, each in chains[:dropped] for member in each.members)
+        dropped *= 2
+
+
+def _touching(steps):
+    """Root to the set of steps that read or write a value in its memory."""
+    found = {}
+    for step in steps:
+        for value in (*step.read(), *(v for _, v in step.written()), *step.aux):
+            found.setdefault(value.root, set()).add(step)
+    return found
+
+
+def _joined(group, touching, apart):
+    """The steps that a group becomes: one, or all of them."""
+    steps = [member.step for member in group]
+    if len(group) == 1 or not apart.isdisjoint(steps):
+        return steps
+    step = step_of(group, touching)
+    return steps if step is None else [step]
+
+
+class _Groups:
+    """State of one run over a section: which steps are together.
+
+    A group goes by the position of its first step. `above` has, for each group, the set of groups
+    that must run before it, as bits.
+    """
+
+    def __init__(self, steps):
+        self.members = [member_of(step) for step in steps]
+        self.before = _dependencies(steps)
+        self.parent = list(range(len(steps)))
+        self.together = [[i] for i in range(len(steps))]
+        self.above = [0] * len(steps)
+
+    def run(self):
+        """Lists of Members, in an order in which they may run."""
+        users = {}  # root -> positions of members that touch it
+        for i, member in enumerate(self.members):
+            for group in {self._group(j) for j in self.before[i]}:
+                self.above[i] |= self.above[group] | 1 << group
+            if not member.joins:
+                continue
+            near = {j for root in member.dense for j in users.get(root, ()) if i - j < WINDOW}
+            for j in sorted(near, reverse=True):
+                a, b = self._group(j), self._group(i)
+                if a != b and self._fit(a, b, i):
+                    self._merge(min(a, b), max(a, b), i)
+            for root in member.dense:
+                users.setdefault(root, []).append(i)
+        return [[self.members[i] for i in group] for group in self._sorted()]
+
+    def _group(self, i):
+        while self.parent[i] != i:
+            self.parent[i] = i = self.parent[self.parent[i]]
+        return i
+
+    def _fit(self, a, b, now):
+        """Whether groups `a` and `b` can be one."""
+        return (
+            now - min(a, b) < WINDOW
+            and self.members[a].group.fits(self.members[b].group)
+            and not self._leads(a, b)
+            and not self._leads(b, a)
+        )
+
+    def _leads(self, a, b):
+        """Whether a path leads from `a` to `b` through another group."""
+        outside = {self._group(j) for i in self.together[b] for j in self.before[i]} - {a, b}
+        return any(self.above[group] >> a & 1 for group in outside)
+
+    def _merge(self, a, b, now):
+        self.parent[b] = a
+        self.together[a] = sorted(self.together[a] + self.together[b])
+        self.members[a].group.add(self.members[b].group)
+        both = 1 << a | 1 << b
+        above = (self.above[a] | self.above[b]) & ~both
+        self.above[a] = above
+        for i in range(a + 1, now + 1):
+            if self.above[i] & both:
+                self.above[i] |= above | 1 << a
+        # what follows `b` alone is named by it still, and means the whole
+
+    def _sorted(self):
+        """The groups: each when what it needs has run, and as early as its last step's place."""
+        after, missing = {}, {}
+        for group, parent in enumerate(self.parent):
+            if group != parent:
+                continue
+            needs = {self._group(j) for i in self.together[group] for j in self.before[i]}
+            needs.discard(group)
+            missing[group] = len(needs)
+            for need in needs:
+                after.setdefault(need, []).append(group)
+        ready = [(self.together[g][-1], g) for g, n in missing.items() if not n]
+        heapq.heapify(ready)
+        while ready:
+            _, group = heapq.heappop(ready)
+            yield self.together[group]
+            for later in after.get(group, ()):
+                missing[later] -= 1
+                if not missing[later]:
+                    heapq.heappush(ready, (self.together[later][-1], later))
+
+
+def _dependencies(steps):
+    """For each step the positions of those that must run before it."""
+    before = [set() for _ in steps]
+    written, reads, effect = {}, {}, None
+    for i, step in enumerate(steps):
+        targets = {v.root for v in (*(v for _, v in step.written()), *step.aux)}
+        for root in {v.root for v in step.read()} | targets:
+            if root in written:
+                before[i].add(written[root])
+        for root in targets:
+            before[i].update(reads.pop(root, ()))
+            written[root] = i
+        for value in step.read():
+            reads.setdefault(value.root, []).append(i)
+        if _has_effects(step):  # they keep their order: random streams are counted along it
+            if effect is not None:
+                before[i].add(effect)
+            effect = i
+        before[i].discard(i)
+    return before
+
+
+def _has_effects(step):
+    """True when a step draws random numbers, or may do anything else that no value shows."""
+    shapes = [v.shape for v in (step.origin or step).in_data]
+    ask = step.prop.forward_resource if step.direction == FORWARD else step.prop.backward_resource
+    return not step.prop.pure or ResourceRequest.random in ask(shapes)

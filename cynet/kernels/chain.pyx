@@ -1,0 +1,10 @@
+"""Chains (contract in chain.pxd)."""
+
+from .parallel cimport threads_for
+
+cdef extern from "drive_chain.h" namespace "cynet" nogil:
+    void run_chain_blocks(int threads, const Chain& chain, void** arrays) noexcept
+
+
+cdef void run_chain(const Chain* chain, void** arrays) noexcept nogil:
+    run_chain_blocks(threads_for(chain.rows * chain.columns * chain.work), chain[0], arrays)

@@ -1,0 +1,166 @@
+"""Chains: loops of several elementwise operators, run over the arrays together.
+
+The chain pass (graph/chain.py) makes the property; no user does, so it is not registered.
+"""
+
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from ..._typedefs cimport TBlob, dtype_size, kFloat64
+from ...kernels.chain cimport (
+    CHAIN_BYTES, CHAIN_REGISTERS, Chain, ChainLoop, ChainOperand, run_chain,
+)
+from ...kernels.elementwise cimport Kernel, run_cast
+from .._base cimport Operator, OpContext
+from .._loops cimport find_kernels
+
+from typing import NamedTuple
+
+from ...dtype import dtype_flag
+from ..property import OperatorProperty
+
+REGISTERS = CHAIN_REGISTERS
+cdef enum:
+    MOST_ARRAYS = 64
+    BLOCK = 1024  # elements of a block, at most
+ARRAYS = MOST_ARRAYS
+
+# Functors that take about as long as an addition; the others take some times as long.
+cdef object _SIMPLE = frozenset((
+    "identity", "negative", "abs", "square", "relu", "relu_grad_y", "sigmoid_grad_y",
+    "tanh_grad_y", "two_x", "minus_one", "one", "zero", "sign", "plus", "minus", "mul", "div",
+    "maximum", "minimum", "grad_one", "grad_minus_one", "grad_left", "grad_right", "div_lgrad",
+    "div_rgrad", "greater", "lesser", "greater_equal", "lesser_equal", "equal", "not_equal"))
+cdef enum:
+    COSTLY = 6
+
+
+class Memory(NamedTuple):
+    """Where an operand of a chain lies: array number `array` of the inputs and then the outputs.
+
+    Element (i, j) of the chain's rows and columns is element ``offset + i * row + j * column``;
+    `column` is 1, or 0 where an element repeats along a row.
+    """
+
+    array: int
+    offset: int
+    row: int
+    column: int
+
+
+class Register(NamedTuple):
+    """An operand that only passes from loop to loop: register number `index`, below REGISTERS."""
+
+    index: int
+
+
+class ChainLine(NamedTuple):
+    """One loop of a chain: a Loop whose operands are Memory, Register or float, and whose target
+    is Memory or Register; `add` says that it adds to what is there."""
+
+    loop: object
+    add: bool
+
+
+class ChainProperty(OperatorProperty):
+    """Several elementwise operators in one.
+
+    Attributes
+    ----------
+    rows, columns : int
+        The space that the loops run over.
+    dtype : str
+        Of all arrays.
+    lines : list of ChainLine
+    n_inputs, n_outputs : int
+    inplace : list of (int, int)
+        Inputs and outputs that may share memory.
+    """
+
+    differentiable = False
+
+    def __init__(self, op_name, rows, columns, dtype, lines, n_inputs, n_outputs, inplace):
+        super().__init__()
+        self.op_name = op_name
+        self.rows, self.columns, self.dtype, self.lines = rows, columns, dtype, lines
+        self.n_inputs, self.n_outputs, self.inplace = n_inputs, n_outputs, inplace
+
+    def list_arguments(self):
+        return [f"arg{i}" for i in range(self.n_inputs)]
+
+    def list_outputs(self):
+        return [f"output{i}" for i in range(self.n_outputs)]
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[i], out_data[o]) for i, o in self.inplace]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return ChainOperator(self)
+
+
+cdef class ChainOperator(Operator):
+    """Runs a chain. The requests are those that the pass knew: they are part of the lines."""
+
+    cdef Chain chain
+    cdef vector[ChainLoop] loops
+    cdef vector[ChainOperand] operands
+
+    def __init__(self, prop):
+        cdef int dtype = dtype_flag(prop.dtype), registers = 1
+        cdef ChainLoop native
+        cdef Kernel write, add
+        self.chain.work = 0
+        for line in prop.lines:
+            loop = line.loop
+            memset(&native, 0, sizeof(native))
+            find_kernels(loop, dtype, &write, &add)
+            native.kernel = add if line.add else write
+            native.reads = len(loop.reads)
+            for i, each in enumerate((*loop.reads, loop.target)):
+                if isinstance(each, Register):
+                    registers = max(registers, each.index + 1)
+                operand = self._add_operand(each, prop, dtype)
+                if i < native.reads:
+                    native.operand[i] = operand
+                else:
+                    native.target = operand
+                if isinstance(each, Memory) and (each.row, each.column) not in (
+                        (prop.columns, 1), (0, 0)):
+                    native.by_rows = prop.rows > 1
+            self.loops.push_back(native)
+            self.chain.work += 1 if loop.functor in _SIMPLE else COSTLY
+        # a second thread has to pay as it would for the loops one by one: they were not fused to
+        # spend its waking on less
+        self.chain.work = max(self.chain.work // COSTLY, 1)
+        self.chain.rows, self.chain.columns = prop.rows, prop.columns
+        self.chain.element = <int>dtype_size(dtype)
+        self.chain.block = min(BLOCK, CHAIN_BYTES // registers // self.chain.element // 16 * 16)
+        self.chain.n_loops = <int>self.loops.size()
+        self.chain.loops = self.loops.data()
+        self.chain.operands = self.operands.data()
+
+    cdef int _add_operand(self, each, prop, int dtype) except -1:
+        cdef ChainOperand operand
+        cdef double number
+        memset(&operand, 0, sizeof(operand))
+        if isinstance(each, Memory):
+            operand.array, operand.offset = each.array, each.offset
+            operand.row, operand.column = each.row, each.column
+        elif isinstance(each, Register):
+            operand.array, operand.index = -1, each.index
+        else:
+            operand.array, number = -2, each
+            run_cast(kFloat64, dtype, &number, operand.number, 1)
+        self.operands.push_back(operand)
+        return <int>self.operands.size() - 1
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef void* arrays[MOST_ARRAYS]
+        cdef int i
+        for i in range(ctx.n_in):
+            arrays[i] = in_data[i].data
+        for i in range(ctx.n_out):
+            arrays[ctx.n_in + i] = out_data[i].data
+        run_chain(&self.chain, arrays)
+        return 0
