@@ -70,8 +70,6 @@ class Executor:
         known = {**self.arg_dict, **self.aux_dict}
         watched = self._monitor is not None  # then every node's own values must be there to see
         names = frozenset() if watched else passes.enabled()
-        if self._ctx.device_type == "gpu":
-            names -= passes.ON_CPU
         graph = lower(
             self._symbol.entries,
             self._ctx,

@@ -51,7 +51,6 @@ PASSES = (
     Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time"),
 )
 NAMES = frozenset(each.name for each in PASSES)
-ON_CPU = frozenset(("absorb", "layout", "fuse", "pack"))  # what they make, no GPU form computes
 
 
 def enabled(text=None):
