@@ -153,7 +153,7 @@ def rows(ctx, python):
     sys.path.insert(0, "examples/image_classification")
     from symbols import resnet
 
-    network = resnet.get_symbol(num_classes=1000, num_layers=50, image_shape="3,224,224")
+    network = resnet.get_symbol(num_classes=1000, num_layers=50, image_shape=(3, 224, 224))
     step = median(training_step(network, ctx, (64, 3, 224, 224), 1000), mx.nd.waitall, 5)
     theirs = torch_times(python, "resnet50")
     for mode in theirs:

@@ -9,9 +9,10 @@ from . cimport _engine
 from ._engine cimport VarHandle, complete, kInline, kNormal
 from ._inline cimport INLINE_COPY_ELEMENTS, INLINE_ELEMENTS
 from ._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap
-from ._typedefs cimport RunContext, dtype_size, kCPU, kGPU
+from ._typedefs cimport RunContext, TBlob, dtype_size, kCPU, kGPU
 from .cuda.driver cimport check, launch
 from .cuda.transfer cimport Strides, across, download_later, fill, move, upload
+from .kernels.parallel cimport team_rests
 from .kernels.strided_copy cimport StridedCopy, copy_gather, copy_scatter, copy_strided
 
 import numpy as np
@@ -111,6 +112,38 @@ def copy_into(NDArrayBase source, NDArrayBase target):
     push_copy(target, &to, source, &region)
 
 
+def copy_all(sources, list targets):
+    """Push a copy of each array into the one of `targets` in its place.
+
+    Returns
+    -------
+    int
+        How many were copied: fewer than there are where the next one is no NDArray, or of another
+        shape than its target, or the target itself.
+    """
+    cdef Py_ssize_t i
+    cdef NDArrayBase target, source
+    for i in range(len(targets)):
+        target = targets[i]
+        if not isinstance(sources[i], NDArrayBase):
+            return i
+        source = sources[i]
+        if source is target or not _same_shape(&source.blob, &target.blob):
+            return i
+        copy_into(source, target)
+    return len(targets)
+
+
+cdef bint _same_shape(const TBlob* a, const TBlob* b) noexcept:
+    cdef int i
+    if a.ndim != b.ndim:
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != b.shape[i]:
+            return False
+    return True
+
+
 # --- tasks ----------------------------------------------------------------------------------------
 cdef CopyTask* _new_task(NDArrayBase dst, const Region* to) except NULL:
     cdef CopyTask* task
@@ -158,8 +191,9 @@ cdef int _push_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, VarHa
 
 
 cdef int _run_copy(void* arg, RunContext* run_ctx) except -1 nogil:
-    # The pushing thread (worker 0) starts no OpenMP team: it may fork later.
+    # The pushing thread (worker 0) starts no OpenMP team for a copy, and wakes none.
     copy_strided(&(<CopyTask*>arg).what, run_ctx.worker == 0)
+    team_rests()
     (<CopyTask*>arg).target.written = True
     return 0
 

@@ -19,7 +19,9 @@ from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob, kGPU
 from .cuda.driver cimport machines
-from .cuda.graphs cimport Recording, begin, discard, finish, kPlain, kRecord, kReplay, replay
+from .cuda.graphs cimport Recording, discard, finish, kPlain, kRecord, kReplay, replay
+from .cuda.graphs cimport begin as begin_run
+from .kernels.parallel cimport team_rests
 from .operator._base cimport OpContext, Operator
 
 from .dtype import NAMES, dtype_flag
@@ -109,7 +111,7 @@ cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef bint failed
     if run.tables.profiled.load():
         return _run_segment(arg, run_ctx)
-    how = begin(recording, run_ctx.dev_id, &run_ctx.stream)
+    how = begin_run(recording, run_ctx.dev_id, &run_ctx.stream)
     if how == kReplay:
         return replay(recording, run_ctx.dev_id)
     if how == kPlain:
@@ -148,6 +150,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
             run.current = index
             with gil:
                 _raise_dressed(run)
+        team_rests()
         if kept != NULL and kept.last == index:
             _complete(kept)
         if profiled:

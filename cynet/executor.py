@@ -93,6 +93,7 @@ class Executor:
         self._heads = [
             None if v is None else zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.heads
         ]
+        self._takes_heads = any(head is not None for head in self._heads)
         self._arena = self._take_arena(graph.memory.planned, None if python else shared_exec)
         self._arena_is_guarded = watched or not python
         self._arrays = {**self._arrays_of(graph), **_constants(graph)}
@@ -190,7 +191,8 @@ class Executor:
                 "backward: this executor was bound without gradients (grad_req='null', or no "
                 "args_grad)"
             )
-        self._set_heads(out_grads)
+        if out_grads is not None or self._takes_heads:
+            self._set_heads(out_grads)
         self._plan.run_backward()
 
     def _set_heads(self, out_grads):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PATH = re.compile(r"`((?:cynet|tests)/[\w/]+\.(?:pyx|pxd|py))`")
+PATH = re.compile(r"`((?:cynet|tests)/[\w/]+\.(?:pyx|pxd|py|cu))`")
 
 
 def read_page():
@@ -42,7 +42,7 @@ def run(folder, *command):
 
 def test_the_page_leads_to_a_tested_operator(tmp_path):
     pytest.importorskip("Cython")
-    for name in ("cynet", "tests/operator", "tests/fixtures"):
+    for name in ("cynet", "tests/operator", "tests/cuda", "tests/fixtures"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "cynet", tmp_path / "build" / "cynet")
     for path in [*tmp_path.rglob("*.cpp"), *tmp_path.rglob("*.so")]:
@@ -50,13 +50,15 @@ def test_the_page_leads_to_a_tested_operator(tmp_path):
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "tests/conftest.py"):
         shutil.copy2(ROOT / name, tmp_path / name)
     files, scripts = read_page()
-    assert len(files) == 5 and len(scripts) == 1
+    assert len(files) == 9 and len(scripts) == 1
     for name, text in files.items():
         path = tmp_path / name
-        assert path.exists() == (path.name == "__init__.py")
+        assert path.exists() == (path.name in ("__init__.py", "families.py", "forms.py"))
         path.write_text(path.read_text() + text if path.exists() else text)
 
     run(tmp_path, "setup.py", "-q", "build_ext", "--inplace", "--build-lib", "build")
     assert "Steepness of the sigmoid" in run(tmp_path, "-c", scripts[0])
     output = run(tmp_path, "-m", "pytest", "-q", "tests/operator/test_common.py", "-k", "Swish")
     assert re.search(r"\b\d\d+ passed", output)
+    output = run(tmp_path, "-m", "pytest", "-q", "tests/operator/cuda/test_forms.py", "-k", "Swish")
+    assert re.search(r"\b\d\d passed", output)

@@ -239,7 +239,8 @@ class GPU(device.Device):
         key = source, instance
         if key not in self._kernels:
             exports = tuple(families.instances(source))
-            module = self.module(families.text(source), f"{source}.cu", (), exports)
+            options = ("-fmad=false",) if families.exact(source) else ()
+            module = self.module(families.text(source), f"{source}.cu", options, exports)
             self._kernels[key] = self.function(module, f"{source}.cu", instance)
         return self._kernels[key]
 

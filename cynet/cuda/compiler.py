@@ -15,8 +15,12 @@ from ..errors import KernelError
 from .emulator.compiler import KERNELS, OWN, explain
 from .symbols import kernel_symbols
 
-# what nvcc gets for every source; floating point is its default: a * b + c may be one operation
-_FLAGS = ("-std=c++17", f"-I{KERNELS}", f"-I{OWN}", "-lineinfo", "-w")
+# What nvcc gets for every source; floating point is its default: a * b + c may be one operation.
+# Functions of the CPU that are no constants must not be called, which would fail at run time.
+_FLAGS = (
+    "-std=c++17", "--expt-relaxed-constexpr", "--Werror=cross-execution-space-call",
+    f"-I{KERNELS}", f"-I{OWN}", "-lineinfo",
+)  # fmt: skip
 
 
 def find_nvcc():

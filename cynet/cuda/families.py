@@ -12,12 +12,43 @@ KERNELS = Path(__file__).parent / "kernels"
 TABLES = Path(__file__).parent.parent / "kernels"
 REAL = ("float", "double", "cynet::half")
 WHOLE = ("unsigned char", "signed char", "int", "long long")
+ALL = REAL + WHOLE
+ANY = (*ALL, "bool")
 REDUCERS = ("sum", "nansum", "prod", "nanprod", "max", "min", "norm1", "norm2")
 RULES = (
     "sgd", "sgd_mom", "nag_mom", "signsgd", "signum", "adam", "rmsprop", "rmspropalex", "ftrl",
     "ftml",
 )  # fmt: skip
 MASTERED = ("sgd", "sgd_mom", "nag_mom")  # those with an operator on float32 masters
+
+
+# source -> (templates of one type, the types each of them has instances for)
+TEMPLATES = {
+    "batch_norm": [
+        ("inverse_deviation move_statistics channel_sums channel_scale", ("float", "double")),
+    ],
+    "fill": [("progression eye", ANY)],
+    "index": [
+        ("copy take_back gather scatter_add scatter pick pick_grad one_hot", ALL),
+        ("map_axes map_axes_grad sequence_mask", ALL),
+    ],
+    "lines": [
+        ("moments normalize normalize_grad scale_grad l2_normalize l2_normalize_grad", REAL),
+        ("local_response local_response_parts local_response_grad sloped slopes_grad", REAL),
+    ],
+    "loss": [
+        ("difference count_above shared_gradient hinge_grad", REAL),
+        ("cross_entropy cross_entropy_grad", REAL),
+    ],
+    "order": [("sort_near sort_far take_order put_order extreme running_sum", ALL)],
+    "pooling": [("pool pool_grad", REAL)],
+    "random": [
+        ("draw masked weight_sums log_probability log_probability_grad", REAL),
+        ("integers", ("int", "long long")),
+    ],
+    "select": [("where clip clip_grad hard_sigmoid hard_sigmoid_grad", ALL)],
+    "softmax": [("softmax softmax_grad softmax_output_grad count_labels", REAL)],
+}
 
 
 @functools.cache
@@ -60,7 +91,10 @@ def instances(source):
     ValueError
         When there is no such source.
     """
-    if source == "elementwise":
+    if source in TEMPLATES:
+        rows = TEMPLATES[source]
+        found = [f"{name}<{t}>" for names, types in rows for name in names.split() for t in types]
+    elif source == "elementwise":
         found = [
             *_families("unary", "unary"),
             *_families("unary_grad", "unary_grad"),
@@ -70,54 +104,14 @@ def instances(source):
     elif source == "broadcast":
         found = [*_families("broadcast", "binary"), *_families("broadcast_grad", "binary_grad")]
     elif source == "reduce":
-        found = [f"reduce<cynet::{r}, {t}>" for r in REDUCERS for t in REAL + WHOLE]
+        names = "reduce", "reduce_columns", "merge_parts"
+        found = [f"{n}<cynet::{r}, {t}>" for n in names for r in REDUCERS for t in ALL]
     elif source == "cast":
-        found = [f"cast<{a}, {b}>" for a in REAL + WHOLE for b in (*REAL, *WHOLE, "bool")]
-    elif source == "fill":
-        kinds = (*REAL, *WHOLE, "bool")
-        found = [f"{name}<{t}>" for name in ("progression", "eye") for t in kinds]
-    elif source == "softmax":
-        names = "softmax", "softmax_grad", "softmax_output_grad", "count_labels"
-        found = [f"{name}<{t}>" for name in names for t in REAL]
-    elif source == "loss":
-        names = "difference", "count_above", "shared_gradient", "hinge_grad"
-        names += "cross_entropy", "cross_entropy_grad"
-        found = [f"{name}<{t}>" for name in names for t in REAL]
-    elif source == "lines":
-        names = "moments", "normalize", "normalize_grad", "scale_grad", "l2_normalize"
-        names += "l2_normalize_grad", "local_response", "local_response_parts"
-        names += "local_response_grad", "sloped", "slopes_grad"
-        found = [f"{name}<{t}>" for name in names for t in REAL]
+        found = [f"cast<{a}, {b}>" for a in ALL for b in ANY]
     elif source == "update":
         found = [*_updates()]
-    elif source == "index":
-        names = "copy", "take_back", "gather", "scatter_add", "scatter", "pick", "pick_grad"
-        names += "one_hot", "map_axes", "map_axes_grad", "sequence_mask"
-        found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
-    elif source == "order":
-        names = "sort_near", "sort_far", "take_order", "put_order", "extreme", "running_sum"
-        found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
-    elif source == "random":
-        names = "draw", "masked", "weight_sums", "log_probability", "log_probability_grad"
-        found = [f"{name}<{t}>" for name in names for t in REAL]
-        found += [f"integers<{t}>" for t in ("int", "long long")]
-    elif source == "pooling":
-        found = [f"{name}<{t}>" for name in ("pool", "pool_grad") for t in REAL]
-    elif source == "batch_norm":
-        names = "inverse_deviation", "move_statistics", "channel_sums", "channel_scale"
-        found = [f"{name}<{t}>" for name in names for t in ("float", "double")]
-    elif source == "normalization":
-        names = "channel_moments", "channel_normalize", "channel_normalize_grad"
-        found = [f"{name}<{t}>" for name in names for t in REAL]
-    elif source == "convolution":
-        names = "image_to_columns", "columns_to_image"
-        found = [f"{name}<{t}>" for name in names for t in REAL]
-    elif source == "select":
-        names = "where", "clip", "clip_grad", "hard_sigmoid", "hard_sigmoid_grad"
-        found = [f"{name}<{t}>" for name in names for t in REAL + WHOLE]
     elif source == "strided":
-        every = (*REAL, *WHOLE, "bool")
-        found = [f"assign<{d}, {s}>" for d in every for s in every]
+        found = [f"assign<{d}, {s}>" for d in ANY for s in ANY]
         found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]
     else:
         raise ValueError(f"no source {source!r} among {', '.join(sources())}")

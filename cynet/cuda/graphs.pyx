@@ -1,11 +1,10 @@
 """Recording and replaying (contract in graphs.pxd)."""
 
 from libcpp.atomic cimport atomic
-from libcpp.vector cimport vector
 
 from .._resource cimport keep_device_space
-from .._storage cimport Handle, free
-from .driver cimport Machine, check, driver, enter, machines, new_event
+from .._storage cimport free
+from .driver cimport Machine, check, driver, machines
 
 from .. import config
 

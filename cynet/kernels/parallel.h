@@ -6,6 +6,7 @@
 #ifndef CYNET_PARALLEL_H
 #define CYNET_PARALLEL_H
 
+#include <chrono>
 #include <cstdint>
 #include <thread>
 
@@ -92,6 +93,29 @@ static inline void watch_forks() {
 static inline bool team_is_here() {
   if (team_fork_count == 0) team_fork_count = fork_count;
   return team_fork_count == fork_count;
+}
+
+// Whether this thread's OpenMP team still looks for work. Noted when a loop is shared out and when
+// the operator that did so is done; used by parallel.pyx only, like the state above.
+static thread_local bool team_works = false;
+static thread_local int64_t team_rested_at = 0;
+
+static inline int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+static inline void note_team_works() { team_works = true; }
+
+static inline void note_team_rests() {
+  if (!team_works) return;
+  team_works = false;
+  team_rested_at = now_ns();
+}
+
+static inline bool team_is_awake(int64_t spin_ns) {
+  return team_works || (team_rested_at != 0 && now_ns() - team_rested_at < spin_ns);
 }
 
 }  // namespace cynet

@@ -8,6 +8,9 @@ cdef extern from "parallel.h" namespace "cynet" nogil:
     bint omp_inside() noexcept
     void watch_forks() noexcept
     bint team_is_here() noexcept
+    void note_team_works() noexcept
+    void note_team_rests() noexcept
+    bint team_is_awake(int64_t spin_ns) noexcept
 
 cdef int _threads = 1
 
@@ -15,8 +18,25 @@ cdef int _threads = 1
 cdef int threads_for(int64_t work) noexcept nogil:
     if work < GRAIN or _threads < 2 or omp_inside() or not team_is_here():
         return 1
-    cdef int64_t most = work // (GRAIN // 2)
+    note_team_works()
+    return _at_most(work // (GRAIN // 2))
+
+
+cdef inline int _at_most(int64_t most) noexcept nogil:
     return _threads if _threads < most else <int>most
+
+
+cdef int threads_awake(int64_t work) noexcept nogil:
+    if work < AWAKE_GRAIN or _threads < 2 or not team_is_awake(SPIN_NS):
+        return 1
+    if omp_inside() or not team_is_here():
+        return 1
+    note_team_works()
+    return _at_most(work // (AWAKE_GRAIN // 2))
+
+
+cdef void team_rests() noexcept nogil:
+    note_team_rests()
 
 
 cdef bint team_is_lost() noexcept nogil:

@@ -46,18 +46,20 @@ static const int MOST_ATTEMPTS = 10000;  // a sane distribution accepts within a
 // Shape alpha, scale 1 (Marsaglia and Tsang); NaN for what is no parameter.
 CYNET_RNG double draw_gamma(ElementStream& s, double alpha) {
   if (!(alpha > 0) || std::isinf(alpha)) return std::numeric_limits<double>::quiet_NaN();
-  if (alpha < 1) {
-    const double u = s.uniform();
-    return draw_gamma(s, alpha + 1) * std::pow(u, 1 / alpha);
+  double factor = 1;
+  if (alpha < 1) {  // one of alpha + 1, and a uniform number to the power 1 / alpha
+    factor = std::pow(s.uniform(), 1 / alpha);
+    alpha += 1;
   }
   const double d = alpha - 1.0 / 3.0, c = 1 / std::sqrt(9 * d);
   for (int i = 0; i < MOST_ATTEMPTS; ++i) {
     const double x = s.normal(), v = 1 + c * x;
     if (v <= 0) continue;
     const double cube = v * v * v;
-    if (std::log(s.uniform()) < 0.5 * x * x + d - d * cube + d * std::log(cube)) return d * cube;
+    if (std::log(s.uniform()) < 0.5 * x * x + d - d * cube + d * std::log(cube))
+      return d * cube * factor;
   }
-  return d;
+  return d * factor;
 }
 
 // Multiplication of uniforms for small lambda, Hormann's transformed rejection (PTRS) for the rest.

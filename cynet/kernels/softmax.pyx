@@ -1,7 +1,7 @@
 """Softmax (contract in softmax.pxd): the loops are in softmax.h."""
 
 from .dispatch cimport cpu_level
-from .parallel cimport threads_for
+from .parallel cimport threads_awake, threads_for
 
 cdef extern from "softmax.h" namespace "cynet" nogil:
     struct SoftmaxShape:
@@ -20,7 +20,10 @@ cdef void softmax_forward(const floating* x, floating* y, int64_t outer, int64_t
                           double temperature, bint log_of, const void* lengths, bint wide,
                           bint add) noexcept nogil:
     cdef SoftmaxShape shape = [outer, n, inner, lengths, wide, temperature, log_of, add]
-    softmax_lines(threads_for(outer * n * inner * 4), cpu_level(), shape, x, y)
+    cdef int threads = threads_for(outer * n * inner * 4)
+    if threads == 1:  # a line costs something, however short
+        threads = threads_awake(outer * inner * (4 * n + 32))
+    softmax_lines(threads, cpu_level(), shape, x, y)
 
 
 cdef void softmax_backward(const floating* dy, const floating* y, floating* dx, int64_t outer,

@@ -16,7 +16,7 @@ cdef extern from "strided_copy.h" namespace "cynet" nogil:
         int64_t src_stride[16]
 
 # dst[...] = src[...]; memory of the two must not overlap. `what` is changed. Above the grain
-# several threads share the work unless `serial`.
+# several threads share the work; where it is `serial`, only those of a team that is awake.
 cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil
 # dst row i = src row rows[i], rows of nbytes bytes; and the reverse, where the last of equal rows
 # stays.

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from .parallel cimport threads_for
+from .parallel cimport threads_awake, threads_for
 
 cdef extern from "strided_copy.h" namespace "cynet" nogil:
     void strided_copy(StridedCopy* what, int threads) noexcept
@@ -18,12 +18,13 @@ cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil:
     for i in range(what.ndim):
         size *= what.shape[i]
     if size:
-        strided_copy(what, 1 if serial else threads_for(size))
+        strided_copy(what, threads_awake(size) if serial else threads_for(size))
 
 
 cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
                       bint serial) noexcept nogil:
-    gather_rows(dst, src, rows, n, nbytes, 1 if serial else threads_for(n * nbytes // 4))
+    cdef int64_t work = n * nbytes // 4
+    gather_rows(dst, src, rows, n, nbytes, threads_awake(work) if serial else threads_for(work))
 
 
 cdef void copy_scatter(char* dst, const char* src, const int64_t* rows, int64_t n,

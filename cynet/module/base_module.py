@@ -16,6 +16,13 @@ from ..io import DataBatch, DataDesc, DataIter
 
 DEFAULT_INITIALIZER = Uniform(0.01)
 
+# state of a module -> the method that leads to it
+_LEADS_TO = {
+    "binded": "bind",
+    "params_initialized": "init_params",
+    "optimizer_initialized": "init_optimizer",
+}
+
 
 class BaseModule:
     """A computation that can be trained.
@@ -51,14 +58,9 @@ class BaseModule:
 
     def _need(self, what, *states):
         """Refuse `what` where one of the states has not been reached."""
-        steps = {
-            "binded": "bind",
-            "params_initialized": "init_params",
-            "optimizer_initialized": "init_optimizer",
-        }
         for state in states:
             if not getattr(self, state):
-                raise CynetError(f"{what}: call {steps[state]} first")
+                raise CynetError(f"{what}: call {_LEADS_TO[state]} first")
 
     # --- the story ---
 

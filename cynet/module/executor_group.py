@@ -3,6 +3,7 @@
 import logging
 
 from .. import ndarray as nd
+from .._copy import copy_all
 from ..context import Context, cpu
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..executor_manager import _split_input_slice
@@ -217,6 +218,11 @@ class DataParallelExecutorGroup:
                 f"the batch has {len(sources)} {kind} arrays, the module takes"
                 f" {len(targets)}: {names}"
             )
+        if len(self.execs) == 1:
+            own = [arrays[0] for arrays in targets]
+            for i in range(copy_all(sources, own), len(own)):
+                _copy(names[i], sources[i], own[i])
+            return
         for name, source, arrays, axis in zip(names, sources, targets, axes):
             if len(arrays) == 1 or axis < 0:
                 for target in arrays:

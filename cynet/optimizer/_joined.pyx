@@ -17,6 +17,7 @@ from .._inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, blob_shape
 from .._typedefs cimport RunContext, kGPU
 from ..cuda.driver cimport check, launch
+from ..kernels.parallel cimport team_rests
 from ..kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
 
 from ..cuda.device import device
@@ -55,6 +56,7 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     for i in range(task.count):
         run_update(task.items[i].loop, &task.items[i].params, &task.items[i].arrays,
                    task.items[i].size)
+    team_rests()
     return 0
 
 
@@ -214,7 +216,8 @@ cdef class JoinedUpdate:
             raise
         with nogil:
             # the engine owns the task from here on, whether or not the push is refused
-            _engine.push_sync(_run_device if self.dev_type == kGPU else _run, task, _free, self.dev_type, self.dev_id,
+            _engine.push_sync(_run_device if self.dev_type == kGPU else _run, task, _free,
+                              self.dev_type, self.dev_id,
                               self.reads.data(), <int>self.reads.size(),
                               self.writes.data(), <int>self.writes.size(), 0, self.flags,
                               b"update")

@@ -211,12 +211,16 @@ class Optimizer:
 
     def _get_lrs(self, indices):
         lr = self.learning_rate
+        if not self.lr_mult and not self.param_dict:
+            return [lr] * len(indices)
         return [lr * self._mult(index, self.lr_mult, "lr_mult") for index in indices]
 
     def _get_wd(self, index):
         return self.wd * self._mult(index, self.wd_mult, "wd_mult")
 
     def _get_wds(self, indices):
+        if self.wd == 0:
+            return [0.0] * len(indices)
         return [self._get_wd(index) for index in indices]
 
     def _step(self, index):

@@ -50,12 +50,12 @@ class FusedOptimizer(Optimizer):
         if joined is None or not joined.fits(weights, grads, states):
             joined = self._joined[key] = JoinedUpdate(self._rule(states[0]), weights, grads, states)
         counts = [self._index_update_count[index] for index in indices]
-        rates = [self._rate(lr, count) for lr, count in zip(self._get_lrs(indices), counts)]
+        rates = self._get_lrs(indices)
+        if type(self)._rate is not FusedOptimizer._rate:
+            rates = [self._rate(lr, count) for lr, count in zip(rates, counts)]
+        if counts.count(counts[0]) == len(counts):
+            numbers = [self._numbers(counts[0])] * len(counts)
+        else:
+            numbers = [self._numbers(count) for count in counts]
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        joined(
-            rates,
-            self._get_wds(indices),
-            self.rescale_grad,
-            clip,
-            [self._numbers(count) for count in counts],
-        )
+        joined(rates, self._get_wds(indices), self.rescale_grad, clip, numbers)

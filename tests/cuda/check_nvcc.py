@@ -42,7 +42,8 @@ def compile_one(nvcc, architecture, name, text, folder):
     path = Path(folder) / f"{name}-{architecture}.cu"
     path.write_text(text)
     command = [
-        nvcc, "-std=c++17", "--expt-relaxed-constexpr", f"-I{families.TABLES}",
+        nvcc, "-std=c++17", "--expt-relaxed-constexpr", "--Werror", "cross-execution-space-call",
+        f"-I{families.TABLES}",
         f"-I{families.KERNELS}", f"-arch={architecture}", "-cubin", str(path),
         "-o", str(path.with_suffix(".cubin")),
     ]  # fmt: skip

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cynet.operator.tensor.broadcast import BroadcastProperty
-from cynet.operator.tensor.reduce import ReduceProperty
 from cynet.operator.tensor.unary import UnaryProperty
 from cynet.operator.update.update import ROWS as UPDATES
 
@@ -21,7 +20,6 @@ from tests.cuda.running import (
     DTYPES,
     INT,
     LONG,
-    TOLERANCE,
     close,
     gradients,
     kernel,
@@ -187,56 +185,6 @@ def leaky_gradient(functor, g, a, b, dtype):
     return found["data"].asnumpy().astype(dtype)
 
 
-@pytest.mark.parametrize("name", ["broadcast_mul", "broadcast_div", "broadcast_hypot"])
-def test_broadcast_gradients_reduced_to_an_operand(name):
-    """The two kernels that together are the gradient of a broadcast operator."""
-    a, b = samples("float32", 20, 1, 3).reshape(4, 1, 5), samples("float32", 15, 1, 2).reshape(3, 5)
-    g = samples("float32", 60).reshape(4, 3, 5)
-    symbol = getattr(mx.sym, name)(mx.sym.var("a"), mx.sym.var("b").reshape((1, 3, 5)))
-    found = gradients(symbol, {"a": mx.nd.array(a), "b": mx.nd.array(b)}, mx.nd.array(g))
-    functors = {"mul": ("grad_right", "grad_left"), "div": ("div_lgrad", "div_rgrad"),
-                "hypot": ("hypot_lgrad", "hypot_rgrad")}[name.split("_")[1]]  # fmt: skip
-    walk = space((4, 3, 5), (5, 0, 1), (0, 5, 1))
-    for functor, operand, reduced in zip(functors, ("a", "b"), ((1,), (0,))):
-        terms, out = np.zeros((4, 3, 5), "f"), np.zeros(a.size if operand == "a" else b.size, "f")
-        run = kernel("broadcast", f"broadcast_grad<cynet::functor::{functor}, float>")
-        run.launch([g, a, b, terms, walk, INT(0)], 1, 64)
-        total = kernel("reduce", "reduce<cynet::sum, float>")
-        total.launch([terms, out, axes((4, 3, 5), reduced), DOUBLE(1), INT(0)], 4, 32)
-        close(out, found[operand].asnumpy().ravel(), "float32")
-
-
-@pytest.mark.parametrize("reducer", families.REDUCERS)
-@pytest.mark.parametrize("reduced", [(2,), (0, 1), (1,), (0, 1, 2)])
-def test_reduce(reducer, reduced):
-    shape = (3, 4, 5)
-    for kind in types_of("reduce", "reduce", f"cynet::{reducer}"):
-        dtype = DTYPES[kind]
-        x = samples(dtype, 60, 0.5, 1.5).reshape(shape)
-        if reducer.startswith("nan") and dtype in TOLERANCE:
-            x.ravel()[::7] = np.nan
-        data = mx.nd.array(x, dtype=dtype)
-        if reducer.startswith("norm"):
-            want = mx.nd.norm(data, ord=int(reducer[-1]), axis=reduced).asnumpy()
-        else:
-            assert reducer in {p.reduction for p in ReduceProperty.__subclasses__()
-                               if p.op_name != "norm"}  # fmt: skip
-            want = getattr(mx.nd, reducer)(data, axis=reduced).asnumpy()
-        run = kernel("reduce", f"reduce<cynet::{reducer}, {kind}>")
-        for grid, block in ((1, 32), (4, 96)):
-            for add in (0, 1):
-                out = np.ones(want.size, dtype)
-                run.launch([x, out, axes(shape, reduced), DOUBLE(1), INT(add)], grid, block)
-                close(out, want.ravel() + x.dtype.type(add), dtype)
-    if reducer == "sum":
-        x = samples("float32", 60).reshape(shape)
-        out = np.zeros(mx.nd.array(x).mean(axis=reduced).size, "f")
-        count = float(np.prod([shape[i] for i in reduced]))
-        run = kernel("reduce", "reduce<cynet::sum, float>")
-        run.launch([x, out, axes(shape, reduced), DOUBLE(count), INT(0)], 2, 64)
-        close(out, mx.nd.array(x).mean(axis=reduced).asnumpy().ravel(), "float32")
-
-
 @pytest.mark.parametrize("rule", families.RULES)
 @pytest.mark.parametrize("clip", [-1.0, 0.4])
 def test_update(rule, clip, rng):
@@ -314,9 +262,11 @@ def test_in_the_checking_mode(source, names):
         close(out.reshape(4, 15), mx.nd.softmax(mx.nd.array(x).reshape((4, 15))).asnumpy(),
               "float32")  # fmt: skip
     elif source == "reduce":
-        total = np.zeros(12, "f")
-        module.get(names[0]).launch([x, total, axes((12, 5), (1,)), DOUBLE(1), INT(0)], 5, 64)
-        close(total, x.reshape(12, 5).sum(1), "float32")
+        total, parts = np.zeros(12, "f"), np.zeros(12, "d")
+        module.get(names[0]).launch(
+            [x, total, parts, axes((12, 5), (1,)), DOUBLE(1), INT(0)], 5, 64
+        )
+        close(parts, x.reshape(12, 5).sum(1).astype("d"), "float32")
     else:
         walk = layout((5, 12), (12, 1), (1, 5))
         module.get(names[0]).launch([x, out, walk, INT(0)], 3, 32)

@@ -1,13 +1,12 @@
 """The kernels of layers in cynet/cuda/kernels/, run by the emulator, against the CPU operators."""
 
-import ctypes
 
 import numpy as np
 import pytest
 from cynet.operator.cuda.pooling import Window
 
 import cynet as mx
-from tests.cuda.running import DOUBLE, DTYPES, INT, LONG, close, kernel, types_of
+from tests.cuda.running import DTYPES, INT, close, kernel, types_of
 
 
 def wide(dtype):
@@ -63,78 +62,3 @@ def test_pooling(kind, size, stride, pad, convention, rng):
             y = want.astype(dtype)
             run.launch([g, x, y, dx, window, INT(add)], 3, 64, threads=2)
             close(dx, grads["x"] + add, dtype, 5e-3 if dtype == "float16" else None)
-
-
-@pytest.mark.parametrize("shape", [(6, 5), (4, 3, 5, 5)])
-@pytest.mark.parametrize("block", [32, 128])
-def test_batch_norm(shape, block, rng):
-    channels, inner = shape[1], int(np.prod(shape[2:]))
-    for name in types_of("normalization", "channel_moments"):
-        dtype, inside = DTYPES[name], wide(DTYPES[name])
-        x, g = ((2 * rng.standard_normal(shape) + 1).astype(dtype) for _ in range(2))
-        gamma, beta = rng.uniform(0.5, 2, (2, channels)).astype(inside)
-        symbol = mx.sym.BatchNorm(mx.sym.var("x"), fix_gamma=False, eps=1e-3, name="bn")
-        arrays = {"x": x.astype(inside), "bn_gamma": gamma, "bn_beta": beta,
-                  "bn_moving_mean": 0 * gamma, "bn_moving_var": 0 * gamma + 1}  # fmt: skip
-        want, grads = operator(symbol, arrays, g.astype(inside))
-        mean, variance, dgamma, dbeta = np.zeros((4, channels), inside)
-        sizes = [LONG(shape[0]), LONG(channels), LONG(inner)]
-        kernel("normalization", f"channel_moments<{name}>").launch(
-            [x, mean, variance, *sizes], 2, block
-        )
-        axes = (0, *range(2, len(shape)))
-        close(mean, x.astype("d").mean(axes), inside)
-        close(variance, x.astype("d").var(axes), inside)
-        for add in (0, 1):
-            out, dx = np.ones(shape, dtype), np.ones(shape, dtype)
-            kernel("normalization", f"channel_normalize<{name}>").launch(
-                [x, mean, variance, gamma, beta, out, LONG(x.size), *sizes[1:], DOUBLE(1e-3),
-                 INT(add)], 2, block,
-            )  # fmt: skip
-            close(out, want + add, dtype, 1e-2 if dtype == "float16" else 1e-4)
-            kernel("normalization", f"channel_normalize_grad<{name}>").launch(
-                [g, x, mean, variance, gamma, dx, dgamma, dbeta, *sizes, DOUBLE(1e-3), INT(add)],
-                2, block,
-            )  # fmt: skip
-            close(dx, grads["x"] + add, dtype, 1e-2 if dtype == "float16" else 1e-4)
-        close(dgamma, grads["bn_gamma"], inside, 1e-4)
-        close(dbeta, grads["bn_beta"], inside, 1e-4)
-
-
-class Patches(ctypes.Structure):
-    names = ("height", "width", "out_height", "out_width", "kernel_h", "kernel_w", "stride_h",
-             "stride_w", "pad_h", "pad_w", "dilate_h", "dilate_w")  # fmt: skip
-    _fields_ = [("channels", LONG), *((name, INT) for name in names)]
-
-
-@pytest.mark.parametrize("size, stride, pad, dilate", [
-    ((3, 3), (1, 1), (1, 1), (1, 1)),
-    ((3, 2), (2, 1), (0, 1), (1, 2)),
-    ((1, 1), (2, 2), (0, 0), (1, 1)),
-])  # fmt: skip
-def test_convolution(size, stride, pad, dilate, rng):
-    """The two kernels with a matrix product between them are Convolution and its gradients."""
-    for name in types_of("convolution", "image_to_columns"):
-        dtype, inside = DTYPES[name], wide(DTYPES[name])
-        x = rng.standard_normal((1, 3, 8, 7)).astype(dtype)
-        weight = rng.standard_normal((4, 3, *size)).astype(dtype)
-        symbol = mx.sym.Convolution(
-            mx.sym.var("x"), mx.sym.var("w"), kernel=size, stride=stride, pad=pad, dilate=dilate,
-            num_filter=4, no_bias=True,
-        )  # fmt: skip
-        shape = symbol.infer_shape(x=x.shape)[1][0]
-        g = rng.standard_normal(shape).astype(dtype)
-        arrays = {"x": x.astype(inside), "w": weight.astype(inside)}
-        want, grads = operator(symbol, arrays, g.astype(inside))
-        patches = Patches(3, 8, 7, *shape[2:], *size, *stride, *pad, *dilate)
-        columns = np.ones((3 * size[0] * size[1], shape[2] * shape[3]), dtype)
-        kernel("convolution", f"image_to_columns<{name}>").launch([x, columns, patches], 3, 64)
-        matrix, errors = weight.reshape(4, -1).astype("d"), g.reshape(4, -1).astype("d")
-        close(matrix @ columns, want.reshape(4, -1), dtype)
-        close(errors @ columns.T.astype("d"), grads["w"].reshape(4, -1), dtype)
-        back = (matrix.T @ errors).astype(dtype)
-        for add in (0, 1):
-            dx = np.ones_like(x)
-            run = kernel("convolution", f"columns_to_image<{name}>")
-            run.launch([back, dx, patches, INT(add)], 2, 64)
-            close(dx, grads["x"] + add, dtype, 1e-2 if dtype == "float16" else 1e-4)

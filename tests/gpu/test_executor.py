@@ -1,5 +1,7 @@
 """Executors on a GPU against those on the CPU; their graphs."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -70,7 +72,7 @@ def test_a_graph_reads_what_the_arrays_hold_now(gpu, seed):
         there.forward(is_train=False)
         outputs.append(there.outputs[0].asnumpy())
         there.arg_dict["fc2_bias"] += 1
-    for first, second in zip(outputs, outputs[1:]):
+    for first, second in itertools.pairwise(outputs):
         np.testing.assert_allclose(second, first * np.exp(np.float32(0.3)), rtol=1e-4)
 
 

@@ -1,4 +1,4 @@
-"""Every operator's cases through an Executor on a GPU, against the CPU: outputs, states, gradients."""
+"""Every operator's cases through an Executor on a GPU, against the CPU, gradients too."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Training on GPUs: LeNet by Module.fit, several GPUs, checkpoints, kernels of mx.rtc in a network."""
+"""Training on GPUs: LeNet by Module.fit, several GPUs, checkpoints, kernels of mx.rtc."""
 
 import numpy as np
 import pytest

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -494,3 +495,40 @@ def test_two_losses(rng):
     )
     mod.fit(mx.io.NDArrayIter(data, label, 16), num_epoch=1, eval_metric=metric)
     assert metric.get()[0] == ["accuracy", "loss"] and np.isfinite(metric.get()[1]).all()
+
+
+def test_a_batch_of_mixed_arrays():
+    """NDArrays and NumPy arrays side by side, other dtypes, the bound array itself."""
+    module = mx.mod.Module(
+        mx.sym.broadcast_add(mx.sym.var("a"), mx.sym.var("b")), ["a", "b"], label_names=None
+    )
+    module.bind([("a", (2, 3)), ("b", (2, 3))], for_training=False)
+    module.init_params()
+    bound = module._exec_group.execs[0].arg_dict["a"]
+    for a, b in (
+        (mx.nd.ones((2, 3)), np.full((2, 3), 2.0)),
+        (np.ones((2, 3), "int32"), mx.nd.full((2, 3), 2, dtype="int32")),
+        (bound, mx.nd.full((2, 3), 2)),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # an array copied to itself
+            module.forward(mx.io.DataBatch([a, b]), is_train=False)
+        np.testing.assert_array_equal(module.get_outputs()[0].asnumpy(), np.full((2, 3), 3.0))
+
+
+def test_large_batches_are_copied_in_parts(rng):
+    """A batch large enough for two threads, after a product that has woken them."""
+    data = rng.random((128, 1000), "f")
+    module = mx.mod.Module(
+        mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=64, name="fc"), label_names=None
+    )
+    module.bind([("data", data.shape)], for_training=False)
+    module.init_params()
+    weight = module.get_params()[0]["fc_weight"].asnumpy()
+    for k in range(4):
+        module.forward(mx.io.DataBatch([mx.nd.array(data + k)]), is_train=False)
+        bound = module._exec_group.execs[0].arg_dict["data"].asnumpy()
+        np.testing.assert_array_equal(bound, data + np.float32(k))
+        np.testing.assert_allclose(
+            module.get_outputs()[0].asnumpy(), (data + k) @ weight.T, rtol=1e-4, atol=1e-4
+        )

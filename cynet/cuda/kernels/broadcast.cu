@@ -14,9 +14,9 @@ struct Places {
 
 __device__ inline Places places(const Space& s, Index i) {
   Places at = {0, 0, 0};
+#pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
-    const Index here = i % s.shape[k];
-    i /= s.shape[k];
+    const Index here = k > 0 ? split(&i, s.shape[k]) : i;
     at.a += here * s.a[k];
     at.b += here * s.b[k];
     at.g += here * s.g[k];

@@ -15,6 +15,18 @@ typedef long long Index;
   for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
        i += static_cast<Index>(gridDim.x) * blockDim.x)
 
+// i % n, and i becomes i / n: in 32 bits where both fit, which a GPU divides many times faster.
+__device__ inline Index split(Index* i, Index n) {
+  if (((*i | n) >> 32) == 0) {
+    const unsigned a = static_cast<unsigned>(*i), b = static_cast<unsigned>(n), q = a / b;
+    *i = q;
+    return a - q * b;
+  }
+  const Index q = *i / n, rest = *i - q * n;
+  *i = q;
+  return rest;
+}
+
 // What elements are computed in: float for half, their own type otherwise.
 template <typename T>
 struct Computed {

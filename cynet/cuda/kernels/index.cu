@@ -10,9 +10,9 @@ struct Layout {
 
 __device__ inline void walk(const Layout& s, Index i, Index* to, Index* from) {
   *to = s.to_start, *from = s.start;
+#pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
-    const Index at = i % s.shape[k];
-    i /= s.shape[k];
+    const Index at = k > 0 ? split(&i, s.shape[k]) : i;
     *to += at * s.to[k];
     *from += at * s.from[k];
   }
@@ -75,8 +75,9 @@ template <typename T>
 __global__ void gather(const T* src, const Index* index, T* dst, Index outer, Index n, Index inner,
                        Index m, int add) {
   CYNET_EACH(i, outer * m * inner) {
-    const Index row = i / inner;
-    put(dst, i, load(src, (row / m * n + index[row % m]) * inner + i % inner), add);
+    Index rest = i;
+    const Index place = split(&rest, inner), row = split(&rest, m);
+    put(dst, i, load(src, (rest * n + index[row]) * inner + place), add);
   }
 }
 
@@ -85,8 +86,9 @@ template <typename T>
 __global__ void scatter_add(const T* src, const Index* index, T* dst, Index outer, Index n,
                             Index inner, Index m) {
   CYNET_EACH(i, outer * m * inner) {
-    const Index row = i / inner;
-    add_at(dst, (row / m * n + index[row % m]) * inner + i % inner, src[i]);
+    Index rest = i;
+    const Index place = split(&rest, inner), row = split(&rest, m);
+    add_at(dst, (rest * n + index[row]) * inner + place, src[i]);
   }
 }
 
@@ -139,10 +141,10 @@ struct Maps {
 __device__ inline Index mapped(const Maps& s, const Index* maps, Index i) {
   Index at = 0, stride = 1, first = 0;
   for (int k = 0; k < s.ndim; ++k) first += s.dst[k];
+#pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
     first -= s.dst[k];
-    at += maps[first + i % s.dst[k]] * stride;
-    i /= s.dst[k];
+    at += maps[first + split(&i, s.dst[k])] * stride;
     stride *= s.src[k];
   }
   return at;

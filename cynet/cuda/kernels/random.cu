@@ -106,10 +106,9 @@ __global__ void masked(const T* x, const bool* keep, T* y, const Repeats s, doub
   typedef computed<T> C;
   CYNET_EACH(i, s.n) {
     Index rest = i, at = 0;
-    for (int k = s.ndim - 1; k >= 0; --k) {
-      at += rest % s.shape[k] * s.stride[k];
-      rest /= s.shape[k];
-    }
+#pragma unroll 1
+    for (int k = s.ndim - 1; k >= 0; --k)
+      at += (k > 0 ? split(&rest, s.shape[k]) : rest) * s.stride[k];
     put(y, i, keep[at] ? load(x, i) * static_cast<C>(scale) : C(0), add);
   }
 }

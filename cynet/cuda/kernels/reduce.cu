@@ -1,6 +1,5 @@
 // Reductions over any set of axes, with the reducers of the CPU's reduce.h: sums of floats are
-// carried in double, of integers in 64 bits. A block of 32 to 1024 threads folds one output element
-// after another.
+// carried in double, of integers in 64 bits.
 #include "common.cuh"
 #include "reduce.h"
 
@@ -13,11 +12,9 @@ struct Axes {
 
 __device__ inline Index place(Index i, int n, const Index* shape, const Index* stride) {
   Index at = 0;
-  for (int k = n - 1; k >= 0; --k) {
-    at += i % shape[k] * stride[k];
-    i /= shape[k];
-  }
-  return at;
+#pragma unroll 1
+  for (int k = n - 1; k > 0; --k) at += split(&i, shape[k]) * stride[k];
+  return n > 0 ? at + i * stride[0] : at;
 }
 
 template <class R, typename Acc>
@@ -25,16 +22,57 @@ struct Merge {
   __device__ void operator()(Acc& a, Acc b) const { R::merge(a, b); }
 };
 
-// out (+)= the reduction of x; `divisor` is 1, or the number of elements for a mean
+// out (+)= the reduction of x; `divisor` is 1, or the number of elements for a mean. A block of 32
+// to 1024 threads folds one output element after another. Where there are parts, gridDim.y of them
+// an output, each is folded into parts[o * gridDim.y + part] instead.
 template <template <typename> class Reducer, typename T>
-__global__ void reduce(const T* x, T* out, const Axes s, double divisor, int add) {
+__global__ void reduce(const T* x, T* out, typename Reducer<T>::acc* parts, const Axes s,
+                       double divisor, int add) {
   typedef Reducer<T> R;
   typedef typename R::acc Acc;
+  const Index each = (s.reduced_size + gridDim.y - 1) / gridDim.y, begin = blockIdx.y * each;
+  const Index end = begin + each < s.reduced_size ? begin + each : s.reduced_size;
   for (Index o = blockIdx.x; o < s.kept_size; o += gridDim.x) {
     const T* from = x + place(o, s.n_kept, s.kept, s.kept_stride);
     Acc total = R::init();
-    for (Index i = threadIdx.x; i < s.reduced_size; i += blockDim.x)
+#pragma unroll 1
+    for (Index i = begin + threadIdx.x; i < end; i += blockDim.x)
       R::step(total, load(from, place(i, s.n_reduced, s.reduced, s.reduced_stride)));
+    total = fold_block(total, R::init(), Merge<R, Acc>());
+    if (threadIdx.x > 0) continue;
+    if (parts != nullptr) parts[o * gridDim.y + blockIdx.y] = total;
+    else put(out, o, static_cast<computed<T>>(R::finish(total, divisor)), add);
+  }
+}
+
+// The same with a thread for each output element: neighbours read neighbours where the array's last
+// axis is kept, and short reductions waste no threads.
+template <template <typename> class Reducer, typename T>
+__global__ void reduce_columns(const T* x, T* out, typename Reducer<T>::acc* parts, const Axes s,
+                               double divisor, int add) {
+  typedef Reducer<T> R;
+  const Index each = (s.reduced_size + gridDim.y - 1) / gridDim.y, begin = blockIdx.y * each;
+  const Index end = begin + each < s.reduced_size ? begin + each : s.reduced_size;
+  CYNET_EACH(o, s.kept_size) {
+    const T* from = x + place(o, s.n_kept, s.kept, s.kept_stride);
+    typename R::acc total = R::init();
+#pragma unroll 1
+    for (Index i = begin; i < end; ++i)
+      R::step(total, load(from, place(i, s.n_reduced, s.reduced, s.reduced_stride)));
+    if (parts != nullptr) parts[o * gridDim.y + blockIdx.y] = total;
+    else put(out, o, static_cast<computed<T>>(R::finish(total, divisor)), add);
+  }
+}
+
+// out (+)= what the parts, `count` an output, come to; a block of 32 threads takes an output
+template <template <typename> class Reducer, typename T>
+__global__ void merge_parts(const typename Reducer<T>::acc* parts, T* out, Index n, Index count,
+                            double divisor, int add) {
+  typedef Reducer<T> R;
+  typedef typename R::acc Acc;
+  for (Index o = blockIdx.x; o < n; o += gridDim.x) {
+    Acc total = R::init();
+    for (Index i = threadIdx.x; i < count; i += blockDim.x) R::merge(total, parts[o * count + i]);
     total = fold_block(total, R::init(), Merge<R, Acc>());
     if (threadIdx.x == 0) put(out, o, static_cast<computed<T>>(R::finish(total, divisor)), add);
   }

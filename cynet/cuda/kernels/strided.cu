@@ -12,9 +12,9 @@ struct Strides {
 
 __device__ inline void places(const Strides& s, Index i, Index* to, Index* from) {
   *to = *from = 0;
+#pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
-    const Index at = i % s.shape[k];
-    i /= s.shape[k];
+    const Index at = k > 0 ? split(&i, s.shape[k]) : i;
     *to += at * s.to[k];
     *from += at * s.from[k];
   }

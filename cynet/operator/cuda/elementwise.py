@@ -8,9 +8,9 @@ from ..tensor.binary_scalar import BinaryScalarProperty
 from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
 from ..tensor.unary import UnaryProperty
 from .forms import form
-from .program import Steps, computing, constant, names, operator
-from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, each, lines
-from .structs import BYTES, C_TYPES, axes, space, stretched
+from .program import Steps, computing, constant, fold, names, operator
+from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, each
+from .structs import C_TYPES, axes, space, stretched
 
 
 @form(*names(UnaryProperty))
@@ -122,21 +122,11 @@ def broadcast(prop, shapes, types, device):
                 each(n, "broadcast", name, g, a, b, TARGET, walk, ADD),
             )
             continue
-        terms, size = backward.space(n * BYTES[kind]), prod(shape)
+        terms = backward.room(n, kind)
         backward += each(n, "broadcast", name, g, a, b, terms, walk, False, to=to)
         own = C_TYPES[dtype]
         if own != kind:  # the terms are rounded to the array's dtype before they are summed
-            wide, terms = terms, backward.space(n * BYTES[own])
+            wide, terms = terms, backward.room(n, own)
             backward += each(n, "cast", f"cast<{kind}, {own}>", wide, terms, n, False, to=to)
-        backward += lines(
-            size,
-            n // size,
-            "reduce",
-            f"reduce<cynet::sum, {own}>",
-            terms,
-            IN_GRAD[side],
-            axes(out, summed),
-            1.0,
-            ADD,
-        )
+        fold(backward, "sum", own, terms, IN_GRAD[side], axes(out, summed))
     return operator(device, forward, backward)

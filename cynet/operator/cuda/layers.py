@@ -5,7 +5,7 @@ from math import prod
 
 from ..nn.deconvolution import DeconvolutionProperty
 from .forms import build, form
-from .program import Steps, constant, identity, operator
+from .program import Steps, constant, fold, identity, operator
 from .random import draw, kUniform
 from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, SEED, STREAM, each, lines
 from .structs import BYTES, C_TYPES, INT, LONG, Axes, axis_list, collapse, layout, strides_of
@@ -216,11 +216,8 @@ def upsampling(prop, shapes, types, device):
                         True if sums and i else ADD)  # fmt: skip
         kept, (kept_steps,) = collapse((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
         gone, (gone_steps,) = collapse((by, by), [large[k] for k in (3, 5)])
-        fold = Axes(prod(kept), prod(gone), len(kept), len(gone), axis_list(kept),
+        walk = Axes(prod(kept), prod(gone), len(kept), len(gone), axis_list(kept),
                     axis_list(kept_steps), axis_list(gone), axis_list(gone_steps))  # fmt: skip
-        dy = OUT_GRAD[0].at(begin * BYTES[kind])
-        backward += lines(fold.kept_size, fold.reduced_size, "reduce",
-                          f"reduce<cynet::sum, {kind}>", dy, IN_GRAD[i], fold, 1.0,
-                          ADD)  # fmt: skip
+        fold(backward, "sum", kind, OUT_GRAD[0].at(begin * BYTES[kind]), IN_GRAD[i], walk)
         first += 0 if sums else count
     return operator(device, forward, backward)

@@ -12,8 +12,8 @@ from ...errors import ArgumentError
 from ..tensor.mapped import MapOperator
 from ..tensor.pieces import PiecesOperator, contiguous, sliced
 from .forms import form
-from .program import Steps, constant, operator, zeros
-from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each, lines
+from .program import Steps, constant, fold, operator, zeros
+from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
 from .structs import C_TYPES, INT, LONG, axes, axis_list, layout
 
 _HOST = Context("cpu")
@@ -52,19 +52,17 @@ def moved(device, op, shapes, out_shapes):
         if i in op.uncovered or i not in taken:
             backward += zeros(shape, dtype, IN_GRAD[i])
     for piece in pieces:
-        backward += _piece_grad(kind, piece)
+        _piece_grad(backward, kind, piece)
     return operator(device, forward, backward)
 
 
-def _piece_grad(kind, piece):
+def _piece_grad(steps, kind, piece):
     g, dx, source = OUT_GRAD[piece.to], IN_GRAD[piece.index], piece.source
     repeated = [i for i, (n, s) in enumerate(zip(source.shape, source.strides)) if not s and n > 1]
-    if not repeated:
-        return copy(kind, g, dx, piece.target, source)
-    folds = prod(source.shape[i] for i in repeated)
-    walk = axes(source.shape, repeated)
-    return lines(walk.kept_size, folds, "reduce", f"reduce<cynet::sum, {kind}>", g, dx, walk, 1.0,
-                 ADD)  # fmt: skip
+    if repeated:
+        fold(steps, "sum", kind, g, dx, axes(source.shape, repeated))
+    else:
+        steps += copy(kind, g, dx, piece.target, source)
 
 
 class Maps(ctypes.Structure):

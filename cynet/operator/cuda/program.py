@@ -7,7 +7,7 @@ import numpy as np
 from ...cuda.families import instances
 from .._base import OPERATORS
 from .launch import DeviceOperator
-from .steps import ADD, SPACE, TARGET, each
+from .steps import ADD, NULL, SPACE, TARGET, each, lines
 from .structs import BYTES, C_TYPES, numpy_of
 
 FLOATING = ("float32", "float64", "float16")
@@ -80,6 +80,35 @@ class Steps:
         self += each(n, "cast", f"cast<{own}, {kind}>", array, target, n, False, **back)
         self += launch
         self += each(n, "cast", f"cast<{kind}, {own}>", target, array, n, False, to=launch.to)
+
+
+_ENOUGH = 1 << 16  # threads that keep a device busy
+_PART = 1 << 13  # elements of a reduction that are worth a part of their own
+
+
+def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
+    """Launches of ``target (+)= the reduction of source`` over the Axes `walk`, with the reducer
+    and C type of reduce.cu: a block for each output, a thread where neighbours are kept or little
+    is reduced; in parts where few outputs are made of much."""
+    kept, reduced = walk.kept_size, walk.reduced_size
+    last = walk.kept_stride[walk.n_kept - 1] if walk.n_kept else 0
+    columns = (last == 1 and kept >= 32) or reduced <= 16
+    threads = kept if columns else kept * 256
+    parts = max(1, min(_ENOUGH // threads, reduced // (_PART // 64 if columns else _PART), 1024))
+    name = f"<cynet::{reducer}, {kind}>"
+    to, room = (target.index, 1), NULL
+    if parts > 1:
+        room = steps.space(kept * parts * 8)
+    arguments = source, target, room, walk, divisor, ADD
+    if columns:
+        launch = each(kept, "reduce", f"reduce_columns{name}", *arguments, to=to)
+    else:
+        launch = lines(kept, reduced // parts, "reduce", f"reduce{name}", *arguments, to=to)
+    launch.grid = (launch.grid[0], parts, 1)
+    steps += launch
+    if parts > 1:
+        steps += lines(kept, 32, "reduce", f"merge_parts{name}", room, target, kept, parts, divisor,
+                       ADD, to=to)  # fmt: skip
 
 
 def operator(device, forward, backward=None):

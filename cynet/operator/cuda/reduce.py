@@ -9,7 +9,7 @@ from ..tensor.axes import axis_of, split_at
 from ..tensor.reduce import ReduceProperty
 from ..tensor.topk import OrderProperty
 from .forms import form
-from .program import Steps, computing, constant, names, operator, zeros
+from .program import Steps, computing, constant, fold, names, operator, zeros
 from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, SPACE, TARGET, Launch, each, lines
 from .structs import C_TYPES, LONG, axes, cast_target, space, stretched, strides_of
 
@@ -24,9 +24,7 @@ def reduce(prop, shapes, types, device):
     walk = axes(shape, reduced)
     divisor = float(walk.reduced_size) if prop.mean else 1.0
     forward, backward = Steps(), Steps()
-    forward += lines(walk.kept_size, walk.reduced_size, "reduce",
-                     f"reduce<cynet::{prop.reduction}, {kind}>", IN[0], OUT[0], walk, divisor,
-                     ADD)  # fmt: skip
+    fold(forward, prop.reduction, kind, IN[0], OUT[0], walk, divisor)
     kept = stretched([1 if i in reduced else m for i, m in enumerate(shape)], shape)
     name, kind = computing("broadcast_grad", prop.gradient, dtype, "broadcast")
     g = backward.read(OUT_GRAD[0], dtype, walk.kept_size, kind)

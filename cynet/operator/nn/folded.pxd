@@ -17,3 +17,9 @@ cdef class FoldedActivation:
     # The gradient of what the activation was applied to: `grad` itself, or where one is folded in
     # `space`, filled with grad * act'(out).
     cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil
+    # The same for a matrix of `columns`, and its sums over the rows: written or added to `sums`.
+    cdef void* gradient_and_sums(self, void* grad, const void* out, void* space, int64_t columns,
+                                 float* sums, bint add) noexcept nogil
+    cdef void _part(self, const float* grad, const float* out, float* space, int64_t rows,
+                    int64_t columns, int64_t begin, int64_t end, float* sums,
+                    bint add) noexcept nogil

@@ -1,12 +1,22 @@
 """FoldedActivation (contract in folded.pxd)."""
 
+from cython.parallel cimport prange
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from ..._typedefs cimport kFloat32
 from ...kernels.elementwise cimport run_binary
+from ...kernels.parallel cimport threads_awake, threads_for
+from ...kernels.reduce_rows cimport sum_rows
+from ...kernels.sums cimport add_columns
 from ...kernels.unary_grad cimport find_unary_grad
 
 from .activation import FUNCTIONS
+
+ctypedef void (*BinaryLoop)(const void*, int, const void*, int, void*, int64_t) noexcept nogil
+
+cdef enum:
+    WIDTH = 64  # columns of a part
 
 
 cdef class FoldedActivation:
@@ -25,3 +35,35 @@ cdef class FoldedActivation:
             return grad
         run_binary(&self.mask, grad, 1, out, 1, space, self.size)
         return space
+
+    cdef void* gradient_and_sums(self, void* grad, const void* out, void* space, int64_t columns,
+                                 float* sums, bint add) noexcept nogil:
+        cdef int64_t rows = self.size // columns
+        cdef int64_t parts = (columns + WIDTH - 1) // WIDTH
+        cdef int64_t part
+        cdef int threads = threads_for(self.size)
+        if self.nbytes == 0:
+            sum_rows(<const float*>grad, rows, columns, sums, add)
+            return grad
+        if threads == 1:
+            threads = threads_awake(self.size)
+        # each part masks its columns and sums them while they are near
+        threads = min(threads, <int>min(parts, 4096))
+        for part in prange(parts, num_threads=threads, schedule="static"):
+            self._part(<const float*>grad, <const float*>out, <float*>space, rows, columns,
+                       part * WIDTH, min(columns, (part + 1) * WIDTH), sums, add)
+        return space
+
+    cdef void _part(self, const float* grad, const float* out, float* space, int64_t rows,
+                    int64_t columns, int64_t begin, int64_t end, float* sums,
+                    bint add) noexcept nogil:
+        cdef BinaryLoop mask = <BinaryLoop>self.mask.loop
+        cdef int64_t first, row, at, last
+        if not add:
+            memset(sums + begin, 0, (end - begin) * sizeof(float))
+        for first in range(0, rows, 16):
+            last = min(rows, first + 16)
+            for row in range(first, last):
+                at = row * columns + begin
+                mask(grad + at, 1, out + at, 1, space + at, end - begin)
+            add_columns(space + first * columns, last - first, columns, begin, end, sums)

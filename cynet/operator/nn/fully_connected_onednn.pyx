@@ -9,7 +9,6 @@ from libc.stdint cimport int64_t
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.onednn cimport Layout, Primitive
-from ...kernels.reduce_rows cimport sum_rows
 from .._base cimport Operator, OpContext
 from .folded cimport FoldedActivation
 
@@ -87,20 +86,22 @@ cdef class MatmulFullyConnected(Operator):
         cdef void* tensors[3]
         cdef void* grad = out_grad[0].data
         cdef size_t kept = self.activation.nbytes, need = kept
+        cdef void* space = NULL
         cdef int kind
         if kept:
             for kind in range(DATA, WEIGHT + 1):  # once for all: growing the space would move it
                 if req[kind - DATA] != kNullOp:
                     need = max(need, kept + (<Primitive>self._product(
                         kind, req[kind - DATA] == kAddTo)).scratch_bytes)
-            grad = self.activation.gradient(grad, out_data[0].data,
-                                            get_space(&ctx.requested[0], need))
+            space = get_space(&ctx.requested[0], need)
+        if self.has_bias and req[2] != kNullOp:
+            grad = self.activation.gradient_and_sums(grad, out_data[0].data, space, self.hidden,
+                                                     <float*>in_grad[2].data, req[2] == kAddTo)
+        else:
+            grad = self.activation.gradient(grad, out_data[0].data, space)
         if req[1] != kNullOp:
             tensors[0], tensors[1], tensors[2] = grad, in_data[0].data, in_grad[1].data
             self._run(ctx, WEIGHT, req[1] == kAddTo, tensors, kept)
-        if self.has_bias and req[2] != kNullOp:
-            sum_rows(<const float*>grad, self.rows, self.hidden, <float*>in_grad[2].data,
-                     req[2] == kAddTo)
         if req[0] != kNullOp:
             tensors[0], tensors[1], tensors[2] = grad, in_data[1].data, in_grad[0].data
             self._run(ctx, DATA, req[0] == kAddTo, tensors, kept)

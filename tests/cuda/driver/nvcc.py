@@ -30,6 +30,8 @@ def main(arguments):
     own = f"-I{KERNELS}", f"-I{OWN}"  # which the emulator adds by itself
     options = [a for a in arguments[:-1] if a.startswith(("-D", "-U", "-I")) and a not in own]
     options = [a for a in options if "pycuda" not in a]
+    if "-fmad=false" in arguments:
+        options.append("-ffp-contract=off")
     whole = Path(file).read_text()
     title = re.match(r'#line 1 "([^"]*)"\n', whole)
     text = whole[title.end() :] if title else whole

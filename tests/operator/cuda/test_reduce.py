@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cynet.operator import get_operator
 from tests.operator.cuda.running import both, same
 
 
@@ -50,7 +51,32 @@ def test_running_sum(shape, axis, dtype, rng):
         same(a, b, "running sum")
 
 
-def test_sum_of_a_long_line(rng):
-    x = rng.standard_normal((3, 100_000)).astype("f")
-    found, wanted = both("sum", x, axis=1)
-    same(found[0], wanted[0], "sum")
+@pytest.mark.parametrize("op", ["sum", "mean", "prod", "nansum", "nanprod", "max", "min", "norm"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "uint8", "int64"])
+@pytest.mark.parametrize("shape, axis", [
+    ((40_000,), None),  # in parts, a block each
+    ((3, 9000), 1),
+    ((5000, 70), 0),  # in parts, a thread each
+    ((6, 70), 0),
+    ((50, 3, 4), 1),  # little is reduced
+    ((7, 200, 5, 3), (1, 3)),
+    ((1, 1), None),
+])  # fmt: skip
+def test_reduction(op, dtype, shape, axis, rng):
+    x = rng.integers(1, 4, shape).astype(dtype)
+    if op in ("prod", "nanprod"):
+        x = (rng.random(shape) < 0.001).astype(dtype) + np.ones((), dtype)
+    if op.startswith("nan") and x.dtype.kind == "f":
+        x[rng.random(shape) < 0.1] = np.nan
+    if op in ("sum", "norm", "nansum") and dtype == "float16":
+        x /= 64  # no sum beyond what float16 holds
+    if op == "norm" and x.dtype.kind != "f":
+        return
+    params = {} if axis is None else {"axis": axis}
+    prop = get_operator(op).prop(**params)
+    _, (out,), _ = prop.infer_shape([shape], [None])
+    head = rng.integers(1, 3, out).astype(dtype)
+    with np.errstate(all="ignore"):
+        found, wanted = both(op, x, heads=[head], **params)
+    for a, b in zip(found, wanted):
+        same(a, b, op)
