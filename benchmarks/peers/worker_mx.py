@@ -13,6 +13,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "examples" / "image_classification")]
+import networks_mx as networks  # noqa: E402
 from harness import median_time  # noqa: E402
 
 
@@ -20,58 +21,6 @@ def symbol(mx, file, **options):
     """A network of examples/image_classification/symbols, built with `mx`."""
     sys.modules["cynet"] = mx  # what the files import
     return importlib.import_module(f"symbols.{file}").get_symbol(**options)
-
-
-def resnet20(mx):
-    """He and others' ResNet-20: shortcuts are the identity unless the shape changes."""
-
-    def layer(net, num_filter, kernel, stride):
-        pad = kernel // 2
-        net = mx.sym.Convolution(
-            net,
-            num_filter=num_filter,
-            kernel=(kernel, kernel),
-            stride=(stride, stride),
-            pad=(pad, pad),
-            no_bias=True,
-        )
-        return mx.sym.BatchNorm(net, fix_gamma=False)
-
-    def relu(net):
-        return mx.sym.Activation(net, act_type="relu")
-
-    net = relu(layer(mx.sym.var("data"), 16, 3, 1))
-    for stage, num_filter in enumerate((16, 32, 64)):
-        for unit in range(3):
-            stride = 2 if stage and not unit else 1
-            inner = relu(layer(net, num_filter, 3, stride))
-            shortcut = net if stride == 1 else layer(net, num_filter, 1, stride)
-            net = relu(layer(inner, num_filter, 3, 1) + shortcut)
-    net = mx.sym.Pooling(net, global_pool=True, pool_type="avg", kernel=(8, 8))
-    net = mx.sym.FullyConnected(mx.sym.flatten(net), num_hidden=10)
-    return mx.sym.SoftmaxOutput(net, name="softmax")
-
-
-def fused_lstm(mx):
-    """The LSTM as one operator, where there is one."""
-    rows = mx.sym.transpose(mx.sym.reshape(mx.sym.var("data"), shape=(0, 28, 28)), axes=(1, 0, 2))
-    states = [mx.sym.zeros((2, 64, 128)) for _ in range(2)]
-    net = mx.sym.RNN(
-        rows, mx.sym.var("lstm_weight"), *states, state_size=128, num_layers=2, mode="lstm"
-    )
-    net = mx.sym.squeeze(mx.sym.slice_axis(net, axis=0, begin=27, end=28), axis=0)
-    net = mx.sym.FullyConnected(net, num_hidden=10)
-    return mx.sym.SoftmaxOutput(net, name="softmax")
-
-
-def gelu_mlp(mx):
-    """A multilayer perceptron whose activation is written out (Hendrycks and Gimpel, "Gaussian
-    error linear units", 2016)."""
-    net = mx.sym.flatten(mx.sym.var("data"))
-    for _ in range(2):
-        x = mx.sym.FullyConnected(net, num_hidden=1024)
-        net = 0.5 * x * (1 + mx.sym.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
-    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10), name="softmax")
 
 
 def formula(mx):
@@ -100,8 +49,9 @@ def batch(mx, size, shape):
 
 def train(mx, net, size, shape):
     """A function that trains `net` by one step of SGD and waits for its end."""
-    module = mx.mod.Module(net, context=mx.cpu())
-    module.bind([("data", (size, *shape))], [("softmax_label", (size,))])
+    labels = [("softmax_label", (size,))] if "softmax_label" in net.list_arguments() else None
+    module = mx.mod.Module(net, label_names=[n for n, _ in labels or ()], context=mx.cpu())
+    module.bind([("data", (size, *shape))], labels)
     module.init_params(mx.init.Uniform(0.05))
     module.init_optimizer(optimizer="sgd", optimizer_params={"learning_rate": 0.1})
     data = batch(mx, size, shape)
@@ -154,7 +104,7 @@ def lstm(mx):
     """Written out or as one operator: what is faster counts."""
     nets = [symbol(mx, "lstm")]
     if hasattr(mx.sym, "RNN"):
-        nets.append(fused_lstm(mx))
+        nets.append(networks.fused_lstm(mx))
     return min(median_time(train(mx, net, 64, (1, 28, 28)), repeat=20) for net in nets)
 
 
@@ -201,9 +151,9 @@ def measure(mx, name):
         return median_time(predict(mx, net, int(size)), repeat=10)
     step, repeat = {
         "mlp": lambda: (train(mx, symbol(mx, "mlp"), 128, (1, 28, 28)), 100),
-        "gelu": lambda: (train(mx, gelu_mlp(mx), 128, (1, 28, 28)), 40),
+        "gelu": lambda: (train(mx, networks.gelu_mlp(mx), 128, (1, 28, 28)), 40),
         "lenet": lambda: (train(mx, symbol(mx, "lenet"), 128, (1, 28, 28)), 20),
-        "resnet20": lambda: (train(mx, resnet20(mx), 64, (3, 32, 32)), 10),
+        "resnet20": lambda: (train(mx, networks.resnet20(mx), 64, (3, 32, 32)), 10),
         "inception64": lambda: (
             train(
                 mx,
@@ -213,6 +163,20 @@ def measure(mx, name):
             ),
             7,
         ),
+        "resnet18": lambda: (
+            train(
+                mx,
+                symbol(mx, "resnet", num_layers=18, image_shape=(3, 64, 64), version=1),
+                32,
+                (3, 64, 64),
+            ),
+            7,
+        ),
+        "vgg11": lambda: (train(mx, symbol(mx, "vgg", num_classes=10), 64, (3, 32, 32)), 7),
+        "alexnet": lambda: (train(mx, symbol(mx, "alexnet", num_classes=10), 8, (3, 224, 224)), 5),
+        "densenet": lambda: (train(mx, networks.densenet(mx), 32, (3, 32, 32)), 7),
+        "mobilenet": lambda: (train(mx, networks.mobilenet(mx), 16, (3, 64, 64)), 10),
+        "autoencoder": lambda: (train(mx, networks.autoencoder(mx), 128, (1, 28, 28)), 50),
     }[name]()
     return median_time(step, repeat=repeat)
 

@@ -17,7 +17,9 @@ from torch import nn
 from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+import networks_torch as networks
 from harness import median_time
+from networks_torch import conv
 
 
 def mlp():
@@ -31,40 +33,6 @@ def lenet():
         layers += [nn.Conv2d(before, after, 5), nn.Tanh(), nn.MaxPool2d(2)]
     layers += [nn.Flatten(), nn.Linear(800, 500), nn.Tanh(), nn.Linear(500, 10)]
     return nn.Sequential(*layers)
-
-
-def conv(before, after, kernel, stride=1, bias=False):
-    return nn.Conv2d(before, after, kernel, stride, kernel // 2, bias=bias)
-
-
-class BasicUnit(nn.Module):
-    """Two 3x3 convolutions, activations behind them."""
-
-    def __init__(self, before, after, stride):
-        super().__init__()
-        self.body = nn.Sequential(
-            conv(before, after, 3, stride),
-            nn.BatchNorm2d(after),
-            nn.ReLU(),
-            conv(after, after, 3),
-            nn.BatchNorm2d(after),
-        )
-        self.shortcut = nn.Identity()
-        if stride > 1:
-            self.shortcut = nn.Sequential(conv(before, after, 1, stride), nn.BatchNorm2d(after))
-
-    def forward(self, x):
-        return functional.relu(self.body(x) + self.shortcut(x))
-
-
-def resnet20():
-    layers = [conv(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU()]
-    before = 16
-    for after in (16, 32, 64):
-        for unit in range(3):
-            layers.append(BasicUnit(before, after, 2 if after > 16 and not unit else 1))
-            before = after
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
 
 
 class Bottleneck(nn.Module):
@@ -226,7 +194,10 @@ def train(make, size, shape, repeat):
 
         def step(function=function, optimizer=optimizer, x=x, y=y):
             optimizer.zero_grad(set_to_none=True)
-            functional.cross_entropy(function(x), y).backward()
+            if make is networks.Autoencoder:
+                functional.mse_loss(function(x), x.flatten(1)).backward()
+            else:
+                functional.cross_entropy(function(x), y).backward()
             optimizer.step()
 
         times[name] = median_time(step, repeat=repeat)
@@ -305,9 +276,15 @@ def measure(name):
         "mlp": (mlp, 128, (1, 28, 28), 100),
         "gelu": (gelu_mlp, 128, (1, 28, 28), 40),
         "lenet": (lenet, 128, (1, 28, 28), 20),
-        "resnet20": (resnet20, 64, (3, 32, 32), 10),
+        "resnet20": (networks.resnet20, 64, (3, 32, 32), 10),
         "inception64": (lambda: inception_bn(10), 32, (3, 64, 64), 7),
         "lstm": (Rows, 64, (1, 28, 28), 20),
+        "resnet18": (networks.resnet18, 32, (3, 64, 64), 7),
+        "vgg11": (networks.vgg11, 64, (3, 32, 32), 7),
+        "alexnet": (networks.alexnet, 8, (3, 224, 224), 5),
+        "densenet": (networks.densenet, 32, (3, 32, 32), 7),
+        "mobilenet": (networks.mobilenet, 16, (3, 64, 64), 10),
+        "autoencoder": (networks.Autoencoder, 128, (1, 28, 28), 50),
     }
     if name in training:
         return train(*training[name])

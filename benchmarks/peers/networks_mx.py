@@ -1,0 +1,103 @@
+"""Networks that only the comparison with peers needs, written with the package that is measured."""
+
+
+def _convolution(mx, net, num_filter, kernel=3, stride=1, **kwargs):
+    pad = kernel // 2
+    return mx.sym.Convolution(
+        net,
+        num_filter=num_filter,
+        kernel=(kernel, kernel),
+        stride=(stride, stride),
+        pad=(pad, pad),
+        no_bias=True,
+        **kwargs,
+    )
+
+
+def _norm(mx, net):
+    return mx.sym.BatchNorm(net, fix_gamma=False)
+
+
+def _relu(mx, net):
+    return mx.sym.Activation(net, act_type="relu")
+
+
+def _classifier(mx, net):
+    net = mx.sym.Pooling(net, global_pool=True, pool_type="avg", kernel=(8, 8))
+    net = mx.sym.FullyConnected(mx.sym.flatten(net), num_hidden=10)
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+def resnet20(mx):
+    """He and others' ResNet-20: shortcuts are the identity unless the shape changes."""
+    net = _relu(mx, _norm(mx, _convolution(mx, mx.sym.var("data"), 16)))
+    for stage, num_filter in enumerate((16, 32, 64)):
+        for unit in range(3):
+            stride = 2 if stage and not unit else 1
+            inner = _relu(mx, _norm(mx, _convolution(mx, net, num_filter, 3, stride)))
+            shortcut = net
+            if stride > 1:
+                shortcut = _norm(mx, _convolution(mx, net, num_filter, 1, stride))
+            net = _relu(mx, _norm(mx, _convolution(mx, inner, num_filter)) + shortcut)
+    return _classifier(mx, net)
+
+
+def densenet(mx, growth=12, layers=6):
+    """Three dense blocks (Huang and others, 2017): each layer reads all before it in its block."""
+    net, channels = _convolution(mx, mx.sym.var("data"), 2 * growth), 2 * growth
+    for block in range(3):
+        for _ in range(layers):
+            new = _convolution(mx, _relu(mx, _norm(mx, net)), growth)
+            net, channels = mx.sym.Concat(net, new), channels + growth
+        if block < 2:
+            net = _convolution(mx, _relu(mx, _norm(mx, net)), channels, 1)
+            net = mx.sym.Pooling(net, pool_type="avg", kernel=(2, 2), stride=(2, 2))
+    return _classifier(mx, _relu(mx, _norm(mx, net)))
+
+
+def mobilenet(mx):
+    """Depthwise and 1x1 convolutions in turn (Howard and others, 2017), half as wide."""
+    net = _relu(mx, _norm(mx, _convolution(mx, mx.sym.var("data"), 16, 3, 2)))
+    channels = 16
+    for num_filter, stride in (
+        *((32, 1), (64, 2), (64, 1), (128, 2), (128, 1), (256, 2)),
+        *((256, 1),) * 5,
+        *((512, 2), (512, 1)),
+    ):
+        net = _convolution(mx, net, channels, 3, stride, num_group=channels)
+        net = _relu(mx, _norm(mx, net))
+        net = _relu(mx, _norm(mx, _convolution(mx, net, num_filter, 1)))
+        channels = num_filter
+    return _classifier(mx, net)
+
+
+def autoencoder(mx):
+    """784-512-128-32 and back, the squared distance from the input as its loss."""
+    data = mx.sym.Flatten(mx.sym.var("data"))
+    net = data
+    for units in (512, 128, 32, 128, 512):
+        net = _relu(mx, mx.sym.FullyConnected(net, num_hidden=units))
+    net = mx.sym.FullyConnected(net, num_hidden=784)
+    return mx.sym.LinearRegressionOutput(net, mx.sym.BlockGrad(data), name="distance")
+
+
+def gelu_mlp(mx):
+    """A multilayer perceptron whose activation is written out (Hendrycks and Gimpel, "Gaussian
+    error linear units", 2016)."""
+    net = mx.sym.flatten(mx.sym.var("data"))
+    for _ in range(2):
+        x = mx.sym.FullyConnected(net, num_hidden=1024)
+        net = 0.5 * x * (1 + mx.sym.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10), name="softmax")
+
+
+def fused_lstm(mx):
+    """Two LSTM layers as one operator, where there is one."""
+    rows = mx.sym.transpose(mx.sym.reshape(mx.sym.var("data"), shape=(0, 28, 28)), axes=(1, 0, 2))
+    states = [mx.sym.zeros((2, 64, 128)) for _ in range(2)]
+    net = mx.sym.RNN(
+        rows, mx.sym.var("lstm_weight"), *states, state_size=128, num_layers=2, mode="lstm"
+    )
+    net = mx.sym.squeeze(mx.sym.slice_axis(net, axis=0, begin=27, end=28), axis=0)
+    net = mx.sym.FullyConnected(net, num_hidden=10)
+    return mx.sym.SoftmaxOutput(net, name="softmax")

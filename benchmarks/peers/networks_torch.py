@@ -1,0 +1,139 @@
+"""Networks of worker_torch.py that follow those of networks_mx.py and of the examples."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+def conv(before, after, kernel, stride=1, bias=False, groups=1):
+    return nn.Conv2d(before, after, kernel, stride, kernel // 2, groups=groups, bias=bias)
+
+
+class BasicUnit(nn.Module):
+    """Two 3x3 convolutions, activations behind them."""
+
+    def __init__(self, before, after, stride, projection=False):
+        super().__init__()
+        self.body = nn.Sequential(
+            conv(before, after, 3, stride),
+            nn.BatchNorm2d(after),
+            nn.ReLU(),
+            conv(after, after, 3),
+            nn.BatchNorm2d(after),
+        )
+        self.shortcut = nn.Identity()
+        if stride > 1 or projection:
+            self.shortcut = nn.Sequential(conv(before, after, 1, stride), nn.BatchNorm2d(after))
+
+    def forward(self, x):
+        return functional.relu(self.body(x) + self.shortcut(x))
+
+
+def resnet20():
+    layers = [conv(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU()]
+    before = 16
+    for after in (16, 32, 64):
+        for unit in range(3):
+            layers.append(BasicUnit(before, after, 2 if after > 16 and not unit else 1))
+            before = after
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+
+
+def resnet18():
+    layers = [conv(3, 64, 7, 2), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+    before = 64
+    for after in (64, 128, 256, 512):
+        for unit in range(2):
+            stride = 2 if after > 64 and not unit else 1
+            layers.append(BasicUnit(before, after, stride, projection=not unit))
+            before = after
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
+def dense(before):
+    """The three layers behind VGG's and AlexNet's convolutions."""
+    layers = [nn.Flatten()]
+    for units in (4096, 4096):
+        layers += [nn.Linear(before, units), nn.ReLU(), nn.Dropout(0.5)]
+        before = units
+    return [*layers, nn.Linear(before, 10)]
+
+
+def vgg11():
+    layers, before = [], 3
+    for count, after in ((1, 64), (1, 128), (2, 256), (2, 512), (2, 512)):
+        for _ in range(count):
+            layers += [conv(before, after, 3, bias=True), nn.ReLU()]
+            before = after
+        layers.append(nn.MaxPool2d(2))
+    return nn.Sequential(*layers, *dense(512))
+
+
+def alexnet():
+    layers, before = [], 3
+    for after, kernel, stride, pad, norm, pool in (
+        (96, 11, 4, 0, True, True),
+        (256, 5, 1, 2, True, True),
+        (384, 3, 1, 1, False, False),
+        (384, 3, 1, 1, False, False),
+        (256, 3, 1, 1, False, True),
+    ):
+        layers += [nn.Conv2d(before, after, kernel, stride, pad), nn.ReLU()]
+        if norm:
+            layers.append(nn.LocalResponseNorm(5, 1e-4, 0.75, 2))
+        if pool:
+            layers.append(nn.MaxPool2d(3, 2))
+        before = after
+    return nn.Sequential(*layers, *dense(256 * 5 * 5))
+
+
+class DenseLayer(nn.Module):
+    """Norm, activation, convolution; the result stands beside what was read."""
+
+    def __init__(self, before, growth):
+        super().__init__()
+        self.body = nn.Sequential(nn.BatchNorm2d(before), nn.ReLU(), conv(before, growth, 3))
+
+    def forward(self, x):
+        return torch.cat([x, self.body(x)], 1)
+
+
+def densenet(growth=12, count=6):
+    channels = 2 * growth
+    layers = [conv(3, channels, 3)]
+    for block in range(3):
+        for _ in range(count):
+            layers.append(DenseLayer(channels, growth))
+            channels += growth
+        layers += [nn.BatchNorm2d(channels), nn.ReLU()]
+        if block < 2:
+            layers += [conv(channels, channels, 1), nn.AvgPool2d(2)]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 10))
+
+
+def mobilenet():
+    layers, before = [conv(3, 16, 3, 2), nn.BatchNorm2d(16), nn.ReLU()], 16
+    for after, stride in (
+        *((32, 1), (64, 2), (64, 1), (128, 2), (128, 1), (256, 2)),
+        *((256, 1),) * 5,
+        *((512, 2), (512, 1)),
+    ):
+        layers += [conv(before, before, 3, stride, groups=before), nn.BatchNorm2d(before)]
+        layers += [nn.ReLU(), conv(before, after, 1), nn.BatchNorm2d(after), nn.ReLU()]
+        before = after
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, 10))
+
+
+class Autoencoder(nn.Module):
+    """The distance from the input is its loss."""
+
+    def __init__(self):
+        super().__init__()
+        layers, before = [nn.Flatten()], 784
+        for units in (512, 128, 32, 128, 512):
+            layers += [nn.Linear(before, units), nn.ReLU()]
+            before = units
+        self.body = nn.Sequential(*layers, nn.Linear(before, 784))
+
+    def forward(self, x):
+        return self.body(x)
