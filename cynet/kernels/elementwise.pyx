@@ -29,7 +29,8 @@ cdef enum:
 
 
 cdef int _threads(int64_t n) noexcept nogil:
-    """Threads for n elements in a row; no number of them changes a result, so whether they sleep may say."""
+    """Threads for n elements in a row: no number of them changes a result, so whether they sleep
+    may decide."""
     cdef int threads
     if n < GRAIN or n >= WAKING:
         return threads_for(n)
