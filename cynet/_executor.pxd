@@ -17,6 +17,7 @@ from ._engine cimport VarHandle
 from ._ndarray cimport Chunk, NDArrayBase
 from ._resource cimport Resource
 from ._typedefs cimport TBlob
+from .cuda.graphs cimport Recording
 from .operator._base cimport OpContext
 
 cdef struct NativeStep:
@@ -44,6 +45,7 @@ cdef cppclass Segment:
     VarHandle var       # orders this segment with itself and with those it shares memory with
     vector[VarHandle] const_vars
     vector[VarHandle] mutable_vars
+    Recording recordings[2]  # on a GPU, predicting and training; guarded by `var`
 
 cdef cppclass Tables:
     # Everything a run reads: shared by the Plan and the runs in flight. Fixed once built, but for
@@ -83,6 +85,7 @@ cdef class Plan:
     cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
+    cdef bint _recordable(self, dict operators, list steps, size_t first, size_t last) except -1
     cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
                             dict arrays) except -1
     cdef int _push(self, size_t first, size_t last, bint is_train) except -1

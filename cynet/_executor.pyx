@@ -17,7 +17,10 @@ from ._engine_core cimport writes_of
 from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
-from ._typedefs cimport RunContext, TBlob
+from ._typedefs cimport RunContext, TBlob, kGPU
+from .cuda.driver cimport machines
+from .cuda.graphs cimport Recording, discard, finish, kPlain, kRecord, kReplay, replay
+from .cuda.graphs cimport begin as begin_run
 from .kernels.parallel cimport team_rests
 from .operator._base cimport OpContext, Operator
 
@@ -26,6 +29,9 @@ from .errors import dress, user_frame
 from .graph.cost import seconds
 from .graph.graph import FORWARD, TEMP
 from .graph.memory import nbytes
+
+cdef extern from "Python.h":
+    void PyErr_Clear()
 
 cdef extern from *:
     """
@@ -97,6 +103,34 @@ cdef inline int _call(NativeStep* step, TBlob* blobs, const int* req) noexcept n
     return (<Unchecked>_call_checked)(step, blobs, req)
 
 
+cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:
+    """A segment on a GPU: put on its stream, or replayed as a graph."""
+    cdef Run* run = <Run*>arg
+    cdef Recording* recording = &run.segment.recordings[run.is_train]
+    cdef int how
+    cdef bint failed
+    if run.tables.profiled.load():
+        return _run_segment(arg, run_ctx)
+    how = begin_run(recording, run_ctx.dev_id, &run_ctx.stream)
+    if how == kReplay:
+        return replay(recording, run_ctx.dev_id)
+    if how == kPlain:
+        return _run_segment(arg, run_ctx)
+    failed = (<Quiet>_run_segment)(arg, run_ctx) == -1
+    if failed and how == kRecord:
+        with gil:  # what cannot be recorded may still run; if not, it says so then
+            PyErr_Clear()
+    if finish(recording, run_ctx.dev_id, how, failed):
+        run_ctx.stream = machines[run_ctx.dev_id].stream
+        return _run_segment(arg, run_ctx)
+    if how == kRecord:
+        return replay(recording, run_ctx.dev_id)
+    return -1 if failed else 0
+
+
+ctypedef int (*Quiet)(void* arg, RunContext* run_ctx) noexcept nogil
+
+
 cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Run* run = <Run*>arg
     cdef size_t index
@@ -161,11 +195,14 @@ cdef void _end_run(void* arg) noexcept nogil:
 cdef void _release(Tables* tables) noexcept nogil:
     """Drop one reference; the last one frees the tables and what Python keeps for them."""
     cdef size_t i
+    cdef int k
     if tables.references.fetch_sub(1) != 1:
         return
     for i in range(tables.segments.size()):
         if tables.segments[i].var != NULL:
             delete_variable(tables.segments[i].var, NULL, NULL)
+        for k in range(2):
+            discard(&tables.segments[i].recordings[k], tables.segments[i].dev_id)
         del tables.segments[i]
     for i in range(tables.kept.size()):
         del tables.kept[i]
@@ -320,14 +357,22 @@ cdef class Plan:
             segment = new Segment()
             segment.first, segment.last = first, last
             segment.var = NULL
+            for i in range(2):
+                segment.recordings[i].runs = 0
+                segment.recordings[i].never = True
+                segment.recordings[i].executable = NULL
             self.tables.segments.push_back(segment)
             segment.var = new_variable()
             context = graph.steps[first].ctx
             segment.dev_type, segment.dev_id = context.device_typeid, context.device_id
             steps = graph.steps[first:last]
             segment.flags = kNormal
+            for i in range(2):
+                segment.recordings[i].never = not self._recordable(operators, steps, first, last)
             if python[first]:
                 segment.flags = kPython
+            elif segment.dev_type == kGPU:
+                segment.flags = kInline  # what a GPU runs is only put on its stream
             elif 1e6 * sum([seconds(step) for step in steps]) <= INLINE_SEGMENT_US:
                 segment.flags = kInline
             touched = _touched(steps)
@@ -339,6 +384,25 @@ cdef class Plan:
         if n == <size_t>graph.n_forward:
             self.n_forward_segments = self.tables.segments.size()
         return 0
+
+    cdef bint _recordable(self, dict operators, list steps, size_t first, size_t last) except -1:
+        """Whether a graph of these steps does the same in each run: none is Python's, waits for the
+        GPU, takes random numbers, whose streams differ, or is left out when it is fresh."""
+        cdef size_t i
+        cdef int k
+        cdef NativeStep* native
+        for i in range(first, last):
+            native = &self.tables.steps[i]
+            if native.kept != NULL:
+                return False
+            for k in range(native.context.n_requested):
+                if self.tables.resources[native.requested + k].type == kRandom:
+                    return False
+        for step in steps:
+            operator = operators[step.origin or step]
+            if operator.runs_python or getattr(operator, "waits", False):
+                return False
+        return True
 
     cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
                             dict arrays) except -1:
@@ -396,7 +460,8 @@ cdef class Plan:
                 if i == first and self.n_random:
                     stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
                 run = _new_run(self.tables, segment, is_train, seed, stream, origin)
-                push_sync(_run_segment, run, _end_run, segment.dev_type, segment.dev_id,
+                push_sync(_run_device_segment if segment.dev_type == kGPU else _run_segment, run,
+                          _end_run, segment.dev_type, segment.dev_id,
                           segment.const_vars.data(), <int>segment.const_vars.size(),
                           segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
                           0, segment.flags, b"executor")

@@ -122,6 +122,13 @@ _SETTINGS = {
             "/usr/local/cuda, then pip's wheels.",
         ),
         Setting(
+            "CYNET_CUDA_GRAPHS",
+            _flag,
+            True,
+            "0: an executor on a GPU launches its kernels one by one instead of recording them as "
+            "a CUDA graph and replaying it.",
+        ),
+        Setting(
             "CYNET_CHECK_KERNELS",
             _count,
             0,

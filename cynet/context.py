@@ -118,7 +118,7 @@ def load_gpu_backend():
     global _backend
     if _backend is None and "gpu" not in _memory_info:
         if _load_backend is None:
-            raise CynetError("mx.gpu() cannot be used: no backend for GPUs is installed")
+            raise CynetError("mx.gpu() needs a backend for GPUs, and none is installed")
         try:
             _backend = _load_backend()
         except CynetError as error:

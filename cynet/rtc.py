@@ -200,9 +200,9 @@ class Rtc:
         if not isinstance(kernel, str):
             raise ArgumentTypeError(f"kernel {name}: the body must be a str, got {kernel!r}")
         self.name = name
-        self._inputs = _named_arrays(name, "inputs", inputs)
-        self._outputs = _named_arrays(name, "outputs", outputs)
-        every = self._inputs + self._outputs
+        every = _named_arrays(name, "inputs", inputs)
+        self._count = len(every)  # of inputs
+        every += _named_arrays(name, "outputs", outputs)
         names = [n for n, _ in every]
         if len({*names}) < len(names):
             raise ArgumentError(f"kernel {name}: a name stands twice among {', '.join(names)}")
@@ -211,9 +211,8 @@ class Rtc:
         text = _whole(self._function, name, self._wanted, kernel)
         self._program = _program(text, name, (), (), _checked(check), kernel)
         self._on(every[0][1].context if every else current_context())
-        self._written = (
-            (False,) * len(self._inputs) + (True,) * len(self._outputs) + (False,) * len(every)
-        )
+        n = len(every)
+        self._written = (False,) * self._count + (True,) * (n - self._count) + (False,) * n
 
     def _on(self, context):
         return self._program.launchable(context, self._function, self.name, self._names)
@@ -233,8 +232,8 @@ class Rtc:
         ArgumentError, ArgumentTypeError
             When something does not fit; nothing is launched then.
         """
-        _require_count(self.name, "inputs", inputs, len(self._inputs))
-        _require_count(self.name, "outputs", outputs, len(self._outputs))
+        _require_count(self.name, "inputs", inputs, self._count)
+        _require_count(self.name, "outputs", outputs, len(self._wanted) - self._count)
         arrays = (*inputs, *outputs)
         sizes = []
         for (name, flag, ndim), array in zip(self._wanted, arrays):

@@ -59,7 +59,7 @@ class _Opened:
         self.context = self.device.retain_primary_context()
         self.context.push()
         try:
-            self.streams = [cuda.Stream(1) for _ in range(3)]  # 1: not ordered by the null stream
+            self.streams = [cuda.Stream(1) for _ in range(4)]  # 1: not ordered by the null stream
         finally:
             self.context.pop()
         driver.add(device_id, self.context.handle, *(s.handle for s in self.streams))

@@ -47,6 +47,7 @@ cdef struct Machine:
     void* stream       # computes
     void* in_stream    # copies from the host
     void* out_stream   # copies to the host
+    void* side_stream  # records graphs
 
 cdef Driver driver
 cdef Machine machines[64]

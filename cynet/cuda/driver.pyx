@@ -84,11 +84,13 @@ def set_opener(opener):
     set_enter_device(<EnterDevice>enter)
 
 
-def add(int dev_id, size_t context, size_t stream, size_t in_stream, size_t out_stream):
+def add(int dev_id, size_t context, size_t stream, size_t in_stream, size_t out_stream,
+        size_t side_stream):
     """Take the handles of a GPU's context and streams."""
     cdef Machine* machine = &machines[dev_id]
     machine.context, machine.stream = <void*>context, <void*>stream
     machine.in_stream, machine.out_stream = <void*>in_stream, <void*>out_stream
+    machine.side_stream = <void*>side_stream
     opened[dev_id].store(True)
 
 

@@ -10,7 +10,8 @@ from cpython.ref cimport Py_REFCNT
 
 from .._engine cimport VarHandle, wait_to_write
 from .._ndarray cimport NDArrayBase, new_array, wrap_foreign
-from .._typedefs cimport dtype_size
+from .._typedefs cimport dtype_size, kGPU
+from ..cuda.transfer cimport move
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -78,7 +79,11 @@ cdef int _own(NDArrayBase array) except -1:
     """Move a lent array to memory of its own."""
     cdef NDArrayBase copy = new_array(array.blob.shape, array.blob.ndim, array.blob.dtype,
                                       array.blob.dev_type, array.blob.dev_id)
-    memcpy(copy.blob.data, array.blob.data, array.blob.size * dtype_size(array.blob.dtype))
+    cdef size_t nbytes = array.blob.size * dtype_size(array.blob.dtype)
+    if array.blob.dev_type == kGPU:
+        move(array.blob.dev_id, copy.blob.data, array.blob.data, nbytes)
+    else:
+        memcpy(copy.blob.data, array.blob.data, nbytes)
     array.chunk, copy.chunk = copy.chunk, array.chunk
     array.blob.data, copy.blob.data = copy.blob.data, array.blob.data
     return 0

@@ -14,11 +14,13 @@ from libcpp.vector cimport vector
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
 from .._inline cimport INLINE_UPDATE_ELEMENTS
-from .._ndarray cimport NDArrayBase, blob_shape, on_host
-from .._typedefs cimport RunContext
+from .._ndarray cimport NDArrayBase, blob_shape
+from .._typedefs cimport RunContext, kGPU
+from ..cuda.driver cimport check, launch
 from ..kernels.parallel cimport team_rests
 from ..kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
 
+from ..cuda.device import device
 from ..dtype import NAMES
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 
@@ -27,11 +29,20 @@ _STATES = {"sgd": 0, "sgd_mom": 1, "nag_mom": 1, "signsgd": 0, "signum": 1, "ada
            "rmspropalex": 3, "ftrl": 2, "ftml": 3}
 
 
+# what cuda/kernels/update.cu calls the dtypes that have rules, in the order of their flags
+cdef tuple _TYPES = ("float", "double", "cynet::half")
+
+cdef enum:
+    BLOCK = 256  # threads on a GPU
+    MOST_BLOCKS = 1 << 16
+
+
 cdef struct Item:
     UpdateLoop loop
     UpdateParams params
     UpdateArrays arrays
     int64_t size
+    void* kernel  # of a GPU, instead of `loop`
 
 
 cdef struct Task:
@@ -46,6 +57,31 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
         run_update(task.items[i].loop, &task.items[i].params, &task.items[i].arrays,
                    task.items[i].size)
     team_rests()
+    return 0
+
+
+cdef int _run_device(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef Task* task = <Task*>arg
+    cdef void* params[10]
+    cdef unsigned grid[3]
+    cdef unsigned block[3]
+    cdef void* exact = NULL  # no float32 masters
+    cdef int i, add = 0
+    cdef Item* item
+    grid[1] = grid[2] = block[1] = block[2] = 1
+    block[0] = BLOCK
+    for i in range(task.count):
+        item = &task.items[i]
+        if item.size == 0:
+            continue
+        grid[0] = <unsigned>min((item.size + BLOCK - 1) // BLOCK, <int64_t>MOST_BLOCKS)
+        params[0], params[1], params[2] = (
+            &item.arrays.weight, &item.arrays.grad, &item.arrays.out)
+        params[3], params[4], params[5] = (
+            &item.arrays.state[0], &item.arrays.state[1], &item.arrays.state[2])
+        params[6], params[7], params[8], params[9] = &exact, &item.params, &item.size, &add
+        check(launch(item.kernel, grid, block, 0, run_ctx.stream, params), run_ctx.dev_id,
+              b"an update")
     return 0
 
 
@@ -93,7 +129,13 @@ cdef class JoinedUpdate:
                                     f" weight, got {len(own)}")
             weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
             _same(weight, grad, "gradient")
+            if weight.blob.dev_type == kGPU and weight.context != weights[0].context:
+                raise ArgumentError(f"update: weights are on {weights[0].context} and"
+                                    f" {weight.context}; update each device's on their own")
             item.loop = find_update(name, weight.blob.dtype, False, False)
+            item.kernel = NULL
+            if item.loop != NULL and weight.blob.dev_type == kGPU:
+                item.kernel = _kernel(weight, rule)
             if item.loop == NULL:
                 raise ArgumentTypeError(f"update rule '{rule}' takes weights of a floating dtype,"
                                         f" got {NAMES[weight.blob.dtype]}")
@@ -119,7 +161,10 @@ cdef class JoinedUpdate:
         if weights:
             weight = weights[0]
             self.dev_type, self.dev_id = weight.blob.dev_type, weight.blob.dev_id
-        self.flags = kInline if total <= INLINE_UPDATE_ELEMENTS else kNormal
+        if total <= INLINE_UPDATE_ELEMENTS or self.dev_type == kGPU:
+            self.flags = kInline  # what a GPU runs is only put on its stream
+        else:
+            self.flags = kNormal
 
     def fits(self, list weights, list grads, list states):
         """Whether these are the arrays that the update was made for."""
@@ -171,7 +216,8 @@ cdef class JoinedUpdate:
             raise
         with nogil:
             # the engine owns the task from here on, whether or not the push is refused
-            _engine.push_sync(_run, task, _free, self.dev_type, self.dev_id,
+            _engine.push_sync(_run_device if self.dev_type == kGPU else _run, task, _free,
+                              self.dev_type, self.dev_id,
                               self.reads.data(), <int>self.reads.size(),
                               self.writes.data(), <int>self.writes.size(), 0, self.flags,
                               b"update")
@@ -180,12 +226,22 @@ cdef class JoinedUpdate:
 cdef NDArrayBase _array(object value, str what):
     if not isinstance(value, NDArrayBase):
         raise ArgumentTypeError(f"update: a {what} must be an NDArray, got {type(value).__name__}")
-    if not on_host(&(<NDArrayBase>value).blob):
-        raise ArgumentError(f"update: a {what} is on {value.context}, expected the CPU")
     return value
 
 
+cdef void* _kernel(NDArrayBase weight, str rule) except NULL:
+    kind = _TYPES[weight.blob.dtype]
+    exact = "float" if kind == "cynet::half" else kind
+    found = device(weight.blob.dev_id).kernel(
+        "update", f"update<cynet::{rule}, {kind}, {kind}, {exact}, false>")
+    return <void*><size_t>found.address
+
+
 cdef int _same(NDArrayBase weight, NDArrayBase other, str what) except -1:
+    if weight.blob.dev_type != other.blob.dev_type or (
+            weight.blob.dev_type == kGPU and weight.blob.dev_id != other.blob.dev_id):
+        raise ArgumentError(f"update: a weight is on {weight.context}, its {what} on"
+                            f" {other.context}")
     if blob_shape(&weight.blob) != blob_shape(&other.blob):
         raise ShapeError(f"update: a weight has shape {blob_shape(&weight.blob)}, its {what}"
                          f" {blob_shape(&other.blob)}")

@@ -82,6 +82,7 @@ class Steps:
         self += each(n, "cast", f"cast<{kind}, {own}>", target, array, n, False, to=launch.to)
 
 
+_KEPT = 4096  # numbers on a device that are kept for the next operator
 _ENOUGH = 1 << 16  # threads that keep a device busy
 _PART = 1 << 13  # elements of a reduction that are worth a part of their own
 
@@ -139,5 +140,7 @@ def constant(device, number, dtype, kind):
     data = np.asarray(value).astype(dtype).astype(numpy_of(kind)).tobytes()
     kept = device.__dict__.setdefault("constants", {})
     if data not in kept:
+        if len(kept) >= _KEPT:  # operators hold what they use
+            kept.clear()
         kept[data] = device.upload(data)
     return kept[data]

@@ -1,0 +1,177 @@
+"""Training and kernels on a GPU, beside PyTorch on the same GPU; needs a GPU and says so without.
+
+Run as ``python benchmarks/gpu.py``, with ``--torch PYTHON`` for an interpreter that has PyTorch
+with CUDA. Each row is a ratio of one run: the other's time / cynet's, above 1 where cynet is
+faster, and what it should be. Nothing here has been measured yet.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+import cynet as mx
+
+BATCH = 128
+
+
+def median(function, synchronize, repeat=30, warm_up=10):
+    """Seconds of one call when calls follow each other: the median over `repeat` groups of ten."""
+    for _ in range(warm_up):
+        function()
+    synchronize()
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        for _ in range(10):
+            function()
+        synchronize()
+        times.append((time.perf_counter() - start) / 10)
+    return float(np.median(times))
+
+
+# --- networks: layers that both frameworks have ---------------------------------------------------
+def lenet():
+    """MXNet's LeNet, as examples/image_classification has it."""
+    x = mx.sym.Variable("data")
+    for i, filters in enumerate((20, 50)):
+        x = mx.sym.Convolution(x, kernel=(5, 5), num_filter=filters, name=f"conv{i}")
+        x = mx.sym.Activation(x, act_type="tanh")
+        x = mx.sym.Pooling(x, pool_type="max", kernel=(2, 2), stride=(2, 2))
+    x = mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=500, name="fc0")
+    x = mx.sym.FullyConnected(mx.sym.Activation(x, act_type="tanh"), num_hidden=10, name="fc1")
+    return mx.sym.SoftmaxOutput(x, name="softmax")
+
+
+TORCH = """
+import json, sys, time
+import torch, torch.nn as nn
+kind = sys.argv[1]
+torch.backends.cudnn.benchmark = True
+if kind == "lenet":
+    net = nn.Sequential(nn.Conv2d(1, 20, 5), nn.Tanh(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5),
+        nn.Tanh(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(800, 500), nn.Tanh(),
+        nn.Linear(500, 10)).cuda()
+    x, y = torch.randn(128, 1, 28, 28).cuda(), torch.randint(0, 10, (128,)).cuda()
+else:
+    import torchvision
+    net = torchvision.models.resnet50().cuda()
+    x, y = torch.randn(64, 3, 224, 224).cuda(), torch.randint(0, 1000, (64,)).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+loss = nn.CrossEntropyLoss()
+def step():
+    optimizer.zero_grad(set_to_none=False)
+    loss(net(x), y).backward()
+    optimizer.step()
+def measure(function):
+    for _ in range(10): function()
+    torch.cuda.synchronize()
+    times = []
+    for _ in range(30):
+        start = time.perf_counter()
+        for _ in range(10): function()
+        torch.cuda.synchronize()
+        times.append((time.perf_counter() - start) / 10)
+    return sorted(times)[15]
+found = {"eager": measure(step)}
+side = torch.cuda.Stream()
+with torch.cuda.stream(side):
+    for _ in range(3): step()
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph): step()
+found["graph"] = measure(graph.replay)
+print(json.dumps(found))
+"""
+
+
+def torch_times(python, kind):
+    """PyTorch's seconds of one training step, by mode; an empty dict without an interpreter."""
+    if python is None:
+        return {}
+    done = subprocess.run(
+        [python, "-c", TORCH, kind], capture_output=True, text=True, check=False, timeout=900
+    )
+    if done.returncode:
+        print(f"  PyTorch ({kind}) failed: {done.stderr.strip().splitlines()[-1]}")
+        return {}
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def training_step(network, ctx, shape, classes):
+    """A function that does one training step on one batch."""
+    module = mx.mod.Module(network, context=ctx)
+    module.bind([("data", shape)], [("softmax_label", shape[:1])])
+    module.init_params(mx.init.Xavier())
+    module.init_optimizer(optimizer_params={"learning_rate": 0.01, "momentum": 0.9})
+    data = mx.nd.random.normal(shape=shape, ctx=ctx)
+    label = mx.nd.array(np.random.randint(0, classes, shape[:1]), ctx=ctx)
+    batch = mx.io.DataBatch([data], [label])
+
+    def step():
+        module.forward_backward(batch)
+        module.update()
+
+    return step
+
+
+# --- rows -----------------------------------------------------------------------------------------
+def copy_bandwidth(ctx, n):
+    """Seconds that one copy of n floats on the GPU takes."""
+    x, y = mx.nd.zeros((n,), ctx=ctx), mx.nd.zeros((n,), ctx=ctx)
+    return median(lambda: x.copyto(y), mx.nd.waitall)
+
+
+def elementwise(ctx):
+    """(name, bytes moved, seconds) of calls on 64 million floats."""
+    n = 1 << 26
+    x, y = mx.nd.ones((n,), ctx=ctx), mx.nd.ones((n,), ctx=ctx)
+    out = mx.nd.zeros((n,), ctx=ctx)
+    bandwidth = 8 * n / copy_bandwidth(ctx, n)
+    calls = {
+        "add": (12, lambda: mx.nd.elemwise_add(x, y, out=out)),
+        "exp": (8, lambda: mx.nd.exp(x, out=out)),
+        "tanh": (8, lambda: mx.nd.tanh(x, out=out)),
+        "relu": (8, lambda: mx.nd.relu(x, out=out)),
+    }
+    for name, (width, call) in calls.items():
+        seconds = median(call, mx.nd.waitall)
+        yield f"{name}, of the copy bandwidth", width * n / seconds / bandwidth, 0.9
+
+
+def rows(ctx, python):
+    """(name, ratio, aim) of every row."""
+    yield from elementwise(ctx)
+    step = median(training_step(lenet(), ctx, (BATCH, 1, 28, 28), 10), mx.nd.waitall)
+    theirs = torch_times(python, "lenet")
+    for mode, aim in (("eager", 2), ("graph", 1)):
+        if mode in theirs:
+            yield f"LeNet, batch {BATCH}, PyTorch {mode}", theirs[mode] / step, aim
+    sys.path.insert(0, "examples/image_classification")
+    from symbols import resnet
+
+    network = resnet.get_symbol(num_classes=1000, num_layers=50, image_shape=(3, 224, 224))
+    step = median(training_step(network, ctx, (64, 3, 224, 224), 1000), mx.nd.waitall, 5)
+    theirs = torch_times(python, "resnet50")
+    for mode in theirs:
+        yield f"ResNet-50, batch 64, PyTorch {mode}", theirs[mode] / step, 0.95
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--torch", help="an interpreter that has PyTorch with CUDA")
+    args = parser.parse_args()
+    if not mx.context.num_gpus():
+        try:
+            mx.context.gpu_memory_info(0)
+        except mx.CynetError as error:
+            raise SystemExit(f"no GPU: {error}") from None
+    for name, ratio, aim in rows(mx.gpu(0), args.torch):
+        print(f"{name:<44} {ratio:6.2f}  (aim {aim})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Training on GPUs: LeNet by Module.fit, several GPUs, checkpoints, kernels of mx.rtc."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.cuda import graphs
+
+
+def lenet():
+    x = mx.sym.Variable("data")
+    for i, filters in enumerate((4, 8)):
+        x = mx.sym.Convolution(x, name=f"conv{i}", kernel=(3, 3), num_filter=filters)
+        x = mx.sym.Activation(x, name=f"act{i}", act_type="tanh")
+        x = mx.sym.Pooling(x, name=f"pool{i}", kernel=(2, 2), stride=(2, 2), pool_type="max")
+    x = mx.sym.FullyConnected(mx.sym.Flatten(x), name="fc0", num_hidden=32)
+    x = mx.sym.Activation(x, name="act2", act_type="relu")
+    x = mx.sym.FullyConnected(x, name="fc1", num_hidden=10)
+    return mx.sym.SoftmaxOutput(x, name="softmax")
+
+
+@pytest.fixture(scope="module")
+def images():
+    """(pictures, labels): a bright square at one of ten places, in noise."""
+    rng = np.random.default_rng(7)
+    labels = rng.integers(0, 10, 320)
+    pictures = rng.standard_normal((320, 1, 20, 20)).astype("f") * 0.3
+    for picture, label in zip(pictures, labels):
+        y, x = divmod(label, 4)
+        picture[0, 1 + 6 * y : 6 + 6 * y, 5 * x : 5 + 5 * x] += 1.5
+    return pictures, labels.astype("f")
+
+
+def fit(ctx, images, epochs=2, net=None, **options):
+    mx.random.seed(3)
+    np.random.seed(3)
+    batches = mx.io.NDArrayIter(*images, batch_size=32, label_name="softmax_label")
+    module = mx.mod.Module(lenet() if net is None else net, context=ctx)
+    options = {"optimizer": "sgd", **options}
+    options.setdefault("optimizer_params", {"learning_rate": 0.1, "momentum": 0.9})
+    module.fit(batches, num_epoch=epochs, initializer=mx.init.Xavier(), **options)
+    return module, dict(module.score(batches, "acc"))["accuracy"]
+
+
+def weights(module):
+    return {name: array.asnumpy() for name, array in module.get_params()[0].items()}
+
+
+def test_lenet(gpu, images):
+    here, there = fit(mx.cpu(), images)[0], fit(gpu, images)[0]
+    for name, want in weights(here).items():
+        np.testing.assert_allclose(weights(there)[name], want, rtol=2e-2, atol=2e-3, err_msg=name)
+
+
+def test_lenet_learns_and_replays_its_steps(gpu, images, tmp_path):
+    before = graphs.counts()[1]
+    module, accuracy = fit(gpu, images, epochs=6)
+    assert accuracy > 0.95
+    assert graphs.counts()[1] - before >= 2 * 10 * 6 - 10
+    module.save_checkpoint(str(tmp_path / "lenet"), 6)
+    again = mx.mod.Module.load(str(tmp_path / "lenet"), 6, context=mx.cpu())
+    batches = mx.io.NDArrayIter(*images, batch_size=32, label_name="softmax_label")
+    again.bind(batches.provide_data, batches.provide_label, for_training=False)
+    assert dict(again.score(batches, "acc"))["accuracy"] == pytest.approx(accuracy, abs=0.01)
+
+
+@pytest.mark.parametrize("kvstore", ["device", "local"])
+def test_two_gpus(two, images, kvstore):
+    one = fit(mx.cpu(), images)[0]
+    both = fit(list(two), images, kvstore=kvstore)[0]
+    for name, want in weights(one).items():
+        np.testing.assert_allclose(weights(both)[name], want, rtol=2e-2, atol=2e-3, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "optimizer, params",
+    [("adam", {"learning_rate": 0.003}), ("rmsprop", {}), ("nag", {"momentum": 0.9}), ("ftrl", {})],
+)
+def test_optimizers(gpu, images, optimizer, params):
+    few = images[0][:64], images[1][:64]
+    options = {"optimizer": optimizer, "optimizer_params": params, "epochs": 1}
+    here, there = fit(mx.cpu(), few, **options)[0], fit(gpu, few, **options)[0]
+    for name, want in weights(here).items():
+        np.testing.assert_allclose(weights(there)[name], want, rtol=2e-2, atol=2e-3, err_msg=name)
+
+
+class Softmax(mx.operator.NDArrayOp):
+    """Softmax and its cross entropy's gradient, as kernels."""
+
+    FORWARD = """
+    const int row = threadIdx.x + blockIdx.x * blockDim.x;
+    if (row < x_dims[0]) {
+      const int n = x_dims[1];
+      float most = x[row * n], sum = 0;
+      for (int i = 1; i < n; ++i) most = max(most, x[row * n + i]);
+      for (int i = 0; i < n; ++i) sum += y[row * n + i] = expf(x[row * n + i] - most);
+      for (int i = 0; i < n; ++i) y[row * n + i] /= sum;
+    }
+    """
+    BACKWARD = """
+    const int row = threadIdx.x + blockIdx.x * blockDim.x;
+    if (row < y_dims[0])
+      for (int i = 0; i < y_dims[1]; ++i)
+        dx[row * y_dims[1] + i] = y[row * y_dims[1] + i] - (i == (int)label[row]);
+    """
+
+    def __init__(self):
+        super().__init__(False)
+        self.kernels = {}
+
+    def list_arguments(self):
+        return ["data", "label"]
+
+    def list_outputs(self):
+        return ["output"]
+
+    def infer_shape(self, in_shape):
+        return [in_shape[0], (in_shape[0][0],)], [in_shape[0]]
+
+    def forward(self, in_data, out_data):
+        x, y = in_data[0], out_data[0]
+        if "forward" not in self.kernels:
+            self.kernels["forward"] = mx.rtc("softmax", [("x", x)], [("y", y)], self.FORWARD)
+        self.kernels["forward"].push([x], [y], (1, 1, 1), (x.shape[0], 1, 1))
+
+    def backward(self, out_grad, in_data, out_data, in_grad):
+        label, y, dx = in_data[1], out_data[0], in_grad[0]
+        if "backward" not in self.kernels:
+            self.kernels["backward"] = mx.rtc(
+                "softmax_grad", [("y", y), ("label", label)], [("dx", dx)], self.BACKWARD
+            )
+        self.kernels["backward"].push([y, label], [dx], (1, 1, 1), (y.shape[0], 1, 1))
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [in_data[1], out_data[0]]
+
+
+def test_a_network_with_kernels_of_its_own(gpu, images):
+    x = mx.sym.FullyConnected(mx.sym.Flatten(mx.sym.Variable("data")), name="fc", num_hidden=10)
+    built_in = mx.sym.SoftmaxOutput(x, name="softmax")
+    own = Softmax()(data=x, name="softmax")
+    options = {"optimizer_params": {"learning_rate": 0.02}, "epochs": 2}
+    one, two = fit(gpu, images, net=built_in, **options)[0], fit(gpu, images, net=own, **options)[0]
+    for name, want in weights(one).items():
+        np.testing.assert_allclose(weights(two)[name], want, rtol=1e-3, atol=1e-4, err_msg=name)
