@@ -196,9 +196,27 @@ inline void for_runs(const Space& s, int64_t begin, int64_t end, Body&& body) {
 
 // ----- whole arrays
 // --------------------------------------------------------------------------------
+// Whether this was asked on this thread a moment ago: loops come one after another, and a thread
+// that is woken for one serves the next ones.
+inline bool asked_lately() {
+  static thread_local int64_t before = 0;
+  const int64_t now = now_ns(), since = now - before;
+  before = now;
+  return since < 300000;
+}
+
+// parallel_for over n elements, cut between blocks of 64: wherever that is, each element goes
+// through the same instructions, so no number of threads changes a result.
+template <class Body>
+inline void in_blocks(int threads, int64_t n, Body&& body) {
+  parallel_for(threads, (n + 63) / 64, [&](int64_t begin, int64_t end) {
+    body(begin * 64, end * 64 < n ? end * 64 : n);
+  });
+}
+
 inline void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) {
   const int64_t size = element_size(k.dtype);
-  parallel_for(threads, n, [=, &k](int64_t begin, int64_t end) {
+  in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
     unary_run(k, at(x, begin, size), at(out, begin, size), end - begin);
   });
 }
@@ -206,7 +224,7 @@ inline void unary_all(int threads, const Kernel& k, const void* x, void* out, in
 inline void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
                        void* out, int64_t n) {
   const int64_t size = element_size(k.dtype);
-  parallel_for(threads, n, [=, &k](int64_t begin, int64_t end) {
+  in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
     binary_run(k, at(a, begin * sa, size), sa, at(b, begin * sb, size), sb, at(out, begin, size),
                end - begin);
   });
@@ -215,7 +233,7 @@ inline void binary_all(int threads, const Kernel& k, const void* a, int sa, cons
 inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa,
                      const void* b, int sb, void* out, int64_t n) {
   const int64_t size = element_size(k.dtype);
-  parallel_for(threads, n, [=, &k](int64_t begin, int64_t end) {
+  in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
     grad_run(k, at(g, begin * sg, size), sg, at(a, begin * sa, size), sa, at(b, begin * sb, size),
              sb, at(out, begin, size), end - begin);
   });
@@ -252,7 +270,7 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
 // Cast: with `add` the values are added to what dst holds, in dst's type.
 inline void cast_all(int threads, int from, int to, const void* src, void* dst, int64_t n) {
   const int64_t in = element_size(from), out = element_size(to);
-  parallel_for(threads, n, [=](int64_t begin, int64_t end) {
+  in_blocks(threads, n, [=](int64_t begin, int64_t end) {
     convert(from, to, at(src, begin, in), at(dst, begin, out), end - begin);
   });
 }
@@ -260,7 +278,7 @@ inline void cast_all(int threads, int from, int to, const void* src, void* dst, 
 inline void cast_add_all(int threads, const Kernel& plus, int from, const void* src, void* dst,
                          int64_t n) {
   const int64_t in = element_size(from), out = element_size(plus.dtype);
-  parallel_for(threads, n, [=, &plus](int64_t begin, int64_t end) {
+  in_blocks(threads, n, [=, &plus](int64_t begin, int64_t end) {
     Chunk chunk;
     for (int64_t i = begin; i < end; i += CHUNK) {
       const int64_t m = end - i < CHUNK ? end - i : static_cast<int64_t>(CHUNK);

@@ -3,10 +3,11 @@
 from libc.stdint cimport int64_t
 
 from .._typedefs cimport TBlob
-from .parallel cimport threads_for
+from .parallel cimport GRAIN, threads_awake, threads_for
 
 
 cdef extern from "drive.h" namespace "cynet" nogil:
+    bint asked_lately() noexcept
     void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) noexcept
     void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
                     void* out, int64_t n) noexcept
@@ -23,18 +24,32 @@ cdef extern from "drive.h" namespace "cynet" nogil:
                       int64_t n) noexcept
 
 
+cdef enum:
+    WAKING = 1 << 19  # elements that are worth waking a thread
+
+
+cdef int _threads(int64_t n) noexcept nogil:
+    """Threads for n elements in a row: no number of them changes a result, so whether they sleep
+    may decide."""
+    cdef int threads
+    if n < GRAIN or n >= WAKING:
+        return threads_for(n)
+    threads = threads_awake(n)
+    return threads_for(n) if threads == 1 and asked_lately() else threads
+
+
 cdef void run_unary(const Kernel* kernel, const void* x, void* out, int64_t n) noexcept nogil:
-    unary_all(threads_for(n), kernel[0], x, out, n)
+    unary_all(_threads(n), kernel[0], x, out, n)
 
 
 cdef void run_binary(const Kernel* kernel, const void* a, int sa, const void* b, int sb, void* out,
                      int64_t n) noexcept nogil:
-    binary_all(threads_for(n), kernel[0], a, sa, b, sb, out, n)
+    binary_all(_threads(n), kernel[0], a, sa, b, sb, out, n)
 
 
 cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, int sa,
                    const void* b, int sb, void* out, int64_t n) noexcept nogil:
-    grad_all(threads_for(n), kernel[0], g, sg, a, sa, b, sb, out, n)
+    grad_all(_threads(n), kernel[0], g, sg, a, sa, b, sb, out, n)
 
 
 cdef void make_space(Space* space, const TBlob** operands, int n) noexcept nogil:
@@ -72,9 +87,9 @@ cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g
 
 cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst,
                    int64_t n) noexcept nogil:
-    cast_all(threads_for(n), from_dtype, to_dtype, src, dst, n)
+    cast_all(_threads(n), from_dtype, to_dtype, src, dst, n)
 
 
 cdef void run_cast_add(const Kernel* identity, int from_dtype, const void* src, void* dst,
                        int64_t n) noexcept nogil:
-    cast_add_all(threads_for(n), identity[0], from_dtype, src, dst, n)
+    cast_add_all(_threads(n), identity[0], from_dtype, src, dst, n)

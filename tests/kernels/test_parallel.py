@@ -75,3 +75,55 @@ def test_threads_give_one_result():
     for other in found[1:]:
         for one, two in zip(found[0], other):
             np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [70001, 100000, 262143])
+def test_no_number_of_threads_changes_an_element(size):
+    """Whether threads are awake decides how many work, so results must not depend on it."""
+    rng = np.random.RandomState(size)
+    a, b = (mx.nd.array(rng.uniform(-3, 3, size)) for _ in range(2))
+    found = []
+    for threads in (1, 2, 3, 5):
+        before = set_num_threads(threads)
+        try:
+            for _ in range(2):  # the second time the team is awake
+                mx.nd.exp(mx.nd.zeros(1 << 20)).wait_to_read()
+                arrays = [mx.nd.exp(a), mx.nd.tanh(a), mx.nd.sigmoid(a), a * b, a.astype("int8")]
+                found.append([x.asnumpy() for x in arrays])
+        finally:
+            set_num_threads(before)
+    for other in found[1:]:
+        for one, two in zip(found[0], other):
+            np.testing.assert_array_equal(two, one)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the threads that run by /proc")
+def test_no_sleeping_thread_is_woken_for_little_work():
+    """After a rest, half a million elements stay on one thread: another takes longer to wake."""
+    code = """
+import time
+from pathlib import Path
+import cynet as mx
+
+def switches():  # how often each other thread went to sleep
+    own = str(Path('/proc/self').resolve().name)
+    texts = {t.name: (t / 'status').read_text() for t in Path('/proc/self/task').iterdir()}
+    return {k: int(v.split('voluntary_ctxt_switches:')[1].split()[0])
+            for k, v in texts.items() if k != own}
+
+mx.set_num_threads(2)
+small, large = mx.nd.ones(100000), mx.nd.ones(1 << 20)
+mx.nd.exp(large, out=large).wait_to_read()
+time.sleep(0.05)
+before = switches()
+for _ in range(20):
+    time.sleep(0.002)
+    mx.nd.exp(small, out=small).wait_to_read()
+time.sleep(0.01)
+after = switches()
+print(len(before), max([after[k] - before[k] for k in before], default=0))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    threads, woken = map(int, done.stdout.split())
+    print(threads, woken)
+    assert woken <= 2
