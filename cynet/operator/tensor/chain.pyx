@@ -134,7 +134,7 @@ cdef class ChainOperator(Operator):
         self.chain.work = max(self.chain.work // COSTLY, 1)
         self.chain.rows, self.chain.columns = prop.rows, prop.columns
         self.chain.element = <int>dtype_size(dtype)
-        self.chain.block = min(BLOCK, CHAIN_BYTES // registers // self.chain.element // 16 * 16)
+        self.chain.block = min(BLOCK, CHAIN_BYTES // registers // self.chain.element // 64 * 64)
         self.chain.n_loops = <int>self.loops.size()
         self.chain.loops = self.loops.data()
         self.chain.operands = self.operands.data()
