@@ -10,12 +10,15 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
 import cynet as mx
 
 BATCH = 128
+EXAMPLES = Path(__file__).parent.parent / "examples"
+sys.path += [str(EXAMPLES / name) for name in ("image_classification", "cuda_kernel", "custom_op")]
 
 
 def median(function, synchronize, repeat=30, warm_up=10):
@@ -44,6 +47,16 @@ def lenet():
     x = mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=500, name="fc0")
     x = mx.sym.FullyConnected(mx.sym.Activation(x, act_type="tanh"), num_hidden=10, name="fc1")
     return mx.sym.SoftmaxOutput(x, name="softmax")
+
+
+def mlp(softmax):
+    """784-128-64-10, whose loss is an operator of the user's, of scores and labels."""
+    x = mx.sym.Variable("data")
+    for i, hidden in enumerate((128, 64)):
+        x = mx.sym.FullyConnected(x, num_hidden=hidden, name=f"fc{i}")
+        x = mx.sym.Activation(x, act_type="relu")
+    x = mx.sym.FullyConnected(x, num_hidden=10, name="fc2")
+    return softmax()(data=x, name="softmax")
 
 
 TORCH = """
@@ -142,15 +155,27 @@ def elementwise(ctx):
         yield f"{name}, of the copy bandwidth", width * n / seconds / bandwidth, 0.9
 
 
+def softmax_of_kernels(ctx):
+    """An MLP's training step with a softmax in NumPy / the same with one of two CUDA kernels."""
+    import layers
+    import softmax_numpy
+
+    steps = [
+        median(training_step(mlp(each.Softmax), ctx, (100, 784), 10), mx.nd.waitall)
+        for each in (softmax_numpy, layers)
+    ]
+    return steps[0] / steps[1]
+
+
 def rows(ctx, python):
     """(name, ratio, aim) of every row."""
+    yield "MLP, batch 100, NumPy's softmax / kernels", softmax_of_kernels(ctx), 3
     yield from elementwise(ctx)
     step = median(training_step(lenet(), ctx, (BATCH, 1, 28, 28), 10), mx.nd.waitall)
     theirs = torch_times(python, "lenet")
     for mode, aim in (("eager", 2), ("graph", 1)):
         if mode in theirs:
             yield f"LeNet, batch {BATCH}, PyTorch {mode}", theirs[mode] / step, aim
-    sys.path.insert(0, "examples/image_classification")
     from symbols import resnet
 
     network = resnet.get_symbol(num_classes=1000, num_layers=50, image_shape=(3, 224, 224))

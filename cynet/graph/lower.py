@@ -35,7 +35,8 @@ def lower(heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None, pred
     Graph
     """
     names = passes.enabled() if names is None else names
-    heads, order, contexts = place(heads, topological_order(heads), ctx, group2ctx)
+    order = topological_order(heads)
+    contexts = place(order, ctx, group2ctx)
     shapes = infer_shapes(heads, shapes)
     dtypes = infer_types(heads, dtypes, default="float32")
     stages = (passes.FORWARD, passes.PREDICT) if predict else (passes.FORWARD,)
