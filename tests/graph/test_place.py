@@ -23,7 +23,9 @@ def test_groups_on_the_host(second):
             array[:] = mx.nd.array(np.sin(np.arange(array.size) + len(name)).reshape(array.shape))
         executor.forward(is_train=True)
         executor.backward([mx.nd.ones((4, 2))])
-        results.append([executor.outputs[0].asnumpy()] + [g.asnumpy() for g in executor.grad_arrays])
+        results.append(
+            [executor.outputs[0].asnumpy()] + [g.asnumpy() for g in executor.grad_arrays]
+        )
     for got, want in zip(*results, strict=True):
         np.testing.assert_array_equal(got, want)
 
