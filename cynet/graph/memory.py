@@ -117,7 +117,7 @@ def find_peak(graph):
     trial.n_forward = graph.n_forward
     original = dict(zip(trial.steps, graph.steps))
     for step in trial.steps:
-        step.req = list(step.req)
+        step.req, step.in_grad = list(step.req), list(step.in_grad)
     lives = _Lives(trial.steps)
     before = {v: root for root, values in lives.members.items() for v in values}
     _make_views(trial, lives, ())
@@ -208,7 +208,7 @@ def _make_views(graph, lives, kept):
             # what nothing is added to first: it leaves more freedom to what something is
             for position, target in sorted(step.written(), key=lambda w: w[1] in lives.adds):
                 if _become_view(step, step.out_grad[0], position, target, lives, kept):
-                    step.req[position] = NULL
+                    step.req[position], step.in_grad[position] = NULL, None
             if not step.written():
                 continue
         steps.append(step)

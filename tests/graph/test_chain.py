@@ -251,6 +251,15 @@ def _random_net(rng):
 
 @pytest.mark.parametrize("case", range(30))
 def test_random_networks(monkeypatch, seed, case):
+    _compare_random_net(monkeypatch, seed, case)
+
+
+def test_a_gradient_that_became_a_view_has_no_place(monkeypatch):
+    """Its root may come to live in the memory of another value, and would leave it behind."""
+    _compare_random_net(monkeypatch, 1793978131, 26)
+
+
+def _compare_random_net(monkeypatch, seed, case):
     rng = np.random.default_rng([seed, case])
     net = _random_net(rng)
     shapes = {"row": (1, 48), "column": (6, 1), "one": (1,)}
