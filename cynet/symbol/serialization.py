@@ -130,9 +130,10 @@ def from_json(text, source="symbol JSON"):
 def _written_by(graph):
     """The version of MXNet that wrote a graph: 904 is 0.9.4; 0 when it does not say."""
     try:
-        return int(graph["attrs"]["mxnet_version"][1])
-    except (KeyError, TypeError, ValueError, IndexError):
+        number = graph["attrs"]["mxnet_version"][1]
+    except (KeyError, TypeError, IndexError):
         return 0
+    return number if isinstance(number, int) else 0
 
 
 def _kind(value):

@@ -201,6 +201,14 @@ def test_every_truncation_is_refused():
             mx.sym.load_json(text[:end])
 
 
+@pytest.mark.parametrize("version", ["1e999", "NaN", "[]", '"1"', "null"])
+def test_a_version_that_is_no_number(version):
+    net = network()
+    text = net.tojson().replace("10901", version)
+    assert version in text
+    assert mx.sym.load_json(text).list_outputs() == net.list_outputs()
+
+
 def test_random_damage_gives_an_error_or_a_symbol(rng):
     text = network().tojson().encode()
     for _ in range(500):
