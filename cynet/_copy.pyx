@@ -8,8 +8,8 @@ from libc.string cimport memcmp, memcpy, memset
 from . cimport _engine
 from ._engine cimport VarHandle, complete, kInline, kNormal
 from ._inline cimport INLINE_COPY_ELEMENTS, INLINE_ELEMENTS
-from ._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap
-from ._typedefs cimport RunContext, TBlob, dtype_size, kCPU, kGPU
+from ._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap, same_shape
+from ._typedefs cimport RunContext, dtype_size, kCPU, kGPU
 from .cuda.driver cimport check, launch
 from .cuda.transfer cimport Strides, across, download_later, fill, move, upload
 from .kernels.parallel cimport team_rests
@@ -128,20 +128,10 @@ def copy_all(sources, list targets):
         if not isinstance(sources[i], NDArrayBase):
             return i
         source = sources[i]
-        if source is target or not _same_shape(&source.blob, &target.blob):
+        if source is target or not same_shape(&source.blob, &target.blob):
             return i
         copy_into(source, target)
     return len(targets)
-
-
-cdef bint _same_shape(const TBlob* a, const TBlob* b) noexcept:
-    cdef int i
-    if a.ndim != b.ndim:
-        return False
-    for i in range(a.ndim):
-        if a.shape[i] != b.shape[i]:
-            return False
-    return True
 
 
 # --- tasks ----------------------------------------------------------------------------------------

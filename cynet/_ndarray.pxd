@@ -52,3 +52,12 @@ cdef tuple blob_shape(const TBlob* blob)
 # Fill shape from a sequence of ints; the number of axes. Negative and too large sizes are refused.
 cdef int read_shape(object shape, int64_t* out) except -1
 cdef bint on_host(const TBlob* blob) noexcept nogil
+
+cdef inline bint same_shape(const TBlob* a, const TBlob* b) noexcept nogil:
+    cdef int i
+    if a.ndim != b.ndim:
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != b.shape[i]:
+            return False
+    return True

@@ -4,7 +4,7 @@ A launch is one block of memory: the request that the emulator's `cynet_launch` 
 of the arguments, and what an error has to say. It runs without the GIL.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -12,27 +12,15 @@ from ._engine cimport VarHandle, kInline, kNormal, push_sync
 from ._ndarray cimport Chunk, NDArrayBase
 from ._typedefs cimport RunContext, dtype_size, kCPU, kGPU
 from .cuda.driver cimport launch
+from .cuda.emulator.launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
 from .kernels.parallel cimport threads_for
 
 from .errors import ArgumentTypeError, dress, user_frame
 
 cdef enum:
     MAX_VALUE = 64         # bytes of one argument that is no array
-    FAILURE_BYTES = 512    # at least what the emulator's Failure has
     FILE_BYTES = 240
-    THREAD_WORK = 64       # elements of work that a thread of a kernel counts as
     INLINE_BYTES = 1 << 16  # a launch on arrays of at most this size runs on the caller's thread
-
-cdef struct Request:  # the emulator's Launch (cynet_launch.h)
-    void** values
-    const int64_t* bytes
-    uint32_t grid[3]
-    uint32_t block[3]
-    uint64_t shared
-    int32_t threads
-    void* failure
-
-ctypedef int (*LaunchFunction)(int index, const Request* request) noexcept nogil
 
 cdef union Value:
     void* pointer
@@ -44,7 +32,7 @@ cdef struct Argument:
     bint written
 
 cdef struct Task:
-    LaunchFunction function
+    EntryFn function
     int index    # of the kernel in its object
     int kernel   # of the Python kernel in _kernels
     int count
@@ -183,7 +171,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
         for k in range(3):
             task.request.grid[k] = grid[k]
             task.request.block[k] = block[k]
-        task.function = <LaunchFunction>function
+        task.function = <EntryFn>function
         task.device_kernel = <void*>function
         task.index = index
         task.kernel = kernel

@@ -2,8 +2,8 @@
 the engine."""
 
 from ._imperative cimport with_scalar as another_scalar
-from ._imperative cimport Call, fits, resolve, run_small, same_shape
-from .._ndarray cimport NDArrayBase, blob_shape
+from ._imperative cimport Call, fits, resolve, run_small
+from .._ndarray cimport NDArrayBase, blob_shape, same_shape
 from ..operator._base cimport OpEntry
 
 import numpy as np

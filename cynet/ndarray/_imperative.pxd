@@ -11,7 +11,7 @@ Promises:
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
-from .._ndarray cimport NDArrayBase
+from .._ndarray cimport NDArrayBase, same_shape
 from .._typedefs cimport TBlob
 from ..operator._base cimport OpEntry
 
@@ -49,12 +49,3 @@ cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayB
 cdef inline bint fits(const TBlob* pattern, const TBlob* blob) noexcept nogil:
     return (pattern.dtype == blob.dtype and pattern.dev_type == blob.dev_type
             and pattern.dev_id == blob.dev_id and same_shape(pattern, blob))
-
-cdef inline bint same_shape(const TBlob* a, const TBlob* b) noexcept nogil:
-    cdef int i
-    if a.ndim != b.ndim:
-        return False
-    for i in range(a.ndim):
-        if a.shape[i] != b.shape[i]:
-            return False
-    return True

@@ -1,10 +1,14 @@
 """Training on GPUs: LeNet by Module.fit, several GPUs, checkpoints, kernels of mx.rtc."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import cynet as mx
 from cynet.cuda import graphs
+
+EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "cuda_kernel"
 
 
 def lenet():
@@ -84,58 +88,10 @@ def test_optimizers(gpu, images, optimizer, params):
         np.testing.assert_allclose(weights(there)[name], want, rtol=2e-2, atol=2e-3, err_msg=name)
 
 
-class Softmax(mx.operator.NDArrayOp):
-    """Softmax and its cross entropy's gradient, as kernels."""
+def test_a_network_with_kernels_of_its_own(gpu, images, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLE)
+    from layers import Softmax
 
-    FORWARD = """
-    const int row = threadIdx.x + blockIdx.x * blockDim.x;
-    if (row < x_dims[0]) {
-      const int n = x_dims[1];
-      float most = x[row * n], sum = 0;
-      for (int i = 1; i < n; ++i) most = max(most, x[row * n + i]);
-      for (int i = 0; i < n; ++i) sum += y[row * n + i] = expf(x[row * n + i] - most);
-      for (int i = 0; i < n; ++i) y[row * n + i] /= sum;
-    }
-    """
-    BACKWARD = """
-    const int row = threadIdx.x + blockIdx.x * blockDim.x;
-    if (row < y_dims[0])
-      for (int i = 0; i < y_dims[1]; ++i)
-        dx[row * y_dims[1] + i] = y[row * y_dims[1] + i] - (i == (int)label[row]);
-    """
-
-    def __init__(self):
-        super().__init__(False)
-        self.kernels = {}
-
-    def list_arguments(self):
-        return ["data", "label"]
-
-    def list_outputs(self):
-        return ["output"]
-
-    def infer_shape(self, in_shape):
-        return [in_shape[0], (in_shape[0][0],)], [in_shape[0]]
-
-    def forward(self, in_data, out_data):
-        x, y = in_data[0], out_data[0]
-        if "forward" not in self.kernels:
-            self.kernels["forward"] = mx.rtc("softmax", [("x", x)], [("y", y)], self.FORWARD)
-        self.kernels["forward"].push([x], [y], (1, 1, 1), (x.shape[0], 1, 1))
-
-    def backward(self, out_grad, in_data, out_data, in_grad):
-        label, y, dx = in_data[1], out_data[0], in_grad[0]
-        if "backward" not in self.kernels:
-            self.kernels["backward"] = mx.rtc(
-                "softmax_grad", [("y", y), ("label", label)], [("dx", dx)], self.BACKWARD
-            )
-        self.kernels["backward"].push([y, label], [dx], (1, 1, 1), (y.shape[0], 1, 1))
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [in_data[1], out_data[0]]
-
-
-def test_a_network_with_kernels_of_its_own(gpu, images):
     x = mx.sym.FullyConnected(mx.sym.Flatten(mx.sym.Variable("data")), name="fc", num_hidden=10)
     built_in = mx.sym.SoftmaxOutput(x, name="softmax")
     own = Softmax()(data=x, name="softmax")

@@ -98,15 +98,19 @@ def run(net, shape, passes, monkeypatch, rng_seed, req="write"):
     return found, executor
 
 
+def agree(net, shape, monkeypatch, seed, req="write"):
+    """Outputs, gradients and states with all passes are those with none."""
+    got, _ = run(net, shape, ALL, monkeypatch, seed, req)
+    want, _ = run(net, shape, NONE, monkeypatch, seed, req)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
+
+
 @pytest.mark.parametrize("req", ["write", "add"])
 @pytest.mark.parametrize("name", NETS)
 def test_gives_what_the_plain_plan_gives(name, req, monkeypatch):
     """Portable row-major operators are the slower independent implementation."""
-    net = NETS[name](mx.sym.var("x"))
-    got, _ = run(net, (3, 4, 9, 8), ALL, monkeypatch, 5, req)
-    want, _ = run(net, (3, 4, 9, 8), NONE, monkeypatch, 5, req)
-    for a, b in zip(got, want, strict=True):
-        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
+    agree(NETS[name](mx.sym.var("x")), (3, 4, 9, 8), monkeypatch, 5, req)
 
 
 SMALL = {
@@ -125,11 +129,7 @@ SMALL = {
 @pytest.mark.parametrize("name", SMALL)
 def test_small_images(name, req, monkeypatch):
     """Images enough for products of few pixels (kernels/products.h)."""
-    net = SMALL[name](mx.sym.var("x"))
-    got, _ = run(net, (17, 18, 3, 4), ALL, monkeypatch, 8, req)
-    want, _ = run(net, (17, 18, 3, 4), NONE, monkeypatch, 8, req)
-    for a, b in zip(got, want, strict=True):
-        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
+    agree(SMALL[name](mx.sym.var("x")), (17, 18, 3, 4), monkeypatch, 8, req)
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 11), (1, 2, 5, 6, 7)])

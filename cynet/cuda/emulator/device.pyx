@@ -3,13 +3,14 @@
 It runs every GPU form of an operator on a machine without a GPU (tests/operator/cuda).
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from ..._resource cimport Resource, get_space, kTempSpace
 from ...kernels.parallel cimport threads_for
 from .._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
+from .launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
 
 from ... import config
 from ..._storage import Memory
@@ -19,27 +20,12 @@ from .. import families
 from ..device import Device
 from .module import EmulatedModule, Failure
 
-cdef enum:
-    FAILURE_BYTES = 512  # at least what the emulator's Failure has
-    THREAD_WORK = 64     # elements of work that a thread of a kernel counts as
-
 cdef extern from *:
     """
     // what the next launch of this thread is told of its arrays
     static thread_local const int64_t* cynet_sizes = 0;
     """
     const int64_t* noted_sizes "cynet_sizes"
-
-cdef struct Request:  # the emulator's Launch (cynet_launch.h)
-    void** values
-    const int64_t* bytes
-    uint32_t grid[3]
-    uint32_t block[3]
-    uint64_t shared
-    int32_t threads
-    void* failure
-
-ctypedef int (*EntryFn)(int index, const Request* request) noexcept nogil
 
 cdef struct Loaded:
     EntryFn function

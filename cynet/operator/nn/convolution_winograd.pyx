@@ -5,18 +5,14 @@ out = act(bias + data * weight); shapes as in convolution_last.pyx. Fewer multip
 direct convolution: see kernels/winograd.pxd.
 """
 
-from libc.stdint cimport int64_t
-
-from ..._resource cimport get_space
-from ..._typedefs cimport TBlob, kAddTo, kNullOp
+from ..._typedefs cimport TBlob
 from ...kernels.parallel cimport threads_for
-from ...kernels.reduce_rows cimport sum_rows
 from ...kernels.winograd cimport (BACKWARD, FORWARD, PACKED, WinogradShape,
                                   winograd_backward_data, winograd_backward_weight,
                                   winograd_forward, winograd_pack, winograd_packed_size,
                                   winograd_packs, winograd_space, winograd_suits)
 from .._base cimport Operator, OpContext
-from .folded cimport FoldedActivation
+from .convolution_own cimport OwnConvolution
 
 from ...kernels.dispatch import cpu_capability
 
@@ -61,53 +57,27 @@ cdef class WinogradPack(Operator):
         return 0
 
 
-cdef class WinogradConvolution(Operator):
+cdef class WinogradConvolution(OwnConvolution):
     cdef WinogradShape shape
-    cdef bint has_bias, relu, packed
-    cdef FoldedActivation activation
-    cdef int64_t rows, work
+    cdef bint packed
 
     def __init__(self, prop, data, out):
+        super().__init__(prop, data, out)
         self.shape = _shape_of(prop, data)
-        self.has_bias, self.relu = not prop.no_bias, prop.activation == "relu"
         self.packed = prop.weight_shape is not None
-        self.rows = out[0] * out[2] * out[3]
-        self.activation = FoldedActivation(prop.activation, self.rows * self.shape.filters)
-        self.work = self.rows * self.shape.filters * self.shape.channels
 
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        cdef int threads = threads_for(self.work)
-        cdef char* space
-        cdef bint add = req[0] == kAddTo
-        if req[0] == kNullOp:
-            return 0
-        space = <char*>get_space(&ctx.requested[0], winograd_space(
-            &self.shape, threads, PACKED if self.packed else FORWARD))
-        winograd_forward(&self.shape, <const float*>in_data[0].data,
-                         <const float*>in_data[1].data, self.packed,
-                         <const float*>(in_data[2].data if self.has_bias else NULL),
-                         self.relu, <float*>out_data[0].data, add, threads, space)
-        return 0
+    cdef size_t scratch(self, int threads, bint backward) noexcept nogil:
+        return winograd_space(&self.shape, threads,
+                              BACKWARD if backward else PACKED if self.packed else FORWARD)
 
-    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad,
-                      TBlob* aux_states) except -1 nogil:
-        cdef int threads = threads_for(self.work)
-        cdef size_t masked = self.activation.nbytes
-        cdef char* space = <char*>get_space(
-            &ctx.requested[0], masked + winograd_space(&self.shape, threads, BACKWARD))
-        cdef const float* grad = <const float*>self.activation.gradient(
-            out_grad[0].data, out_data[0].data, space)
-        if req[1] != kNullOp:
-            winograd_backward_weight(&self.shape, <const float*>in_data[0].data, grad,
-                                     <float*>in_grad[1].data, req[1] == kAddTo, threads,
-                                     space + masked)
-        if self.has_bias and req[2] != kNullOp:
-            sum_rows(grad, self.rows, self.shape.filters, <float*>in_grad[2].data,
-                     req[2] == kAddTo)
-        if req[0] != kNullOp:
-            winograd_backward_data(&self.shape, <const float*>in_data[1].data, grad,
-                                   <float*>in_grad[0].data, req[0] == kAddTo, threads,
-                                   space + masked)
-        return 0
+    cdef void run_forward(self, const float* x, const float* w, const float* bias, float* y,
+                          bint add, int threads, char* space) noexcept nogil:
+        winograd_forward(&self.shape, x, w, self.packed, bias, self.relu, y, add, threads, space)
+
+    cdef void run_backward_data(self, const float* w, const float* dy, float* dx, bint add,
+                                int threads, char* space) noexcept nogil:
+        winograd_backward_data(&self.shape, w, dy, dx, add, threads, space)
+
+    cdef void run_backward_weight(self, const float* x, const float* dy, float* dw, bint add,
+                                  int threads, char* space) noexcept nogil:
+        winograd_backward_weight(&self.shape, x, dy, dw, add, threads, space)

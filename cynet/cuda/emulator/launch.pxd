@@ -1,0 +1,18 @@
+"""How a compiled object of the emulator is called: its entry's argument (cynet_launch.h)."""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+cdef enum:
+    FAILURE_BYTES = 512  # at least what the emulator's Failure has
+    THREAD_WORK = 64     # elements of work that a thread of a kernel counts as
+
+cdef struct Request:  # the emulator's Launch
+    void** values
+    const int64_t* bytes
+    uint32_t grid[3]
+    uint32_t block[3]
+    uint64_t shared
+    int32_t threads
+    void* failure
+
+ctypedef int (*EntryFn)(int index, const Request* request) noexcept nogil
