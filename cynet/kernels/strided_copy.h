@@ -10,6 +10,10 @@
 #include "half.h"
 #include "parallel.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace cynet {
 
 constexpr int kCopyAxes = 16;
@@ -21,13 +25,36 @@ struct StridedCopy {
   const void* src;
   int dst_type, src_type, ndim;  // DType codes of _typedefs.pxd
   int64_t shape[kCopyAxes], dst_stride[kCopyAxes], src_stride[kCopyAxes];
+  bool shared;  // by several threads: set by strided_copy
 };
 
+// memcpy; past the caches where several cores are going to read what is copied by several, since
+// lines that they have all read are taken back from them one by one.
+inline void copy_bytes(void* dst, const void* src, size_t n, bool shared) {
+#if defined(__SSE2__)
+  if (shared && n >= 4096) {
+    char* to = static_cast<char*>(dst);
+    const char* from = static_cast<const char*>(src);
+    const size_t head = -reinterpret_cast<uintptr_t>(to) % 16;
+    std::memcpy(to, from, head);
+    size_t i = head;
+    for (; i + 16 <= n; i += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+    _mm_sfence();
+    std::memcpy(to + i, from + i, n - i);
+    return;
+  }
+#endif
+  std::memcpy(dst, src, n);
+}
+
 template <typename D, typename S>
-inline void copy_row(D* dst, const S* src, int64_t n, int64_t dst_step, int64_t src_step) {
+inline void copy_row(D* dst, const S* src, int64_t n, int64_t dst_step, int64_t src_step,
+                     bool shared) {
   if (dst_step == 1 && src_step == 1) {
     if constexpr (std::is_same_v<D, S>) {
-      std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(D));
+      copy_bytes(dst, src, static_cast<size_t>(n) * sizeof(D), shared);
     } else {
       for (int64_t i = 0; i < n; ++i) dst[i] = convert_element<D>(src[i]);
     }
@@ -72,7 +99,7 @@ void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
   const int last = c.ndim - 1;
   if (last == 0) {
     copy_row(dst + begin * c.dst_stride[0], src + begin * c.src_stride[0], end - begin,
-             c.dst_stride[0], c.src_stride[0]);
+             c.dst_stride[0], c.src_stride[0], c.shared);
     return;
   }
   int64_t index[kCopyAxes] = {0};
@@ -84,7 +111,7 @@ void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
     from += index[i] * c.src_stride[i];
   }
   for (int64_t row = begin; row < end; ++row) {
-    copy_row(dst + to, src + from, c.shape[last], c.dst_stride[last], c.src_stride[last]);
+    copy_row(dst + to, src + from, c.shape[last], c.dst_stride[last], c.src_stride[last], c.shared);
     for (int i = last - 1; i >= 0; --i) {
       to += c.dst_stride[i];
       from += c.src_stride[i];
@@ -122,6 +149,7 @@ inline CopyFunction copy_function(int dst_type, int src_type) {
 // `c` must have no axis of length 0; it is changed.
 inline void strided_copy(StridedCopy* c, int threads) {
   coalesce(c);
+  c->shared = threads > 1;
   int64_t rows = c->ndim == 1 ? c->shape[0] : 1;
   for (int i = 0; i + 1 < c->ndim; ++i) rows *= c->shape[i];
   const CopyFunction function = copy_function(c->dst_type, c->src_type);
