@@ -140,6 +140,17 @@ struct Grid {
   int64_t parts() const { return rows * columns; }
 };
 
+// For each set of 8 lanes, a bit a lane: a byte with the number of each, from the lowest on.
+struct LaneOrders {
+  uint64_t of[256];
+  constexpr LaneOrders() : of{} {
+    for (int set = 0; set < 256; ++set)
+      for (int lane = 0, count = 0; lane < 8; ++lane)
+        if (set >> lane & 1) of[set] |= uint64_t(lane) << 8 * count++;
+  }
+};
+inline constexpr LaneOrders LANE_ORDERS;
+
 // Where part i of n parts of `size` begins.
 inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 

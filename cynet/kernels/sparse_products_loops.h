@@ -39,6 +39,17 @@ struct Lists {
     _mm512_storeu_ps(value, _mm512_maskz_compress_ps(mask, lanes));
     _mm512_storeu_si512(place, _mm512_maskz_compress_epi32(mask, here));
     counts[row] += __builtin_popcount(mask);
+#elif CYNET_LANES == 8
+    const __m256 lanes = reinterpret_cast<__m256>(v);
+    const int some = (1 << n) - 1;
+    const __m256 differ = _mm256_cmp_ps(lanes, _mm256_setzero_ps(), _CMP_NEQ_UQ);
+    const int mask = zeros ? some : some & _mm256_movemask_ps(differ);
+    const __m256i order =
+        _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(LANE_ORDERS.of[mask])));
+    _mm256_storeu_ps(value, _mm256_permutevar8x32_ps(lanes, order));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(place),
+                        _mm256_add_epi32(order, _mm256_set1_epi32(static_cast<int>(k))));
+    counts[row] += __builtin_popcount(mask);
 #else
     float all[LANES];
     store(all, v);
@@ -182,7 +193,7 @@ inline bool sparse_suits(const Product& p) {
   int zeros = 0;
   for (int i = 0; i < LANES; ++i) zeros += found[i];
   const double full = 1 - zeros / double(SAMPLE * LANES);
-  return p.n * (1 - 1.2 * full) > (LANES == 16 ? 24 : 48);
+  return p.n * (1 - 1.2 * full) > (LANES == 16 ? 24 : p.b_turned ? 56 : 40);
 #else
   return false;
 #endif
