@@ -22,8 +22,8 @@ cdef cppclass Recording:
     vector[char] sent  # and what is there since the last replay
     vector[Handle] spaces
 
-# Puts the work of `arg` on run_ctx.stream. Where `numbers` is NULL, its numbers are arguments as they
-# are now. Else a graph is recorded, and what it launches has to read them from there.
+# Puts the work of `arg` on run_ctx.stream. Where `numbers` is NULL, its numbers are arguments as
+# they are now. Else a graph is recorded, and what it launches has to read them from there.
 ctypedef int (*Put)(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
 
 # A new recording's members.

@@ -138,3 +138,79 @@ def test_segments_around_an_operator_in_python_are_recorded(gpu, rng):
                 executor.grad_dict["x"].asnumpy(), np.exp(2 * t) * 2 * (1 - t * t), rtol=1e-4
             )
     assert (count.recorded, count.replayed) == (4, 12)
+
+
+OPTIMIZERS = {
+    "sgd": {"learning_rate": 0.1, "wd": 0.01},
+    "sgd with momentum": {"learning_rate": 0.1, "momentum": 0.9, "clip_gradient": 0.5},
+    "adam": {"learning_rate": 0.05},
+    "rmsprop": {"learning_rate": 0.05, "centered": True},
+    "ftrl": {"learning_rate": 0.05},
+    "signum": {"learning_rate": 0.05},
+}
+
+
+def schedule():
+    return mx.lr_scheduler.FactorScheduler(step=2, factor=0.5, base_lr=0.2)
+
+
+def updated(ctx, name, steps, scheduled, shapes=((5, 3), (4,))):
+    """Weights after each of some updates, and whether they were replayed."""
+    options = dict(OPTIMIZERS[name])
+    if scheduled:
+        options.pop("learning_rate", None)
+        options["lr_scheduler"] = schedule()
+    optimizer = mx.optimizer.create(name.split()[0], **options)
+    updater = mx.optimizer.get_updater(optimizer)
+    rng = np.random.default_rng(4)
+    arrays = [mx.nd.array(rng.standard_normal(s).astype("f"), ctx=ctx) for s in shapes]
+    grads = [mx.nd.zeros(s, ctx=ctx) for s in shapes]
+    found = []
+    for _ in range(steps):
+        for grad in grads:
+            grad[:] = rng.standard_normal(grad.shape).astype("f")
+        updater(list(range(len(arrays))), grads, arrays)
+        found.append([array.asnumpy() for array in arrays])
+    return found
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_updates_are_replayed_with_the_numbers_of_each_step(gpu, name, scheduled):
+    here = updated(mx.cpu(), name, 8, scheduled)
+    with Counted() as count:
+        there = updated(gpu, name, 8, scheduled)
+    assert (count.recorded, count.replayed) == (1, 6)
+    before = graphs.switch(False)
+    try:
+        with Counted() as count:
+            plain = updated(gpu, name, 8, scheduled)
+        assert count.replayed == 0
+    finally:
+        graphs.switch(before)
+    for step in range(8):
+        for mine, unrecorded, theirs in zip(there[step], plain[step], here[step]):
+            np.testing.assert_array_equal(mine, unrecorded)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_many_updates_in_flight_read_their_own_numbers(gpu):
+    """Nobody waits: replays that have not begun yet keep the rates they were pushed with."""
+    optimizer = mx.optimizer.SGD(lr_scheduler=mx.lr_scheduler.PolyScheduler(100, base_lr=1.0))
+    updater = mx.optimizer.get_updater(optimizer)
+    weight, grad = mx.nd.zeros(3, ctx=gpu), mx.nd.ones(3, ctx=gpu)
+    rates = []
+    for _ in range(60):
+        updater(0, grad, weight)
+        rates.append(optimizer.learning_rate)
+    np.testing.assert_allclose(weight.asnumpy(), np.full(3, -sum(rates)), rtol=1e-5)
+
+
+def test_an_updater_may_die_while_its_graph_runs(gpu):
+    for _ in range(5):
+        weight, grad = mx.nd.zeros(3000, ctx=gpu), mx.nd.ones(3000, ctx=gpu)
+        updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
+        for _ in range(5):
+            updater(0, grad, weight)
+        del updater
+        np.testing.assert_array_equal(weight.asnumpy(), np.full(3000, -2.5, "f"))
