@@ -6,7 +6,7 @@ from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from . cimport _engine
-from ._engine cimport VarHandle, complete, kInline, kNormal
+from ._engine cimport VarHandle, complete, kCopy, kInline, kNormal
 from ._inline cimport INLINE_COPY_ELEMENTS, INLINE_ELEMENTS
 from ._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap, same_shape
 from ._typedefs cimport RunContext, dtype_size, kCPU, kGPU
@@ -169,6 +169,8 @@ cdef int _push_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, VarHa
     cdef int n_const = 0 if source == NULL or source == target else 1
     cdef bint host = on_host(&dst.blob)
     cdef int flags = kInline if size <= INLINE_COPY_ELEMENTS or not host else kNormal
+    if run == _run_upload:
+        flags |= kCopy
     # The engine owns the task from here on, whether or not the push is refused.
     if size <= 4096 and host:
         _engine.push_sync(run, task, _free_task, dst.blob.dev_type, dst.blob.dev_id,

@@ -66,6 +66,10 @@ cdef Census census(EngineHandle engine) noexcept nogil:
     figures.pending = e.pending
     figures.native_threads = e.native.threads
     figures.python_threads = e.python.threads
+    figures.gpu_threads = 0
+    for pool in e.gpus:
+        if pool != NULL:
+            figures.gpu_threads += pool.threads
     unlock(e)
     return figures
 

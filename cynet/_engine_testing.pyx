@@ -6,11 +6,11 @@ from libcpp.atomic cimport atomic
 
 from ._engine cimport (
     EngineHandle, VarHandle, delete_variable, is_ready, new_variable_on, push_sync_on,
-    wait_for_all_on, wait_for_var, wait_to_write, kInline, kNormal
+    wait_for_all_on, wait_for_var, wait_to_write, kCopy, kInline, kNormal
 )
 from ._engine_native cimport now_ns, sleep_ns
 from ._engine_python cimport Engine
-from ._typedefs cimport RunContext
+from ._typedefs cimport RunContext, kCPU, kGPU
 
 from .errors import ArgumentError
 
@@ -139,11 +139,14 @@ cdef class Cells:
 
     def push(
             self, reads, writes, int64_t salt=0, str action="mix", int priority=0,
-            bint inline=False):
-        """Push one function; action: mix, stamp, gate, wait or fail."""
+            bint inline=False, int gpu=-1, bint copies=False):
+        """Push one function; action: mix, stamp, gate, wait or fail. It is one of a GPU where `gpu`
+        names one, and one that copies to it with `copies`; it touches the host's memory alone.
+        """
         cdef Job* job
         cdef VarHandle handles[MOST]
         cdef int i, n_reads = len(reads), n_writes = len(writes)
+        cdef int flags = (kInline if inline else kNormal) | (kCopy if copies else kNormal)
         cdef int kind = ("mix", "stamp", "gate", "wait", "fail").index(action)
         if n_reads + n_writes > MOST:
             raise ArgumentError(f"at most {MOST} cells, got {n_reads + n_writes}")
@@ -160,8 +163,9 @@ cdef class Cells:
         try:
             with nogil:
                 push_sync_on(
-                    self.engine.handle, _run_job, job, _free_job, 1, 0, handles, n_reads,
-                    handles + n_reads, n_writes, priority, kInline if inline else kNormal, b"a job")
+                    self.engine.handle, _run_job, job, _free_job, kCPU if gpu < 0 else kGPU,
+                    max(gpu, 0), handles, n_reads, handles + n_reads, n_writes, priority, flags,
+                    b"a job")
         except BaseException:
             _free_job(job)
             raise

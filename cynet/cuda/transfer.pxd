@@ -1,4 +1,4 @@
-"""Bytes to, from, between and on GPUs, ordered by streams; the worker that waits for a GPU.
+"""Bytes to, from, between and on GPUs, ordered by streams; the thread that waits for a GPU.
 
 Promises:
 - `upload` has read the host's memory when it returns, and nobody waited for the GPU, unless all
@@ -30,11 +30,11 @@ cdef int across(int to_id, void* to, int from_id, const void* source,
 # Every element of nbytes is `value`, of `width` bytes: 1, 2 or 4.
 cdef int fill(int dev_id, void* to, unsigned value, int width, size_t nbytes) except -1 nogil
 
-# What the worker of a GPU does once all that was on the stream so far is done: copy, on the host,
+# What a thread of each GPU does once all that was on the stream so far is done: copy, on the host,
 # from a buffer that `download` has filled.
 ctypedef void (*Finish)(void* arg, void* error) noexcept nogil
 # Push: when the GPU's stream has come to this point, its nbytes at `source` are copied to `what`'s
 # target (on the host, with strides and change of dtype), then `finish(arg, error)` is called on
-# the worker's thread; `error` is a borrowed exception (the GIL is held then) or NULL.
+# that thread; `error` is a borrowed exception (the GIL is held then) or NULL.
 cdef int download_later(int dev_id, const void* source, size_t nbytes, const StridedCopy* what,
                         Finish finish, void* arg) except -1 nogil

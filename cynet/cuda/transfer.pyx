@@ -1,4 +1,4 @@
-"""Copies through pieces of pinned memory, and the worker of each GPU (contract in transfer.pxd).
+"""Copies through pinned memory, each GPU's thread that waits for them (contract in transfer.pxd).
 
 A piece is taken, filled and given back; the event recorded behind its last use says when it may be
 filled again. Large copies to a GPU land in memory beside the piece and are moved from there on the
@@ -259,7 +259,7 @@ cdef int fill(int dev_id, void* to, unsigned value, int width, size_t nbytes) ex
     return 0
 
 
-# ---- the worker
+# ---- the thread that waits for downloads
 
 cdef int download_later(int dev_id, const void* source, size_t nbytes, const StridedCopy* what,
                         Finish finish, void* arg) except -1 nogil:

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from cynet._engine_testing import Cells
 
 import cynet as mx
 
@@ -70,6 +71,48 @@ def test_chains_of_several_threads(gpu, kernels):
         each.join()
     for each in arrays:
         assert (each.asnumpy() == 200).all()
+
+
+class Late(mx.operator.CustomOp):
+    """Its output is its input, once `go` is set."""
+
+    go = threading.Event()
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        assert self.go.wait(60)
+        self.assign(out_data[0], req[0], in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0])
+
+
+@mx.operator.register("late_for_a_gpu")
+class LateProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Late()
+
+
+def test_busy_cpu_workers_do_not_hold_up_a_gpu(gpu):
+    busy = Cells(mx.engine.get(), 256)
+    x = mx.nd.ones((3,))
+    x.wait_to_read()
+    for i in range(256):  # more than there are workers
+        busy.push([], [i], 0, "gate")
+    late = mx.nd.Custom(x, op_type="late_for_a_gpu")
+    y = late.as_in_context(gpu) + 1  # neither is ready when it is pushed
+    got = []
+    reader = threading.Thread(target=lambda: got.append(y.asnumpy()))
+    reader.start()
+    time.sleep(0.05)
+    assert not got
+    Late.go.set()
+    reader.join(30)
+    starved = not got
+    busy.open_gate()
+    reader.join(30)
+    busy.close()
+    assert not starved
+    assert got[0].tolist() == [2, 2, 2]
 
 
 def test_host_functions_and_launches_take_turns(gpu, kernels):
