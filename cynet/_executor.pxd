@@ -42,6 +42,7 @@ cdef cppclass Segment:
     size_t first, last  # steps [first, last)
     int flags           # of the engine
     int dev_type, dev_id
+    bint is_random      # a step takes random numbers
     VarHandle var       # orders this segment with itself and with those it shares memory with
     vector[VarHandle] const_vars
     vector[VarHandle] mutable_vars
@@ -85,7 +86,7 @@ cdef class Plan:
     cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
-    cdef bint _recordable(self, dict operators, list steps, size_t first, size_t last) except -1
+    cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1
     cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
                             dict arrays) except -1
     cdef int _push(self, size_t first, size_t last, bint is_train) except -1
