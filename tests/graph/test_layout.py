@@ -110,6 +110,11 @@ NETS = {
     "enlarged and added": lambda x: convolution(
         enlarged(convolution(x), convolution(x), multi_input_mode="sum")
     ),
+    "one column": lambda x: relu(
+        convolution(
+            convolution(x, 8, (3, 8)), 6, (3, 1), pad=(1, 0), stride=(2, 1), num_group=2
+        )
+    ),
     "columns": lambda x: convolution(
         convolution(x, 1, (1, 1)), 6, (3, 8), pad=(1, 0), stride=(2, 1)
     ),

@@ -59,9 +59,16 @@ class ChannelsLastConvolution(ConvolutionProperty):
         """oneDNN's primitives of this convolution."""
         data, weight = in_shapes[0], self.weight_shape or in_shapes[1]
         _, (out,), _ = self.infer_shape([data, weight, *in_shapes[2:]], [None])
+        sizes = [data, weight, out]
+        window = self.window
+        if len(data) == 4 and data[3] == out[3] == self.kernel[1] == 1 and window[2][1] == 0:
+            # columns of pixels: oneDNN's kernels work along rows, whose bytes are the same
+            sizes = [(*shape[:2], 1, shape[2]) for shape in sizes]
+            window = [values[::-1] for values in window]
+        data, weight, out = sizes
         if self.num_group > 1:
             weight = (self.num_group, weight[0] // self.num_group, *weight[1:])
-        stride, dilate, pad = self.window
+        stride, dilate, pad = window
         return onednn.Convolution(data, weight, out, stride, dilate, pad, not self.no_bias)
 
     def create_operator(self, ctx, in_shapes, in_types):
