@@ -40,6 +40,7 @@ class UpSamplingProperty(OperatorProperty):
     num_args = Int(1, doc="Number of inputs.", low=1, high=MOST)
     workspace = Int(512, doc="Accepted and not needed.", low=0)
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Input (N, C, H, W).", "weight": "Filters of 'bilinear'."}
 
     def __init__(self, **kwargs):
