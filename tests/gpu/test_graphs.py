@@ -214,3 +214,44 @@ def test_an_updater_may_die_while_its_graph_runs(gpu):
             updater(0, grad, weight)
         del updater
         np.testing.assert_array_equal(weight.asnumpy(), np.full(3000, -2.5, "f"))
+
+
+def shuffles(n):
+    """n permutations of 2**19 numbers, each of which takes 8 MiB of temporary memory."""
+    x = mx.sym.Variable("x")
+    for _ in range(n):
+        x = mx.sym.shuffle(x) * 1.0
+    return x
+
+
+def test_operators_of_a_graph_share_their_temporary_memory(gpu):
+    executor = shuffles(6).simple_bind(gpu, grad_req="null", x=(1 << 19,))
+    for _ in range(2):
+        executor.forward()
+    mx.nd.waitall()
+    before = mx.storage.stats(gpu)["used_bytes"]
+    with Counted() as count:
+        executor.forward()
+    assert count.recorded == 1
+    assert mx.storage.stats(gpu)["used_bytes"] - before < 12 << 20
+
+
+def test_without_memory_for_a_graph_the_steps_are_launched(gpu, simulated):
+    data = np.arange(1 << 19, dtype="f")
+    mx.random.seed(4)
+    executor = shuffles(1).simple_bind(gpu, grad_req="null", x=data.shape)
+    executor.arg_dict["x"][:] = data
+    for _ in range(2):
+        executor.forward()[0].asnumpy()
+    filled = []
+    for mib in (64, 16, 4):
+        try:
+            while True:
+                filled.append(mx.nd.empty((mib << 18,), ctx=gpu))
+        except MemoryError:
+            pass
+    with Counted() as count:
+        results = [executor.forward()[0].asnumpy() for _ in range(3)]
+    assert (count.recorded, count.replayed) == (0, 0)
+    for result in results:
+        np.testing.assert_array_equal(np.sort(result), data)
