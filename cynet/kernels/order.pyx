@@ -2,12 +2,14 @@
 
 from libc.stdint cimport int64_t
 
+from .dispatch cimport cpu_level
 from .parallel cimport threads_for
 
 
 cdef extern from "order.h" namespace "cynet" nogil:
-    void order_all(int threads, int dtype, bint ascending, int64_t outer, int64_t n, int64_t inner,
-                   int64_t k, const void* x, int64_t* scratch, int64_t* order) noexcept
+    void order_all(int threads, int level, int dtype, bint ascending, int64_t outer, int64_t n,
+                   int64_t inner, int64_t k, const void* x, int64_t* scratch,
+                   int64_t* order) noexcept
     void take_order_all(int threads, int dtype, bint backwards, bint add, int64_t outer, int64_t n,
                         int64_t inner, int64_t k, const int64_t* order, void* x,
                         void* values) noexcept
@@ -16,7 +18,7 @@ cdef extern from "order.h" namespace "cynet" nogil:
 
 
 cdef int64_t order_scratch(int64_t outer, int64_t n, int64_t inner) noexcept nogil:
-    return n * threads_for(outer * n * inner * 8)
+    return 2 * n * threads_for(outer * n * inner * 8)
 
 
 cdef void run_order(int dtype, bint ascending, int64_t outer, int64_t n, int64_t inner, int64_t k,
@@ -24,9 +26,9 @@ cdef void run_order(int dtype, bint ascending, int64_t outer, int64_t n, int64_t
                     int64_t* order) noexcept nogil:
     # a comparison sort takes several steps an element
     cdef int threads = threads_for(outer * n * inner * 8)
-    if threads * n > scratch_size:  # the setting has changed since the scratch was asked for
+    if threads * 2 * n > scratch_size:  # the setting has changed since the scratch was asked for
         threads = 1
-    order_all(threads, dtype, ascending, outer, n, inner, k, x, scratch, order)
+    order_all(threads, cpu_level(), dtype, ascending, outer, n, inner, k, x, scratch, order)
 
 
 cdef void run_take_order(int dtype, bint backwards, bint add, int64_t outer, int64_t n,

@@ -3,13 +3,29 @@
 // n elements side by side, in so many lanes that compilers keep the loops over them and vectorise.
 template <typename T, class R>
 typename R::acc reduce_row(const T* x, int64_t n) {
-  enum { LANES = 64, ROUNDS = 16 };
+  enum { LANES = 64, ROUNDS = 16, SHORT = LANES * ROUNDS, FEW = 16 };
   typedef typename R::acc acc;
   typedef typename R::part part;
   acc lanes[LANES];
   if (n < LANES) {
     lanes[0] = R::init();
     for (int64_t i = 0; i < n; ++i) R::step(lanes[0], x[i]);
+    return lanes[0];
+  }
+  if (n <= SHORT) {  // one round: its parts are all there is
+    part parts[LANES];
+    for (int l = 0; l < LANES; ++l) parts[l] = static_cast<part>(R::init());
+    for (; n >= LANES; x += LANES, n -= LANES)
+      for (int l = 0; l < LANES; ++l) R::step(parts[l], x[l]);
+    for (; n >= FEW; x += FEW, n -= FEW)
+      for (int l = 0; l < FEW; ++l) R::step(parts[l], x[l]);
+    for (int l = 0; l < n; ++l) R::step(parts[l], x[l]);
+    for (int l = 0; l < FEW; ++l) {
+      lanes[l] = static_cast<acc>(parts[l]);
+      for (int k = FEW; k < LANES; k += FEW) R::merge(lanes[l], static_cast<acc>(parts[l + k]));
+    }
+    for (int width = FEW / 2; width > 0; width /= 2)
+      for (int l = 0; l < width; ++l) R::merge(lanes[l], lanes[l + width]);
     return lanes[0];
   }
   for (int l = 0; l < LANES; ++l) lanes[l] = R::init();

@@ -70,6 +70,9 @@ inline void strided_row(T* dst, int64_t ds, const T* src, int64_t ss, int64_t n)
   } else if (ds == 1 && ss == 0) {
     const T value = *src;
     for (int64_t i = 0; i < n; ++i) strided_put<T, mode>(dst[i], value);
+  } else if (ds == 1 && ss == -1) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) strided_put<T, mode>(dst[i], src[-i]);
   } else {
     for (int64_t i = 0; i < n; ++i) strided_put<T, mode>(dst[i * ds], src[i * ss]);
   }
