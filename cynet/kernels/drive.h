@@ -9,6 +9,10 @@
 #include "elementwise.h"
 #include "parallel.h"
 
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
 #define CYNET_LOOPS "convert_loops.h"
 #include "each_level.h"
 

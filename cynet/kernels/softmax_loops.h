@@ -1,10 +1,12 @@
 // Softmax of one line and its gradient, compiled for each level (levels.h). Included by softmax.h.
 
-enum { SOFTMAX_LANES = 64 };  // partial results: so many that compilers keep the loops over them
+// Partial results: so many that compilers keep the loops over them; what is left of a line goes by
+// the smaller number of them, and its end by its last so many elements, of which some were seen.
+enum { SOFTMAX_LANES = 64, SOFTMAX_FEW = 16 };
 
 template <typename T>
-CYNET_XINLINE T fold_sum(T* lanes) {
-  for (int width = SOFTMAX_LANES / 2; width > 0; width /= 2)
+CYNET_XINLINE T fold_sum(T* lanes, int width = SOFTMAX_LANES) {
+  for (width /= 2; width > 0; width /= 2)
     for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
   return lanes[0];
 }
@@ -13,19 +15,28 @@ template <typename T>
 CYNET_XINLINE T largest(const T* x, int64_t n, int64_t step, T scale) {
   T top = x[0] * scale;
   int64_t i = 0;
-  if (step == 1 && n >= SOFTMAX_LANES) {
+  if (step == 1 && n >= SOFTMAX_FEW) {
     T lanes[SOFTMAX_LANES];
-    for (int l = 0; l < SOFTMAX_LANES; ++l) lanes[l] = top;
-    for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES) {
-      for (int l = 0; l < SOFTMAX_LANES; ++l) {
-        const T value = x[i + l] * scale;
+    auto take = [&](int64_t at, int width) {
+      for (int l = 0; l < width; ++l) {
+        const T value = x[at + l] * scale;
         lanes[l] = value > lanes[l] ? value : lanes[l];
       }
+    };
+    int width = SOFTMAX_FEW;
+    if (n >= SOFTMAX_LANES) {
+      for (int l = 0; l < SOFTMAX_LANES; ++l) lanes[l] = top;
+      for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES) take(i, SOFTMAX_LANES);
+      width = SOFTMAX_LANES;
+    } else {
+      for (int l = 0; l < SOFTMAX_FEW; ++l) lanes[l] = top;
     }
-    for (int width = SOFTMAX_LANES / 2; width > 0; width /= 2)
+    for (; i + SOFTMAX_FEW <= n; i += SOFTMAX_FEW) take(i, SOFTMAX_FEW);
+    if (i < n) take(n - SOFTMAX_FEW, SOFTMAX_FEW);
+    for (width /= 2; width > 0; width /= 2)
       for (int l = 0; l < width; ++l)
         lanes[l] = lanes[l + width] > lanes[l] ? lanes[l + width] : lanes[l];
-    top = lanes[0];
+    return lanes[0];
   }
   for (; i < n; ++i) top = x[i * step] * scale > top ? x[i * step] * scale : top;
   return top;
@@ -35,26 +46,47 @@ CYNET_XINLINE T largest(const T* x, int64_t n, int64_t step, T scale) {
 template <bool keep, typename T>
 CYNET_XINLINE T exp_sum(const T* x, T* y, int64_t n, int64_t step, T scale, T top) {
   T lanes[SOFTMAX_LANES];
-  for (int l = 0; l < SOFTMAX_LANES; ++l) lanes[l] = 0;
   int64_t i = 0;
-  if (step == 1) {
-    for (; i < n; i += SOFTMAX_LANES) {
-      const int count = static_cast<int>(n - i < SOFTMAX_LANES ? n - i : SOFTMAX_LANES);
+  if (step == 1 && n >= SOFTMAX_FEW) {
+    const int width = n >= SOFTMAX_LANES ? SOFTMAX_LANES : SOFTMAX_FEW;
+    for (int l = 0; l < SOFTMAX_LANES; ++l) lanes[l] = 0;
+    for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES) {
       CYNET_IVDEP
-      for (int l = 0; l < count; ++l) {
+      for (int l = 0; l < SOFTMAX_LANES; ++l) {
         const T e = math::exp(x[i + l] * scale - top);
         if (keep) y[i + l] = e;
         lanes[l] += e;
       }
     }
-  } else {
-    for (; i < n; ++i) {
-      const T e = math::exp(x[i * step] * scale - top);
-      if (keep) y[i * step] = e;
-      lanes[i % SOFTMAX_LANES] += e;
+    for (; i + SOFTMAX_FEW <= n; i += SOFTMAX_FEW) {
+      CYNET_IVDEP
+      for (int l = 0; l < SOFTMAX_FEW; ++l) {
+        const T e = math::exp(x[i + l] * scale - top);
+        if (keep) y[i + l] = e;
+        lanes[l] += e;
+      }
     }
+    if (i < n) {
+      const int64_t last = n - SOFTMAX_FEW;
+      const int seen = static_cast<int>(i - last);
+      T e[SOFTMAX_FEW];
+      for (int l = 0; l < SOFTMAX_FEW; ++l) {
+        const T term = math::exp(x[last + l] * scale - top);
+        e[l] = l >= seen ? term : T(0);
+        lanes[l] += e[l];
+      }
+      if (keep)
+        for (int l = seen; l < SOFTMAX_FEW; ++l) y[last + l] = e[l];
+    }
+    return fold_sum(lanes, width);
   }
-  return fold_sum(lanes);
+  for (int l = 0; l < SOFTMAX_FEW; ++l) lanes[l] = 0;
+  for (; i < n; ++i) {
+    const T e = math::exp(x[i * step] * scale - top);
+    if (keep) y[i * step] = e;
+    lanes[i % SOFTMAX_FEW] += e;
+  }
+  return fold_sum(lanes, SOFTMAX_FEW);
 }
 
 // y[i] = or += f(i) for i in [0, n), with a literal step where lines are contiguous

@@ -6,9 +6,15 @@
 #include <cstring>
 #include <type_traits>
 
+#include "convert.h"
 #include "element.h"
 #include "half.h"
+#include "levels.h"
 #include "parallel.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
 
 namespace cynet {
 

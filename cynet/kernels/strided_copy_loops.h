@@ -1,5 +1,7 @@
 // Rows of a strided copy, compiled for each level (levels.h). Included by strided_copy.h.
 
+#include "convert_loops.h"
+
 // Vectors convert floats to int32, not to int64: parts in which every value fits go that way.
 template <typename D, typename S>
 CYNET_XINLINE void convert_row(D* dst, const S* src, int64_t n) {
@@ -17,6 +19,8 @@ CYNET_XINLINE void convert_row(D* dst, const S* src, int64_t n) {
         for (int64_t i = 0; i < m; ++i) dst[i] = static_cast<D>(static_cast<int32_t>(src[i]));
       }
     }
+  } else if constexpr (std::is_same_v<S, float> && std::is_same_v<D, half>) {
+    convert_run<S, D>(src, dst, n);
   } else {
     for (int64_t i = 0; i < n; ++i) dst[i] = convert_element<D>(src[i]);
   }

@@ -598,3 +598,38 @@ cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayB
     target = <PyObject*>out
     _push(call, arrays, &target, &request, False)
     return out
+
+
+cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out):
+    cdef PyObject* targets[MOST_KNOWN]
+    cdef int requests[MOST_KNOWN]
+    cdef int i
+    cdef list outs
+    if call.n_out > MOST_KNOWN or call.order is not None:
+        given = [<object>arrays[i] for i in range(n)]
+        outs = run(call, given, None if out is None else [out], False)
+        return outs[0] if len(outs) == 1 else outs
+    if call.n_out == 1:
+        requests[0] = kWriteTo
+        if out is None:
+            out = _blank(&call.outs[0])
+        else:
+            _check_out(call, 0, out)
+            requests[0] = _request(call, arrays, 0, out)
+            if requests[0] == kNullOp:
+                return run(call, [<object>arrays[i] for i in range(n)], [out], False)[0]
+        targets[0] = <PyObject*>out
+        _push(call, arrays, targets, requests, False)
+        return out
+    if out is not None:
+        return run(call, [<object>arrays[i] for i in range(n)], [out], False)[0]
+    outs = []
+    for i in range(call.n_out):
+        out = _blank(&call.outs[i])
+        outs.append(out)
+        targets[i] = <PyObject*>out
+        requests[i] = kWriteTo
+    _push(call, arrays, targets, requests, False)
+    if call.n_visible == 1:
+        return outs[0]
+    return outs[:call.n_visible] if call.n_visible < call.n_out else outs

@@ -1,5 +1,7 @@
 """Making arrays: from Python and NumPy values, constants, ranges, other frameworks' memory."""
 
+import math
+
 import numpy as np
 
 from .._copy import copy_into
@@ -8,9 +10,13 @@ from ..dtype import NUMPY, dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError
 from ..operator import get_operator
 from . import _dlpack
+from ._filled import filled, progression
 from ._imperative import read_context
 from ._indexing import from_host
 from ._invoke import invoke, is_array
+
+EXACT = 1 << 53  # up to here an int is a float64
+_OWN = {np.dtype("float32"), np.dtype("float64"), np.dtype("int32")}  # of `progression`
 
 
 def array(source_array, ctx=None, dtype=None):
@@ -73,6 +79,8 @@ def full(shape, val, ctx=None, dtype=None, out=None):
     [7, 7]
     """
     if out is None:
+        if type(val) is float or (type(val) is int and -EXACT <= val <= EXACT):
+            return filled(shape, val, ctx, dtype)
         out = empty(shape, ctx, dtype)
     out[:] = val
     return out
@@ -80,13 +88,14 @@ def full(shape, val, ctx=None, dtype=None, out=None):
 
 def zeros(shape, ctx=None, dtype=None, stype=None, out=None):
     """An array of zeros."""
-    _check_stype(stype)
-    return full(shape, 0, ctx, dtype, out)
+    if stype is not None:
+        _check_stype(stype)
+    return filled(shape, 0.0, ctx, dtype) if out is None else full(shape, 0, out=out)
 
 
 def ones(shape, ctx=None, dtype=None, out=None):
     """An array of ones."""
-    return full(shape, 1, ctx, dtype, out)
+    return filled(shape, 1.0, ctx, dtype) if out is None else full(shape, 1, out=out)
 
 
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype="float32"):
@@ -122,7 +131,12 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
     if repeat < 1:
         raise ArgumentError(f"arange: repeat must be at least 1, got {repeat}")
     kind = NUMPY[dtype_flag(dtype)]
-    count = int(np.ceil((stop - start) / step))
+    count = math.ceil((stop - start) / step)
+    # a dtype whose start and step are what is given
+    if repeat == 1 and kind in _OWN and kind.type(start) == start and kind.type(step) == step:
+        out = progression(count, start, step, ctx, kind)
+        if out is not None:
+            return out
     # In the target's own arithmetic, as MXNet computes it.
     values = (kind.type(start) + np.arange(count).astype(kind) * kind.type(step)).astype(kind)
     return array(np.repeat(values, repeat) if repeat != 1 else values, ctx, kind)

@@ -7,6 +7,22 @@ from .ndarray import NDArray
 
 def _draw(name, params, shape, dtype, ctx, out):
     """Call `_sample_name` when the parameters are arrays, `_random_name` when they are numbers."""
+    for value in params.values():
+        if type(value) is not int and type(value) is not float:
+            return _draw_unusual(name, params, shape, dtype, ctx, out)
+    return _draw_of_numbers(name, params, shape, dtype, ctx, out)
+
+
+def _draw_of_numbers(name, params, shape, dtype, ctx, out):
+    if out is not None:
+        shape = out.shape if shape is None else shape
+        dtype = out.dtype if dtype is None else dtype
+        ctx = out.context if ctx is None else ctx
+    shape = 1 if shape is None else shape
+    return function_of("_random_" + name)(**params, shape=shape, dtype=dtype, ctx=ctx, out=out)
+
+
+def _draw_unusual(name, params, shape, dtype, ctx, out):
     arrays = [isinstance(value, NDArray) for value in params.values()]
     if any(arrays):
         if not all(arrays):
@@ -21,12 +37,7 @@ def _draw(name, params, shape, dtype, ctx, out):
             raise ArgumentError(
                 f"random.{name}: {key} must be a number or an NDArray, got {value!r}"
             )
-    if out is not None:
-        shape = out.shape if shape is None else shape
-        dtype = out.dtype if dtype is None else dtype
-        ctx = out.context if ctx is None else ctx
-    shape = 1 if shape is None else shape
-    return function_of(f"_random_{name}")(**params, shape=shape, dtype=dtype, ctx=ctx, out=out)
+    return _draw_of_numbers(name, params, shape, dtype, ctx, out)
 
 
 def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
