@@ -179,12 +179,15 @@ cdef tuple blob_shape(const TBlob* blob):
 cdef int read_shape(object shape, int64_t* out) except -1:
     cdef int n = 0
     cdef int64_t size = 1
+    if type(shape) is int and 0 <= shape < 1 << 40:
+        out[0] = shape
+        return 1
     if hasattr(shape, "__index__"):
         shape = (shape,)
     elif isinstance(shape, str):
         raise ArgumentTypeError(f"a shape is a tuple of ints, got {shape!r}")
     try:
-        sizes = [each.__index__() for each in shape]
+        sizes = [each if type(each) is int else each.__index__() for each in shape]
     except (TypeError, AttributeError):
         raise ArgumentTypeError(f"a shape is a tuple of ints, got {shape!r}") from None
     if len(sizes) > MAX_NDIM:

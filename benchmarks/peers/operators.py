@@ -71,9 +71,7 @@ def cell(times):
     """cynet's time and the ratios."""
     if "cynet" not in times:
         return "-"
-    ratios = [
-        f"{times[p] / times['cynet']:.2g}" if p in times else "-" for p in ("torch", "mxnet")
-    ]
+    ratios = [f"{times[p] / times['cynet']:.2g}" if p in times else "-" for p in ("torch", "mxnet")]
     return f"{readable(times['cynet'])}, {' / '.join(ratios)}"
 
 

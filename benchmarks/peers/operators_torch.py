@@ -136,9 +136,7 @@ def calls(size):
         "Pooling, max": lambda: functional.max_pool2d(image, 2),
         "Pooling, avg": lambda: functional.avg_pool2d(image, 2),
         "BatchNorm": lambda: functional.batch_norm(image, zeros, ones, ones, zeros),
-        "LayerNorm": lambda: functional.layer_norm(
-            m, (columns,), row.reshape(-1), row.reshape(-1)
-        ),
+        "LayerNorm": lambda: functional.layer_norm(m, (columns,), row.reshape(-1), row.reshape(-1)),
         "Dropout": lambda: functional.dropout(a, 0.5, True),
         "sgd_update": lambda: total.add_(b, alpha=-0.01),
     }

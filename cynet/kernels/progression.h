@@ -1,5 +1,5 @@
-// Evenly spaced values. Included by progression.pyx alone. Products and sums are loops of their own,
-// lest they be contracted: each operation rounds, as it does in NumPy.
+// Evenly spaced values. Included by progression.pyx alone. Products and sums are loops of their
+// own, lest they be contracted: each operation rounds, as it does in NumPy.
 #ifndef CYNET_PROGRESSION_H
 #define CYNET_PROGRESSION_H
 

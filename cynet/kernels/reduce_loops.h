@@ -32,8 +32,10 @@ typename R::acc reduce_row(const T* x, int64_t n) {
       lanes[l] = static_cast<acc>(parts[l]);
       for (int k = FEW; k < LANES; k += FEW) R::merge(lanes[l], static_cast<acc>(parts[l + k]));
     }
-    for (int width = FEW / 2; width > 0; width /= 2)
-      for (int l = 0; l < width; ++l) R::merge(lanes[l], lanes[l + width]);
+    for (int l = 0; l < 8; ++l) R::merge(lanes[l], lanes[l + 8]);
+    for (int l = 0; l < 4; ++l) R::merge(lanes[l], lanes[l + 4]);
+    for (int l = 0; l < 2; ++l) R::merge(lanes[l], lanes[l + 2]);
+    R::merge(lanes[0], lanes[1]);
     return lanes[0];
   }
   for (int l = 0; l < LANES; ++l) lanes[l] = R::init();
@@ -65,12 +67,21 @@ void reduce_columns(const ReduceSpace& s, const T* x, int64_t n, int64_t begin, 
     const T *a = row(r), *b = row(r + 1), *d = row(r + 2), *e = row(r + 3);
     CYNET_IVDEP
     for (int64_t c = 0; c < n; ++c) {
-      part sum = static_cast<part>(R::init());
-      R::step(sum, a[c]);
-      R::step(sum, b[c]);
-      R::step(sum, d[c]);
-      R::step(sum, e[c]);
-      R::merge(acc[c], static_cast<typename R::acc>(sum));
+      if constexpr (std::is_same<part, typename R::acc>::value) {
+        part all = acc[c];
+        R::step(all, a[c]);
+        R::step(all, b[c]);
+        R::step(all, d[c]);
+        R::step(all, e[c]);
+        acc[c] = all;
+      } else {
+        part sum = static_cast<part>(R::init());
+        R::step(sum, a[c]);
+        R::step(sum, b[c]);
+        R::step(sum, d[c]);
+        R::step(sum, e[c]);
+        R::merge(acc[c], static_cast<typename R::acc>(sum));
+      }
     }
   }
   for (; r < end; ++r) {

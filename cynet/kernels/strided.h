@@ -143,7 +143,8 @@ void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, con
 }
 
 template <int mode>
-void strided_typed(int threads, int level, int dtype, const StridedSpace& s, void* dst, const void* src) {
+void strided_typed(int threads, int level, int dtype, const StridedSpace& s, void* dst,
+                   const void* src) {
   switch (dtype) {
     case F32:
       return strided_loop<float, mode>(threads, level, s, dst, src);

@@ -31,9 +31,9 @@ CYNET_XINLINE double sum_terms(int64_t n, F&& term) {
       few[l] = 0;
       for (int k = l; k < SUM_LANES; k += SUM_FEW) few[l] += lanes[k];
     }
-    for (int width = SUM_FEW / 2; width > 0; width /= 2)
-      for (int l = 0; l < width; ++l) few[l] += few[l + width];
-    total += few[0];
+    for (int l = 0; l < 8; ++l) few[l] += few[l + 8];
+    for (int l = 0; l < 4; ++l) few[l] += few[l + 4];
+    total += (few[0] + few[2]) + (few[1] + few[3]);
   }
   return total;
 }

@@ -7,9 +7,8 @@ from .._ndarray cimport NDArrayBase, new_array, on_host, read_shape
 from .._typedefs cimport MAX_NDIM, kFloat64
 from ..kernels.progression cimport run_progression
 
-from ..context import current_context
+from ..context import current_context, read_context
 from ..dtype import dtype_flag
-from ._imperative import read_context
 
 cdef object _last_context = None  # and its numbers, which cost a lookup each
 cdef int _last_type = 0

@@ -9,10 +9,9 @@ from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
 from ._imperative cimport MOST_KNOWN, Call, fits, resolve, run, run_known
 
-from ..context import current_context
+from ..context import current_context, read_context
 from ..errors import ArgumentTypeError
 from ..operator.signature import bind_positional, describe
-from ._imperative import read_context
 
 
 def is_array(value):

@@ -45,15 +45,37 @@ def _truth(function):
     return lambda a, b: float(function(a, b))
 
 
-add = _binary("add", ("elemwise_add", "broadcast_add"), "_plus_scalar", "_plus_scalar", operator.add, "lhs + rhs.")
+add = _binary(
+    "add",
+    ("elemwise_add", "broadcast_add"),
+    "_plus_scalar",
+    "_plus_scalar",
+    operator.add,
+    "lhs + rhs.",
+)
 subtract = _binary(
-    "subtract", ("elemwise_sub", "broadcast_sub"), "_minus_scalar", "_rminus_scalar", operator.sub, "lhs - rhs."
+    "subtract",
+    ("elemwise_sub", "broadcast_sub"),
+    "_minus_scalar",
+    "_rminus_scalar",
+    operator.sub,
+    "lhs - rhs.",
 )
 multiply = _binary(
-    "multiply", ("elemwise_mul", "broadcast_mul"), "_mul_scalar", "_mul_scalar", operator.mul, "lhs * rhs."
+    "multiply",
+    ("elemwise_mul", "broadcast_mul"),
+    "_mul_scalar",
+    "_mul_scalar",
+    operator.mul,
+    "lhs * rhs.",
 )
 divide = _binary(
-    "divide", ("elemwise_div", "broadcast_div"), "_div_scalar", "_rdiv_scalar", operator.truediv, "lhs / rhs."
+    "divide",
+    ("elemwise_div", "broadcast_div"),
+    "_div_scalar",
+    "_rdiv_scalar",
+    operator.truediv,
+    "lhs / rhs.",
 )
 true_divide = divide
 modulo = _binary(
@@ -65,7 +87,12 @@ modulo = _binary(
     "lhs % rhs, of the divisor's sign.",
 )
 power = _binary(
-    "power", ("_power", "broadcast_power"), "_power_scalar", "_rpower_scalar", operator.pow, "lhs ** rhs."
+    "power",
+    ("_power", "broadcast_power"),
+    "_power_scalar",
+    "_rpower_scalar",
+    operator.pow,
+    "lhs ** rhs.",
 )
 maximum = _binary(
     "maximum",

@@ -4,6 +4,8 @@ from ..errors import ArgumentError, ArgumentTypeError
 from .functions import function_of, namespace
 from .ndarray import NDArray
 
+_samplers = {}  # name -> its operator's function
+
 
 def _draw(name, params, shape, dtype, ctx, out):
     """Call `_sample_name` when the parameters are arrays, `_random_name` when they are numbers."""
@@ -19,7 +21,12 @@ def _draw_of_numbers(name, params, shape, dtype, ctx, out):
         dtype = out.dtype if dtype is None else dtype
         ctx = out.context if ctx is None else ctx
     shape = 1 if shape is None else shape
-    return function_of("_random_" + name)(**params, shape=shape, dtype=dtype, ctx=ctx, out=out)
+    sampler = _samplers.get(name)
+    if sampler is None:
+        sampler = _samplers[name] = function_of("_random_" + name)
+    if ctx is None and out is None:
+        return sampler(**params, shape=shape, dtype=dtype)
+    return sampler(**params, shape=shape, dtype=dtype, ctx=ctx, out=out)
 
 
 def _draw_unusual(name, params, shape, dtype, ctx, out):

@@ -183,8 +183,10 @@ def test_power_of_special_values():
 
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_circular_near_multiples_of_half_pi(name):
-    """Where the argument's digits cancel; a neighbour beyond the reach of vectors changes nothing."""
-    near = np.concatenate([np.arange(-200000, 200000) * (np.pi / 4), np.linspace(-1.1e6, 1.1e6, 9999)])
+    """Where the argument's digits cancel; neighbours that do not suit vectors change nothing."""
+    near = np.concatenate(
+        [np.arange(-200000, 200000) * (np.pi / 4), np.linspace(-1.1e6, 1.1e6, 9999)]
+    )
     x = near.astype(np.float32)
     expected = getattr(np, name)(x.astype(np.float64))
     got = apply(name, x)
@@ -272,7 +274,9 @@ def test_short_rows(n):
     norms = np.sqrt((wide**2).sum(1))
     np.testing.assert_allclose(mx.nd.norm(a, axis=1).asnumpy(), norms, **close)
     np.testing.assert_allclose(mx.nd.softmax(a).asnumpy(), special.softmax(wide, 1), **close)
-    np.testing.assert_allclose(mx.nd.log_softmax(a).asnumpy(), special.log_softmax(wide, 1), **close)
+    np.testing.assert_allclose(
+        mx.nd.log_softmax(a).asnumpy(), special.log_softmax(wide, 1), **close
+    )
     inside = mx.nd.array(x)
     mx.nd.softmax(inside, out=inside)
     np.testing.assert_array_equal(inside.asnumpy(), mx.nd.softmax(a).asnumpy())

@@ -262,7 +262,9 @@ def test_calls_like_one_before():
         assert np.signbit(mx.nd.clip(-a, 0.0, 0.0).asnumpy()[0, 1]) != np.signbit(
             mx.nd.clip(-a, -0.0, -0.0).asnumpy()[0, 1]
         )
-        np.testing.assert_array_equal(mx.nd.concat(a, b, dim=0).asnumpy(), np.concatenate([x, x + 1]))
+        np.testing.assert_array_equal(
+            mx.nd.concat(a, b, dim=0).asnumpy(), np.concatenate([x, x + 1])
+        )
         joined = mx.nd.concat(a, b, a, dim=1).asnumpy()
         np.testing.assert_array_equal(joined, np.concatenate([x, x + 1, x], 1))
         np.testing.assert_array_equal(mx.nd.exp(data=a).asnumpy(), mx.nd.exp(a).asnumpy())
@@ -308,7 +310,9 @@ def test_functions_of_two_operands(rng):
         np.testing.assert_array_equal(function(a, r).asnumpy(), reference(x, row))
         np.testing.assert_array_equal(function(a, 0.5).asnumpy(), reference(x, np.float32(0.5)))
         np.testing.assert_array_equal(function(0.5, a).asnumpy(), reference(np.float32(0.5), x))
-        with pytest.raises(mx.base.MXNetError, match=rf"{name} takes NDArrays and numbers, got list"):
+        with pytest.raises(
+            mx.base.MXNetError, match=rf"{name} takes NDArrays and numbers, got list"
+        ):
             function([1], a)
         with pytest.raises(mx.base.MXNetError):
             function(a, mx.nd.zeros((3, 5)))
