@@ -34,14 +34,30 @@ class FusedOptimizer(Optimizer):
 
     def update_all(self, indices, weights, grads, states):
         """Change several weights; push one function for all of them and return."""
-        if self.multi_precision and any(weight.dtype == np.float16 for weight in weights):
+        if not self._joins(weights):
             super().update_all(indices, weights, grads, states)
         else:
             self._update_joined(list(indices), list(weights), list(grads), list(states))
 
+    def joined_update(self, indices, weights, grads, states):
+        """The function that `update_all` would push, and its arguments."""
+        own = type(self).update_all is FusedOptimizer.update_all
+        if not (own and indices and self._joins(weights)):
+            return None
+        return self._prepare(list(indices), list(weights), list(grads), list(states))
+
+    def _joins(self, weights):
+        if type(self).update is not FusedOptimizer.update:  # a subclass has a step of its own
+            return False
+        return not (self.multi_precision and any(weight.dtype == np.float16 for weight in weights))
+
     def _update_joined(self, indices, weights, grads, states):
-        if not indices:
-            return
+        if indices:
+            joined, numbers = self._prepare(indices, weights, grads, states)
+            joined(*numbers)
+
+    def _prepare(self, indices, weights, grads, states):
+        """Count a step; the JoinedUpdate of these arrays and the arguments of its call."""
         self._update_count(indices)
         if self._joined is None:
             self._joined = {}
@@ -58,4 +74,4 @@ class FusedOptimizer(Optimizer):
         else:
             numbers = [self._numbers(count) for count in counts]
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        joined(rates, self._get_wds(indices), self.rescale_grad, clip, numbers)
+        return joined, (rates, self._get_wds(indices), self.rescale_grad, clip, numbers)

@@ -163,3 +163,16 @@ def test_refused():
         mx.optimizer.SGD(param_idx2name=3)
     with pytest.raises(NotImplementedError):
         mx.optimizer.Optimizer().update(0, None, None, None)
+
+
+def test_a_step_of_a_subclass_is_used():
+    class Careful(mx.optimizer.SGD):
+        def update(self, index, weight, grad, state):
+            super().update(index, weight, grad * 0.5, state)
+
+    weights, grads = [mx.nd.zeros(2), mx.nd.zeros(3)], [mx.nd.ones(2), mx.nd.ones(3)]
+    updater = mx.optimizer.get_updater(Careful(learning_rate=1.0))
+    updater([0, 1], grads, weights)
+    assert [w.asnumpy().tolist() for w in weights] == [[-0.5] * 2, [-0.5] * 3]
+    assert updater.joined([0, 1], grads, weights) is None
+    assert updater.optimizer.num_update == 1

@@ -52,6 +52,7 @@ class BatchNormProperty(OperatorProperty):
     }
 
     forward_moves_states = False
+    relu = residual = False  # what the fuse pass adds to the channels-last form
     variable_attrs = {
         "moving_mean": {"__init__": '["zero", {}]'},
         "moving_var": {"__init__": '["one", {}]'},
@@ -91,6 +92,9 @@ class BatchNormProperty(OperatorProperty):
             return None
         return ChannelsLastBatchNorm(**self.params()), [0]
 
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 
@@ -103,7 +107,12 @@ class BatchNormProperty(OperatorProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         shape, axis = in_shapes[0], self.position(in_shapes[0])
-        return BatchNormOperator(self, prod(shape[:axis]), shape[axis], prod(shape[axis + 1:]))
+        outer, inner = prod(shape[:axis]), prod(shape[axis + 1:])
+        if inner == 1 and in_types[0] == "float32":
+            from .batch_norm_last import ChannelsLastNorm
+
+            return ChannelsLastNorm(self, (outer, shape[axis]))
+        return BatchNormOperator(self, outer, shape[axis], inner)
 
 
 cdef class BatchNormOperator(Operator):

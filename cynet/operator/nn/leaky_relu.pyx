@@ -49,6 +49,7 @@ class LeakyReLUProperty(OperatorProperty):
         if self.lower_bound > self.upper_bound:
             raise ArgumentError(f"operator {self.op_name}: lower_bound {self.lower_bound} is above "
                                 f"upper_bound {self.upper_bound}")
+        self.elementwise = self.act_type in _TYPES
 
     def list_arguments(self):
         return ["data", "gamma"] if self.act_type == "prelu" else ["data"]
