@@ -194,6 +194,24 @@ def test_updates_are_replayed_with_the_numbers_of_each_step(gpu, name, scheduled
             np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
 
 
+def test_updates_with_float32_copies_are_replayed(gpu, rng):
+    first = rng.standard_normal((40, 3))
+    found = []
+    for ctx in (gpu, mx.cpu()):
+        weights = [mx.nd.array(first, ctx=ctx, dtype=t) for t in ("float16", "float32")]
+        grads = [mx.nd.ones((40, 3), ctx=ctx, dtype=t) for t in ("float16", "float32")]
+        updater = mx.optimizer.get_updater(
+            mx.optimizer.SGD(learning_rate=1e-3, momentum=0.9, multi_precision=True)
+        )
+        with Counted() as count:
+            for _ in range(6):
+                updater([0, 1], grads, weights)
+        assert count.replayed == (4 if ctx == gpu else 0)
+        found.append([weight.asnumpy() for weight in weights])
+    for mine, theirs in zip(*found):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-3)
+
+
 def test_many_updates_in_flight_read_their_own_numbers(gpu):
     """Nobody waits: replays that have not begun yet keep the rates they were pushed with."""
     optimizer = mx.optimizer.SGD(lr_scheduler=mx.lr_scheduler.PolyScheduler(100, base_lr=1.0))

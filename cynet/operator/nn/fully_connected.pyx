@@ -36,6 +36,7 @@ class FullyConnectedProperty(OperatorProperty):
     flatten = Bool(True, doc="Collapse all axes but the first before the map.")
     activation = None  # an act_type of Activation that the fuse pass folds in
 
+    float32_beside_half = ()
     inputs_doc = {
         "data": "Input, at least 1-d.",
         "weight": "Matrix (num_hidden, input size).",

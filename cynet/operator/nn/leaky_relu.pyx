@@ -41,6 +41,7 @@ class LeakyReLUProperty(OperatorProperty):
     lower_bound = Float(0.125, doc="Of rrelu's slopes.")
     upper_bound = Float(0.334, doc="Of rrelu's slopes.")
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,) or (C,)."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
 
