@@ -6,7 +6,9 @@ writers may
   run together. `push` may be called by any thread at once.
 - Native functions run without the GIL. Python functions (kPython) run on workers of their own that
 grow as
-  needed, so one that waits never starves the pool.
+  needed, so one that waits never starves the pool. Those of a GPU run on a worker of that GPU,
+those that
+  copy (kCopy) on a second one: what keeps the CPU's workers busy does not hold them up.
 - Every wait releases the GIL first. No lock of the engine is taken while the GIL is held by code
 that then
   asks for the GIL again; callbacks run with no lock held.
@@ -33,6 +35,7 @@ cdef enum PushFlag:
     kNormal = 0
     kPython = 1  # the function takes the GIL while it runs: use the Python workers
     kInline = 2  # when all variables are ready, run at once on the caller's thread
+    kCopy = 4    # of a GPU: reads or writes much of the host's memory, so it takes long to enqueue
 
 cdef VarHandle new_variable() except NULL nogil
 # Runs on_delete(arg) when everything pushed on `var` before is done: at once, on this thread, if it
@@ -60,6 +63,10 @@ cdef int push_async(
 # `error`: a borrowed exception instance (PyObject*, GIL held by the caller then), or NULL for
 # success.
 cdef void complete(void* token, void* error) noexcept nogil
+
+# For the asynchronous function itself, before it returns, at most once: what it writes is there for
+# all who come after, while what it reads it goes on reading until `complete`.
+cdef void written(void* token) noexcept nogil
 
 # Wait until everything pushed so far that writes `var` is done; raise what is stored on it.
 cdef int wait_for_var(VarHandle var) except -1 nogil
@@ -107,6 +114,7 @@ cdef struct Census:
     long long pending
     int native_threads
     int python_threads
+    int gpu_threads
 
 cdef Census census(EngineHandle engine) noexcept nogil
 cdef bint is_naive(EngineHandle engine) noexcept nogil

@@ -29,6 +29,7 @@ cdef enum RunKind:
 cdef enum:
     N_BINS = 30  # free lists of run blocks: bin i holds blocks of 1 << i links
     LINE = 64    # bytes of a cache line
+    MOST_GPUS = 64
 
 ctypedef Failure* FailurePointer
 
@@ -36,7 +37,7 @@ cdef struct Link:
     # One variable of one run. In the variable's queue until granted.
     Link* next
     Run* run
-    Var* var
+    Var* var           # NULL once given back before the run is done
     bint write
 
 cdef struct Run:
@@ -121,6 +122,7 @@ cdef cppclass Worker:
 
 cdef cppclass Pool:
     # Threads that serve one ready queue.
+    Pool* next         # in a list of pools that are to get a thread
     Run* first         # priority 0, in order
     Run* last
     vector[Run*] heap  # all other priorities
@@ -155,6 +157,7 @@ cdef cppclass Engine:
     Var* free_vars
     Pool native
     Pool python
+    vector[Pool*] gpus  # of GPU i: 2 i, and 2 i + 1 for its copies; NULL until one is needed
     vector[int] free_indices
     int next_index
     Engine* next       # all engines of the process
@@ -168,14 +171,12 @@ cdef struct Burial:
 cdef cppclass After:
     # What is to be done once the lock is free.
     Worker* wake
-    Pool* start_native
-    Pool* start_python
+    Pool* start
     vector[Burial] burials
 
 cdef inline void clear(After* after) noexcept nogil:
     after.wake = NULL
-    after.start_native = NULL
-    after.start_python = NULL
+    after.start = NULL
 
 cdef inline void lock(Engine* e) noexcept nogil:
     cdef int spins = 0

@@ -10,7 +10,7 @@ from libcpp.atomic cimport atomic
 from ._engine_core cimport After, Engine, clear, lock, unlock
 from ._engine_native cimport at_fork, now_ns, thread_yield
 from ._engine_queue cimport free_blocks
-from ._engine_threads cimport after_fork, plan, settle_after, stop
+from ._engine_threads cimport after_fork, plan, settle_after, stop, threads_of
 
 import os
 
@@ -64,7 +64,7 @@ cdef void _sweep() noexcept nogil:
     while e != NULL:
         lock(e)
         over = (e.retiring and e.pending == 0 and e.n_vars == 0 and e.n_operators == 0
-                and e.native.threads == 0 and e.python.threads == 0)
+                and threads_of(e) == 0)
         unlock(e)
         if over:
             place[0] = e.next

@@ -394,7 +394,7 @@ cdef class Engine:
 
     def census(self):
         """What is alive, for tests: a dict of ``variables``, ``operators``, ``pending`` functions,
-        ``native_threads`` and ``python_threads``.
+        ``native_threads``, ``python_threads`` and ``gpu_threads``.
         """
         return census(self.handle)
 

@@ -6,12 +6,13 @@ from libc.stdlib cimport free
 from libcpp.algorithm cimport pop_heap, push_heap
 from libcpp.atomic cimport atomic, memory_order_relaxed, memory_order_release
 
-from ._engine cimport kPython
+from ._engine cimport kCopy, kPython
 from ._engine_core cimport (
     After, Burial, Callback, Engine, Failure, Link, Operator, Pool, Run, Var, Waiter, kDelete,
-    kDone, kSpinning, links_of, LINE, N_BINS
+    kDone, kSpinning, links_of, LINE, MOST_GPUS, N_BINS
 )
 from ._engine_native cimport aligned_block, free_aligned_block
+from ._typedefs cimport kGPU
 
 
 cdef Var* make_var(Engine* e) noexcept nogil:
@@ -84,6 +85,8 @@ cdef void free_blocks(Engine* e) noexcept nogil:
         var = e.free_vars
         e.free_vars = <Var*>var.head
         free_aligned_block(var, LINE)
+    for pool in e.gpus:
+        del pool
 
 
 cdef void refresh(Engine* e, Var* var) noexcept nogil:
@@ -233,24 +236,39 @@ cdef void count_down(Engine* e, uint64_t seq) noexcept nogil:
 
 cdef void leave(Engine* e, Run* run, Failure* failure) noexcept nogil:
     cdef Link* link = links_of(run)
-    cdef Var* var
     cdef int _
     for _ in range(run.n_links):
-        var = link.var
-        if link.write:
-            var.readers = 0
-            if failure != NULL:
-                _set_failure(var, failure)
-            var.writes += 1
-            _add(&var.pending_writes, -1)
-        else:
-            var.readers -= 1
-            var.pending_reads -= 1
-        if var.waiters != NULL:
-            tell(&var.waiters, run.seq, link.write)
-        if var.head != NULL:
-            grant(e, var)
+        if link.var != NULL:
+            give_back(e, run, link, failure)
         link += 1
+
+
+cdef inline void give_back(Engine* e, Run* run, Link* link, Failure* failure) noexcept nogil:
+    cdef Var* var = link.var
+    if link.write:
+        var.readers = 0
+        if failure != NULL:
+            _set_failure(var, failure)
+        var.writes += 1
+        _add(&var.pending_writes, -1)
+    else:
+        var.readers -= 1
+        var.pending_reads -= 1
+    if var.waiters != NULL:
+        tell(&var.waiters, run.seq, link.write)
+    if var.head != NULL:
+        grant(e, var)
+
+
+cdef void leave_writes(Engine* e, Run* run, After* after) noexcept nogil:
+    cdef Link* link = links_of(run)
+    cdef int _
+    for _ in range(run.n_links):
+        if link.write:
+            give_back(e, run, link, NULL)
+            link.var = NULL
+        link += 1
+    settle_all(e, after)
 
 
 cdef void finish(Engine* e, Run* run, Failure* failure, After* after) noexcept nogil:
@@ -283,7 +301,7 @@ cdef void settle_all(Engine* e, After* after) noexcept nogil:
             if not e.failures.empty():
                 failure = inherited(e, run)
             if failure == NULL:
-                enqueue(&e.python if run.flags & kPython and not e.naive else &e.native, run)
+                enqueue(pool_of(e, run), run)
             else:
                 leave(e, run, failure)
                 if run.opr != NULL:
@@ -313,6 +331,30 @@ cdef bint runs_later(Run* a, Run* b) noexcept nogil:
     if a.priority != b.priority:
         return a.priority < b.priority
     return a.seq > b.seq
+
+
+cdef inline Pool* pool_of(Engine* e, Run* run) noexcept nogil:
+    if e.naive:
+        return &e.native
+    if run.flags & kPython:
+        return &e.python
+    if run.dev_type == kGPU and 0 <= run.dev_id < MOST_GPUS:
+        return gpu_pool(e, 2 * run.dev_id + (1 if run.flags & kCopy else 0))
+    return &e.native
+
+
+cdef Pool* gpu_pool(Engine* e, size_t i) noexcept nogil:
+    """One thread, which stays once it has begun."""
+    cdef Pool* pool
+    if i >= e.gpus.size():
+        e.gpus.resize(i + 1)
+    pool = e.gpus[i]
+    if pool == NULL:
+        pool = e.gpus[i] = new Pool()
+        pool.limit = pool.keep = 1
+        pool.spin_ns = e.native.spin_ns
+        pool.linger_ns = e.native.linger_ns
+    return pool
 
 
 cdef void enqueue(Pool* pool, Run* run) noexcept nogil:

@@ -35,6 +35,8 @@ cdef bint held_here(Var* var, bint write) noexcept nogil
 cdef bint inside(Engine* e) noexcept nogil
 # End all threads: wait for the functions that run, at most so long. What did not start never does.
 cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil
+# Threads alive. The engine's lock is held.
+cdef int threads_of(Engine* e) noexcept nogil
 # Let threads end once nothing is left to run; does not wait.
 cdef void retire(Engine* e) noexcept nogil
 # In a child process: this thread is no worker any more, the pools are empty.

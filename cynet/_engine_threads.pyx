@@ -194,6 +194,11 @@ cdef void plan(Engine* e, After* after) noexcept nogil:
         _call_workers(e, &e.native, after)
     if e.python.ready > e.python.coming:
         _call_workers(e, &e.python, after)
+    for pool in e.gpus:
+        if pool != NULL:
+            _publish(pool)
+            if pool.ready > pool.coming:
+                _call_workers(e, pool, after)
 
 
 cdef inline void _publish(Pool* pool) noexcept nogil:
@@ -208,6 +213,9 @@ cdef void plan_push(Engine* e, After* after) noexcept nogil:
         if bulk_count < bulk_size:
             _publish(&e.native)
             _publish(&e.python)
+            for pool in e.gpus:
+                if pool != NULL:
+                    _publish(pool)
             return
         bulk_count = 0
     plan(e, after)
@@ -235,10 +243,8 @@ cdef void _call_workers(Engine* e, Pool* pool, After* after) noexcept nogil:
         else:
             pool.starting = True
             pool.threads += 1
-            if pool == &e.native:
-                after.start_native = pool
-            else:
-                after.start_python = pool
+            pool.next = after.start
+            after.start = pool
         pool.active += 1
         pool.coming += 1
 
@@ -246,6 +252,7 @@ cdef void _call_workers(Engine* e, Pool* pool, After* after) noexcept nogil:
 cdef void settle_after(Engine* e, After* after) noexcept nogil:
     cdef Worker* worker
     cdef Worker* following
+    cdef Pool* pool
     cdef vector[Burial] burials
     cdef After more
     clear(&more)
@@ -258,12 +265,10 @@ cdef void settle_after(Engine* e, After* after) noexcept nogil:
         worker.wake.notify_one()
         worker.guard.unlock()
         worker = following
-    if after.start_native != NULL:
-        after.start_native = NULL
-        _start(e, &e.native)
-    if after.start_python != NULL:
-        after.start_python = NULL
-        _start(e, &e.python)
+    while after.start != NULL:
+        pool = after.start
+        after.start = pool.next  # before the thread begins: it may ask for the next one
+        _start(e, pool)
     if not after.burials.empty():
         burials.swap(after.burials)
         for i in range(burials.size()):
@@ -484,19 +489,26 @@ cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil:
         saved = PyEval_SaveThread()
     lock(e)
     e.closing = True
-    _dismiss(&e.native, &after)
-    _dismiss(&e.python, &after)
+    _dismiss_all(e, &after)
     unlock(e)
     settle_after(e, &after)
     while True:
         lock(e)
-        ended = e.native.threads + e.python.threads == 0
+        ended = threads_of(e) == 0
         unlock(e)
         if ended or now_ns() > until:
             break
         sleep_ns(200 * 1000)
     if saved != NULL:
         PyEval_RestoreThread(saved)
+
+
+cdef void _dismiss_all(Engine* e, After* after) noexcept nogil:
+    _dismiss(&e.native, after)
+    _dismiss(&e.python, after)
+    for pool in e.gpus:
+        if pool != NULL:
+            _dismiss(pool, after)
 
 
 cdef void _dismiss(Pool* pool, After* after) noexcept nogil:
@@ -511,13 +523,20 @@ cdef void _dismiss(Pool* pool, After* after) noexcept nogil:
         worker = pool.idle
 
 
+cdef int threads_of(Engine* e) noexcept nogil:
+    cdef int n = e.native.threads + e.python.threads
+    for pool in e.gpus:
+        if pool != NULL:
+            n += pool.threads
+    return n
+
+
 cdef void retire(Engine* e) noexcept nogil:
     cdef After after
     clear(&after)
     lock(e)
     e.retiring = True
-    _dismiss(&e.native, &after)
-    _dismiss(&e.python, &after)
+    _dismiss_all(e, &after)
     unlock(e)
     settle_after(e, &after)
 
@@ -533,6 +552,9 @@ cdef void after_fork(Engine* e) noexcept nogil:
     e.next_index = 0
     _empty(&e.native)
     _empty(&e.python)
+    for pool in e.gpus:
+        if pool != NULL:
+            _empty(pool)
 
 
 cdef void _empty(Pool* pool) noexcept nogil:

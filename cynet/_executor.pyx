@@ -18,9 +18,8 @@ from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob, kGPU
-from .cuda.driver cimport machines
-from .cuda.graphs cimport Recording, discard, finish, kPlain, kRecord, kReplay, replay
-from .cuda.graphs cimport begin as begin_run
+from .cuda.graphs cimport discard, prepare, set_random_base
+from .cuda.graphs cimport run as run_recorded
 from .kernels.parallel cimport team_rests
 from .operator._base cimport OpContext, Operator
 
@@ -29,9 +28,6 @@ from .errors import dress, user_frame
 from .graph.cost import seconds
 from .graph.graph import FORWARD, TEMP
 from .graph.memory import nbytes
-
-cdef extern from "Python.h":
-    void PyErr_Clear()
 
 cdef extern from *:
     """
@@ -106,26 +102,27 @@ cdef inline int _call(NativeStep* step, TBlob* blobs, const int* req) noexcept n
 cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     """A segment on a GPU: put on its stream, or replayed as a graph."""
     cdef Run* run = <Run*>arg
-    cdef Recording* recording = &run.segment.recordings[run.is_train]
-    cdef int how
-    cdef bint failed
+    cdef uint64_t words[2]
     if run.tables.profiled.load():
         return _run_segment(arg, run_ctx)
-    how = begin_run(recording, run_ctx.dev_id, &run_ctx.stream)
-    if how == kReplay:
-        return replay(recording, run_ctx.dev_id)
-    if how == kPlain:
+    words[0], words[1] = run.seed, run.stream
+    return run_recorded(&run.segment.recordings[run.is_train], run_ctx, put_segment, arg, words,
+                        sizeof(words) if run.segment.is_random else 0)
+
+
+cdef int put_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
+    """`numbers` are seed and first stream: a graph's kernels count from them."""
+    cdef Run* run = <Run*>arg
+    cdef uint64_t seed = run.seed, stream = run.stream
+    cdef int code
+    if numbers == NULL:
         return _run_segment(arg, run_ctx)
-    failed = (<Quiet>_run_segment)(arg, run_ctx) == -1
-    if failed and how == kRecord:
-        with gil:  # what cannot be recorded may still run; if not, it says so then
-            PyErr_Clear()
-    if finish(recording, run_ctx.dev_id, how, failed):
-        run_ctx.stream = machines[run_ctx.dev_id].stream
-        return _run_segment(arg, run_ctx)
-    if how == kRecord:
-        return replay(recording, run_ctx.dev_id)
-    return -1 if failed else 0
+    run.seed = run.stream = 0
+    set_random_base(numbers)
+    code = (<Quiet>_run_segment)(arg, run_ctx)  # the cast keeps a pending exception pending
+    set_random_base(NULL)
+    run.seed, run.stream = seed, stream
+    return code
 
 
 ctypedef int (*Quiet)(void* arg, RunContext* run_ctx) noexcept nogil
@@ -186,7 +183,7 @@ cdef str _describe(const TBlob* blob):
     return f"{shape} {NAMES[blob.dtype]}"
 
 
-cdef void _end_run(void* arg) noexcept nogil:
+cdef void end_run(void* arg) noexcept nogil:
     cdef Run* run = <Run*>arg
     _release(run.tables)
     free(run)
@@ -340,16 +337,17 @@ cdef class Plan:
         return 0
 
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1:
-        """Cut the steps where Python runs, where the device changes, and between forward and
-        backward."""
+        """Cut the steps where Python runs or the host waits for a GPU, where the device changes,
+        and between forward and backward."""
         cdef Segment* segment
         cdef size_t n = len(graph.steps), first = 0, last
         spans = []
         python = [operators[step.origin or step].runs_python for step in graph.steps]
+        alone = [each or _waits(operators, step) for each, step in zip(python, graph.steps)]
         while first < n:
             last = first + 1
-            if not python[first]:
-                while (last < n and last != <size_t>graph.n_forward and not python[last]
+            if not alone[first]:
+                while (last < n and last != <size_t>graph.n_forward and not alone[last]
                        and graph.steps[last].ctx == graph.steps[first].ctx):
                     last += 1
             if first == <size_t>graph.n_forward:
@@ -358,17 +356,16 @@ cdef class Plan:
             segment.first, segment.last = first, last
             segment.var = NULL
             for i in range(2):
-                segment.recordings[i].runs = 0
-                segment.recordings[i].never = True
-                segment.recordings[i].executable = NULL
+                prepare(&segment.recordings[i], True)
             self.tables.segments.push_back(segment)
             segment.var = new_variable()
             context = graph.steps[first].ctx
             segment.dev_type, segment.dev_id = context.device_typeid, context.device_id
             steps = graph.steps[first:last]
             segment.flags = kNormal
+            recordable = not alone[first] and self._recordable(operators, steps, segment)
             for i in range(2):
-                segment.recordings[i].never = not self._recordable(operators, steps, first, last)
+                segment.recordings[i].never = not recordable
             if python[first]:
                 segment.flags = kPython
             elif segment.dev_type == kGPU:
@@ -385,23 +382,23 @@ cdef class Plan:
             self.n_forward_segments = self.tables.segments.size()
         return 0
 
-    cdef bint _recordable(self, dict operators, list steps, size_t first, size_t last) except -1:
-        """Whether a graph of these steps does the same in each run: none is Python's, waits for the
-        GPU, takes random numbers, whose streams differ, or is left out when it is fresh."""
+    cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1:
+        """Whether a graph of these steps does the same in each run: none is left out when it is
+        fresh, and those that take random numbers find them where each replay puts them."""
         cdef size_t i
         cdef int k
         cdef NativeStep* native
-        for i in range(first, last):
+        segment.is_random = False
+        for i in range(segment.first, segment.last):
             native = &self.tables.steps[i]
             if native.kept != NULL:
                 return False
             for k in range(native.context.n_requested):
                 if self.tables.resources[native.requested + k].type == kRandom:
-                    return False
-        for step in steps:
-            operator = operators[step.origin or step]
-            if operator.runs_python or getattr(operator, "waits", False):
-                return False
+                    segment.is_random = True
+                    step = steps[i - segment.first]
+                    if not getattr(operators[step.origin or step], "replays_random", False):
+                        return False
         return True
 
     cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
@@ -451,23 +448,27 @@ cdef class Plan:
 
     cdef int _push(self, size_t first, size_t last, bint is_train) except -1:
         cdef uint64_t seed = 0, stream = 0
-        cdef size_t i, origin = self._origin()
+        cdef size_t i, origin = self.origin()
         cdef Segment* segment
-        cdef Run* run
         with nogil:
             for i in range(first, last):
                 segment = self.tables.segments[i]
                 if i == first and self.n_random:
                     stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
-                run = _new_run(self.tables, segment, is_train, seed, stream, origin)
-                push_sync(_run_device_segment if segment.dev_type == kGPU else _run_segment, run,
-                          _end_run, segment.dev_type, segment.dev_id,
-                          segment.const_vars.data(), <int>segment.const_vars.size(),
-                          segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
-                          0, segment.flags, b"executor")
+                self.push_segment(i, is_train, seed, stream, origin)
         return 0
 
-    cdef size_t _origin(self) except? 0:
+    cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
+                          size_t origin) except -1 nogil:
+        cdef Segment* segment = self.tables.segments[i]
+        cdef Run* run = new_run(self.tables, segment, is_train, seed, stream, origin)
+        return push_sync(_run_device_segment if segment.dev_type == kGPU else _run_segment, run,
+                         end_run, segment.dev_type, segment.dev_id,
+                         segment.const_vars.data(), <int>segment.const_vars.size(),
+                         segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
+                         0, segment.flags, b"executor")
+
+    cdef size_t origin(self) except? 0:
         """The number of the user's line that asks for this run."""
         where = user_frame()
         index = self._origin_index.get(where)
@@ -477,8 +478,8 @@ cdef class Plan:
         return index
 
 
-cdef Run* _new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
-                   size_t origin) except NULL nogil:
+cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
+                  size_t origin) except NULL nogil:
     cdef Run* run = <Run*>malloc(sizeof(Run))
     if run == NULL:
         with gil:
@@ -487,6 +488,12 @@ cdef Run* _new_run(Tables* tables, Segment* segment, bint is_train, uint64_t see
     run.tables, run.segment, run.is_train, run.origin = tables, segment, is_train, origin
     run.seed, run.stream, run.current = seed, stream, segment.first
     return run
+
+
+cdef bint _waits(dict operators, step) except -1:
+    """Whether the host waits for a GPU while it puts the step on its stream."""
+    waits = getattr(operators[step.origin or step], "waits", None)
+    return waits is not None and waits(step.direction != FORWARD)
 
 
 def _touched(steps):

@@ -175,10 +175,11 @@ def test_a_long_chain_of_skipped_functions(engine):
 
 
 @pytest.mark.parametrize("inline", [False, True])
-def test_a_native_failure(engine, inline):
+@pytest.mark.parametrize("gpu", [-1, 0])
+def test_a_native_failure(engine, inline, gpu):
     cells = Cells(engine, 2)
-    cells.push([], [0], 7, "fail", inline=inline)
-    cells.push([0], [1], 1, "stamp", inline=inline)
+    cells.push([], [0], 7, "fail", inline=inline, gpu=gpu)
+    cells.push([0], [1], 1, "stamp", inline=inline, gpu=gpu)
     with pytest.raises(ValueError, match="a job failed: ValueError: salt 7"):
         cells.wait(1)
     assert cells.values() == [0, 0]
@@ -498,6 +499,99 @@ def test_inline_functions_keep_the_order():
     cells.open_gate()
     cells.wait(1)
     assert cells.values() == [0, 2, 1]
+    cells.close()
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_what_is_written_may_be_given_back_before_the_function_is_done(engine, inline):
+    cells = Cells(engine, 4)
+    cells.push([0], [1], 3, "lend", inline=inline)
+    cells.push([1], [2], 0, "stamp")
+    cells.push([0], [3], 0, "stamp")
+    cells.wait(2)  # neither a writer of 1 nor a reader of 0 is held up
+    cells.wait(3)
+    cells.push([], [0], 0, "stamp")
+    assert not within(0.05, lambda: cells.ready(0))  # a writer of what it reads is
+    assert cells.values()[0] == 0
+    cells.open_gate()
+    cells.wait(0)
+    assert cells.values()[0] == 3
+    engine.wait_for_all()
+    assert cells.alive() == 0
+    cells.close()
+
+
+# ---- functions of a GPU
+
+
+def within(seconds, condition):
+    """True once `condition()` is; False when that takes longer."""
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return condition()
+
+
+def test_busy_cpu_workers_do_not_hold_up_a_gpu(threaded):
+    cells = Cells(threaded, 10)
+    for i in range(4):  # as many as the largest of these engines has workers
+        cells.push([], [i], 0, "gate")
+    cells.push([], [4], 0, "stamp", gpu=0)
+    cells.push([4], [5], 0, "stamp", gpu=0)
+    cells.push([5], [6], 0, "stamp", gpu=0, copies=True)
+    cells.push([6], [7], 0, "stamp", gpu=3)
+    try:
+        assert within(20, lambda: cells.ready(7))
+        assert cells.values()[4:8] == [1, 2, 3, 4]
+        assert threaded.census()["gpu_threads"] == 3
+        cells.push([7], [8], 0, "stamp")
+        assert not within(0.05, lambda: cells.ready(8)), "a function of the CPU on a GPU's worker"
+    finally:
+        cells.open_gate()
+    threaded.wait_for_all()
+    cells.close()
+
+
+def test_a_gpu_has_one_worker_and_one_for_copies(threaded):
+    cells = Cells(threaded, 5)
+    cells.push([], [0], 0, "gate", gpu=1)
+    cells.push([], [1], 0, "stamp", gpu=1)
+    cells.push([], [2], 0, "stamp", gpu=1, copies=True)
+    cells.push([], [3], 0, "stamp", gpu=0)
+    cells.push([], [4], 0, "stamp")
+    try:
+        for i in (2, 3, 4):
+            assert within(20, lambda i=i: cells.ready(i))
+        assert not within(0.05, lambda: cells.ready(1))
+    finally:
+        cells.open_gate()
+    threaded.wait_for_all()
+    assert sorted(cells.values()) == [0, 1, 2, 3, 4]
+    cells.close()
+
+
+def test_a_gpus_function_that_waits_lets_another_run():
+    e = mx.engine.ThreadedEngine(workers=1)
+    cells = Cells(e, 3)
+    cells.push([], [2], 0, "gate", gpu=0, copies=True)
+    cells.push([], [0], 2, "wait", gpu=0)
+    cells.push([], [1], 9, "stamp", gpu=0)
+    try:
+        assert within(20, lambda: cells.ready(1))
+        assert not cells.ready(0)
+    finally:
+        cells.open_gate()
+    cells.wait(0)
+    cells.close()
+
+
+def test_functions_of_a_gpu_without_threads():
+    e = mx.engine.NaiveEngine()
+    cells = Cells(e, 2)
+    cells.push([], [0], 0, "stamp", gpu=0)
+    cells.push([0], [1], 0, "stamp", gpu=0, copies=True)
+    assert cells.values() == [1, 2]
+    assert e.census()["gpu_threads"] == 0
     cells.close()
 
 

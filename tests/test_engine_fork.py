@@ -43,6 +43,7 @@ def use(engine, cells, variable):
     """What a child does with the engine it inherited: native and Python work, waits."""
     before = cells.values()[0]
     cells.push([1], [0], 0, "stamp")
+    cells.push([1], [0], 0, "stamp", gpu=0)
     cells.wait(0)
     seen = []
     engine.push_sync(lambda ctx: seen.append(1), None, (), (variable,))
@@ -68,7 +69,7 @@ def test_forks_while_another_thread_pushes(make):
         while not stop.is_set():
             for _ in range(200):
                 i += 1
-                own.push([i % 3], [(i + 1) % 3], i)
+                own.push([i % 3], [(i + 1) % 3], i, gpu=i % 4 - 2)
             own.wait(i % 3)
             engine.push_sync(lambda ctx: None, None, (), (variable,))
             time.sleep(0.0002)

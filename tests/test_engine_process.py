@@ -67,6 +67,8 @@ def test_the_end_of_the_interpreter_does_not_hang():
         cells = Cells(mine, 2)
         cells.push([], [0], 0, "gate")
         cells.push([0], [1], 0, "stamp")
+        cells.push([], [1], 0, "gate", gpu=0)
+        cells.push([], [1], 0, "stamp", gpu=0, copies=True)
     """)
     assert time.monotonic() - start < 20
 
@@ -76,7 +78,7 @@ def test_threads_end_with_their_engine():
     cells = Cells(e, 4)
     before = threading.active_count()
     for i in range(100):
-        cells.push([], [i % 4], 1)
+        cells.push([], [i % 4], 1, gpu=i % 3 - 1)
     cells.close()
     assert 1 <= e.census()["native_threads"] <= 2
     del cells, e

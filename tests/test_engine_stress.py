@@ -19,7 +19,7 @@ MASK = 2**64 - 1
 
 
 def random_work(seed, n_functions, n_cells):
-    """(reads, writes, salt, priority, inline) of each function: up to 20 cells, most only read."""
+    """(reads, writes, how) of each function: up to 20 cells, most only read; keywords of a push."""
     rng = random.Random(seed)
     work = []
     for _ in range(n_functions):
@@ -29,9 +29,13 @@ def random_work(seed, n_functions, n_cells):
             (
                 picked[n_writes:],
                 picked[:n_writes],
-                rng.getrandbits(31),
-                rng.choice((0, 0, 0, 5, -5)),
-                rng.random() < 0.3,
+                {
+                    "salt": rng.getrandbits(31),
+                    "priority": rng.choice((0, 0, 0, 5, -5)),
+                    "inline": rng.random() < 0.3,
+                    "gpu": rng.choice((-1, -1, 0, 1)),
+                    "copies": rng.random() < 0.2,
+                },
             )
         )
     return work
@@ -40,8 +44,8 @@ def random_work(seed, n_functions, n_cells):
 def serial(work, n_cells):
     """What the cells hold after the functions ran one after the other, computed in Python."""
     cells = [0] * n_cells
-    for reads, writes, salt, _, _ in work:
-        mixed = salt
+    for reads, writes, how in work:
+        mixed = how["salt"]
         for i in reads:
             mixed = (mixed * FACTOR + cells[i]) & MASK
         for i in writes:
@@ -60,9 +64,9 @@ def test_random_work_equals_serial_execution(seed, block):
         expected = serial(work, n_cells)
         for name, make in ENGINES.items():
             cells = Cells(make(), n_cells)
-            for reads, writes, salt, priority, inline in work:
-                cells.push(reads, writes, salt, priority=priority, inline=inline)
-                if salt % 50 == 0:
+            for reads, writes, how in work:
+                cells.push(reads, writes, **how)
+                if how["salt"] % 50 == 0:
                     cells.wait((reads + writes)[0])
             for i in range(n_cells):
                 cells.wait(i)
@@ -88,7 +92,8 @@ def test_random_python_work_equals_serial_execution(seed, name):
             mixed = (mixed * FACTOR + cells[i]) & MASK
             cells[i] = mixed
 
-    for reads, writes, salt, priority, _ in work:
+    for reads, writes, how in work:
+        salt, priority = how["salt"], how["priority"]
         const, mutable = [[variables[i] for i in each] for each in (reads, writes)]
         way = rng.randrange(3)
         if way == 0:
@@ -164,7 +169,8 @@ def test_failures_from_many_threads(name):
     def work(me):
         for i in range(150):
             try:
-                cells.push([me], [(me + 1) % 4], i, "fail" if i % 5 == 0 else "stamp", inline=i % 2)
+                action = "fail" if i % 5 == 0 else "stamp"
+                cells.push([me], [(me + 1) % 4], i, action, inline=i % 2, gpu=i % 3 - 1)
                 if i % 7 == 0:
                     cells.wait((me + 1) % 4)
             except ValueError as error:

@@ -3,31 +3,40 @@
 A function is run as it is at first; then once on the side stream, so that libraries that keep
 something for each stream have it; then recorded on the side stream, where nothing else is put, and
 replayed from there on. What it allocates while it is recorded stays the graph's.
+
+Arguments of kernels stay as they were recorded. Numbers that differ from run to run (random
+streams, learning rates) are read from a piece of the GPU's memory instead, that is written in front
+of each replay, on the same stream.
 """
 
 from libcpp.vector cimport vector
 
 from .._storage cimport Handle
+from .._typedefs cimport RunContext
 
 cdef cppclass Recording:
     int runs           # so far, at most those before it is recorded
     bint never         # it cannot be recorded
     void* executable   # the graph, once there is one
+    void* numbers      # of a graph that reads some: where, on the GPU
+    vector[char] sent  # and what is there since the last replay
     vector[Handle] spaces
 
-cdef enum How:
-    kPlain = 0     # run the function on the computing stream
-    kWarm = 1      # on the side stream
-    kRecord = 2    # on the side stream; nothing happens on the GPU yet
-    kReplay = 3    # launch the graph instead
+# Puts the work of `arg` on run_ctx.stream. Where `numbers` is NULL, its numbers are arguments as
+# they are now. Else a graph is recorded, and what it launches has to read them from there.
+ctypedef int (*Put)(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
 
-# What is to be done with the function this time, and the stream to run it on. kWarm and kRecord
-# hold the GPU's side stream until `finish`. Whoever calls keeps runs of one Recording apart.
-cdef int begin(Recording* recording, int dev_id, void** stream) except -1 nogil
-# After the function: `failed`, it left an exception (which stays). Returns 1 when the function has
-# to run once more, on the computing stream: what was to be recorded could not be.
-cdef int finish(Recording* recording, int dev_id, int how, bint failed) noexcept nogil
-# Launch the graph on the computing stream.
-cdef int replay(Recording* recording, int dev_id) except -1 nogil
+# A new recording's members.
+cdef void prepare(Recording* recording, bint never) noexcept nogil
+# Put the function's work on the GPU's stream: by calling `put`, or by replaying its graph with
+# `numbers`, nbytes on the host that have been read when this returns. Whoever calls keeps runs of
+# one Recording apart.
+cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, const void* numbers,
+             size_t nbytes) except -1 nogil
 # Give up the graph and its memory, when the GPU is done with it.
 cdef void discard(Recording* recording, int dev_id) noexcept nogil
+
+# What this thread's launches take as `base` of their random numbers (Words of kernels/random.cu):
+# NULL but while a graph is recorded.
+cdef void* random_base() noexcept nogil
+cdef void set_random_base(void* base) noexcept nogil

@@ -1,16 +1,38 @@
 """Recording and replaying (contract in graphs.pxd)."""
 
+from libc.string cimport memcmp
 from libcpp.atomic cimport atomic
 
 from .._resource cimport keep_device_space
-from .._storage cimport free
+from .._storage cimport Handle, alloc, free
+from .._typedefs cimport RunContext, kGPU
 from .driver cimport Machine, check, driver, machines
+from .transfer cimport upload
 
 from .. import config
+
+cdef extern from "Python.h":
+    void PyErr_Clear()
+
+cdef extern from *:
+    """
+    static thread_local void* cynet_random_base = nullptr;
+    """
+    void* _random_base "cynet_random_base"
+
+cdef enum How:
+    kPlain = 0     # run the function on the computing stream
+    kWarm = 1      # on the side stream
+    kRecord = 2    # on the side stream; nothing happens on the GPU yet
+    kReplay = 3    # launch the graph instead
 
 cdef enum:
     PLAIN_RUNS = 1
     RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be allocated meanwhile
+
+ctypedef int (*QuietPut)(void* arg, RunContext* run_ctx, void* numbers) noexcept nogil
+ctypedef int (*QuietRecord)(Recording* recording, RunContext* run_ctx, Put put, void* arg,
+                            size_t nbytes) noexcept nogil
 
 cdef atomic[int] _held[64]  # the side stream of each GPU is somebody's
 cdef bint _switched_on = config.get("CYNET_CUDA_GRAPHS")
@@ -18,7 +40,38 @@ cdef long long _recorded = 0
 cdef long long _replayed = 0
 
 
-cdef int begin(Recording* recording, int dev_id, void** stream) except -1 nogil:
+cdef void prepare(Recording* recording, bint never) noexcept nogil:
+    recording.runs, recording.never = 0, never
+    recording.executable = recording.numbers = NULL
+
+
+cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, const void* numbers,
+             size_t nbytes) except -1 nogil:
+    cdef int dev_id = run_ctx.dev_id
+    cdef int how = _begin(recording, dev_id, &run_ctx.stream)
+    cdef bint failed
+    if how == kPlain:
+        return put(arg, run_ctx, NULL)
+    if how == kReplay:
+        return _replay(recording, dev_id, numbers, nbytes)
+    # the casts keep a pending exception pending
+    if how == kWarm:
+        failed = (<QuietPut>put)(arg, run_ctx, NULL) == -1
+        _finish_warm(recording, dev_id, failed)
+        return -1 if failed else 0
+    failed = (<QuietRecord>_record)(recording, run_ctx, put, arg, nbytes) == -1
+    if failed:
+        with gil:  # what cannot be recorded may still run; if not, it says so then
+            PyErr_Clear()
+    if _finish(recording, dev_id, failed):
+        return _replay(recording, dev_id, numbers, nbytes)
+    run_ctx.stream = machines[dev_id].stream
+    return put(arg, run_ctx, NULL)
+
+
+cdef int _begin(Recording* recording, int dev_id, void** stream) noexcept nogil:
+    """What is to be done with the function this time, and the stream to run it on. kWarm and
+    kRecord hold the GPU's side stream until they are finished."""
     cdef Machine* machine = &machines[dev_id]
     cdef int how
     stream[0] = machine.stream
@@ -57,19 +110,33 @@ cdef bint _follow(int dev_id, void* first, void* second) noexcept nogil:
     return good
 
 
-cdef int finish(Recording* recording, int dev_id, int how, bint failed) noexcept nogil:
+cdef void _finish_warm(Recording* recording, int dev_id, bint failed) noexcept nogil:
+    cdef Machine* machine = &machines[dev_id]
+    recording.runs += 1
+    if not _follow(dev_id, machine.side_stream, machine.stream):
+        driver.stream_synchronize(machine.side_stream)
+    if failed:
+        recording.never = True
+    _held[dev_id].store(0)
+
+
+cdef int _record(Recording* recording, RunContext* run_ctx, Put put, void* arg,
+                 size_t nbytes) except -1 nogil:
+    cdef Handle handle
+    if nbytes:
+        alloc(nbytes, kGPU, run_ctx.dev_id, &handle)
+        recording.spaces.push_back(handle)
+        recording.numbers = handle.ptr
+        recording.sent.clear()
+    return put(arg, run_ctx, recording.numbers)
+
+
+cdef bint _finish(Recording* recording, int dev_id, bint failed) noexcept nogil:
+    """The end of what is recorded; False when there is no graph and never will be."""
     global _recorded
     cdef Machine* machine = &machines[dev_id]
     cdef void* graph = NULL
     cdef int code
-    if how == kWarm:
-        recording.runs += 1
-        if not _follow(dev_id, machine.side_stream, machine.stream):
-            driver.stream_synchronize(machine.side_stream)
-        if failed:
-            recording.never = True
-        _held[dev_id].store(0)
-        return 0
     keep_device_space(NULL)
     code = driver.end_capture(machine.side_stream, &graph)
     if code == 0 and graph != NULL and not failed:
@@ -82,13 +149,21 @@ cdef int finish(Recording* recording, int dev_id, int how, bint failed) noexcept
     if recording.executable == NULL:
         recording.never = True
         _free_spaces(recording)
-        return 1
+        return False
     _recorded += 1
-    return 0
+    return True
 
 
-cdef int replay(Recording* recording, int dev_id) except -1 nogil:
+cdef int _replay(Recording* recording, int dev_id, const void* numbers,
+                 size_t nbytes) except -1 nogil:
+    """The copy goes on the stream: replays before it have read what it writes over."""
     global _replayed
+    cdef const char* given = <const char*>numbers
+    if nbytes and (recording.sent.size() != nbytes
+                   or memcmp(recording.sent.data(), given, nbytes) != 0):
+        recording.sent.clear()
+        upload(dev_id, recording.numbers, given, nbytes)
+        recording.sent.assign(given, given + nbytes)
     _replayed += 1
     return check(driver.graph_launch(recording.executable, machines[dev_id].stream), dev_id,
                  b"replaying a graph")
@@ -99,6 +174,7 @@ cdef void _free_spaces(Recording* recording) noexcept nogil:
     for i in range(recording.spaces.size()):
         free(&recording.spaces[i])
     recording.spaces.clear()
+    recording.numbers = NULL
 
 
 cdef void discard(Recording* recording, int dev_id) noexcept nogil:
@@ -108,6 +184,15 @@ cdef void discard(Recording* recording, int dev_id) noexcept nogil:
         driver.executable_destroy(recording.executable)
         recording.executable = NULL
     _free_spaces(recording)
+
+
+cdef void* random_base() noexcept nogil:
+    return _random_base
+
+
+cdef void set_random_base(void* base) noexcept nogil:
+    global _random_base
+    _random_base = base
 
 
 def counts():

@@ -9,19 +9,34 @@
 
 namespace cynet {
 
-// keep[i] = element i of the stream is at least p
-inline void dropout_mask(uint64_t seed, uint64_t stream, double p, bool* keep, int64_t n,
-                         int threads) {
+// to[i] = give(whether element i behind block `first` of the stream is at least p)
+template <typename T, class Give>
+inline void dropout_draw(uint64_t seed, uint64_t stream, int64_t first, double p, T* to, int64_t n,
+                         int threads, const Give& give) {
   const Philox random(seed, stream);
   const float limit = static_cast<float>(p);
   parallel_for(threads, (n + 3) / 4, [=](int64_t begin, int64_t end) {
     uint32_t words[4];
     for (int64_t block = begin; block < end; ++block) {
-      random.block(static_cast<uint64_t>(block), words);
+      random.block(static_cast<uint64_t>(first + block), words);
       const int64_t last = n - block * 4 < 4 ? n - block * 4 : 4;
-      for (int64_t k = 0; k < last; ++k) keep[block * 4 + k] = unit_float(words[k]) >= limit;
+      for (int64_t k = 0; k < last; ++k) to[block * 4 + k] = give(unit_float(words[k]) >= limit);
     }
   });
+}
+
+inline void dropout_mask(uint64_t seed, uint64_t stream, double p, bool* keep, int64_t n,
+                         int threads) {
+  dropout_draw(seed, stream, 0, p, keep, n, threads, [](bool kept) { return kept; });
+}
+
+// What elements are to be multiplied by: 0, or 1 / (1 - p). `first` is a block of four words.
+template <typename T>
+void dropout_factors(uint64_t seed, uint64_t stream, int64_t first, double p, T* factor, int64_t n,
+                     int threads) {
+  const T scale = p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
+  dropout_draw(seed, stream, first, p, factor, n, threads,
+               [scale](bool kept) { return kept ? scale : T(0); });
 }
 
 // y = x * scale where keep, else 0; or added

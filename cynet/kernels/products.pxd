@@ -29,6 +29,8 @@ cdef extern from "products.h" namespace "cynet" nogil:
         int64_t batch, height, width, channels, filters, out_height, out_width
         int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w
 
+# Whether a library's product of m x k by k x n is slower.
+cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil
 cdef size_t product_space(int threads) noexcept nogil
 cdef void product(const Product* p, int threads, char* space) noexcept nogil
 

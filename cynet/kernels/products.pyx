@@ -27,6 +27,14 @@ cdef extern from "products.h" namespace "cynet" nogil:
         bint add, int threads, char* space) noexcept
 
 
+# Multiply-adds of a product that a library, which copies both matrices in blocks, computes faster.
+cdef int64_t LARGE = 1 << 30
+
+
+cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil:
+    return m >= 16 and m * n * k <= LARGE and cpu_level() > 0  # many rows share each weight
+
+
 cdef size_t product_space(int threads) noexcept nogil:
     return cpp_product_space(cpu_level(), threads)
 

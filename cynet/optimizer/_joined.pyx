@@ -1,24 +1,20 @@
-"""JoinedUpdate: one engine function that runs an update rule on several weights.
-
-A training step pushes one function instead of one for each weight, and rates that change with every
-step (Adam's bias correction, schedules) cost no operator made anew.
-"""
+"""JoinedUpdate (contract in _joined.pxd)."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
-from libc.string cimport memcpy
 from libcpp.set cimport set as cpp_set
-from libcpp.vector cimport vector
 
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
 from .._inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, blob_shape
-from .._typedefs cimport RunContext, kGPU
+from .._typedefs cimport RunContext, kFloat16, kFloat32, kGPU
 from ..cuda.driver cimport check, launch
+from ..cuda.graphs cimport discard, prepare
+from ..cuda.graphs cimport run as run_recorded
 from ..kernels.parallel cimport team_rests
-from ..kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
+from ..kernels.update cimport UpdateParams, find_update, run_update
 
 from ..cuda.device import device
 from ..dtype import NAMES
@@ -37,56 +33,69 @@ cdef enum:
     MOST_BLOCKS = 1 << 16
 
 
-cdef struct Item:
-    UpdateLoop loop
-    UpdateParams params
-    UpdateArrays arrays
-    int64_t size
-    void* kernel  # of a GPU, instead of `loop`
-
-
-cdef struct Task:
-    int count
-    Item items[1]  # count of them
+cdef struct Given:  # what kernels/update.cu takes
+    UpdateParams values
+    const UpdateParams* now
 
 
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Task* task = <Task*>arg
-    cdef int i
-    for i in range(task.count):
-        run_update(task.items[i].loop, &task.items[i].params, &task.items[i].arrays,
-                   task.items[i].size)
+    cdef Item* item
+    cdef size_t i
+    for i in range(task.joined.items.size()):
+        item = &task.joined.items[i]
+        run_update(item.loop, &task.params[i], &item.arrays, item.size)
     team_rests()
     return 0
 
 
 cdef int _run_device(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Task* task = <Task*>arg
+    return run_recorded(&task.joined.recording, run_ctx, put_update, arg, task.params,
+                        task.joined.items.size() * sizeof(UpdateParams))
+
+
+cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
+    cdef Task* task = <Task*>arg
     cdef void* params[10]
     cdef unsigned grid[3]
     cdef unsigned block[3]
-    cdef void* exact = NULL  # no float32 masters
-    cdef int i, add = 0
+    cdef void* exact
+    cdef int add = 0
+    cdef size_t i
     cdef Item* item
+    cdef Given given
     grid[1] = grid[2] = block[1] = block[2] = 1
     block[0] = BLOCK
-    for i in range(task.count):
-        item = &task.items[i]
+    for i in range(task.joined.items.size()):
+        item = &task.joined.items[i]
         if item.size == 0:
             continue
+        given.values = task.params[i]
+        given.now = NULL
+        if numbers != NULL:
+            given.now = <const UpdateParams*>numbers + i
         grid[0] = <unsigned>min((item.size + BLOCK - 1) // BLOCK, <int64_t>MOST_BLOCKS)
         params[0], params[1], params[2] = (
             &item.arrays.weight, &item.arrays.grad, &item.arrays.out)
         params[3], params[4], params[5] = (
             &item.arrays.state[0], &item.arrays.state[1], &item.arrays.state[2])
-        params[6], params[7], params[8], params[9] = &exact, &item.params, &item.size, &add
+        exact = NULL if item.master < 0 else item.arrays.state[item.master]
+        params[6], params[7], params[8], params[9] = &exact, &given, &item.size, &add
         check(launch(item.kernel, grid, block, 0, run_ctx.stream, params), run_ctx.dev_id,
               b"an update")
     return 0
 
 
-cdef void _free(void* arg) noexcept nogil:
+cdef void free_task(void* arg) noexcept nogil:
+    _release((<Task*>arg).joined)
     c_free(arg)
+
+
+cdef void _release(Joined* joined) noexcept nogil:
+    if joined.references.fetch_sub(1) == 1:
+        discard(&joined.recording, joined.dev_id)
+        del joined
 
 
 cdef class JoinedUpdate:
@@ -100,17 +109,26 @@ cdef class JoinedUpdate:
         Of the same shapes and dtypes, pair by pair.
     states : list
         For each weight None, an NDArray or a tuple of NDArrays.
+    multi_precision : bool
+        The state of a float16 weight is a pair: a float32 copy of the weight, which is updated and
+        from which the weight is rounded, and what the rule remembers of that copy.
     """
 
-    cdef vector[Item] items
-    cdef vector[VarHandle] reads, writes
-    cdef tuple weights, grads, states
-    cdef int dev_type, dev_id, flags
+    def __cinit__(self):
+        self.joined = new Joined()
+        self.joined.references.store(1)
+        prepare(&self.joined.recording, False)
 
-    def __init__(self, str rule, list weights, list grads, list states):
+    def __dealloc__(self):
+        cdef Joined* joined = self.joined
+        with nogil:
+            _release(joined)
+
+    def __init__(self, str rule, list weights, list grads, list states,
+                 bint multi_precision=False):
         cdef cpp_set[VarHandle] written
         cdef cpp_set[VarHandle] read
-        cdef NDArrayBase weight, grad, array
+        cdef NDArrayBase weight, grad, array, master
         cdef Item item
         cdef int64_t total = 0
         cdef int i
@@ -121,21 +139,25 @@ cdef class JoinedUpdate:
                                 f" {len(states)} states")
         if rule not in _STATES:
             raise ArgumentError(f"update: no rule is named '{rule}'")
-        self.items.reserve(len(weights))
+        self.joined.items.reserve(len(weights))
         for k in range(len(weights)):
-            own = _states_of(states[k])
+            weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
+            state, master = states[k], None
+            if multi_precision and weight.blob.dtype == kFloat16:
+                master, state = _array(state[0], "float32 copy"), state[1]
+            own = _states_of(state)
             if len(own) != _STATES[rule]:
                 raise ArgumentError(f"update rule '{rule}' takes {_STATES[rule]} states for a"
                                     f" weight, got {len(own)}")
-            weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
-            _same(weight, grad, "gradient")
+            _same(weight, grad, "gradient", weight.blob.dtype)
             if weight.blob.dev_type == kGPU and weight.context != weights[0].context:
                 raise ArgumentError(f"update: weights are on {weights[0].context} and"
                                     f" {weight.context}; update each device's on their own")
-            item.loop = find_update(name, weight.blob.dtype, False, False)
+            item.loop = find_update(name, weight.blob.dtype, master is not None, False)
             item.kernel = NULL
+            item.master = -1
             if item.loop != NULL and weight.blob.dev_type == kGPU:
-                item.kernel = _kernel(weight, rule)
+                item.kernel = _kernel(weight, rule, master is not None)
             if item.loop == NULL:
                 raise ArgumentTypeError(f"update rule '{rule}' takes weights of a floating dtype,"
                                         f" got {NAMES[weight.blob.dtype]}")
@@ -149,10 +171,18 @@ cdef class JoinedUpdate:
                 item.arrays.state[i] = NULL
             for i, each in enumerate(own):
                 array = _array(each, "state")
-                _same(weight, array, "state")
+                _same(weight, array, "state",
+                      weight.blob.dtype if master is None else kFloat32)
                 item.arrays.state[i] = array.blob.data
                 written.insert(array.chunk.var)
-            self.items.push_back(item)
+            if master is not None:
+                _same(weight, master, "float32 copy", kFloat32)
+                item.master = len(own)
+                item.arrays.state[item.master] = master.blob.data
+                written.insert(master.chunk.var)
+            self.joined.items.push_back(item)
+        # one launch is not worth a graph
+        self.joined.recording.never = self.joined.items.size() < 2
         for var in written:
             self.writes.push_back(var)
             read.erase(var)
@@ -161,6 +191,7 @@ cdef class JoinedUpdate:
         if weights:
             weight = weights[0]
             self.dev_type, self.dev_id = weight.blob.dev_type, weight.blob.dev_id
+            self.joined.dev_id = self.dev_id
         if total <= INLINE_UPDATE_ELEMENTS or self.dev_type == kGPU:
             self.flags = kInline  # what a GPU runs is only put on its stream
         else:
@@ -189,22 +220,34 @@ cdef class JoinedUpdate:
         numbers : list of tuple of float
             The rule's own numbers for each weight, in the order of kernels/update.h.
         """
-        cdef size_t i, n = self.items.size()
+        cdef Task* task
+        if self.joined.items.empty():
+            return
+        task = self.task(lrs, wds, rescale, clip, numbers)
+        with nogil:
+            # the engine owns the task from here on, whether or not the push is refused
+            _engine.push_sync(_run_device if self.dev_type == kGPU else _run, task, free_task,
+                              self.dev_type, self.dev_id,
+                              self.reads.data(), <int>self.reads.size(),
+                              self.writes.data(), <int>self.writes.size(), 0, self.flags,
+                              b"update")
+
+    cdef Task* task(self, list lrs, list wds, double rescale, double clip,
+                    list numbers) except NULL:
+        cdef size_t i, n = self.joined.items.size()
         cdef UpdateParams* params
         cdef double own[5]
         cdef Task* task
-        if n == 0:
-            return
         if not <size_t>len(lrs) == <size_t>len(wds) == <size_t>len(numbers) == n:
             raise ArgumentError(f"update: {len(lrs)} rates for {n} weights")
-        task = <Task*>c_malloc(sizeof(Task) + n * sizeof(Item))
+        task = <Task*>c_malloc(sizeof(Task) + n * sizeof(UpdateParams))
         if task == NULL:
             raise MemoryError()
-        task.count = <int>n
-        memcpy(task.items, self.items.data(), n * sizeof(Item))
+        task.joined = self.joined
+        self.joined.references.fetch_add(1)
         try:
             for i in range(n):
-                params = &task.items[i].params
+                params = &task.params[i]
                 params.lr, params.wd, params.rescale, params.clip = lrs[i], wds[i], rescale, clip
                 own[:] = [0.0, 0.0, 0.0, 0.0, 0.0]
                 for k, value in enumerate(<tuple>numbers[i]):
@@ -212,15 +255,9 @@ cdef class JoinedUpdate:
                 params.a, params.b, params.c = own[0], own[1], own[2]
                 params.d, params.e = own[3], own[4]
         except BaseException:
-            c_free(task)
+            free_task(task)
             raise
-        with nogil:
-            # the engine owns the task from here on, whether or not the push is refused
-            _engine.push_sync(_run_device if self.dev_type == kGPU else _run, task, _free,
-                              self.dev_type, self.dev_id,
-                              self.reads.data(), <int>self.reads.size(),
-                              self.writes.data(), <int>self.writes.size(), 0, self.flags,
-                              b"update")
+        return task
 
 
 cdef NDArrayBase _array(object value, str what):
@@ -229,15 +266,16 @@ cdef NDArrayBase _array(object value, str what):
     return value
 
 
-cdef void* _kernel(NDArrayBase weight, str rule) except NULL:
+cdef void* _kernel(NDArrayBase weight, str rule, bint master) except NULL:
     kind = _TYPES[weight.blob.dtype]
     exact = "float" if kind == "cynet::half" else kind
+    of_states, word = ("float", "true") if master else (kind, "false")
     found = device(weight.blob.dev_id).kernel(
-        "update", f"update<cynet::{rule}, {kind}, {kind}, {exact}, false>")
+        "update", f"update<cynet::{rule}, {kind}, {of_states}, {exact}, {word}>")
     return <void*><size_t>found.address
 
 
-cdef int _same(NDArrayBase weight, NDArrayBase other, str what) except -1:
+cdef int _same(NDArrayBase weight, NDArrayBase other, str what, int dtype) except -1:
     if weight.blob.dev_type != other.blob.dev_type or (
             weight.blob.dev_type == kGPU and weight.blob.dev_id != other.blob.dev_id):
         raise ArgumentError(f"update: a weight is on {weight.context}, its {what} on"
@@ -245,9 +283,9 @@ cdef int _same(NDArrayBase weight, NDArrayBase other, str what) except -1:
     if blob_shape(&weight.blob) != blob_shape(&other.blob):
         raise ShapeError(f"update: a weight has shape {blob_shape(&weight.blob)}, its {what}"
                          f" {blob_shape(&other.blob)}")
-    if weight.blob.dtype != other.blob.dtype:
+    if other.blob.dtype != dtype:
         raise ArgumentTypeError(f"update: a weight has dtype {NAMES[weight.blob.dtype]}, its {what}"
-                                f" {NAMES[other.blob.dtype]}")
+                                f" {NAMES[other.blob.dtype]}, expected {NAMES[dtype]}")
     return 0
 
 

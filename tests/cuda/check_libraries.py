@@ -123,6 +123,7 @@ def check_descriptors():
         for kind in ("max", "avg", "avg_exclude", "sum"):
             Pooling(dtype, kind, (2, 3, 8, 8), (2, 3, 4, 4), (3, 3), (2, 2), (1, 1))
     BatchNorm("float32", 2, 3, 20, 1e-3)
+    BatchNorm("float16", 2, 3, 20, 1e-3)
     try:
         Convolution("float32", (1, 1, 5, 5), (1, 1, 3, 3), (1, 1, 4, 3), (1, 1), (1, 1), (0, 0), 1,
                     0, False)  # fmt: skip

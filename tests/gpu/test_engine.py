@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from cynet._engine_testing import Cells
 
 import cynet as mx
 
@@ -53,6 +54,65 @@ def test_a_launch_does_not_wait(gpu, kernels):
     assert pushed < one and done > 3 * one
 
 
+@pytest.fixture
+def busy(gpu, kernels):
+    """busy() gives the GPU work for about half a second; it returns that time, measured before."""
+    spin, _ = kernels
+    x, n = mx.nd.ones((1,), ctx=gpu), 1 << 14
+    seconds = 0
+    while seconds < 0.4:
+        n *= 2
+        x.wait_to_read()
+        start = time.perf_counter()
+        spin.launch([x, n], gpu, (1, 1, 1), (1, 1, 1))
+        x.wait_to_read()
+        seconds = time.perf_counter() - start
+    return lambda: spin.launch([x, n], gpu, (1, 1, 1), (1, 1, 1)) or seconds
+
+
+def test_pinned_memory_is_read_by_the_gpu_itself(gpu, busy):
+    host = mx.nd.ones((1000,), ctx=mx.cpu_pinned())
+    there = mx.nd.zeros((1000,), ctx=gpu)
+    start, seconds = time.perf_counter(), busy()
+    host.copyto(there)  # behind what the GPU is doing
+    there += 1
+    pushed = time.perf_counter() - start
+    host[:] = 5
+    host.wait_to_read()
+    written = time.perf_counter() - start
+    assert pushed < seconds / 2 < written
+    assert (there.asnumpy() == 2).all()
+
+
+def test_large_pinned_memory_is_read_while_the_gpu_computes(gpu, busy):
+    host = mx.nd.ones((1000, 1000), ctx=mx.cpu_pinned())
+    there = mx.nd.zeros((1000, 1000), ctx=gpu)
+    host.copyto(there)  # makes the landings
+    host.copyto(there)
+    there.wait_to_read()
+    there[:] = 3
+    start, seconds = time.perf_counter(), busy()
+    before = there + 0
+    host.copyto(there)
+    host[:] = 5
+    host.wait_to_read()
+    written = time.perf_counter() - start
+    assert written < seconds / 2
+    assert (before.asnumpy() == 3).all()
+    assert (there.asnumpy() == 1).all()
+
+
+def test_downloads_to_pinned_memory_do_not_wait(gpu, busy):
+    there = mx.nd.ones((500, 1000), ctx=gpu)
+    host = mx.nd.zeros((500, 1000), ctx=mx.cpu_pinned())
+    start, seconds = time.perf_counter(), busy()
+    there.copyto(host)
+    there[:] = 2
+    pushed = time.perf_counter() - start
+    assert (host.asnumpy() == 1).all()
+    assert pushed < seconds / 2 < time.perf_counter() - start
+
+
 def test_chains_of_several_threads(gpu, kernels):
     _, add = kernels
     ones = mx.nd.ones((1000,), ctx=gpu)
@@ -70,6 +130,48 @@ def test_chains_of_several_threads(gpu, kernels):
         each.join()
     for each in arrays:
         assert (each.asnumpy() == 200).all()
+
+
+class Late(mx.operator.CustomOp):
+    """Its output is its input, once `go` is set."""
+
+    go = threading.Event()
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        assert self.go.wait(60)
+        self.assign(out_data[0], req[0], in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0])
+
+
+@mx.operator.register("late_for_a_gpu")
+class LateProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Late()
+
+
+def test_busy_cpu_workers_do_not_hold_up_a_gpu(gpu):
+    busy = Cells(mx.engine.get(), 256)
+    x = mx.nd.ones((3,))
+    x.wait_to_read()
+    for i in range(256):  # more than there are workers
+        busy.push([], [i], 0, "gate")
+    late = mx.nd.Custom(x, op_type="late_for_a_gpu")
+    y = late.as_in_context(gpu) + 1  # neither is ready when it is pushed
+    got = []
+    reader = threading.Thread(target=lambda: got.append(y.asnumpy()))
+    reader.start()
+    time.sleep(0.05)
+    assert not got
+    Late.go.set()
+    reader.join(30)
+    starved = not got
+    busy.open_gate()
+    reader.join(30)
+    busy.close()
+    assert not starved
+    assert got[0].tolist() == [2, 2, 2]
 
 
 def test_host_functions_and_launches_take_turns(gpu, kernels):

@@ -6,6 +6,17 @@
 
 typedef unsigned long long Word;
 
+// The stream of a run. In a recorded graph, whose arguments stay, `base` is where each replay finds
+// its seed and the stream that `stream` counts from; elsewhere it is null.
+struct Words {
+  Word seed, stream;
+  const Word* base;
+  __device__ cynet::Philox key() const {
+    if (base == nullptr) return cynet::Philox(seed, stream);
+    return cynet::Philox(base[0], base[1] + stream);
+  }
+};
+
 __device__ inline uint32_t word(const cynet::Philox& key, Index i) {
   uint32_t words[4];
   key.block(static_cast<uint64_t>(i) / 4, words);
@@ -46,9 +57,9 @@ struct Draw {
 // out (+)= element i of a draw
 template <typename T>
 __global__ void draw(T* out, Index n, const Draw d, const double* a_data, const double* b_data,
-                     Word seed, Word stream, int add) {
+                     const Words words, int add) {
   typedef computed<T> C;
-  const cynet::Philox key(seed, stream);
+  const cynet::Philox key = words.key();
   const auto distribution = static_cast<cynet::Distribution>(d.distribution);
   CYNET_EACH(i, n) {
     const double a = a_data == nullptr ? d.a : a_data[i / d.each];
@@ -77,8 +88,8 @@ __global__ void draw(T* out, Index n, const Draw d, const double* a_data, const 
 
 // out (+)= integers of [low, low + range)
 template <typename T>
-__global__ void integers(T* out, Index n, Index low, Index range, Word seed, Word stream, int add) {
-  const cynet::Philox key(seed, stream);
+__global__ void integers(T* out, Index n, Index low, Index range, const Words words, int add) {
+  const cynet::Philox key = words.key();
   CYNET_EACH(i, n) {
     uint32_t words[4];
     key.block(static_cast<uint64_t>(i) / 2, words);
@@ -88,8 +99,8 @@ __global__ void integers(T* out, Index n, Index low, Index range, Word seed, Wor
 }
 
 // keep[i] = element i of the stream is at least p
-extern "C" __global__ void dropout_mask(bool* keep, Index n, double p, Word seed, Word stream) {
-  const cynet::Philox key(seed, stream);
+extern "C" __global__ void dropout_mask(bool* keep, Index n, double p, const Words words) {
+  const cynet::Philox key = words.key();
   const float limit = static_cast<float>(p);
   CYNET_EACH(i, n) keep[i] = cynet::unit_float(word(key, i)) >= limit;
 }
@@ -114,8 +125,8 @@ __global__ void masked(const T* x, const bool* keep, T* y, const Repeats s, doub
 }
 
 // choice[i] = what element i, below i + 1, is exchanged with in a permutation
-extern "C" __global__ void exchanges(Index* choice, Index n, Word seed, Word stream) {
-  const cynet::Philox key(seed, stream);
+extern "C" __global__ void exchanges(Index* choice, Index n, const Words words) {
+  const cynet::Philox key = words.key();
   CYNET_EACH(i, n) {
     uint32_t w[4];
     key.block(static_cast<uint64_t>(i), w);
@@ -156,8 +167,8 @@ __global__ void weight_sums(const T* weights, double* sums, Index rows, Index k,
 
 // choices[i] = the entry of its row that uniform number i falls on
 extern "C" __global__ void choose(const double* sums, Index* choices, Index n, Index k, Index each,
-                                  Word seed, Word stream) {
-  const cynet::Philox key(seed, stream);
+                                  const Words words) {
+  const cynet::Philox key = words.key();
   CYNET_EACH(i, n) {
     const double* row = sums + i / each * k;
     uint32_t w[4];

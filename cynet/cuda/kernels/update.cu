@@ -8,6 +8,11 @@ struct Numbers {  // as UpdateParams, whose conversion runs on the host
   double lr, wd, rescale, clip, a, b, c, d, e;
 };
 
+struct Given {
+  Numbers values;
+  const Numbers* now;  // in a recorded graph, whose arguments stay: those of each replay; else null
+};
+
 template <typename T>
 union Uninitialised {  // a Rule has no default constructor on the device
   cynet::Rule<T> rule;
@@ -19,8 +24,8 @@ union Uninitialised {  // a Rule has no default constructor on the device
 
 template <class R, typename W, typename S, typename T, bool master>
 __global__ void update(const W* weight, const W* grad, W* out, S* state0, S* state1, S* state2,
-                       T* exact, const Numbers params, Index n, int add) {
-  const Uninitialised<T> p(params);
+                       T* exact, const Given params, Index n, int add) {
+  const Uninitialised<T> p(params.now == nullptr ? params.values : *params.now);
   CYNET_EACH(i, n) {
     T a = R::N > 0 ? static_cast<T>(state0[i]) : T(0);
     T b = R::N > 1 ? static_cast<T>(state1[i]) : T(0);

@@ -4,7 +4,7 @@ Each step takes its arguments from the tensors of the call, from temporary space
 random stream or from the operator itself, and says which requests it belongs to.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from ..._typedefs cimport TBlob
 from ...cuda._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
@@ -25,11 +25,10 @@ cdef enum ArgumentKind:
     kSpace = 5
     kValue = 6      # a number or a struct
     kAddend = 7     # int: whether the request of array `index` is to add
-    kSeed = 8       # 64 bits each, of resource `index`
-    kStream = 9
-    kConstant = 10  # device memory that the operator holds
-    kSize = 11      # int64: elements of output `index`
-    kBytes = 12     # int64: bytes of output `index`
+    kWords = 8      # Words: the random stream of resource `index`
+    kConstant = 9   # device memory that the operator holds
+    kSize = 10      # int64: elements of output `index`
+    kBytes = 11     # int64: bytes of output `index`
 
 cdef enum When:  # bits; a step runs where all that are set hold
     kIfWrite = 1
@@ -43,6 +42,11 @@ cdef struct Argument:
     int64_t offset  # bytes into the array, or into the program's values
     void* pointer   # kConstant
     int64_t nbytes  # kConstant, kSpace
+
+cdef struct Words:  # what kernels/random.cu takes
+    uint64_t seed
+    uint64_t stream
+    const void* base
 
 cdef struct Step:
     void* kernel   # NULL: a check of the two int64 at `arguments[0]`

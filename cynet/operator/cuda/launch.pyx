@@ -1,11 +1,12 @@
 """DeviceOperator (contract in launch.pxd): an operator on a GPU, made of steps.py's launches."""
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
 from ...cuda._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
+from ...cuda.graphs cimport random_base
 from .._base cimport Operator, OpContext
 
 from ...dtype import dtype_flag
@@ -13,8 +14,7 @@ from ...errors import ArgumentError, KernelError
 from .steps import Array, Check
 
 _KINDS = {"in": kIn, "out": kOut, "out_grad": kOutGrad, "in_grad": kInGrad, "aux": kAux,
-          "space": kSpace, "add": kAddend, "seed": kSeed, "stream": kStream,
-          "size": kSize, "bytes": kBytes}
+          "space": kSpace, "add": kAddend, "random": kWords, "size": kSize, "bytes": kBytes}
 _WHEN = {"write": kIfWrite, "add": kIfAdd, "training": kIfTraining, "predicting": kIfPredicting}
 
 
@@ -36,6 +36,8 @@ cdef class DeviceOperator(Operator):
         When a kernel does not take such arguments, or does not compile.
     """
 
+    replays_random = True  # a recorded graph draws new random numbers in each replay
+
     def __init__(self, device, forward=(), backward=(), spaces=(), backward_spaces=()):
         if self.kernels is not None:
             raise ArgumentError("this DeviceOperator is made already")
@@ -52,10 +54,15 @@ cdef class DeviceOperator(Operator):
             free(self.programs[i].steps)
             free(self.programs[i].values)
 
-    @property
-    def waits(self):
-        """Whether the host has to wait for a step, so that no graph can capture the operator."""
-        return bool(self.messages)
+    def waits(self, bint backward):
+        """Whether the host has to wait for a step of that direction, so that no graph can capture
+        it."""
+        cdef const Program* program = &self.programs[backward]
+        cdef int i
+        for i in range(program.n_steps):
+            if program.steps[i].kernel == NULL:
+                return True
+        return False
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -76,7 +83,8 @@ cdef class DeviceOperator(Operator):
         cdef void* params[MAX_ARGUMENTS]
         cdef void* pointers[MAX_ARGUMENTS]
         cdef int64_t sizes[MAX_ARGUMENTS]
-        cdef uint64_t words[MAX_ARGUMENTS]
+        cdef int64_t counts[MAX_ARGUMENTS]
+        cdef Words words
         cdef int adds[MAX_ARGUMENTS]
         cdef int64_t found[2]
         cdef const Step* step
@@ -116,16 +124,16 @@ cdef class DeviceOperator(Operator):
                 elif a.kind == kAddend:
                     adds[k] = req[a.index] == kAddTo
                     params[k] = &adds[k]
+                elif a.kind == kWords:
+                    words.seed = ctx.requested[a.index].seed
+                    words.stream = ctx.requested[a.index].stream
+                    words.base = random_base()
+                    params[k] = &words
                 else:
-                    params[k] = &words[k]
-                    if a.kind == kSeed:
-                        words[k] = ctx.requested[a.index].seed
-                    elif a.kind == kStream:
-                        words[k] = ctx.requested[a.index].stream
-                    else:
-                        words[k] = out_data[a.index].size
-                        if a.kind == kBytes:
-                            words[k] *= dtype_size(out_data[a.index].dtype)
+                    params[k] = &counts[k]
+                    counts[k] = out_data[a.index].size
+                    if a.kind == kBytes:
+                        counts[k] *= dtype_size(out_data[a.index].dtype)
             if step.kernel == NULL:
                 code = self.read(found, pointers[0], sizeof(found), stream)
                 if code == 0 and found[0] != 0:

@@ -7,7 +7,7 @@ from ..nn.deconvolution import DeconvolutionProperty
 from .forms import build, form
 from .program import Steps, constant, fold, identity, operator
 from .random import draw, kUniform
-from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, SEED, STREAM, each, lines
+from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, each, lines
 from .structs import BYTES, C_TYPES, INT, LONG, Axes, axis_list, collapse, layout, strides_of
 
 
@@ -175,7 +175,7 @@ def dropout(prop, shapes, types, device):
     always = prop.mode == "always"
     training = {} if always else {"when": ("training",)}
     forward, backward = Steps(), Steps()
-    forward += each(kept, "random", "dropout_mask", OUT[1], kept, float(prop.p), SEED, STREAM,
+    forward += each(kept, "random", "dropout_mask", OUT[1], kept, float(prop.p), RANDOM,
                     to=(0, 0), **training)  # fmt: skip
     forward += each(n, "random", f"masked<{kind}>", IN[0], OUT[1], OUT[0], walk, scale, ADD,
                     to=(0, 1), **training)  # fmt: skip

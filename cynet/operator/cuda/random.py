@@ -6,7 +6,7 @@ from math import prod
 from ..random.distributions import DISTRIBUTIONS
 from .forms import form
 from .program import Steps, operator, zeros
-from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, SEED, SIZE, STREAM, Check, each
+from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, each
 from .structs import C_TYPES, INT, LONG, cast_target
 
 kUniform = 0  # of the enumeration in random_draw.h
@@ -24,7 +24,7 @@ def draw(n, kind, out, distribution, a=0.0, b=0.0, arrays=(NULL, NULL), each_pai
          **options):  # fmt: skip
     """``out (+)=`` n numbers of a distribution, by numbers or by arrays of double."""
     what = Draw(a, b, each_pair, distribution)
-    return each(n, "random", f"draw<{kind}>", out, n, what, *arrays, SEED, STREAM, add, **options)
+    return each(n, "random", f"draw<{kind}>", out, n, what, *arrays, RANDOM, add, **options)
 
 
 @form(*(f"_random_{row.name}{like}" for row in DISTRIBUTIONS for like in ("", "_like")))
@@ -43,7 +43,7 @@ def integers(prop, shapes, types, device):
     forward = Steps()
     for dtype in [prop.dtype] if prop.dtype else ("int32", "int64"):
         forward += each(SIZE, "random", f"integers<{C_TYPES[dtype]}>", OUT[0], SIZE, prop.low,
-                        wrapped(prop.high - prop.low), SEED, STREAM, ADD, dtype=dtype)  # fmt: skip
+                        wrapped(prop.high - prop.low), RANDOM, ADD, dtype=dtype)  # fmt: skip
     return operator(device, forward)
 
 
@@ -73,7 +73,7 @@ def shuffle(prop, shapes, types, device):
     rows, width = shapes[0][0], prod(shapes[0][1:])
     forward = Steps()
     choice, order = forward.room(rows, "long long"), forward.room(rows, "long long")
-    forward += each(rows, "random", "exchanges", choice, rows, SEED, STREAM)
+    forward += each(rows, "random", "exchanges", choice, rows, RANDOM)
     forward += each(1, "random", "permutation", choice, order, rows)
     forward += each(rows * width, "index", f"gather<{C_TYPES[types[0]]}>", IN[0], order, OUT[0], 1,
                     rows, width, rows, ADD)  # fmt: skip
@@ -97,7 +97,7 @@ def multinomial(prop, shapes, types, device):
         "not be negative, and one must be positive and all finite",
         **always,
     )
-    forward += each(n, "random", "choose", sums, choices, n, k, per_row, SEED, STREAM,
+    forward += each(n, "random", "choose", sums, choices, n, k, per_row, RANDOM,
                     to=(0, outputs))  # fmt: skip
     forward += each(n, "cast", f"cast<long long, {cast_target(prop.dtype)}>", choices, OUT[0], n,
                     ADD)  # fmt: skip

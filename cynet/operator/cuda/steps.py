@@ -2,9 +2,9 @@
 
 ``IN[0]``, ``OUT[0]``, ``OUT_GRAD[0]``, ``IN_GRAD[0]``, ``AUX[0]``, ``SPACE[0]`` are pointers, to
 the operator's tensors and its temporary memory; ``ADD`` is the int that says whether the request of
-the array a launch writes is to add; ``SEED``, ``STREAM`` are the run's random numbers. A Python int
-is a ``long long`` of the kernel, a bool an ``int``, a float a ``double``, a ctypes structure
-itself, and what `Device.upload` gave a pointer.
+the array a launch writes is to add; ``RANDOM`` is the run's random stream (``Words`` of random.cu).
+A Python int is a ``long long`` of the kernel, a bool an ``int``, a float a ``double``, a ctypes
+structure itself, and what `Device.upload` gave a pointer.
 """
 
 import ctypes
@@ -14,6 +14,7 @@ from ...errors import KernelError
 
 BLOCK, MAX_BLOCKS = 256, 65536  # as launch.pxd has them
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
+_SIZES = {"add": 4, "random": 24}  # bytes, where it is not a pointer or a long long
 
 
 class Array(NamedTuple):
@@ -51,7 +52,7 @@ class _Null:
 
 
 NULL = _Null()
-SEED, STREAM = Array("seed"), Array("stream")
+RANDOM = Array("random")
 SIZE, NBYTES = Array("size"), Array("bytes")  # of OUT[0], where its shape is known in the call
 
 
@@ -148,7 +149,7 @@ class Launch:
 def _size(argument):
     if isinstance(argument, bytes):
         return len(argument)
-    return 4 if isinstance(argument, Array) and argument.kind == "add" else _POINTER
+    return _SIZES.get(argument.kind, _POINTER) if isinstance(argument, Array) else _POINTER
 
 
 def each(n, source, instance, *arguments, **options):

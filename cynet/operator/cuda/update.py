@@ -11,9 +11,10 @@ from .structs import C_TYPES
 
 
 class Numbers(ctypes.Structure):
-    """Hyperparameters of an update (update.cu)."""
+    """Hyperparameters of an update (``Given`` of update.cu)."""
 
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "wd", "rescale", "clip", *"abcde")]
+    _fields_ += [("now", ctypes.c_void_p)]  # where other ones are to be read, or null
 
 
 @form(*names(UpdateProperty))

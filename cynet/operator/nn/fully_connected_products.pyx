@@ -11,21 +11,17 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.elementwise cimport Kernel, run_unary
 from ...kernels.parallel cimport threads_for
-from ...kernels.products cimport Product, product, product_space
+from ...kernels.products cimport Product, product, product_space, product_suits
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
 from .folded cimport FoldedActivation
 
-from ...kernels.dispatch import cpu_capability
 from .activation import FUNCTIONS
-
-# Multiply-adds of a product that a library, which copies both matrices in blocks, computes faster.
-cdef int64_t LARGE = 1 << 30
 
 
 def suits(int64_t rows, int64_t units, int64_t hidden):
-    """True when these products are quicker than a library's: many rows share each weight."""
-    return rows >= 16 and rows * units * hidden <= LARGE and cpu_capability() != "baseline"
+    """True when these products are quicker than a library's."""
+    return product_suits(rows, hidden, units)
 
 
 cdef class ProductFullyConnected(Operator):

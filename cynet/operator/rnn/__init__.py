@@ -1,1 +1,3 @@
-"""rnn."""
+"""Recurrent layers."""
+
+from . import rnn

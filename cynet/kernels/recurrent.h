@@ -1,0 +1,91 @@
+// The steps of recurrent layers: recurrent products and gates, forward and backward.
+//
+// Sequences of a batch do not touch each other, so each thread takes some of them through all
+// steps, without waiting for another. The recurrent weights are copied once a run in the order in
+// which products.h reads them (float32), or read as they are by BLAS (float64).
+#ifndef CYNET_RECURRENT_H
+#define CYNET_RECURRENT_H
+
+#include "kernel.h"
+#include "products.h"
+#include "scalar_math.h"
+
+namespace cynet {
+
+enum RecurrentMode { RNN_RELU, RNN_TANH, LSTM, GRU };
+
+inline int64_t gates_of(int mode) { return mode == LSTM ? 4 : mode == GRU ? 3 : 1; }
+
+typedef void (*Dgemm)(int, int, int64_t, int64_t, int64_t, double, const double*, int64_t,
+                      const double*, int64_t, double, double*, int64_t);
+
+// One direction of one layer; arrays are of float, or of double where `wide`. `h` and `c` have one
+// step more than there are: the first in the layer's direction is the initial state.
+struct Recurrence {
+  int64_t steps, batch, hidden;
+  int mode;
+  bool wide, reverse;
+  const int64_t* lengths;  // of `batch` sequences, 0 .. steps; NULL: all full
+  bool clip, clip_nan;     // of an LSTM's cells
+  double clip_min, clip_max;
+  Dgemm gemm;
+  const void* weight;  // as recurrent_pack made it
+  void* gates;         // (steps, batch, gates, hidden): forward turns sums into gates
+  void* h;             // (steps + 1, batch, hidden)
+  void* c;             // the same; LSTM
+  void* n;             // (steps, batch, hidden): W_n h + b_n of forward; GRU
+  const void* bias_n;  // (hidden,): b_n; GRU
+  void* y;             // h of each step once more, y_row from one sequence to the next, or NULL
+  int64_t y_row;
+  bool y_add;
+  const void* dy;  // gradient of y, or NULL
+  void* dh;        // (batch, hidden): gradient of the last state, then of the first if `wants_dh`
+  void* dc;        // the same; LSTM
+  void* dgates;    // as gates: gradient of the sums
+  void* dgates_h;  // the same for the recurrent products; GRU, else as dgates
+  bool wants_dh;
+
+  // Where step t and the state before it lie in h and c.
+  int64_t slot(int64_t t) const { return reverse ? t : t + 1; }
+  int64_t before(int64_t t) const { return reverse ? t + 1 : t; }
+  bool active(int64_t t, int64_t row) const { return !lengths || t < lengths[row]; }
+};
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "recurrent_loops.h"
+#include "each_level.h"
+
+namespace cynet {
+
+// Numbers (float or double) that recurrent_pack writes for forward or backward, to be aligned to 64
+// bytes.
+inline int64_t recurrent_packed(int level, int mode, bool wide, int64_t hidden) {
+  static constexpr decltype(&baseline::packed_size) table[] = CYNET_AT_LEVELS(packed_size);
+  return table[wide ? BASELINE : level](mode, wide, hidden);
+}
+
+// The recurrent weights (gates * hidden, hidden) in the order in which a run reads them.
+inline void recurrent_pack(int level, int mode, bool wide, int64_t hidden, bool backward,
+                           const void* from, void* to) {
+  static constexpr decltype(&baseline::pack_weights) table[] = CYNET_AT_LEVELS(pack_weights);
+  table[wide ? BASELINE : level](mode, wide, hidden, backward, from, to);
+}
+
+inline void recurrent_forward(int level, int threads, const Recurrence& r) {
+  static constexpr decltype(&baseline::forward_steps<float>) narrow[] =
+      CYNET_AT_LEVELS(forward_steps<float>);
+  const auto run = r.wide ? &baseline::forward_steps<double> : narrow[level];
+  parallel_for(threads, r.batch, [&](int64_t begin, int64_t end) { run(r, begin, end); });
+}
+
+inline void recurrent_backward(int level, int threads, const Recurrence& r) {
+  static constexpr decltype(&baseline::backward_steps<float>) narrow[] =
+      CYNET_AT_LEVELS(backward_steps<float>);
+  const auto run = r.wide ? &baseline::backward_steps<double> : narrow[level];
+  parallel_for(threads, r.batch, [&](int64_t begin, int64_t end) { run(r, begin, end); });
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,39 @@
+"""The steps of recurrent layers (contract in recurrent.pxd): the loops are in recurrent.h."""
+
+from .blas cimport gemm
+from .dispatch cimport cpu_level
+from .parallel cimport threads_for
+
+cdef extern from "recurrent.h" namespace "cynet" nogil:
+    int64_t cpp_packed "cynet::recurrent_packed"(int level, int mode, bint wide,
+                                                 int64_t hidden) noexcept
+    void cpp_pack "cynet::recurrent_pack"(int level, int mode, bint wide, int64_t hidden,
+                                          bint backward, const void* weight, void* to) noexcept
+    void cpp_forward "cynet::recurrent_forward"(int level, int threads,
+                                                const Recurrence& r) noexcept
+    void cpp_backward "cynet::recurrent_backward"(int level, int threads,
+                                                  const Recurrence& r) noexcept
+    int64_t gates_of(int mode) noexcept
+
+
+cdef int64_t recurrent_packed(int mode, bint wide, int64_t hidden) noexcept nogil:
+    return cpp_packed(cpu_level(), mode, wide, hidden)
+
+
+cdef void recurrent_pack(const Recurrence* r, bint backward, const void* weight,
+                         void* to) noexcept nogil:
+    cpp_pack(cpu_level(), r.mode, r.wide, r.hidden, backward, weight, to)
+
+
+cdef int _threads(const Recurrence* r) noexcept nogil:
+    return threads_for(r.steps * r.batch * r.hidden * r.hidden * gates_of(r.mode) // 8)
+
+
+cdef void recurrent_forward(Recurrence* r) noexcept nogil:
+    r.gemm = gemm[double]
+    cpp_forward(cpu_level(), _threads(r), r[0])
+
+
+cdef void recurrent_backward(Recurrence* r) noexcept nogil:
+    r.gemm = gemm[double]
+    cpp_backward(cpu_level(), _threads(r), r[0])

@@ -1,0 +1,283 @@
+// Steps of recurrent layers at one CPU level, after products_loops.h. Included by recurrent.h for
+// each level.
+//
+// Formulas: h' = f(W x + b + R h + b'), Elman, "Finding structure in time", 1990; LSTM, Hochreiter
+// and Schmidhuber, "Long short-term memory", 1997, with the forget gate of Gers, Schmidhuber and
+// Cummins, 2000; GRU, Cho et al., 2014, with the reset gate behind the recurrent product.
+
+// ----- products by packed weights
+
+inline int64_t packed_floats(int64_t k, int64_t n) { return k * vectors_of(n) * LANES; }
+
+// b (k, n), or (n, k) in memory where `turned`, as panels in the order in which times() reads them.
+inline void pack_matrix(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n,
+                        float* to) {
+  for (int64_t first = 0; first < k; first += DEPTH) {
+    const int64_t depth = std::min(DEPTH, k - first);
+    each_panel(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
+      if (turned)
+        pack_turned(b + j * b_row + first, b_row, depth, end - j, 1, 0, to);
+      else
+        pack_lines(b + first * b_row + j, b_row, depth, end - j, to);
+      to += packed_floats(depth, end - j);
+    });
+  }
+}
+
+// c = a b, or c += a b where `add`: a (m, k), b (k, n) packed.
+inline void times(const Recurrence&, bool, const float* a, int64_t a_row, int64_t m,
+                  const float* packed, int64_t k, int64_t n, float* c, int64_t c_row, bool add) {
+  const Piece piece = {0, 0};
+  const Target target = {0, 0, 1};
+  for (int64_t row = 0; row < m; row += BLOCK) {
+    const float* panel = packed;
+    const int64_t last = std::min(BLOCK, m - row);
+    for (int64_t first = 0; first < k; first += DEPTH) {
+      const int64_t depth = std::min(DEPTH, k - first);
+      const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || first > 0};
+      each_panel(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
+        rows_of<true>(job, panel, end - j, target, &piece, c + row * c_row + j, nullptr, 0, last);
+        panel += packed_floats(depth, end - j);
+      });
+    }
+  }
+}
+
+// The same where b lies as it is, (n, k) where `turned`.
+inline void times(const Recurrence& r, bool turned, const double* a, int64_t a_row, int64_t m,
+                  const double* b, int64_t k, int64_t n, double* c, int64_t c_row, bool add) {
+  r.gemm(0, turned, m, n, k, 1.0, a, a_row, b, turned ? k : n, add ? 1.0 : 0.0, c, c_row);
+}
+
+inline int64_t part_size(float, int64_t k, int64_t n) { return packed_floats(k, n); }
+inline int64_t part_size(double, int64_t k, int64_t n) { return k * n; }
+
+inline int64_t packed_size(int mode, bool wide, int64_t hidden) {
+  const int64_t n = gates_of(mode) * hidden;
+  if (wide) return n * hidden;
+  const int64_t forward = mode == GRU ? packed_floats(hidden, 2 * hidden) +
+                                            packed_floats(hidden, hidden)
+                                      : packed_floats(hidden, n);
+  return std::max(forward, packed_floats(n, hidden));
+}
+
+inline void pack_weights(int mode, bool wide, int64_t hidden, bool backward, const void* from,
+                         void* to) {
+  const int64_t n = gates_of(mode) * hidden;
+  const float* b = static_cast<const float*>(from);
+  float* panels = static_cast<float*>(to);
+  if (wide) {
+    std::memcpy(to, from, n * hidden * sizeof(double));
+  } else if (backward) {
+    pack_matrix(b, hidden, false, n, hidden, panels);
+  } else if (mode == GRU) {
+    pack_matrix(b, hidden, true, hidden, 2 * hidden, panels);
+    pack_matrix(b + 2 * hidden * hidden, hidden, true, hidden, hidden,
+                panels + packed_floats(hidden, 2 * hidden));
+  } else {
+    pack_matrix(b, hidden, true, hidden, n, panels);
+  }
+}
+
+// ----- gates of one sequence in one step
+
+template <typename T>
+inline void clip_cells(const Recurrence& r, T* c) {
+  const T low = static_cast<T>(r.clip_min), high = static_cast<T>(r.clip_max);
+  for (int64_t j = 0; j < r.hidden; ++j) {
+    const T value = r.clip_nan && c[j] != c[j] ? low : c[j];
+    c[j] = value < low ? low : (value > high ? high : value);
+  }
+}
+
+template <typename T>
+inline void lstm_gates(const Recurrence& r, T* gates, const T* c_before, T* c, T* h) {
+  const int64_t n = r.hidden;
+  T *in = gates, *forget = gates + n, *cell = gates + 2 * n, *out = gates + 3 * n;
+  CYNET_IVDEP
+  for (int64_t j = 0; j < n; ++j) {
+    const T i = math::sigmoid(in[j]), f = math::sigmoid(forget[j]), g = math::tanh(cell[j]);
+    in[j] = i;
+    forget[j] = f;
+    cell[j] = g;
+    c[j] = f * c_before[j] + i * g;
+  }
+  if (r.clip) clip_cells(r, c);
+  CYNET_IVDEP
+  for (int64_t j = 0; j < n; ++j) {
+    const T o = math::sigmoid(out[j]);
+    out[j] = o;
+    h[j] = o * math::tanh(c[j]);
+  }
+}
+
+template <typename T>
+inline void gru_gates(const Recurrence& r, T* gates, T* product, const T* h_before, T* h) {
+  const int64_t n = r.hidden;
+  const T* bias = static_cast<const T*>(r.bias_n);
+  T *reset = gates, *update = gates + n, *fresh = gates + 2 * n;
+  CYNET_IVDEP
+  for (int64_t j = 0; j < n; ++j) {
+    const T p = product[j] + bias[j], a = math::sigmoid(reset[j]), z = math::sigmoid(update[j]);
+    const T value = math::tanh(fresh[j] + a * p);
+    product[j] = p;
+    reset[j] = a;
+    update[j] = z;
+    fresh[j] = value;
+    h[j] = value + z * (h_before[j] - value);
+  }
+}
+
+template <typename T>
+inline void plain_gates(const Recurrence& r, const T* sums, T* h) {
+  if (r.mode == RNN_RELU) {
+    for (int64_t j = 0; j < r.hidden; ++j) h[j] = sums[j] < 0 ? T(0) : sums[j];
+  } else {
+    CYNET_IVDEP
+    for (int64_t j = 0; j < r.hidden; ++j) h[j] = math::tanh(sums[j]);
+  }
+}
+
+// y = h, or y += h; h NULL stands for zeros.
+template <typename T>
+inline void give(const T* h, T* y, int64_t n, bool add) {
+  if (add)
+    for (int64_t j = 0; h && j < n; ++j) y[j] += h[j];
+  else if (h)
+    std::memcpy(y, h, n * sizeof(T));
+  else
+    std::memset(y, 0, n * sizeof(T));
+}
+
+// Sequences begin .. end through all steps.
+template <typename T>
+inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
+  const int64_t n = r.hidden, width = gates_of(r.mode) * n, rows = end - begin;
+  const T* weight = static_cast<const T*>(r.weight);
+  T *all_h = static_cast<T*>(r.h), *all_c = static_cast<T*>(r.c);
+  for (int64_t step = 0; step < r.steps; ++step) {
+    const int64_t t = r.reverse ? r.steps - 1 - step : step, first = t * r.batch + begin;
+    const int64_t from = (r.before(t) * r.batch + begin) * n;
+    const int64_t to = (r.slot(t) * r.batch + begin) * n;
+    T* gates = static_cast<T*>(r.gates) + first * width;
+    T* product = r.mode == GRU ? static_cast<T*>(r.n) + first * n : nullptr;
+    const int64_t added = r.mode == GRU ? 2 * n : width;
+    times(r, true, all_h + from, n, rows, weight, n, added, gates, width, true);
+    if (r.mode == GRU)
+      times(r, true, all_h + from, n, rows, weight + part_size(T(), n, added), n, n, product, n,
+            false);
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* before = all_h + from + i * n;
+      T* h = all_h + to + i * n;
+      const bool active = r.active(t, begin + i);
+      if (!active) {
+        std::memcpy(h, before, n * sizeof(T));
+        if (r.mode == LSTM)
+          std::memcpy(all_c + to + i * n, all_c + from + i * n, n * sizeof(T));
+      } else if (r.mode == LSTM) {
+        lstm_gates(r, gates + i * width, all_c + from + i * n, all_c + to + i * n, h);
+      } else if (r.mode == GRU) {
+        gru_gates(r, gates + i * width, product + i * n, before, h);
+      } else {
+        plain_gates(r, gates + i * width, h);
+      }
+      if (r.y)
+        give(active ? h : nullptr, static_cast<T*>(r.y) + (first + i) * r.y_row, n, r.y_add);
+    }
+  }
+}
+
+// ----- gradients of the gates of one sequence in one step
+// dh comes as the gradient of h and leaves without what the product by the weights will add.
+
+template <typename T>
+inline void lstm_gradient(const Recurrence& r, const T* gates, const T* c_before, const T* c,
+                          const T* dh, T* dc, T* sums) {
+  const int64_t n = r.hidden;
+  const T *in = gates, *forget = gates + n, *cell = gates + 2 * n, *out = gates + 3 * n;
+  CYNET_IVDEP
+  for (int64_t j = 0; j < n; ++j) {
+    const T t = math::tanh(c[j]), o = out[j], d = dh[j] * o;
+    sums[3 * n + j] = d * t * (1 - o);
+    dc[j] += d * (1 - t * t);
+  }
+  if (r.clip) {
+    const T low = static_cast<T>(r.clip_min), high = static_cast<T>(r.clip_max);
+    for (int64_t j = 0; j < n; ++j) dc[j] = c[j] > low && c[j] < high ? dc[j] : T(0);
+  }
+  CYNET_IVDEP
+  for (int64_t j = 0; j < n; ++j) {
+    const T i = in[j], f = forget[j], g = cell[j], d = dc[j];
+    sums[j] = d * g * i * (1 - i);
+    sums[n + j] = d * c_before[j] * f * (1 - f);
+    sums[2 * n + j] = d * i * (1 - g * g);
+    dc[j] = d * f;
+  }
+}
+
+template <typename T>
+inline void gru_gradient(const Recurrence& r, const T* gates, const T* product, const T* h_before,
+                         T* dh, T* sums, T* sums_h) {
+  const int64_t n = r.hidden;
+  const T *reset = gates, *update = gates + n, *fresh = gates + 2 * n;
+  CYNET_IVDEP
+  for (int64_t j = 0; j < n; ++j) {
+    const T a = reset[j], z = update[j], value = fresh[j], d = dh[j];
+    const T d_fresh = d * (1 - z) * (1 - value * value);
+    const T d_reset = d_fresh * product[j] * a * (1 - a);
+    const T d_update = d * (h_before[j] - value) * z * (1 - z);
+    sums[j] = sums_h[j] = d_reset;
+    sums[n + j] = sums_h[n + j] = d_update;
+    sums[2 * n + j] = d_fresh;
+    sums_h[2 * n + j] = d_fresh * a;
+    dh[j] = d * z;
+  }
+}
+
+template <typename T>
+inline void plain_gradient(const Recurrence& r, const T* h, const T* dh, T* sums) {
+  CYNET_IVDEP
+  for (int64_t j = 0; j < r.hidden; ++j)
+    sums[j] = r.mode == RNN_RELU ? (h[j] > 0 ? dh[j] : T(0)) : dh[j] * (1 - h[j] * h[j]);
+}
+
+template <typename T>
+inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
+  const int64_t n = r.hidden, width = gates_of(r.mode) * n, rows = end - begin;
+  const T* weight = static_cast<const T*>(r.weight);
+  const T *all_h = static_cast<const T*>(r.h), *all_c = static_cast<const T*>(r.c);
+  T* all_dh = static_cast<T*>(r.dh) + begin * n;
+  // what dh keeps beside the product: of a GRU, of sequences that have ended
+  const bool add = r.mode == GRU || r.lengths;
+  for (int64_t step = 0; step < r.steps; ++step) {
+    const int64_t t = r.reverse ? step : r.steps - 1 - step, first = t * r.batch + begin;
+    const int64_t from = (r.before(t) * r.batch + begin) * n;
+    const int64_t to = (r.slot(t) * r.batch + begin) * n;
+    const T* gates = static_cast<const T*>(r.gates) + first * width;
+    T* sums = static_cast<T*>(r.dgates) + first * width;
+    T* sums_h = static_cast<T*>(r.dgates_h) + first * width;
+    for (int64_t i = 0; i < rows; ++i) {
+      T* dh = all_dh + i * n;
+      if (!r.active(t, begin + i)) {
+        std::memset(sums + i * width, 0, width * sizeof(T));
+        if (r.mode == GRU) std::memset(sums_h + i * width, 0, width * sizeof(T));
+        continue;
+      }
+      if (r.dy) {
+        const T* dy = static_cast<const T*>(r.dy) + (first + i) * r.y_row;
+        for (int64_t j = 0; j < n; ++j) dh[j] += dy[j];
+      }
+      if (r.mode == LSTM)
+        lstm_gradient(r, gates + i * width, all_c + from + i * n, all_c + to + i * n, dh,
+                      static_cast<T*>(r.dc) + (begin + i) * n, sums + i * width);
+      else if (r.mode == GRU)
+        gru_gradient(r, gates + i * width, static_cast<const T*>(r.n) + (first + i) * n,
+                     all_h + from + i * n, dh, sums + i * width, sums_h + i * width);
+      else
+        plain_gradient(r, all_h + to + i * n, dh, sums + i * width);
+      if (add && r.mode != GRU) std::memset(dh, 0, n * sizeof(T));
+    }
+    if (step + 1 < r.steps || r.wants_dh)
+      times(r, false, sums_h, width, rows, weight, width, n, all_dh, n, add);
+  }
+}

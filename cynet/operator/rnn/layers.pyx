@@ -1,0 +1,376 @@
+# cython: wraparound=True
+"""What computes RNN on the CPU: the products over all steps, and the passes through them."""
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector
+
+from ..._resource cimport get_space
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kFloat64, kInt64, kNullOp
+from ...kernels.blas cimport gemm
+from ...kernels.elementwise cimport Kernel, run_cast, run_unary
+from ...kernels.parallel cimport threads_for
+from ...kernels.products cimport Product, product, product_space, product_suits
+from ...kernels.recurrent cimport (GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, recurrent_backward,
+                                   recurrent_forward, recurrent_pack, recurrent_packed)
+from ...kernels.reduce_rows cimport spread_rows, sum_rows
+from ...kernels.unary cimport find_unary
+from .._base cimport Operator, OpContext
+
+from ...errors import ArgumentError
+from .layout import GATES
+from .layout import kept as lay_out
+
+cdef extern from "dropout.h" namespace "cynet" nogil:
+    void dropout_factors[T](uint64_t seed, uint64_t stream, int64_t first, double p, T* factor,
+                            int64_t n, int threads) noexcept
+
+MODES = {"rnn_relu": RNN_RELU, "rnn_tanh": RNN_TANH, "lstm": LSTM, "gru": GRU}
+
+cdef struct Offsets:  # in bytes; a Pass of layout.py
+    int64_t inputs  # a number
+    int64_t i2h_weight, h2h_weight, i2h_bias, h2h_bias
+    int64_t gates, h, c, n
+
+cdef struct Matrix:
+    const void* data
+    int64_t row
+    bint turned
+
+cdef struct Space:  # parts of the temporary space
+    int64_t* lengths
+    char* bias    # (gates, hidden)
+    char* weight  # packed
+    char* scratch  # of products
+    char* kept    # instead of the output, where that is not to be written
+    char* dh
+    char* dc
+    char* sums
+    char* sums_h
+    char* gradient[2]  # of the inputs of layers, in turn
+
+
+cdef class LayersOperator(Operator):
+    """One product over the inputs of all steps, then the steps, for each layer and direction.
+
+    Backward goes through the steps first, then has two products for the weights and one for the
+    inputs, of all steps each.
+    """
+
+    cdef Recurrence shape
+    cdef vector[Offsets] passes
+    cdef vector[int64_t] inputs  # where a layer's input lies in what is kept, or -1
+    cdef vector[int64_t] masks
+    cdef int dtype
+    cdef int64_t item, layers, directions, width, kept_size, state_size
+    cdef bint has_lengths, state_outputs, drops
+    cdef double p
+    cdef Kernel write, add
+    cdef object name
+
+    def __init__(self, prop, data, dtype):
+        cdef Offsets at
+        cdef int64_t item = 4 if dtype == "float32" else 8
+        memset(&self.shape, 0, sizeof(Recurrence))
+        self.shape.steps, self.shape.batch, _ = data
+        self.shape.hidden, self.shape.mode = prop.state_size, MODES[prop.mode]
+        self.shape.wide = dtype == "float64"
+        self.shape.clip = prop.lstm_state_clip_min is not None
+        if self.shape.clip:
+            self.shape.clip_min = prop.lstm_state_clip_min
+            self.shape.clip_max = prop.lstm_state_clip_max
+            self.shape.clip_nan = prop.lstm_state_clip_nan
+        self.dtype, self.item = kFloat64 if self.shape.wide else kFloat32, item
+        self.layers, self.directions = prop.num_layers, prop.directions
+        self.width = GATES[prop.mode] * prop.state_size
+        self.state_size = self.shape.batch * self.shape.hidden
+        self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
+        self.p, self.drops, self.name = prop.p, prop.drops, prop.op_name
+        passes, inputs, masks, self.kept_size = lay_out(prop, data)
+        for one in passes:
+            at.inputs = one.inputs
+            at.i2h_weight, at.h2h_weight = one.i2h_weight * item, one.h2h_weight * item
+            at.i2h_bias, at.h2h_bias = one.i2h_bias * item, one.h2h_bias * item
+            at.gates, at.h = one.gates * item, one.h * item
+            at.c, at.n = one.c * item, one.n * item
+            self.passes.push_back(at)
+        self.inputs = [offset * item for offset in inputs]
+        self.masks = [offset * item for offset in masks]
+        self.write = find_unary(b"identity", self.dtype, False)
+        self.add = find_unary(b"identity", self.dtype, True)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef int last = ctx.n_out - 1, direction
+        cdef int64_t layer, size = self.shape.steps * self.state_size * self.directions
+        cdef bint keeps = req[last] != kNullOp and req[last] != kAddTo
+        cdef Space space
+        cdef const char* x = <const char*>in_data[0].data
+        cdef char* kept
+        self._take_space(ctx, False, keeps, &space)
+        self._read_lengths(&in_data[ctx.n_in - 1], space.lengths)
+        kept = <char*>out_data[last].data if keeps else space.kept
+        for layer in range(self.layers):
+            for direction in range(self.directions):
+                self._forward_pass(layer, direction, x, in_data, req, out_data, kept, &space)
+            if layer + 1 < self.layers:
+                x = self._layer_input(layer + 1, kept)
+                if self.drops:
+                    self._drop(ctx, layer + 1, size, kept)
+        if req[last] == kAddTo:
+            run_unary(&self.add, kept, out_data[last].data, self.kept_size)
+        return 0
+
+    cdef void _forward_pass(self, int64_t layer, int direction, const char* x, const TBlob* in_data,
+                            const int* req, TBlob* out_data, char* kept,
+                            Space* space) noexcept nogil:
+        cdef int64_t number = layer * self.directions + direction
+        cdef int64_t states = self.state_size * self.item, bias_n = 0
+        cdef const Offsets* at = &self.passes[number]
+        cdef const char* parameters = <const char*>in_data[1].data
+        cdef Recurrence r = self._pass(number, direction, kept, space)
+        cdef bint top = layer + 1 == self.layers
+        memcpy(space.bias, parameters + at.i2h_bias, self.width * self.item)
+        if r.mode == GRU:
+            bias_n = 2 * r.hidden
+            run_unary(&self.add, parameters + at.h2h_bias, space.bias, bias_n)
+            r.bias_n = parameters + at.h2h_bias + bias_n * self.item
+        else:
+            run_unary(&self.add, parameters + at.h2h_bias, space.bias, self.width)
+        self._times(r.steps * r.batch, self.width, at.inputs, Matrix(x, at.inputs, False),
+                    Matrix(parameters + at.i2h_weight, at.inputs, True), r.gates, False,
+                    space.bias, space.scratch)
+        memcpy(<char*>r.h + self._first(direction), <char*>in_data[2].data + number * states,
+               states)
+        if r.mode == LSTM:
+            memcpy(<char*>r.c + self._first(direction), <char*>in_data[3].data + number * states,
+                   states)
+        recurrent_pack(&r, False, parameters + at.h2h_weight, space.weight)
+        r.y_row = self.directions * r.hidden
+        if top and req[0] != kNullOp:
+            r.y, r.y_add = out_data[0].data, req[0] == kAddTo
+        elif not top and self.inputs[layer + 1] >= 0:
+            r.y = kept + self.inputs[layer + 1]
+        if r.y != NULL:
+            r.y = <char*>r.y + direction * r.hidden * self.item
+        recurrent_forward(&r)
+        if self.state_outputs:
+            self._give(req[1], <char*>r.h + self._last(direction), &out_data[1], number)
+            if r.mode == LSTM:
+                self._give(req[2], <char*>r.c + self._last(direction), &out_data[2], number)
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef int direction
+        cdef int64_t layer, size = self.shape.steps * self.state_size * self.directions
+        cdef Space space
+        cdef char* kept = <char*>out_data[ctx.n_out - 1].data
+        cdef const char* dy = <const char*>out_grad[0].data
+        cdef const char* x
+        cdef char* dx
+        cdef bint add
+        if self.has_lengths and req[ctx.n_in - 1] != kNullOp and req[ctx.n_in - 1] != kAddTo:
+            memset(in_grad[ctx.n_in - 1].data, 0,
+                   self.shape.batch * dtype_size(in_grad[ctx.n_in - 1].dtype))
+        self._take_space(ctx, True, True, &space)
+        self._read_lengths(&in_data[ctx.n_in - 1], space.lengths)
+        for layer in range(self.layers - 1, -1, -1):
+            x = self._layer_input(layer, kept) if layer else <char*>in_data[0].data
+            dx, add = space.gradient[layer % 2], False
+            if layer == 0:
+                dx = <char*>in_grad[0].data if req[0] != kNullOp else NULL
+                add = req[0] == kAddTo
+            for direction in range(self.directions):
+                self._backward_pass(layer, direction, x, dy, dx, add or direction > 0, out_grad,
+                                    in_data, req, in_grad, kept, &space)
+            if layer and self.drops:
+                self._multiply(dx, kept + self.masks[layer], size)
+            dy = dx
+        return 0
+
+    cdef void _backward_pass(self, int64_t layer, int direction, const char* x, const char* dy,
+                             char* dx, bint add, const TBlob* out_grad, const TBlob* in_data,
+                             const int* req, TBlob* in_grad, char* kept,
+                             Space* space) noexcept nogil:
+        cdef int64_t number = layer * self.directions + direction
+        cdef const Offsets* at = &self.passes[number]
+        cdef const char* parameters = <const char*>in_data[1].data
+        cdef char* gradient = <char*>in_grad[1].data
+        cdef Recurrence r = self._pass(number, direction, kept, space)
+        cdef int64_t rows = r.steps * r.batch
+        cdef bint sums = req[1] == kAddTo
+        if dy != NULL:
+            r.dy, r.y_row = dy + direction * r.hidden * self.item, self.directions * r.hidden
+        r.wants_dh = req[2] != kNullOp
+        self._last_gradient(1, number, out_grad, space.dh)
+        if r.mode == LSTM:
+            self._last_gradient(2, number, out_grad, space.dc)
+        recurrent_pack(&r, True, parameters + at.h2h_weight, space.weight)
+        recurrent_backward(&r)
+        if req[1] != kNullOp:
+            self._times(self.width, at.inputs, rows, Matrix(r.dgates, self.width, True),
+                        Matrix(x, at.inputs, False), gradient + at.i2h_weight, sums, NULL,
+                        space.scratch)
+            self._times(self.width, r.hidden, rows, Matrix(r.dgates_h, self.width, True),
+                        Matrix(<char*>r.h + (self.state_size * self.item if r.reverse else 0),
+                               r.hidden, False),
+                        gradient + at.h2h_weight, sums, NULL, space.scratch)
+            self._sum(r.dgates, rows, space.bias)
+            self._assign(sums, space.bias, gradient + at.i2h_bias, self.width)
+            if r.mode == GRU:
+                self._sum(r.dgates_h, rows, space.bias)
+            self._assign(sums, space.bias, gradient + at.h2h_bias, self.width)
+        if dx != NULL:
+            self._times(rows, at.inputs, self.width, Matrix(r.dgates, self.width, False),
+                        Matrix(parameters + at.i2h_weight, at.inputs, False), dx, add, NULL,
+                        space.scratch)
+        self._give(req[2], space.dh, &in_grad[2], number)
+        if r.mode == LSTM:
+            self._give(req[3], space.dc, &in_grad[3], number)
+
+    # ----- where things are
+
+    cdef int _take_space(self, OpContext* ctx, bint backward, bint keeps,
+                         Space* space) except -1 nogil:
+        """Ask for the temporary space once, since growing moves it, and cut it into parts."""
+        cdef int64_t cells = self.shape.steps * self.state_size, i
+        cdef int64_t each = self.directions * cells if self.layers > 1 else 0
+        cdef int64_t sums = self.shape.steps * self.shape.batch * self.width
+        cdef int64_t sizes[10]  # in the order of Space, in bytes
+        cdef char** parts[10]
+        cdef char* base
+        memset(sizes, 0, sizeof(sizes))
+        sizes[0] = self.shape.batch * sizeof(int64_t) if self.has_lengths else 0
+        sizes[1] = self.width * self.item
+        sizes[2] = self.item * recurrent_packed(self.shape.mode, self.shape.wide, self.shape.hidden)
+        sizes[3] = product_space(threads_for(1 << 40)) if self.dtype == kFloat32 else 0
+        if backward:
+            sizes[5] = sizes[6] = self.state_size * self.item
+            sizes[7] = sums * self.item
+            sizes[8] = sizes[7] if self.shape.mode == GRU else 0
+            sizes[9] = 2 * each * self.item
+        elif not keeps:
+            sizes[4] = self.kept_size * self.item
+        cdef int64_t total = 0
+        for i in range(10):
+            sizes[i] = (sizes[i] + 63) // 64 * 64
+            total += sizes[i]
+        base = <char*>get_space(&ctx.requested[0], total)
+        parts[0], parts[1], parts[2] = <char**>&space.lengths, &space.bias, &space.weight
+        parts[3], parts[4], parts[5] = &space.scratch, &space.kept, &space.dh
+        parts[6], parts[7], parts[8] = &space.dc, &space.sums, &space.sums_h
+        parts[9] = &space.gradient[0]
+        for i in range(10):
+            parts[i][0] = base
+            base += sizes[i]
+        space.gradient[1] = space.gradient[0] + each * self.item
+        return 0
+
+    cdef Recurrence _pass(self, int64_t number, int direction, char* kept,
+                          const Space* space) noexcept nogil:
+        """One direction of one layer: its shape, and where its arrays lie."""
+        cdef Recurrence r = self.shape
+        cdef const Offsets* at = &self.passes[number]
+        r.reverse, r.lengths = direction == 1, space.lengths if self.has_lengths else NULL
+        r.gates, r.h, r.c, r.n = kept + at.gates, kept + at.h, kept + at.c, kept + at.n
+        r.weight, r.dh, r.dc, r.dgates = space.weight, space.dh, space.dc, space.sums
+        r.dgates_h = space.sums_h if r.mode == GRU else space.sums
+        return r
+
+    cdef int64_t _first(self, int direction) noexcept nogil:
+        """Where the initial state lies among the states, in bytes."""
+        return self.shape.steps * self.state_size * self.item if direction else 0
+
+    cdef int64_t _last(self, int direction) noexcept nogil:
+        return 0 if direction else self.shape.steps * self.state_size * self.item
+
+    cdef char* _layer_input(self, int64_t layer, char* kept) noexcept nogil:
+        """What layer 1 or a higher one reads, (steps, batch, directions * hidden)."""
+        if self.inputs[layer] >= 0:
+            return kept + self.inputs[layer]
+        return kept + self.passes[layer - 1].h + self.state_size * self.item
+
+    cdef int _read_lengths(self, const TBlob* given, int64_t* lengths) except -1 nogil:
+        cdef int64_t i
+        if not self.has_lengths:
+            return 0
+        run_cast(given.dtype, kInt64, given.data, lengths, self.shape.batch)
+        for i in range(self.shape.batch):
+            if not 0 <= lengths[i] <= self.shape.steps:
+                with gil:
+                    raise ArgumentError(
+                        f"operator {self.name}: sequence_length[{i}] is {lengths[i]}, outside of 0 "
+                        f"to {self.shape.steps}")
+        return 0
+
+    # ----- small steps
+
+    cdef void _drop(self, OpContext* ctx, int64_t layer, int64_t size, char* kept) noexcept nogil:
+        """Draw the factors of a layer's input (all 1 in prediction) and multiply by them."""
+        cdef char* factor = kept + self.masks[layer]
+        cdef double p = self.p if ctx.is_train else 0
+        cdef int threads = threads_for(size * 8)
+        # each layer has words of its own in the stream: they are counted in blocks of four
+        cdef int64_t first = (layer - 1) * ((size + 3) // 4)
+        if self.dtype == kFloat32:
+            dropout_factors(ctx.requested[1].seed, ctx.requested[1].stream, first, p,
+                            <float*>factor, size, threads)
+        else:
+            dropout_factors(ctx.requested[1].seed, ctx.requested[1].stream, first, p,
+                            <double*>factor, size, threads)
+        self._multiply(kept + self.inputs[layer], factor, size)
+
+    cdef void _multiply(self, char* x, const char* factor, int64_t n) noexcept nogil:
+        cdef int64_t i
+        if self.dtype == kFloat32:
+            for i in range(n):
+                (<float*>x)[i] *= (<const float*>factor)[i]
+        else:
+            for i in range(n):
+                (<double*>x)[i] *= (<const double*>factor)[i]
+
+    cdef void _give(self, int req, const char* state, TBlob* to, int64_t number) noexcept nogil:
+        """Write states, or their gradients, of one direction of one layer."""
+        if req != kNullOp:
+            self._assign(req == kAddTo, state,
+                         <char*>to.data + number * self.state_size * self.item, self.state_size)
+
+    cdef void _assign(self, bint add, const void* x, void* y, int64_t n) noexcept nogil:
+        run_unary(&self.add if add else &self.write, x, y, n)
+
+    cdef void _last_gradient(self, int output, int64_t number, const TBlob* out_grad,
+                             char* to) noexcept nogil:
+        """The gradient of the last state: the output's, or zeros where it is none."""
+        cdef int64_t size = self.state_size * self.item
+        if self.state_outputs and out_grad[output].data != NULL:
+            memcpy(to, <const char*>out_grad[output].data + number * size, size)
+        else:
+            memset(to, 0, size)
+
+    cdef void _sum(self, const void* x, int64_t rows, char* to) noexcept nogil:
+        if self.dtype == kFloat32:
+            sum_rows(<const float*>x, rows, self.width, <float*>to, False)
+        else:
+            sum_rows(<const double*>x, rows, self.width, <double*>to, False)
+
+    cdef void _times(self, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void* c, bint add,
+                     const char* bias, char* scratch) noexcept nogil:
+        """c (m, n) = a b + bias, or c += that."""
+        cdef Product p
+        if self.dtype == kFloat32 and product_suits(m, n, k):
+            p.m, p.n, p.k, p.relu, p.add = m, n, k, False, add
+            p.a, p.a_row, p.a_turned = <const float*>a.data, a.row, a.turned
+            p.b, p.b_row, p.b_turned = <const float*>b.data, b.row, b.turned
+            p.c, p.c_row, p.bias = <float*>c, n, <const float*>bias
+            product(&p, threads_for(m * n * k // 8), scratch)
+        elif self.dtype == kFloat32:
+            if bias != NULL:
+                spread_rows(<const float*>bias, m, n, <float*>c, add)
+            gemm(a.turned, b.turned, m, n, k, <float>1, <const float*>a.data, a.row,
+                 <const float*>b.data, b.row, <float>(add or bias != NULL), <float*>c, n)
+        else:
+            if bias != NULL:
+                spread_rows(<const double*>bias, m, n, <double*>c, add)
+            gemm(a.turned, b.turned, m, n, k, <double>1, <const double*>a.data, a.row,
+                 <const double*>b.data, b.row, <double>(add or bias != NULL), <double*>c, n)

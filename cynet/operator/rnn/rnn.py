@@ -1,0 +1,178 @@
+"""RNN: stacked recurrent layers over all steps of a batch of sequences in one operator."""
+
+from ...errors import ArgumentError, ShapeError
+from ...kernels.blas import check_sizes
+from .._base import register_operator
+from ..floats import require_float_cpu
+from ..parameters import Bool, Enum, Float, Int
+from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
+from .layers import LayersOperator
+from .layout import GATES, kept, parameters
+
+
+class RNNProperty(OperatorProperty):
+    """Recurrent layers, of one direction or two, over sequences (steps, batch, input size).
+
+    Each step takes the state h of the step before and gives the next (W are weights of the input
+    x, R of the state, b and d biases; `*` is elementwise):
+
+    - rnn_relu, rnn_tanh: ``h = f(W x + b + R h + d)``
+    - lstm: ``i, f, o = sigmoid(...)``, ``g = tanh(...)`` of such sums, ``c = f * c + i * g``,
+      ``h = o * tanh(c)``
+    - gru: ``r, z = sigmoid(...)`` of such sums, ``n = tanh(W x + b + r * (R h + d))``,
+      ``h = (1 - z) * n + z * h``
+
+    `parameters` is one vector, in the order that MXNet and cuDNN have: of each layer and direction
+    W and R of all gates (in the order i, f, g, o, or r, z, n), then of each b and d. The output is
+    (steps, batch, state_size), of two directions (steps, batch, 2 * state_size); with
+    `state_outputs` the states (and cells) behind each sequence's last step follow.
+
+    With `use_sequence_length`, steps behind a sequence's length give 0 and change no state, and the
+    second direction begins at a sequence's own last step. (MXNet does so on GPUs, and computes all
+    steps on the CPU.) The same holds for clipping: MXNet does neither on the CPU, cynet does both.
+    """
+
+    state_size = Int(doc="Size of the state of each layer and direction.", low=1)
+    num_layers = Int(doc="Number of layers, each over the output of the one below.", low=1)
+    bidirectional = Bool(False, doc="Whether each layer runs over the sequences backwards, too.")
+    mode = Enum(("rnn_relu", "rnn_tanh", "lstm", "gru"), doc="What a step computes.")
+    p = Float(
+        0.0,
+        doc="Probability of an element of a layer's output, the last layer's apart, to be dropped "
+        "in training; the others are divided by 1 - p.",
+        low=0.0,
+        high=1.0,
+    )
+    state_outputs = Bool(False, doc="Whether the last states are outputs, too.")
+    projection_size = Int(None, doc="Not supported: only None is taken.")
+    lstm_state_clip_min = Float(
+        None, doc="Least value of an LSTM's cells; only together with lstm_state_clip_max."
+    )
+    lstm_state_clip_max = Float(None, doc="Largest value of an LSTM's cells.")
+    lstm_state_clip_nan = Bool(False, doc="Whether clipping turns NaN into lstm_state_clip_min.")
+    use_sequence_length = Bool(False, doc="Whether `sequence_length` is given; else all are full.")
+
+    inputs_doc = {
+        "data": "Sequences, (steps, batch, input size).",
+        "parameters": "All weights and biases, a vector.",
+        "state": "States before the first step, (num_layers * directions, batch, state_size).",
+        "state_cell": "An LSTM's cells before the first step, of the same shape.",
+        "sequence_length": "Length of each sequence, 0 to steps, (batch,), any number; only "
+        "with use_sequence_length. It has no gradient.",
+    }
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        low, high = self.lstm_state_clip_min, self.lstm_state_clip_max
+        where = f"operator {self.op_name}"
+        if self.projection_size is not None:
+            raise ArgumentError(
+                f"{where}: projections of the state are not supported; projection_size takes None, "
+                f"got {self.projection_size}"
+            )
+        if (low is None) != (high is None):
+            raise ArgumentError(
+                f"{where}: lstm_state_clip_min and lstm_state_clip_max go together, got {low} and "
+                f"{high}"
+            )
+        if low is not None and (self.mode != "lstm" or not low <= high):
+            raise ArgumentError(
+                f"{where}: lstm_state_clip_min={low} and lstm_state_clip_max={high} take mode="
+                f"'lstm', got '{self.mode}', and the least value first"
+            )
+
+    @classmethod
+    def with_defaults(cls):
+        return cls(mode="lstm", state_size=1, num_layers=1)
+
+    @property
+    def directions(self):
+        """1, or 2 where it is bidirectional."""
+        return 2 if self.bidirectional else 1
+
+    @property
+    def drops(self):
+        """Whether there is dropout between layers."""
+        return self.p > 0 and self.num_layers > 1
+
+    def list_arguments(self):
+        names = ["data", "parameters", "state"]
+        if self.mode == "lstm":
+            names.append("state_cell")
+        return [*names, "sequence_length"] if self.use_sequence_length else names
+
+    def list_outputs(self):
+        names = ["output"]
+        if self.state_outputs:
+            names += ["state_output", "statecell_output"][: self._states()]
+        return [*names, "kept"]
+
+    def num_visible_outputs(self):
+        return len(self.list_outputs()) - 1
+
+    def _states(self):
+        """How many kinds of state there are."""
+        return 2 if self.mode == "lstm" else 1
+
+    def infer_shape(self, in_shapes, out_shapes):
+        n, hidden, both = self._states(), self.state_size, self.directions
+        rows = self.num_layers * both
+        for name, shape in zip(self.list_arguments(), in_shapes[:3]):
+            wanted = 1 if name == "parameters" else 3
+            if shape is not None and len(shape) != wanted:
+                raise ShapeError(f"{name} must have {wanted} axes, got shape {tuple(shape)}")
+        data = merge_shapes((0, 0, 0), in_shapes[0])
+        out = merge_shapes((data[0], data[1], both * hidden), out_shapes[0])
+        state = merge_shapes((rows, out[1], hidden), *in_shapes[2 : 2 + n], *out_shapes[1:-1])
+        batch = state[1]
+        if self.use_sequence_length and in_shapes[-1] is not None:
+            batch = merge_shapes((batch,), in_shapes[-1])[0]
+        data = (out[0], batch, data[2] or self._input_size(in_shapes[1]))
+        weights = in_shapes[1]
+        if data[2]:
+            weights = merge_shapes((parameters(self, data[2])[1],), weights)
+        ins = [data, weights, *[(rows, batch, hidden)] * n]
+        if self.use_sequence_length:
+            ins.append((batch,))
+        memory = (max(kept(self, data)[3], 1),) if is_known(data) else None
+        outs = [(data[0], batch, both * hidden), *[(rows, batch, hidden)] * (len(out_shapes) - 2)]
+        return ins, [*outs, memory], []
+
+    def _input_size(self, shape):
+        """The size of a step that parameters of this shape are for; 0 where it is not known."""
+        if not is_known(shape):
+            return 0
+        each = GATES[self.mode] * self.state_size * self.directions
+        size, rest = divmod(shape[0] - parameters(self, 0)[1], each)
+        if rest or size < 1:
+            raise ShapeError(f"parameters of shape {tuple(shape)} fit no input size")
+        return size
+
+    def infer_type(self, in_types, out_types):
+        counted = in_types[-1] if self.use_sequence_length else None
+        others = in_types[:-1] if self.use_sequence_length else in_types
+        ins, outs, _ = super().infer_type(others, out_types)
+        return [*ins, *[counted or ins[0]] * self.use_sequence_length], outs, []
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space, *[ResourceRequest.random] * self.drops]
+
+    def backward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        visible = self.num_visible_outputs()
+        lengths = in_data[-1:] if self.use_sequence_length else []
+        return [*out_grad[:visible], *in_data[:2], *lengths, out_data[visible]]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        n = 2 + self._states()
+        require_float_cpu(self, ctx, self.list_arguments()[:n], in_types[:n])
+        steps, batch, size = in_shapes[0]
+        check_sizes(
+            f"operator {self.op_name}", steps * batch, size, GATES[self.mode] * self.state_size
+        )
+        return LayersOperator(self, in_shapes[0], in_types[0])
+
+
+register_operator("RNN", RNNProperty)

@@ -1,0 +1,47 @@
+"""JoinedUpdate: one engine function that runs an update rule on several weights.
+
+A training step pushes one function instead of one for each weight, and rates that change with every
+step (Adam's bias correction, schedules) cost no operator made anew. On a GPU its launches are
+recorded as a graph, which reads those numbers anew in each replay.
+"""
+
+from libc.stdint cimport int64_t
+from libcpp.atomic cimport atomic
+from libcpp.vector cimport vector
+
+from .._engine cimport VarHandle
+from .._typedefs cimport RunContext
+from ..cuda.graphs cimport Recording
+from ..kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams
+
+cdef struct Item:
+    UpdateLoop loop
+    UpdateArrays arrays
+    int64_t size
+    int master    # which of the states is a float32 copy of the weight; -1: none
+    void* kernel  # of a GPU, instead of `loop`
+
+cdef cppclass Joined:
+    # What the runs of a JoinedUpdate share with it. Fixed, but for the recording, which the
+    # weights' variables guard.
+    atomic[long] references
+    vector[Item] items
+    int dev_id
+    Recording recording
+
+cdef struct Task:  # one run; holds a reference
+    Joined* joined
+    UpdateParams params[1]  # one for each item
+
+cdef class JoinedUpdate:
+    cdef Joined* joined
+    cdef vector[VarHandle] reads, writes
+    cdef readonly tuple weights, grads, states
+    cdef int dev_type, dev_id, flags
+    # A run with these numbers (`__call__`), to be given to `free_task` once it is over.
+    cdef Task* task(self, list lrs, list wds, double rescale, double clip,
+                    list numbers) except NULL
+
+# Put the launches of a Task on run_ctx.stream (Put of graphs.pxd); `numbers` are its params.
+cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
+cdef void free_task(void* arg) noexcept nogil

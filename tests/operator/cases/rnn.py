@@ -1,0 +1,45 @@
+"""Cases of RNN: each mode in one direction and two, states, lengths, clipping."""
+
+from tests.operator.rnn.reference import GATES, rnn
+
+from .case import Case, Input, ints
+
+
+def case(mode, layers=1, both=False, lengths=None, steps=3, batch=2, inputs=3, hidden=2, **params):
+    """A Case whose shapes follow from the numbers; `lengths` is a dtype."""
+    directions, rows = 2 if both else 1, GATES[mode] * hidden
+    size = sum(
+        directions * rows * ((inputs if k == 0 else directions * hidden) + hidden + 2)
+        for k in range(layers)
+    )
+    state = Input((layers * directions, batch, hidden))
+    given = [Input((steps, batch, inputs)), Input((size,)), state]
+    given += [state] * (mode == "lstm")
+    params = {"state_size": hidden, "num_layers": layers, "mode": mode, **params}
+    if both:
+        params["bidirectional"] = True
+    if lengths:
+        params["use_sequence_length"] = True
+        given.append(Input((batch,), ints(0, steps + 1), lengths))
+    smooth = tuple(range(len(given) - bool(lengths)))
+    # states and parameters follow from data; from outputs and parameters nothing is missing
+    return Case("RNN", given, rnn, params, grad=smooth, infers=smooth[1:])
+
+
+CASES = [
+    *(case(mode, state_outputs=True) for mode in GATES),
+    *(case(mode, 2, True, state_outputs=True) for mode in GATES),
+    case("rnn_tanh", 3, steps=1, batch=1),
+    case("lstm", 2, p=0.0, steps=4),
+    case("gru", 2, steps=4, batch=5, hidden=3),
+    *(case(mode, 2, True, "int32", state_outputs=True, steps=4, batch=3) for mode in GATES),
+    case("lstm", 1, lengths="float32", steps=4, batch=4),
+    case(
+        "lstm",
+        2,
+        state_outputs=True,
+        lstm_state_clip_min=-0.11,
+        lstm_state_clip_max=0.07,
+        lstm_state_clip_nan=True,
+    ),
+]

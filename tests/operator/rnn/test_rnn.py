@@ -1,0 +1,262 @@
+"""RNN against MXNet and PyTorch; dropout, lengths of sequences, what is refused."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cynet.kernels.dispatch import cpu_capabilities
+
+import cynet as mx
+from cynet.errors import ArgumentError, ArgumentTypeError, ShapeError
+from cynet.operator import get_operator
+from cynet.operator.rnn.layout import kept
+from tests.operator.nn.harness import Ready
+from tests.operator.rnn import reference
+
+FOLDER = Path(__file__).parents[2] / "fixtures"
+SMALL = {"mode": "lstm", "state_size": 3, "num_layers": 2}
+
+
+def fixtures(name):
+    """pytest parameters (arrays by name, parameters, number) of a file."""
+    found = np.load(FOLDER / name)
+    for number, params in enumerate(json.loads(str(found["cases"]))):
+        yield pytest.param(found, params, number, id=f"{name}-{number}-{params['mode']}")
+
+
+def numbered(found, number, name, dtype):
+    arrays = []
+    while f"{number}/{name}{len(arrays)}" in found:
+        x = found[f"{number}/{name}{len(arrays)}"]
+        arrays.append(x.astype(dtype) if x.dtype.kind == "f" else x)
+    return arrays
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("found", "params", "number"), [*fixtures("rnn.npz"), *fixtures("rnn_lengths.npz")]
+)
+def test_others_values(found, params, number, dtype):
+    ready = Ready("RNN", numbered(found, number, "in", dtype), params)
+    out = ready.forward()
+    wanted = numbered(found, number, "out", dtype)
+    assert ready.prop.num_visible_outputs() == len(wanted)
+    for y, other in zip(out, wanted):
+        np.testing.assert_allclose(y, other, rtol=1e-4, atol=1e-5)
+    grads = ready.backward(numbered(found, number, "grad_out", dtype), out)
+    others = numbered(found, number, "grad_in", dtype)
+    for g, other in zip(grads, others):
+        np.testing.assert_allclose(g, other, rtol=5e-4, atol=5e-5)
+    assert all((g == 0).all() for g in grads[len(others) :])  # sequence_length
+
+
+def made(params, steps=4, batch=3, inputs=5, dtype="float64", seed=0):
+    """A Ready with random inputs."""
+    rng = np.random.RandomState(seed)
+    prop = get_operator("RNN").prop(**params)
+    n = len(prop.list_arguments())
+    shapes, _, _ = prop.infer_shape(
+        [(steps, batch, inputs)] + [None] * (n - 1), [None] * len(prop.list_outputs())
+    )
+    return Ready("RNN", [rng.uniform(-0.6, 0.6, s).astype(dtype) for s in shapes], params)
+
+
+def factors(ready, out):
+    """What dropout multiplied the inputs of the layers from the second on by."""
+    shape = ready.inputs[0].shape
+    _, _, masks, _ = kept(ready.prop, shape)
+    whole = (*shape[:2], ready.prop.directions * ready.prop.state_size)
+    return [out[-1][at : at + np.prod(whole)].reshape(whole) for at in masks[1:]]
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("mode", list(reference.GATES))
+def test_dropout(mode, both):
+    params = {"mode": mode, "state_size": 3, "num_layers": 3, "bidirectional": both}
+    ready = made({**params, "p": 0.4})
+    mx.random.seed(5)
+    out = ready.forward()
+    drawn = factors(ready, out)
+    for one in drawn:
+        assert set(np.unique(one)) == {0, 1 / 0.6}
+    assert (drawn[0] != drawn[1]).any()
+    np.testing.assert_allclose(
+        out[0], reference.rnn(*ready.inputs, **params, factors=drawn), 1e-10, 1e-12
+    )
+    mx.random.seed(5)
+    np.testing.assert_array_equal(ready.forward()[0], out[0])
+    assert (ready.forward()[0] != out[0]).any()
+    np.testing.assert_allclose(
+        ready.forward(train=False)[0], reference.rnn(*ready.inputs, **params), 1e-10, 1e-12
+    )
+    head = np.random.RandomState(1).standard_normal(out[0].shape)
+    grads = ready.backward([head], out)
+    for x, g in zip(ready.inputs, grads):
+        flat = x.reshape(-1)
+        for k in np.random.RandomState(2).choice(flat.size, 12):
+            keep, sums = flat[k], []
+            for flat[k] in (keep + 1e-6, keep - 1e-6):
+                sums.append((reference.rnn(*ready.inputs, **params, factors=drawn) * head).sum())
+            flat[k] = keep
+            slope = (sums[0] - sums[1]) / 2e-6
+            np.testing.assert_allclose(g.reshape(-1)[k], slope, 1e-5, 1e-7)
+
+
+def test_share_of_dropped_elements():
+    ready = made({**SMALL, "state_size": 40, "p": 0.25}, steps=20, batch=30, dtype="float32")
+    (drawn,) = factors(ready, ready.forward())
+    assert abs((drawn == 0).mean() - 0.25) < 0.01
+    everything = made({**SMALL, "p": 1.0})
+    (drawn,) = factors(everything, everything.forward())
+    assert (drawn == 0).all()
+
+
+def test_clip_turns_nan_into_the_least_value():
+    params = {**SMALL, "num_layers": 1, "state_outputs": True}
+    ready = made({**params, "lstm_state_clip_min": -0.5, "lstm_state_clip_max": 0.5})
+    ready.inputs[3][0, 1, 2] = np.nan
+    assert np.isnan(ready.forward()[2][0, 1]).any()
+    stopped = {"lstm_state_clip_min": -0.5, "lstm_state_clip_max": 0.5, "lstm_state_clip_nan": True}
+    ready = made({**params, **stopped}, steps=1)
+    ready.inputs[3][0, 1, 2] = np.nan
+    assert ready.forward()[2][0, 1, 2] == -0.5
+
+
+LEVELS = """
+import numpy as np, sys
+from tests.operator.rnn.test_rnn import made
+from tests.operator.rnn import reference
+from cynet.kernels.threads import set_num_threads
+for mode in reference.GATES:
+    params = {"mode": mode, "state_size": 37, "num_layers": 2, "bidirectional": mode != "lstm"}
+    ready = made(params, 5, 45, 21, "float32", seed=3)
+    out = ready.forward()
+    want = reference.rnn(*(x.astype("d") for x in ready.inputs), **params)
+    np.testing.assert_allclose(out[0], want, 1e-4, 1e-5 * abs(want).max())
+    double = made(params, 5, 45, 21, "float64", seed=3)
+    head = np.random.RandomState(4).standard_normal(out[0].shape)
+    wanted = double.backward([head], double.forward())
+    found = ready.backward([head.astype("f")], out)
+    for g, w in zip(found, wanted):
+        np.testing.assert_allclose(g, w, 2e-3, 2e-4 * abs(w).max())
+    set_num_threads(1)
+    np.testing.assert_array_equal(ready.forward()[0], out[0])
+    set_num_threads(0)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+def test_levels_and_threads(level):
+    code = f"import os; os.environ['CYNET_CPU_CAPABILITY'] = {level!r}\n{LEVELS}"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.stdout.strip() == "done", run.stderr
+
+
+def test_wide_states():
+    """More than the products take of a sum at once."""
+    params = {"mode": "lstm", "state_size": 530, "num_layers": 1}
+    ready = made(params, 2, 3, 4, "float32")
+    double = made(params, 2, 3, 4, "float64")
+    out, wanted = ready.forward(), double.forward()
+    np.testing.assert_allclose(out[0], wanted[0], 1e-4, 1e-5)
+    head = np.random.RandomState(4).standard_normal(out[0].shape)
+    found = ready.backward([head.astype("f")], out)
+    for g, w in zip(found, double.backward([head], wanted)):
+        np.testing.assert_allclose(g, w, 2e-3, 2e-4 * abs(w).max())
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"projection_size": 2}, "projections of the state are not supported"),
+        ({"lstm_state_clip_min": -1}, "go together, got -1.0 and None"),
+        ({"lstm_state_clip_min": 1, "lstm_state_clip_max": 0}, "the least value first"),
+        (
+            {"mode": "gru", "lstm_state_clip_min": 0, "lstm_state_clip_max": 1},
+            "mode='lstm', got 'gru'",
+        ),
+        ({"mode": "rnn"}, "'rnn_relu', 'rnn_tanh', 'lstm', 'gru'"),
+        ({"num_layers": 0}, "'num_layers' takes an int >= 1"),
+        ({"p": 1.5}, "'p' takes a float >= 0.0 and <= 1.0"),
+    ],
+)
+def test_refused_parameters(params, words):
+    with pytest.raises(ArgumentError, match=words):
+        get_operator("RNN").prop(**{**SMALL, **params})
+
+
+def test_refused_inputs():
+    infer = get_operator("RNN").prop(**SMALL).infer_shape
+    nothing = [None] * 2
+    for shapes, words in [
+        ([(4, 3), None, None, None], "data must have 3 axes"),
+        ([(4, 3, 5), (7,), None, None], r"shapes \(.*\) and \(7,\) do not agree"),
+        ([(4, 3, 5), None, (2, 1, 3), None], "do not agree"),
+        ([None, (7,), None, None], "fit no input size"),
+    ]:
+        with pytest.raises(ShapeError, match=words):
+            infer(shapes, nothing)
+    with pytest.raises(ArgumentTypeError, match="'data' is float16"):
+        made(SMALL, dtype="float16")
+    for length in (-1, 5):
+        ready = made({**SMALL, "use_sequence_length": True})
+        ready.inputs[-1][:] = [4, length, 0]
+        with pytest.raises(ArgumentError, match=rf"sequence_length\[1\] is {length}, outside of 0"):
+            ready.forward()
+
+
+def test_the_input_size_follows_from_the_parameters():
+    prop = get_operator("RNN").prop(**SMALL)
+    shapes, _, _ = prop.infer_shape([None, (252,), None, None], [(4, 2, 3), None])
+    assert shapes == [(4, 2, 8), (252,), (2, 2, 3), (2, 2, 3)]
+
+
+def test_names_and_json():
+    """As MXNet 1.9.1 has them."""
+    params = {"state_size": 4, "num_layers": 2, "mode": "lstm", "state_outputs": True}
+    net = mx.sym.RNN(mx.sym.Variable("data"), name="r", **params)
+    assert net.list_arguments() == ["data", "r_parameters", "r_state", "r_state_cell"]
+    assert net.list_outputs() == ["r_output", "r_state_output", "r_statecell_output"]
+    assert net.get_internals().list_outputs()[-3:] == net.list_outputs()
+    found = net.infer_shape(data=(5, 3, 6))
+    assert found == (
+        [(5, 3, 6), (352,), (2, 3, 4), (2, 3, 4)],
+        [(5, 3, 4), (2, 3, 4), (2, 3, 4)],
+        [],
+    )
+    node = json.loads(net.tojson())["nodes"][-1]
+    assert node["attrs"] == {
+        "mode": "lstm",
+        "num_layers": "2",
+        "state_outputs": "True",
+        "state_size": "4",
+    }
+    words = {"p": "0", "projection_size": "None", "bidirectional": "False", "state_size": "4"}
+    other = mx.sym.RNN(mx.sym.Variable("data"), num_layers="1", mode="gru", name="g", **words)
+    again = mx.sym.load_json(other.tojson())
+    assert again.infer_shape(data=(2, 2, 3))[0] == [(2, 2, 3), (108,), (1, 2, 4)]
+
+
+def test_executor_and_imperative_agree():
+    """The hidden output takes its place in a plan, in training and in prediction."""
+    ready = made({**SMALL, "state_outputs": True}, dtype="float32")
+    out = ready.forward()
+    net = mx.sym.RNN(*map(mx.sym.Variable, "abcd"), state_outputs=True, **SMALL)
+    net = mx.sym.Group([net[0] * 2, net[1], net[2]])
+    arrays = {name: mx.nd.array(x) for name, x in zip("abcd", ready.inputs)}
+    executor = net.bind(mx.cpu(), arrays, {k: mx.nd.zeros(v.shape) for k, v in arrays.items()})
+    executor.forward(is_train=True)
+    heads = [np.random.RandomState(1).standard_normal(y.shape).astype("f") for y in out[:3]]
+    executor.backward([mx.nd.array(g) for g in heads])
+    wanted = ready.backward([heads[0] * 2, *heads[1:]], out)
+    for name, w in zip("abcd", wanted):
+        np.testing.assert_allclose(executor.grad_dict[name].asnumpy(), w, 1e-5, 1e-6)
+    for y, w in zip(mx.nd.RNN(*arrays.values(), state_outputs=True, **SMALL), out):
+        np.testing.assert_array_equal(y.asnumpy(), w)
+    predicted = net.bind(mx.cpu(), arrays, grad_req="null").forward()
+    for y, w in zip(predicted, (out[0] * 2, out[1], out[2])):
+        np.testing.assert_allclose(y.asnumpy(), w, 1e-5, 1e-6)
