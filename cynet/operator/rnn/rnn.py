@@ -61,6 +61,8 @@ class RNNProperty(OperatorProperty):
         "with use_sequence_length. It has no gradient.",
     }
 
+    private_outputs = True
+
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         low, high = self.lstm_state_clip_min, self.lstm_state_clip_max
@@ -162,8 +164,7 @@ class RNNProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         visible = self.num_visible_outputs()
-        lengths = in_data[-1:] if self.use_sequence_length else []
-        return [*out_grad[:visible], *in_data[:2], *lengths, out_data[visible]]
+        return [*out_grad[:visible], *in_data, out_data[visible]]
 
     def create_operator(self, ctx, in_shapes, in_types):
         n = 2 + self._states()
