@@ -6,12 +6,14 @@ from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from . cimport _engine
-from ._engine cimport VarHandle, complete, kCopy, kInline, kNormal
+from ._engine cimport VarHandle, complete, kCopy, kInline, kNormal, written
 from ._inline cimport INLINE_COPY_ELEMENTS, INLINE_ELEMENTS
 from ._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap, same_shape
-from ._typedefs cimport RunContext, dtype_size, kCPU, kGPU
+from ._typedefs cimport RunContext, dtype_size, kCPU, kCPUPinned, kGPU
 from .cuda.driver cimport check, launch
-from .cuda.transfer cimport Strides, across, download_later, fill, move, upload
+from .cuda.transfer cimport (
+    Strides, across, call_later, download_later, download_pinned, fill, move, upload, upload_pinned
+)
 from .kernels.parallel cimport team_rests
 from .kernels.strided_copy cimport StridedCopy, copy_gather, copy_scatter, copy_strided
 
@@ -39,6 +41,7 @@ cdef struct CopyTask:
     Strides strides
     void* kernel
     size_t nbytes
+    bint direct     # the host's side is pinned
     int dev_id      # the GPU that `what` is on, or that its source is on
     void* token     # of the engine
 
@@ -110,6 +113,18 @@ def copy_into(NDArrayBase source, NDArrayBase target):
     to = whole(target)
     region = whole(source)
     push_copy(target, &to, source, &region)
+
+
+def copied(NDArrayBase source, int dtype=-1):
+    """A new array on the device of `source` with its values, as type flag `dtype` (-1: its own)."""
+    cdef NDArrayBase target = new_array(
+        source.blob.shape, source.blob.ndim, source.blob.dtype if dtype < 0 else dtype,
+        source.blob.dev_type, source.blob.dev_id)
+    cdef Region to = whole(target)
+    cdef Region region = whole(source)
+    target.chunk.written = target.blob.size == 0
+    push_copy(target, &to, source, &region)
+    return target
 
 
 def copy_all(sources, list targets):
@@ -255,6 +270,20 @@ cdef int _run_upload(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
+cdef void _read(void* arg, void* error) noexcept nogil:
+    complete((<CopyTask*>arg).token, error)
+
+
+cdef int _run_upload_pinned(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
+    # The target is there for what comes on the GPU's stream; the source, until the GPU has read it.
+    cdef CopyTask* task = <CopyTask*>arg
+    cdef void* read = upload_pinned(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
+    task.token = token
+    task.target.written = True
+    written(token)
+    return call_later(run_ctx.dev_id, read, _read, task)
+
+
 cdef int _run_fill(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CopyTask* task = <CopyTask*>arg
     cdef unsigned word = 0
@@ -275,6 +304,9 @@ cdef void _downloaded(void* arg, void* error) noexcept nogil:
 cdef int _run_download(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
     cdef CopyTask* task = <CopyTask*>arg
     task.token = token
+    if task.direct:
+        return download_pinned(task.dev_id, task.what.dst, task.what.src, task.nbytes, _downloaded,
+                               task)
     return download_later(task.dev_id, task.what.src, task.nbytes, &task.what, _downloaded, task)
 
 
@@ -289,9 +321,24 @@ cdef int _push_download(NDArrayBase dst, const Region* to, NDArrayBase src,
     task.what.src = <char*>src.blob.data + source.offset * <int64_t>dtype_size(src.blob.dtype)
     task.nbytes = _region_size(to) * dtype_size(src.blob.dtype)
     task.dev_id = src.blob.dev_id
+    task.direct = (dst.blob.dev_type == kCPUPinned and dst.blob.dtype == src.blob.dtype
+                   and _plain(to.ndim, to.shape, to.stride))
     with nogil:
         _engine.push_async(_run_download, task, _free_task, kGPU, src.blob.dev_id, &origin, 1,
-                           &target, 1, 0, kNormal, b"copy")
+                           &target, 1, 0, kInline, b"copy")
+    return 0
+
+
+cdef int _push_upload_pinned(NDArrayBase dst, const Region* to, NDArrayBase src,
+                             const Region* source) except -1:
+    # From the pinned memory of `src` to a GPU: done when the GPU has read it.
+    cdef CopyTask* task = _new_task(dst, to)
+    cdef VarHandle origin = src.chunk.var
+    cdef VarHandle target = dst.chunk.var
+    _set_source(task, src, source)
+    with nogil:
+        _engine.push_async(_run_upload_pinned, task, _free_task, kGPU, dst.blob.dev_id, &origin, 1,
+                           &target, 1, 0, kInline, b"copy")
     return 0
 
 
@@ -315,6 +362,8 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
             between = _blank(to, dst.blob.dtype, kGPU, dst.blob.dev_id)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
+        if src.blob.dev_type == kCPUPinned:
+            return _push_upload_pinned(dst, to, src, source)
         run = _run_upload
     elif dst.blob.dev_type != kGPU or dst.blob.dev_id != src.blob.dev_id:
         if not plain_from:  # first in order, where it is

@@ -64,6 +64,10 @@ cdef int push_async(
 # success.
 cdef void complete(void* token, void* error) noexcept nogil
 
+# For the asynchronous function itself, before it returns, at most once: what it writes is there for
+# all who come after, while what it reads it goes on reading until `complete`.
+cdef void written(void* token) noexcept nogil
+
 # Wait until everything pushed so far that writes `var` is done; raise what is stored on it.
 cdef int wait_for_var(VarHandle var) except -1 nogil
 # Wait until everything pushed so far that reads or writes `var` is done (before writing it from

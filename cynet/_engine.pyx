@@ -15,7 +15,7 @@ from ._engine_core cimport (
 from ._engine_native cimport PyGILState_GetThisThreadState
 from ._engine_process cimport create, stop_all, wake_all
 from ._engine_queue cimport (
-    distinct, enter, finish, make_run, make_var, release_operator, settle
+    distinct, enter, finish, leave_writes, make_run, make_var, release_operator, settle
 )
 from ._engine_threads cimport (
     drain, new_failure, plan, plan_push, retire, run_here, set_bulk, settle_after
@@ -295,7 +295,7 @@ cdef inline void _enter_and_go(
     cdef bint here
     clear(&after)
     if enter(e, run, const_vars, n_const, mutable_vars, n_mutable):
-        here = run.kind == kSync and run.flags & kInline and e.failures.empty() and not e.closing
+        here = run.flags & kInline and e.failures.empty() and not e.closing
         if here and PyGILState_GetThisThreadState() != NULL:
             unlock(e)
             run_here(e, run)
@@ -361,6 +361,19 @@ cdef void complete(void* token, void* error) noexcept nogil:
     settle_after(e, &after)
     if e.naive:
         drain(e)
+
+
+cdef void written(void* token) noexcept nogil:
+    cdef Run* run = <Run*>token
+    cdef Engine* e = run.engine
+    cdef After after
+    clear(&after)
+    lock(e)
+    if run.epoch == e.epoch:
+        leave_writes(e, run, &after)
+    plan(e, &after)
+    unlock(e)
+    settle_after(e, &after)
 
 
 # ---- waiting

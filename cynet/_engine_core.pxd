@@ -37,7 +37,7 @@ cdef struct Link:
     # One variable of one run. In the variable's queue until granted.
     Link* next
     Run* run
-    Var* var
+    Var* var           # NULL once given back before the run is done
     bint write
 
 cdef struct Run:

@@ -25,6 +25,8 @@ cdef Failure* inherited(Engine* e, Run* run) noexcept nogil
 cdef void settle(Engine* e, Run* run, After* after) noexcept nogil
 # A run is done: give back its variables, settle what becomes ready.
 cdef void finish(Engine* e, Run* run, Failure* failure, After* after) noexcept nogil
+# Give back the variables that a run writes, for good, before it is done.
+cdef void leave_writes(Engine* e, Run* run, After* after) noexcept nogil
 # One run fewer is pending: tell those who wait for all.
 cdef void count_down(Engine* e, uint64_t seq) noexcept nogil
 cdef void release_operator(Engine* e, Operator* opr, After* after) noexcept nogil

@@ -236,24 +236,39 @@ cdef void count_down(Engine* e, uint64_t seq) noexcept nogil:
 
 cdef void leave(Engine* e, Run* run, Failure* failure) noexcept nogil:
     cdef Link* link = links_of(run)
-    cdef Var* var
     cdef int _
     for _ in range(run.n_links):
-        var = link.var
-        if link.write:
-            var.readers = 0
-            if failure != NULL:
-                _set_failure(var, failure)
-            var.writes += 1
-            _add(&var.pending_writes, -1)
-        else:
-            var.readers -= 1
-            var.pending_reads -= 1
-        if var.waiters != NULL:
-            tell(&var.waiters, run.seq, link.write)
-        if var.head != NULL:
-            grant(e, var)
+        if link.var != NULL:
+            give_back(e, run, link, failure)
         link += 1
+
+
+cdef inline void give_back(Engine* e, Run* run, Link* link, Failure* failure) noexcept nogil:
+    cdef Var* var = link.var
+    if link.write:
+        var.readers = 0
+        if failure != NULL:
+            _set_failure(var, failure)
+        var.writes += 1
+        _add(&var.pending_writes, -1)
+    else:
+        var.readers -= 1
+        var.pending_reads -= 1
+    if var.waiters != NULL:
+        tell(&var.waiters, run.seq, link.write)
+    if var.head != NULL:
+        grant(e, var)
+
+
+cdef void leave_writes(Engine* e, Run* run, After* after) noexcept nogil:
+    cdef Link* link = links_of(run)
+    cdef int _
+    for _ in range(run.n_links):
+        if link.write:
+            give_back(e, run, link, NULL)
+            link.var = NULL
+        link += 1
+    settle_all(e, after)
 
 
 cdef void finish(Engine* e, Run* run, Failure* failure, After* after) noexcept nogil:

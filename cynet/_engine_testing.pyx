@@ -5,10 +5,10 @@ from libc.stdlib cimport calloc, free, malloc
 from libcpp.atomic cimport atomic
 
 from ._engine cimport (
-    EngineHandle, VarHandle, delete_variable, is_ready, new_variable_on, push_sync_on,
-    wait_for_all_on, wait_for_var, wait_to_write, kCopy, kInline, kNormal
+    EngineHandle, VarHandle, complete, delete_variable, is_ready, new_variable_on, push_async_on,
+    push_sync_on, wait_for_all_on, wait_for_var, wait_to_write, written, kCopy, kInline, kNormal
 )
-from ._engine_native cimport now_ns, sleep_ns
+from ._engine_native cimport now_ns, sleep_ns, start_thread
 from ._engine_python cimport Engine
 from ._typedefs cimport RunContext, kCPU, kGPU
 
@@ -23,6 +23,7 @@ cdef enum Action:
     kGate = 2   # return when the gate opens
     kWait = 3   # wait for cell `salt`, then mix; does not read it: a later push may write it by now
     kFail = 4   # raise ValueError
+    kLend = 5   # mix and give back what was written; done when the gate opens
 
 cdef cppclass Shared:
     # What the functions of one row of cells have in common.
@@ -38,6 +39,7 @@ cdef struct Job:
     int64_t salt
     int n_reads
     int n_writes
+    void* token
     int at[MOST]  # the cells: those read, then those written
 
 
@@ -69,6 +71,23 @@ cdef int _run_job(void* arg, RunContext* context) except -1 nogil:
             mixed = mixed * 6364136223846793005u + <uint64_t>cells[job.at[i]]
             cells[job.at[i]] = <int64_t>mixed
     return 0
+
+
+cdef int _run_lender(void* arg, RunContext* context, void* token) except -1 nogil:
+    (<Job*>arg).token = token
+    _run_job(arg, context)
+    written(token)
+    if not start_thread(_give_back_later, arg):
+        with gil:
+            raise MemoryError("no thread to be had")
+    return 0
+
+
+cdef void _give_back_later(void* arg) noexcept nogil:
+    cdef Job* job = <Job*>arg
+    while not job.shared.gate.load():
+        sleep_ns(100 * 1000)
+    complete(job.token, NULL)
 
 
 cdef class Cells:
@@ -140,14 +159,14 @@ cdef class Cells:
     def push(
             self, reads, writes, int64_t salt=0, str action="mix", int priority=0,
             bint inline=False, int gpu=-1, bint copies=False):
-        """Push one function; action: mix, stamp, gate, wait or fail. It is one of a GPU where `gpu`
-        names one, and one that copies to it with `copies`; it touches the host's memory alone.
+        """Push one function; action: mix, stamp, gate, wait, fail or lend. It is one of a GPU where
+        `gpu` names one, and one that copies to it with `copies`; it touches host memory alone.
         """
         cdef Job* job
         cdef VarHandle handles[MOST]
         cdef int i, n_reads = len(reads), n_writes = len(writes)
         cdef int flags = (kInline if inline else kNormal) | (kCopy if copies else kNormal)
-        cdef int kind = ("mix", "stamp", "gate", "wait", "fail").index(action)
+        cdef int kind = ("mix", "stamp", "gate", "wait", "fail", "lend").index(action)
         if n_reads + n_writes > MOST:
             raise ArgumentError(f"at most {MOST} cells, got {n_reads + n_writes}")
         job = <Job*>malloc(sizeof(Job))
@@ -162,10 +181,15 @@ cdef class Cells:
         self.shared.alive.fetch_add(1)
         try:
             with nogil:
-                push_sync_on(
-                    self.engine.handle, _run_job, job, _free_job, kCPU if gpu < 0 else kGPU,
-                    max(gpu, 0), handles, n_reads, handles + n_reads, n_writes, priority, flags,
-                    b"a job")
+                if kind == kLend:
+                    push_async_on(
+                        self.engine.handle, _run_lender, job, _free_job, kCPU, 0, handles, n_reads,
+                        handles + n_reads, n_writes, priority, flags, b"a job")
+                else:
+                    push_sync_on(
+                        self.engine.handle, _run_job, job, _free_job, kCPU if gpu < 0 else kGPU,
+                        max(gpu, 0), handles, n_reads, handles + n_reads, n_writes, priority,
+                        flags, b"a job")
         except BaseException:
             _free_job(job)
             raise

@@ -502,6 +502,25 @@ def test_inline_functions_keep_the_order():
     cells.close()
 
 
+@pytest.mark.parametrize("inline", [False, True])
+def test_what_is_written_may_be_given_back_before_the_function_is_done(engine, inline):
+    cells = Cells(engine, 4)
+    cells.push([0], [1], 3, "lend", inline=inline)
+    cells.push([1], [2], 0, "stamp")
+    cells.push([0], [3], 0, "stamp")
+    cells.wait(2)  # neither a writer of 1 nor a reader of 0 is held up
+    cells.wait(3)
+    cells.push([], [0], 0, "stamp")
+    assert not within(0.05, lambda: cells.ready(0))  # a writer of what it reads is
+    assert cells.values()[0] == 0
+    cells.open_gate()
+    cells.wait(0)
+    assert cells.values()[0] == 3
+    engine.wait_for_all()
+    assert cells.alive() == 0
+    cells.close()
+
+
 # ---- functions of a GPU
 
 

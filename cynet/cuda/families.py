@@ -22,10 +22,11 @@ RULES = (
 MASTERED = ("sgd", "sgd_mom", "nag_mom")  # those with an operator on float32 masters
 
 
-# source -> (templates of one type, the types each of them has instances for)
+# source -> (templates, the types each of them has instances for)
 TEMPLATES = {
     "batch_norm": [
-        ("inverse_deviation move_statistics channel_sums channel_scale", ("float", "double")),
+        ("inverse_deviation move_statistics", ("float", "double")),
+        ("channel_sums channel_scale", ("float, float", "double, double", "cynet::half, float")),
     ],
     "fill": [("progression eye", ANY)],
     "index": [

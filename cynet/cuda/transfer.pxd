@@ -3,6 +3,7 @@
 Promises:
 - `upload` has read the host's memory when it returns, and nobody waited for the GPU, unless all
   pieces of pinned memory are on their way.
+- `upload_pinned` returns while the host's memory is still being read.
 - Memory that is given back to a GPU's pool may be handed out at once: all that uses it is ordered
   by the GPU's one stream for computing, or has been waited for.
 """
@@ -20,6 +21,10 @@ cdef struct Strides:  # what kernels/strided.cu takes
 
 # nbytes of the host to the GPU's memory, before all that is put on its stream from now on.
 cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
+# The same from memory that is pinned, which the GPU reads by itself: the event, the caller's from
+# now on, is reached when it has done so.
+cdef void* upload_pinned(int dev_id, void* to, const void* source,
+                         size_t nbytes) except NULL nogil
 # nbytes of the GPU to the host, after all that was put on its stream so far; waits for them.
 cdef int download(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
 # From one place of the GPU to another.
@@ -38,3 +43,8 @@ ctypedef void (*Finish)(void* arg, void* error) noexcept nogil
 # that thread; `error` is a borrowed exception (the GIL is held then) or NULL.
 cdef int download_later(int dev_id, const void* source, size_t nbytes, const StridedCopy* what,
                         Finish finish, void* arg) except -1 nogil
+# The same into pinned memory, where the GPU puts the bytes by itself.
+cdef int download_pinned(int dev_id, void* to, const void* source, size_t nbytes, Finish finish,
+                         void* arg) except -1 nogil
+# That thread calls `finish(arg, error)` once `reached`, which it then destroys, has been reached.
+cdef int call_later(int dev_id, void* reached, Finish finish, void* arg) except -1 nogil

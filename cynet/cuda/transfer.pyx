@@ -2,7 +2,8 @@
 
 A piece is taken, filled and given back; the event recorded behind its last use says when it may be
 filled again. Large copies to a GPU land in memory beside the piece and are moved from there on the
-GPU's stream, so they overlap with what it computes without asking what that reads.
+GPU's stream, so they overlap with what it computes without asking what that reads. So do large
+copies from memory of the caller's that is pinned; they land in one of two blocks that stay.
 """
 
 from libc.stdlib cimport free, malloc
@@ -30,6 +31,8 @@ cdef enum:
     PIECES = 16
     PIECE_BYTES = 1 << 20
     DIRECT_BYTES = 1 << 16  # at most so much goes straight to its place, on the computing stream
+    LANDINGS = 2
+    LANDING_BYTES = 1 << 28  # more goes straight to its place, behind all that was put there
 
 cdef struct Piece:
     bint taken
@@ -39,9 +42,15 @@ cdef struct Piece:
     void* done       # event: the last use is over
     void* arrived    # event: the bytes are in `landing`
 
+cdef struct Landing:
+    bint taken
+    Handle memory    # on the GPU
+    void* arrived    # event: the bytes are there
+    void* left       # event: and have been moved to their place
+
 cdef struct Job:
     Job* next
-    const void* source
+    const void* source  # NULL: nothing to copy
     size_t nbytes
     StridedCopy what
     void* reached    # event: the stream has come so far
@@ -54,6 +63,8 @@ cdef cppclass Station:
     mutex guard
     condition_variable wake
     Piece pieces[16]
+    Landing landings[2]
+    int turn         # the landing that was taken last
     bint working     # the worker's thread runs
     Job* first
     Job* last
@@ -73,6 +84,12 @@ cdef Station* _station(int dev_id) noexcept nogil:
             station.pieces[i].taken = station.pieces[i].used = False
             station.pieces[i].pinned.ptr = station.pieces[i].landing.ptr = NULL
             station.pieces[i].done = station.pieces[i].arrived = NULL
+        for i in range(LANDINGS):
+            station.landings[i].taken = False
+            station.landings[i].memory.ptr = NULL
+            station.landings[i].memory.capacity = 0
+            station.landings[i].arrived = station.landings[i].left = NULL
+        station.turn = 0
         station.working = False
         station.first = station.last = NULL
         _stations[dev_id] = station
@@ -160,6 +177,85 @@ cdef int _send(int dev_id, Piece* piece, size_t to, size_t n, bint direct) excep
               b"copying to it")
     check(driver.event_record(piece.done, machine.stream), dev_id, b"copying to it")
     piece.used = True
+    return 0
+
+
+cdef void* upload_pinned(int dev_id, void* to, const void* source,
+                         size_t nbytes) except NULL nogil:
+    cdef Machine* machine
+    cdef Landing* landing
+    enter(dev_id, NULL)
+    machine = &machines[dev_id]
+    if DIRECT_BYTES < nbytes <= LANDING_BYTES:
+        landing = _take_landing(dev_id)
+        try:
+            if _make_room(dev_id, landing, nbytes):
+                _land(dev_id, landing, <size_t>to, source, nbytes)
+                return _mark(dev_id, machine.in_stream)
+        finally:
+            _leave_landing(dev_id, landing)
+    check(driver.to_device(<size_t>to, source, nbytes, machine.stream), dev_id, b"copying to it")
+    return _mark(dev_id, machine.stream)
+
+
+cdef Landing* _take_landing(int dev_id) noexcept nogil:
+    """The one whose last use is longer ago; another thread keeps it only while it enqueues."""
+    cdef Station* station = _station(dev_id)
+    cdef Landing* found = NULL
+    while found == NULL:
+        station.guard.lock()
+        station.turn = (station.turn + 1) % LANDINGS
+        if not station.landings[station.turn].taken:
+            found = &station.landings[station.turn]
+            found.taken = True
+        station.guard.unlock()
+        if found == NULL:
+            thread_yield()
+    return found
+
+
+cdef void _leave_landing(int dev_id, Landing* landing) noexcept nogil:
+    cdef Station* station = _station(dev_id)
+    station.guard.lock()
+    landing.taken = False
+    station.guard.unlock()
+
+
+cdef bint _make_room(int dev_id, Landing* landing, size_t nbytes) except -1 nogil:
+    """False where the GPU has no memory to spare for it."""
+    if landing.arrived == NULL:
+        landing.arrived = new_event(dev_id)
+    if landing.left == NULL:
+        landing.left = new_event(dev_id)
+    if landing.memory.ptr != NULL and landing.memory.capacity >= nbytes:
+        return True
+    storage_free(&landing.memory)  # whoever gets it comes after what `left` stands for
+    if not _have_memory(dev_id, landing, nbytes):
+        return False
+    # It may be in use by what was put on the stream before.
+    check(driver.event_record(landing.left, machines[dev_id].stream), dev_id, b"copying to it")
+    return True
+
+
+cdef bint _have_memory(int dev_id, Landing* landing, size_t nbytes) except -1 with gil:
+    try:
+        alloc(nbytes, kGPU, dev_id, &landing.memory)
+    except MemoryError:
+        landing.memory.ptr = NULL
+        return False
+    return True
+
+
+cdef int _land(int dev_id, Landing* landing, size_t to, const void* source,
+               size_t nbytes) except -1 nogil:
+    cdef Machine* machine = &machines[dev_id]
+    cdef size_t there = <size_t>landing.memory.ptr
+    check(driver.stream_wait(machine.in_stream, landing.left, 0), dev_id, b"copying to it")
+    check(driver.to_device(there, source, nbytes, machine.in_stream), dev_id, b"copying to it")
+    check(driver.event_record(landing.arrived, machine.in_stream), dev_id, b"copying to it")
+    check(driver.stream_wait(machine.stream, landing.arrived, 0), dev_id, b"copying to it")
+    check(driver.on_device(to, there, nbytes, machine.stream), dev_id, b"copying to it")
+    check(driver.event_record(landing.left, machine.stream), dev_id, b"copying to it")
     return 0
 
 
@@ -263,19 +359,64 @@ cdef int fill(int dev_id, void* to, unsigned value, int width, size_t nbytes) ex
 
 cdef int download_later(int dev_id, const void* source, size_t nbytes, const StridedCopy* what,
                         Finish finish, void* arg) except -1 nogil:
-    cdef Station* station = _station(dev_id)
+    cdef void* reached
     cdef Job* job
-    cdef bint start
     enter(dev_id, NULL)
-    job = <Job*>malloc(sizeof(Job))
+    reached = _mark(dev_id, machines[dev_id].stream)
+    job = _job(reached, finish, arg)
+    job.source, job.nbytes, job.what = source, nbytes, what[0]
+    _put(dev_id, job)
+    return 0
+
+
+cdef int download_pinned(int dev_id, void* to, const void* source, size_t nbytes, Finish finish,
+                         void* arg) except -1 nogil:
+    cdef Machine* machine
+    cdef void* reached
+    enter(dev_id, NULL)
+    machine = &machines[dev_id]
+    reached = _mark(dev_id, machine.stream)
+    try:
+        check(driver.stream_wait(machine.out_stream, reached, 0), dev_id, b"copying from it")
+        check(driver.to_host(to, <size_t>source, nbytes, machine.out_stream), dev_id,
+              b"copying from it")
+    finally:
+        driver.event_destroy(reached)
+    return call_later(dev_id, _mark(dev_id, machine.out_stream), finish, arg)
+
+
+cdef int call_later(int dev_id, void* reached, Finish finish, void* arg) except -1 nogil:
+    cdef Job* job = _job(reached, finish, arg)
+    job.source = NULL
+    _put(dev_id, job)
+    return 0
+
+
+cdef void* _mark(int dev_id, void* stream) except NULL nogil:
+    """A new event, recorded on the stream."""
+    cdef void* event = new_event(dev_id)
+    cdef int code = driver.event_record(event, stream)
+    if code != 0:
+        driver.event_destroy(event)
+        check(code, dev_id, b"marking how far it has come")
+    return event
+
+
+cdef Job* _job(void* reached, Finish finish, void* arg) except NULL nogil:
+    """A job; where there is no memory for one, the event goes, once it is reached."""
+    cdef Job* job = <Job*>malloc(sizeof(Job))
     if job == NULL:
+        driver.event_synchronize(reached)
+        driver.event_destroy(reached)
         _no_memory()
     job.next = NULL
-    job.source, job.nbytes, job.what, job.finish, job.arg = source, nbytes, what[0], finish, arg
-    job.reached = NULL
-    if (<int (*)(int, Job*) noexcept nogil>_mark)(dev_id, job) == -1:
-        free(job)
-        return -1
+    job.reached, job.finish, job.arg = reached, finish, arg
+    return job
+
+
+cdef void _put(int dev_id, Job* job) noexcept nogil:
+    cdef Station* station = _station(dev_id)
+    cdef bint start
     station.guard.lock()
     if station.last == NULL:
         station.first = job
@@ -288,13 +429,6 @@ cdef int download_later(int dev_id, const void* source, size_t nbytes, const Str
     station.guard.unlock()
     if start and not start_thread(_work, <void*><size_t>dev_id):
         _work_off(dev_id, False)  # no thread to be had: better on this one than never
-    return 0
-
-
-cdef int _mark(int dev_id, Job* job) except -1 nogil:
-    job.reached = new_event(dev_id)
-    return check(driver.event_record(job.reached, machines[dev_id].stream), dev_id,
-                 b"copying from it")
 
 
 cdef int _no_memory() except -1 with gil:
@@ -337,6 +471,8 @@ cdef int _do(int dev_id, Job* job) except -1 nogil:
     buffer.ptr = NULL
     enter(dev_id, NULL)
     try:
+        if job.source == NULL:
+            return check(driver.event_synchronize(job.reached), dev_id, b"work on it")
         alloc(job.nbytes, kCPU, 0, &buffer)
         _fetch(dev_id, buffer.ptr, job.source, job.nbytes, job.reached)
         job.what.src = buffer.ptr

@@ -42,7 +42,13 @@ class _Layout:
         return self.graph
 
     def _visit(self, step):
+        if step.prop.op_name == "Convolution":
+            self._take_columns(step)
         form = self._form(step)
+        if form is not None and len(step.in_data[0].shape) == 2:  # a matrix lies alike in both
+            step.prop = form[0]
+            self.steps.append(step)
+            return
         prop, inputs = (step.prop, ()) if form is None else form
         step.in_data = [self._in_order(v, i in inputs) for i, v in enumerate(step.in_data)]
         step.prop = prop
@@ -61,9 +67,37 @@ class _Layout:
             else:
                 value.channels_last = True
 
+    def _take_columns(self, step):
+        """Where the window of a convolution of one channel is as wide as its data, as those over
+        the words of a sentence are, columns become channels: their bytes lie so already."""
+        prop = self._columns_form(step)
+        if prop is None:
+            return
+        data, weight = (self._in_order(v, False) for v in step.in_data[:2])
+        key = data, "columns"
+        if key not in self.ordered:
+            batch, _, height, width = data.shape
+            turned = self._like(data, "columns", (batch, width, height, 1), True)
+            move = get_operator("_channels_last").prop()
+            move.identity = data.kind != ARG
+            self.steps.append(self._step(f"{data.name}_columns", move, data, turned))
+            self.ordered[key] = turned
+        filters, _, height, width = weight.shape
+        turned = self._like(weight, "columns", (filters, width, height, 1), False)
+        transpose = get_operator("transpose").prop(axes=(0, 3, 2, 1))
+        self.steps.append(self._step(f"{weight.name}_columns", transpose, weight, turned))
+        step.prop, step.in_data = prop, [self.ordered[key], turned, *step.in_data[2:]]
+
+    def _columns_form(self, step):
+        if step.ctx.device_type == "gpu" or any(0 in v.shape for v in step.in_data):
+            return None
+        shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+        prop = step.prop.columns_form(shapes)
+        return prop if prop is not None and prop.channels_last_form(shapes, types) else None
+
     def _form(self, step):
         """The channels-last form of a step that is to have one, or None."""
-        if not step.in_data or len(step.in_data[0].shape) < 3 or step.ctx.device_type == "gpu":
+        if not step.in_data or len(step.in_data[0].shape) < 2 or step.ctx.device_type == "gpu":
             return None
         if any(v.dtype != "float32" or 0 in v.shape for v in step.in_data):
             return None
@@ -75,21 +109,15 @@ class _Layout:
         return form if any(self._flows(step.in_data[i]) for i in form[1]) else None
 
     def _flows(self, value):
-        return value.channels_last or (value, True) in self.ordered
+        return value.channels_last or len(value.shape) == 2 or (value, True) in self.ordered
 
     def _in_order(self, value, channels_last):
         if value.channels_last == channels_last:
             return value
         key = value, channels_last
         if key not in self.ordered:
-            other = Value(
-                f"{value.name}_{'last' if channels_last else 'first'}",
-                value.shape,
-                value.dtype,
-                value.ctx,
-                TEMP,
-                channels_last,
-            )
+            order = "last" if channels_last else "first"
+            other = self._like(value, order, value.shape, channels_last)
             self.steps.append(self._reorder(value, other))
             self.ordered[key] = other
         return self.ordered[key]
@@ -99,6 +127,15 @@ class _Layout:
         _, channels, *size = source.shape
         # one channel or one pixel: the bytes stay where they are
         prop.identity = source.kind != ARG and (channels == 1 or all(n == 1 for n in size))
-        return Step(
-            f"{source.name}_reorder", prop, source.ctx, FORWARD, [source], [target], [], [WRITE]
+        return self._step(f"{source.name}_reorder", prop, source, target)
+
+    @staticmethod
+    def _like(value, suffix, shape, channels_last):
+        """A temporary value beside `value`."""
+        return Value(
+            f"{value.name}_{suffix}", shape, value.dtype, value.ctx, TEMP, channels_last
         )
+
+    @staticmethod
+    def _step(name, prop, source, target):
+        return Step(name, prop, source.ctx, FORWARD, [source], [target], [], [WRITE])

@@ -4,14 +4,15 @@ from cython.parallel cimport prange
 from libc.math cimport sqrt
 
 from .parallel cimport threads_for
-from .sums cimport dot_line, sum_line
+from .sums cimport dot_line, scale_line, sum_line
 
 cdef extern from "<cmath>" namespace "std" nogil:
     float pow(float, float) noexcept
     double pow(double, double) noexcept
 
 cdef enum:
-    WIDTH = 64  # positions of a plane that one step of local response takes together
+    WIDTH = 64  # positions that one step of local response, or of a sum over lines, takes together
+    LANES = 8   # partial sums along a line
 
 
 cdef inline void _put(floating* out, double value, bint add) noexcept nogil:
@@ -44,6 +45,9 @@ cdef void _layer_line(const floating* x, const floating* gamma, const floating* 
         _put(std_out, std, add_std)
     if y == NULL:
         return
+    if step == 1:
+        scale_line(x, gamma, beta, y, n, center, scale, add)
+        return
     for i in range(n):
         if add:
             y[i * step] += (x[i * step] - center) * scale * gamma[i] + beta[i]
@@ -68,11 +72,25 @@ cdef void _layer_line_backward(const floating* dy, const floating* x, const floa
                                floating mean, floating std, floating* dx, int64_t n, int64_t step,
                                bint add) noexcept nogil:
     cdef double total = 0, product = 0
+    cdef double totals[LANES]
+    cdef double products[LANES]
     cdef floating a, b, value, scale = 1 / std
-    cdef int64_t i
-    for i in range(n):
-        total += dy[i * step] * gamma[i]
-        product += dy[i * step] * gamma[i] * (x[i * step] - mean) * scale
+    cdef int64_t i, k, part, parts = n // LANES if step == 1 else 0
+    for k in range(LANES):
+        totals[k] = products[k] = 0
+    for part in range(parts):
+        i = part * LANES
+        for k in range(LANES):
+            value = dy[i + k] * gamma[i + k]
+            totals[k] += value
+            products[k] += value * (x[i + k] - mean) * scale
+    for k in range(LANES):
+        total += totals[k]
+        product += products[k]
+    for i in range(parts * LANES, n):
+        value = dy[i * step] * gamma[i]
+        total += value
+        product += value * (x[i * step] - mean) * scale
     a = <floating>(total / n)
     b = <floating>(product / n)
     for i in range(n):
@@ -94,13 +112,42 @@ cdef void layer_norm_backward(const floating* dy, const floating* x, const float
                              inner, add)
 
 
+cdef void _scale_columns(const floating* dy, const floating* x, const floating* mean,
+                         const floating* std, floating* dgamma, floating* dbeta, int64_t lines,
+                         int64_t n, int64_t width, bint add_gamma, bint add_beta) noexcept nogil:
+    """The first `width` of n neighbouring positions of a line."""
+    cdef double products[WIDTH]
+    cdef double totals[WIDTH]
+    cdef floating center, scale
+    cdef int64_t line, i
+    for i in range(width):
+        products[i] = totals[i] = 0
+    for line in range(lines):
+        center, scale = mean[line], 1 / std[line]
+        for i in range(width):
+            products[i] += dy[line * n + i] * (x[line * n + i] - center) * scale
+            totals[i] += dy[line * n + i]
+    for i in range(width):
+        if dgamma != NULL:
+            _put(dgamma + i, products[i], add_gamma)
+        if dbeta != NULL:
+            _put(dbeta + i, totals[i], add_beta)
+
+
 cdef void layer_norm_backward_scale(const floating* dy, const floating* x, const floating* mean,
                                     const floating* std, floating* dgamma, floating* dbeta,
                                     int64_t outer, int64_t n, int64_t inner, bint add_gamma,
                                     bint add_beta) noexcept nogil:
     cdef int threads = threads_for(outer * n * inner * 3)
-    cdef int64_t i, line, at
+    cdef int64_t i, line, at, parts = (n + WIDTH - 1) // WIDTH
     cdef double product, total
+    if inner == 1:
+        for i in prange(parts, num_threads=threads, schedule="static"):
+            at = i * WIDTH
+            _scale_columns(dy + at, x + at, mean, std, dgamma + at if dgamma != NULL else dgamma,
+                           dbeta + at if dbeta != NULL else dbeta, outer, n,
+                           min(n - at, <int64_t>WIDTH), add_gamma, add_beta)
+        return
     for i in prange(n, num_threads=threads, schedule="static"):
         product = 0
         total = 0

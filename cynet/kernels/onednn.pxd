@@ -5,6 +5,9 @@ nothing is linked and no header is needed. Where it is missing, or ``CYNET_KERNE
 `available` says no and operators use the portable kernels.
 """
 
+from libc.stdint cimport int64_t
+
+
 cdef struct Argument:
     int number    # DNNL_ARG_...
     void* memory  # dnnl_memory_t
@@ -41,4 +44,7 @@ cdef class Chain:
     cdef readonly size_t scratch_bytes
     cdef int output             # index of the tensor written
     cdef int run(self, void** data, void* scratch) except -1 nogil
+    # The same, its result of `size` floats added to what there is if `add`; `space` has `room`.
+    cdef size_t room(self, int64_t size, bint add) noexcept nogil
+    cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil
     cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil

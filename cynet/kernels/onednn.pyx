@@ -3,6 +3,7 @@
 Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl_types.h).
 """
 
+from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
 from .parallel cimport call_elsewhere, team_is_lost, threads_for, use_threads
@@ -333,7 +334,7 @@ def has_activation(act_type):
     return act_type in _ELTWISE
 
 
-cdef size_t _aligned(size_t nbytes) noexcept:
+cdef size_t _aligned(size_t nbytes) noexcept nogil:
     return (nbytes + 63) // 64 * 64
 
 
@@ -374,6 +375,22 @@ cdef class Chain:
         if self.reorders[self.output] != NULL:
             pair[0], pair[1] = tensors[self.output], data[self.output]
             self._reorder(self.output, pair, base)
+        return 0
+
+    cdef size_t room(self, int64_t size, bint add) noexcept nogil:
+        return self.scratch_bytes + (_aligned(size * sizeof(float)) if add else 0)
+
+    cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil:
+        cdef float* target = <float*>data[self.output]
+        cdef const float* found = <const float*>space
+        cdef int64_t i
+        if not add:
+            return self.run(data, space)
+        data[self.output] = space
+        self.run(data, <char*>space + _aligned(size * sizeof(float)))
+        data[self.output] = target
+        for i in prange(size, num_threads=threads_for(size), schedule="static"):
+            target[i] += found[i]
         return 0
 
     cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil:

@@ -59,6 +59,8 @@ def _make(public, entry, hint):
                 raise ArgumentTypeError(f"operator {public}: argument '{key}' is given twice")
         if entry.prop.any_parameters and positional:
             inputs = [entry_of(value, f"input {i}") for i, value in enumerate(positional)]
+        elif variable and not any(isinstance(value, symbol) for value in kwargs.values()):
+            inputs = [entry_of(value, f"arg{i}") for i, value in enumerate(positional)]
         elif variable:
             inputs = {f"arg{i}": entry_of(value, f"arg{i}") for i, value in enumerate(positional)}
         else:

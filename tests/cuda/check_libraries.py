@@ -144,6 +144,7 @@ def check_descriptors():
             for directions, padded in ((1, False), (2, True)):
                 Recurrent(dtype, mode, 5, 3, 6, 4, 2, directions, [], gates, clip, padded)
     BatchNorm("float32", 2, 3, 20, 1e-3)
+    BatchNorm("float16", 2, 3, 20, 1e-3)
     try:
         Convolution("float32", (1, 1, 5, 5), (1, 1, 3, 3), (1, 1, 4, 3), (1, 1), (1, 1), (0, 0), 1,
                     0, False)  # fmt: skip

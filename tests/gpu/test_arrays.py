@@ -162,14 +162,56 @@ def test_files_and_pickles(gpu, rng, tmp_path):
     np.testing.assert_array_equal(again.asnumpy(), x)
 
 
-def test_pinned_memory(gpu, rng):
-    x = numbers(rng, (100, 100), "float32")
+@pytest.mark.parametrize("shape", [(100, 100), (700, 900)])  # straight there, by a landing
+def test_pinned_memory(gpu, rng, shape):
+    x = numbers(rng, shape, "float32")
     a = mx.nd.array(x, ctx=mx.cpu_pinned())
     b = a.copyto(gpu)
     a[:] = 0
     np.testing.assert_array_equal(b.asnumpy(), x)
     b.copyto(a)
     np.testing.assert_array_equal(a.asnumpy(), x)
+    b[3:9].copyto(a[10:16])
+    x[10:16] = x[3:9]
+    np.testing.assert_array_equal(a.asnumpy(), x)
+    c = mx.nd.zeros(shape, ctx=mx.cpu_pinned(), dtype="float64")
+    b.copyto(c)  # converted on the host
+    x[10:16] = b[10:16].asnumpy()
+    np.testing.assert_array_equal(c.asnumpy(), x)
+    c[:, 1:3].copyto(b[:, 1:3])
+    np.testing.assert_array_equal(b.asnumpy(), x)
+
+
+@pytest.mark.parametrize("rows", [3, 300, 900])
+def test_pinned_memory_is_overwritten_when_it_has_been_read(gpu, rows):
+    host = mx.nd.zeros((rows, 1000), ctx=mx.cpu_pinned())
+    back = mx.nd.zeros((rows, 1000), ctx=mx.cpu_pinned())
+    there = mx.nd.zeros((rows, 1000), ctx=gpu)
+    total, seen = mx.nd.zeros((rows, 1000), ctx=gpu), []
+    for i in range(40):
+        host[:] = i
+        host.copyto(there)
+        there += 1
+        total += there
+        there.copyto(back)
+        seen.append(back + 0)
+    for i, each in enumerate(seen):
+        assert (each.asnumpy() == i + 1).all(), i
+    assert (total.asnumpy() == 820).all()
+
+
+def test_pinned_memory_given_up_while_it_is_read(gpu, rng):
+    x = numbers(rng, (300, 400), "float32")
+    kept = []
+    for i in range(30):
+        kept.append(mx.nd.array(x + i, ctx=mx.cpu_pinned()).as_in_context(gpu))
+        mx.nd.zeros((300, 400), ctx=mx.cpu_pinned())  # gets its memory when it is free
+    for i, each in enumerate(kept):
+        np.testing.assert_array_equal(each.asnumpy(), x + np.float32(i))
+    backs = [each.as_in_context(mx.cpu_pinned()) for each in kept]
+    del kept, each
+    for i, back in enumerate(backs):
+        np.testing.assert_array_equal(back.asnumpy(), x + np.float32(i))
 
 
 def test_the_host_cannot_look_inside(gpu):

@@ -45,6 +45,18 @@ def inception(x):
     return pool(mx.sym.Concat(*parts), "avg", global_pool=True)
 
 
+def transposed(x, filters=6, kernel=(3, 3), **kwargs):
+    return mx.sym.Deconvolution(x, num_filter=filters, kernel=kernel, **kwargs)
+
+
+def dense(x):
+    return mx.sym.FullyConnected(x, num_hidden=20)
+
+
+def enlarged(*inputs, **kwargs):
+    return mx.sym.UpSampling(*inputs, scale=2, sample_type="nearest", **kwargs)
+
+
 NETS = {
     "convolution": lambda x: convolution(x),
     "bias and relu": lambda x: relu(convolution(x)),
@@ -75,6 +87,47 @@ NETS = {
         norm(convolution(x))
     ),
     "arithmetic": lambda x: mx.sym.exp(convolution(x) * 0.1) - convolution(x) / 2,
+    "deconvolution": lambda x: transposed(relu(transposed(x, 32)), 48, (4, 3), no_bias=False),
+    "deconvolution with strides": lambda x: transposed(
+        convolution(x), stride=(2, 3), pad=(1, 0), adj=(1, 0), dilate=(1, 2), no_bias=False
+    ),
+    "deconvolution of groups": lambda x: transposed(x, num_group=2, stride=(2, 2), kernel=(2, 2)),
+    "deconvolution to a shape": lambda x: relu(
+        transposed(x, kernel=(4, 4), stride=(2, 2), target_shape=(18, 16))
+    ),
+    "deconvolution cut short": lambda x: relu(transposed(x, target_shape=(8, 7))),
+    "limits": lambda x: convolution(mx.sym.clip(convolution(x), -0.2, 0.5)),
+    "hard sigmoid": lambda x: convolution(mx.sym.hard_sigmoid(convolution(x))),
+    "leaky": lambda x: convolution(mx.sym.LeakyReLU(convolution(x), act_type="elu")),
+    "learned slopes": lambda x: convolution(mx.sym.LeakyReLU(convolution(x), act_type="prelu")),
+    "enlarged": lambda x: convolution(enlarged(relu(convolution(x)), num_args=1)),
+    "several enlarged": lambda x: convolution(
+        enlarged(
+            convolution(pool(x, kernel=(3, 2), stride=(3, 2)), 5, (1, 1)),
+            convolution(x, 3, (4, 1)),
+        )
+    ),
+    "enlarged and added": lambda x: convolution(
+        enlarged(convolution(x), convolution(x), multi_input_mode="sum")
+    ),
+    "one column": lambda x: relu(
+        convolution(
+            convolution(x, 8, (3, 8)), 6, (3, 1), pad=(1, 0), stride=(2, 1), num_group=2
+        )
+    ),
+    "columns": lambda x: convolution(
+        convolution(x, 1, (1, 1)), 6, (3, 8), pad=(1, 0), stride=(2, 1)
+    ),
+    "columns of words": lambda x: mx.sym.Concat(
+        *(
+            pool(convolution(mx.sym.reshape(x, shape=(-1, 1, 9, 8)), 5, kernel), kernel=(2, 1))
+            for kernel in ((2, 8), (4, 8))
+        ),
+        dim=2,
+    ),
+    "dense norm": lambda x: relu(norm(dense(x))),
+    "dense residual": lambda x: relu(norm(dense(x)) + dense(x)),
+    "joined rows": lambda x: norm(mx.sym.Concat(dense(x), relu(norm(dense(x)), "tanh"))),
     "transposed": lambda x: mx.sym.transpose(relu(convolution(x)), axes=(0, 2, 3, 1)),
 }
 
@@ -119,6 +172,8 @@ SMALL = {
     "window and tanh": lambda x: relu(convolution(x, 33, pad=(1, 1)), "tanh"),
     "window with stride": lambda x: convolution(x, 24, pad=(1, 1), stride=(2, 2)),
     "wide window": lambda x: relu(convolution(x, 20, (5, 5), pad=(2, 2))),
+    "deconvolution": lambda x: relu(transposed(x, 24, pad=(1, 1), no_bias=False)),
+    "deconvolution with stride": lambda x: transposed(x, 24, (4, 4), pad=(1, 1), stride=(2, 2)),
     "1x1": lambda x: convolution(convolution(x, 24, pad=(1, 1)), 19, (1, 1)),
     "1x1 and relu": lambda x: relu(convolution(norm(convolution(x, 24)), 19, (1, 1))),
     "1x1 and sigmoid": lambda x: relu(convolution(x, 19, (1, 1), no_bias=True), "sigmoid"),
@@ -159,6 +214,20 @@ def test_reorders_only_at_the_edges(monkeypatch):
     assert names[0] == "_channels_last"
     assert "Activation" not in names
     assert "elemwise_add" not in names
+
+
+@needs_onednn
+@pytest.mark.parametrize("name", ["deconvolution", "limits", "leaky", "enlarged"])
+def test_what_keeps_the_order(name, monkeypatch):
+    """Reorders stand at the edges alone."""
+    names = steps_of(NETS[name](mx.sym.var("x")), (3, 4, 9, 8), ALL, monkeypatch)
+    assert names.count("_channels_last") == 2
+
+
+def test_norm_of_rows_takes_its_activation(monkeypatch):
+    """A matrix lies alike in both orders: nothing is reordered, and steps are joined."""
+    names = steps_of(NETS["dense residual"](mx.sym.var("x")), (3, 4, 9, 8), ALL, monkeypatch)
+    assert names == ["FullyConnected", "FullyConnected", "BatchNorm"]
 
 
 @needs_onednn

@@ -16,7 +16,7 @@ from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...errors import ShapeError
+from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Float, Int
@@ -51,7 +51,9 @@ class BatchNormProperty(OperatorProperty):
         "moving_var": "Running variance (C,).",
     }
 
+    float32_beside_half = ("gamma", "beta")
     forward_moves_states = False
+    relu = residual = False  # what the fuse pass adds to the channels-last form
     variable_attrs = {
         "moving_mean": {"__init__": '["zero", {}]'},
         "moving_var": {"__init__": '["one", {}]'},
@@ -78,6 +80,20 @@ class BatchNormProperty(OperatorProperty):
             data = (*data[:axis], channels[0], *data[axis + 1:])
         return [data, channels, channels], [data, channels, channels], [channels, channels]
 
+    def infer_type(self, in_types, out_types):
+        """gamma, beta and all statistics have data's dtype; beside float16 they are float32."""
+        data = in_types[0] or out_types[0]
+        others = [*in_types[1:], *out_types[1:]]
+        known = next((t for t in others if t is not None), None)
+        if data is None and known not in (None, "float32"):  # float32 stands beside float16, too
+            data = known
+        kind = known if data is None else "float32" if data == "float16" else data
+        if out_types[0] not in (None, data) or any(t not in (None, kind) for t in others):
+            raise ArgumentError(
+                f"BatchNorm: inputs {in_types} and outputs {out_types} do not fit: of {data} data "
+                f"the output is {data}, gamma, beta, mean and variance are {kind}")
+        return [data, kind, kind], [data, kind, kind], [kind, kind]
+
     def position(self, shape):
         """The axis of channels counted from the front."""
         if not -len(shape) <= self.axis < len(shape):
@@ -91,6 +107,9 @@ class BatchNormProperty(OperatorProperty):
             return None
         return ChannelsLastBatchNorm(**self.params()), [0]
 
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 
@@ -103,7 +122,12 @@ class BatchNormProperty(OperatorProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         shape, axis = in_shapes[0], self.position(in_shapes[0])
-        return BatchNormOperator(self, prod(shape[:axis]), shape[axis], prod(shape[axis + 1:]))
+        outer, inner = prod(shape[:axis]), prod(shape[axis + 1:])
+        if inner == 1 and in_types[0] == "float32":
+            from .batch_norm_last import ChannelsLastNorm
+
+            return ChannelsLastNorm(self, (outer, shape[axis]))
+        return BatchNormOperator(self, outer, shape[axis], inner)
 
 
 cdef class BatchNormOperator(Operator):

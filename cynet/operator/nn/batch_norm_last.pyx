@@ -15,7 +15,6 @@ from ...kernels.channels_last cimport (NormGradient, NormShape, norm_apply, norm
                                        norm_space, norm_statistics)
 from .._base cimport Operator, OpContext
 
-from ..property import ResourceRequest
 from .batch_norm import BatchNormProperty
 
 
@@ -24,8 +23,6 @@ class ChannelsLastBatchNorm(BatchNormProperty):
     the fuse pass."""
 
     op_name = "BatchNorm"
-    relu = False
-    residual = False
 
     def list_arguments(self):
         names = super().list_arguments()
@@ -38,9 +35,6 @@ class ChannelsLastBatchNorm(BatchNormProperty):
         if act_type != "relu" or self.relu or self.num_visible_outputs() > 1:
             return None
         return self.changed(relu=True, residual=True)
-
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         needed = [out_grad[0], in_data[0], in_data[1], out_data[1], out_data[2]]

@@ -47,6 +47,7 @@ class ConvolutionProperty(OperatorProperty):
     layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
                   doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")
 
+    float32_beside_half = ()
     inputs_doc = {
         "data": "Input (N, C, *size).",
         "weight": "Filters (num_filter, C / num_group, *kernel).",
@@ -119,6 +120,18 @@ class ConvolutionProperty(OperatorProperty):
         from .convolution_last import ChannelsLastConvolution
 
         return ChannelsLastConvolution(**self.params()), [0]
+
+    def columns_form(self, in_shapes):
+        """The property of the same convolution where the columns of data (N, 1, H, W) are taken
+        for channels, (N, W, H, 1), and the weight (F, 1, h, W) for (F, W, h, 1), if a window is as
+        wide as data; None where it is not."""
+        if len(self.kernel) != 2 or in_shapes[0][1] != 1:
+            return None
+        stride, dilate, pad = self.window
+        if pad[1] or dilate[1] != 1 or not 1 < self.kernel[1] == in_shapes[0][3]:
+            return None
+        return type(self)(**{**self.params(), "kernel": (self.kernel[0], 1), "pad": (pad[0], 0),
+                             "stride": (stride[0], 1), "dilate": (dilate[0], 1)})
 
     def with_scaled_weight(self, axis, ndim):
         return self.changed(no_bias=False) if axis == 1 else None

@@ -59,9 +59,16 @@ class ChannelsLastConvolution(ConvolutionProperty):
         """oneDNN's primitives of this convolution."""
         data, weight = in_shapes[0], self.weight_shape or in_shapes[1]
         _, (out,), _ = self.infer_shape([data, weight, *in_shapes[2:]], [None])
+        sizes = [data, weight, out]
+        window = self.window
+        if len(data) == 4 and data[3] == out[3] == self.kernel[1] == 1 and window[2][1] == 0:
+            # columns of pixels: oneDNN's kernels work along rows, whose bytes are the same
+            sizes = [(*shape[:2], 1, shape[2]) for shape in sizes]
+            window = [values[::-1] for values in window]
+        data, weight, out = sizes
         if self.num_group > 1:
             weight = (self.num_group, weight[0] // self.num_group, *weight[1:])
-        stride, dilate, pad = self.window
+        stride, dilate, pad = window
         return onednn.Convolution(data, weight, out, stride, dilate, pad, not self.no_bias)
 
     def create_operator(self, ctx, in_shapes, in_types):
@@ -155,29 +162,23 @@ cdef class ChannelsLastConv(Operator):
                      TBlob* aux_states) except -1 nogil:
         cdef void* tensors[4]
         cdef int n = 2
-        cdef size_t kept = 0
+        cdef bint add = req[0] == kAddTo
         cdef char* space
         if req[0] == kNullOp:
             return 0
-        if req[0] == kAddTo:
-            kept = aligned_floats(self.out_size)
-        space = <char*>get_space(&ctx.requested[0], kept + self.out.scratch_bytes)
+        space = <char*>get_space(&ctx.requested[0], self.out.room(self.out_size, add))
         tensors[0], tensors[1] = in_data[0].data, in_data[1].data
         if self.has_bias:
             tensors[2] = in_data[2].data
             n = 3
-        tensors[n] = space if kept else out_data[0].data
-        self.out.run(tensors, space + kept)
-        if kept:
-            run_unary(&self.add, space, out_data[0].data, self.out_size)
-        return 0
+        tensors[n] = out_data[0].data
+        return self.out.run_to(tensors, self.out_size, add, space)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef bint weights = req[1] != kNullOp or (self.has_bias and req[2] != kNullOp)
         cdef size_t masked = self.activation.nbytes
-        cdef size_t kept = aligned_floats(self.data_size) if req[0] == kAddTo else 0
         cdef size_t kept_weight = aligned_floats(self.weight_size)
         cdef size_t kept_bias = aligned_floats(self.filters)
         cdef size_t need = 0, scratch
@@ -188,7 +189,7 @@ cdef class ChannelsLastConv(Operator):
             with gil:
                 self.prepare_backward()
         if req[0] != kNullOp:
-            need = kept + self.data_grad.scratch_bytes
+            need = self.data_grad.room(self.data_size, req[0] == kAddTo)
         if weights:
             scratch = kept_weight + kept_bias + self.weight_grad.scratch_bytes
             need = scratch if scratch > need else need
@@ -208,10 +209,8 @@ cdef class ChannelsLastConv(Operator):
                 run_unary(&self.add, space + kept_weight, in_grad[2].data, self.filters)
         if req[0] != kNullOp:
             tensors[1] = in_data[1].data
-            tensors[2] = space if kept else in_grad[0].data
-            self.data_grad.run(tensors, space + kept)
-            if kept:
-                run_unary(&self.add, space, in_grad[0].data, self.data_size)
+            tensors[2] = in_grad[0].data
+            self.data_grad.run_to(tensors, self.data_size, req[0] == kAddTo, space)
         return 0
 
 

@@ -15,6 +15,7 @@ from ...kernels.reduce_rows cimport add_channels, sum_channels
 from .._base cimport Operator, OpContext
 
 from ...errors import ArgumentError, ShapeError
+from ...kernels import onednn
 from ...kernels.blas import check_sizes
 from .._base import register_operator
 from ..floats import require_float_cpu
@@ -50,6 +51,7 @@ class DeconvolutionProperty(OperatorProperty):
     layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
                   doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")
 
+    float32_beside_half = ()
     inputs_doc = {
         "data": "Input (N, C, *size).",
         "weight": "Filters (C, num_filter / num_group, *kernel).",
@@ -114,6 +116,14 @@ class DeconvolutionProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], in_data[0], in_data[1]]
+
+    def channels_last_form(self, in_shapes, in_types):
+        if any(t != "float32" for t in in_types) or 0 in in_shapes[0] or not onednn.available():
+            return None
+        from .deconvolution_last import ChannelsLastDeconvolution
+
+        form = ChannelsLastDeconvolution(**self.params())
+        return (form, [0]) if form.mirrored(in_shapes[0]) is not None else None
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

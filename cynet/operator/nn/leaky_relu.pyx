@@ -41,6 +41,7 @@ class LeakyReLUProperty(OperatorProperty):
     lower_bound = Float(0.125, doc="Of rrelu's slopes.")
     upper_bound = Float(0.334, doc="Of rrelu's slopes.")
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,) or (C,)."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
 
@@ -49,6 +50,7 @@ class LeakyReLUProperty(OperatorProperty):
         if self.lower_bound > self.upper_bound:
             raise ArgumentError(f"operator {self.op_name}: lower_bound {self.lower_bound} is above "
                                 f"upper_bound {self.upper_bound}")
+        self.elementwise = self.act_type in _TYPES
 
     def list_arguments(self):
         return ["data", "gamma"] if self.act_type == "prelu" else ["data"]

@@ -3,6 +3,7 @@
 
 from cython cimport floating
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.parallel cimport threads_for
@@ -39,6 +40,9 @@ class UpSamplingProperty(OperatorProperty):
     multi_input_mode = Enum(("concat", "sum"), "concat", doc="How several inputs are joined.")
     num_args = Int(1, doc="Number of inputs.", low=1, high=MOST)
     workspace = Int(512, doc="Accepted and not needed.", low=0)
+
+    channels_last = False  # a form the layout pass makes, of 'nearest'
+    float32_beside_half = ()
 
     inputs_doc = {"data": "Input (N, C, H, W).", "weight": "Filters of 'bilinear'."}
 
@@ -81,6 +85,11 @@ class UpSamplingProperty(OperatorProperty):
                 raise ShapeError(f"{name} has {shape[1]} channels, to be added to {channels}")
         return in_shapes, [agree("output", out, (first[0], channels, height, width))], []
 
+    def channels_last_form(self, in_shapes, in_types):
+        if self.sample_type != "nearest" or in_types[0] != "float32":
+            return None
+        return self.changed(channels_last=True), list(range(len(in_shapes)))
+
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space] if self.sample_type == "bilinear" else []
 
@@ -94,7 +103,8 @@ class UpSamplingProperty(OperatorProperty):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         _, (out,), _ = self.infer_shape(in_shapes, [None])
         if self.sample_type == "nearest":
-            return UpSamplingOperator(in_shapes, out, self.multi_input_mode == "sum")
+            return UpSamplingOperator(in_shapes, out, self.multi_input_mode == "sum",
+                                      self.channels_last)
         k, pad = 2 * self.scale - self.scale % 2, self.scale // 2
         return DeconvolutionOperator(in_shapes[0], out, (k, k), (self.scale,) * 2, (1, 1),
                                      (pad, pad), self.num_filter, False)
@@ -131,19 +141,47 @@ cdef void _reduce(const floating* dy, floating* dx, int64_t height, int64_t widt
                 dx[h * (width // scale) + w] = total
 
 
+cdef void _enlarge_row(const float* x, float* y, int64_t width, int64_t channels, int64_t step,
+                       int64_t scale, bint add) noexcept nogil:
+    """A row of pixels of x becomes one of `width` in y, whose pixels are `step` floats apart."""
+    cdef int64_t w, c
+    cdef const float* pixel
+    for w in range(width):
+        pixel = x + w // scale * channels
+        if add:
+            for c in range(channels):
+                y[w * step + c] += pixel[c]
+        else:
+            memcpy(y + w * step, pixel, channels * sizeof(float))
+
+
+cdef void _reduce_row(const float* dy, float* dx, int64_t width, int64_t channels, int64_t step,
+                      int64_t scale, bint add) noexcept nogil:
+    """The gradient of `scale` such rows, one after another, and of `width` pixels each."""
+    cdef int64_t w, c, i
+    cdef const float* pixel
+    if not add:
+        memset(dx, 0, width // scale * channels * sizeof(float))
+    for i in range(scale):
+        for w in range(width):
+            pixel = dy + (i * width + w) * step
+            for c in range(channels):
+                dx[w // scale * channels + c] += pixel[c]
+
+
 cdef class UpSamplingOperator(Operator):
-    """Nearest: every input's planes, one by one."""
+    """Nearest: every input's planes, one by one, or its rows of pixels."""
 
     cdef int64_t batch, channels, height, width  # of out
     cdef int64_t in_channels[MOST]
     cdef int64_t scale[MOST]
     cdef int n
-    cdef bint sums
+    cdef bint sums, channels_last
 
-    def __init__(self, in_shapes, out, sums):
+    def __init__(self, in_shapes, out, sums, channels_last):
         self.batch, self.channels, self.height, self.width = out
         self.n = len(in_shapes)
-        self.sums = sums
+        self.sums, self.channels_last = sums, channels_last
         for i, shape in enumerate(in_shapes):
             self.in_channels[i] = shape[1]
             self.scale[i] = out[2] // shape[2]
@@ -191,12 +229,32 @@ cdef class UpSamplingOperator(Operator):
         cdef int64_t small = large // (scale * scale), plane
         cdef int threads = threads_for(self.batch * count * large)
         cdef floating* there
+        if floating is float and self.channels_last:
+            self._walk_rows(i, offset, x, y, add, back, threads)
+            return
         for plane in prange(self.batch * count, num_threads=threads, schedule="static"):
             there = y + (plane // count * self.channels + offset + plane % count) * large
             if back:
                 _reduce(there, x + plane * small, self.height, self.width, scale, add)
             else:
                 _enlarge(x + plane * small, there, self.height, self.width, scale, add)
+
+    cdef void _walk_rows(self, int i, int64_t offset, float* x, float* y, bint add, bint back,
+                         int threads) noexcept nogil:
+        """All pixels of input i."""
+        cdef int64_t scale = self.scale[i], count = self.in_channels[i], row
+        cdef int64_t small = self.width // scale * count
+        cdef int64_t large = scale * self.width * self.channels
+        cdef int64_t k
+        for row in prange(self.batch * self.height // scale, num_threads=threads,
+                          schedule="static"):
+            if back:
+                _reduce_row(y + row * large + offset, x + row * small, self.width, count,
+                            self.channels, scale, add)
+                continue
+            for k in range(scale):
+                _enlarge_row(x + row * small, y + row * large + offset + k * large // scale,
+                             self.width, count, self.channels, scale, add)
 
 
 register_operator("UpSampling", UpSamplingProperty)

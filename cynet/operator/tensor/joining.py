@@ -59,6 +59,8 @@ class ConcatProperty(JoinProperty):
         return [full(n) for n in lengths], [full(total)], []
 
     def channels_last_form(self, in_shapes, in_types):
+        if len(in_shapes[0]) < 3:
+            return None
         return self.changed(channels_last=True), list(range(len(in_shapes)))
 
     def pieces(self, in_shapes):

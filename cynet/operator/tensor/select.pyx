@@ -23,6 +23,7 @@ class ClipProperty(OperatorProperty):
     """
 
     inputs_doc = {"data": "The input, any shape."}
+    elementwise = True
     a_min = Float(doc="Lower limit.")
     a_max = Float(doc="Upper limit.")
 
@@ -71,6 +72,7 @@ class HardSigmoidProperty(OperatorProperty):
     """``output = alpha * data + beta``, limited to [0, 1]."""
 
     inputs_doc = {"data": "The input, any shape."}
+    elementwise = True
     alpha = Float(0.2, doc="Slope.")
     beta = Float(0.5, doc="Shift.")
 

@@ -1,6 +1,7 @@
 """BatchNorm: when the moving statistics move, and precision where the mean is large."""
 
 import numpy as np
+import pytest
 
 from tests.operator.nn.harness import Ready
 
@@ -44,3 +45,28 @@ def test_large_mean_small_variance():
     wide = x.astype("float64")
     mean, var = wide.mean((0, 2), keepdims=True), wide.var((0, 2), keepdims=True)
     np.testing.assert_allclose(y, (wide - mean) / np.sqrt(var + 1e-5), atol=5e-3)
+
+
+@pytest.mark.parametrize("shape, axis", [((37, 21), 1), ((5, 4, 3, 18), -1), ((300, 1), 1)])
+@pytest.mark.parametrize("params", [{}, {"fix_gamma": True}, {"use_global_stats": True}])
+def test_rows_of_channels(shape, axis, params):
+    """float32 rows go through loops of their own; float64 through those of planes."""
+    rng = np.random.RandomState(3)
+    channels = shape[axis]
+    arrays = [rng.standard_normal(shape) + 2, *rng.uniform(0.5, 2, (2, channels))]
+    aux = [rng.standard_normal(channels), rng.uniform(0.5, 2, channels)]
+    grad = rng.standard_normal(shape)
+    found = []
+    for dtype in ("float32", "float64"):
+        run = Ready(
+            "BatchNorm",
+            [x.astype(dtype) for x in arrays],
+            {"fix_gamma": False, "axis": axis, **params},
+            [x.astype(dtype) for x in aux],
+        )
+        out = run.forward()
+        grads = run.backward([grad.astype(dtype)], out)
+        predicted = run.forward(train=False)[:1]
+        found.append([*out, *grads, *run.aux, *predicted])
+    for single, double in zip(*found, strict=True):
+        np.testing.assert_allclose(single, double, rtol=1e-4, atol=1e-5 * np.abs(double).max())

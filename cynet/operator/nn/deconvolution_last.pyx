@@ -1,0 +1,175 @@
+# cython: wraparound=True
+"""Deconvolution of channels-last float32 data: a convolution whose forward and whose gradient of
+data have changed places.
+
+Shapes as in deconvolution.pyx; data and out lie in channels-last order. The convolution's data are
+our out, its out our data, its weight our weight, (C, num_filter / num_group, *kernel).
+"""
+
+from libc.stdint cimport int64_t
+
+from ..._resource cimport get_space
+from ..._typedefs cimport TBlob, kAddTo, kNullOp
+from ...kernels.onednn cimport Chain
+from ...kernels.parallel cimport threads_for
+from ...kernels.reduce_rows cimport spread_rows, sum_rows
+from .._base cimport Operator, OpContext
+from .convolution_own cimport OwnConvolution
+
+from math import prod
+
+from . import convolution_window, convolution_winograd
+from .convolution_last import ChannelsLastConvolution
+from .deconvolution import DeconvolutionProperty
+
+
+class ChannelsLastDeconvolution(DeconvolutionProperty):
+    """Deconvolution on channels-last data."""
+
+    op_name = "Deconvolution"
+    prefers_channels_last = True
+
+    def out_shape(self, data):
+        """The shape of the output for data of this shape."""
+        sizes = (self.geometry(axis, size)[0] for axis, size in enumerate(data[2:]))
+        return (data[0], self.num_filter, *sizes)
+
+    def mirrored(self, data):
+        """The property of the convolution from out to data; None where target_shape cuts off so
+        much that a convolution would have more windows."""
+        pad = tuple(self.geometry(axis, size)[1] for axis, size in enumerate(data[2:]))
+        convolution = ChannelsLastConvolution(
+            kernel=self.kernel, stride=self.window[0], dilate=self.window[1], pad=pad,
+            num_filter=data[1], num_group=self.num_group, no_bias=True)
+        sizes = [convolution.output_size(axis, size)
+                 for axis, size in enumerate(self.out_shape(data)[2:])]
+        return convolution if sizes == list(data[2:]) else None
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        data = in_shapes[0]
+        convolution, out = self.mirrored(data), self.out_shape(data)
+        shapes = self, data, out
+        if convolution_window.suits(convolution, out, data):
+            return OwnDeconvolution(
+                *shapes, convolution_window.WindowConvolution(convolution, out, data))
+        if convolution_winograd.suits(convolution, out):
+            return OwnDeconvolution(
+                *shapes, convolution_winograd.WinogradConvolution(convolution, out, data))
+        return PrimitiveDeconvolution(*shapes, convolution.primitives([out, in_shapes[1]]))
+
+
+cdef class ChannelsLastDeconv(Operator):
+    """Requests and the bias; subclasses compute the three products."""
+
+    cdef bint has_bias
+    cdef int64_t rows, filters, out_size, data_size, weight_size
+
+    def __init__(self, prop, data, out):
+        self.has_bias, self.filters = not prop.no_bias, out[1]
+        self.rows = prod(out) // out[1]
+        self.out_size, self.data_size = prod(out), prod(data)
+        self.weight_size = data[1] * (out[1] // prop.num_group) * prod(prop.kernel)
+
+    cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
+                  bint add) except -1 nogil:
+        return 0
+
+    cdef int gradients(self, OpContext* ctx, void* grad, const TBlob* in_data, const int* req,
+                       TBlob* in_grad) except -1 nogil:
+        return 0
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef float* out = <float*>out_data[0].data
+        if req[0] == kNullOp:
+            return 0
+        self.make(ctx, in_data, out, req[0] == kAddTo)
+        if self.has_bias:
+            spread_rows(<const float*>in_data[2].data, self.rows, self.filters, out, True)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if self.has_bias and req[2] != kNullOp:
+            sum_rows(<const float*>out_grad[0].data, self.rows, self.filters,
+                     <float*>in_grad[2].data, req[2] == kAddTo)
+        return self.gradients(ctx, out_grad[0].data, in_data, req, in_grad)
+
+
+cdef class OwnDeconvolution(ChannelsLastDeconv):
+    """By kernels of our own."""
+
+    cdef OwnConvolution convolution
+
+    def __init__(self, prop, data, out, convolution):
+        super().__init__(prop, data, out)
+        self.convolution = convolution
+
+    cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
+                  bint add) except -1 nogil:
+        cdef int threads = threads_for(self.convolution.work)
+        cdef char* space = <char*>get_space(&ctx.requested[0],
+                                            self.convolution.scratch(threads, True))
+        self.convolution.run_backward_data(
+            <const float*>in_data[1].data, <const float*>in_data[0].data, out, add, threads, space)
+        return 0
+
+    cdef int gradients(self, OpContext* ctx, void* grad, const TBlob* in_data, const int* req,
+                       TBlob* in_grad) except -1 nogil:
+        cdef int threads = threads_for(self.convolution.work)
+        cdef size_t need = max(self.convolution.scratch(threads, False),
+                               self.convolution.scratch(threads, True))
+        cdef char* space = <char*>get_space(&ctx.requested[0], need)
+        if req[1] != kNullOp:
+            self.convolution.run_backward_weight(
+                <const float*>grad, <const float*>in_data[0].data, <float*>in_grad[1].data,
+                req[1] == kAddTo, threads, space)
+        if req[0] != kNullOp:
+            self.convolution.run_forward(
+                <const float*>grad, <const float*>in_data[1].data, NULL, <float*>in_grad[0].data,
+                req[0] == kAddTo, threads, space)
+        return 0
+
+
+cdef class PrimitiveDeconvolution(ChannelsLastDeconv):
+    """By oneDNN."""
+
+    cdef object primitives
+    cdef Chain out, data_grad, weight_grad
+
+    def __init__(self, prop, data, out, primitives):
+        super().__init__(prop, data, out)
+        self.stateful, self.primitives = True, primitives
+        self.out = primitives.backward_data()
+
+    def prepare_backward(self):
+        """Make the primitives that only backward needs."""
+        self.data_grad = self.primitives.forward()
+        self.weight_grad = self.primitives.backward_weight()
+
+    cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
+                  bint add) except -1 nogil:
+        cdef void* tensors[3]
+        tensors[0], tensors[1], tensors[2] = in_data[0].data, in_data[1].data, out
+        return self.out.run_to(tensors, self.out_size, add,
+                               get_space(&ctx.requested[0], self.out.room(self.out_size, add)))
+
+    cdef int gradients(self, OpContext* ctx, void* grad, const TBlob* in_data, const int* req,
+                       TBlob* in_grad) except -1 nogil:
+        cdef void* tensors[3]
+        cdef size_t need
+        cdef void* space
+        if <void*>self.data_grad == <void*>None:  # the first time
+            with gil:
+                self.prepare_backward()
+        need = max(self.data_grad.room(self.data_size, req[0] == kAddTo),
+                   self.weight_grad.room(self.weight_size, req[1] == kAddTo))
+        space = get_space(&ctx.requested[0], need)
+        if req[1] != kNullOp:
+            tensors[0], tensors[1], tensors[2] = in_data[0].data, grad, in_grad[1].data
+            self.weight_grad.run_to(tensors, self.weight_size, req[1] == kAddTo, space)
+        if req[0] != kNullOp:
+            tensors[0], tensors[1], tensors[2] = grad, in_data[1].data, in_grad[0].data
+            self.data_grad.run_to(tensors, self.data_size, req[0] == kAddTo, space)
+        return 0
