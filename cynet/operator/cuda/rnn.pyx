@@ -82,7 +82,7 @@ cdef class RNNForm(Operator):
         self.states = prop.num_layers * prop.directions * shape[1] * prop.state_size * item
         self.factor = self.y_size * item
         self.factors = _aligned(len(droppers) * self.factor)
-        self.room, self.dtype = kept(prop, shape)[3] * item, dtype_flag(dtype)
+        self.room, self.dtype = kept(prop, shape)[3] * max(item, 4), dtype_flag(dtype)
         self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
         self.kinds = 2 if prop.mode == "lstm" else 1
         self.stateful = self.has_lengths  # which the descriptors have

@@ -62,6 +62,7 @@ class RNNProperty(OperatorProperty):
     }
 
     private_outputs = True
+    float32_beside_half = ("sequence_length",)
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -153,8 +154,9 @@ class RNNProperty(OperatorProperty):
     def infer_type(self, in_types, out_types):
         counted = in_types[-1] if self.use_sequence_length else None
         others = in_types[:-1] if self.use_sequence_length else in_types
-        ins, outs, _ = super().infer_type(others, out_types)
-        return [*ins, *[counted or ins[0]] * self.use_sequence_length], outs, []
+        ins, outs, _ = super().infer_type(others, out_types[:-1])
+        memory = "float32" if ins[0] == "float16" else ins[0]
+        return [*ins, *[counted or ins[0]] * self.use_sequence_length], [*outs, memory], []
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space, *[ResourceRequest.random] * self.drops]
