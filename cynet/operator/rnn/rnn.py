@@ -52,7 +52,6 @@ class RNNProperty(OperatorProperty):
     lstm_state_clip_nan = Bool(False, doc="Whether clipping turns NaN into lstm_state_clip_min.")
     use_sequence_length = Bool(False, doc="Whether `sequence_length` is given; else all are full.")
 
-    float32_beside_half = ("sequence_length",)
     inputs_doc = {
         "data": "Sequences, (steps, batch, input size).",
         "parameters": "All weights and biases, a vector.",
