@@ -181,6 +181,8 @@ cdef class JoinedUpdate:
                 item.arrays.state[item.master] = master.blob.data
                 written.insert(master.chunk.var)
             self.joined.items.push_back(item)
+        # one launch is not worth a graph
+        self.joined.recording.never = self.joined.items.size() < 2
         for var in written:
             self.writes.push_back(var)
             read.erase(var)

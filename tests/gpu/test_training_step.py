@@ -359,3 +359,27 @@ def test_a_module_may_die_while_its_steps_run(gpu):
         outputs = module.get_outputs()
         del module
         assert np.isfinite(outputs[0].asnumpy()).all()
+
+
+def test_float16_with_float32_copies(gpu, unrecorded):
+    x = mx.sym.FullyConnected(mx.sym.Variable("data", dtype="float16"), name="fc0", num_hidden=16)
+    x = mx.sym.Activation(mx.sym.BatchNorm(x, name="bn", fix_gamma=False), act_type="relu")
+    x = mx.sym.FullyConnected(mx.sym.Dropout(x, p=0.2), name="fc1", num_hidden=4)
+    net, data = mx.sym.SoftmaxOutput(x, name="softmax"), batches(8)
+    shapes = [("data", (8, 6)), ("softmax_label", (8,))]
+    data_shape, label_shape = (mx.io.DataDesc(*each, "float16") for each in shapes)
+
+    def steps(step):
+        mx.random.seed(9)
+        module = mx.mod.Module(net, context=gpu)
+        module.bind([data_shape], [label_shape])
+        module.init_params(mx.init.Xavier())
+        params = {"learning_rate": 0.1, "momentum": 0.9, "multi_precision": True}
+        module.init_optimizer(optimizer_params=params)
+        return run(module, step, data)
+
+    with Counted() as count:
+        one = steps(together)
+    assert (count.recorded, count.replayed) == (1, 6)
+    assert {a.dtype.name for a in one[-1].values()} == {"float16", "float32"}
+    same(one, unrecorded(steps, apart))
