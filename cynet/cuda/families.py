@@ -44,7 +44,7 @@ TEMPLATES = {
     "order": [("sort_near sort_far take_order put_order extreme running_sum", ALL)],
     "pooling": [("pool pool_grad", REAL)],
     "random": [
-        ("draw masked weight_sums log_probability log_probability_grad", REAL),
+        ("draw masked dropout_factors weight_sums log_probability log_probability_grad", REAL),
         ("integers", ("int", "long long")),
     ],
     "select": [("where clip clip_grad hard_sigmoid hard_sigmoid_grad", ALL)],

@@ -75,6 +75,9 @@ class OperatorProperty:
         False: the loops of an elementwise operator refuse arrays of bool.
     prefers_channels_last : bool
         True for a `channels_last_form` that is worth bringing its inputs into that order.
+    private_outputs : bool
+        True: what the hidden outputs hold is a matter between forward and backward of one device,
+        bytes that differ from device to device.
     any_device : bool
         True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
         built-in operators have their GPU forms in ``operator/cuda``.
@@ -104,6 +107,7 @@ class OperatorProperty:
     elementwise = False
     takes_bool = False
     prefers_channels_last = False
+    private_outputs = False
     any_device = False
     float32_beside_half = None
     fields = {}

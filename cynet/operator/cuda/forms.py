@@ -24,6 +24,7 @@ TABLES = (  # the modules of this folder with forms in them
     "products",
     "random",
     "reduce",
+    "rnn",
     "update",
 )
 _HOST = Context("cpu")
