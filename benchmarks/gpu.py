@@ -124,11 +124,7 @@ def training_step(network, ctx, shape, classes):
     label = mx.nd.array(np.random.randint(0, classes, shape[:1]), ctx=ctx)
     batch = mx.io.DataBatch([data], [label])
 
-    def step():
-        module.forward_backward(batch)
-        module.update()
-
-    return step
+    return lambda: module.train_step(batch)
 
 
 # --- rows -----------------------------------------------------------------------------------------

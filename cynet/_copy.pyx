@@ -115,6 +115,18 @@ def copy_into(NDArrayBase source, NDArrayBase target):
     push_copy(target, &to, source, &region)
 
 
+def copied(NDArrayBase source, int dtype=-1):
+    """A new array on the device of `source` with its values, as type flag `dtype` (-1: its own)."""
+    cdef NDArrayBase target = new_array(
+        source.blob.shape, source.blob.ndim, source.blob.dtype if dtype < 0 else dtype,
+        source.blob.dev_type, source.blob.dev_id)
+    cdef Region to = whole(target)
+    cdef Region region = whole(source)
+    target.chunk.written = target.blob.size == 0
+    push_copy(target, &to, source, &region)
+    return target
+
+
 def copy_all(sources, list targets):
     """Push a copy of each array into the one of `targets` in its place.
 

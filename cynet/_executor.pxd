@@ -16,7 +16,7 @@ from libcpp.vector cimport vector
 from ._engine cimport VarHandle
 from ._ndarray cimport Chunk, NDArrayBase
 from ._resource cimport Resource
-from ._typedefs cimport TBlob
+from ._typedefs cimport RunContext, TBlob
 from .cuda.graphs cimport Recording
 from .operator._base cimport OpContext
 
@@ -90,4 +90,16 @@ cdef class Plan:
     cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
                             dict arrays) except -1
     cdef int _push(self, size_t first, size_t last, bint is_train) except -1
-    cdef size_t _origin(self) except? 0
+    # Push one segment of a run whose first random stream is `stream`.
+    cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
+                          size_t origin) except -1 nogil
+    # The number of the user's line that asks for a run.
+    cdef size_t origin(self) except? 0
+
+# A run that holds the tables until `end_run`.
+cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
+                  size_t origin) except NULL nogil
+cdef void end_run(void* arg) noexcept nogil
+# Put a Run's steps on the stream of a GPU (Put of cuda/graphs.pxd); `numbers` are the seed and the
+# first stream of its random numbers, which a graph's kernels count from.
+cdef int put_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil

@@ -183,7 +183,7 @@ cdef str _describe(const TBlob* blob):
     return f"{shape} {NAMES[blob.dtype]}"
 
 
-cdef void _end_run(void* arg) noexcept nogil:
+cdef void end_run(void* arg) noexcept nogil:
     cdef Run* run = <Run*>arg
     _release(run.tables)
     free(run)
@@ -448,23 +448,27 @@ cdef class Plan:
 
     cdef int _push(self, size_t first, size_t last, bint is_train) except -1:
         cdef uint64_t seed = 0, stream = 0
-        cdef size_t i, origin = self._origin()
+        cdef size_t i, origin = self.origin()
         cdef Segment* segment
-        cdef Run* run
         with nogil:
             for i in range(first, last):
                 segment = self.tables.segments[i]
                 if i == first and self.n_random:
                     stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
-                run = _new_run(self.tables, segment, is_train, seed, stream, origin)
-                push_sync(_run_device_segment if segment.dev_type == kGPU else _run_segment, run,
-                          _end_run, segment.dev_type, segment.dev_id,
-                          segment.const_vars.data(), <int>segment.const_vars.size(),
-                          segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
-                          0, segment.flags, b"executor")
+                self.push_segment(i, is_train, seed, stream, origin)
         return 0
 
-    cdef size_t _origin(self) except? 0:
+    cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
+                          size_t origin) except -1 nogil:
+        cdef Segment* segment = self.tables.segments[i]
+        cdef Run* run = new_run(self.tables, segment, is_train, seed, stream, origin)
+        return push_sync(_run_device_segment if segment.dev_type == kGPU else _run_segment, run,
+                         end_run, segment.dev_type, segment.dev_id,
+                         segment.const_vars.data(), <int>segment.const_vars.size(),
+                         segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
+                         0, segment.flags, b"executor")
+
+    cdef size_t origin(self) except? 0:
         """The number of the user's line that asks for this run."""
         where = user_frame()
         index = self._origin_index.get(where)
@@ -474,8 +478,8 @@ cdef class Plan:
         return index
 
 
-cdef Run* _new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
-                   size_t origin) except NULL nogil:
+cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
+                  size_t origin) except NULL nogil:
     cdef Run* run = <Run*>malloc(sizeof(Run))
     if run == NULL:
         with gil:

@@ -10,8 +10,11 @@ from libc.string cimport memcpy, memset
 from . cimport _engine
 from ._storage cimport Handle, alloc
 from ._storage cimport free as storage_free
-from ._typedefs cimport MAX_NDIM, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared, kGPU
+from ._typedefs cimport (
+    MAX_NDIM, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8,
+)
 from .cuda.transfer cimport download
+from .kernels.strided_copy cimport StridedCopy, copy_strided
 
 from .context import Context
 from .cuda.driver import opened_devices, synchronize
@@ -176,12 +179,15 @@ cdef tuple blob_shape(const TBlob* blob):
 cdef int read_shape(object shape, int64_t* out) except -1:
     cdef int n = 0
     cdef int64_t size = 1
+    if type(shape) is int and 0 <= shape < 1 << 40:
+        out[0] = shape
+        return 1
     if hasattr(shape, "__index__"):
         shape = (shape,)
     elif isinstance(shape, str):
         raise ArgumentTypeError(f"a shape is a tuple of ints, got {shape!r}")
     try:
-        sizes = [each.__index__() for each in shape]
+        sizes = [each if type(each) is int else each.__index__() for each in shape]
     except (TypeError, AttributeError):
         raise ArgumentTypeError(f"a shape is a tuple of ints, got {shape!r}") from None
     if len(sizes) > MAX_NDIM:
@@ -211,6 +217,20 @@ def empty(shape, int dtype, int dev_type, int dev_id, bint promised=False):
     cdef NDArrayBase out = new_array(sizes, ndim, dtype, dev_type, dev_id)
     out.chunk.written = not promised or out.blob.size == 0
     return out
+
+
+cdef void _copy_bytes(void* to, const void* source, size_t nbytes) noexcept nogil:
+    """memcpy; in several threads where most of it is faults of pages that nobody has touched."""
+    cdef StridedCopy all_of_it
+    if nbytes < 4 << 20:
+        memcpy(to, source, nbytes)
+        return
+    all_of_it.dst, all_of_it.src = to, source
+    all_of_it.dst_type = all_of_it.src_type = kUint8
+    all_of_it.ndim = 1
+    all_of_it.shape[0] = nbytes
+    all_of_it.dst_stride[0] = all_of_it.src_stride[0] = 1
+    copy_strided(&all_of_it, False)
 
 
 def waitall():
@@ -333,7 +353,7 @@ cdef class NDArrayBase:
                 if self.blob.dev_type == kGPU:
                     download(self.blob.dev_id, to, self.blob.data, nbytes)
                 else:
-                    memcpy(to, self.blob.data, nbytes)
+                    _copy_bytes(to, self.blob.data, nbytes)
         if not self.chunk.written:
             _refuse_unwritten(self)
         return out

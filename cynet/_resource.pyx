@@ -32,6 +32,8 @@ cdef extern from *:
         }
     };
     static thread_local void* cynet_kept_space = nullptr;
+    // while that is set: the newest buffer of each index among those it has
+    static thread_local CynetTemp cynet_kept[CYNET_TEMPS];
     static CynetTemp* cynet_temps() { static thread_local CynetTemps temps; return temps.items; }
     static void cynet_resource_at_fork(void (*before)(), void (*parent)(), void (*child)()) {
     #if !defined(_WIN32)
@@ -53,6 +55,7 @@ cdef extern from *:
     void (*temp_free "cynet_temp_free")(Temp*) noexcept nogil
     Temp* temps "cynet_temps" () noexcept nogil
     void* kept_space "cynet_kept_space"
+    Temp* kept "cynet_kept"
     void at_fork "cynet_resource_at_fork" (
         void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
         void (*child)() noexcept nogil) noexcept nogil
@@ -92,20 +95,25 @@ cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
 
 
 cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil:
-    """This thread's buffer of the index on a GPU, or a new one that `keep_device_space` takes."""
+    """This thread's buffer of the index on a GPU, or one that `keep_device_space` has taken."""
     cdef Handle handle
     if index < 0 or index >= TEMPS:
         _bad_index(index)
     if kept_space == NULL:
         return _grow(temps() + TEMPS + index, nbytes, kGPU, dev_id)
-    alloc(nbytes, kGPU, dev_id, &handle)
-    (<vector[Handle]*>kept_space).push_back(handle)
-    return handle.ptr
+    if kept[index].ptr == NULL or kept[index].capacity < nbytes:
+        alloc(nbytes, kGPU, dev_id, &handle)
+        (<vector[Handle]*>kept_space).push_back(handle)
+        kept[index].ptr, kept[index].capacity = handle.ptr, handle.capacity
+    return kept[index].ptr
 
 
 cdef void keep_device_space(vector[Handle]* keep) noexcept nogil:
     global kept_space
+    cdef int i
     kept_space = keep
+    for i in range(TEMPS):
+        kept[i].ptr = NULL
 
 
 cdef void* _grow(Temp* temp, size_t nbytes, int dev_type, int dev_id) except NULL nogil:

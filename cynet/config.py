@@ -125,8 +125,8 @@ _SETTINGS = {
             "CYNET_CUDA_GRAPHS",
             _flag,
             True,
-            "0: an executor on a GPU launches its kernels one by one instead of recording them as "
-            "a CUDA graph and replaying it.",
+            "0: executors and updates on a GPU launch their kernels one by one instead of "
+            "recording them as CUDA graphs and replaying those.",
         ),
         Setting(
             "CYNET_CHECK_KERNELS",

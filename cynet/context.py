@@ -6,7 +6,6 @@ from .errors import ArgumentError, ArgumentTypeError, CynetError
 
 _TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _NAMES = {code: name for name, code in _TYPES.items()}
-_current = threading.local()
 
 
 class Context:
@@ -169,9 +168,28 @@ def gpu_memory_info(device_id=0):
     return _memory_info["gpu"](device_id)
 
 
-_DEFAULT = cpu(0)
+class _Current(threading.local):
+    value = cpu(0)  # of every thread, until a ``with`` sets its own
+
+
+_current = _Current()
 
 
 def current_context():
     """The innermost ``with Context`` of this thread, else ``cpu(0)``."""
-    return getattr(_current, "value", _DEFAULT)
+    return _current.value
+
+
+def read_context(ctx):
+    """A Context from one, from None (the current one) or from MXNet's text, ``'cpu(0)'``."""
+    if ctx is None:
+        return current_context()
+    if isinstance(ctx, Context):
+        return ctx
+    if isinstance(ctx, str):
+        kind, _, index = ctx.partition("(")
+        index = index.rstrip(")") or "0"
+        if kind in Context.devstr2type and index.isdigit():
+            return Context(kind, int(index))
+        raise ArgumentError(f"ctx: {ctx!r} names no device; expected for example 'cpu(0)'")
+    raise ArgumentTypeError(f"ctx must be a Context, got {ctx!r}")

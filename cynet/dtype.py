@@ -6,6 +6,8 @@ import numpy as np
 NAMES = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
 NUMPY = tuple(np.dtype(name) for name in NAMES)
 _FLAG = {dtype: flag for flag, dtype in enumerate(NUMPY)}
+# what needs no np.dtype: names and scalar types
+_DIRECT = {key: flag for flag, d in enumerate(NUMPY) for key in (d.name, d.type)}
 
 
 def dtype_flag(dtype):
@@ -16,6 +18,10 @@ def dtype_flag(dtype):
     """
     if dtype is None:
         return 0
+    if type(dtype) is str or type(dtype) is type:
+        flag = _DIRECT.get(dtype)
+        if flag is not None:
+            return flag
     try:
         return _FLAG[np.dtype(dtype)]
     except (KeyError, TypeError):

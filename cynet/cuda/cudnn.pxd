@@ -54,6 +54,32 @@ ctypedef int (*norm_grad_t)(void*, int, const void*, const void*, const void*, c
                             const void*, void*, const void*, void*, void*, void*, const void*,
                             void*, void*, double, const void*, const void*) noexcept nogil
 
+# handle, rnn, mode of forward, data, workspace, reserve
+ctypedef int (*rnn_space_t)(void*, void*, int, void*, size_t*, size_t*) noexcept nogil
+ctypedef int (*rnn_set_t)(void*, int, int, int, int, int, int, int, int, int, int, int, int, void*,
+                          int) noexcept nogil
+ctypedef int (*rnn_clip_t)(void*, int, int, double, double) noexcept nogil
+ctypedef int (*rnn_data_t)(void*, int, int, int, int, int, const int*, void*) noexcept nogil
+ctypedef int (*weight_size_t)(void*, void*, size_t*) noexcept nogil
+# handle, rnn, pseudo layer, bytes, weights, matrix; descriptor and address of matrix and bias
+ctypedef int (*weight_place_t)(void*, void*, int, size_t, const void*, int, void*, void**, void*,
+                               void**) noexcept nogil
+# handle, rnn, mode, lengths; x, y; states, cells: descriptor, first, last; weights, workspace,
+# reserve: bytes, address
+ctypedef int (*rnn_forward_t)(void*, void*, int, const int*, void*, const void*, void*, void*,
+                              void*, const void*, void*, void*, const void*, void*, size_t,
+                              const void*, size_t, void*, size_t, void*) noexcept nogil
+# handle, rnn, lengths; y: descriptor, values, gradient; x: descriptor, gradient; states, cells:
+# descriptor, first, gradients of last and first; weights, workspace, reserve
+ctypedef int (*rnn_to_data_t)(void*, void*, const int*, void*, const void*, const void*, void*,
+                              void*, void*, const void*, const void*, void*, void*, const void*,
+                              const void*, void*, size_t, const void*, size_t, void*, size_t,
+                              void*) noexcept nogil
+# handle, rnn, add or set, lengths; x, states, y: descriptor, values; the rest as above
+ctypedef int (*rnn_to_weight_t)(void*, void*, int, const int*, void*, const void*, void*,
+                                const void*, void*, const void*, size_t, void*, size_t, void*,
+                                size_t, void*) noexcept nogil
+
 cdef struct Library:
     create_t create
     set_stream_t set_stream
@@ -84,6 +110,19 @@ cdef struct Library:
     norm_given_t normalize_given
     norm_train_t normalize
     norm_grad_t normalize_gradient
+    create_t rnn_create
+    rnn_set_t rnn_set
+    rnn_clip_t rnn_clip
+    destroy_t rnn_destroy
+    create_t rnn_data_create
+    rnn_data_t rnn_data_set
+    destroy_t rnn_data_destroy
+    rnn_space_t rnn_space
+    weight_size_t rnn_weight_size
+    weight_place_t rnn_weight_place
+    rnn_forward_t rnn_forward
+    rnn_to_data_t rnn_to_data
+    rnn_to_weight_t rnn_to_weight
 
 # The functions, once open_door() has returned.
 cdef Library* library() noexcept nogil
@@ -96,7 +135,7 @@ cdef const void* scale(int dtype, bint one) noexcept nogil
 
 
 cdef class Tensor:
-    # cudnnTensorDescriptor_t of a row-major tensor with at least four axes
+    # cudnnTensorDescriptor_t of a row-major tensor with at least four axes, or `least`
     cdef void* desc
     cdef readonly tuple shape
 

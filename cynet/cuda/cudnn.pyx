@@ -29,7 +29,11 @@ FUNCTIONS = tuple("cudnn" + name for name in (
     "CreatePoolingDescriptor", "SetPoolingNdDescriptor", "DestroyPoolingDescriptor",
     "PoolingForward", "PoolingBackward",
     "BatchNormalizationForwardInference", "BatchNormalizationForwardTraining",
-    "BatchNormalizationBackward"))
+    "BatchNormalizationBackward",
+    "CreateRNNDescriptor", "SetRNNDescriptor_v8", "RNNSetClip_v8", "DestroyRNNDescriptor",
+    "CreateRNNDataDescriptor", "SetRNNDataDescriptor", "DestroyRNNDataDescriptor",
+    "GetRNNTempSpaceSizes", "GetRNNWeightSpaceSize", "GetRNNWeightParams",
+    "RNNForward", "RNNBackwardData_v8", "RNNBackwardWeights_v8"))
 
 cdef enum:
     NCHW = 0
@@ -100,21 +104,23 @@ def check_dimensions(shape):
 
 
 cdef class Tensor:
-    """A tensor of `shape`, which gets axes of 1 behind up to four.
+    """A tensor of `shape`, which gets axes of 1 behind up to four, or to `least`.
 
     Parameters
     ----------
     dtype : str
     shape : tuple of int
+    least : int
+        3 or 4.
     """
 
-    def __cinit__(self, dtype, shape):
+    def __cinit__(self, dtype, shape, least=4):
         cdef int dims[8]
         cdef int strides[8]
         cdef int i, step = 1
         open_door()
         check_dimensions(shape)
-        self.shape = (*shape, *(1,) * (4 - len(shape)))
+        self.shape = (*shape, *(1,) * (least - len(shape)))
         for i in range(len(self.shape) - 1, -1, -1):
             dims[i], strides[i] = self.shape[i], step
             step *= dims[i]

@@ -249,7 +249,7 @@ cdef class BatchNorm:
     Parameters
     ----------
     dtype : str
-        'float32' or 'float64'.
+        'float32', 'float64' or 'float16', beside which gamma, beta and the statistics are float32.
     outer, channels, inner : int
     eps : float
         Added to the variance.
@@ -257,7 +257,7 @@ cdef class BatchNorm:
 
     def __init__(self, dtype, outer, channels, inner, eps):
         self.x = Tensor(dtype, (outer, channels, inner))
-        self.parameter = Tensor(dtype, (1, channels))
+        self.parameter = Tensor("float32" if dtype == "float16" else dtype, (1, channels))
         self.dtype, self.eps = dtype_flag(dtype), eps
 
     cdef int forward(self, const RunContext* run, const void* x, const void* gamma,

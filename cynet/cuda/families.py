@@ -22,10 +22,11 @@ RULES = (
 MASTERED = ("sgd", "sgd_mom", "nag_mom")  # those with an operator on float32 masters
 
 
-# source -> (templates of one type, the types each of them has instances for)
+# source -> (templates, the types each of them has instances for)
 TEMPLATES = {
     "batch_norm": [
-        ("inverse_deviation move_statistics channel_sums channel_scale", ("float", "double")),
+        ("inverse_deviation move_statistics", ("float", "double")),
+        ("channel_sums channel_scale", ("float, float", "double, double", "cynet::half, float")),
     ],
     "fill": [("progression eye", ANY)],
     "index": [
@@ -43,7 +44,7 @@ TEMPLATES = {
     "order": [("sort_near sort_far take_order put_order extreme running_sum", ALL)],
     "pooling": [("pool pool_grad", REAL)],
     "random": [
-        ("draw masked weight_sums log_probability log_probability_grad", REAL),
+        ("draw masked dropout_factors weight_sums log_probability log_probability_grad", REAL),
         ("integers", ("int", "long long")),
     ],
     "select": [("where clip clip_grad hard_sigmoid hard_sigmoid_grad", ALL)],

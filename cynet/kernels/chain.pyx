@@ -1,10 +1,15 @@
 """Chains (contract in chain.pxd)."""
 
+from .dispatch cimport cpu_level
 from .parallel cimport threads_for
 
 cdef extern from "drive_chain.h" namespace "cynet" nogil:
+    void convert_at(int level) noexcept
     void run_chain_blocks(int threads, const Chain& chain, void** arrays) noexcept
 
 
 cdef void run_chain(const Chain* chain, void** arrays) noexcept nogil:
     run_chain_blocks(threads_for(chain.rows * chain.columns * chain.work), chain[0], arrays)
+
+
+convert_at(cpu_level())

@@ -9,14 +9,26 @@
 #include "elementwise.h"
 #include "parallel.h"
 
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+#define CYNET_LOOPS "convert_loops.h"
+#include "each_level.h"
+
 namespace cynet {
 
+// The level of the conversions of this module, which sets it when it is imported.
+static int convert_level = BASELINE;
+static inline void convert_at(int level) { convert_level = level; }
+
 // ----- conversion of n elements of one dtype to another
+typedef void (*ConvertLoop)(const void* src, void* dst, int64_t n);
+
 template <typename From, typename To>
-void convert_loop(const void* src_, void* dst_, int64_t n) {
-  const From* src = static_cast<const From*>(src_);
-  To* dst = static_cast<To*>(dst_);
-  for (int64_t i = 0; i < n; ++i) dst[i] = convert_one<To>(src[i]);
+void convert_loop(const void* src, void* dst, int64_t n) {
+  static const ConvertLoop loops[] = CYNET_AT_LEVELS(convert_run<From, To>);
+  loops[convert_level](src, dst, n);
 }
 
 template <typename From>

@@ -19,13 +19,24 @@ typedef void (*BinaryLoop)(const void* a, int sa, const void* b, int sb, void* o
 typedef void (*GradLoop)(const void* g, int sg, const void* a, int sa, const void* b, int sb,
                          void* out, int64_t n);
 
-// out = g * F(x): a unary gradient as a binary functor.
+// Whether F has a second form for floats that suit it (functors.h).
+template <class F, typename = void>
+struct has_suited : std::false_type {};
 template <class F>
+struct has_suited<F, std::void_t<decltype(&F::suited)>> : std::true_type {};
+
+// out = g * F(x): a unary gradient as a binary functor.
+template <class F, bool = has_suited<F>::value>
 struct times {
   template <typename T>
   static CYNET_XINLINE T map(T g, T x) {
     return g * F::template map<T>(x);
   }
+};
+template <class F>
+struct times<F, true> : times<F, false> {
+  static CYNET_XINLINE bool suits(float, float x) { return F::suits(x); }
+  static CYNET_XINLINE float suited(float g, float x) { return g * F::suited(x); }
 };
 
 namespace functor {

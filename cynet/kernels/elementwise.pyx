@@ -3,11 +3,13 @@
 from libc.stdint cimport int64_t
 
 from .._typedefs cimport TBlob
+from .dispatch cimport cpu_level
 from .parallel cimport GRAIN, threads_awake, threads_for
 
 
 cdef extern from "drive.h" namespace "cynet" nogil:
     bint asked_lately() noexcept
+    void convert_at(int level) noexcept
     void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) noexcept
     void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
                     void* out, int64_t n) noexcept
@@ -93,3 +95,6 @@ cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst,
 cdef void run_cast_add(const Kernel* identity, int from_dtype, const void* src, void* dst,
                        int64_t n) noexcept nogil:
     cast_add_all(_threads(n), identity[0], from_dtype, src, dst, n)
+
+
+convert_at(cpu_level())

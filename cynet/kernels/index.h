@@ -3,6 +3,7 @@
 #ifndef CYNET_INDEX_H
 #define CYNET_INDEX_H
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -84,8 +85,15 @@ struct OneHot {
     T* out = static_cast<T*>(out_);
     const plain<T> yes = static_cast<plain<T>>(on), no = static_cast<plain<T>>(off);
     parallel_for(threads, m, [=](int64_t begin, int64_t end) {
+      if (add) {
+        for (int64_t i = begin; i < end; ++i)
+          for (int64_t k = 0; k < depth; ++k)
+            emit(out[i * depth + k], k == index[i] ? yes : no, true);
+        return;
+      }
+      std::fill(out + begin * depth, out + end * depth, static_cast<T>(no));
       for (int64_t i = begin; i < end; ++i)
-        for (int64_t k = 0; k < depth; ++k) emit(out[i * depth + k], k == index[i] ? yes : no, add);
+        if (index[i] >= 0 && index[i] < depth) out[i * depth + index[i]] = static_cast<T>(yes);
     });
   }
 };

@@ -4,7 +4,7 @@ from cython.parallel cimport prange
 from libc.math cimport sqrt
 
 from .parallel cimport threads_for
-from .sums cimport dot_line, sum_line
+from .sums cimport dot_line, scale_line, sum_line
 
 cdef extern from "<cmath>" namespace "std" nogil:
     float pow(float, float) noexcept
@@ -44,6 +44,9 @@ cdef void _layer_line(const floating* x, const floating* gamma, const floating* 
     if std_out != NULL:
         _put(std_out, std, add_std)
     if y == NULL:
+        return
+    if step == 1:
+        scale_line(x, gamma, beta, y, n, center, scale, add)
         return
     for i in range(n):
         if add:

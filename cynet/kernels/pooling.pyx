@@ -4,7 +4,12 @@ from cython.parallel cimport prange
 from libc.float cimport DBL_MAX, FLT_MAX
 from libc.string cimport memset
 
+from .dispatch cimport cpu_level
 from .parallel cimport threads_for
+
+cdef extern from "pooling.h" namespace "cynet" nogil:
+    bint pools_by_rows(const PoolShape& s) noexcept
+    void pool_plane[T](int level, const PoolShape& s, const T* x, T* y, bint add) noexcept
 
 cdef extern from "<cmath>" namespace "std" nogil:
     float sqrt(float) noexcept
@@ -156,8 +161,12 @@ cdef void pool_forward(const PoolShape* shape, const floating* x, floating* y,
                        bint add) noexcept nogil:
     cdef int64_t inside = _space(shape.in_size), outside = _space(shape.out_size), plane
     cdef int threads = threads_for(shape.planes * outside * _space(shape.kernel))
+    cdef bint by_rows = pools_by_rows(shape[0])
     for plane in prange(shape.planes, num_threads=threads, schedule="static"):
-        _plane_forward(shape, x + plane * inside, y + plane * outside, add)
+        if by_rows:
+            pool_plane(cpu_level(), shape[0], x + plane * inside, y + plane * outside, add)
+        else:
+            _plane_forward(shape, x + plane * inside, y + plane * outside, add)
 
 
 cdef void pool_backward(const PoolShape* shape, const floating* dy, const floating* x,

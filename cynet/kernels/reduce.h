@@ -138,7 +138,7 @@ inline void store(T* out, int add, V value) {
   }
 }
 
-enum { MAX_PARTS = 16, COLUMNS = 256 };
+enum { MAX_PARTS = 16, COLUMNS = 1024 };
 
 // Flat positions [begin, end) of the reduced axes, the last of which is the input's last.
 template <typename T, class R>
@@ -177,6 +177,17 @@ void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, T* ou
       for (int p = 0; p < threads; ++p) R::merge(total, parts[p]);
       store(out + o, add, R::finish(total, divisor));
     }
+    return;
+  }
+  if (s.n_kept == 1 && s.n_reduced == 1) {  // rows side by side
+    typedef typename R::acc (*RowLoop)(const T* x, int64_t n);
+    static const RowLoop loops[] = CYNET_AT_LEVELS(reduce_row<T, R>);
+    const RowLoop loop = loops[level];
+    const int64_t n = s.reduced_size, stride = s.kept_stride[0];
+    parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o)
+        store(out + o, add, R::finish(loop(x + o * stride, n), divisor));
+    });
     return;
   }
   parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {

@@ -3,13 +3,39 @@
 // n elements side by side, in so many lanes that compilers keep the loops over them and vectorise.
 template <typename T, class R>
 typename R::acc reduce_row(const T* x, int64_t n) {
-  enum { LANES = 64, ROUNDS = 16 };
+  enum { LANES = 64, ROUNDS = 16, SHORT = LANES * ROUNDS, FEW = 16 };
   typedef typename R::acc acc;
   typedef typename R::part part;
   acc lanes[LANES];
   if (n < LANES) {
     lanes[0] = R::init();
     for (int64_t i = 0; i < n; ++i) R::step(lanes[0], x[i]);
+    return lanes[0];
+  }
+  if (n <= SHORT) {  // one round: its parts are all there is
+    part parts[LANES];
+    for (int l = 0; l < LANES; ++l) parts[l] = static_cast<part>(R::init());
+    for (; n >= LANES; x += LANES, n -= LANES)
+      for (int l = 0; l < LANES; ++l) R::step(parts[l], x[l]);
+    for (; n >= FEW; x += FEW, n -= FEW)
+      for (int l = 0; l < FEW; ++l) R::step(parts[l], x[l]);
+    if (n > 0) {  // the last FEW again, of which FEW - n have been seen
+      const T* last = x + n - FEW;
+      const int seen = FEW - static_cast<int>(n);
+      const value_of<T> nothing = static_cast<value_of<T>>(R::init());
+      for (int l = 0; l < FEW; ++l) {
+        const value_of<T> value = last[l];
+        R::step(parts[l], l >= seen ? value : nothing);
+      }
+    }
+    for (int l = 0; l < FEW; ++l) {
+      lanes[l] = static_cast<acc>(parts[l]);
+      for (int k = FEW; k < LANES; k += FEW) R::merge(lanes[l], static_cast<acc>(parts[l + k]));
+    }
+    for (int l = 0; l < 8; ++l) R::merge(lanes[l], lanes[l + 8]);
+    for (int l = 0; l < 4; ++l) R::merge(lanes[l], lanes[l + 4]);
+    for (int l = 0; l < 2; ++l) R::merge(lanes[l], lanes[l + 2]);
+    R::merge(lanes[0], lanes[1]);
     return lanes[0];
   }
   for (int l = 0; l < LANES; ++l) lanes[l] = R::init();
@@ -26,13 +52,41 @@ typename R::acc reduce_row(const T* x, int64_t n) {
   return lanes[0];
 }
 
-// n columns side by side, over positions [begin, end) of the reduced axes.
+// n columns side by side, over positions [begin, end) of the reduced axes: four rows at a time.
 template <typename T, class R>
 void reduce_columns(const ReduceSpace& s, const T* x, int64_t n, int64_t begin, int64_t end,
                     typename R::acc* acc) {
+  typedef typename R::part part;
+  auto row = [&](int64_t r) {
+    return x + (s.n_reduced == 1 ? r * s.reduced_stride[0]
+                                 : offset_of(r, s.n_reduced, s.reduced, s.reduced_stride));
+  };
   for (int64_t c = 0; c < n; ++c) acc[c] = R::init();
-  for (int64_t r = begin; r < end; ++r) {
-    const T* from = x + offset_of(r, s.n_reduced, s.reduced, s.reduced_stride);
+  int64_t r = begin;
+  for (; r + 4 <= end; r += 4) {
+    const T *a = row(r), *b = row(r + 1), *d = row(r + 2), *e = row(r + 3);
+    CYNET_IVDEP
+    for (int64_t c = 0; c < n; ++c) {
+      if constexpr (std::is_same<part, typename R::acc>::value) {
+        part all = acc[c];
+        R::step(all, a[c]);
+        R::step(all, b[c]);
+        R::step(all, d[c]);
+        R::step(all, e[c]);
+        acc[c] = all;
+      } else {
+        part sum = static_cast<part>(R::init());
+        R::step(sum, a[c]);
+        R::step(sum, b[c]);
+        R::step(sum, d[c]);
+        R::step(sum, e[c]);
+        R::merge(acc[c], static_cast<typename R::acc>(sum));
+      }
+    }
+  }
+  for (; r < end; ++r) {
+    const T* from = row(r);
+    CYNET_IVDEP
     for (int64_t c = 0; c < n; ++c) R::step(acc[c], from[c]);
   }
 }

@@ -231,6 +231,84 @@ CYNET_XINLINE float power(float a, float b) {
 }
 CYNET_XINLINE double power(double a, double b) { return ::pow(a, b); }
 
+// ----- circular functions
+// Polynomials: Cephes, sinf.c and tanf.c, on an argument reduced in double. `circular_suits` says
+// where that holds: the multiple of pi / 2 then has at most 20 bits, so that its product with the
+// first 33 bits of pi / 2 is exact. Elsewhere the C library reduces.
+
+CYNET_XINLINE bool circular_suits(float x) { return std::fabs(x) < 1048576.0f; }
+
+// x - n pi / 2 for the integer n nearest to 2 x / pi; `quarter` is n
+CYNET_XINLINE float circular_reduce(float x, int32_t* quarter) {
+  const double wide = x, shift = 6755399441055744.0;  // 1.5 * 2^52
+  const double n = (wide * 0.63661977236758134 + shift) - shift;
+  *quarter = static_cast<int32_t>(n);
+  return static_cast<float>((wide - n * 1.5707963267341256) - n * 6.0771005065061922e-11);
+}
+
+CYNET_XINLINE float sin_near(float r) {
+  const float z = r * r;
+  float p = -1.9515295891e-4f;
+  p = p * z + 8.3321608736e-3f;
+  p = p * z - 1.6666654611e-1f;
+  return p * z * r + r;
+}
+
+CYNET_XINLINE float cos_near(float r) {
+  const float z = r * r;
+  float p = 2.443315711809948e-5f;
+  p = p * z - 1.388731625493765e-3f;
+  p = p * z + 4.166664568298827e-2f;
+  return p * z * z - 0.5f * z + 1.0f;
+}
+
+// The sine of r plus so many quarter turns
+CYNET_XINLINE float sin_turned(float r, int32_t quarter) {
+  const float y = quarter & 1 ? cos_near(r) : sin_near(r);
+  return bit_cast<float>(bit_cast<uint32_t>(y) ^ (static_cast<uint32_t>(quarter & 2) << 30));
+}
+
+CYNET_XINLINE float sin_suited(float x) {
+  int32_t quarter;
+  const float r = circular_reduce(x, &quarter);
+  return x == 0.0f ? x : sin_turned(r, quarter);
+}
+
+CYNET_XINLINE float cos_suited(float x) {
+  int32_t quarter;
+  const float r = circular_reduce(x, &quarter);
+  return sin_turned(r, quarter + 1);
+}
+
+CYNET_XINLINE float tan_suited(float x) {
+  int32_t quarter;
+  const float r = circular_reduce(x, &quarter), z = r * r;
+  float p = 9.38540185543e-3f;
+  p = p * z + 3.11992232697e-3f;
+  p = p * z + 2.44301354525e-2f;
+  p = p * z + 5.34112807005e-2f;
+  p = p * z + 1.33387994085e-1f;
+  p = p * z + 3.33331568548e-1f;
+  const float t = p * z * r + r;
+  return x == 0.0f ? x : (quarter & 1 ? -1.0f / t : t);
+}
+
+// The remainder of a / b with the sign of b, exact: the quotient has at most 28 bits, so that its
+// product with b is exact in double, and at most one too many or too few.
+CYNET_XINLINE bool mod_suits(float a, float b) {
+  const float size = std::fabs(b);
+  return (size > 1e-30f) & (size < 3e38f) & (std::fabs(a) <= size * 134217728.0f);
+}
+CYNET_XINLINE float mod_suited(float a, float b) {
+  const double n = std::fabs(static_cast<double>(a)), d = std::fabs(static_cast<double>(b));
+  const double shift = 6755399441055744.0;
+  const double q = (n / d + shift) - shift;
+  double r = n - q * d;  // within [-d, d]: q is the nearest integer
+  r = r < 0.0 ? r + d : r;
+  const float rest = std::copysign(static_cast<float>(r), a);
+  return (rest != 0.0f) & ((rest < 0.0f) != (b < 0.0f)) ? rest + b : rest;
+}
+
 // ----- inverse hyperbolic and trigonometric functions
 
 CYNET_XINLINE float arctanh(float x) {

@@ -7,6 +7,7 @@
 
 #include "half.h"
 #include "kernel.h"
+#include "levels.h"
 #include "parallel.h"
 
 namespace cynet {
@@ -45,20 +46,29 @@ inline void by_dtype(int dtype, Args... args) {
   }
 }
 
+// mask[i] = condition[i] != 0
+typedef void (*TruthLoop)(const void* condition, uint8_t* mask, int64_t n);
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "select_loops.h"
+#include "each_level.h"
+
+namespace cynet {
+
 struct Clip {
   template <typename T>
-  static void run(int threads, const void* x_, double low_, double high_, void* out_, int64_t n,
-                  bool add) {
+  static void run(int threads, int level, const void* x_, double low_, double high_, void* out_,
+                  int64_t n, bool add) {
     typedef plain<T> P;
+    typedef void (*Loop)(const T* x, P low, P high, T* out, int64_t n, bool add);
+    static const Loop loops[] = CYNET_AT_LEVELS(clip_loop<T>);
+    const Loop loop = loops[level];
     const T* x = static_cast<const T*>(x_);
     T* out = static_cast<T*>(out_);
     const P low = static_cast<P>(low_), high = static_cast<P>(high_);
     parallel_for(threads, n, [=](int64_t begin, int64_t end) {
-      CYNET_IVDEP
-      for (int64_t i = begin; i < end; ++i) {
-        const P v = x[i];
-        emit(out[i], v < low ? low : (v > high ? high : v), add);
-      }
+      loop(x + begin, low, high, out + begin, end - begin, add);
     });
   }
 };
@@ -121,22 +131,22 @@ struct HardSigmoidGrad {
   }
 };
 
-// mask[i] = condition[i] != 0
-struct Truth {
-  template <typename T>
-  static void run(const void* condition_, uint8_t* mask, int64_t n) {
-    const T* condition = static_cast<const T*>(condition_);
-    for (int64_t i = 0; i < n; ++i) mask[i] = static_cast<plain<T>>(condition[i]) != plain<T>(0);
-  }
-};
-
 // One condition stands for `each` neighbouring elements. x NULL: zero is taken where the condition
 // holds, y NULL: where it does not; so the same loop gives the gradients.
 struct Where {
   template <typename T>
-  static void run(int threads, int cond_dtype, const void* condition, int64_t each, const void* x_,
-                  const void* y_, void* out_, int64_t n, bool add) {
+  static void run(int threads, int level, int cond_dtype, const void* condition, int64_t each,
+                  const void* x_, const void* y_, void* out_, int64_t n, bool add) {
     enum { STEP = 1024 };
+    typedef void (*Loop)(const uint8_t* mask, const T* x, const T* y, T* out, int64_t n);
+    static const Loop loops[] = CYNET_AT_LEVELS(where_loop<T>);
+    static const TruthLoop truths[N_DTYPE][N_LEVEL] = {
+        CYNET_AT_LEVELS(truth_loop<float>),   CYNET_AT_LEVELS(truth_loop<double>),
+        CYNET_AT_LEVELS(truth_loop<half>),    CYNET_AT_LEVELS(truth_loop<uint8_t>),
+        CYNET_AT_LEVELS(truth_loop<int32_t>), CYNET_AT_LEVELS(truth_loop<int8_t>),
+        CYNET_AT_LEVELS(truth_loop<int64_t>), CYNET_AT_LEVELS(truth_loop<uint8_t>)};
+    const Loop loop = loops[level];
+    const TruthLoop truth = truths[cond_dtype][level];
     const T* x = static_cast<const T*>(x_);
     const T* y = static_cast<const T*>(y_);
     T* out = static_cast<T*>(out_);
@@ -145,10 +155,9 @@ struct Where {
       uint8_t mask[STEP];
       for (int64_t c = begin; c < end; c += STEP) {
         const int64_t m = end - c < STEP ? end - c : static_cast<int64_t>(STEP);
-        by_dtype<Truth>(cond_dtype, static_cast<const char*>(condition) + c * size, mask, m);
+        truth(static_cast<const char*>(condition) + c * size, mask, m);
         if (each == 1 && x && y && !add) {
-          CYNET_IVDEP
-          for (int64_t i = 0; i < m; ++i) out[c + i] = mask[i] ? x[c + i] : y[c + i];
+          loop(mask, x + c, y + c, out + c, m);
           continue;
         }
         for (int64_t i = 0; i < m; ++i) {
@@ -161,9 +170,9 @@ struct Where {
   }
 };
 
-inline void clip_all(int threads, int dtype, const void* x, double low, double high, void* out,
-                     int64_t n, bool add) {
-  by_dtype<Clip>(dtype, threads, x, low, high, out, n, add);
+inline void clip_all(int threads, int level, int dtype, const void* x, double low, double high,
+                     void* out, int64_t n, bool add) {
+  by_dtype<Clip>(dtype, threads, level, x, low, high, out, n, add);
 }
 inline void clip_grad_all(int threads, int dtype, const void* g, const void* x, double low,
                           double high, void* out, int64_t n, bool add) {
@@ -177,9 +186,9 @@ inline void hard_sigmoid_grad_all(int threads, int dtype, const void* g, const v
                                   double slope, void* out, int64_t n, bool add) {
   by_dtype<HardSigmoidGrad>(dtype, threads, g, y, slope, out, n, add);
 }
-inline void where_all(int threads, int dtype, int cond_dtype, const void* condition, int64_t each,
-                      const void* x, const void* y, void* out, int64_t n, bool add) {
-  by_dtype<Where>(dtype, threads, cond_dtype, condition, each, x, y, out, n, add);
+inline void where_all(int threads, int level, int dtype, int cond_dtype, const void* condition,
+                      int64_t each, const void* x, const void* y, void* out, int64_t n, bool add) {
+  by_dtype<Where>(dtype, threads, level, cond_dtype, condition, each, x, y, out, n, add);
 }
 
 }  // namespace cynet

@@ -3,13 +3,13 @@ select.pxd)."""
 
 from libc.stdint cimport int64_t
 
+from .dispatch cimport cpu_level
 from .parallel cimport threads_for
 
 
 cdef extern from "select.h" namespace "cynet" nogil:
-    void clip_all(int threads, int dtype, const void* x, double low, double high, void* out,
-                  int64_t n,
-                  bint add) noexcept
+    void clip_all(int threads, int level, int dtype, const void* x, double low, double high,
+                  void* out, int64_t n, bint add) noexcept
     void clip_grad_all(int threads, int dtype, const void* g, const void* x, double low,
                        double high,
                        void* out, int64_t n, bint add) noexcept
@@ -18,13 +18,14 @@ cdef extern from "select.h" namespace "cynet" nogil:
                           int64_t n, bint add) noexcept
     void hard_sigmoid_grad_all(int threads, int dtype, const void* g, const void* y, double slope,
                                void* out, int64_t n, bint add) noexcept
-    void where_all(int threads, int dtype, int cond_dtype, const void* condition, int64_t each,
-                   const void* x, const void* y, void* out, int64_t n, bint add) noexcept
+    void where_all(int threads, int level, int dtype, int cond_dtype, const void* condition,
+                   int64_t each, const void* x, const void* y, void* out, int64_t n,
+                   bint add) noexcept
 
 
 cdef void run_clip(int dtype, const void* x, double low, double high, void* out, int64_t n,
                    bint add) noexcept nogil:
-    clip_all(threads_for(n), dtype, x, low, high, out, n, add)
+    clip_all(threads_for(n), cpu_level(), dtype, x, low, high, out, n, add)
 
 
 cdef void run_clip_grad(int dtype, const void* g, const void* x, double low, double high, void* out,
@@ -34,7 +35,7 @@ cdef void run_clip_grad(int dtype, const void* g, const void* x, double low, dou
 
 cdef void run_where(int dtype, int cond_dtype, const void* condition, int64_t each, const void* x,
                     const void* y, void* out, int64_t n, bint add) noexcept nogil:
-    where_all(threads_for(n), dtype, cond_dtype, condition, each, x, y, out, n, add)
+    where_all(threads_for(n), cpu_level(), dtype, cond_dtype, condition, each, x, y, out, n, add)
 
 
 cdef void run_hard_sigmoid(int dtype, const void* x, double slope, double shift, void* out,

@@ -31,6 +31,10 @@ inline int64_t line_length(const SoftmaxShape& s, int64_t line) {
 template <class Body>
 inline void for_lines(const SoftmaxShape& s, int threads, Body&& body) {
   parallel_for(threads, s.outer * s.inner, [&](int64_t begin, int64_t end) {
+    if (s.inner == 1) {
+      for (int64_t line = begin; line < end; ++line) body(line * s.n, line_length(s, line));
+      return;
+    }
     for (int64_t line = begin; line < end; ++line)
       body(line / s.inner * s.n * s.inner + line % s.inner, line_length(s, line));
   });

@@ -1,60 +1,105 @@
 // Softmax of one line and its gradient, compiled for each level (levels.h). Included by softmax.h.
 
-enum { SOFTMAX_LANES = 64 };  // partial results: so many that compilers keep the loops over them
+// Partial results: so many that compilers keep the loops over them; what is left of a line goes by
+// the smaller number of them, and its end by its last so many elements, of which some were seen.
+enum { SOFTMAX_LANES = 64, SOFTMAX_FEW = 16 };
+
+template <int lanes_used, typename T>
+CYNET_XINLINE T fold_sum(T* lanes) {
+  if constexpr (lanes_used > SOFTMAX_FEW)
+    for (int k = SOFTMAX_FEW; k < lanes_used; k += SOFTMAX_FEW)
+      for (int l = 0; l < SOFTMAX_FEW; ++l) lanes[l] += lanes[l + k];
+  for (int l = 0; l < 8; ++l) lanes[l] += lanes[l + 8];
+  for (int l = 0; l < 4; ++l) lanes[l] += lanes[l + 4];
+  return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+}
 
 template <typename T>
-CYNET_XINLINE T fold_sum(T* lanes) {
-  for (int width = SOFTMAX_LANES / 2; width > 0; width /= 2)
-    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
-  return lanes[0];
+CYNET_XINLINE T greater_of(T a, T b) {
+  return b > a ? b : a;
+}
+
+template <int count, typename T>
+CYNET_XINLINE void take_largest(const T* x, T scale, T* lanes) {
+  for (int l = 0; l < count; ++l) lanes[l] = greater_of(lanes[l], x[l] * scale);
 }
 
 template <typename T>
 CYNET_XINLINE T largest(const T* x, int64_t n, int64_t step, T scale) {
   T top = x[0] * scale;
   int64_t i = 0;
-  if (step == 1 && n >= SOFTMAX_LANES) {
-    T lanes[SOFTMAX_LANES];
-    for (int l = 0; l < SOFTMAX_LANES; ++l) lanes[l] = top;
-    for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES) {
-      for (int l = 0; l < SOFTMAX_LANES; ++l) {
-        const T value = x[i + l] * scale;
-        lanes[l] = value > lanes[l] ? value : lanes[l];
-      }
+  if (step == 1 && n >= SOFTMAX_FEW) {
+    T few[SOFTMAX_FEW];
+    for (int l = 0; l < SOFTMAX_FEW; ++l) few[l] = top;
+    if (n >= 4 * SOFTMAX_LANES) {
+      T lanes[SOFTMAX_LANES];
+      for (int l = 0; l < SOFTMAX_LANES; ++l) lanes[l] = top;
+      for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES)
+        take_largest<SOFTMAX_LANES>(x + i, scale, lanes);
+      for (int k = 0; k < SOFTMAX_LANES; k += SOFTMAX_FEW)
+        for (int l = 0; l < SOFTMAX_FEW; ++l) few[l] = greater_of(few[l], lanes[l + k]);
     }
-    for (int width = SOFTMAX_LANES / 2; width > 0; width /= 2)
-      for (int l = 0; l < width; ++l)
-        lanes[l] = lanes[l + width] > lanes[l] ? lanes[l + width] : lanes[l];
-    top = lanes[0];
+    for (; i + SOFTMAX_FEW <= n; i += SOFTMAX_FEW) take_largest<SOFTMAX_FEW>(x + i, scale, few);
+    if (i < n) take_largest<SOFTMAX_FEW>(x + n - SOFTMAX_FEW, scale, few);
+    for (int l = 0; l < 8; ++l) few[l] = greater_of(few[l], few[l + 8]);
+    for (int l = 0; l < 4; ++l) few[l] = greater_of(few[l], few[l + 4]);
+    return greater_of(greater_of(few[0], few[2]), greater_of(few[1], few[3]));
   }
-  for (; i < n; ++i) top = x[i * step] * scale > top ? x[i * step] * scale : top;
+  for (; i < n; ++i) top = greater_of(top, x[i * step] * scale);
   return top;
+}
+
+template <int count, bool keep, typename T>
+CYNET_XINLINE void add_exp(const T* x, T* y, T scale, T top, T* lanes) {
+  CYNET_IVDEP
+  for (int l = 0; l < count; ++l) {
+    const T e = math::exp(x[l] * scale - top);
+    if (keep) y[l] = e;
+    lanes[l] += e;
+  }
 }
 
 // The sum of e^(x scale - top); with `keep` the terms go to y.
 template <bool keep, typename T>
 CYNET_XINLINE T exp_sum(const T* x, T* y, int64_t n, int64_t step, T scale, T top) {
-  T lanes[SOFTMAX_LANES];
-  for (int l = 0; l < SOFTMAX_LANES; ++l) lanes[l] = 0;
+  T few[SOFTMAX_FEW];
+  for (int l = 0; l < SOFTMAX_FEW; ++l) few[l] = 0;
   int64_t i = 0;
-  if (step == 1) {
-    for (; i < n; i += SOFTMAX_LANES) {
-      const int count = static_cast<int>(n - i < SOFTMAX_LANES ? n - i : SOFTMAX_LANES);
-      CYNET_IVDEP
-      for (int l = 0; l < count; ++l) {
-        const T e = math::exp(x[i + l] * scale - top);
-        if (keep) y[i + l] = e;
-        lanes[l] += e;
+  if (step == 1 && n >= SOFTMAX_FEW) {
+    if (n >= 4 * SOFTMAX_LANES) {
+      T lanes[SOFTMAX_LANES];
+      for (int l = 0; l < SOFTMAX_LANES; ++l) lanes[l] = 0;
+      for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES)
+        add_exp<SOFTMAX_LANES, keep>(x + i, y + i, scale, top, lanes);
+      for (int k = 0; k < SOFTMAX_LANES; k += SOFTMAX_FEW)
+        for (int l = 0; l < SOFTMAX_FEW; ++l) few[l] += lanes[l + k];
+    }
+    for (; i + SOFTMAX_FEW <= n; i += SOFTMAX_FEW)
+      add_exp<SOFTMAX_FEW, keep>(x + i, y + i, scale, top, few);
+    if (i < n) {
+      const int64_t last = n - SOFTMAX_FEW;
+      const int seen = static_cast<int>(i - last);
+      T e[SOFTMAX_FEW];
+      for (int l = 0; l < SOFTMAX_FEW; ++l) {
+        const T term = math::exp(x[last + l] * scale - top);
+        e[l] = l >= seen ? term : T(0);
+        few[l] += e[l];
+      }
+      if (keep) {
+        for (int l = 0; l < SOFTMAX_FEW; ++l) {
+          const T before = y[last + l];
+          y[last + l] = l >= seen ? e[l] : before;
+        }
       }
     }
   } else {
     for (; i < n; ++i) {
       const T e = math::exp(x[i * step] * scale - top);
       if (keep) y[i * step] = e;
-      lanes[i % SOFTMAX_LANES] += e;
+      few[i % SOFTMAX_FEW] += e;
     }
   }
-  return fold_sum(lanes);
+  return fold_sum<SOFTMAX_FEW>(few);
 }
 
 // y[i] = or += f(i) for i in [0, n), with a literal step where lines are contiguous
@@ -110,7 +155,7 @@ void softmax_line_gradient(const T* dy, const T* y, T* dx, int64_t n, int64_t le
       for (int l = 0; l < count; ++l) lanes[l] += g[l * step] * (log_of ? T(1) : v[l * step]);
     }
   }
-  const T total = fold_sum(lanes);
+  const T total = fold_sum<SOFTMAX_LANES>(lanes);
   if (log_of) {
     fill_line(dx, length, step, add,
               [=](int64_t i) { return scale * (dy[i] - math::exp(y[i]) * total); });

@@ -9,6 +9,7 @@
 
 #include "half.h"
 #include "kernel.h"
+#include "levels.h"
 #include "parallel.h"
 
 namespace cynet {
@@ -45,43 +46,37 @@ inline void simplify(StridedSpace* s) {
 }
 
 template <typename T, int mode>
-inline void strided_put(T& dst, T src) {
+CYNET_XINLINE void strided_put(T& dst, T src) {
   if constexpr (mode == STRIDED_WRITE) dst = src;
   else if constexpr (mode == STRIDED_ADD) dst = static_cast<T>(dst + src);
   else dst = static_cast<T>(dst - src);
 }
 template <>
-inline void strided_put<half, STRIDED_ADD>(half& dst, half src) {
+CYNET_XINLINE void strided_put<half, STRIDED_ADD>(half& dst, half src) {
   dst = half(static_cast<float>(dst) + static_cast<float>(src));
 }
 template <>
-inline void strided_put<half, STRIDED_SUBTRACT>(half& dst, half src) {
+CYNET_XINLINE void strided_put<half, STRIDED_SUBTRACT>(half& dst, half src) {
   dst = half(static_cast<float>(dst) - static_cast<float>(src));
 }
 
-template <typename T, int mode>
-inline void strided_row(T* dst, int64_t ds, const T* src, int64_t ss, int64_t n) {
-  if (ds == 1 && ss == 1) {
-    if constexpr (mode == STRIDED_WRITE) {
-      std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(T));
-    } else {
-      for (int64_t i = 0; i < n; ++i) strided_put<T, mode>(dst[i], src[i]);
-    }
-  } else if (ds == 1 && ss == 0) {
-    const T value = *src;
-    for (int64_t i = 0; i < n; ++i) strided_put<T, mode>(dst[i], value);
-  } else {
-    for (int64_t i = 0; i < n; ++i) strided_put<T, mode>(dst[i * ds], src[i * ss]);
-  }
-}
+}  // namespace cynet
+
+#define CYNET_LOOPS "strided_loops.h"
+#include "each_level.h"
+
+namespace cynet {
 
 // The last axis is walked by rows; when another axis is the one along which src is contiguous, the
 // two are walked in square blocks, so that neither side loses its cache lines.
 template <typename T, int mode>
-void strided_loop(int threads, const StridedSpace& s, void* dst_, const void* src_) {
+void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, const void* src_) {
   enum { BLOCK = 16 };
   T* dst = static_cast<T*>(dst_);
   const T* src = static_cast<const T*>(src_);
+  typedef void (*Row)(T* dst, int64_t ds, const T* src, int64_t ss, int64_t n);
+  static const Row rows_of[] = CYNET_AT_LEVELS(strided_row<T, mode>);
+  const Row strided_row = rows_of[level];
   const int last = s.ndim - 1;
   int turned = -1;
   if (s.src_stride[last] != 1 && s.dst_stride[last] == 1)
@@ -121,7 +116,7 @@ void strided_loop(int threads, const StridedSpace& s, void* dst_, const void* sr
   const int64_t n = s.shape[last], ds = s.dst_stride[last], ss = s.src_stride[last];
   if (outer == 1) {
     parallel_for(threads, n, [&](int64_t begin, int64_t end) {
-      strided_row<T, mode>(dst + begin * ds, ds, src + begin * ss, ss, end - begin);
+      strided_row(dst + begin * ds, ds, src + begin * ss, ss, end - begin);
     });
     return;
   }
@@ -134,7 +129,7 @@ void strided_loop(int threads, const StridedSpace& s, void* dst_, const void* sr
       f += index[i] * s.src_stride[i];
     }
     for (int64_t o = begin; o < end; ++o) {
-      strided_row<T, mode>(dst + d, ds, src + f, ss, n);
+      strided_row(dst + d, ds, src + f, ss, n);
       for (int i = last - 1; i >= 0; --i) {
         d += s.dst_stride[i];
         f += s.src_stride[i];
@@ -148,36 +143,38 @@ void strided_loop(int threads, const StridedSpace& s, void* dst_, const void* sr
 }
 
 template <int mode>
-void strided_typed(int threads, int dtype, const StridedSpace& s, void* dst, const void* src) {
+void strided_typed(int threads, int level, int dtype, const StridedSpace& s, void* dst,
+                   const void* src) {
   switch (dtype) {
     case F32:
-      return strided_loop<float, mode>(threads, s, dst, src);
+      return strided_loop<float, mode>(threads, level, s, dst, src);
     case F64:
-      return strided_loop<double, mode>(threads, s, dst, src);
+      return strided_loop<double, mode>(threads, level, s, dst, src);
     case F16:
-      return strided_loop<half, mode>(threads, s, dst, src);
+      return strided_loop<half, mode>(threads, level, s, dst, src);
     case I32:
-      return strided_loop<int32_t, mode>(threads, s, dst, src);
+      return strided_loop<int32_t, mode>(threads, level, s, dst, src);
     case I64:
-      return strided_loop<int64_t, mode>(threads, s, dst, src);
+      return strided_loop<int64_t, mode>(threads, level, s, dst, src);
     default:
-      return strided_loop<uint8_t, mode>(threads, s, dst, src);
+      return strided_loop<uint8_t, mode>(threads, level, s, dst, src);
   }
 }
 
-inline void strided_all(int threads, int dtype, int mode, const StridedSpace& s, void* dst,
-                        const void* src) {
-  if (mode == STRIDED_ADD) return strided_typed<STRIDED_ADD>(threads, dtype, s, dst, src);
-  if (mode == STRIDED_SUBTRACT) return strided_typed<STRIDED_SUBTRACT>(threads, dtype, s, dst, src);
+inline void strided_all(int threads, int level, int dtype, int mode, const StridedSpace& s,
+                        void* dst, const void* src) {
+  if (mode == STRIDED_ADD) return strided_typed<STRIDED_ADD>(threads, level, dtype, s, dst, src);
+  if (mode == STRIDED_SUBTRACT)
+    return strided_typed<STRIDED_SUBTRACT>(threads, level, dtype, s, dst, src);
   switch (element_size(dtype)) {
     case 8:
-      return strided_loop<uint64_t, STRIDED_WRITE>(threads, s, dst, src);
+      return strided_loop<uint64_t, STRIDED_WRITE>(threads, level, s, dst, src);
     case 4:
-      return strided_loop<uint32_t, STRIDED_WRITE>(threads, s, dst, src);
+      return strided_loop<uint32_t, STRIDED_WRITE>(threads, level, s, dst, src);
     case 2:
-      return strided_loop<uint16_t, STRIDED_WRITE>(threads, s, dst, src);
+      return strided_loop<uint16_t, STRIDED_WRITE>(threads, level, s, dst, src);
     default:
-      return strided_loop<uint8_t, STRIDED_WRITE>(threads, s, dst, src);
+      return strided_loop<uint8_t, STRIDED_WRITE>(threads, level, s, dst, src);
   }
 }
 

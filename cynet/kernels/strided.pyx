@@ -2,12 +2,13 @@
 
 from libc.stdint cimport int64_t
 
+from .dispatch cimport cpu_level
 from .parallel cimport threads_for
 
 
 cdef extern from "strided.h" namespace "cynet" nogil:
     void simplify(StridedSpace* s) noexcept
-    void strided_all(int threads, int dtype, int mode, const StridedSpace& s, void* dst,
+    void strided_all(int threads, int level, int dtype, int mode, const StridedSpace& s, void* dst,
                      const void* src) noexcept
 
 
@@ -23,4 +24,4 @@ cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
         return
     for i in range(space.ndim):
         work *= space.shape[i]
-    strided_all(threads_for(work), dtype, mode, space[0], dst, src)
+    strided_all(threads_for(work), cpu_level(), dtype, mode, space[0], dst, src)

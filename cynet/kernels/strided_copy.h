@@ -6,9 +6,15 @@
 #include <cstring>
 #include <type_traits>
 
+#include "convert.h"
 #include "element.h"
 #include "half.h"
+#include "levels.h"
 #include "parallel.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
 
 namespace cynet {
 
@@ -22,22 +28,6 @@ struct StridedCopy {
   int dst_type, src_type, ndim;  // DType codes of _typedefs.pxd
   int64_t shape[kCopyAxes], dst_stride[kCopyAxes], src_stride[kCopyAxes];
 };
-
-template <typename D, typename S>
-inline void copy_row(D* dst, const S* src, int64_t n, int64_t dst_step, int64_t src_step) {
-  if (dst_step == 1 && src_step == 1) {
-    if constexpr (std::is_same_v<D, S>) {
-      std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(D));
-    } else {
-      for (int64_t i = 0; i < n; ++i) dst[i] = convert_element<D>(src[i]);
-    }
-  } else if (dst_step == 1 && src_step == 0) {
-    const D value = convert_element<D>(*src);
-    for (int64_t i = 0; i < n; ++i) dst[i] = value;
-  } else {
-    for (int64_t i = 0; i < n; ++i) dst[i * dst_step] = convert_element<D>(src[i * src_step]);
-  }
-}
 
 // Drops axes of length 1, joins neighbours that both sides walk as one; leaves at least one axis.
 inline void coalesce(StridedCopy* c) {
@@ -64,67 +54,44 @@ inline void coalesce(StridedCopy* c) {
   c->ndim = n;
 }
 
-// Rows [begin, end) of all rows but the last axis; with one axis, elements [begin, end).
-template <typename D, typename S>
-void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
-  D* dst = static_cast<D*>(c.dst);
-  const S* src = static_cast<const S*>(c.src);
-  const int last = c.ndim - 1;
-  if (last == 0) {
-    copy_row(dst + begin * c.dst_stride[0], src + begin * c.src_stride[0], end - begin,
-             c.dst_stride[0], c.src_stride[0]);
-    return;
-  }
-  int64_t index[kCopyAxes] = {0};
-  int64_t rest = begin, to = 0, from = 0;
-  for (int i = last - 1; i >= 0; --i) {
-    index[i] = rest % c.shape[i];
-    rest /= c.shape[i];
-    to += index[i] * c.dst_stride[i];
-    from += index[i] * c.src_stride[i];
-  }
-  for (int64_t row = begin; row < end; ++row) {
-    copy_row(dst + to, src + from, c.shape[last], c.dst_stride[last], c.src_stride[last]);
-    for (int i = last - 1; i >= 0; --i) {
-      to += c.dst_stride[i];
-      from += c.src_stride[i];
-      if (++index[i] < c.shape[i]) break;
-      to -= index[i] * c.dst_stride[i];
-      from -= index[i] * c.src_stride[i];
-      index[i] = 0;
-    }
-  }
-}
+}  // namespace cynet
+
+#define CYNET_LOOPS "strided_copy_loops.h"
+#include "each_level.h"
+
+namespace cynet {
 
 typedef void (*CopyFunction)(const StridedCopy&, int64_t, int64_t);
 
 template <typename D>
-CopyFunction copy_from(int src_type) {
-  static const CopyFunction table[] = {
-      copy_range<D, float>,   copy_range<D, double>, copy_range<D, half>,    copy_range<D, uint8_t>,
-      copy_range<D, int32_t>, copy_range<D, int8_t>, copy_range<D, int64_t>, copy_range<D, bool>};
-  return table[src_type];
+CopyFunction copy_from(int level, int src_type) {
+  static const CopyFunction table[][N_LEVEL] = {
+      CYNET_AT_LEVELS(copy_range<D, float>),   CYNET_AT_LEVELS(copy_range<D, double>),
+      CYNET_AT_LEVELS(copy_range<D, half>),    CYNET_AT_LEVELS(copy_range<D, uint8_t>),
+      CYNET_AT_LEVELS(copy_range<D, int32_t>), CYNET_AT_LEVELS(copy_range<D, int8_t>),
+      CYNET_AT_LEVELS(copy_range<D, int64_t>), CYNET_AT_LEVELS(copy_range<D, bool>)};
+  return table[src_type][level];
 }
 
-inline CopyFunction copy_function(int dst_type, int src_type) {
+inline CopyFunction copy_function(int level, int dst_type, int src_type) {
   switch (dst_type) {
-    case 0: return copy_from<float>(src_type);
-    case 1: return copy_from<double>(src_type);
-    case 2: return copy_from<half>(src_type);
-    case 3: return copy_from<uint8_t>(src_type);
-    case 4: return copy_from<int32_t>(src_type);
-    case 5: return copy_from<int8_t>(src_type);
-    case 6: return copy_from<int64_t>(src_type);
-    default: return copy_from<bool>(src_type);
+    case 0: return copy_from<float>(level, src_type);
+    case 1: return copy_from<double>(level, src_type);
+    case 2: return copy_from<half>(level, src_type);
+    case 3: return copy_from<uint8_t>(level, src_type);
+    case 4: return copy_from<int32_t>(level, src_type);
+    case 5: return copy_from<int8_t>(level, src_type);
+    case 6: return copy_from<int64_t>(level, src_type);
+    default: return copy_from<bool>(level, src_type);
   }
 }
 
 // `c` must have no axis of length 0; it is changed.
-inline void strided_copy(StridedCopy* c, int threads) {
+inline void strided_copy(StridedCopy* c, int threads, int level) {
   coalesce(c);
   int64_t rows = c->ndim == 1 ? c->shape[0] : 1;
   for (int i = 0; i + 1 < c->ndim; ++i) rows *= c->shape[i];
-  const CopyFunction function = copy_function(c->dst_type, c->src_type);
+  const CopyFunction function = copy_function(level, c->dst_type, c->src_type);
   parallel_for(threads, rows, [=](int64_t begin, int64_t end) { function(*c, begin, end); });
 }
 

@@ -32,6 +32,15 @@ void columns_at(int level, const T* x, int64_t rows, int64_t cols, int64_t begin
   loops[level](x, rows, cols, begin, end, y);
 }
 
+template <typename T>
+void scaled_at(int level, const T* x, const T* gamma, const T* beta, T* y, int64_t n, T center,
+               T scale, bool add) {
+  typedef void (*Loop)(const T* x, const T* gamma, const T* beta, T* y, int64_t n, T center,
+                       T scale, bool add);
+  static const Loop loops[] = CYNET_AT_LEVELS(scaled_line<T>);
+  loops[level](x, gamma, beta, y, n, center, scale, add);
+}
+
 }  // namespace cynet
 
 #endif

@@ -7,6 +7,8 @@ cdef extern from "sums.h" namespace "cynet" nogil:
     double product_at[T](int level, const T* g, const T* x, int64_t n, double center) noexcept
     void columns_at[T](int level, const T* x, int64_t rows, int64_t cols, int64_t begin,
                        int64_t end, T* y) noexcept
+    void scaled_at[T](int level, const T* x, const T* gamma, const T* beta, T* y, int64_t n,
+                      T center, T scale, bint add) noexcept
 
 
 cdef double sum_line(const floating* x, int64_t n, double center, bint squared) noexcept nogil:
@@ -20,3 +22,8 @@ cdef double dot_line(const floating* g, const floating* x, int64_t n, double cen
 cdef void add_columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
                       floating* y) noexcept nogil:
     columns_at(cpu_level(), x, rows, cols, begin, end, y)
+
+
+cdef void scale_line(const floating* x, const floating* gamma, const floating* beta, floating* y,
+                     int64_t n, floating center, floating scale, bint add) noexcept nogil:
+    scaled_at(cpu_level(), x, gamma, beta, y, n, center, scale, add)

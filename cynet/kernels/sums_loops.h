@@ -2,7 +2,7 @@
 //
 // Partial sums side by side let the loops vectorise; after a block they are added in double.
 
-enum { SUM_LANES = 64, SUM_BLOCK = 4096 };
+enum { SUM_LANES = 64, SUM_FEW = 16, SUM_BLOCK = 4096 };
 
 // The sum of term(i) over [0, n)
 template <typename T, class F>
@@ -15,8 +15,25 @@ CYNET_XINLINE double sum_terms(int64_t n, F&& term) {
     int64_t i = start;
     for (; i + SUM_LANES <= stop; i += SUM_LANES)
       for (int l = 0; l < SUM_LANES; ++l) lanes[l] += term(i + l);
-    for (int l = 0; i + l < stop; ++l) lanes[l] += term(i + l);
-    for (int l = 0; l < SUM_LANES; ++l) total += lanes[l];
+    for (; i + SUM_FEW <= stop; i += SUM_FEW)
+      for (int l = 0; l < SUM_FEW; ++l) lanes[l] += term(i + l);
+    if (stop - start < SUM_FEW) {
+      for (int l = 0; i + l < stop; ++l) lanes[l] += term(i + l);
+    } else if (i < stop) {  // the last SUM_FEW terms, of which some are counted
+      const int64_t last = stop - SUM_FEW;
+      for (int l = 0; l < SUM_FEW; ++l) {
+        const T value = term(last + l);
+        lanes[l] += last + l >= i ? value : T(0);
+      }
+    }
+    double few[SUM_FEW];
+    for (int l = 0; l < SUM_FEW; ++l) {
+      few[l] = 0;
+      for (int k = l; k < SUM_LANES; k += SUM_FEW) few[l] += lanes[k];
+    }
+    for (int l = 0; l < 8; ++l) few[l] += few[l + 8];
+    for (int l = 0; l < 4; ++l) few[l] += few[l + 4];
+    total += (few[0] + few[2]) + (few[1] + few[3]);
   }
   return total;
 }
@@ -43,5 +60,18 @@ void column_sums(const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t 
     const T* row = x + i * cols;
     CYNET_IVDEP
     for (int64_t j = begin; j < end; ++j) y[j] += row[j];
+  }
+}
+
+// y = or += (x - center) scale gamma + beta
+template <typename T>
+void scaled_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, T center, T scale,
+                 bool add) {
+  if (add) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) y[i] += (x[i] - center) * scale * gamma[i] + beta[i];
+  } else {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - center) * scale * gamma[i] + beta[i];
   }
 }

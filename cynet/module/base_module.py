@@ -179,8 +179,7 @@ class BaseModule:
             data_batch = upcoming
             if monitor is not None:
                 monitor.tic()
-            self.forward_backward(data_batch)
-            self.update()
+            self.train_step(data_batch)
             # the next batch is made ready while this one is computed
             upcoming = next(batches, None)
             if upcoming is not None:
@@ -199,6 +198,20 @@ class BaseModule:
         """Forward in training mode, then backward."""
         self.forward(data_batch, is_train=True)
         self.backward()
+
+    def train_step(self, data_batch):
+        """``forward_backward``, then ``update``: what ``fit`` does with each batch.
+
+        Nobody looks at gradients between the two, so a module may compute all of it in one go.
+        """
+        self.forward_backward(data_batch)
+        self.update()
+
+    def _has_own(self, base, *names):
+        """Whether these methods are those of `base`: no subclass, no object has others."""
+        return all(
+            getattr(getattr(self, name), "__func__", None) is getattr(base, name) for name in names
+        )
 
     def score(
         self,

@@ -221,6 +221,25 @@ class BucketingModule(BaseModule):
         self._switch_for(data_batch)
         self._curr_module.forward(data_batch, is_train=is_train)
 
+    def forward_backward(self, data_batch):
+        """Both passes in the module of the batch's bucket."""
+        if not self._has_own(BucketingModule, "forward", "backward"):
+            super().forward_backward(data_batch)
+            return
+        self._need("forward_backward", "binded", "params_initialized")
+        self._switch_for(data_batch)
+        self._curr_module.forward_backward(data_batch)
+
+    def train_step(self, data_batch):
+        """A training step of the module of the batch's bucket."""
+        own = "forward", "backward", "forward_backward", "update"
+        if not self._has_own(BucketingModule, *own):
+            super().train_step(data_batch)
+            return
+        self._need("train_step", "binded", "params_initialized", "optimizer_initialized")
+        self._switch_for(data_batch)
+        self._curr_module.train_step(data_batch)
+
     def backward(self, out_grads=None):
         """Run backward in the bucket of the last forward."""
         self._need("backward", "binded", "params_initialized")

@@ -8,6 +8,7 @@ from ..context import Context, cpu
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
+from ._gpu_step import gpu_step
 
 _KEPT_SHAPES = 8  # executors for so many different input shapes are kept
 
@@ -203,14 +204,18 @@ class DataParallelExecutorGroup:
 
     def forward(self, data_batch, is_train=None):
         """Copy a batch in and compute the outputs."""
+        self.load(data_batch)
         if is_train is None:
             is_train = self.for_training
+        for executor in self.execs:
+            executor.forward(is_train)
+
+    def load(self, data_batch):
+        """Copy a batch in."""
         self._load("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
         label = getattr(data_batch, "label", None)
         if label and self.label_arrays:
             self._load("label", self.label_names, label, self.label_arrays, self.label_axes)
-        for executor in self.execs:
-            executor.forward(is_train)
 
     def _load(self, kind, names, sources, targets, axes):
         if len(sources) != len(targets):
@@ -230,6 +235,25 @@ class DataParallelExecutorGroup:
                 continue
             for target, part in zip(arrays, self.slices):
                 _copy(name, _cut(source, axis, part), target)
+
+    def train_on_gpus(self, update=None):
+        """Forward in training mode, backward and perhaps an update, joined where they can be.
+
+        Parameters
+        ----------
+        update : (JoinedUpdate, tuple), optional
+            With the arguments of its call; for one device only.
+        """
+        joined, numbers = update or (None, ())
+        for executor in self.execs:
+            step = gpu_step(executor, joined)
+            if step is not None:
+                step(numbers)
+                continue
+            executor.forward(True)
+            executor.backward()
+            if joined is not None:
+                joined(*numbers)
 
     def backward(self, out_grads=None):
         """Compute the gradients; `out_grads` only for outputs that are no losses."""

@@ -70,6 +70,7 @@ class Module(Parameters, BaseModule):
         super().__init__(logger)
         contexts = [cpu()] if context is None else context
         self._context = [contexts] if isinstance(contexts, Context) else list(contexts)
+        self._is_on_gpus = all(each.device_type == "gpu" for each in self._context)
         self._work_load_list = work_load_list or [1] * len(self._context)
         if len(self._work_load_list) != len(self._context):
             raise ArgumentError(
@@ -391,6 +392,41 @@ class Module(Parameters, BaseModule):
             As the module was bound, by default.
         """
         self._need("forward", "binded", "params_initialized")
+        self._fit_shapes(data_batch)
+        self._exec_group.forward(data_batch, is_train)
+
+    def forward_backward(self, data_batch):
+        """Forward in training mode, then backward; on GPUs in one go."""
+        if not self._trains_on_gpus("forward", "backward"):
+            super().forward_backward(data_batch)
+            return
+        self._need("forward_backward", "binded", "params_initialized")
+        self._fit_shapes(data_batch)
+        self._exec_group.load(data_batch)
+        self._exec_group.train_on_gpus()
+
+    def train_step(self, data_batch):
+        """``forward_backward``, then ``update``; on one GPU in one go."""
+        own = "forward", "backward", "forward_backward", "update"
+        alone = self._kvstore is None and len(self._context) == 1 and self.optimizer_initialized
+        if not (alone and self._trains_on_gpus(*own)):
+            super().train_step(data_batch)
+            return
+        self._need("train_step", "binded", "params_initialized")
+        self._fit_shapes(data_batch)
+        self._exec_group.load(data_batch)
+        update = self._updater.joined(*self._updates)
+        self._exec_group.train_on_gpus(update)
+        if update is None:  # an optimizer made of several operators
+            self.update()
+        self._params_dirty = True
+
+    def _trains_on_gpus(self, *methods):
+        """Whether all devices are GPUs and these methods are those of this class."""
+        return self._is_on_gpus and self.for_training and self._has_own(Module, *methods)
+
+    def _fit_shapes(self, data_batch):
+        """Make the module's input shapes those of the batch."""
         data = data_batch.data
         if len(data) != len(self._data_shapes):
             raise ArgumentError(
@@ -401,7 +437,6 @@ class Module(Parameters, BaseModule):
             if array.shape != desc.shape:
                 self._reshape_for(data_batch)
                 break
-        self._exec_group.forward(data_batch, is_train)
 
     def _reshape_for(self, data_batch):
         data_shapes = getattr(data_batch, "provide_data", None) or [

@@ -83,6 +83,18 @@ cdef class Slot:
             return self.with_reflected(array, other)
         return self.refuse(other)
 
+    def call(self, lhs, rhs):
+        """The operator on two operands one of which is an array and the other an array or a number;
+        None where they are not."""
+        if isinstance(lhs, NDArrayBase):
+            if isinstance(rhs, NDArrayBase):
+                return self.with_array(lhs, rhs, None)
+            if isinstance(rhs, _NUMBERS):
+                return self.with_scalar(lhs, rhs, None)
+        elif isinstance(rhs, NDArrayBase) and isinstance(lhs, _NUMBERS):
+            return self.with_reflected(rhs, lhs)
+        return None
+
     cdef object refuse(self, object other):
         # NumPy would take over and give a NumPy array; comparing with None or a str is a mistake.
         if isinstance(other, np.ndarray) or self.sign in ("==", "!="):

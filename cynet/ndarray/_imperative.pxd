@@ -8,12 +8,16 @@ Promises:
 - An output that shares memory with an input is computed in place only where the operator allows it.
 """
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
 from .._ndarray cimport NDArrayBase, same_shape
 from .._typedefs cimport TBlob
 from ..operator._base cimport OpEntry
+
+cdef enum:
+    MOST_KNOWN = 16  # arrays, outputs
 
 cdef struct State:
     # What a run needs of its Call; alive while the Call is, and until the last run is done.
@@ -45,6 +49,9 @@ cdef Call with_scalar(Call call, double value)
 cdef list run(Call call, list given, list out, bint is_train)
 # The same for one or two inputs and one output, with no list made.
 cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
+# The same for `n` arrays by place, no more than MOST_KNOWN: the array, or the list of visible
+# outputs. `out` is None or the only visible output.
+cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out)
 # Same device, dtype and shape.
 cdef inline bint fits(const TBlob* pattern, const TBlob* blob) noexcept nogil:
     return (pattern.dtype == blob.dtype and pattern.dev_type == blob.dev_type

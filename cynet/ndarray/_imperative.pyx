@@ -20,7 +20,7 @@ from ..operator._base cimport OpContext, OpEntry, Operator
 from copy import copy
 
 from .._ndarray import device_context
-from ..context import Context, current_context
+from ..context import read_context
 from ..dtype import NAMES, dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, user_frame
 from ..operator.property import is_known
@@ -208,21 +208,6 @@ cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int
     dev_type[0] = context.device_typeid
     dev_id[0] = context.device_id
     return context
-
-
-def read_context(ctx):
-    """A Context from one, from None (the current one) or from MXNet's text, ``'cpu(0)'``."""
-    if ctx is None:
-        return current_context()
-    if isinstance(ctx, Context):
-        return ctx
-    if isinstance(ctx, str):
-        kind, _, index = ctx.partition("(")
-        index = index.rstrip(")") or "0"
-        if kind in Context.devstr2type and index.isdigit():
-            return Context(kind, int(index))
-        raise ArgumentError(f"ctx: {ctx!r} names no device; expected for example 'cpu(0)'")
-    raise ArgumentTypeError(f"ctx must be a Context, got {ctx!r}")
 
 
 cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx):
@@ -581,20 +566,33 @@ cdef list run(Call call, list given, list out, bint is_train):
 
 cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
     cdef PyObject* arrays[2]
-    cdef PyObject* target
-    cdef int request = kWriteTo
     arrays[0] = <PyObject*>lhs
     arrays[1] = <PyObject*>rhs
-    if call.order is not None or call.n_out != 1 or call.n_in + call.n_aux > 2:
-        given = [lhs] if rhs is None else [lhs, rhs]
-        return run(call, given, None if out is None else [out], False)[0]
-    if out is None:
-        out = _blank(&call.outs[0])
-    else:
+    return <NDArrayBase>run_known(call, arrays, 1 if rhs is None else 2, out)
+
+
+cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out):
+    cdef PyObject* targets[MOST_KNOWN]
+    cdef int requests[MOST_KNOWN]
+    cdef int i, n_out = call.n_out
+    cdef list outs = []
+    requests[0] = kWriteTo
+    if out is not None and n_out == 1:
         _check_out(call, 0, out)
-        request = _request(call, arrays, 0, out)
-        if request == kNullOp:
-            return run(call, [lhs] if rhs is None else [lhs, rhs], [out], False)[0]
-    target = <PyObject*>out
-    _push(call, arrays, &target, &request, False)
-    return out
+        requests[0] = _request(call, arrays, 0, out)
+    if n_out > MOST_KNOWN or call.order is not None or requests[0] == kNullOp or (
+            out is not None and n_out > 1):
+        given = [<object>arrays[i] for i in range(n)]
+        outs = run(call, given, None if out is None else [out], False)
+        return outs[0] if len(outs) == 1 else outs
+    if n_out == 1:
+        out = out if out is not None else _blank(&call.outs[0])
+        targets[0] = <PyObject*>out
+        _push(call, arrays, targets, requests, False)
+        return out
+    for i in range(n_out):
+        outs.append(_blank(&call.outs[i]))
+        targets[i] = <PyObject*>outs[i]
+        requests[i] = kWriteTo
+    _push(call, arrays, targets, requests, False)
+    return outs[0] if call.n_visible == 1 else outs[:call.n_visible]

@@ -315,6 +315,23 @@ cdef object _index_array(object item):
     return item
 
 
+cdef cnp.ndarray _rows_of_one(NDArrayBase array, object item):
+    # Row numbers along the first axis by one array of ints within bounds; None: by `_rows`.
+    cdef cnp.ndarray rows
+    cdef int64_t* numbers
+    cdef int64_t i, n = array.blob.shape[0], lowest = 0, highest = -1
+    index = _index_array(item)
+    if index.dtype.kind == "b":
+        return None
+    rows = np.array(index, dtype=np.int64, order="C")
+    numbers = <int64_t*>cnp.PyArray_DATA(rows)
+    for i in range(rows.size):
+        lowest = min(lowest, numbers[i])
+        highest = max(highest, numbers[i])
+        numbers[i] += n if numbers[i] < 0 else 0
+    return rows if lowest >= -n and highest < n else None
+
+
 cdef tuple _rows(NDArrayBase array, tuple items):
     # (row numbers as NumPy picks them, sizes of one row): rows are the axes after the last one
     # indexed.
@@ -392,6 +409,13 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             return self
         if type(key) is tuple and len(key) == 0:
             return self
+        if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
+            rows = _rows_of_one(self, key)
+            if rows is not None:
+                row = blob_shape(&self.blob)[1:]
+                picked = _blank_rows(self, rows, row)
+                _push_rows(self, picked, rows, row, False)
+                return picked
         items = _expand(self, key)
         for item in items:
             if not _is_basic(item):

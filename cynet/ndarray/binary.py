@@ -5,26 +5,22 @@ import operator
 import numpy as np
 
 from ..errors import ArgumentTypeError
-from ..operator import get_operator
-from ._invoke import invoke, is_array
+from ._arithmetic import Slot
 
 _NUMBERS = (int, float, np.generic)
 
 
 def _binary(name, arrays, scalar, reflected, numbers, doc):
-    """A function that dispatches on which operands are arrays to one of three operators."""
+    """A function that dispatches on which operands are arrays to one of four operators: for arrays
+    of one shape, for arrays, for an array and a number, for a number and an array."""
+    call = Slot(name, *arrays, scalar, reflected).call
 
     def function(lhs, rhs):
-        if is_array(lhs):
-            if is_array(rhs):
-                return invoke(get_operator(arrays), (lhs, rhs), {})
-            if isinstance(rhs, _NUMBERS):
-                return invoke(get_operator(scalar), (lhs,), {"scalar": float(rhs)})
-        elif isinstance(lhs, _NUMBERS):
-            if is_array(rhs):
-                return invoke(get_operator(reflected), (rhs,), {"scalar": float(lhs)})
-            if isinstance(rhs, _NUMBERS):
-                return numbers(lhs, rhs)
+        out = call(lhs, rhs)
+        if out is not None:
+            return out
+        if isinstance(lhs, _NUMBERS) and isinstance(rhs, _NUMBERS):
+            return numbers(lhs, rhs)
         raise ArgumentTypeError(
             f"{name} takes NDArrays and numbers, got {type(lhs).__name__} and {type(rhs).__name__}"
         )
@@ -49,31 +45,58 @@ def _truth(function):
     return lambda a, b: float(function(a, b))
 
 
-add = _binary("add", "broadcast_add", "_plus_scalar", "_plus_scalar", operator.add, "lhs + rhs.")
+add = _binary(
+    "add",
+    ("elemwise_add", "broadcast_add"),
+    "_plus_scalar",
+    "_plus_scalar",
+    operator.add,
+    "lhs + rhs.",
+)
 subtract = _binary(
-    "subtract", "broadcast_sub", "_minus_scalar", "_rminus_scalar", operator.sub, "lhs - rhs."
+    "subtract",
+    ("elemwise_sub", "broadcast_sub"),
+    "_minus_scalar",
+    "_rminus_scalar",
+    operator.sub,
+    "lhs - rhs.",
 )
 multiply = _binary(
-    "multiply", "broadcast_mul", "_mul_scalar", "_mul_scalar", operator.mul, "lhs * rhs."
+    "multiply",
+    ("elemwise_mul", "broadcast_mul"),
+    "_mul_scalar",
+    "_mul_scalar",
+    operator.mul,
+    "lhs * rhs.",
 )
 divide = _binary(
-    "divide", "broadcast_div", "_div_scalar", "_rdiv_scalar", operator.truediv, "lhs / rhs."
+    "divide",
+    ("elemwise_div", "broadcast_div"),
+    "_div_scalar",
+    "_rdiv_scalar",
+    operator.truediv,
+    "lhs / rhs.",
 )
 true_divide = divide
 modulo = _binary(
     "modulo",
-    "broadcast_mod",
+    ("_mod", "broadcast_mod"),
     "_mod_scalar",
     "_rmod_scalar",
     operator.mod,
     "lhs % rhs, of the divisor's sign.",
 )
 power = _binary(
-    "power", "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow, "lhs ** rhs."
+    "power",
+    ("_power", "broadcast_power"),
+    "_power_scalar",
+    "_rpower_scalar",
+    operator.pow,
+    "lhs ** rhs.",
 )
 maximum = _binary(
     "maximum",
-    "broadcast_maximum",
+    ("_maximum", "broadcast_maximum"),
     "_maximum_scalar",
     "_maximum_scalar",
     max,
@@ -81,7 +104,7 @@ maximum = _binary(
 )
 minimum = _binary(
     "minimum",
-    "broadcast_minimum",
+    ("_minimum", "broadcast_minimum"),
     "_minimum_scalar",
     "_minimum_scalar",
     min,
@@ -89,7 +112,7 @@ minimum = _binary(
 )
 equal = _binary(
     "equal",
-    "broadcast_equal",
+    ("_equal", "broadcast_equal"),
     "_equal_scalar",
     "_equal_scalar",
     _truth(operator.eq),
@@ -97,7 +120,7 @@ equal = _binary(
 )
 not_equal = _binary(
     "not_equal",
-    "broadcast_not_equal",
+    ("_not_equal", "broadcast_not_equal"),
     "_not_equal_scalar",
     "_not_equal_scalar",
     _truth(operator.ne),
@@ -105,7 +128,7 @@ not_equal = _binary(
 )
 greater = _binary(
     "greater",
-    "broadcast_greater",
+    ("_greater", "broadcast_greater"),
     "_greater_scalar",
     "_lesser_scalar",
     _truth(operator.gt),
@@ -113,7 +136,7 @@ greater = _binary(
 )
 greater_equal = _binary(
     "greater_equal",
-    "broadcast_greater_equal",
+    ("_greater_equal", "broadcast_greater_equal"),
     "_greater_equal_scalar",
     "_lesser_equal_scalar",
     _truth(operator.ge),
@@ -121,7 +144,7 @@ greater_equal = _binary(
 )
 lesser = _binary(
     "lesser",
-    "broadcast_lesser",
+    ("_lesser", "broadcast_lesser"),
     "_lesser_scalar",
     "_greater_scalar",
     _truth(operator.lt),
@@ -129,7 +152,7 @@ lesser = _binary(
 )
 lesser_equal = _binary(
     "lesser_equal",
-    "broadcast_lesser_equal",
+    ("_lesser_equal", "broadcast_lesser_equal"),
     "_lesser_equal_scalar",
     "_greater_equal_scalar",
     _truth(operator.le),
@@ -137,7 +160,7 @@ lesser_equal = _binary(
 )
 logical_and = _binary(
     "logical_and",
-    "broadcast_logical_and",
+    ("_logical_and", "broadcast_logical_and"),
     "_logical_and_scalar",
     "_logical_and_scalar",
     lambda a, b: float(bool(a) and bool(b)),
@@ -145,7 +168,7 @@ logical_and = _binary(
 )
 logical_or = _binary(
     "logical_or",
-    "broadcast_logical_or",
+    ("_logical_or", "broadcast_logical_or"),
     "_logical_or_scalar",
     "_logical_or_scalar",
     lambda a, b: float(bool(a) or bool(b)),
@@ -153,7 +176,7 @@ logical_or = _binary(
 )
 logical_xor = _binary(
     "logical_xor",
-    "broadcast_logical_xor",
+    ("_logical_xor", "broadcast_logical_xor"),
     "_logical_xor_scalar",
     "_logical_xor_scalar",
     lambda a, b: float(bool(a) != bool(b)),

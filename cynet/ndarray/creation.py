@@ -1,16 +1,21 @@
 """Making arrays: from Python and NumPy values, constants, ranges, other frameworks' memory."""
 
+import math
+
 import numpy as np
 
 from .._copy import copy_into
 from .._ndarray import empty as empty_array
+from ..context import read_context
 from ..dtype import NUMPY, dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError
 from ..operator import get_operator
 from . import _dlpack
-from ._imperative import read_context
+from ._filled import filled, progression
 from ._indexing import from_host
 from ._invoke import invoke, is_array
+
+EXACT = 1 << 53  # up to here an int is a float64
 
 
 def array(source_array, ctx=None, dtype=None):
@@ -73,6 +78,8 @@ def full(shape, val, ctx=None, dtype=None, out=None):
     [7, 7]
     """
     if out is None:
+        if type(val) is float or (type(val) is int and -EXACT <= val <= EXACT):
+            return filled(shape, val, ctx, dtype)
         out = empty(shape, ctx, dtype)
     out[:] = val
     return out
@@ -80,13 +87,14 @@ def full(shape, val, ctx=None, dtype=None, out=None):
 
 def zeros(shape, ctx=None, dtype=None, stype=None, out=None):
     """An array of zeros."""
-    _check_stype(stype)
-    return full(shape, 0, ctx, dtype, out)
+    if stype is not None:
+        _check_stype(stype)
+    return filled(shape, 0.0, ctx, dtype) if out is None else full(shape, 0, out=out)
 
 
 def ones(shape, ctx=None, dtype=None, out=None):
     """An array of ones."""
-    return full(shape, 1, ctx, dtype, out)
+    return filled(shape, 1.0, ctx, dtype) if out is None else full(shape, 1, out=out)
 
 
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype="float32"):
@@ -121,11 +129,25 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
         raise ArgumentError(f"arange: from {start} to {stop} by {step} is an empty range")
     if repeat < 1:
         raise ArgumentError(f"arange: repeat must be at least 1, got {repeat}")
-    kind = NUMPY[dtype_flag(dtype)]
-    count = int(np.ceil((stop - start) / step))
+    flag = dtype_flag(dtype)
+    count = math.ceil((stop - start) / step)
+    if repeat == 1 and _fits(start, flag) and _fits(step, flag):
+        out = progression(count, start, step, ctx, dtype)
+        if out is not None:
+            return out
+    kind = NUMPY[flag]
     # In the target's own arithmetic, as MXNet computes it.
     values = (kind.type(start) + np.arange(count).astype(kind) * kind.type(step)).astype(kind)
     return array(np.repeat(values, repeat) if repeat != 1 else values, ctx, kind)
+
+
+def _fits(value, flag):
+    """Whether `progression` takes a number for this dtype as NumPy would."""
+    if type(value) is int:
+        return -(1 << 31) <= value < 1 << 31 and (flag < 2 or flag == 4)
+    if type(value) is not float:
+        return False
+    return flag < 2 or (flag == 4 and value.is_integer() and _fits(int(value), flag))
 
 
 def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32"):

@@ -3,15 +3,14 @@ operator."""
 
 import warnings
 
-from .._copy import copy_into
+from .._copy import copied, copy_into
 from .._ndarray import empty as empty_array
 from .._ndarray import set_public_class
-from ..context import Context
+from ..context import Context, read_context
 from ..dtype import dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..operator import OPERATORS, get_operator
 from . import _dlpack
-from ._imperative import read_context
 from ._indexing import NDArrayIndexing, from_host
 from ._invoke import invoke
 
@@ -155,7 +154,7 @@ class NDArray(NDArrayIndexing):
     # --- copies -----------------------------------------------------------------------------------
     def copy(self):
         """A copy on the same device."""
-        return self.copyto(self.context)
+        return copied(self)
 
     def copyto(self, other):
         """Copy the values into an array of the same shape, or to a new array on a device.
@@ -212,11 +211,7 @@ class NDArray(NDArrayIndexing):
         flag = dtype_flag(dtype)
         if not copy and flag == self.dtype_flag:
             return self
-        out = empty_array(
-            self.shape, flag, self.context.device_typeid, self.context.device_id, True
-        )
-        copy_into(self, out)
-        return out
+        return copied(self, flag)
 
     def tostype(self, stype):
         """The array itself; ``'default'`` is the only storage type."""

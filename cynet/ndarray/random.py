@@ -4,9 +4,32 @@ from ..errors import ArgumentError, ArgumentTypeError
 from .functions import function_of, namespace
 from .ndarray import NDArray
 
+_samplers = {}  # name -> its operator's function
+
 
 def _draw(name, params, shape, dtype, ctx, out):
     """Call `_sample_name` when the parameters are arrays, `_random_name` when they are numbers."""
+    for value in params.values():
+        if type(value) is not int and type(value) is not float:
+            return _draw_unusual(name, params, shape, dtype, ctx, out)
+    return _draw_of_numbers(name, params, shape, dtype, ctx, out)
+
+
+def _draw_of_numbers(name, params, shape, dtype, ctx, out):
+    if out is not None:
+        shape = out.shape if shape is None else shape
+        dtype = out.dtype if dtype is None else dtype
+        ctx = out.context if ctx is None else ctx
+    shape = 1 if shape is None else shape
+    sampler = _samplers.get(name)
+    if sampler is None:
+        sampler = _samplers[name] = function_of("_random_" + name)
+    if ctx is None and out is None:
+        return sampler(**params, shape=shape, dtype=dtype)
+    return sampler(**params, shape=shape, dtype=dtype, ctx=ctx, out=out)
+
+
+def _draw_unusual(name, params, shape, dtype, ctx, out):
     arrays = [isinstance(value, NDArray) for value in params.values()]
     if any(arrays):
         if not all(arrays):
@@ -21,12 +44,7 @@ def _draw(name, params, shape, dtype, ctx, out):
             raise ArgumentError(
                 f"random.{name}: {key} must be a number or an NDArray, got {value!r}"
             )
-    if out is not None:
-        shape = out.shape if shape is None else shape
-        dtype = out.dtype if dtype is None else dtype
-        ctx = out.context if ctx is None else ctx
-    shape = 1 if shape is None else shape
-    return function_of(f"_random_{name}")(**params, shape=shape, dtype=dtype, ctx=ctx, out=out)
+    return _draw_of_numbers(name, params, shape, dtype, ctx, out)
 
 
 def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):

@@ -41,8 +41,8 @@ def prepare(prop, in_shapes, in_types=None):
     in_shapes, out_shapes, aux_shapes = prop.infer_shape([tuple(s) for s in in_shapes],
                                                          [None] * n_out)
     in_types, out_types, aux_types = prop.infer_type(in_types, [None] * n_out)
-    return prop.create_operator(cpu(), in_shapes,
-                                in_types), out_shapes, out_types, aux_shapes, aux_types
+    made = prop.operator_on(cpu(), in_shapes, in_types)
+    return made, out_shapes, out_types, aux_shapes, aux_types
 
 
 def run_forward(Operator op, list in_data, list req, list out_data, aux=(), bint is_train=False,

@@ -75,9 +75,16 @@ class OperatorProperty:
         False: the loops of an elementwise operator refuse arrays of bool.
     prefers_channels_last : bool
         True for a `channels_last_form` that is worth bringing its inputs into that order.
+    private_outputs : bool
+        True: what the hidden outputs hold is a matter between forward and backward of one device,
+        bytes that differ from device to device.
     any_device : bool
         True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
         built-in operators have their GPU forms in ``operator/cuda``.
+    float32_beside_half : tuple of str or None
+        For an operator whose loops on the CPU are float's: the names of inputs that are not float16
+        where the others are. float16 is then converted around the operator (``operator/half``).
+        None: what `create_operator` makes takes float16 itself, or refuses it.
     variable_attrs : dict
         Input name to the attributes that the variable of that input gets unless it has them, e.g.
         ``{"moving_var": {"__init__": '["one", {}]'}}``.
@@ -100,7 +107,9 @@ class OperatorProperty:
     elementwise = False
     takes_bool = False
     prefers_channels_last = False
+    private_outputs = False
     any_device = False
+    float32_beside_half = None
     fields = {}
 
     def __init_subclass__(cls, **kwargs):
@@ -293,6 +302,10 @@ class OperatorProperty:
 
             if has_form(self.op_name) or not self.any_device:
                 return gpu_operator(self, ctx, in_shapes, in_types)
+        elif "float16" in in_types and self.float32_beside_half is not None:
+            from .half import in_float32
+
+            return in_float32(self, ctx, in_shapes, in_types)
         return self.create_operator(ctx, in_shapes, in_types)
 
     def create_operator(self, ctx, in_shapes, in_types):

@@ -18,6 +18,7 @@ cdef struct Item:
     UpdateLoop loop
     UpdateArrays arrays
     int64_t size
+    int master    # which of the states is a float32 copy of the weight; -1: none
     void* kernel  # of a GPU, instead of `loop`
 
 cdef cppclass Joined:

@@ -9,7 +9,7 @@ from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
 from .._inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, blob_shape
-from .._typedefs cimport RunContext, kGPU
+from .._typedefs cimport RunContext, kFloat16, kFloat32, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.graphs cimport discard, prepare
 from ..cuda.graphs cimport run as run_recorded
@@ -60,7 +60,7 @@ cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nog
     cdef void* params[10]
     cdef unsigned grid[3]
     cdef unsigned block[3]
-    cdef void* exact = NULL  # no float32 masters
+    cdef void* exact
     cdef int add = 0
     cdef size_t i
     cdef Item* item
@@ -80,6 +80,7 @@ cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nog
             &item.arrays.weight, &item.arrays.grad, &item.arrays.out)
         params[3], params[4], params[5] = (
             &item.arrays.state[0], &item.arrays.state[1], &item.arrays.state[2])
+        exact = NULL if item.master < 0 else item.arrays.state[item.master]
         params[6], params[7], params[8], params[9] = &exact, &given, &item.size, &add
         check(launch(item.kernel, grid, block, 0, run_ctx.stream, params), run_ctx.dev_id,
               b"an update")
@@ -108,6 +109,9 @@ cdef class JoinedUpdate:
         Of the same shapes and dtypes, pair by pair.
     states : list
         For each weight None, an NDArray or a tuple of NDArrays.
+    multi_precision : bool
+        The state of a float16 weight is a pair: a float32 copy of the weight, which is updated and
+        from which the weight is rounded, and what the rule remembers of that copy.
     """
 
     def __cinit__(self):
@@ -120,10 +124,11 @@ cdef class JoinedUpdate:
         with nogil:
             _release(joined)
 
-    def __init__(self, str rule, list weights, list grads, list states):
+    def __init__(self, str rule, list weights, list grads, list states,
+                 bint multi_precision=False):
         cdef cpp_set[VarHandle] written
         cdef cpp_set[VarHandle] read
-        cdef NDArrayBase weight, grad, array
+        cdef NDArrayBase weight, grad, array, master
         cdef Item item
         cdef int64_t total = 0
         cdef int i
@@ -136,19 +141,23 @@ cdef class JoinedUpdate:
             raise ArgumentError(f"update: no rule is named '{rule}'")
         self.joined.items.reserve(len(weights))
         for k in range(len(weights)):
-            own = _states_of(states[k])
+            weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
+            state, master = states[k], None
+            if multi_precision and weight.blob.dtype == kFloat16:
+                master, state = _array(state[0], "float32 copy"), state[1]
+            own = _states_of(state)
             if len(own) != _STATES[rule]:
                 raise ArgumentError(f"update rule '{rule}' takes {_STATES[rule]} states for a"
                                     f" weight, got {len(own)}")
-            weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
-            _same(weight, grad, "gradient")
+            _same(weight, grad, "gradient", weight.blob.dtype)
             if weight.blob.dev_type == kGPU and weight.context != weights[0].context:
                 raise ArgumentError(f"update: weights are on {weights[0].context} and"
                                     f" {weight.context}; update each device's on their own")
-            item.loop = find_update(name, weight.blob.dtype, False, False)
+            item.loop = find_update(name, weight.blob.dtype, master is not None, False)
             item.kernel = NULL
+            item.master = -1
             if item.loop != NULL and weight.blob.dev_type == kGPU:
-                item.kernel = _kernel(weight, rule)
+                item.kernel = _kernel(weight, rule, master is not None)
             if item.loop == NULL:
                 raise ArgumentTypeError(f"update rule '{rule}' takes weights of a floating dtype,"
                                         f" got {NAMES[weight.blob.dtype]}")
@@ -162,10 +171,18 @@ cdef class JoinedUpdate:
                 item.arrays.state[i] = NULL
             for i, each in enumerate(own):
                 array = _array(each, "state")
-                _same(weight, array, "state")
+                _same(weight, array, "state",
+                      weight.blob.dtype if master is None else kFloat32)
                 item.arrays.state[i] = array.blob.data
                 written.insert(array.chunk.var)
+            if master is not None:
+                _same(weight, master, "float32 copy", kFloat32)
+                item.master = len(own)
+                item.arrays.state[item.master] = master.blob.data
+                written.insert(master.chunk.var)
             self.joined.items.push_back(item)
+        # one launch is not worth a graph
+        self.joined.recording.never = self.joined.items.size() < 2
         for var in written:
             self.writes.push_back(var)
             read.erase(var)
@@ -249,15 +266,16 @@ cdef NDArrayBase _array(object value, str what):
     return value
 
 
-cdef void* _kernel(NDArrayBase weight, str rule) except NULL:
+cdef void* _kernel(NDArrayBase weight, str rule, bint master) except NULL:
     kind = _TYPES[weight.blob.dtype]
     exact = "float" if kind == "cynet::half" else kind
+    of_states, word = ("float", "true") if master else (kind, "false")
     found = device(weight.blob.dev_id).kernel(
-        "update", f"update<cynet::{rule}, {kind}, {kind}, {exact}, false>")
+        "update", f"update<cynet::{rule}, {kind}, {of_states}, {exact}, {word}>")
     return <void*><size_t>found.address
 
 
-cdef int _same(NDArrayBase weight, NDArrayBase other, str what) except -1:
+cdef int _same(NDArrayBase weight, NDArrayBase other, str what, int dtype) except -1:
     if weight.blob.dev_type != other.blob.dev_type or (
             weight.blob.dev_type == kGPU and weight.blob.dev_id != other.blob.dev_id):
         raise ArgumentError(f"update: a weight is on {weight.context}, its {what} on"
@@ -265,9 +283,9 @@ cdef int _same(NDArrayBase weight, NDArrayBase other, str what) except -1:
     if blob_shape(&weight.blob) != blob_shape(&other.blob):
         raise ShapeError(f"update: a weight has shape {blob_shape(&weight.blob)}, its {what}"
                          f" {blob_shape(&other.blob)}")
-    if weight.blob.dtype != other.blob.dtype:
+    if other.blob.dtype != dtype:
         raise ArgumentTypeError(f"update: a weight has dtype {NAMES[weight.blob.dtype]}, its {what}"
-                                f" {NAMES[other.blob.dtype]}")
+                                f" {NAMES[other.blob.dtype]}, expected {NAMES[dtype]}")
     return 0
 
 

@@ -146,6 +146,15 @@ class Optimizer:
         for index, weight, grad, state in zip(indices, weights, grads, states):
             update(index, weight, grad, state)
 
+    def joined_update(self, indices, weights, grads, states):
+        """A step of several weights as one function, counted and ready to be pushed.
+
+        Returns
+        -------
+        (JoinedUpdate, tuple) or None
+            With the arguments of its call; None where only `update_all` can do the step.
+        """
+
     @property
     def learning_rate(self):
         """The rate now, before any multiplier."""

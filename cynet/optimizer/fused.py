@@ -14,6 +14,7 @@ class FusedOptimizer(Optimizer):
     count is the number of updates of the weight, from 1.
     """
 
+    _keeps_masters = False  # the rule has a form with float32 copies of float16 weights
     _joined = None  # tuple of indices to the JoinedUpdate of their arrays
 
     def _rule(self, state):
@@ -30,25 +31,49 @@ class FusedOptimizer(Optimizer):
 
     def update(self, index, weight, grad, state):
         """Change one weight; push the step and return."""
-        self._update_joined([index], [weight], [grad], [state])
+        self._update_joined([index], [weight], [grad], [state], False)
 
     def update_all(self, indices, weights, grads, states):
         """Change several weights; push one function for all of them and return."""
-        if self.multi_precision and any(weight.dtype == np.float16 for weight in weights):
+        if not self._joins(weights):
             super().update_all(indices, weights, grads, states)
         else:
-            self._update_joined(list(indices), list(weights), list(grads), list(states))
+            arrays = list(weights), list(grads), list(states)
+            self._update_joined(list(indices), *arrays, self.multi_precision)
 
-    def _update_joined(self, indices, weights, grads, states):
-        if not indices:
-            return
+    def joined_update(self, indices, weights, grads, states):
+        """The function that `update_all` would push, and its arguments."""
+        own = type(self).update_all is FusedOptimizer.update_all
+        if not (own and indices and self._joins(weights)):
+            return None
+        arrays = list(weights), list(grads), list(states)
+        return self._prepare(list(indices), *arrays, self.multi_precision)
+
+    def _joins(self, weights):
+        if type(self).update is not FusedOptimizer.update:  # a subclass has a step of its own
+            return False
+        return self._keeps_masters or not (
+            self.multi_precision and any(weight.dtype == np.float16 for weight in weights)
+        )
+
+    def _update_joined(self, indices, weights, grads, states, multi_precision):
+        if indices:
+            joined, numbers = self._prepare(indices, weights, grads, states, multi_precision)
+            joined(*numbers)
+
+    def _prepare(self, indices, weights, grads, states, multi_precision):
+        """Count a step; the JoinedUpdate of these arrays and the arguments of its call. With
+        `multi_precision` states of float16 weights are what `create_state_multi_precision` gave."""
         self._update_count(indices)
         if self._joined is None:
             self._joined = {}
         key = tuple(indices)
         joined = self._joined.get(key)
         if joined is None or not joined.fits(weights, grads, states):
-            joined = self._joined[key] = JoinedUpdate(self._rule(states[0]), weights, grads, states)
+            has_master = multi_precision and weights[0].dtype == np.float16
+            rule = self._rule(states[0][1] if has_master else states[0])
+            joined = JoinedUpdate(rule, weights, grads, states, multi_precision)
+            self._joined[key] = joined
         counts = [self._index_update_count[index] for index in indices]
         rates = self._get_lrs(indices)
         if type(self)._rate is not FusedOptimizer._rate:
@@ -58,4 +83,4 @@ class FusedOptimizer(Optimizer):
         else:
             numbers = [self._numbers(count) for count in counts]
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        joined(rates, self._get_wds(indices), self.rescale_grad, clip, numbers)
+        return joined, (rates, self._get_wds(indices), self.rescale_grad, clip, numbers)

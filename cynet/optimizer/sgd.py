@@ -23,6 +23,8 @@ class SGD(FusedOptimizer):
         See :class:`Optimizer`; the default learning rate is 0.01.
     """
 
+    _keeps_masters = True
+
     def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
         super().__init__(**kwargs)
         self.momentum = momentum

@@ -29,6 +29,13 @@ class Updater:
         """One step of a weight, or of several (three lists)."""
         if not isinstance(index, (list, tuple)):
             index, grad, weight = (index,), (grad,), (weight,)
+        self.optimizer.update_all(index, weight, grad, self._states_of(index, weight))
+
+    def joined(self, index, grad, weight):
+        """``optimizer.joined_update`` of several weights: what a call would push."""
+        return self.optimizer.joined_update(index, weight, grad, self._states_of(index, weight))
+
+    def _states_of(self, index, weight):
         states, synced = self.states, self.states_synced
         for i, each in zip(index, weight):
             if i not in states:
@@ -37,7 +44,7 @@ class Updater:
             elif not synced[i]:
                 states[i] = self.sync_state_context(states[i], each.context)
                 synced[i] = True
-        self.optimizer.update_all(index, weight, grad, [states[i] for i in index])
+        return [states[i] for i in index]
 
     def sync_state_context(self, state, context):
         """The state with its arrays on `context`."""

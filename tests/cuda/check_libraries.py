@@ -29,6 +29,22 @@ NUMBERS = {
     "CUDNN_BATCHNORM_SPATIAL": ("cudnn_layers.pyx", "BATCHNORM_SPATIAL"),
     "CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING": ("cudnn_layers.pyx", '"avg"'),
     "CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING": ("cudnn_layers.pyx", '"avg_exclude"'),
+    "CUDNN_RNN_ALGO_STANDARD": ("cudnn_rnn.pyx", "ALGO_STANDARD"),
+    "CUDNN_RNN_DOUBLE_BIAS": ("cudnn_rnn.pyx", "DOUBLE_BIAS"),
+    "CUDNN_LINEAR_INPUT": ("cudnn_rnn.pyx", "LINEAR_INPUT"),
+    "CUDNN_RNN_PADDED_IO_DISABLED": ("cudnn_rnn.pyx", "NO_PADDED_IO"),
+    "CUDNN_RNN_PADDED_IO_ENABLED": ("cudnn_rnn.pyx", "PADDED_IO"),
+    "CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED": ("cudnn_rnn.pyx", "SEQ_MAJOR_UNPACKED"),
+    "CUDNN_RNN_CLIP_MINMAX": ("cudnn_rnn.pyx", "CLIP_MINMAX"),
+    "CUDNN_NOT_PROPAGATE_NAN": ("cudnn_rnn.pyx", "NOT_PROPAGATE_NAN"),
+    "CUDNN_WGRAD_MODE_ADD": ("cudnn_rnn.pyx", "WGRAD_ADD"),
+    "CUDNN_WGRAD_MODE_SET": ("cudnn_rnn.pyx", "WGRAD_SET"),
+    "CUDNN_RNN_RELU": ("cudnn_rnn.pyx", '"rnn_relu"'),
+    "CUDNN_RNN_TANH": ("cudnn_rnn.pyx", '"rnn_tanh"'),
+    "CUDNN_LSTM": ("cudnn_rnn.pyx", '"lstm"'),
+    "CUDNN_GRU": ("cudnn_rnn.pyx", '"gru"'),
+    "CUDNN_BIDIRECTIONAL": ("cudnn_rnn.pyx", "BIDIRECTIONAL"),
+    "CUDNN_FWD_MODE_TRAINING": ("cudnn_rnn.pyx", "TRAINING"),
 }
 TYPES = {  # both numberings of types are cynet's DType
     "CUDA_R_32F": 0, "CUDA_R_64F": 1, "CUDA_R_16F": 2,
@@ -110,6 +126,7 @@ def check_headers(functions):
 def check_descriptors():
     """Make the layers' descriptors with the real library."""
     from cynet.cuda.cudnn_layers import BatchNorm, Convolution, Pooling
+    from cynet.cuda.cudnn_rnn import Recurrent
 
     from cynet.errors import ArgumentError
 
@@ -122,7 +139,12 @@ def check_descriptors():
             Convolution(dtype, data, weight, out, stride, dilate, pad, groups, 1 << 20, False)
         for kind in ("max", "avg", "avg_exclude", "sum"):
             Pooling(dtype, kind, (2, 3, 8, 8), (2, 3, 4, 4), (3, 3), (2, 2), (1, 1))
+        for mode, gates in (("rnn_relu", 1), ("rnn_tanh", 1), ("lstm", 4), ("gru", 3)):
+            clip = (-1.0, 2.0, True) if mode == "lstm" else None
+            for directions, padded in ((1, False), (2, True)):
+                Recurrent(dtype, mode, 5, 3, 6, 4, 2, directions, [], gates, clip, padded)
     BatchNorm("float32", 2, 3, 20, 1e-3)
+    BatchNorm("float16", 2, 3, 20, 1e-3)
     try:
         Convolution("float32", (1, 1, 5, 5), (1, 1, 3, 3), (1, 1, 4, 3), (1, 1), (1, 1), (0, 0), 1,
                     0, False)  # fmt: skip

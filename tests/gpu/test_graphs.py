@@ -61,7 +61,10 @@ def test_each_replay_draws_the_numbers_of_the_cpu(gpu, name):
     assert (count.recorded, count.replayed) == (1, 4)
     for k in range(6):
         for mine, theirs in zip(there[k], here[k]):
-            np.testing.assert_array_equal(mine, theirs)
+            if name == "gamma":  # made with the libraries' logarithms
+                np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+            else:
+                np.testing.assert_array_equal(mine, theirs)
         assert not any(np.array_equal(there[k][0], there[j][0]) for j in range(k))
 
 
@@ -194,23 +197,98 @@ def test_updates_are_replayed_with_the_numbers_of_each_step(gpu, name, scheduled
             np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
 
 
+def test_updates_with_float32_copies_are_replayed(gpu, rng):
+    first = rng.standard_normal((40, 3))
+    found = []
+    for ctx in (gpu, mx.cpu()):
+        weights = [mx.nd.array(first, ctx=ctx, dtype=t) for t in ("float16", "float32")]
+        grads = [mx.nd.ones((40, 3), ctx=ctx, dtype=t) for t in ("float16", "float32")]
+        updater = mx.optimizer.get_updater(
+            mx.optimizer.SGD(learning_rate=1e-3, momentum=0.9, multi_precision=True)
+        )
+        with Counted() as count:
+            for _ in range(6):
+                updater([0, 1], grads, weights)
+        assert count.replayed == (4 if ctx == gpu else 0)
+        found.append([weight.asnumpy() for weight in weights])
+    for mine, theirs in zip(*found):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-3)
+
+
 def test_many_updates_in_flight_read_their_own_numbers(gpu):
     """Nobody waits: replays that have not begun yet keep the rates they were pushed with."""
     optimizer = mx.optimizer.SGD(lr_scheduler=mx.lr_scheduler.PolyScheduler(100, base_lr=1.0))
     updater = mx.optimizer.get_updater(optimizer)
-    weight, grad = mx.nd.zeros(3, ctx=gpu), mx.nd.ones(3, ctx=gpu)
+    weights, grads = ([make(3, ctx=gpu) for _ in range(2)] for make in (mx.nd.zeros, mx.nd.ones))
     rates = []
-    for _ in range(60):
-        updater(0, grad, weight)
-        rates.append(optimizer.learning_rate)
-    np.testing.assert_allclose(weight.asnumpy(), np.full(3, -sum(rates)), rtol=1e-5)
+    with Counted() as count:
+        for _ in range(60):
+            updater([0, 1], grads, weights)
+            rates.append(optimizer.learning_rate)
+    assert (count.recorded, count.replayed) == (1, 58)
+    for weight in weights:
+        np.testing.assert_allclose(weight.asnumpy(), np.full(3, -sum(rates)), rtol=1e-5)
+
+
+def test_one_launch_is_no_graph(gpu):
+    weight, grad = mx.nd.zeros(3, ctx=gpu), mx.nd.ones(3, ctx=gpu)
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
+    with Counted() as count:
+        for _ in range(5):
+            updater(0, grad, weight)
+    assert (count.recorded, count.replayed) == (0, 0)
+    np.testing.assert_array_equal(weight.asnumpy(), np.full(3, -2.5, "f"))
 
 
 def test_an_updater_may_die_while_its_graph_runs(gpu):
     for _ in range(5):
-        weight, grad = mx.nd.zeros(3000, ctx=gpu), mx.nd.ones(3000, ctx=gpu)
+        weights, grads = (
+            [make(3000, ctx=gpu) for _ in range(3)] for make in (mx.nd.zeros, mx.nd.ones)
+        )
         updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
         for _ in range(5):
-            updater(0, grad, weight)
+            updater([0, 1, 2], grads, weights)
         del updater
-        np.testing.assert_array_equal(weight.asnumpy(), np.full(3000, -2.5, "f"))
+        for weight in weights:
+            np.testing.assert_array_equal(weight.asnumpy(), np.full(3000, -2.5, "f"))
+
+
+def shuffles(n):
+    """n permutations of 2**19 numbers, each of which takes 8 MiB of temporary memory."""
+    x = mx.sym.Variable("x")
+    for _ in range(n):
+        x = mx.sym.shuffle(x) * 1.0
+    return x
+
+
+def test_operators_of_a_graph_share_their_temporary_memory(gpu):
+    executor = shuffles(6).simple_bind(gpu, grad_req="null", x=(1 << 19,))
+    for _ in range(2):
+        executor.forward()
+    mx.nd.waitall()
+    before = mx.storage.stats(gpu)["used_bytes"]
+    with Counted() as count:
+        executor.forward()
+    assert count.recorded == 1
+    assert mx.storage.stats(gpu)["used_bytes"] - before < 12 << 20
+
+
+def test_without_memory_for_a_graph_the_steps_are_launched(gpu, simulated):
+    data = np.arange(1 << 19, dtype="f")
+    mx.random.seed(4)
+    executor = shuffles(1).simple_bind(gpu, grad_req="null", x=data.shape)
+    executor.arg_dict["x"][:] = data
+    for _ in range(2):
+        executor.forward()[0].asnumpy()
+    filled = []
+    for mib in (64, 16, 4):
+        try:
+            while True:
+                filled.append(mx.nd.empty((mib << 18,), ctx=gpu))
+        except MemoryError:
+            pass
+    with Counted() as count:
+        results = [executor.forward()[0].asnumpy() for _ in range(3)]
+    assert (count.recorded, count.replayed) == (0, 0)
+    for result in results:
+        np.testing.assert_array_equal(np.sort(result), data)

@@ -104,3 +104,32 @@ def libraries():
     from tests.cuda import simulated
 
     return simulated.folder()
+
+
+@pytest.mark.parametrize("lengths", [False, True])
+def test_recurrent_layers_with_dropout(gpu, rng, lengths):
+    """Several steps, of which the later ones are a graph (not where the host reads lengths): each
+    draws the CPU's random numbers."""
+    names = ["data", "parameters", "state", "cell"] + ["length"] * lengths
+    net = mx.sym.RNN(
+        *map(mx.sym.Variable, names), mode="lstm", state_size=6, num_layers=3, p=0.4,
+        bidirectional=True, state_outputs=True, use_sequence_length=lengths,
+    )  # fmt: skip
+    shapes, outs, _ = net.infer_shape(data=(5, 4, 3))
+    values = {n: rng.uniform(-0.6, 0.6, s) for n, s in zip(names, shapes)}
+    if lengths:
+        values["length"] = np.array([5, 0, 3, 1])
+    heads, found = [rng.uniform(-1, 1, s) for s in outs], []
+    for ctx in (gpu, mx.cpu()):
+        mx.random.seed(11)
+        args = {n: mx.nd.array(a, ctx=ctx) for n, a in values.items()}
+        executor = net.bind(ctx, args, {n: a.zeros_like() for n, a in args.items()}, "write")
+        steps = []
+        for _ in range(5):
+            executor.forward(is_train=True)
+            executor.backward([mx.nd.array(g, ctx=ctx) for g in heads])
+            steps += [a.asnumpy() for a in (*executor.outputs, *executor.grad_dict.values())]
+        found.append(steps)
+    for got, want in zip(*found):
+        close(got, want, 1e-4)
+    assert np.abs(found[0][0] - found[0][len(found[0]) // 5]).max() > 1e-3

@@ -43,6 +43,7 @@ FUNCTIONS = [
     ("rsqrt", lambda x: 1 / np.sqrt(x), 1.6),
     ("sin", np.sin, 1.6),
     ("cos", np.cos, 1.6),
+    ("tan", np.tan, 2.6),
 ]
 
 
@@ -178,3 +179,108 @@ def test_power_of_special_values():
     assert mx.nd.power(nan, mx.nd.zeros(1)).asscalar() == 1
     assert mx.nd.power(mx.nd.ones(1), nan).asscalar() == 1
     assert np.isnan(mx.nd.power(nan, mx.nd.ones(1)).asscalar())
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_circular_near_multiples_of_half_pi(name):
+    """Where the argument's digits cancel; neighbours that do not suit vectors change nothing."""
+    near = np.concatenate(
+        [np.arange(-200000, 200000) * (np.pi / 4), np.linspace(-1.1e6, 1.1e6, 9999)]
+    )
+    x = near.astype(np.float32)
+    expected = getattr(np, name)(x.astype(np.float64))
+    got = apply(name, x)
+    unit = np.spacing(np.abs(expected.astype(np.float32))).astype(np.float64)
+    error = np.abs(got - expected) / unit
+    limit = 2.6 if name == "tan" else 1.6
+    assert error.max() <= limit, x[error.argmax()]
+    for strange in (3e38, np.inf, np.nan, 2e6):
+        with_strange = x[:1000].copy()
+        with_strange[::37] = strange
+        changed = apply(name, with_strange)
+        kept = np.arange(1000) % 37 != 0
+        np.testing.assert_array_equal(changed[kept], got[:1000][kept])
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_circular_gradients(name):
+    x = np.linspace(-30, 30, 1001).astype(np.float32)
+    x[7], x[500] = 2e6, 3e7
+    data = mx.sym.var("x")
+    executor = getattr(mx.sym, name)(data).bind(
+        mx.cpu(), {"x": mx.nd.array(x)}, args_grad={"x": mx.nd.zeros(x.shape)}
+    )
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.full(x.shape, 2))
+    wide = x.astype(np.float64)
+    slopes = {"sin": np.cos(wide), "cos": -np.sin(wide), "tan": 1 / np.cos(wide) ** 2}
+    np.testing.assert_allclose(
+        executor.grad_arrays[0].asnumpy(), 2 * slopes[name], rtol=3e-6, atol=3e-7
+    )
+
+
+@pytest.mark.parametrize("by", [2, -2, 0.1, 3, -1e-38, 1e30, np.inf, -np.inf])
+def test_remainder_by_a_number(by):
+    seed = np.random.randint(1 << 30)
+    print("seed", seed)
+    draw = np.random.RandomState(seed)
+    x = (draw.standard_normal(5000) * np.exp(draw.uniform(-20, 40, 5000))).astype(np.float32)
+    x[:7] = 0, -0.0, np.inf, -np.inf, np.nan, 4, -4
+    got = (mx.nd.array(x) % by).asnumpy()
+    with np.errstate(all="ignore"):
+        expected = np.mod(x, np.float32(by))
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_remainder_of_pairs():
+    seed = np.random.randint(1 << 30)
+    print("seed", seed)
+    draw = np.random.RandomState(seed)
+    a = (draw.standard_normal(20000) * np.exp(draw.uniform(-20, 20, 20000))).astype(np.float32)
+    b = (draw.standard_normal(20000) * np.exp(draw.uniform(-10, 10, 20000))).astype(np.float32)
+    a[::5] = np.round(a[::5])
+    b[::10] = np.round(b[::10]) + 1
+    got = mx.nd.modulo(mx.nd.array(a), mx.nd.array(b)).asnumpy()
+    np.testing.assert_array_equal(got, np.where(b == 0, 0, np.mod(a, np.where(b == 0, 1, b))))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 7, 8, 100])
+def test_reductions_of_columns(rows):
+    seed = np.random.randint(1 << 30)
+    print("seed", seed)
+    for columns in (1, 15, 64, 1000, 1024, 1025, 3000):
+        x = np.random.RandomState(seed).randn(rows, columns).astype(np.float32)
+        a = mx.nd.array(x)
+        total = x.sum(0, dtype=np.float64)
+        np.testing.assert_allclose(mx.nd.sum(a, axis=0).asnumpy(), total, rtol=1e-6, atol=1e-5)
+        np.testing.assert_array_equal(mx.nd.max(a, axis=0).asnumpy(), x.max(0))
+        product = x.prod(0, dtype=np.float64)
+        np.testing.assert_allclose(mx.nd.prod(a, axis=0).asnumpy(), product, rtol=1e-5, atol=1e-40)
+        x[rows // 2, columns // 2] = np.nan
+        assert np.isnan(mx.nd.min(mx.nd.array(x), axis=0).asnumpy()).sum() == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 79, 80, 100, 1023, 1025])
+def test_short_rows(n):
+    """Sums, softmax and LayerNorm of rows whose ends do not fill a vector."""
+    seed = np.random.randint(1 << 30)
+    print("seed", seed)
+    x = np.random.RandomState(seed).randn(5, n).astype(np.float32)
+    wide, a = x.astype(np.float64), mx.nd.array(x)
+    close = {"rtol": 2e-6, "atol": 2e-6}
+    np.testing.assert_allclose(mx.nd.sum(a, axis=1).asnumpy(), wide.sum(1), **close)
+    np.testing.assert_allclose(mx.nd.prod(a, axis=1).asnumpy(), wide.prod(1), rtol=1e-5, atol=1e-40)
+    np.testing.assert_array_equal(mx.nd.max(a, axis=1).asnumpy(), x.max(1))
+    norms = np.sqrt((wide**2).sum(1))
+    np.testing.assert_allclose(mx.nd.norm(a, axis=1).asnumpy(), norms, **close)
+    np.testing.assert_allclose(mx.nd.softmax(a).asnumpy(), special.softmax(wide, 1), **close)
+    np.testing.assert_allclose(
+        mx.nd.log_softmax(a).asnumpy(), special.log_softmax(wide, 1), **close
+    )
+    inside = mx.nd.array(x)
+    mx.nd.softmax(inside, out=inside)
+    np.testing.assert_array_equal(inside.asnumpy(), mx.nd.softmax(a).asnumpy())
+    gamma, beta = np.linspace(1, 2, n).astype(np.float32), np.linspace(0, 1, n).astype(np.float32)
+    got = mx.nd.LayerNorm(a, mx.nd.array(gamma), mx.nd.array(beta)).asnumpy()
+    expected = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(got, expected * gamma + beta, rtol=1e-4, atol=1e-5)

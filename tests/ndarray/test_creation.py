@@ -122,6 +122,31 @@ def test_arange(start, stop, step):
     )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "float16"])
+@pytest.mark.parametrize("n", [1, 7, 1023, 1024, 1025, 100_000])
+def test_arange_in_the_arithmetic_of_its_dtype(n, dtype):
+    kind = np.dtype(dtype).type
+    steps = (1, -3) if "int" in dtype else (1, 0.1, -1 / 3)
+    for step in steps:
+        n = min(n, 2000) if dtype == "float16" else n
+        start, stop = 5, 5 + step * n
+        got = mx.nd.arange(start, stop, step, dtype=dtype).asnumpy()
+        count = int(np.ceil((stop - start) / step))
+        expected = kind(start) + np.arange(count).astype(dtype) * kind(step)
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_full_keeps_what_its_dtype_holds():
+    for value in (2**62 + 1, -(2**60) - 7, 2**53 + 1, -3, True, 2.5, np.float32(0.1), np.int64(9)):
+        kind = "float64" if isinstance(value, (float, np.floating)) else "int64"
+        assert mx.nd.full(2, value, dtype=kind).asnumpy().tolist() == [value] * 2
+    assert mx.nd.full((2,), -1, dtype="uint8").asnumpy().tolist() == [255, 255]
+    assert np.isnan(mx.nd.full(3, float("nan")).asnumpy()).all()
+    out = mx.nd.ones((2, 3))
+    assert mx.nd.full((2, 3), 4, out=out) is out and mx.nd.zeros((2, 3), out=out) is out
+    assert not out.asnumpy().any()
+
+
 @pytest.mark.parametrize("arguments", [(0,), (3, 3), (0, 3, 0), (0, 3, -1), (0, 3, 1, 0)])
 def test_arange_refuses_empty_ranges(arguments):
     with pytest.raises(ValueError):

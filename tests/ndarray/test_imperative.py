@@ -242,6 +242,83 @@ def test_parameters_that_cannot_be_hashed():
         assert mx.nd.transpose(a, axes=axes).shape == (3, 2)
 
 
+def test_calls_like_one_before():
+    """A call is remembered with its arguments: whatever differs makes another one."""
+    x = np.arange(12, dtype="float32").reshape((3, 4))
+    a, b = mx.nd.array(x), mx.nd.array(x + 1)
+    axes = [0]
+    for _ in range(3):
+        for axis in (0, 1, (0,), (0, 1), -1, None):
+            expected = x.sum(axis=axis).reshape(-1)
+            np.testing.assert_array_equal(mx.nd.sum(a, axis=axis).asnumpy().ravel(), expected)
+            got = mx.nd.sum(a, axis=axis, keepdims=True)
+            assert got.shape == (x.sum(axis=axis, keepdims=True).shape)
+        for axis in (0, 1):  # one list, changed between the calls
+            axes[0] = axis
+            np.testing.assert_array_equal(mx.nd.sum(a, axis=axes).asnumpy(), x.sum(axis))
+        np.testing.assert_array_equal(mx.nd.clip(a, 2, 5).asnumpy(), x.clip(2, 5))
+        np.testing.assert_array_equal(mx.nd.clip(a, 2, 7).asnumpy(), x.clip(2, 7))
+        np.testing.assert_array_equal(mx.nd.clip(a, a_min=2, a_max=7.5).asnumpy(), x.clip(2, 7.5))
+        assert np.signbit(mx.nd.clip(-a, 0.0, 0.0).asnumpy()[0, 1]) != np.signbit(
+            mx.nd.clip(-a, -0.0, -0.0).asnumpy()[0, 1]
+        )
+        np.testing.assert_array_equal(
+            mx.nd.concat(a, b, dim=0).asnumpy(), np.concatenate([x, x + 1])
+        )
+        joined = mx.nd.concat(a, b, a, dim=1).asnumpy()
+        np.testing.assert_array_equal(joined, np.concatenate([x, x + 1, x], 1))
+        np.testing.assert_array_equal(mx.nd.exp(data=a).asnumpy(), mx.nd.exp(a).asnumpy())
+        assert mx.nd.one_hot(a[0], 4).shape == (4, 4) and mx.nd.one_hot(a[0], 5).shape == (4, 5)
+        parts = mx.nd.split(a, num_outputs=2, axis=1)
+        assert [part.shape for part in parts] == [(3, 2), (3, 2)]
+
+
+def test_a_call_like_one_before_with_out():
+    a, out = mx.nd.array([[1.0, -2.0]]), mx.nd.zeros((1, 2))
+    for _ in range(3):
+        assert mx.nd.abs(a).asnumpy().tolist() == [[1, 2]]
+        assert mx.nd.abs(a, out=out) is out and out.asnumpy().tolist() == [[1, 2]]
+        assert mx.nd.negative(a, out=a) is a
+        with pytest.raises(mx.base.MXNetError, match=r"out has shape \(2,\), expected \(1, 2\)"):
+            mx.nd.abs(a, out=mx.nd.zeros(2))
+        with pytest.raises(mx.base.MXNetError, match="out is float64"):
+            mx.nd.abs(a, out=mx.nd.zeros((1, 2), dtype="float64"))
+    assert a.asnumpy().tolist() == [[-1, 2]]
+    whole = mx.nd.arange(6)
+    for _ in range(2):  # an out that overlaps the input is computed beside it
+        mx.nd.identity(whole[0:4], out=whole[2:6])
+    assert whole.asnumpy().tolist() == [0, 1, 0, 1, 0, 1]
+
+
+def test_calls_without_arrays_follow_the_context():
+    for _ in range(2):
+        for device in (0, 3):
+            with mx.Context("cpu", device):
+                assert mx.nd.random.uniform(0, 1, shape=3).context == mx.cpu(device)
+                assert mx.nd.zeros(3).context == mx.cpu(device)
+        assert mx.nd.random.uniform(0, 1, shape=3, ctx=mx.cpu(1)).context == mx.cpu(1)
+        assert mx.nd.random.uniform(0, 1, shape=(3,)).shape == (3,)
+
+
+def test_functions_of_two_operands(rng):
+    x = rng.standard_normal((4, 5)).astype("float32")
+    row = rng.standard_normal((1, 5)).astype("float32")
+    a, r = mx.nd.array(x), mx.nd.array(row)
+    for name, reference in (("add", np.add), ("maximum", np.maximum), ("greater", np.greater)):
+        function = getattr(mx.nd, name)
+        np.testing.assert_array_equal(function(a, a + 1).asnumpy(), reference(x, x + 1))
+        np.testing.assert_array_equal(function(a, r).asnumpy(), reference(x, row))
+        np.testing.assert_array_equal(function(a, 0.5).asnumpy(), reference(x, np.float32(0.5)))
+        np.testing.assert_array_equal(function(0.5, a).asnumpy(), reference(np.float32(0.5), x))
+        with pytest.raises(
+            mx.base.MXNetError, match=rf"{name} takes NDArrays and numbers, got list"
+        ):
+            function([1], a)
+        with pytest.raises(mx.base.MXNetError):
+            function(a, mx.nd.zeros((3, 5)))
+    assert mx.nd.maximum(2, 3) == 3
+
+
 @pytest.mark.parametrize("size", [10, 100_000])
 def test_many_threads_share_arrays(size):
     total = mx.nd.zeros((size,))

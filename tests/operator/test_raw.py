@@ -1,7 +1,6 @@
 """The raw interface in Python, as MXNet's overview of operators describes it: declarations and what
 they save, parameters, resources, inference both ways, and what registration refuses."""
 
-
 import numpy as np
 import pytest
 

@@ -103,6 +103,9 @@ def test_dtypes_refused():
         JoinedUpdate("sgd", [ints], [ints], [None])
     with pytest.raises(ArgumentTypeError, match="float64"):
         JoinedUpdate("sgd", [floats], [mx.nd.ones(2, dtype="float64")], [None])
+    half = mx.nd.ones(2, dtype="float16")
+    with pytest.raises(ArgumentTypeError, match="float16.*float32 copy float16.*expected float32"):
+        JoinedUpdate("sgd", [half], [half], [(half, None)], True)
     update = JoinedUpdate("sgd", [floats], [floats], [None])
     with pytest.raises(ArgumentError, match="2 rates"):
         update([1.0, 1.0], [0.0], 1.0, -1.0, [()])

@@ -81,6 +81,34 @@ def test_multi_precision_keeps_small_updates():
     np.testing.assert_allclose(weights[0], 0.99, rtol=1e-3)  # one step of 1e-4 is lost in float16
 
 
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_multi_precision_of_several_weights(momentum, rng):
+    """All at once, float32 ones among them, as one by one through casts."""
+    shapes, types = [(5,), (3, 4), (7,)], ["float16", "float32", "float16"]
+    first = [rng.standard_normal(shape) for shape in shapes]
+    found = []
+    for at_once in (True, False):
+        weights = [mx.nd.array(x, dtype=t) for x, t in zip(first, types)]
+        optimizer = mx.optimizer.SGD(
+            learning_rate=0.01, momentum=momentum, multi_precision=True, clip_gradient=0.5, wd=0.1
+        )
+        states = [optimizer.create_state_multi_precision(i, w) for i, w in enumerate(weights)]
+        for k in range(20):
+            grads = [mx.nd.array(np.cos(x + k), dtype=t) for x, t in zip(first, types)]
+            if at_once:
+                optimizer.update_all([0, 1, 2], weights, grads, states)
+            else:
+                for i in range(3):
+                    optimizer.update_multi_precision(i, weights[i], grads[i], states[i])
+        found.append([w.asnumpy() for w in weights] + [states[0][0].asnumpy()])
+    for one, other in zip(*found):
+        tolerance = 1e-3 if one.dtype == np.float16 else 1e-6
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+    half = mx.nd.ones(2, dtype="float16")
+    optimizer.update(7, half, half, optimizer.create_state(7, half))  # without a copy
+    assert (half.asnumpy() < 1).all()
+
+
 def network():
     weight = mx.sym.var("a_weight", lr_mult=3, wd_mult=0.5)
     net = mx.sym.FullyConnected(mx.sym.var("data"), weight=weight, num_hidden=3, name="a")
@@ -163,3 +191,16 @@ def test_refused():
         mx.optimizer.SGD(param_idx2name=3)
     with pytest.raises(NotImplementedError):
         mx.optimizer.Optimizer().update(0, None, None, None)
+
+
+def test_a_step_of_a_subclass_is_used():
+    class Careful(mx.optimizer.SGD):
+        def update(self, index, weight, grad, state):
+            super().update(index, weight, grad * 0.5, state)
+
+    weights, grads = [mx.nd.zeros(2), mx.nd.zeros(3)], [mx.nd.ones(2), mx.nd.ones(3)]
+    updater = mx.optimizer.get_updater(Careful(learning_rate=1.0))
+    updater([0, 1], grads, weights)
+    assert [w.asnumpy().tolist() for w in weights] == [[-0.5] * 2, [-0.5] * 3]
+    assert updater.joined([0, 1], grads, weights) is None
+    assert updater.optimizer.num_update == 1

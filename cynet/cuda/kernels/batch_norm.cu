@@ -20,32 +20,35 @@ __global__ void move_statistics(const T* mean, const T* inv_std, T* moving_mean,
 }
 
 // The gradients of gamma and beta: sums over each channel of (batch, channels, inner).
-template <typename T>
-__global__ void channel_sums(const T* dy, const T* x, const T* mean, const T* variance, T* dgamma,
-                             T* dbeta, Index batch, Index channels, Index inner, double eps) {
+// T is data's type, P that of the parameters and statistics.
+template <typename T, typename P>
+__global__ void channel_sums(const T* dy, const T* x, const P* mean, const P* variance, P* dgamma,
+                             P* dbeta, Index batch, Index channels, Index inner, double eps) {
   for (Index c = blockIdx.x; c < channels; c += gridDim.x) {
     const double middle = mean[c];
     double sum = 0, product = 0;
     for (Index k = threadIdx.x; k < batch * inner; k += blockDim.x) {
       const Index i = (k / inner * channels + c) * inner + k % inner;
-      sum += dy[i];
-      product += dy[i] * (x[i] - middle);
+      const double g = load(dy, i);
+      sum += g;
+      product += g * (load(x, i) - middle);
     }
     sum = fold_block(sum, 0.0, Plus());
     product = fold_block(product, 0.0, Plus());
     if (threadIdx.x == 0) {
-      dgamma[c] = static_cast<T>(product / sqrt(variance[c] + eps));
-      dbeta[c] = static_cast<T>(sum);
+      dgamma[c] = static_cast<P>(product / sqrt(variance[c] + eps));
+      dbeta[c] = static_cast<P>(sum);
     }
   }
 }
 
 // dx (+)= dy * gamma / sqrt(variance + eps)
-template <typename T>
-__global__ void channel_scale(const T* dy, const T* variance, const T* gamma, T* dx, Index n,
+template <typename T, typename P>
+__global__ void channel_scale(const T* dy, const P* variance, const P* gamma, T* dx, Index n,
                               Index channels, Index inner, double eps, int add) {
   CYNET_EACH(i, n) {
     const Index c = i / inner % channels;
-    put(dx, i, static_cast<T>(dy[i] * (gamma[c] / sqrt(variance[c] + eps))), add);
+    const double by = gamma[c] / sqrt(variance[c] + eps);
+    put(dx, i, static_cast<computed<T>>(load(dy, i) * by), add);
   }
 }

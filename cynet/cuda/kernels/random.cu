@@ -105,6 +105,18 @@ extern "C" __global__ void dropout_mask(bool* keep, Index n, double p, const Wor
   CYNET_EACH(i, n) keep[i] = cynet::unit_float(word(key, i)) >= limit;
 }
 
+// factor[i] = 1 / (1 - p) where element i behind block `first` of the stream is at least p, else 0
+template <typename T>
+__global__ void dropout_factors(T* factor, Index n, Index first, double p, const Words words) {
+  const cynet::Philox key = words.key();
+  const float limit = static_cast<float>(p);
+  const T scale = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
+  CYNET_EACH(i, n) {
+    const bool kept = cynet::unit_float(word(key, 4 * first + i)) >= limit;
+    factor[i] = kept ? scale : static_cast<T>(0);
+  }
+}
+
 struct Repeats {
   Index n;
   int ndim;

@@ -24,6 +24,7 @@ TABLES = (  # the modules of this folder with forms in them
     "products",
     "random",
     "reduce",
+    "rnn",
     "update",
 )
 _HOST = Context("cpu")
@@ -79,7 +80,7 @@ def build(prop, in_shapes, in_types, on):
         raise ArgumentError(f"operator {prop.op_name} has no form for GPUs; run it on mx.cpu()")
     builder, checks = FORMS[prop.op_name]
     if checks:
-        prop.create_operator(_HOST, in_shapes, in_types)
+        prop.operator_on(_HOST, in_shapes, in_types)
     return builder(prop, [tuple(s) for s in in_shapes], list(in_types), on)
 
 

@@ -44,6 +44,8 @@ class BlockGradProperty(ConstantGradientProperty):
 class PlainLossProperty(ConstantGradientProperty):
     """Makes data a loss: out is data, and its gradient is 1 everywhere."""
 
+    float32_beside_half = ()
+
     def list_outputs(self):
         return ["loss"]
 
@@ -62,6 +64,8 @@ class MakeLossProperty(ConstantGradientProperty):
     grad_scale = Float(1.0, doc="The gradient, before normalization.")
     valid_thresh = Float(0.0, doc="Elements above it count as valid.")
     normalization = Enum(("null", "batch", "valid"), "null", doc="What the gradient is divided by.")
+
+    float32_beside_half = ()
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [in_data[0]] if self.normalization == "valid" else []

@@ -29,6 +29,7 @@ class RegressionOutputProperty(OperatorProperty):
 
     grad_scale = Float(1.0, doc="Factor of the gradient.")
 
+    float32_beside_half = ()
     inputs_doc = {
         "data": "Estimates (N, ...).",
         "label": "Targets of data's shape; (N,) fits data of shape (N, 1).",

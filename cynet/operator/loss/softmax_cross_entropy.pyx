@@ -24,6 +24,7 @@ class SoftmaxCrossEntropyProperty(OperatorProperty):
     counts as the nearest of them.
     """
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Scores (N, C).", "label": "Class of each row, (N,)."}
 
     def list_arguments(self):

@@ -44,6 +44,7 @@ class SoftmaxOutputProperty(OperatorProperty):
                          doc="Part of the target that the other classes share; not with "
                              "multi_output.")
 
+    float32_beside_half = ()
     inputs_doc = {
         "data": "Scores.",
         "label": "Class of each row: data's shape without the class axis; or probabilities in "

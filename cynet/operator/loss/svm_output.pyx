@@ -33,6 +33,7 @@ class SVMOutputProperty(OperatorProperty):
     regularization_coefficient = Float(1.0, doc="Factor of the loss.")
     use_linear = Bool(False, doc="Linear loss in place of the squared one.")
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Scores (N, ..., classes).", "label": "Class of each row, (N, ...)."}
 
     def list_arguments(self):

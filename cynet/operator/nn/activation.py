@@ -36,6 +36,7 @@ class ActivationProperty(UnaryProperty):
     - tanh: ``tanh(x)``
     """
 
+    float32_beside_half = ()
     elementwise = True
     act_type = Enum(tuple(FUNCTIONS), doc="Which function.")
 

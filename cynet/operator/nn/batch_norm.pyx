@@ -16,7 +16,7 @@ from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...errors import ShapeError
+from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Float, Int
@@ -51,6 +51,7 @@ class BatchNormProperty(OperatorProperty):
         "moving_var": "Running variance (C,).",
     }
 
+    float32_beside_half = ("gamma", "beta")
     forward_moves_states = False
     relu = residual = False  # what the fuse pass adds to the channels-last form
     variable_attrs = {
@@ -78,6 +79,20 @@ class BatchNormProperty(OperatorProperty):
             channels = agree("gamma or beta", channels, (data[axis],))
             data = (*data[:axis], channels[0], *data[axis + 1:])
         return [data, channels, channels], [data, channels, channels], [channels, channels]
+
+    def infer_type(self, in_types, out_types):
+        """gamma, beta and all statistics have data's dtype; beside float16 they are float32."""
+        data = in_types[0] or out_types[0]
+        others = [*in_types[1:], *out_types[1:]]
+        known = next((t for t in others if t is not None), None)
+        if data is None and known not in (None, "float32"):  # float32 stands beside float16, too
+            data = known
+        kind = known if data is None else "float32" if data == "float16" else data
+        if out_types[0] not in (None, data) or any(t not in (None, kind) for t in others):
+            raise ArgumentError(
+                f"BatchNorm: inputs {in_types} and outputs {out_types} do not fit: of {data} data "
+                f"the output is {data}, gamma, beta, mean and variance are {kind}")
+        return [data, kind, kind], [data, kind, kind], [kind, kind]
 
     def position(self, shape):
         """The axis of channels counted from the front."""

@@ -47,6 +47,7 @@ class ConvolutionProperty(OperatorProperty):
     layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
                   doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")
 
+    float32_beside_half = ()
     inputs_doc = {
         "data": "Input (N, C, *size).",
         "weight": "Filters (num_filter, C / num_group, *kernel).",

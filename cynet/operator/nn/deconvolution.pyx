@@ -51,6 +51,7 @@ class DeconvolutionProperty(OperatorProperty):
     layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
                   doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")
 
+    float32_beside_half = ()
     inputs_doc = {
         "data": "Input (N, C, *size).",
         "weight": "Filters (C, num_filter / num_group, *kernel).",

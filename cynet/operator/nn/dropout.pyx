@@ -40,6 +40,7 @@ class DropoutProperty(OperatorProperty):
     axes = Shape((), doc="Axes along which the mask repeats.", low=0)
     cudnn_off = Bool(False, doc="Accepted and not needed.")
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Input of any shape."}
 
     def list_outputs(self):

@@ -26,6 +26,7 @@ class EmbeddingProperty(OperatorProperty):
     dtype = DType("float32", doc="Of weight, where nothing else says it.")
     sparse_grad = Bool(False, doc="Accepted; the gradient is dense.")
 
+    float32_beside_half = ("data",)
     inputs_doc = {"data": "Indices, any shape and dtype.",
                   "weight": "Rows (input_dim, output_dim)."}
 

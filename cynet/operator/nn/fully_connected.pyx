@@ -20,6 +20,8 @@ from ..parameters import Bool, Int
 from ..property import OperatorProperty, ResourceRequest
 from ..shapes import agree
 
+SMALL = 4096  # multiplications that take less time than the call of a oneDNN primitive
+
 
 class FullyConnectedProperty(OperatorProperty):
     """Linear map of the last axis (or of all axes but the first): ``out = data . weight^T + bias``.
@@ -34,6 +36,7 @@ class FullyConnectedProperty(OperatorProperty):
     flatten = Bool(True, doc="Collapse all axes but the first before the map.")
     activation = None  # an act_type of Activation that the fuse pass folds in
 
+    float32_beside_half = ()
     inputs_doc = {
         "data": "Input, at least 1-d.",
         "weight": "Matrix (num_hidden, input size).",
@@ -105,7 +108,8 @@ class FullyConnectedProperty(OperatorProperty):
             sizes = rows, in_shapes[1][1], self.num_hidden
             if fully_connected_products.suits(*sizes):
                 return fully_connected_products.ProductFullyConnected(self, *sizes)
-            return MatmulFullyConnected(self, *sizes)
+            if self.activation is not None or prod(sizes) > SMALL:
+                return MatmulFullyConnected(self, *sizes)
         check_sizes(f"operator {self.op_name}", rows, *in_shapes[1])
         return FullyConnectedOperator(self, in_shapes)
 

@@ -31,6 +31,7 @@ class InstanceNormProperty(OperatorProperty):
 
     eps = Float(1e-3, doc="Added to the variance.", low=0.0)
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Input (N, C, ...).", "gamma": "Scale (C,).", "beta": "Shift (C,)."}
 
     def list_arguments(self):

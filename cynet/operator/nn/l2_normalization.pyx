@@ -26,6 +26,7 @@ class L2NormalizationProperty(OperatorProperty):
     eps = Float(1e-10, doc="Added to the sum.", low=0.0)
     mode = Enum(("channel", "instance", "spatial"), "instance", doc="What is summed.")
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Input (N, C, ...)."}
 
     def infer_shape(self, in_shapes, out_shapes):

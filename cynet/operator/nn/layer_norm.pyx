@@ -33,6 +33,7 @@ class LayerNormProperty(OperatorProperty):
     eps = Float(1e-5, doc="Added to the variance.", low=0.0)
     output_mean_var = Bool(False, doc="Also give the mean and sqrt(var + eps) as outputs.")
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Input.", "gamma": "Scale (C,).", "beta": "Shift (C,)."}
 
     def list_arguments(self):

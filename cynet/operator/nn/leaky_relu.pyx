@@ -42,6 +42,7 @@ class LeakyReLUProperty(OperatorProperty):
     upper_bound = Float(0.334, doc="Of rrelu's slopes.")
 
     channels_last = False  # a form the layout pass makes, of prelu
+    float32_beside_half = ()
 
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,) or (C,)."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}

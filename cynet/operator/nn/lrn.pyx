@@ -30,6 +30,7 @@ class LRNProperty(OperatorProperty):
     knorm = Float(2.0, doc="Added to the squares.")
     nsize = Int(doc="Number of channels that are summed, odd.", low=1)
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Input (N, C, ...)."}
 
     def __init__(self, **kwargs):

@@ -43,6 +43,7 @@ class PoolingProperty(OperatorProperty):
     layout = Enum(("NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"), None,
                   doc="Order of axes: NCW, NCHW or NCDHW, as there are 1, 2 or 3 spatial axes.")
 
+    float32_beside_half = ()
     inputs_doc = {"data": "Input (N, C, *size)."}
 
     def __init__(self, **kwargs):

@@ -42,6 +42,7 @@ class UpSamplingProperty(OperatorProperty):
     workspace = Int(512, doc="Accepted and not needed.", low=0)
 
     channels_last = False  # a form the layout pass makes, of 'nearest'
+    float32_beside_half = ()
 
     inputs_doc = {"data": "Input (N, C, H, W).", "weight": "Filters of 'bilinear'."}
 

@@ -61,6 +61,9 @@ class RNNProperty(OperatorProperty):
         "with use_sequence_length. It has no gradient.",
     }
 
+    private_outputs = True
+    float32_beside_half = ("sequence_length",)
+
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         low, high = self.lstm_state_clip_min, self.lstm_state_clip_max
@@ -151,8 +154,9 @@ class RNNProperty(OperatorProperty):
     def infer_type(self, in_types, out_types):
         counted = in_types[-1] if self.use_sequence_length else None
         others = in_types[:-1] if self.use_sequence_length else in_types
-        ins, outs, _ = super().infer_type(others, out_types)
-        return [*ins, *[counted or ins[0]] * self.use_sequence_length], outs, []
+        ins, outs, _ = super().infer_type(others, out_types[:-1])
+        memory = "float32" if ins[0] == "float16" else ins[0]
+        return [*ins, *[counted or ins[0]] * self.use_sequence_length], [*outs, memory], []
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space, *[ResourceRequest.random] * self.drops]
@@ -162,8 +166,7 @@ class RNNProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         visible = self.num_visible_outputs()
-        lengths = in_data[-1:] if self.use_sequence_length else []
-        return [*out_grad[:visible], *in_data[:2], *lengths, out_data[visible]]
+        return [*out_grad[:visible], *in_data, out_data[visible]]
 
     def create_operator(self, ctx, in_shapes, in_types):
         n = 2 + self._states()

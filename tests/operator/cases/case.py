@@ -14,16 +14,18 @@ class Input:
     """One input (or auxiliary state): shape, domain of its values, fixed dtype.
 
     `domain` is (low, high) for uniform values, a callable ``f(rng, shape) -> array``, or an array
-    itself. `dtype` None means the dtype under test; a fixed one is for labels and indices.
+    itself. `dtype` None means the dtype under test; a fixed one is for labels and indices. `wide`
+    means float32 where the dtype under test is float16.
     """
 
     shape: tuple
     domain: object = (-1.0, 1.0)
     dtype: str | None = None
+    wide: bool = False
 
     def make(self, rng, dtype):
         """The array for one run, C-contiguous."""
-        dtype = self.dtype or dtype
+        dtype = self.dtype or ("float32" if self.wide and dtype == "float16" else dtype)
         if callable(self.domain):
             values = self.domain(rng, self.shape)
         elif isinstance(self.domain, tuple):

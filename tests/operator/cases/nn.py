@@ -26,11 +26,11 @@ LOSSES = {
 DISCRETE = ("int", "length", "wild")
 
 
-def as_input(spec):
+def as_input(spec, wide=False):
     """The Input of a shape or (shape, kind)."""
     shape, kind = (spec, "normal") if isinstance(spec[0], int) else spec
     dtype = "int32" if kind.startswith("length") else None
-    return Input(shape, functools.partial(draw, spec), dtype)
+    return Input(shape, functools.partial(draw, spec), dtype, wide)
 
 
 def draw(spec, rng, shape):
@@ -42,13 +42,14 @@ def as_case(number, made):
     """The Case of one of make_nn's."""
     n = len(made["inputs"])
     smooth = [i for i in range(n) if not kind(made["inputs"][i]).startswith(DISCRETE)]
+    norm = made["op"] == "BatchNorm"
     loss = made["op"] in LOSSES or "output_mean_var" in made["params"]
     return Case(
         made["op"],
-        list(map(as_input, made["inputs"])),
+        [as_input(spec, i > 0 and norm) for i, spec in enumerate(made["inputs"])],
         None,
         made["params"],
-        aux=list(map(as_input, made["aux"])),
+        aux=[as_input(spec, norm) for spec in made["aux"]],
         grad=False if loss or made["op"] == "BlockGrad" else gradient_of(made, smooth),
         reference_grad=(lambda *args, **params: [None] * n) if loss else None,
         is_train=made["train"],

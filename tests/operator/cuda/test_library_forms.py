@@ -35,15 +35,18 @@ class Pair:
 
     def __init__(self, name, params, shapes, dtype="float32", host_dtype=None):
         self.prop = get_operator(name).prop(**params)
-        host_dtype = host_dtype or dtype
-        types = [host_dtype] * len(shapes)
-        self.host, self.out_shapes, *_ = prepare(self.prop, shapes, types)
-        self.form = build(self.prop, shapes, [dtype] * len(shapes), DEVICE)
+        types, host_types = (
+            self.prop.infer_type([t] + [None] * (len(shapes) - 1), [None] * outputs)[0]
+            for outputs in [len(self.prop.list_outputs())] for t in (dtype, host_dtype or dtype)
+        )  # fmt: skip
+        self.host, self.out_shapes, self.out_types, *_ = prepare(self.prop, shapes, host_types)
+        self.form = build(self.prop, shapes, types, DEVICE)
         self.resources = self.prop.forward_resource(shapes)
         self.back_resources = self.prop.backward_resource(shapes)
 
     def forward(self, op, inputs, aux=(), req=None, start=0.0, is_train=True):
-        outputs = [np.full(s, start, inputs[0].dtype) for s in self.out_shapes]
+        kinds = [inputs[0].dtype if t == self.out_types[0] else t for t in self.out_types]
+        outputs = [np.full(s, start, t) for s, t in zip(self.out_shapes, kinds)]
         req = req or [WRITE] * len(outputs)
         run_forward(op, inputs, req, outputs, aux, is_train, self.resources)
         return outputs
@@ -83,7 +86,7 @@ def test_half_precision(name, rng):
             np.testing.assert_allclose(a.astype("d"), b, 4e-3, 4e-3)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("fix_gamma", [False, True])
 @pytest.mark.parametrize(
     "use_global_stats, is_train", [(False, True), (False, False), (True, True)]
@@ -95,10 +98,12 @@ def test_batch_norm(shape, axis, use_global_stats, is_train, fix_gamma, dtype, r
     params = {"fix_gamma": fix_gamma, "use_global_stats": use_global_stats, "axis": axis,
               "eps": 1e-2, "momentum": 0.7}  # fmt: skip
     pair = Pair("BatchNorm", params, [shape, (channels,), (channels,)], dtype)
-    inputs = [rng.standard_normal(s).astype(dtype) for s in (shape, channels, channels)]
-    aux = [rng.standard_normal(channels).astype(dtype), rng.uniform(1, 2, channels).astype(dtype)]
+    wide = "float32" if dtype == "float16" else dtype  # of all but data
+    inputs = [rng.standard_normal(s).astype(wide) for s in (shape, channels, channels)]
+    inputs[0] = inputs[0].astype(dtype)
+    aux = [rng.standard_normal(channels).astype(wide), rng.uniform(1, 2, channels).astype(wide)]
     head = rng.standard_normal(shape).astype(dtype)
-    exact = {"rtol": 1e-4, "atol": 1e-4} if dtype == "float32" else {"rtol": 1e-9, "atol": 1e-10}
+    exact = dict.fromkeys(("rtol", "atol"), {"float16": 4e-3, "float32": 1e-4}.get(dtype, 1e-9))
     states = [[a.copy() for a in aux] for _ in range(2)]
     requests = [
         [WRITE] * 3, [ADD] * 3, [NULL] * 3, [NULL, WRITE, ADD], [ADD, NULL, NULL],

@@ -1,7 +1,9 @@
 """Conversion of every float16 and of rounding cases, against NumPy bit for bit."""
 
 import numpy as np
+import pytest
 
+import cynet as mx
 from tests.operator.direct import call
 
 
@@ -39,3 +41,29 @@ def test_real_to_integer_out_of_range_is_defined():
     assert call("Cast", x, dtype="int64").tolist() == [low64] * 5 + [3_000_000_000, 255, 300, -1]
     assert call("Cast", x, dtype="uint8").tolist() == [0] * 6 + [255, 44, 255]
     assert call("Cast", x, dtype="bool").all()
+
+
+@pytest.mark.parametrize("target", ["int32", "int8", "uint8", "int64"])
+@pytest.mark.parametrize("source", ["float32", "float64", "float16"])
+def test_astype_to_integers(source, target, rng):
+    """Whole numbers in vectors; those that do not fit in 32 bits change nothing beside them."""
+    x = (rng.standard_normal(1000) * 90).astype(source)
+    if target == "uint8":
+        x = np.abs(x)
+    a = mx.nd.array(x, dtype=source)
+    np.testing.assert_array_equal(a.astype(target).asnumpy(), x.astype(target))
+    strange = x.copy()
+    strange[::50] = 6e4 if source == "float16" else 2.0**40
+    strange[25::50] = np.nan
+    got = mx.nd.array(strange, dtype=source).astype(target).asnumpy()
+    kept = (np.arange(1000) % 25) != 0
+    np.testing.assert_array_equal(got[kept], x.astype(target)[kept])
+
+
+@pytest.mark.parametrize("step", [1, -1, 2])
+def test_astype_of_every_length(step):
+    for n in (*range(1, 40), 63, 64, 65, 130):
+        x = np.linspace(-5, 5, 2 * n).astype(np.float32)
+        a = mx.nd.array(x)[::step]
+        for target in ("float16", "float64", "int32", "bool"):
+            np.testing.assert_array_equal(a.astype(target).asnumpy(), x[::step].astype(target))

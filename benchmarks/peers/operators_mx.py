@@ -1,0 +1,160 @@
+"""The calls of operators.py in cynet or MXNet 1.x: ``operators_mx.py PACKAGE``, asked on stdin."""
+
+import importlib
+import sys
+
+import operator_cases as cases
+
+PACKAGE = sys.argv[1]
+mx = importlib.import_module(PACKAGE)
+nd = mx.nd
+
+
+def same(sizes):
+    """Arrays of one size: a and b random, p positive, m a matrix, i whole numbers, ..."""
+    v = cases.values(sizes)
+    return {name: nd.array(value, dtype=value.dtype) for name, value in v.items()}
+
+
+def calls(size):
+    """By name, a function without arguments."""
+    sizes = cases.SIZES[size]
+    n, rows, columns, half = sizes.n, sizes.rows, sizes.columns, sizes.columns // 2
+    v = same(sizes)
+    a, b, p, m, row, col = v["a"], v["b"], v["p"], v["m"], v["row"], v["col"]
+    i, c, t, u = v["i"], v["c"], v["t"], v["m"].copy()
+    host = v["a"].asnumpy()
+    total = a.copy()
+    x, y, batch = v["x"], v["y"], v["batch"]
+    weight, bias = v["weight"], v["bias"]
+    image, kernel, ones, zeros = v["image"], v["kernel"], v["ones"], v["zeros"]
+    filters, width = kernel.shape[0], weight.shape[0]
+
+    def write(index, value):
+        u[index] = value
+
+    table = {
+        "zeros": lambda: nd.zeros(n),
+        "ones": lambda: nd.ones((rows, columns)),
+        "full": lambda: nd.full((rows, columns), 2.5),
+        "arange": lambda: nd.arange(n),
+        "random normal": lambda: nd.random.normal(0, 1, shape=n),
+        "random uniform": lambda: nd.random.uniform(0, 1, shape=n),
+        "array of NumPy": lambda: nd.array(host),
+        "a + b": lambda: a + b,
+        "a - b": lambda: a - b,
+        "a * b": lambda: a * b,
+        "a / b": lambda: a / b,
+        "p ** b": lambda: p**b,
+        "maximum(a, b)": lambda: nd.maximum(a, b),
+        "a > b": lambda: a > b,
+        "a == b": lambda: a == b,
+        "a + 1": lambda: a + 1,
+        "1 - a": lambda: 1 - a,
+        "a * 2": lambda: a * 2,
+        "1 / a": lambda: 1 / a,
+        "a ** 2": lambda: a**2,
+        "p ** 2.5": lambda: p**2.5,
+        "a % 2": lambda: a % 2,
+        "maximum(a, 0)": lambda: nd.maximum(a, 0),
+        "a > 0": lambda: a > 0,
+        "a += b": lambda: total.__iadd__(b),
+        "a *= 1": lambda: total.__imul__(1),
+        "-a": lambda: -a,
+        "abs": lambda: nd.abs(a),
+        "sign": lambda: nd.sign(a),
+        "floor": lambda: nd.floor(a),
+        "round": lambda: nd.round(a),
+        "square": lambda: nd.square(a),
+        "sqrt": lambda: nd.sqrt(p),
+        "rsqrt": lambda: nd.rsqrt(p),
+        "exp": lambda: nd.exp(a),
+        "log": lambda: nd.log(p),
+        "log1p": lambda: nd.log1p(p),
+        "sin": lambda: nd.sin(a),
+        "cos": lambda: nd.cos(a),
+        "tan": lambda: nd.tan(a),
+        "arctan": lambda: nd.arctan(a),
+        "tanh": lambda: nd.tanh(a),
+        "sigmoid": lambda: nd.sigmoid(a),
+        "relu": lambda: nd.relu(a),
+        "erf": lambda: nd.erf(a),
+        "gammaln": lambda: nd.gammaln(p),
+        "clip": lambda: nd.clip(a, -1, 1),
+        "m + row": lambda: m + row,
+        "m * col": lambda: m * col,
+        "row + col": lambda: row + col,
+        "m > col": lambda: m > col,
+        "broadcast_to": lambda: row.broadcast_to((rows, columns)),
+        "sum": lambda: a.sum(),
+        "mean": lambda: a.mean(),
+        "max": lambda: a.max(),
+        "norm": lambda: a.norm(),
+        "prod": lambda: a.prod(),
+        "sum, axis 0": lambda: m.sum(axis=0),
+        "sum, axis 1": lambda: m.sum(axis=1),
+        "mean, axis 0": lambda: m.mean(axis=0),
+        "max, axis 0": lambda: m.max(axis=0),
+        "max, axis 1": lambda: m.max(axis=1),
+        "sum of images, axes 0, 2, 3": lambda: nd.sum(image, axis=(0, 2, 3)),
+        "argmax, axis 0": lambda: m.argmax(axis=0),
+        "argmax, axis 1": lambda: m.argmax(axis=1),
+        "norm, axis 1": lambda: nd.norm(m, axis=1),
+        "sort, axis 1": lambda: m.sort(axis=1),
+        "argsort, axis 1": lambda: m.argsort(axis=1),
+        "topk 3, axis 1": lambda: m.topk(k=2, axis=1),
+        "topk 3, values": lambda: m.topk(k=2, axis=1, ret_typ="value"),
+        "dot": lambda: nd.dot(x, y),
+        "dot, b transposed": lambda: nd.dot(x, y, transpose_b=True),
+        "matrix by vector": lambda: nd.dot(m, row.reshape((-1,))),
+        "batch_dot": lambda: nd.batch_dot(batch, batch),
+        "transpose": lambda: m.T,
+        "transpose 0, 2, 1": lambda: nd.transpose(t, axes=(0, 2, 1)),
+        "reshape": lambda: m.reshape((-1,)),
+        "expand_dims": lambda: m.expand_dims(0),
+        "flip": lambda: nd.flip(m, axis=1),
+        "tile": lambda: nd.tile(m, reps=(1, 2)),
+        "repeat": lambda: nd.repeat(m, repeats=2, axis=1),
+        "a[1:-1]": lambda: a[1:-1],
+        "m[1]": lambda: m[1],
+        "m[:, :half], copied": lambda: m[:, :half],
+        "m[::2], copied": lambda: m[::2],
+        "m[i], copied": lambda: m[i],
+        "m[:] = 0": lambda: write(slice(None), 0),
+        "m[1] = row": lambda: write(slice(0, 1), row),
+        "m[:, :half] = 0": lambda: write((slice(None), slice(0, half)), 0),
+        "m[:] = m": lambda: write(slice(None), m),
+        "concat, axis 0": lambda: nd.concat(m, m, dim=0),
+        "concat, axis 1": lambda: nd.concat(m, m, dim=1),
+        "stack": lambda: nd.stack(m, m, axis=0),
+        "split in 2, copied": lambda: nd.split(m, num_outputs=2, axis=1),
+        "take": lambda: nd.take(m, i),
+        "Embedding": lambda: nd.Embedding(i, m, input_dim=rows, output_dim=columns),
+        "pick": lambda: nd.pick(m, c, axis=1),
+        "one_hot": lambda: nd.one_hot(c, columns),
+        "where": lambda: nd.where(v["flag"], a, b),
+        "add_n of 4": lambda: nd.add_n(a, b, a, b),
+        "softmax": lambda: nd.softmax(m),
+        "log_softmax": lambda: nd.log_softmax(m),
+        "cast to float64": lambda: a.astype("float64"),
+        "cast to int32": lambda: a.astype("int32"),
+        "cast to float16": lambda: a.astype("float16"),
+        "copy": lambda: a.copy(),
+        "asnumpy": lambda: a.asnumpy(),
+        "asscalar of a sum": lambda: a.sum().asscalar(),
+        "FullyConnected": lambda: nd.FullyConnected(x, weight, bias, num_hidden=width),
+        "Convolution": lambda: nd.Convolution(
+            image, kernel, bias[:filters], kernel=(3, 3), pad=(1, 1), num_filter=filters
+        ),
+        "Pooling, max": lambda: nd.Pooling(image, kernel=(2, 2), stride=(2, 2), pool_type="max"),
+        "Pooling, avg": lambda: nd.Pooling(image, kernel=(2, 2), stride=(2, 2), pool_type="avg"),
+        "BatchNorm": lambda: nd.BatchNorm(image, ones, zeros, zeros, ones, fix_gamma=False),
+        "LayerNorm": lambda: nd.LayerNorm(m, row.reshape((-1,)), row.reshape((-1,))),
+        "Dropout": lambda: nd.Dropout(a, p=0.5, mode="always"),
+        "sgd_update": lambda: nd.sgd_update(total, b, out=total, lr=0.01),
+    }
+    return table
+
+
+if __name__ == "__main__":
+    cases.serve(calls, nd.waitall)

@@ -1,0 +1,148 @@
+"""The calls of operators.py in PyTorch: ``operators_torch.py``, asked on stdin."""
+
+import operator_cases as cases
+import torch
+from torch.nn import functional
+
+
+def calls(size):
+    """By name, a function without arguments."""
+    sizes = cases.SIZES[size]
+    n, rows, columns, half = sizes.n, sizes.rows, sizes.columns, sizes.columns // 2
+    v = {name: torch.from_numpy(value) for name, value in cases.values(sizes).items()}
+    a, b, p, m, row, col = v["a"], v["b"], v["p"], v["m"], v["row"], v["col"]
+    i, c, t, u = v["i"].long(), v["c"].long(), v["t"], v["m"].clone()
+    host, flag = v["a"].numpy(), v["flag"] > 0
+    total = a.clone()
+    x, y, batch = v["x"], v["y"], v["batch"]
+    weight, bias = v["weight"], v["bias"]
+    image, kernel, ones, zeros = v["image"], v["kernel"], v["ones"], v["zeros"]
+    filters = kernel.shape[0]
+
+    def write(index, value):
+        u[index] = value
+
+    table = {
+        "zeros": lambda: torch.zeros(n),
+        "ones": lambda: torch.ones((rows, columns)),
+        "full": lambda: torch.full((rows, columns), 2.5),
+        "arange": lambda: torch.arange(n, dtype=torch.float32),
+        "random normal": lambda: torch.randn(n),
+        "random uniform": lambda: torch.rand(n),
+        "array of NumPy": lambda: torch.tensor(host),
+        "a + b": lambda: a + b,
+        "a - b": lambda: a - b,
+        "a * b": lambda: a * b,
+        "a / b": lambda: a / b,
+        "p ** b": lambda: p**b,
+        "maximum(a, b)": lambda: torch.maximum(a, b),
+        "a > b": lambda: a > b,
+        "a == b": lambda: a == b,
+        "a + 1": lambda: a + 1,
+        "1 - a": lambda: 1 - a,
+        "a * 2": lambda: a * 2,
+        "1 / a": lambda: 1 / a,
+        "a ** 2": lambda: a**2,
+        "p ** 2.5": lambda: p**2.5,
+        "a % 2": lambda: a % 2,
+        "maximum(a, 0)": lambda: torch.clamp_min(a, 0),
+        "a > 0": lambda: a > 0,
+        "a += b": lambda: total.__iadd__(b),
+        "a *= 1": lambda: total.__imul__(1),
+        "-a": lambda: -a,
+        "abs": lambda: torch.abs(a),
+        "sign": lambda: torch.sign(a),
+        "floor": lambda: torch.floor(a),
+        "round": lambda: torch.round(a),
+        "square": lambda: torch.square(a),
+        "sqrt": lambda: torch.sqrt(p),
+        "rsqrt": lambda: torch.rsqrt(p),
+        "exp": lambda: torch.exp(a),
+        "log": lambda: torch.log(p),
+        "log1p": lambda: torch.log1p(p),
+        "sin": lambda: torch.sin(a),
+        "cos": lambda: torch.cos(a),
+        "tan": lambda: torch.tan(a),
+        "arctan": lambda: torch.arctan(a),
+        "tanh": lambda: torch.tanh(a),
+        "sigmoid": lambda: torch.sigmoid(a),
+        "relu": lambda: torch.relu(a),
+        "erf": lambda: torch.erf(a),
+        "gammaln": lambda: torch.lgamma(p),
+        "clip": lambda: torch.clamp(a, -1, 1),
+        "m + row": lambda: m + row,
+        "m * col": lambda: m * col,
+        "row + col": lambda: row + col,
+        "m > col": lambda: m > col,
+        "broadcast_to": lambda: row.expand(rows, columns).contiguous(),
+        "sum": lambda: a.sum(),
+        "mean": lambda: a.mean(),
+        "max": lambda: a.max(),
+        "norm": lambda: a.norm(),
+        "prod": lambda: a.prod(),
+        "sum, axis 0": lambda: m.sum(0),
+        "sum, axis 1": lambda: m.sum(1),
+        "mean, axis 0": lambda: m.mean(0),
+        "max, axis 0": lambda: m.amax(0),
+        "max, axis 1": lambda: m.amax(1),
+        "sum of images, axes 0, 2, 3": lambda: image.sum((0, 2, 3)),
+        "argmax, axis 0": lambda: m.argmax(0),
+        "argmax, axis 1": lambda: m.argmax(1),
+        "norm, axis 1": lambda: m.norm(dim=1),
+        "sort, axis 1": lambda: m.sort(1),
+        "argsort, axis 1": lambda: m.argsort(1),
+        "topk 3, axis 1": lambda: m.topk(2, 1),
+        "topk 3, values": lambda: m.topk(2, 1),
+        "dot": lambda: x @ y,
+        "dot, b transposed": lambda: x @ y.T,
+        "matrix by vector": lambda: m @ row.reshape(-1),
+        "batch_dot": lambda: torch.bmm(batch, batch),
+        "transpose": lambda: m.T.contiguous(),
+        "transpose 0, 2, 1": lambda: t.transpose(1, 2).contiguous(),
+        "reshape": lambda: m.reshape(-1),
+        "expand_dims": lambda: m.unsqueeze(0),
+        "flip": lambda: torch.flip(m, (1,)),
+        "tile": lambda: torch.tile(m, (1, 2)),
+        "repeat": lambda: torch.repeat_interleave(m, 2, 1),
+        "a[1:-1]": lambda: a[1:-1],
+        "m[1]": lambda: m[1],
+        "m[:, :half], copied": lambda: m[:, :half].contiguous(),
+        "m[::2], copied": lambda: m[::2].contiguous(),
+        "m[i], copied": lambda: m[i],
+        "m[:] = 0": lambda: write(slice(None), 0),
+        "m[1] = row": lambda: write(slice(0, 1), row),
+        "m[:, :half] = 0": lambda: write((slice(None), slice(0, half)), 0),
+        "m[:] = m": lambda: write(slice(None), m),
+        "concat, axis 0": lambda: torch.cat((m, m), 0),
+        "concat, axis 1": lambda: torch.cat((m, m), 1),
+        "stack": lambda: torch.stack((m, m)),
+        "split in 2, copied": lambda: [part.contiguous() for part in torch.chunk(m, 2, 1)],
+        "take": lambda: torch.index_select(m, 0, i),
+        "Embedding": lambda: functional.embedding(i, m),
+        "pick": lambda: torch.gather(m, 1, c[:, None]),
+        "one_hot": lambda: functional.one_hot(c, columns),
+        "where": lambda: torch.where(flag, a, b),
+        "add_n of 4": lambda: a + b + a + b,
+        "softmax": lambda: torch.softmax(m, -1),
+        "log_softmax": lambda: torch.log_softmax(m, -1),
+        "cast to float64": lambda: a.double(),
+        "cast to int32": lambda: a.int(),
+        "cast to float16": lambda: a.half(),
+        "copy": lambda: a.clone(),
+        "asnumpy": lambda: a.numpy().copy(),
+        "asscalar of a sum": lambda: a.sum().item(),
+        "FullyConnected": lambda: functional.linear(x, weight, bias),
+        "Convolution": lambda: functional.conv2d(image, kernel, bias[:filters], padding=1),
+        "Pooling, max": lambda: functional.max_pool2d(image, 2),
+        "Pooling, avg": lambda: functional.avg_pool2d(image, 2),
+        "BatchNorm": lambda: functional.batch_norm(image, zeros, ones, ones, zeros),
+        "LayerNorm": lambda: functional.layer_norm(m, (columns,), row.reshape(-1), row.reshape(-1)),
+        "Dropout": lambda: functional.dropout(a, 0.5, True),
+        "sgd_update": lambda: total.add_(b, alpha=-0.01),
+    }
+    return table
+
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        cases.serve(calls, lambda: None)

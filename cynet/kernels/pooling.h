@@ -1,0 +1,64 @@
+// Pooling of planes by whole rows. Included by pooling.pyx; pooling.pxd declares the struct.
+#ifndef CYNET_POOLING_H
+#define CYNET_POOLING_H
+
+#include <cstdint>
+
+#include "kernel.h"
+#include "half.h"
+#include "levels.h"
+
+namespace cynet {
+
+struct PoolShape {
+  int type, p, count_pad;
+  int64_t planes;
+  int64_t in_size[3], out_size[3], kernel[3], stride[3], pad[3], pad_after[3];
+};
+
+enum { POOL_MAX, POOL_AVG, POOL_SUM, POOL_LP };  // as in pooling.pxd
+enum { POOL_LINE = 2048, POOL_OUT = 1024, POOL_KERNEL = 512 };
+
+// [begin, end) of the window of output `at` along an axis, inside the input; returns its extent as
+// an average counts it
+CYNET_XINLINE int64_t pool_window(const PoolShape& s, int axis, int64_t at, int64_t* begin,
+                                  int64_t* end) {
+  int64_t from = at * s.stride[axis] - s.pad[axis], to = from + s.kernel[axis];
+  const int64_t most = s.in_size[axis] + s.pad_after[axis];
+  int64_t counted = (to < most ? to : most) - from;
+  from = from < 0 ? 0 : from;
+  to = to > s.in_size[axis] ? s.in_size[axis] : to;
+  *begin = from;
+  *end = to;
+  if (!s.count_pad) counted = to - from;
+  return counted > 0 ? counted : 0;
+}
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "pooling_loops.h"
+#include "each_level.h"
+
+namespace cynet {
+
+// Whether `pool_plane` does it: no power means, and every window has an element.
+inline bool pools_by_rows(const PoolShape& s) {
+  if (s.type == POOL_LP || s.kernel[2] > POOL_KERNEL || s.stride[2] > POOL_KERNEL) return false;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t last = (s.out_size[i] - 1) * s.stride[i] - s.pad[i];
+    if (s.pad[i] >= s.kernel[i] || last >= s.in_size[i]) return false;
+  }
+  return true;
+}
+
+template <typename T>
+void pool_plane(int level, const PoolShape& s, const T* x, T* y, bool add) {
+  typedef void (*Loop)(const PoolShape& s, const T* x, T* y, bool add);
+  static const Loop most[] = CYNET_AT_LEVELS(pool_rows<T, true>);
+  static const Loop totals[] = CYNET_AT_LEVELS(pool_rows<T, false>);
+  (s.type == POOL_MAX ? most : totals)[level](s, x, y, add);
+}
+
+}  // namespace cynet
+
+#endif

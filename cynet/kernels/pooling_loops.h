@@ -1,0 +1,110 @@
+// Pooling of a plane by rows, compiled for each level (levels.h). Included by pooling.h.
+//
+// The rows under a row of windows are folded into one line, which the windows then fold along.
+
+// `largest`: the maximum, NaN where there is one; else the sum
+template <bool largest, typename T>
+CYNET_XINLINE T pool_step(T a, T x) {
+  if constexpr (largest) return (x > a) | (x != x) ? x : a;
+  else return a + x;
+}
+
+// out[i] of the window at line[i * stride]; S and K are stride and kernel, 0: as given
+template <bool largest, int S, int K, typename T>
+CYNET_XINLINE void pool_slide(const T* line, T* out, int64_t n, int64_t stride, int64_t kernel) {
+  const int64_t s = S ? S : stride;
+  if constexpr (K > 0) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) {
+      T value = line[i * s];
+      for (int k = 1; k < K; ++k) value = pool_step<largest>(value, line[i * s + k]);
+      out[i] = value;
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = line[i * s];
+    for (int64_t k = 1; k < kernel; ++k) {
+      CYNET_IVDEP
+      for (int64_t i = 0; i < n; ++i) out[i] = pool_step<largest>(out[i], line[i * s + k]);
+    }
+  }
+}
+
+template <bool largest, int S, typename T>
+CYNET_XINLINE void pool_slide_by(const T* line, T* out, int64_t n, int64_t stride,
+                                 int64_t kernel) {
+  if (kernel == 2) pool_slide<largest, S, 2>(line, out, n, stride, kernel);
+  else if (kernel == 3) pool_slide<largest, S, 3>(line, out, n, stride, kernel);
+  else pool_slide<largest, S, 0>(line, out, n, stride, kernel);
+}
+
+// The fold of row [from, from + width) of all rows in the window (begin, end of the two axes
+// before); a line of the input itself where there is but one.
+template <bool largest, typename T>
+CYNET_XINLINE const T* pool_fold(const PoolShape& s, const T* x, const int64_t* begin,
+                                 const int64_t* end, int64_t from, int64_t width, T* line) {
+  const T* first = nullptr;
+  bool folded = false;
+  for (int64_t d = begin[0]; d < end[0]; ++d) {
+    for (int64_t h = begin[1]; h < end[1]; ++h) {
+      const T* row = x + (d * s.in_size[1] + h) * s.in_size[2] + from;
+      if (!first) {
+        first = row;
+        continue;
+      }
+      const T* before = folded ? line : first;
+      CYNET_IVDEP
+      for (int64_t i = 0; i < width; ++i) line[i] = pool_step<largest>(before[i], row[i]);
+      folded = true;
+    }
+  }
+  return folded ? line : first;
+}
+
+template <typename T, bool largest>
+void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
+  const int64_t stride = s.stride[2], kernel = s.kernel[2], pad = s.pad[2], out = s.out_size[2];
+  // outputs [inner, outer) have their whole windows inside
+  int64_t inner = (pad + stride - 1) / stride;
+  int64_t outer = s.in_size[2] + pad < kernel ? 0 : (s.in_size[2] + pad - kernel) / stride + 1;
+  if (outer > out) outer = out;
+  if (inner > outer) inner = outer;
+  int64_t part = (POOL_LINE - kernel) / stride + 1;
+  if (part > POOL_OUT) part = POOL_OUT;
+  T line[POOL_LINE], values[POOL_OUT];
+  int64_t begin[3], end[3];
+  for (int64_t d = 0; d < s.out_size[0]; ++d) {
+    const int64_t deep = pool_window(s, 0, d, begin, end);
+    for (int64_t h = 0; h < s.out_size[1]; ++h, y += out) {
+      const int64_t high = deep * pool_window(s, 1, h, begin + 1, end + 1);
+      auto put = [&](int64_t w, T value, int64_t counted) {
+        if (s.type == POOL_AVG) value = counted > 0 ? value / static_cast<T>(counted) : T(0);
+        y[w] = add ? y[w] + value : value;
+      };
+      auto alone = [&](int64_t w) {
+        const int64_t wide = pool_window(s, 2, w, begin + 2, end + 2), n = end[2] - begin[2];
+        const T* row = pool_fold<largest>(s, x, begin, end, begin[2], n, line);
+        T value = row[0];
+        for (int64_t i = 1; i < n; ++i) value = pool_step<largest>(value, row[i]);
+        put(w, value, high * wide);
+      };
+      for (int64_t w = 0; w < inner; ++w) alone(w);
+      for (int64_t w = inner; w < outer; w += part) {
+        const int64_t n = outer - w < part ? outer - w : part;
+        const T* row = pool_fold<largest>(s, x, begin, end, w * stride - pad,
+                                          (n - 1) * stride + kernel, line);
+        if (stride == 1) pool_slide_by<largest, 1>(row, values, n, stride, kernel);
+        else if (stride == 2) pool_slide_by<largest, 2>(row, values, n, stride, kernel);
+        else pool_slide_by<largest, 0>(row, values, n, stride, kernel);
+        const T factor = s.type == POOL_AVG ? T(1) / static_cast<T>(high * kernel) : T(1);
+        if (add) {
+          CYNET_IVDEP
+          for (int64_t i = 0; i < n; ++i) y[w + i] += values[i] * factor;
+        } else {
+          CYNET_IVDEP
+          for (int64_t i = 0; i < n; ++i) y[w + i] = values[i] * factor;
+        }
+      }
+      for (int64_t w = outer; w < out; ++w) alone(w);
+    }
+  }
+}

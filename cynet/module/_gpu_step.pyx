@@ -1,0 +1,292 @@
+"""GpuStep: forward and backward of an executor on a GPU, and the update behind them, together.
+
+Where nobody looks between them, what can be recorded is one function of the engine and one graph;
+what cannot (a Python operator, a check that waits for the GPU) is pushed as the plan pushes it, and
+what lies before and behind it is put together.
+"""
+
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+from libcpp.atomic cimport atomic
+from libcpp.set cimport set as cpp_set
+from libcpp.vector cimport vector
+
+from .._engine cimport VarHandle, kInline, push_sync
+from .._executor cimport Plan, Run, Segment, Tables, end_run, new_run, put_segment
+from .._resource cimport draw_many
+from .._typedefs cimport RunContext, kGPU
+from ..cuda.graphs cimport Recording, discard, prepare
+from ..cuda.graphs cimport run as run_recorded
+from ..kernels.update cimport UpdateParams
+from ..optimizer._joined cimport JoinedUpdate, Task, free_task, put_update
+
+from weakref import WeakKeyDictionary
+
+
+cdef struct Words:  # random numbers of the forward and the backward steps: seed and first stream
+    uint64_t seed[2]
+    uint64_t stream[2]
+
+
+cdef cppclass Part:
+    # Segments that follow each other, and perhaps the update. Fixed, but for the recording, which
+    # the segments' own variables guard.
+    atomic[long] references
+    size_t first, last       # segments [first, last)
+    bint is_whole            # pushed as one function; else a segment as the plan pushes it
+    bint is_random
+    bint updates             # with the update behind them
+    int dev_id
+    vector[VarHandle] const_vars
+    vector[VarHandle] mutable_vars
+    Recording recording
+
+
+cdef struct PartRun:
+    # One run of a part, queued in the engine. Behind it lie what its graph reads: pairs of seed and
+    # stream for forward and backward, and the numbers of the update.
+    Part* part
+    Task* task       # NULL: without the update
+    int n_runs
+    size_t nbytes    # of the numbers
+    Run** runs       # one a segment
+    bint* backward   # of which direction it is
+    char* numbers
+
+
+cdef enum:
+    PAIR = 16                # bytes of a seed and a stream
+    UPDATE_AT = 2 * PAIR     # where the update's numbers begin
+
+
+cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef PartRun* each = <PartRun*>arg
+    if each.runs[0].tables.profiled.load():
+        return _put(arg, run_ctx, NULL)
+    return run_recorded(&each.part.recording, run_ctx, _put, arg, each.numbers, each.nbytes)
+
+
+cdef int _put(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
+    cdef PartRun* each = <PartRun*>arg
+    cdef char* at = <char*>numbers
+    cdef int i
+    for i in range(each.n_runs):
+        if at == NULL or not each.part.is_random:
+            put_segment(each.runs[i], run_ctx, NULL)
+        else:
+            put_segment(each.runs[i], run_ctx, at + PAIR * each.backward[i])
+    if each.task != NULL:
+        put_update(each.task, run_ctx, NULL if at == NULL else at + UPDATE_AT)
+    return 0
+
+
+cdef void _end(void* arg) noexcept nogil:
+    cdef PartRun* each = <PartRun*>arg
+    cdef int i
+    for i in range(each.n_runs):
+        end_run(each.runs[i])
+    if each.task != NULL:
+        free_task(each.task)
+    _release(each.part)
+    free(arg)
+
+
+cdef void _release(Part* part) noexcept nogil:
+    if part.references.fetch_sub(1) == 1:
+        discard(&part.recording, part.dev_id)
+        del part
+
+
+cdef class GpuStep:
+    """Runs a plan forward and backward, and an update.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of an executor that keeps gradients and takes none of its outputs.
+    update : JoinedUpdate or None
+        What becomes of the gradients.
+    """
+
+    cdef readonly Plan plan
+    cdef readonly JoinedUpdate update
+    cdef vector[Part*] parts
+    cdef bint update_apart  # pushed by itself
+
+    def __init__(self, Plan plan, JoinedUpdate update):
+        cdef Tables* tables = plan.tables
+        cdef size_t first = 0, last, n = tables.segments.size()
+        cdef Segment* segment
+        cdef Part* part
+        self.plan, self.update = plan, update
+        self.update_apart = update is not None
+        while first < n:
+            segment = tables.segments[first]
+            last = first + 1
+            while last < n and _follows(segment, tables.segments[last]):
+                last += 1
+            part = new Part()
+            part.references.store(1)
+            part.first, part.last, part.dev_id = first, last, segment.dev_id
+            prepare(&part.recording, False)
+            self.parts.push_back(part)
+            part.updates = (last == n and update is not None and _recordable(segment)
+                            and update.dev_type == kGPU and update.dev_id == segment.dev_id)
+            self.update_apart = self.update_apart and not part.updates
+            part.is_whole = part.updates or last - first > 1
+            part.is_random = False
+            if part.is_whole:
+                self._add_variables(part)
+            first = last
+
+    def __dealloc__(self):
+        cdef size_t i
+        with nogil:
+            for i in range(self.parts.size()):
+                _release(self.parts[i])
+
+    cdef int _add_variables(self, Part* part) except -1:
+        """What its function reads and writes: each variable once."""
+        cdef cpp_set[VarHandle] read
+        cdef cpp_set[VarHandle] written
+        cdef Segment* segment
+        cdef size_t i
+        cdef VarHandle var
+        for i in range(part.first, part.last):
+            segment = self.plan.tables.segments[i]
+            part.is_random = part.is_random or segment.is_random
+            for var in segment.const_vars:
+                read.insert(var)
+            for var in segment.mutable_vars:
+                written.insert(var)
+        if part.updates:
+            for var in self.update.reads:
+                read.insert(var)
+            for var in self.update.writes:
+                written.insert(var)
+        for var in written:
+            part.mutable_vars.push_back(var)
+            read.erase(var)
+        for var in read:
+            part.const_vars.push_back(var)
+        return 0
+
+    def __call__(self, tuple numbers=()):
+        """Push forward in training mode, backward, and the update with these arguments of its
+        call; return at once."""
+        cdef Words words
+        cdef size_t i, origin = self.plan.origin()
+        cdef Part* part
+        cdef PartRun* each
+        cdef bint backward
+        self._draw(&words)
+        for i in range(self.parts.size()):
+            part = self.parts[i]
+            if part.is_whole:
+                each = self._new_run(part, &words, origin, numbers)
+                with nogil:
+                    push_sync(_run, each, _end, kGPU, part.dev_id,
+                              part.const_vars.data(), <int>part.const_vars.size(),
+                              part.mutable_vars.data(), <int>part.mutable_vars.size(),
+                              0, kInline, b"training step")
+            else:
+                backward = part.first >= self.plan.n_forward_segments
+                with nogil:
+                    self.plan.push_segment(part.first, True, words.seed[backward],
+                                           words.stream[backward], origin)
+        if self.update_apart:
+            self.update(*numbers)
+
+    cdef void _draw(self, Words* words) noexcept:
+        """The random streams that a forward and a backward run would draw."""
+        cdef size_t at[3]
+        cdef Segment* segment
+        cdef int i
+        at[0], at[1], at[2] = 0, self.plan.n_forward_segments, self.plan.tables.segments.size()
+        for i in range(2):
+            words.seed[i] = words.stream[i] = 0
+            if self.plan.n_random and at[i] < at[i + 1]:
+                segment = self.plan.tables.segments[at[i]]
+                words.stream[i] = draw_many(self.plan.n_random, segment.dev_type, segment.dev_id,
+                                            &words.seed[i])
+
+    cdef PartRun* _new_run(self, Part* part, const Words* words, size_t origin,
+                           tuple numbers) except NULL:
+        cdef Tables* tables = self.plan.tables
+        cdef size_t n = part.last - part.first, n_params = 0, i
+        cdef PartRun* each
+        cdef Task* task = NULL
+        cdef uint64_t* pairs
+        cdef bint backward
+        if part.updates:
+            lrs, wds, rescale, clip, own = numbers
+            task = self.update.task(lrs, wds, rescale, clip, own)
+            n_params = task.joined.items.size()
+        each = <PartRun*>malloc(
+            sizeof(PartRun) + n * (sizeof(void*) + sizeof(uint64_t)) + UPDATE_AT
+            + n_params * sizeof(UpdateParams))
+        if each == NULL:
+            if task != NULL:
+                free_task(task)
+            raise MemoryError("no memory to push a training step")
+        part.references.fetch_add(1)
+        each.part, each.task, each.n_runs = part, task, 0
+        each.runs = <Run**>(each + 1)
+        each.backward = <bint*>(each.runs + n)
+        each.numbers = <char*>(each.runs + n) + n * sizeof(uint64_t)
+        pairs = <uint64_t*>each.numbers
+        for i in range(2):
+            pairs[2 * i], pairs[2 * i + 1] = words.seed[i], words.stream[i]
+        if n_params:
+            memcpy(each.numbers + UPDATE_AT, task.params, n_params * sizeof(UpdateParams))
+        each.nbytes = 0
+        if part.is_random or n_params:
+            each.nbytes = UPDATE_AT + n_params * sizeof(UpdateParams)
+        try:
+            for i in range(n):
+                backward = part.first + i >= self.plan.n_forward_segments
+                each.runs[i] = new_run(tables, tables.segments[part.first + i], True,
+                                       words.seed[backward], words.stream[backward], origin)
+                each.backward[i] = backward
+                each.n_runs += 1
+        except BaseException:
+            _end(each)
+            raise
+        return each
+
+
+cdef bint _recordable(Segment* segment) noexcept nogil:
+    return segment.dev_type == kGPU and not segment.recordings[1].never
+
+
+cdef bint _follows(Segment* first, Segment* second) noexcept nogil:
+    return _recordable(first) and _recordable(second) and first.dev_id == second.dev_id
+
+
+_steps = WeakKeyDictionary()  # Executor -> {whether with an update: GpuStep}
+
+
+def gpu_step(executor, update=None):
+    """The GpuStep of an executor, made when it is first asked for, or when the executor's plan or
+    the update has become another one.
+
+    Parameters
+    ----------
+    executor : Executor
+    update : JoinedUpdate, optional
+
+    Returns
+    -------
+    GpuStep or None
+        None where somebody looks between forward and backward (a monitor), gradients of the
+        outputs have to be given, or there are none to compute.
+    """
+    if executor._monitor is not None or executor._takes_heads or not executor._graph.grads:
+        return None
+    plan = executor._plan
+    known = _steps.setdefault(executor, {})
+    step = known.get(update is not None)
+    if step is None or step.plan is not plan or step.update is not update:
+        step = known[update is not None] = GpuStep(plan, update)
+    return step

@@ -1,0 +1,435 @@
+# cython: wraparound=True
+"""GPU form of RNN, by cuDNN; dropout between layers by a kernel, with the CPU's random numbers."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kInt64, kNullOp, kWriteTo
+from ...cuda._device cimport ReadFn, SpaceFn
+from ...cuda.cudnn cimport Tensor
+from ...cuda.cudnn_rnn cimport Recurrent, States
+from ...kernels.elementwise cimport run_cast
+from .._base cimport Operator, OpContext
+from .launch cimport MAX_SPACES, DeviceOperator
+
+from math import prod
+
+from ...cuda.cudnn import open_door
+from ...dtype import dtype_flag
+from ...errors import ArgumentError
+from ..floats import GPU_FLOATS, require_floats
+from ..rnn.layout import GATES, kept
+from ..rnn.layout import parameters as places_of
+from .forms import form
+from .program import Steps, operator, zeros
+from .steps import IN, IN_GRAD, OUT, RANDOM, each
+from .structs import BYTES, C_TYPES
+
+cdef enum:
+    WORK = MAX_SPACES         # temporary memory of the calls
+    STANDIN = MAX_SPACES + 1  # of what the hidden output does not hold
+
+cdef struct Kept:  # what forward leaves for backward
+    char* factors   # dropout's, an array between two stacks
+    char* reserves  # cuDNN's
+    char* outputs   # of the stacks
+    char* inputs    # of all but the first, where there is dropout
+
+
+cdef class RNNForm(Operator):
+    """Stacks of layers: all of them, or where there is dropout each layer by itself.
+
+    The hidden output has the factors, and behind them reserves, outputs and inputs, unless that is
+    more than it takes: then backward computes forward once more. cuDNN changes its reserve in
+    backward, which therefore gets a copy.
+    """
+
+    replays_random = True
+
+    cdef list held               # what the pointers below point to
+    cdef vector[void*] stacks    # Recurrent
+    cdef vector[void*] droppers  # DeviceOperator; forward draws and multiplies, backward multiplies
+    cdef DeviceOperator copy  # of reserves
+    cdef DeviceOperator zero  # forward: OUT[0], bytes of data; backward: the gradient of lengths
+    cdef Tensor x, y
+    cdef ReadFn read
+    cdef SpaceFn space
+    cdef vector[int64_t] reserve_at
+    cdef int64_t x_bytes, y_bytes, states, factor, factors, room  # bytes
+    cdef int64_t steps, batch, x_size, y_size
+    cdef int64_t work, weights, reserves, rest  # bytes, known once it is prepared
+    cdef int dtype, kinds  # of states: 2 of an LSTM
+    cdef bint state_outputs, prepared, fits, has_lengths
+    cdef object name, device
+
+    def __init__(self, prop, shape, dtype, stacks, droppers, zero, device):
+        item = BYTES[C_TYPES[dtype]]
+        out = (*shape[:2], prop.directions * prop.state_size)
+        self.held, self.name = [*stacks, *droppers], prop.op_name
+        for one in stacks:
+            self.stacks.push_back(<void*>one)
+        for one in droppers:
+            self.droppers.push_back(<void*>one)
+        self.zero, self.device = zero, device
+        self.x, self.y = Tensor(dtype, shape), Tensor(dtype, out)
+        self.read = <ReadFn><size_t>device.read_address
+        self.space = <SpaceFn><size_t>device.space_address
+        self.steps, self.batch, _ = shape
+        self.x_size, self.y_size = prod(shape), prod(out)
+        self.x_bytes, self.y_bytes = _aligned(self.x_size * item), _aligned(self.y_size * item)
+        self.states = prop.num_layers * prop.directions * shape[1] * prop.state_size * item
+        self.factor = self.y_size * item
+        self.factors = _aligned(len(droppers) * self.factor)
+        self.room, self.dtype = kept(prop, shape)[3] * max(item, 4), dtype_flag(dtype)
+        self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
+        self.kinds = 2 if prop.mode == "lstm" else 1
+        self.stateful = self.has_lengths  # which the descriptors have
+
+    def waits(self, bint backward):
+        """Whether the host waits for the device: it reads the lengths."""
+        return self.has_lengths
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef int last = ctx.n_out - 1, i
+        cdef int64_t top = self.stacks.size() - 1
+        cdef char* work
+        cdef Kept where
+        cdef void* ends[2]
+        _prepare(self, ctx, in_data)
+        _take(self, ctx, <char*>out_data[last].data if req[last] != kNullOp else NULL,
+              ctx.is_train, &where)
+        work = _work(self, ctx)
+        ends[0] = ends[1] = NULL
+        for i in range(self.kinds if self.state_outputs else 0):
+            if req[1 + i] != kNullOp:
+                ends[i] = out_data[1 + i].data
+                if req[1 + i] == kAddTo:
+                    ends[i] = _stand_in(self, work, i)
+        _compute(self, ctx, in_data, ctx.is_train, ctx.is_train, &where, ends, work)
+        if req[0] != kNullOp:
+            (<Recurrent>self.stacks[0]).copy(
+                &ctx.run_ctx, self.y.desc, where.outputs + top * self.y_bytes, out_data[0].data,
+                req[0] == kAddTo)
+        _add_states(self, ctx, work, &req[1], &out_data[1], self.state_outputs)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef int64_t s, n = self.stacks.size()
+        cdef int i
+        cdef Kept where
+        cdef char* work
+        cdef char* dx
+        cdef const char* dy = <const char*>out_grad[0].data
+        cdef void* grads[2]
+        if self.has_lengths:
+            self.zero.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
+        _prepare(self, ctx, in_data)
+        work = _work(self, ctx)
+        _restore(self, ctx, in_data, <char*>out_data[ctx.n_out - 1].data, work, &where)
+        for i in range(self.kinds):
+            grads[i] = NULL
+            if req[2 + i] != kNullOp:
+                grads[i] = in_grad[2 + i].data if req[2 + i] != kAddTo else _stand_in(self, work, i)
+        for s in range(n - 1, -1, -1):
+            dx = _gradient(self, work, s)
+            if s == 0 and req[0] != kNullOp and req[0] != kAddTo:
+                dx = <char*>in_grad[0].data
+            if s == 0 and self.has_lengths:  # cuDNN does not say that it writes behind their ends
+                _clear(self, ctx, dx)
+            _stack_gradient(self, ctx, s, dy, dx, out_grad, in_data, req[1], &in_grad[1], grads,
+                            &where, work)
+            if s > 0 and ctx.is_train:
+                _drop(self, ctx, s - 1, 1, dx, where.factors, dx)
+            dy = dx
+        if req[0] == kAddTo:
+            (<Recurrent>self.stacks[0]).copy(&ctx.run_ctx, self.x.desc, dx, in_grad[0].data, True)
+        _add_states(self, ctx, work, &req[2], &in_grad[2], True)
+        return 0
+
+
+cdef inline int64_t _aligned(int64_t nbytes) noexcept nogil:
+    return (nbytes + 63) // 64 * 64
+
+
+# ----- memory
+
+cdef int _prepare(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1 nogil:
+    """Sizes and places from cuDNN, and the lengths of this run."""
+    if not self.prepared:
+        with gil:
+            _ask(self, ctx, in_data)
+    if self.has_lengths:
+        _read_lengths(self, ctx, &in_data[ctx.n_in - 1])
+    return 0
+
+
+cdef int _ask(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1:
+    cdef Recurrent stack
+    for stack in self.held[:self.stacks.size()]:
+        stack.prepare(&ctx.run_ctx, in_data[1].data)
+        self.work = max(self.work, _aligned(max(stack.work[0], stack.work[1])))
+        self.weights = max(self.weights, _aligned(stack.weights))
+        self.reserve_at.push_back(self.reserves)
+        self.reserves += _aligned(stack.reserve)
+    n = self.stacks.size()
+    self.rest = self.reserves + (n + self.droppers.size()) * self.y_bytes
+    self.fits = self.factors + self.rest <= self.room
+    words, steps = self.reserves // 8, Steps()
+    steps += each(words, "cast", "cast<long long, long long>", IN[0], OUT[0], words, False)
+    self.copy = operator(self.device, steps)
+    self.prepared = True
+    return 0
+
+
+cdef int _read_lengths(RNNForm self, OpContext* ctx, const TBlob* given) except -1 nogil:
+    cdef vector[char] raw
+    cdef vector[int64_t] wide
+    cdef vector[int] lengths
+    cdef int64_t i
+    cdef size_t s
+    cdef int code
+    raw.resize(self.batch * dtype_size(given.dtype))
+    wide.resize(self.batch)
+    lengths.resize(self.batch)
+    code = self.read(raw.data(), given.data, raw.size(), ctx.run_ctx.stream)
+    if code != 0:
+        with gil:
+            raise self.device.error(None, code)
+    run_cast(given.dtype, kInt64, raw.data(), wide.data(), self.batch)
+    for i in range(self.batch):
+        if not 0 <= wide[i] <= self.steps:
+            with gil:
+                raise ArgumentError(
+                    f"operator {self.name}: sequence_length[{i}] is {wide[i]}, outside of 0 to "
+                    f"{self.steps}")
+        lengths[i] = <int>wide[i]
+    for s in range(self.stacks.size()):
+        (<Recurrent>self.stacks[s]).set_lengths(lengths.data())
+    return 0
+
+
+cdef Kept _laid_out(RNNForm self, char* begin, char* factors) noexcept nogil:
+    cdef Kept where
+    where.factors, where.reserves = factors, begin
+    where.outputs = begin + self.reserves
+    where.inputs = where.outputs + <int64_t>self.stacks.size() * self.y_bytes
+    return where
+
+
+cdef int _take(RNNForm self, OpContext* ctx, char* hidden, bint training,
+               Kept* where) except -1 nogil:
+    """Where forward puts what it keeps; `hidden` is NULL where that output is not asked for."""
+    cdef char* own
+    if hidden != NULL and self.fits and training:
+        where[0] = _laid_out(self, hidden + self.factors, hidden)
+        return 0
+    own = <char*>self.space(ctx.run_ctx.dev_id, STANDIN, self.factors + self.rest,
+                            ctx.run_ctx.stream)
+    where[0] = _laid_out(self, own + self.factors, hidden if hidden != NULL else own)
+    return 0
+
+
+cdef int _restore(RNNForm self, OpContext* ctx, const TBlob* in_data, char* hidden, char* work,
+                  Kept* where) except -1 nogil:
+    """What forward kept, with reserves that backward may change; computed again where it did not
+    fit."""
+    cdef void* ends[2]
+    cdef int req = kWriteTo
+    cdef TBlob source, to
+    cdef char* own = <char*>self.space(ctx.run_ctx.dev_id, STANDIN, self.factors + self.rest,
+                                       ctx.run_ctx.stream) + self.factors
+    if self.fits and ctx.is_train:
+        where[0] = _laid_out(self, hidden + self.factors, hidden)
+        source, to = _blob(where.reserves, self.reserves // 8), _blob(own, self.reserves // 8)
+        source.dtype = to.dtype = kInt64
+        self.copy.run(0, ctx, &source, &to, NULL, NULL, NULL, &req)
+        where.reserves = own
+    else:
+        where[0] = _laid_out(self, own, hidden)
+        ends[0] = ends[1] = NULL
+        _compute(self, ctx, in_data, False, True, where, ends, work)
+    return 0
+
+
+cdef TBlob _blob(void* data, int64_t size) noexcept nogil:
+    cdef TBlob blob
+    memset(&blob, 0, sizeof(blob))
+    blob.data, blob.size, blob.ndim, blob.shape[0] = data, size, 1, size
+    return blob
+
+
+cdef char* _work(RNNForm self, OpContext* ctx) except NULL nogil:
+    """Temporary memory: the calls' own, weights, their gradient, states, two of gradients."""
+    return <char*>self.space(
+        ctx.run_ctx.dev_id, WORK, self.work + 2 * self.weights + 2 * _aligned(self.states)
+        + 2 * max(self.x_bytes, self.y_bytes), ctx.run_ctx.stream)
+
+
+cdef void* _stand_in(RNNForm self, char* work, int kind) noexcept nogil:
+    """Where states are put that are to be added."""
+    return work + self.work + 2 * self.weights + kind * _aligned(self.states)
+
+
+cdef char* _gradient(RNNForm self, char* work, int64_t s) noexcept nogil:
+    """Where the gradient of the input of stack `s` is put: stacks take turns."""
+    return (work + self.work + 2 * self.weights + 2 * _aligned(self.states)
+            + s % 2 * max(self.x_bytes, self.y_bytes))
+
+
+# ----- computing
+
+cdef inline States _states(RNNForm self, int64_t s, const void* h, const void* c) noexcept nogil:
+    """The part of states that stack `s` has."""
+    cdef States found
+    cdef int64_t at = s * (self.states // <int64_t>self.stacks.size())
+    found.h = found.c = NULL
+    if h != NULL:
+        found.h = <const char*>h + at
+    if c != NULL and self.kinds == 2:
+        found.c = <const char*>c + at
+    return found
+
+
+cdef int _add_states(RNNForm self, OpContext* ctx, char* work, const int* req, TBlob* to,
+                     bint given) except -1 nogil:
+    cdef int64_t s, at, size = self.states // <int64_t>self.stacks.size()
+    cdef int i
+    for i in range(self.kinds if given else 0):
+        if req[i] == kAddTo:
+            for s in range(<int64_t>self.stacks.size()):
+                at = s * size
+                (<Recurrent>self.stacks[s]).copy(
+                    &ctx.run_ctx, (<Recurrent>self.stacks[s]).state.desc,
+                    <char*>_stand_in(self, work, i) + at, <char*>to[i].data + at, True)
+    return 0
+
+
+cdef int _drop(RNNForm self, OpContext* ctx, int64_t number, int direction, void* x, char* factors,
+               void* y) except -1 nogil:
+    """y = x times the factors; drawn before in direction 0."""
+    cdef TBlob ins[2]
+    cdef TBlob outs[2]
+    cdef int req[2]
+    req[0] = req[1] = kWriteTo
+    ins[0] = _blob(x, self.y_size)
+    ins[1] = outs[1] = _blob(factors + number * self.factor, self.y_size)
+    outs[0] = _blob(y, self.y_size)
+    ins[0].dtype = ins[1].dtype = outs[0].dtype = outs[1].dtype = self.dtype
+    return (<DeviceOperator>self.droppers[number]).run(
+        direction, ctx, ins, outs, NULL, outs, NULL, req)
+
+
+cdef int _clear(RNNForm self, OpContext* ctx, void* dx) except -1 nogil:
+    cdef int req = kWriteTo
+    cdef TBlob to = _blob(dx, self.x_size)
+    to.dtype = self.dtype
+    return self.zero.run(0, ctx, NULL, &to, NULL, NULL, NULL, &req)
+
+
+cdef int _compute(RNNForm self, OpContext* ctx, const TBlob* in_data, bint draw, bint training,
+                  Kept* where, void** ends, char* work) except -1 nogil:
+    """Forward through all stacks. `draw`: factors of dropout are new, not those of `where`."""
+    cdef int64_t s
+    cdef const void* c = in_data[3].data if self.kinds == 2 else NULL
+    cdef const char* x = <const char*>in_data[0].data
+    cdef char* y
+    cdef const void* weights
+    for s in range(<int64_t>self.stacks.size()):
+        y = where.outputs + s * self.y_bytes
+        weights = _weights(self, ctx, s, in_data[1].data, work)
+        (<Recurrent>self.stacks[s]).forward(
+            &ctx.run_ctx, training, x, y, _states(self, s, in_data[2].data, c),
+            _states(self, s, ends[0], ends[1]), weights, work, where.reserves + self.reserve_at[s])
+        x = y
+        if s + 1 < <int64_t>self.stacks.size() and ctx.is_train:
+            x = where.inputs + s * self.y_bytes
+            _drop(self, ctx, s, 0 if draw else 1, y, where.factors, <void*>x)
+    return 0
+
+
+cdef const void* _weights(RNNForm self, OpContext* ctx, int64_t s, const void* parameters,
+                          char* work) except NULL nogil:
+    """The weight space of stack `s`."""
+    if (<Recurrent>self.stacks[s]).direct:
+        return parameters
+    (<Recurrent>self.stacks[s]).gather(&ctx.run_ctx, parameters, work + self.work)
+    return work + self.work
+
+
+cdef int _stack_gradient(RNNForm self, OpContext* ctx, int64_t s, const char* dy, char* dx,
+                         const TBlob* out_grad, const TBlob* in_data, int req, TBlob* gradient,
+                         void** grads, Kept* where, char* work) except -1 nogil:
+    cdef char* reserve = where.reserves + self.reserve_at[s]
+    cdef char* y = where.outputs + s * self.y_bytes
+    cdef const void* x = in_data[0].data
+    cdef const void* weights = _weights(self, ctx, s, in_data[1].data, work)
+    cdef States first = _states(self, s, in_data[2].data,
+                                in_data[3].data if self.kinds == 2 else NULL)
+    cdef States last = _states(self, s, NULL, NULL)
+    cdef bint direct = (<Recurrent>self.stacks[s]).direct
+    cdef void* to = gradient.data if direct else work + self.work + self.weights
+    if self.state_outputs:
+        last = _states(self, s, out_grad[1].data,
+                       out_grad[2].data if self.kinds == 2 else NULL)
+    if s > 0:
+        x = (where.inputs if ctx.is_train else where.outputs) + (s - 1) * self.y_bytes
+    (<Recurrent>self.stacks[s]).to_data(
+        &ctx.run_ctx, y, dy, dx, first, last, _states(self, s, grads[0], grads[1]), weights, work,
+        reserve)
+    if req == kNullOp:
+        return 0
+    (<Recurrent>self.stacks[s]).to_weights(&ctx.run_ctx, direct and req == kAddTo, x, first, y, to,
+                                           work, reserve)
+    if not direct:
+        (<Recurrent>self.stacks[s]).scatter(&ctx.run_ctx, to, gradient.data, req == kAddTo)
+    return 0
+
+
+# ----- building
+
+def _dropper(number, prop, n, dtype, device):
+    """Forward draws the factors OUT[1] and writes OUT[0] = IN[0] * OUT[1]; backward writes
+    IN_GRAD[0] = IN[0] * IN[1]."""
+    kind = C_TYPES[dtype]
+    product = f"binary<cynet::functor::mul, {kind}>"
+    forward, backward = Steps(), Steps()
+    forward += each(n, "random", f"dropout_factors<{kind}>", OUT[1], n, number * ((n + 3) // 4),
+                    float(prop.p), RANDOM._replace(index=1))
+    forward += each(n, "elementwise", product, IN[0], True, OUT[1], True, OUT[0], n, False)
+    backward += each(n, "elementwise", product, IN[0], True, IN[1], True, IN_GRAD[0], n, False)
+    return operator(device, forward, backward)
+
+
+@form("RNN", checks=False)
+def rnn(prop, in_shapes, in_types, device):
+    """One stack of all layers; with dropout a stack of each."""
+    n = 4 if prop.mode == "lstm" else 3
+    require_floats(prop, prop.list_arguments()[:n], in_types[:n], GPU_FLOATS)
+    open_door()
+    data, dtype = in_shapes[0], in_types[0]
+    directions, hidden = prop.directions, prop.state_size
+    passes, _ = places_of(prop, data[2])
+    clip = None
+    if prop.lstm_state_clip_min is not None:
+        clip = prop.lstm_state_clip_min, prop.lstm_state_clip_max, prop.lstm_state_clip_nan
+    each_has = 1 if prop.drops else prop.num_layers
+    stacks = [
+        Recurrent(dtype, prop.mode, *data[:2], passes[first * directions].inputs, hidden, each_has,
+                  directions, passes[first * directions:(first + each_has) * directions],
+                  GATES[prop.mode], clip, prop.use_sequence_length)
+        for first in range(0, prop.num_layers, each_has)
+    ]
+    size = prod(data[:2]) * directions * hidden
+    droppers = [_dropper(i, prop, size, dtype, device) for i in range(len(stacks) - 1)]
+    zero = None
+    if prop.use_sequence_length:
+        forward, backward = Steps(), Steps()
+        forward += zeros(data, dtype, OUT[0])
+        backward += zeros(in_shapes[-1], in_types[-1], IN_GRAD[len(in_shapes) - 1])
+        zero = operator(device, forward, backward)
+    return RNNForm(prop, data, dtype, stacks, droppers, zero, device)
