@@ -343,6 +343,7 @@ cdef void complete(void* token, void* error) noexcept nogil:
     cdef Engine* e = run.engine
     cdef After after
     cdef Failure* failure = NULL
+    cdef bint guest
     clear(&after)
     if error != NULL:
         with gil:
@@ -356,11 +357,17 @@ cdef void complete(void* token, void* error) noexcept nogil:
             failure.refs += 1
             e.failures.push_back(failure)
         finish(e, run, failure, &after)
+    guest = e.naive and e.native.ready > 0  # or else the engine may be gone once its lock is free
+    if guest:
+        e.guests += 1
     plan(e, &after)
     unlock(e)
     settle_after(e, &after)
-    if e.naive:
+    if guest:
         drain(e)
+        lock(e)
+        e.guests -= 1
+        unlock(e)
 
 
 cdef void written(void* token) noexcept nogil:

@@ -147,6 +147,7 @@ cdef cppclass Engine:
     uint64_t seq
     unsigned mark
     int64_t pending    # runs pushed and not done
+    int guests         # threads of others that execute what they have made ready
     int64_t n_vars
     int64_t n_operators
     Run* settle_first  # ready, but not looked at for failures yet; empty when the lock is free

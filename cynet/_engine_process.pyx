@@ -63,8 +63,8 @@ cdef void _sweep() noexcept nogil:
     cdef bint over
     while e != NULL:
         lock(e)
-        over = (e.retiring and e.pending == 0 and e.n_vars == 0 and e.n_operators == 0
-                and threads_of(e) == 0)
+        over = (e.retiring and e.pending == 0 and e.guests == 0 and e.n_vars == 0
+                and e.n_operators == 0 and threads_of(e) == 0)
         unlock(e)
         if over:
             place[0] = e.next

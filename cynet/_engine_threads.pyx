@@ -546,6 +546,7 @@ cdef void after_fork(Engine* e) noexcept nogil:
     _set_frame(NULL)  # the function that forked is the parent's
     e.epoch += 1
     e.pending = 0
+    e.guests = 0
     e.settle_first = NULL
     e.waiters = NULL
     e.free_indices.clear()

@@ -2,7 +2,7 @@
 
 ``python benchmarks/peers/operators.py --torch PYTHON --mxnet PYTHON [NAME ...]`` prints a table of
 times and ratios (the peer's time / cynet's) and keeps them in ``build/peers/operators.json``;
-``--write`` puts what was kept into benchmarks/operators.md. A NAME is a row's or a part of it.
+``--write`` makes benchmarks/operators.md of what was kept. A NAME is a row's or a part of it.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import operator_cases as cases
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "build" / "peers" / "operators.json"
+PAGE = HERE.parent / "operators.md"
 
 
 def names():
@@ -75,6 +76,24 @@ def cell(times):
     return f"{readable(times['cynet'])}, {' / '.join(ratios)}"
 
 
+def page(results):
+    """The lines of benchmarks/operators.md."""
+    yield "# Imperative calls beside PyTorch and MXNet"
+    yield ""
+    yield (
+        "Written by `benchmarks/peers/operators.py --write`. Each cell: cynet's time, then the "
+        "times of PyTorch (eager) and MXNet as multiples of it; float32; the wait for the result "
+        "included. 10, 10,000 and 10 million elements, or what operator_cases.py has for products "
+        "and layers."
+    )
+    yield ""
+    yield f"| call | {' | '.join(cases.SIZES)} |"
+    yield "|---" * (1 + len(cases.SIZES)) + "|"
+    for name in names():
+        row = results.get(name, {})
+        yield f"| {name} | {' | '.join(cell(row.get(size, {})) for size in cases.SIZES)} |"
+
+
 def main():
     """Measure the rows asked for, print and keep them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -83,15 +102,19 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--budget", type=float, default=0.05, help="seconds of a turn")
     parser.add_argument("--sizes", nargs="*", default=list(cases.SIZES))
+    parser.add_argument("--write", action="store_true", help="write the page, measure nothing")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if args.write:
+        PAGE.write_text("\n".join([*page(results), ""]))
+        return
     chosen = [n for n in names() if not args.names or any(part in n for part in args.names)]
     workers = {"cynet": Worker(sys.executable, "operators_mx.py", "cynet")}
     if args.torch:
         workers["torch"] = Worker(os.path.abspath(args.torch), "operators_torch.py")
     if args.mxnet:
         workers["mxnet"] = Worker(os.path.abspath(args.mxnet), "operators_mx.py", "mxnet")
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for size in args.sizes:
         for name in chosen:
             times = measure(workers, size, name, args.rounds, args.budget)

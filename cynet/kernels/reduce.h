@@ -124,6 +124,8 @@ inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64
 
 #define CYNET_LOOPS "reduce_loops.h"
 #include "each_level.h"
+#define CYNET_LOOPS "arg_loops.h"
+#include "each_level.h"
 
 namespace cynet {
 
@@ -279,32 +281,46 @@ inline ReduceLoop find_reduce_loop(const char* name, int dtype) {
 }
 
 // ----- arg reductions
-// ------------------------------------------------------------------------------ Index of the first
-// largest (or smallest, or first NaN) along the middle of three axes.
-template <typename T, bool largest>
-void arg_loop(int threads, int64_t outer, int64_t n, int64_t inner, const void* x_, void* out_,
-              int add) {
+// Index of the first largest (or smallest, or first NaN) along the middle of three axes.
+template <typename T, bool greatest>
+void arg_loop(int threads, int level, int64_t outer, int64_t n, int64_t inner, const void* x_,
+              void* out_, int add) {
+  typedef void (*ColumnLoop)(const T* x, int64_t n, int64_t step, int64_t m, int64_t* place);
+  static const ColumnLoop columns[] = CYNET_AT_LEVELS(arg_columns<T, greatest>);
+  const ColumnLoop column = columns[level];
   const T* x = static_cast<const T*>(x_);
   T* out = static_cast<T*>(out_);
-  parallel_for(threads, outer * inner, [=](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      const T* from = x + o / inner * n * inner + o % inner;
-      int64_t best = 0;
-      value_of<T> value = from[0];
-      for (int64_t i = 1; i < n && value == value; ++i) {
-        const value_of<T> next = from[i * inner];
-        if ((largest ? next > value : next < value) || next != next) {
-          value = next;
-          best = i;
-        }
+  if (inner == 1) {
+    parallel_for(threads, outer, [=](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        const T* row = x + o * n;
+        int64_t best = 0;
+        for (int64_t i = 1; i < n; ++i)
+          if (baseline::arg_better<greatest, value_of<T>>(row[i], row[best])) best = i;
+        store(out + o, add, static_cast<double>(best));
       }
-      store(out + o, add, static_cast<double>(best));
+    });
+    return;
+  }
+  // strips of columns, as many for each of the outer indices
+  const int64_t most = static_cast<int64_t>(baseline::ARG_COLUMNS);
+  const int64_t share = (inner * outer + threads - 1) / threads;
+  const int64_t width = share < 64 ? 64 : (share < most ? share : most);
+  const int64_t strips = (inner + width - 1) / width;
+  parallel_for(threads, outer * strips, [=](int64_t begin, int64_t end) {
+    int64_t place[baseline::ARG_COLUMNS];
+    for (int64_t s = begin; s < end; ++s) {
+      const int64_t o = s / strips, first = s % strips * width;
+      const int64_t m = inner - first < width ? inner - first : width;
+      column(x + o * n * inner + first, n, inner, m, place);
+      for (int64_t c = 0; c < m; ++c)
+        store(out + o * inner + first + c, add, static_cast<double>(place[c]));
     }
   });
 }
 
-typedef void (*ArgLoop)(int threads, int64_t outer, int64_t n, int64_t inner, const void* x,
-                        void* out, int add);
+typedef void (*ArgLoop)(int threads, int level, int64_t outer, int64_t n, int64_t inner,
+                        const void* x, void* out, int add);
 
 template <bool largest>
 ArgLoop arg_loop_of(int dtype) {

@@ -10,8 +10,8 @@ cdef extern from "reduce.h" namespace "cynet" nogil:
         int64_t reduced_size
     ctypedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const void* x,
                                 void* out, int add, double divisor) noexcept
-    ctypedef void (*ArgLoop)(int threads, int64_t outer, int64_t n, int64_t inner, const void* x,
-                             void* out, int add) noexcept
+    ctypedef void (*ArgLoop)(int threads, int level, int64_t outer, int64_t n, int64_t inner,
+                             const void* x, void* out, int add) noexcept
 
 # sum, nansum, prod, nanprod, max, min, norm1, norm2; NULL: no such reduction for the dtype
 cdef ReduceLoop find_reduce(const char* name, int dtype) noexcept nogil

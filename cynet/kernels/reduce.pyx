@@ -85,4 +85,4 @@ cdef void run_reduce(ReduceLoop loop, const ReduceSpace* space, const void* x, v
 
 cdef void run_arg(ArgLoop loop, int64_t outer, int64_t n, int64_t inner, const void* x, void* out,
                   bint add) noexcept nogil:
-    loop(threads_for(outer * n * inner), outer, n, inner, x, out, add)
+    loop(threads_for(outer * n * inner), cpu_level(), outer, n, inner, x, out, add)

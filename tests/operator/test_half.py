@@ -99,9 +99,7 @@ def test_batch_norm(rng, req, is_train, fixed):
     executor.backward([mx.nd.array(head, dtype="float16")])
     g = head.astype("d")
     dbeta, dgamma = g.sum((0, 2)), (g * normal).sum((0, 2))
-    dx = (scale * by)[:, None] * (
-        g - dbeta[:, None] / 30 - normal * dgamma[:, None] / 30
-    )
+    dx = (scale * by)[:, None] * (g - dbeta[:, None] / 30 - normal * dgamma[:, None] / 30)
     before = 1 if req == ADD else 0
     for grad, wanted in zip(grads, (dx, 0 * dgamma if fixed else dgamma, dbeta)):
         tolerance = 2e-3 if grad.dtype == np.float16 else 1e-4

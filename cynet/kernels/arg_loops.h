@@ -1,0 +1,35 @@
+// The first largest (or smallest) element or NaN of columns, compiled for each level (levels.h).
+// Included by reduce.h.
+
+enum { ARG_COLUMNS = 512 };
+
+// Whether x takes the place of the best so far
+template <bool greatest, typename V>
+CYNET_XINLINE bool arg_better(V x, V best) {
+  return (greatest ? x > best : x < best) | ((x != x) & (best == best));
+}
+
+// Those of m <= ARG_COLUMNS columns side by side, over n < 2**32 rows that are `step` apart
+template <typename T, bool greatest>
+void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* places) {
+  typedef value_of<T> V;
+  typedef typename std::conditional<sizeof(T) == 8, int64_t, uint32_t>::type I;
+  V best[ARG_COLUMNS];
+  I place[ARG_COLUMNS];
+  for (int64_t c = 0; c < m; ++c) {
+    best[c] = x[c];
+    place[c] = 0;
+  }
+  for (int64_t r = 1; r < n; ++r) {
+    const T* row = x + r * step;
+    const I here = static_cast<I>(r);
+    CYNET_IVDEP
+    for (int64_t c = 0; c < m; ++c) {
+      const V value = row[c];
+      const bool better = arg_better<greatest>(value, best[c]);
+      best[c] = better ? value : best[c];
+      place[c] = better ? here : place[c];
+    }
+  }
+  for (int64_t c = 0; c < m; ++c) places[c] = place[c];
+}
