@@ -2,7 +2,8 @@
 
 Every shape is computed rightly; what it pays for, `window_suits` and the operators say. `space` is
 scratch of product_space's or window_space's bytes, aligned to 64. Results are the same whatever the
-number of threads.
+number of threads. Where a has many zeros `product` leaves them out, and takes its sums in another
+order.
 """
 
 from libc.stdint cimport int64_t
