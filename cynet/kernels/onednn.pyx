@@ -180,6 +180,8 @@ cdef class Layout:
     def __cinit__(self, shape=None, strides=None):
         cdef Dims dims, steps
         self.desc = NULL
+        if not _open():  # all primitives are made of layouts
+            raise CynetError("oneDNN is not installed: pip install onednn-cpu-gomp")
         if shape is None:
             return
         for i, n in enumerate(shape):

@@ -1,6 +1,8 @@
 """oneDNN's primitives inside plans: in forked children, in several threads, with fewer threads."""
 
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -115,3 +117,11 @@ def test_profile_has_a_row_for_each_step():
     assert {direction for direction, _, _ in rows} == {"forward", "backward"}
     assert any(name == "Convolution d" for _, name, _ in rows)
     assert all(micros > 0 for _, _, micros in rows)
+
+
+def test_the_first_primitive_opens_the_library():
+    """Nobody has to ask whether it is there: an operator made directly works, or says so."""
+    text = "from cynet.kernels import onednn; print(onednn.row_major((2, 3)))"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Layout" in done.stdout
