@@ -62,7 +62,7 @@ def mlp(softmax):
 TORCH = """
 import json, sys, time
 import torch, torch.nn as nn
-kind = sys.argv[1]
+kind, half = sys.argv[1], sys.argv[2] == "float16"
 torch.backends.cudnn.benchmark = True
 if kind == "lenet":
     net = nn.Sequential(nn.Conv2d(1, 20, 5), nn.Tanh(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5),
@@ -77,7 +77,9 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
 loss = nn.CrossEntropyLoss()
 def step():
     optimizer.zero_grad(set_to_none=False)
-    loss(net(x), y).backward()
+    with torch.autocast("cuda", torch.float16, enabled=half, cache_enabled=False):
+        found = loss(net(x), y)
+    found.backward()
     optimizer.step()
 def measure(function):
     for _ in range(10): function()
@@ -89,37 +91,39 @@ def measure(function):
         torch.cuda.synchronize()
         times.append((time.perf_counter() - start) / 10)
     return sorted(times)[15]
-found = {"eager": measure(step)}
+times = {"eager": measure(step)}
 side = torch.cuda.Stream()
 with torch.cuda.stream(side):
     for _ in range(3): step()
 torch.cuda.synchronize()
 graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph): step()
-found["graph"] = measure(graph.replay)
-print(json.dumps(found))
+times["graph"] = measure(graph.replay)
+print(json.dumps(times))
 """
 
 
-def torch_times(python, kind):
+def torch_times(python, kind, dtype="float32"):
     """PyTorch's seconds of one training step, by mode; an empty dict without an interpreter."""
     if python is None:
         return {}
     done = subprocess.run(
-        [python, "-c", TORCH, kind], capture_output=True, text=True, check=False, timeout=900
-    )
+        [python, "-c", TORCH, kind, dtype],
+        capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
     if done.returncode:
-        print(f"  PyTorch ({kind}) failed: {done.stderr.strip().splitlines()[-1]}")
+        print(f"  PyTorch ({kind}, {dtype}) failed: {done.stderr.strip().splitlines()[-1]}")
         return {}
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def training_step(network, ctx, shape, classes):
-    """A function that does one training step on one batch."""
+    """A function that does one training step on one batch; by float32 copies of what is float16."""
     module = mx.mod.Module(network, context=ctx)
     module.bind([("data", shape)], [("softmax_label", shape[:1])])
     module.init_params(mx.init.Xavier())
-    module.init_optimizer(optimizer_params={"learning_rate": 0.01, "momentum": 0.9})
+    options = {"learning_rate": 0.01, "momentum": 0.9, "multi_precision": True}
+    module.init_optimizer(optimizer_params=options)
     data = mx.nd.random.normal(shape=shape, ctx=ctx)
     label = mx.nd.array(np.random.randint(0, classes, shape[:1]), ctx=ctx)
     batch = mx.io.DataBatch([data], [label])
@@ -174,11 +178,12 @@ def rows(ctx, python):
             yield f"LeNet, batch {BATCH}, PyTorch {mode}", theirs[mode] / step, aim
     from symbols import resnet
 
-    network = resnet.get_symbol(num_classes=1000, num_layers=50, image_shape=(3, 224, 224))
-    step = median(training_step(network, ctx, (64, 3, 224, 224), 1000), mx.nd.waitall, 5)
-    theirs = torch_times(python, "resnet50")
-    for mode in theirs:
-        yield f"ResNet-50, batch 64, PyTorch {mode}", theirs[mode] / step, 0.95
+    for dtype in ("float32", "float16"):
+        network = resnet.get_symbol(1000, 50, (3, 224, 224), dtype=dtype)
+        step = median(training_step(network, ctx, (64, 3, 224, 224), 1000), mx.nd.waitall, 5)
+        theirs = torch_times(python, "resnet50", dtype)
+        for mode in theirs:
+            yield f"ResNet-50, batch 64, {dtype}, PyTorch {mode}", theirs[mode] / step, 0.95
 
 
 def main():

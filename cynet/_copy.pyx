@@ -128,7 +128,7 @@ def copied(NDArrayBase source, int dtype=-1):
 
 
 def copy_all(sources, list targets):
-    """Push a copy of each array into the one of `targets` in its place.
+    """Push a copy of each array into the first of the list in its place in `targets`.
 
     Returns
     -------
@@ -139,10 +139,11 @@ def copy_all(sources, list targets):
     cdef Py_ssize_t i
     cdef NDArrayBase target, source
     for i in range(len(targets)):
-        target = targets[i]
-        if not isinstance(sources[i], NDArrayBase):
+        target = targets[i][0]
+        each = sources[i]
+        if not isinstance(each, NDArrayBase):
             return i
-        source = sources[i]
+        source = each
         if source is target or not same_shape(&source.blob, &target.blob):
             return i
         copy_into(source, target)

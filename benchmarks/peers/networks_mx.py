@@ -101,3 +101,85 @@ def fused_lstm(mx):
     net = mx.sym.squeeze(mx.sym.slice_axis(net, axis=0, begin=27, end=28), axis=0)
     net = mx.sym.FullyConnected(net, num_hidden=10)
     return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+def mobilenet2(mx):
+    """MobileNet v2 (Sandler and others, 2018): narrow sums between wide depthwise convolutions."""
+    net, channels = _relu6(mx, _norm(mx, _convolution(mx, mx.sym.var("data"), 32, 3, 2))), 32
+    for wider, num_filter, count, stride in INVERTED:
+        for unit in range(count):
+            step, inner = 1 if unit else stride, net
+            if wider > 1:
+                inner = _relu6(mx, _norm(mx, _convolution(mx, inner, channels * wider, 1)))
+            inner = _convolution(mx, inner, channels * wider, 3, step, num_group=channels * wider)
+            inner = _convolution(mx, _relu6(mx, _norm(mx, inner)), num_filter, 1)
+            inner = _norm(mx, inner)
+            net = net + inner if step == 1 and channels == num_filter else inner
+            channels = num_filter
+    return _classifier(mx, _relu6(mx, _norm(mx, _convolution(mx, net, 1280, 1))))
+
+
+# widening, filters, units, stride of the first
+INVERTED = (
+    *((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2)),
+    *((6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)),
+)
+
+
+def _relu6(mx, net):
+    return mx.sym.clip(net, a_min=0, a_max=6)
+
+
+def unet(mx, classes=4):
+    """Three steps down and up again (Ronneberger and others, 2015), 32 to 256 filters wide."""
+
+    def block(net, num_filter):
+        for _ in range(2):
+            net = _relu(mx, _norm(mx, _convolution(mx, net, num_filter)))
+        return net
+
+    net, beside = mx.sym.var("data"), []
+    for num_filter in (32, 64, 128):
+        beside.append(block(net, num_filter))
+        net = mx.sym.Pooling(beside[-1], pool_type="max", kernel=(2, 2), stride=(2, 2))
+    net = block(net, 256)
+    for num_filter in (128, 64, 32):
+        net = mx.sym.Deconvolution(
+            net, num_filter=num_filter, kernel=(2, 2), stride=(2, 2), no_bias=False
+        )
+        net = block(mx.sym.Concat(beside.pop(), net), num_filter)
+    net = mx.sym.Convolution(net, num_filter=classes, kernel=(1, 1))
+    return mx.sym.SoftmaxOutput(net, multi_output=True, name="softmax")
+
+
+def generator(mx):
+    """DCGAN's generator (Radford and others, 2016): 100 numbers to an image of 64x64; its loss is
+    the mean of squares."""
+    net = mx.sym.var("data")
+    for num_filter, stride, pad in ((512, 1, 0), (256, 2, 1), (128, 2, 1), (64, 2, 1), (3, 2, 1)):
+        net = mx.sym.Deconvolution(
+            net, num_filter=num_filter, kernel=(4, 4), stride=(stride,) * 2, pad=(pad,) * 2
+        )
+        if num_filter > 3:
+            net = _relu(mx, _norm(mx, net))
+    return mx.sym.MakeLoss(mx.sym.mean(mx.sym.square(mx.sym.tanh(net))))
+
+
+def text_cnn(mx, words=56, length=128):
+    """Convolutions over 3, 4 and 5 words, the maximum over the sentence (Kim, 2014)."""
+    net = mx.sym.Embedding(mx.sym.var("data"), input_dim=10000, output_dim=length)
+    net, found = mx.sym.reshape(net, shape=(-1, 1, words, length)), []
+    for k in (3, 4, 5):
+        part = _relu(mx, mx.sym.Convolution(net, num_filter=100, kernel=(k, length)))
+        found.append(mx.sym.Pooling(part, pool_type="max", kernel=(words - k + 1, 1)))
+    net = mx.sym.Dropout(mx.sym.Flatten(mx.sym.Concat(*found)), p=0.5)
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10), name="softmax")
+
+
+def norm_mlp(mx):
+    """784-1024-1024-1024-10 with BatchNorm and Dropout."""
+    net = mx.sym.Flatten(mx.sym.var("data"))
+    for _ in range(3):
+        net = _relu(mx, _norm(mx, mx.sym.FullyConnected(net, num_hidden=1024)))
+        net = mx.sym.Dropout(net, p=0.5)
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10), name="softmax")

@@ -1,6 +1,7 @@
 """Networks of worker_torch.py that follow those of networks_mx.py and of the examples."""
 
 import torch
+from networks_mx import INVERTED
 from torch import nn
 from torch.nn import functional
 
@@ -137,3 +138,97 @@ class Autoencoder(nn.Module):
 
     def forward(self, x):
         return self.body(x)
+
+
+def _wide(before, after, kernel, stride=1, groups=1):
+    layers = [conv(before, after, kernel, stride, groups=groups), nn.BatchNorm2d(after)]
+    return [*layers, nn.ReLU6()]
+
+
+class Inverted(nn.Module):
+    """A unit of MobileNet v2."""
+
+    def __init__(self, before, after, wider, stride):
+        super().__init__()
+        inner = before * wider
+        layers = _wide(before, inner, 1) if wider > 1 else []
+        layers += _wide(inner, inner, 3, stride, inner)
+        self.body = nn.Sequential(*layers, conv(inner, after, 1), nn.BatchNorm2d(after))
+        self.adds = stride == 1 and before == after
+
+    def forward(self, x):
+        return x + self.body(x) if self.adds else self.body(x)
+
+
+def mobilenet2():
+    layers, before = _wide(3, 32, 3, 2), 32
+    for wider, after, count, stride in INVERTED:
+        for unit in range(count):
+            layers.append(Inverted(before, after, wider, 1 if unit else stride))
+            before = after
+    layers += [*_wide(before, 1280, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return nn.Sequential(*layers, nn.Linear(1280, 10))
+
+
+class UNet(nn.Module):
+    """Classes of pixels."""
+
+    def __init__(self, widths=(32, 64, 128), classes=4):
+        super().__init__()
+
+        def block(before, after):
+            layers = []
+            for channels in (before, after):
+                layers += [conv(channels, after, 3), nn.BatchNorm2d(after), nn.ReLU()]
+            return nn.Sequential(*layers)
+
+        pairs = list(zip((3, *widths), widths))
+        self.down = nn.ModuleList(block(*pair) for pair in pairs)
+        self.inner = block(widths[-1], 2 * widths[-1])
+        self.up = nn.ModuleList(nn.ConvTranspose2d(2 * n, n, 2, 2) for n in reversed(widths))
+        self.joined = nn.ModuleList(block(2 * n, n) for n in reversed(widths))
+        self.last = nn.Conv2d(widths[0], classes, 1)
+
+    def forward(self, x):
+        beside = []
+        for block in self.down:
+            beside.append(block(x))
+            x = functional.max_pool2d(beside[-1], 2)
+        x = self.inner(x)
+        for up, block in zip(self.up, self.joined):
+            x = block(torch.cat([beside.pop(), up(x)], 1))
+        return self.last(x)
+
+
+class Generator(nn.Sequential):
+    """The mean of squares is its loss."""
+
+    def __init__(self):
+        layers, before = [], 100
+        for after, stride, pad in ((512, 1, 0), (256, 2, 1), (128, 2, 1), (64, 2, 1)):
+            layers.append(nn.ConvTranspose2d(before, after, 4, stride, pad, bias=False))
+            layers += [nn.BatchNorm2d(after), nn.ReLU()]
+            before = after
+        super().__init__(*layers, nn.ConvTranspose2d(before, 3, 4, 2, 1, bias=False), nn.Tanh())
+
+
+class TextCNN(nn.Module):
+    """Sentences of words as numbers."""
+
+    def __init__(self, length=128):
+        super().__init__()
+        self.words = nn.Embedding(10000, length)
+        self.windows = nn.ModuleList(nn.Conv1d(length, 100, k) for k in (3, 4, 5))
+        self.last = nn.Sequential(nn.Dropout(0.5), nn.Linear(300, 10))
+
+    def forward(self, x):
+        x = self.words(x).transpose(1, 2)
+        return self.last(torch.cat([functional.relu(w(x)).amax(2) for w in self.windows], 1))
+
+
+def norm_mlp():
+    layers, before = [nn.Flatten()], 784
+    for _ in range(3):
+        layers += [nn.Linear(before, 1024), nn.BatchNorm1d(1024), nn.ReLU(), nn.Dropout(0.5)]
+        before = 1024
+    return nn.Sequential(*layers, nn.Linear(before, 10))

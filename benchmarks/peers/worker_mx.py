@@ -39,22 +39,25 @@ def formula(mx):
     return median_time(run, repeat=50)
 
 
-def batch(mx, size, shape):
-    """A batch of random images with labels."""
+def batch(mx, size, shape, label=(), classes=10):
+    """A batch of random images, or of words where `shape` has one number, with labels."""
     rng = np.random.RandomState(0)
+    data = rng.randn(size, *shape) if len(shape) > 1 else rng.randint(0, 10000, (size, *shape))
     return mx.io.DataBatch(
-        [mx.nd.array(rng.randn(size, *shape))], [mx.nd.array(rng.randint(0, 10, size))]
+        [mx.nd.array(data)], [mx.nd.array(rng.randint(0, classes, (size, *label)))]
     )
 
 
-def train(mx, net, size, shape):
+def train(mx, net, size, shape, label=(), classes=10):
     """A function that trains `net` by one step of SGD and waits for its end."""
-    labels = [("softmax_label", (size,))] if "softmax_label" in net.list_arguments() else None
+    labels = (
+        [("softmax_label", (size, *label))] if "softmax_label" in net.list_arguments() else None
+    )
     module = mx.mod.Module(net, label_names=[n for n, _ in labels or ()], context=mx.cpu())
     module.bind([("data", (size, *shape))], labels)
     module.init_params(mx.init.Uniform(0.05))
     module.init_optimizer(optimizer="sgd", optimizer_params={"learning_rate": 0.1})
-    data = batch(mx, size, shape)
+    data = batch(mx, size, shape, label, classes)
 
     def step():
         module.forward(data, is_train=True)
@@ -176,6 +179,11 @@ def measure(mx, name):
         "alexnet": lambda: (train(mx, symbol(mx, "alexnet", num_classes=10), 8, (3, 224, 224)), 5),
         "densenet": lambda: (train(mx, networks.densenet(mx), 32, (3, 32, 32)), 7),
         "mobilenet": lambda: (train(mx, networks.mobilenet(mx), 16, (3, 64, 64)), 10),
+        "mobilenet2": lambda: (train(mx, networks.mobilenet2(mx), 16, (3, 64, 64)), 10),
+        "unet": lambda: (train(mx, networks.unet(mx), 4, (3, 64, 64), (64, 64), 4), 10),
+        "generator": lambda: (train(mx, networks.generator(mx), 16, (100, 1, 1)), 10),
+        "text_cnn": lambda: (train(mx, networks.text_cnn(mx), 50, (56,)), 15),
+        "norm_mlp": lambda: (train(mx, networks.norm_mlp(mx), 128, (1, 28, 28)), 30),
         "autoencoder": lambda: (train(mx, networks.autoencoder(mx), 128, (1, 28, 28)), 50),
     }[name]()
     return median_time(step, repeat=repeat)

@@ -172,7 +172,8 @@ def modes(make, shape, names=MODES):
         if ("channels last" in name and not four) or (sys.argv[2:] and name != sys.argv[2]):
             continue
         torch.manual_seed(0)
-        net, x = make(), torch.randn(*shape)
+        words = make is networks.TextCNN
+        net, x = make(), torch.randint(0, 10000, shape) if words else torch.randn(*shape)
         if "channels last" in name:
             net = net.to(memory_format=torch.channels_last)
             x = x.to(memory_format=torch.channels_last)
@@ -190,12 +191,15 @@ def train(make, size, shape, repeat):
     times = {}
     for name, net, x, function in modes(make, (size, *shape)):
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-        y = torch.randint(0, 10, (size,))
+        pixels = make is networks.UNet
+        y = torch.randint(0, 4, (size, *shape[1:])) if pixels else torch.randint(0, 10, (size,))
 
         def step(function=function, optimizer=optimizer, x=x, y=y):
             optimizer.zero_grad(set_to_none=True)
             if make is networks.Autoencoder:
                 functional.mse_loss(function(x), x.flatten(1)).backward()
+            elif make is networks.Generator:
+                function(x).square().mean().backward()
             else:
                 functional.cross_entropy(function(x), y).backward()
             optimizer.step()
@@ -284,6 +288,11 @@ def measure(name):
         "alexnet": (networks.alexnet, 8, (3, 224, 224), 5),
         "densenet": (networks.densenet, 32, (3, 32, 32), 7),
         "mobilenet": (networks.mobilenet, 16, (3, 64, 64), 10),
+        "mobilenet2": (networks.mobilenet2, 16, (3, 64, 64), 10),
+        "unet": (networks.UNet, 4, (3, 64, 64), 10),
+        "generator": (networks.Generator, 16, (100, 1, 1), 10),
+        "text_cnn": (networks.TextCNN, 50, (56,), 15),
+        "norm_mlp": (networks.norm_mlp, 128, (1, 28, 28), 30),
         "autoencoder": (networks.Autoencoder, 128, (1, 28, 28), 50),
     }
     if name in training:

@@ -30,6 +30,13 @@ WORKLOADS = {
     "alexnet": Workload("AlexNet, 224x224, batch 8, training step", 1.25, 2.5),
     "densenet": Workload("DenseNet of 20 layers, 32x32, batch 32, training step", 1.25, 2.5),
     "mobilenet": Workload("MobileNet, half as wide, 64x64, batch 16, training step", 1.25, 2.5),
+    "mobilenet2": Workload("MobileNet v2, 64x64, batch 16, training step", 1.25, 2.5),
+    "unet": Workload("U-Net of three steps, 64x64, batch 4, training step", 1.25, 2.5),
+    "generator": Workload("DCGAN's generator, 64x64, batch 16, training step", 1.25, 2.5),
+    "text_cnn": Workload("Text CNN, 56 words, batch 50, training step", 1.25, 2.5),
+    "norm_mlp": Workload(
+        "MLP 784-1024-1024-1024-10, BatchNorm and Dropout, batch 128, training step", 1.25, 2.5
+    ),
     "autoencoder": Workload("Autoencoder of dense layers, batch 128, training step", 1.25, 2.5),
     "gelu": Workload("MLP 784-1024-1024-10, GELU written out, batch 128, training step"),
     "formula": Workload("twelve elementwise functions of 1 M floats, forward and backward"),

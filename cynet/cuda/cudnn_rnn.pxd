@@ -25,7 +25,8 @@ cdef class Recurrent:
     cdef void* rnn     # cudnnRNNDescriptor_t
     cdef void* x       # cudnnRNNDataDescriptor_t
     cdef void* y
-    cdef Tensor state
+    cdef Tensor state   # of three axes, as the layers take it
+    cdef Tensor states  # of four, for copies
     cdef int dtype, item, steps, batch, inputs, outputs, layers, directions, gates
     cdef list passes, tensors
     cdef vector[Piece] pieces
@@ -51,10 +52,9 @@ cdef class Recurrent:
     cdef int to_data(self, const RunContext* run, const void* y, const void* dy, void* dx,
                      States first, States last_grad, States first_grad, const void* weights,
                      void* work, void* reserve) except -1 nogil
-    # After to_data, with the same work and reserve.
-    cdef int to_weights(self, const RunContext* run, bint add, const void* x, States first,
-                        const void* y, void* gradient, void* work,
-                        void* reserve) except -1 nogil
+    # Adds to `gradient`; after to_data, with the same work and reserve.
+    cdef int to_weights(self, const RunContext* run, const void* x, States first, const void* y,
+                        void* gradient, void* work, void* reserve) except -1 nogil
     # to (+)= source, arrays as a cudnnTensorDescriptor_t of the same dtype says
     cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,
                   bint add) except -1 nogil

@@ -25,8 +25,7 @@ cdef enum:
     CLIP_MINMAX = 1
     NOT_PROPAGATE_NAN = 0
     PROPAGATE_NAN = 1
-    WGRAD_ADD = 0
-    WGRAD_SET = 1
+    WGRAD_ADD = 0  # the only mode that cuDNN's documentation says is supported
     DEFAULT_MATH = 0
     TENSOR_OP_MATH = 1
     FMA_MATH = 3
@@ -69,6 +68,7 @@ cdef class Recurrent:
         self.what = (f"{layers} {mode} layers of {hidden} in {directions} directions over "
                      f"{(steps, batch, inputs)}, {dtype}")
         self.state = Tensor(dtype, (layers * directions, batch, hidden), 3)  # opens the door
+        self.states = Tensor(dtype, (layers * directions, batch, hidden))
         if self.dtype == kFloat64 or (self.dtype == kFloat32
                                       and config.get("CYNET_CUDA_TF32") != "all"):
             math = FMA_MATH
@@ -151,13 +151,11 @@ cdef class Recurrent:
             <void*>first_grad.c, self.weights, weights, self.work[1], work, self.reserve, reserve)
         return _failed(self, status, "RNNBackwardData_v8") if status != 0 else 0
 
-    cdef int to_weights(self, const RunContext* run, bint add, const void* x, States first,
-                        const void* y, void* gradient, void* work,
-                        void* reserve) except -1 nogil:
+    cdef int to_weights(self, const RunContext* run, const void* x, States first, const void* y,
+                        void* gradient, void* work, void* reserve) except -1 nogil:
         cdef int status = library().rnn_to_weight(
-            handle_of(run), self.rnn, WGRAD_ADD if add else WGRAD_SET, NULL, self.x, x,
-            self.state.desc, first.h, self.y, y, self.weights, gradient, self.work[1], work,
-            self.reserve, reserve)
+            handle_of(run), self.rnn, WGRAD_ADD, NULL, self.x, x, self.state.desc, first.h, self.y,
+            y, self.weights, gradient, self.work[1], work, self.reserve, reserve)
         return _failed(self, status, "RNNBackwardWeights_v8") if status != 0 else 0
 
     cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,

@@ -140,6 +140,17 @@ struct Grid {
   int64_t parts() const { return rows * columns; }
 };
 
+// For each set of 8 lanes, a bit a lane: a byte with the number of each, from the lowest on.
+struct LaneOrders {
+  uint64_t of[256];
+  constexpr LaneOrders() : of{} {
+    for (int set = 0; set < 256; ++set)
+      for (int lane = 0, count = 0; lane < 8; ++lane)
+        if (set >> lane & 1) of[set] |= uint64_t(lane) << 8 * count++;
+  }
+};
+inline constexpr LaneOrders LANE_ORDERS;
+
 // Where part i of n parts of `size` begins.
 inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 
@@ -150,18 +161,31 @@ inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 #include "each_level.h"
 #define CYNET_LOOPS "products_loops.h"
 #include "each_level.h"
+#define CYNET_LOOPS "sparse_products_loops.h"
+#include "each_level.h"
 
 namespace cynet {
 
 // Bytes of scratch, to be aligned to 64.
 inline size_t product_space(int level, int threads) {
-  static constexpr int64_t table[] = CYNET_AT_LEVELS(SCRATCH);
+  static constexpr int64_t table[] = CYNET_AT_LEVELS(PRODUCT_SCRATCH);
   return threads * table[level] * sizeof(float);
 }
 
+// Whether `product` leaves out the zeros of a, and both ways by name.
+inline bool product_is_sparse(int level, const Product& p) {
+  static constexpr decltype(&baseline::sparse_suits) table[] = CYNET_AT_LEVELS(sparse_suits);
+  return table[level](p);
+}
+
+inline void product_by(int level, bool sparse, const Product& p, int threads, char* space) {
+  static constexpr decltype(&baseline::multiply) with_zeros[] = CYNET_AT_LEVELS(multiply);
+  static constexpr decltype(&baseline::multiply) without[] = CYNET_AT_LEVELS(multiply_sparse);
+  (sparse ? without : with_zeros)[level](p, threads, reinterpret_cast<float*>(space));
+}
+
 inline void product(int level, const Product& p, int threads, char* space) {
-  static constexpr decltype(&baseline::multiply) table[] = CYNET_AT_LEVELS(multiply);
-  table[level](p, threads, reinterpret_cast<float*>(space));
+  product_by(level, product_is_sparse(level, p), p, threads, space);
 }
 
 // Whether this is quicker than other ways: where enough taps lie beside the image and enough images

@@ -10,6 +10,9 @@ cdef extern from "products.h" namespace "cynet" nogil:
     size_t cpp_product_space "cynet::product_space"(int level, int threads) noexcept
     void cpp_product "cynet::product"(int level, const Product& p, int threads,
                                       char* space) noexcept
+    bint cpp_is_sparse "cynet::product_is_sparse"(int level, const Product& p) noexcept
+    void cpp_product_by "cynet::product_by"(int level, bint sparse, const Product& p, int threads,
+                                            char* space) noexcept
     bint cpp_suits "cynet::window_suits"(const WindowShape& shape) noexcept
     size_t cpp_space "cynet::window_space"(int level, const WindowShape& shape, int threads,
                                            bint backward) noexcept
@@ -75,13 +78,15 @@ def _level(name):
 
 
 def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
-                    bint add=False, int threads=1, level=None):
+                    bint add=False, int threads=1, level=None, sparse=None):
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
-    What lies behind the scratch is returned: bytes of 255.
+    `sparse` says whether the zeros of a are left out; None: as `product` chooses. Returned are what
+    lies behind the scratch, bytes of 255, and what `product` would choose.
     """
     cdef Product p
     cdef int at = _level(level)
+    cdef bint without
     cdef size_t size = cpp_product_space(at, threads)
     cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
     cdef size_t pbias = 0 if bias is None else bias.ctypes.data
@@ -91,9 +96,11 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     p.c, p.c_row, p.bias, p.relu, p.add = <float*>pc, c.shape[1], <float*>pbias, relu, add
     room, start = _scratch(size)
     cdef size_t space = room.ctypes.data + start
+    chosen = bool(cpp_is_sparse(at, p))
+    without = chosen if sparse is None else sparse
     with nogil:
-        cpp_product(at, p, threads, <char*>space)
-    return room[start + size:]
+        cpp_product_by(at, without, p, threads, <char*>space)
+    return room[start + size:], chosen
 
 
 def _window_suits(x_shape, w_shape, y_shape, stride=(1, 1), dilate=(1, 1), pad=(0, 0)):

@@ -174,10 +174,9 @@ inline void each_panel(int64_t first, int64_t last, int64_t n, int64_t width, co
 
 // body(part, first row, last row, first vector, last vector) for each thread's share.
 template <class Body>
-inline void share(int threads, int64_t rows, int64_t columns, const Body& body) {
+inline void share(const Grid& grid, int64_t rows, int64_t columns, const Body& body) {
   const int64_t vectors = vectors_of(columns), blocks = (rows + ROWS - 1) / ROWS;
-  const Grid grid(threads, rows, columns, vectors, blocks);
-  parallel_for(threads, grid.parts(), [&](int64_t begin, int64_t end) {
+  parallel_for(static_cast<int>(grid.parts()), grid.parts(), [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       const int64_t i = part / grid.columns, j = part % grid.columns;
       body(part, cut(blocks, i, grid.rows) * ROWS,
@@ -185,6 +184,12 @@ inline void share(int threads, int64_t rows, int64_t columns, const Body& body) 
            cut(vectors, j + 1, grid.columns));
     }
   });
+}
+
+template <class Body>
+inline void share(int threads, int64_t rows, int64_t columns, const Body& body) {
+  share(Grid(threads, rows, columns, vectors_of(columns), (rows + ROWS - 1) / ROWS), rows, columns,
+        body);
 }
 
 // ----- whole arrays

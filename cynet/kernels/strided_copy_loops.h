@@ -27,10 +27,11 @@ CYNET_XINLINE void convert_row(D* dst, const S* src, int64_t n) {
 }
 
 template <typename D, typename S>
-CYNET_XINLINE void copy_row(D* dst, const S* src, int64_t n, int64_t dst_step, int64_t src_step) {
+CYNET_XINLINE void copy_row(D* dst, const S* src, int64_t n, int64_t dst_step, int64_t src_step,
+                            bool shared) {
   if (dst_step == 1 && src_step == 1) {
     if constexpr (std::is_same_v<D, S>) {
-      std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(D));
+      copy_bytes(dst, src, static_cast<size_t>(n) * sizeof(D), shared);
     } else {
       convert_row(dst, src, n);
     }
@@ -52,7 +53,7 @@ void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
   const int last = c.ndim - 1;
   if (last == 0) {
     copy_row(dst + begin * c.dst_stride[0], src + begin * c.src_stride[0], end - begin,
-             c.dst_stride[0], c.src_stride[0]);
+             c.dst_stride[0], c.src_stride[0], c.shared);
     return;
   }
   int64_t index[kCopyAxes] = {0};
@@ -64,7 +65,8 @@ void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
     from += index[i] * c.src_stride[i];
   }
   for (int64_t row = begin; row < end; ++row) {
-    copy_row(dst + to, src + from, c.shape[last], c.dst_stride[last], c.src_stride[last]);
+    copy_row(dst + to, src + from, c.shape[last], c.dst_stride[last], c.src_stride[last],
+             c.shared);
     for (int i = last - 1; i >= 0; --i) {
       to += c.dst_stride[i];
       from += c.src_stride[i];

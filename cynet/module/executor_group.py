@@ -224,9 +224,8 @@ class DataParallelExecutorGroup:
                 f" {len(targets)}: {names}"
             )
         if len(self.execs) == 1:
-            own = [arrays[0] for arrays in targets]
-            for i in range(copy_all(sources, own), len(own)):
-                _copy(names[i], sources[i], own[i])
+            for i in range(copy_all(sources, targets), len(targets)):
+                _copy(names[i], sources[i], targets[i][0])
             return
         for name, source, arrays, axis in zip(names, sources, targets, axes):
             if len(arrays) == 1 or axis < 0:

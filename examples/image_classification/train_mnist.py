@@ -30,6 +30,10 @@ def get_network(args, image_shape):
         raise SystemExit(f"--network {args.network}: there are {', '.join(NETWORKS)}")
     module = importlib.import_module(f"symbols.{args.network}")
     options = {} if args.num_layers is None else {"num_layers": args.num_layers}
+    if args.dtype != "float32":
+        if args.network != "resnet":
+            raise SystemExit(f"--dtype {args.dtype}: only resnet has it, not {args.network}")
+        options["dtype"] = args.dtype
     return module.get_symbol(num_classes=args.num_classes, image_shape=image_shape, **options)
 
 

@@ -38,7 +38,6 @@ NUMBERS = {
     "CUDNN_RNN_CLIP_MINMAX": ("cudnn_rnn.pyx", "CLIP_MINMAX"),
     "CUDNN_NOT_PROPAGATE_NAN": ("cudnn_rnn.pyx", "NOT_PROPAGATE_NAN"),
     "CUDNN_WGRAD_MODE_ADD": ("cudnn_rnn.pyx", "WGRAD_ADD"),
-    "CUDNN_WGRAD_MODE_SET": ("cudnn_rnn.pyx", "WGRAD_SET"),
     "CUDNN_RNN_RELU": ("cudnn_rnn.pyx", '"rnn_relu"'),
     "CUDNN_RNN_TANH": ("cudnn_rnn.pyx", '"rnn_tanh"'),
     "CUDNN_LSTM": ("cudnn_rnn.pyx", '"lstm"'),

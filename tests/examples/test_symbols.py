@@ -91,6 +91,36 @@ def test_predictions_agree_with_mxnet_in_full_size(name, dtype):
     test_predictions_agree_with_mxnet(name, dtype)
 
 
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("layers, size", [(20, 28), (50, 64)])
+def test_resnet_in_float16(layers, size, version, rng):
+    """Its weights are float16, its norms' parameters float32; what comes out is float32's."""
+    shape, found = (3, size, size), []
+    options = {"num_layers": layers, "image_shape": shape, "version": version}
+    x = rng.standard_normal((8, *shape)).astype("f")
+    values = {}
+    for dtype in ("float32", "float16"):
+        net = load(mx, "resnet").get_symbol(10, dtype=dtype, **options)
+        executor = net.simple_bind(mx.cpu(), data=x.shape)
+        for name, array in executor.arg_dict.items():
+            if name.endswith("weight") and name not in values:
+                fan = np.prod(array.shape[1:])
+                values[name] = rng.standard_normal(array.shape) * np.sqrt(2 / fan)
+            elif name.endswith("gamma"):
+                values[name] = np.ones(array.shape)
+            if name in values:
+                array[:] = values[name]
+            kind = np.float16 if name.startswith(("conv", "fc")) or "_conv" in name else np.float32
+            assert array.dtype == (kind if dtype == "float16" else np.float32) or "_sc_" in name
+        found.append(executor.forward(is_train=True, data=x)[0].asnumpy())
+        executor.backward()
+        for name, grad in executor.grad_dict.items():
+            assert np.isfinite(grad.asnumpy()).all(), name
+    assert found[1].dtype == np.float32
+    # statistics of a few numbers enlarge what rounding did before
+    assert np.abs(found[1] - found[0]).mean() < 0.02
+
+
 @pytest.mark.parametrize(
     "name, millions",
     [("VGG-16", 138.36), ("GoogLeNet", 7.0), ("Inception-BN", 11.3), ("ResNet-50", 25.6)],
@@ -116,6 +146,7 @@ def test_number_of_parameters_for_imagenet(name, millions):
             "more than 32x32 there are 18, 34, 50",
         ),
         ("resnet", {"version": 3}, "version is 3; a residual network has version 1 or 2"),
+        ("resnet", {"dtype": "int8"}, "dtype is 'int8'; a residual network computes in float16"),
     ],
 )
 def test_wrong_options(file, options, message):

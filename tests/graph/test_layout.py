@@ -57,6 +57,10 @@ def enlarged(*inputs, **kwargs):
     return mx.sym.UpSampling(*inputs, scale=2, sample_type="nearest", **kwargs)
 
 
+def instance_norm(x):
+    return mx.sym.InstanceNorm(x, mx.sym.var("scale_gamma"), mx.sym.var("shift_beta"))
+
+
 NETS = {
     "convolution": lambda x: convolution(x),
     "bias and relu": lambda x: relu(convolution(x)),
@@ -110,6 +114,8 @@ NETS = {
     "enlarged and added": lambda x: convolution(
         enlarged(convolution(x), convolution(x), multi_input_mode="sum")
     ),
+    "instances": lambda x: convolution(relu(instance_norm(convolution(x, 20)))),
+    "instances and tanh": lambda x: relu(instance_norm(convolution(x)), "tanh"),
     "one column": lambda x: relu(
         convolution(
             convolution(x, 8, (3, 8)), 6, (3, 1), pad=(1, 0), stride=(2, 1), num_group=2
@@ -199,6 +205,35 @@ def test_one_and_three_spatial_axes(shape, monkeypatch):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("pool_type", ["max", "avg", "sum"])
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"kernel": (2, 2, 2), "stride": (2, 2, 2)},
+        {"kernel": (3, 2, 3), "stride": (1, 2, 1), "pad": (1, 0, 1)},
+        {"kernel": (2, 3, 2), "stride": (2, 2, 3), "pooling_convention": "full"},
+        {"kernel": (2, 2, 2), "global_pool": True},
+    ],
+)
+def test_pooling_of_three_axes(pool_type, window, monkeypatch):
+    """Of equal maxima the same one gets the gradient as in row-major order."""
+    rng = np.random.RandomState(11)
+    x, weight = rng.randint(0, 3, (2, 5, 5, 7, 6)), np.eye(5).reshape(5, 5, 1, 1, 1)
+    net = convolution(mx.sym.var("x"), 5, (1, 1, 1), no_bias=True, name="same")
+    net = mx.sym.Pooling(net, pool_type=pool_type, **window)
+    found = []
+    for passes in (ALL, NONE):
+        monkeypatch.setenv("CYNET_GRAPH_PASSES", passes)
+        executor = net.simple_bind(mx.cpu(), x=x.shape)
+        executor.arg_dict["x"][:], executor.arg_dict["same_weight"][:] = x, weight
+        out = executor.forward(is_train=True)[0].asnumpy()
+        grad = np.random.RandomState(12).uniform(-1, 1, out.shape)
+        executor.backward([mx.nd.array(grad)])
+        found.append((out, executor.grad_dict["x"].asnumpy()))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
 def steps_of(net, shape, passes, monkeypatch):
     _, executor = run(net, shape, passes, monkeypatch, 7)
     graph = executor._graph
@@ -217,7 +252,9 @@ def test_reorders_only_at_the_edges(monkeypatch):
 
 
 @needs_onednn
-@pytest.mark.parametrize("name", ["deconvolution", "limits", "leaky", "enlarged"])
+@pytest.mark.parametrize(
+    "name", ["deconvolution", "limits", "leaky", "learned slopes", "enlarged", "instances"]
+)
 def test_what_keeps_the_order(name, monkeypatch):
     """Reorders stand at the edges alone."""
     names = steps_of(NETS[name](mx.sym.var("x")), (3, 4, 9, 8), ALL, monkeypatch)

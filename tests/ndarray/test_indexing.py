@@ -191,3 +191,17 @@ def test_iteration():
         iter(mx.nd.array(5)).__next__()
     with pytest.raises(TypeError):
         len(mx.nd.array(5))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64"])
+def test_large_copies_begin_and_end_anywhere(dtype):
+    """What several threads share is written past the caches, in whole 16 bytes where they lie."""
+    n = 300_007
+    source = (np.arange(n) % 1000).astype(dtype)
+    given = mx.nd.array(source, dtype=dtype)
+    for begin, end in ((0, 0), (1, 0), (0, 3), (5, 7), (13, 1)):
+        target = mx.nd.ones((n + 16,), dtype=dtype)
+        wanted = np.ones(n + 16, dtype)
+        for part in (target, wanted):
+            part[3 + begin : 3 + n - end] = (given if part is target else source)[begin : n - end]
+        np.testing.assert_array_equal(target.asnumpy(), wanted)

@@ -24,7 +24,7 @@ from ..rnn.layout import GATES, kept
 from ..rnn.layout import parameters as places_of
 from .forms import form
 from .program import Steps, operator, zeros
-from .steps import IN, IN_GRAD, OUT, RANDOM, each
+from .steps import IN, IN_GRAD, NBYTES, OUT, RANDOM, SIZE, each
 from .structs import BYTES, C_TYPES
 
 cdef enum:
@@ -52,7 +52,7 @@ cdef class RNNForm(Operator):
     cdef vector[void*] stacks    # Recurrent
     cdef vector[void*] droppers  # DeviceOperator; forward draws and multiplies, backward multiplies
     cdef DeviceOperator copy  # of reserves
-    cdef DeviceOperator zero  # forward: OUT[0], bytes of data; backward: the gradient of lengths
+    cdef DeviceOperator clear  # forward: zeros in OUT[0]; backward: in the gradient of lengths
     cdef Tensor x, y
     cdef ReadFn read
     cdef SpaceFn space
@@ -64,7 +64,7 @@ cdef class RNNForm(Operator):
     cdef bint state_outputs, prepared, fits, has_lengths
     cdef object name, device
 
-    def __init__(self, prop, shape, dtype, stacks, droppers, zero, device):
+    def __init__(self, prop, shape, dtype, stacks, droppers, clear, device):
         item = BYTES[C_TYPES[dtype]]
         out = (*shape[:2], prop.directions * prop.state_size)
         self.held, self.name = [*stacks, *droppers], prop.op_name
@@ -72,7 +72,7 @@ cdef class RNNForm(Operator):
             self.stacks.push_back(<void*>one)
         for one in droppers:
             self.droppers.push_back(<void*>one)
-        self.zero, self.device = zero, device
+        self.clear, self.device = clear, device
         self.x, self.y = Tensor(dtype, shape), Tensor(dtype, out)
         self.read = <ReadFn><size_t>device.read_address
         self.space = <SpaceFn><size_t>device.space_address
@@ -127,7 +127,7 @@ cdef class RNNForm(Operator):
         cdef const char* dy = <const char*>out_grad[0].data
         cdef void* grads[2]
         if self.has_lengths:
-            self.zero.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
+            self.clear.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
         _prepare(self, ctx, in_data)
         work = _work(self, ctx)
         _restore(self, ctx, in_data, <char*>out_data[ctx.n_out - 1].data, work, &where)
@@ -140,7 +140,7 @@ cdef class RNNForm(Operator):
             if s == 0 and req[0] != kNullOp and req[0] != kAddTo:
                 dx = <char*>in_grad[0].data
             if s == 0 and self.has_lengths:  # cuDNN does not say that it writes behind their ends
-                _clear(self, ctx, dx)
+                _zero(self, ctx, dx, self.x_size)
             _stack_gradient(self, ctx, s, dy, dx, out_grad, in_data, req[1], &in_grad[1], grads,
                             &where, work)
             if s > 0 and ctx.is_train:
@@ -304,7 +304,7 @@ cdef int _add_states(RNNForm self, OpContext* ctx, char* work, const int* req, T
             for s in range(<int64_t>self.stacks.size()):
                 at = s * size
                 (<Recurrent>self.stacks[s]).copy(
-                    &ctx.run_ctx, (<Recurrent>self.stacks[s]).state.desc,
+                    &ctx.run_ctx, (<Recurrent>self.stacks[s]).states.desc,
                     <char*>_stand_in(self, work, i) + at, <char*>to[i].data + at, True)
     return 0
 
@@ -324,11 +324,11 @@ cdef int _drop(RNNForm self, OpContext* ctx, int64_t number, int direction, void
         direction, ctx, ins, outs, NULL, outs, NULL, req)
 
 
-cdef int _clear(RNNForm self, OpContext* ctx, void* dx) except -1 nogil:
+cdef int _zero(RNNForm self, OpContext* ctx, void* to, int64_t size) except -1 nogil:
     cdef int req = kWriteTo
-    cdef TBlob to = _blob(dx, self.x_size)
-    to.dtype = self.dtype
-    return self.zero.run(0, ctx, NULL, &to, NULL, NULL, NULL, &req)
+    cdef TBlob blob = _blob(to, size)
+    blob.dtype = self.dtype
+    return self.clear.run(0, ctx, NULL, &blob, NULL, NULL, NULL, &req)
 
 
 cdef int _compute(RNNForm self, OpContext* ctx, const TBlob* in_data, bint draw, bint training,
@@ -383,8 +383,9 @@ cdef int _stack_gradient(RNNForm self, OpContext* ctx, int64_t s, const char* dy
         reserve)
     if req == kNullOp:
         return 0
-    (<Recurrent>self.stacks[s]).to_weights(&ctx.run_ctx, direct and req == kAddTo, x, first, y, to,
-                                           work, reserve)
+    if not direct or req != kAddTo:
+        _zero(self, ctx, to, (<Recurrent>self.stacks[s]).weights // dtype_size(self.dtype))
+    (<Recurrent>self.stacks[s]).to_weights(&ctx.run_ctx, x, first, y, to, work, reserve)
     if not direct:
         (<Recurrent>self.stacks[s]).scatter(&ctx.run_ctx, to, gradient.data, req == kAddTo)
     return 0
@@ -426,10 +427,9 @@ def rnn(prop, in_shapes, in_types, device):
     ]
     size = prod(data[:2]) * directions * hidden
     droppers = [_dropper(i, prop, size, dtype, device) for i in range(len(stacks) - 1)]
-    zero = None
+    forward, backward = Steps(), Steps()
+    forward += each(SIZE, "fill", "zero_bytes", OUT[0], NBYTES, to=(0, 0))
     if prop.use_sequence_length:
-        forward, backward = Steps(), Steps()
-        forward += zeros(data, dtype, OUT[0])
         backward += zeros(in_shapes[-1], in_types[-1], IN_GRAD[len(in_shapes) - 1])
-        zero = operator(device, forward, backward)
-    return RNNForm(prop, data, dtype, stacks, droppers, zero, device)
+    clear = operator(device, forward, backward)
+    return RNNForm(prop, data, dtype, stacks, droppers, clear, device)

@@ -12,7 +12,6 @@ from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.elementwise cimport Kernel, run_unary
 from ...kernels.parallel cimport threads_for
 from ...kernels.products cimport Product, product, product_space, product_suits
-from ...kernels.reduce_rows cimport sum_rows
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
 from .folded cimport FoldedActivation
@@ -61,9 +60,15 @@ cdef class ProductFullyConnected(Operator):
         # once for all: growing the space would move it
         cdef char* space = <char*>get_space(
             &ctx.requested[0], kept + product_space(self._threads()))
-        cdef const float* grad = <const float*>self.activation.gradient(
-            out_grad[0].data, out_data[0].data, space)
+        cdef const float* grad
         cdef Product p
+        if self.has_bias and req[2] != kNullOp:
+            grad = <const float*>self.activation.gradient_and_sums(
+                out_grad[0].data, out_data[0].data, space, self.hidden, <float*>in_grad[2].data,
+                req[2] == kAddTo)
+        else:
+            grad = <const float*>self.activation.gradient(
+                out_grad[0].data, out_data[0].data, space)
         p.bias = NULL
         p.a, p.a_row, p.relu, p.b_turned = grad, self.hidden, False, False
         p.n = p.b_row = p.c_row = self.units
@@ -71,8 +76,6 @@ cdef class ProductFullyConnected(Operator):
             p.m, p.k, p.a_turned, p.add = self.hidden, self.rows, True, req[1] == kAddTo
             p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
             self._run(ctx, &p, kept)
-        if self.has_bias and req[2] != kNullOp:
-            sum_rows(grad, self.rows, self.hidden, <float*>in_grad[2].data, req[2] == kAddTo)
         if req[0] != kNullOp:
             p.m, p.k, p.a_turned, p.add = self.rows, self.hidden, False, req[0] == kAddTo
             p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data

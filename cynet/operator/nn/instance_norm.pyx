@@ -47,6 +47,13 @@ class InstanceNormProperty(OperatorProperty):
             data = (data[0], channels[0], *data[2:])
         return [data, channels, channels], [data], []
 
+    def channels_last_form(self, in_shapes, in_types):
+        if any(t != "float32" for t in in_types):
+            return None
+        from .instance_norm_last import ChannelsLastInstanceNorm
+
+        return ChannelsLastInstanceNorm(**self.params()), [0]
+
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 

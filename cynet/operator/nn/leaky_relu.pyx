@@ -41,7 +41,9 @@ class LeakyReLUProperty(OperatorProperty):
     lower_bound = Float(0.125, doc="Of rrelu's slopes.")
     upper_bound = Float(0.334, doc="Of rrelu's slopes.")
 
+    channels_last = False  # a form the layout pass makes, of prelu
     float32_beside_half = ()
+
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,) or (C,)."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
 
@@ -79,6 +81,11 @@ class LeakyReLUProperty(OperatorProperty):
             shapes.append(gamma)
         return shapes, [data] * len(out_shapes), []
 
+    def channels_last_form(self, in_shapes, in_types):
+        if self.act_type != "prelu":
+            return super().channels_last_form(in_shapes, in_types)
+        return self.changed(channels_last=True), [0]
+
     def forward_resource(self, in_shapes):
         return [ResourceRequest.random] if self.act_type == "rrelu" else []
 
@@ -99,7 +106,7 @@ class LeakyReLUProperty(OperatorProperty):
         if self.act_type == "prelu":
             if in_shapes[1] == (1,):
                 return LearnedReLUOperator(1, prod(shape))
-            return LearnedReLUOperator(shape[1], prod(shape[2:]))
+            return LearnedReLUOperator(shape[1], 1 if self.channels_last else prod(shape[2:]))
         return RectifierOperator(_TYPES[self.act_type], self.slope)
 
 

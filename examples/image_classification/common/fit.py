@@ -29,6 +29,12 @@ def add_fit_args(parser):
     group = parser.add_argument_group("training")
     group.add_argument("--network", default="mlp", help="file of symbols/, e.g. lenet")
     group.add_argument("--num-layers", type=int, help="layers of the network, for resnet, lstm")
+    group.add_argument(
+        "--dtype",
+        choices=("float16", "float32"),
+        default="float32",
+        help="what the network computes in (float16: resnet, with float32 copies of its weights)",
+    )
     group.add_argument("--gpus", help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
     group.add_argument("--kv-store", default="device", help="kind of key-value store")
     group.add_argument("--num-epochs", type=int, default=20, help="epochs to train")
@@ -88,6 +94,8 @@ def optimizer_params(args, batches_per_epoch):
         params["lr_scheduler"] = scheduler
     if args.optimizer in ("sgd", "nag", "dcasgd", "signum", "lbsgd"):
         params["momentum"] = args.mom
+    if args.dtype == "float16":
+        params["multi_precision"] = True
     return params
 
 

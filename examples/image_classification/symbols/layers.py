@@ -46,8 +46,10 @@ def global_average(data, name):
     return mx.sym.Pooling(data, pool_type="avg", kernel=(7, 7), global_pool=True, name=name)
 
 
-def classifier(data, num_classes, name="fc1"):
-    """Flatten, a fully connected layer of `num_classes` units, softmax."""
+def classifier(data, num_classes, name="fc1", dtype="float32"):
+    """Flatten, a fully connected layer of `num_classes` units, softmax, which is in float32."""
     net = mx.sym.Flatten(data, name="flatten")
     net = mx.sym.FullyConnected(net, num_hidden=num_classes, name=name)
+    if dtype != "float32":
+        net = mx.sym.Cast(net, dtype="float32")
     return mx.sym.SoftmaxOutput(net, name="softmax")

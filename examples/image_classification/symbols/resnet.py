@@ -83,7 +83,9 @@ def _stages(num_layers, height):
     return (units,) * 3, (16, 64, 128, 256) if bottleneck else (16, 16, 32, 64), bottleneck
 
 
-def get_symbol(num_classes=10, num_layers=20, image_shape=(3, 28, 28), version=2, **kwargs):
+def get_symbol(
+    num_classes=10, num_layers=20, image_shape=(3, 28, 28), version=2, dtype="float32", **kwargs
+):
     """The network as a Symbol.
 
     Parameters
@@ -95,6 +97,9 @@ def get_symbol(num_classes=10, num_layers=20, image_shape=(3, 28, 28), version=2
         (channels, height, width) or ``"3,224,224"``.
     version : int
         1 or 2.
+    dtype : str
+        What is computed in between casts of the images and of the last layer's output: 'float16' or
+        'float32'. Train with the optimizer's ``multi_precision`` in float16.
 
     Returns
     -------
@@ -106,7 +111,11 @@ def get_symbol(num_classes=10, num_layers=20, image_shape=(3, 28, 28), version=2
     _, height, _ = image_size(image_shape)
     units, filters, bottleneck = _stages(num_layers, height)
     unit = _unit_v1 if version == 1 else _unit_v2
+    if dtype not in ("float16", "float32"):
+        raise ValueError(f"dtype is {dtype!r}; a residual network computes in float16 or float32")
     net = mx.sym.identity(mx.sym.var("data"), name="id")
+    if dtype == "float16":
+        net = mx.sym.Cast(net, dtype="float16")
     if version == 2:
         net = _norm(net, "bn_data", fix_gamma=True)
     if height <= 32:
@@ -125,4 +134,4 @@ def get_symbol(num_classes=10, num_layers=20, image_shape=(3, 28, 28), version=2
             net = unit(net, num_filter, stride, i > 1, bottleneck, name)
     if version == 2:
         net = relu(_norm(net, "bn1"), "relu1")
-    return classifier(global_average(net, "pool1"), num_classes)
+    return classifier(global_average(net, "pool1"), num_classes, dtype=dtype)

@@ -94,7 +94,7 @@ int cudnnAddTensor(void* handle, const void* alpha, void* a_desc, const void* a,
   Tensor *ta = tensors.find(a_desc), *tc = tensors.find(c_desc);
   if (h == nullptr) return NOT_INITIALIZED;
   if (!ta || !tc || !a || !c) return refuse(BAD_PARAM, "descriptor or data");
-  if (ta->rank != tc->rank || ta->type != tc->type || tc->rank > 5)
+  if (ta->rank != tc->rank || ta->type != tc->type || tc->rank < 4 || tc->rank > 5)
     return refuse(BAD_PARAM, "rank or type");
   for (int i = 0; i < tc->rank; ++i)
     if (ta->dims[i] != tc->dims[i] && ta->dims[i] != 1) return refuse(BAD_PARAM, "dimensions");

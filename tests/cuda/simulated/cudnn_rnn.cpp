@@ -280,7 +280,7 @@ static void to_data(const Run& run, const T* dy, T* dx, const T* hx, const T* dh
 }
 
 template <typename T>
-static void to_weights(const Run& run, bool add, const T* x, const T* hx, T* dw, int64_t size) {
+static void to_weights(const Run& run, const T* x, const T* hx, T* dw, int64_t size) {
   const Rnn& r = run.r;
   const int64_t hidden = r.hidden, gates = r.gates();
   std::vector<double> total(size);
@@ -302,7 +302,7 @@ static void to_weights(const Run& run, bool add, const T* x, const T* hx, T* dw,
               total[p.matrix[1] + line * hidden + i] += s_h * run.before(hx, k, t, n, i);
           }
   }
-  for (int64_t i = 0; i < size; ++i) put(dw + i, total[i], add ? 1 : 0);
+  for (int64_t i = 0; i < size; ++i) put(dw + i, total[i], 1);
 }
 
 // What all three calls check alike.
@@ -484,6 +484,7 @@ int cudnnRNNBackwardWeights_v8(void* handle, void* d, int mode, const int* lengt
                               weights_size, work_size, work);
   if (wrong) return wrong;
   if (!x || !y || !gradient || lengths) return refuse(BAD_PARAM, "data");
+  if (mode != 0) return refuse(NOT_SUPPORTED, "gradients are only added");
   if (!reserve || reserve_size < reserve_bytes())
     return refuse(SPACE_TOO_SMALL, "reserve");
   const Rnn rnn = *r;
@@ -495,7 +496,7 @@ int cudnnRNNBackwardWeights_v8(void* handle, void* d, int mode, const int* lengt
     const Run all(rnn, data, own->data());
     with_type(rnn.type, [&](auto zero) {
       typedef decltype(zero) T;
-      to_weights(all, mode == 0, static_cast<const T*>(x), static_cast<const T*>(hx),
+      to_weights(all, static_cast<const T*>(x), static_cast<const T*>(hx),
                  static_cast<T*>(gradient), weights_size / bytes_of(rnn.type));
     });
   });

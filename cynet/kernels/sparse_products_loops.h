@@ -1,0 +1,202 @@
+// Products that leave out the zeros of their left operand, at one CPU level; after
+// products_loops.h. Included by products.h for each level.
+//
+// What a ReLU has let through, the gradient behind one, an image of a digit: half or more of such
+// a matrix is exact zeros. Each row of a chunk of a's columns becomes a list of what is not zero,
+// and a row of the result is the sum of as many rows of b's panel. A panel with an infinity or NaN
+// in it is multiplied by the zeros, too, as in any other product.
+
+constexpr int SPARSE_WIDTH = LANES == 16 ? 4 : 8;  // vectors of a panel: sums held in registers
+constexpr int64_t SPARSE_DEPTH = 128;  // its rows: it should stay in the L1 cache
+constexpr int64_t SPARSE_ROWS = 256;  // rows of a whose lists are made at a time
+constexpr int64_t LIST = SPARSE_DEPTH + LANES;
+constexpr int64_t SPARSE_SCRATCH =  // floats a thread: panel, values and positions of the lists
+    SPARSE_DEPTH * SPARSE_WIDTH * LANES + 2 * SPARSE_ROWS * LIST;
+constexpr int64_t SAMPLE = 64;  // vectors that are looked at before
+
+// The rows of a block: the values that count and where in the chunk they are.
+struct Lists {
+  float* values;
+  int32_t* places;
+  int32_t counts[SPARSE_ROWS];
+  bool zeros;  // kept as well
+
+  explicit Lists(float* space)
+      : values(space), places(reinterpret_cast<int32_t*>(space + SPARSE_ROWS * LIST)) {}
+
+  // The first `n` lanes of v, from place k on.
+  CYNET_XINLINE void append(int64_t row, Vec v, int64_t k, int64_t n) {
+    float* value = values + row * LIST + counts[row];
+    int32_t* place = places + row * LIST + counts[row];
+#if CYNET_LANES == 16
+    const __m512 lanes = reinterpret_cast<__m512>(v);
+    const __mmask16 some = static_cast<__mmask16>((1u << n) - 1);
+    const __mmask16 mask =
+        zeros ? some : _mm512_mask_cmp_ps_mask(some, lanes, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+    const __m512i here = _mm512_add_epi32(
+        _mm512_set1_epi32(static_cast<int>(k)),
+        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    _mm512_storeu_ps(value, _mm512_maskz_compress_ps(mask, lanes));
+    _mm512_storeu_si512(place, _mm512_maskz_compress_epi32(mask, here));
+    counts[row] += __builtin_popcount(mask);
+#elif CYNET_LANES == 8
+    const __m256 lanes = reinterpret_cast<__m256>(v);
+    const int some = (1 << n) - 1;
+    const __m256 differ = _mm256_cmp_ps(lanes, _mm256_setzero_ps(), _CMP_NEQ_UQ);
+    const int mask = zeros ? some : some & _mm256_movemask_ps(differ);
+    const __m256i order =
+        _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(LANE_ORDERS.of[mask])));
+    _mm256_storeu_ps(value, _mm256_permutevar8x32_ps(lanes, order));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(place),
+                        _mm256_add_epi32(order, _mm256_set1_epi32(static_cast<int>(k))));
+    counts[row] += __builtin_popcount(mask);
+#else
+    float all[LANES];
+    store(all, v);
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; ++i) {
+      value[count] = all[i];
+      place[count] = static_cast<int32_t>(k) + i;
+      count += zeros || all[i] != 0;
+    }
+    counts[row] += count;
+#endif
+  }
+
+  // Of `rows` rows and `depth` columns that begin at a.
+  void fill(const float* a, int64_t step, bool turned, int64_t rows, int64_t depth, bool all) {
+    zeros = all;
+    std::fill(counts, counts + rows, 0);
+    if (!turned) {
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t k = 0; k < depth; k += LANES) {
+          const int64_t n = std::min<int64_t>(LANES, depth - k);
+          const float* from = a + r * step + k;
+          append(r, n == LANES ? load(from) : load_part(from, n), k, n);
+        }
+      return;
+    }
+    for (int64_t r = 0; r < rows; r += LANES) {
+      const int64_t width = std::min<int64_t>(LANES, rows - r);
+      for (int64_t k = 0; k < depth; k += LANES) {
+        const int64_t n = std::min<int64_t>(LANES, depth - k);
+        Vec block[LANES] = {};
+        for (int64_t i = 0; i < n; ++i) {
+          const float* from = a + (k + i) * step + r;
+          block[i] = width == LANES ? load(from) : load_part(from, width);
+        }
+        turn(block);
+        for (int64_t i = 0; i < width; ++i) append(r + i, block[i], k, n);
+      }
+    }
+  }
+};
+
+// Whether any of the panel's floats is infinite or NaN.
+inline bool has_unbounded(const float* panel, int64_t n) {
+  Vec sum[4] = {};
+  const Vec nothing = {};
+  int64_t i = 0;
+  for (; i + 4 * LANES <= n; i += 4 * LANES)
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) sum[k] += nothing * at(panel + i + k * LANES);
+  for (; i < n; i += LANES) sum[0] += nothing * at(panel + i);
+  float all[LANES];
+  store(all, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+  bool found = false;
+  for (int k = 0; k < LANES; ++k) found |= all[k] != 0;
+  return found;
+}
+
+// One row of the result in V vectors of columns, `lanes` of the last one.
+template <int V>
+inline void sparse_row(const float* values, const int32_t* places, int64_t count,
+                       const float* panel, float* c, const float* bias, bool add, bool relu,
+                       int64_t lanes) {
+  Vec sum[V] = {};
+#pragma GCC unroll 2
+  for (int64_t i = 0; i < count; ++i) {
+    const float value = values[i];
+    const float* w = panel + int64_t(places[i]) * (V * LANES);
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) sum[v] += value * at(w + v * LANES);
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) {
+    const bool part = v == V - 1 && lanes < LANES;
+    Vec y = sum[v];
+    if (bias) y += part ? load_part(bias + v * LANES, lanes) : load(bias + v * LANES);
+    if (add) y += part ? load_part(c + v * LANES, lanes) : load(c + v * LANES);
+    if (relu) y = rectified(y);
+    if (part)
+      store_part(c + v * LANES, y, lanes);
+    else
+      store(c + v * LANES, y);
+  }
+}
+
+template <int V>
+inline void sparse_rows(const Lists& lists, int64_t rows, const float* panel, float* c,
+                        int64_t c_row, const float* bias, bool add, bool relu, int64_t lanes) {
+  for (int64_t r = 0; r < rows; ++r)
+    sparse_row<V>(lists.values + r * LIST, lists.places + r * LIST, lists.counts[r], panel,
+                  c + r * c_row, bias, add, relu, lanes);
+}
+
+inline void multiply_sparse(const Product& p, int threads, float* space) {
+  static constexpr decltype(&sparse_rows<1>) by_width[] = {
+      &sparse_rows<1>, &sparse_rows<2>, &sparse_rows<3>, &sparse_rows<4>,
+#if CYNET_LANES < 16
+      &sparse_rows<5>, &sparse_rows<6>, &sparse_rows<7>, &sparse_rows<8>,
+#endif
+  };
+  const int64_t chunks = std::max<int64_t>(1, (p.k + SPARSE_DEPTH - 1) / SPARSE_DEPTH);
+  // By rows where each thread has some: packing b twice costs less than making all lists twice.
+  const Grid grid(threads, p.m, 0, vectors_of(p.n), p.m / LANES);
+  share(grid, p.m, p.n, [&](int64_t part, int64_t begin, int64_t stop, int64_t first,
+                            int64_t end) {
+    float* panel = space + part * SPARSE_SCRATCH;
+    Lists lists(panel + SPARSE_DEPTH * SPARSE_WIDTH * LANES);
+    for (int64_t row = begin; row < stop; row += SPARSE_ROWS)
+      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        const int64_t rows = std::min(SPARSE_ROWS, stop - row);
+        const int64_t k = cut(p.k, chunk, chunks), depth = cut(p.k, chunk + 1, chunks) - k;
+        const float* a = p.a + (p.a_turned ? k * p.a_row + row : row * p.a_row + k);
+        lists.fill(a, p.a_row, p.a_turned, rows, depth, false);
+        each_panel(first, end, p.n, SPARSE_WIDTH, [&](int64_t j, int64_t j_end) {
+          const int64_t columns = j_end - j, vectors = vectors_of(columns);
+          if (p.b_turned)
+            pack_turned(p.b + j * p.b_row + k, p.b_row, depth, columns, 1, 0, panel);
+          else
+            pack_lines(p.b + k * p.b_row + j, p.b_row, depth, columns, panel);
+          const bool all = has_unbounded(panel, depth * vectors * LANES);
+          if (all != lists.zeros) lists.fill(a, p.a_row, p.a_turned, rows, depth, all);
+          by_width[vectors - 1](lists, rows, panel, p.c + row * p.c_row + j, p.c_row,
+                                p.bias && k == 0 ? p.bias + j : nullptr, p.add || k > 0,
+                                p.relu && chunk + 1 == chunks,
+                                columns - (vectors - 1) * LANES);
+        });
+      }
+  });
+}
+
+// Whether enough of a is zeros, by a sample: what is left out must pay for the lists.
+inline bool sparse_suits(const Product& p) {
+#if defined(__GNUC__)
+  const int64_t lines = p.a_turned ? p.k : p.m, length = p.a_turned ? p.m : p.k;
+  if (p.n < 32 || lines < 16 || length < 16) return false;
+  decltype(Vec{} == Vec{}) found = {};
+  for (int64_t i = 0; i < SAMPLE; ++i) {
+    const float* line = p.a + cut(lines, i, SAMPLE) * p.a_row;
+    found -= load(line + i * 7919 % (length - LANES + 1)) == 0;
+  }
+  int zeros = 0;
+  for (int i = 0; i < LANES; ++i) zeros += found[i];
+  const double full = 1 - zeros / double(SAMPLE * LANES);
+  return p.n * (1 - 1.2 * full) > (LANES == 16 ? 24 : p.b_turned ? 56 : 40);
+#else
+  return false;
+#endif
+}
+
+constexpr int64_t PRODUCT_SCRATCH = SCRATCH > SPARSE_SCRATCH ? SCRATCH : SPARSE_SCRATCH;
