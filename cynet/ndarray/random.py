@@ -5,6 +5,8 @@ from .functions import function_of, namespace
 from .ndarray import NDArray
 
 _samplers = {}  # name -> its operator's function
+_PLAIN = (int, float)
+_uniform, _normal = function_of("_random_uniform"), function_of("_random_normal")
 
 
 def _draw(name, params, shape, dtype, ctx, out):
@@ -80,6 +82,8 @@ def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
     >>> sample.shape, bool((sample >= 2).all() and (sample < 3).all())
     ((2, 3), True)
     """
+    if ctx is None and out is None and type(low) in _PLAIN and type(high) in _PLAIN:
+        return _uniform(low=low, high=high, shape=1 if shape is None else shape, dtype=dtype)
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
@@ -88,6 +92,8 @@ def normal(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None):
 
     The parameters, which may be arrays, the output and the errors are those of `uniform`.
     """
+    if ctx is None and out is None and type(loc) in _PLAIN and type(scale) in _PLAIN:
+        return _normal(loc=loc, scale=scale, shape=1 if shape is None else shape, dtype=dtype)
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
 
