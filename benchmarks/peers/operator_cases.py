@@ -60,6 +60,53 @@ def values(sizes):
     }
 
 
+def alike(v, total, target):
+    """The calls that are written alike for arrays of every package: `v` has the arrays of `values`,
+    `total` and `target` are written, of the shapes of a and m."""
+    a, b, p, m, row, col, i = (v[name] for name in ("a", "b", "p", "m", "row", "col", "i"))
+    half = m.shape[1] // 2
+
+    def write(index, value):
+        target[index] = value
+
+    return {
+        "a + b": lambda: a + b,
+        "a - b": lambda: a - b,
+        "a * b": lambda: a * b,
+        "a / b": lambda: a / b,
+        "p ** b": lambda: p**b,
+        "a > b": lambda: a > b,
+        "a == b": lambda: a == b,
+        "a + 1": lambda: a + 1,
+        "1 - a": lambda: 1 - a,
+        "a * 2": lambda: a * 2,
+        "1 / a": lambda: 1 / a,
+        "a ** 2": lambda: a**2,
+        "p ** 2.5": lambda: p**2.5,
+        "a % 2": lambda: a % 2,
+        "a > 0": lambda: a > 0,
+        "a += b": lambda: total.__iadd__(b),
+        "a *= 1": lambda: total.__imul__(1),
+        "-a": lambda: -a,
+        "m + row": lambda: m + row,
+        "m * col": lambda: m * col,
+        "row + col": lambda: row + col,
+        "m > col": lambda: m > col,
+        "sum": lambda: a.sum(),
+        "mean": lambda: a.mean(),
+        "max": lambda: a.max(),
+        "norm": lambda: a.norm(),
+        "prod": lambda: a.prod(),
+        "a[1:-1]": lambda: a[1:-1],
+        "m[1]": lambda: m[1],
+        "m[i], copied": lambda: m[i],
+        "m[:] = 0": lambda: write(slice(None), 0),
+        "m[1] = row": lambda: write(slice(0, 1), row),
+        "m[:, :half] = 0": lambda: write((slice(None), slice(0, half)), 0),
+        "m[:] = m": lambda: write(slice(None), m),
+    }
+
+
 def seconds(call, wait, number, budget):
     """Seconds of one call: the median of turns of `number` calls and the wait for them."""
     call()

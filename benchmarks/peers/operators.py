@@ -8,6 +8,7 @@ times and ratios (the peer's time / cynet's) and keeps them in ``build/peers/ope
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -23,8 +24,8 @@ PAGE = HERE.parent / "operators.md"
 
 def names():
     """All rows, in order."""
-    text = (HERE / "operators_torch.py").read_text()
-    return [line.split('"')[1] for line in text.splitlines() if line.startswith('        "')]
+    texts = [(HERE / f"operator{part}.py").read_text() for part in ("_cases", "s_torch")]
+    return re.findall(r'^        "(.+?)": lambda', "".join(texts), re.MULTILINE)
 
 
 class Worker:

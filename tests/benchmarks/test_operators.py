@@ -11,15 +11,8 @@ PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
 
 
 @pytest.fixture(scope="module")
-def operators():
-    """The module, imported as the script does it."""
-    before = list(sys.path)
-    sys.path.insert(0, str(PEERS))
-    try:
-        import operators as module
-    finally:
-        sys.path[:] = before
-    return module
+def operators(peers):
+    return peers("operators")
 
 
 def test_every_row_is_a_call_of_cynet(operators):

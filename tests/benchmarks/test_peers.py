@@ -11,15 +11,8 @@ PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
 
 
 @pytest.fixture(scope="module")
-def run():
-    """The module benchmarks/peers/run.py, imported as the script does it."""
-    before = list(sys.path)
-    sys.path.insert(0, str(PEERS))
-    try:
-        import run as module
-    finally:
-        sys.path[:] = before
-    return module
+def run(peers):
+    return peers("run")
 
 
 @pytest.mark.parametrize("name", ["small_add", "lstm"])

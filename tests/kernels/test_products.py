@@ -36,21 +36,29 @@ def untouched(behind):
     assert len(behind) and (behind == 255).all(), "written behind the scratch"
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_products(size, threads, level):
+def check_products(size, change=lambda a: a, **options):
+    """Every order of the operands, written and added, of an `a` that is changed first."""
     m, n, k = size
     for a_turned, b_turned, add in itertools.product((False, True), repeat=3):
         a, b, c, bias = draw(1, (m, k), (k, n), (m, n), (n,))
+        a = change(a)
         wanted = a.astype(np.float64) @ b.astype(np.float64) + bias + (c if add else 0)
         if not add:
             c[...] = np.nan
         a = np.ascontiguousarray(a.T) if a_turned else a
         b = np.ascontiguousarray(b.T) if b_turned else b
-        options = {"a_turned": a_turned, "b_turned": b_turned, "bias": bias, "add": add}
-        untouched(_product_arrays(a, b, c, threads=threads, level=level, **options)[0])
+        behind, _ = _product_arrays(
+            a, b, c, a_turned=a_turned, b_turned=b_turned, bias=bias, add=add, **options
+        )
+        untouched(behind)
         close(c, wanted)
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_products(size, threads, level):
+    check_products(size, threads=threads, level=level)
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())

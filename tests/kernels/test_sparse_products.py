@@ -1,13 +1,13 @@
 """Products that leave out zeros against sums in float64, by level; when they are chosen."""
 
-import itertools
+import functools
 
 import numpy as np
 import pytest
 from cynet.kernels.dispatch import cpu_capabilities
 from cynet.kernels.products import _product_arrays
 
-from tests.kernels.test_products import SIZES, close, draw, untouched
+from tests.kernels.test_products import SIZES, check_products, close, draw
 
 LEVELS = cpu_capabilities()
 MORE = [(128, 300, 129), (300, 64, 64), (17, 33, 257)]  # several blocks of rows and chunks of sums
@@ -25,19 +25,9 @@ def thinned(a, share, seed):
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("size", SIZES + MORE, ids=str)
 def test_products(size, threads, level):
-    m, n, k = size
-    for share, a_turned, b_turned, add in itertools.product((0.6, 1), *[(False, True)] * 3):
-        a, b, c, bias = draw(1, (m, k), (k, n), (m, n), (n,))
-        a = thinned(a, share, 2)
-        wanted = a.astype(np.float64) @ b.astype(np.float64) + bias + (c if add else 0)
-        if not add:
-            c[...] = np.nan
-        a = np.ascontiguousarray(a.T) if a_turned else a
-        b = np.ascontiguousarray(b.T) if b_turned else b
-        options = {"a_turned": a_turned, "b_turned": b_turned, "bias": bias, "add": add}
-        behind, _ = _product_arrays(a, b, c, threads=threads, level=level, sparse=True, **options)
-        untouched(behind)
-        close(c, wanted)
+    for share in (0.6, 1):
+        thin = functools.partial(thinned, share=share, seed=2)
+        check_products(size, thin, threads=threads, level=level, sparse=True)
 
 
 @pytest.mark.parametrize("level", LEVELS)
