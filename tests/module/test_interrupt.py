@@ -11,6 +11,7 @@ import pytest
 
 SCRIPT = """
 import os
+import signal
 
 import numpy as np
 import cynet as mx
@@ -24,6 +25,7 @@ if PREFETCH:
 
 
 parent = os.getppid()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what runs in the background
 
 
 def said(param):
