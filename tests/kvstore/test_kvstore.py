@@ -19,8 +19,8 @@ def full(value, device=0, shape=(2, 3)):
 def values(store, keys):
     out = [mx.nd.zeros((2, 3)) for _ in keys]
     store.pull(keys, out=out)
-    for each in out:
-        assert len(set(each.asnumpy().ravel())) == 1
+    for each in out:  # the last bit may differ where a loop's rest is not in vectors
+        np.testing.assert_allclose(each.asnumpy(), each.asnumpy()[1, 2], rtol=3e-7)
     return [float(o.asnumpy()[1, 2]) for o in out]
 
 
