@@ -94,7 +94,9 @@ def test_ctrl_c_ends_a_wait(wait):
             sys.executable,
             "-c",
             textwrap.dedent(f"""
-            import threading, cynet
+            import signal, threading, cynet
+            # what runs in the background ignores it
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             e = cynet.engine.get()
             v = e.new_variable()
             gate = threading.Event()
@@ -119,5 +121,6 @@ def test_ctrl_c_ends_a_wait(wait):
         out, _ = child.communicate(timeout=30)
     finally:
         child.kill()
+        child.communicate()
     assert out == "interrupted\n"
     assert time.monotonic() - start < 10
