@@ -185,6 +185,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
             task.work *= <int64_t>grid[k] * <int64_t>block[k]
             if task.work > 1 << 40:
                 task.work = 1 << 40
+        task.work = max(task.work, touched // 4)  # a thread may have a whole row
         file, task.line = user_frame()
         value = file.encode(errors="replace")[-(FILE_BYTES - 1):]
         memcpy(task.file, <const char*>value, len(value))

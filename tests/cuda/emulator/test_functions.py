@@ -220,3 +220,19 @@ def test_atomics_in_shared_memory(atomics, rng):
     atomics.get("shared_histogram").launch([x, out, wraps], 4, 128, threads=2)
     np.testing.assert_array_equal(out, np.bincount(x & 7, minlength=8))
     assert wraps.tolist() == [512 % 7, (-512) % 7]
+
+
+def test_extremes_of_what_is_not_a_number():
+    """As C has them: a NaN gives way to a number, whichever of the two it is."""
+    kernel = EmulatedModule("""
+extern "C" __global__ void extremes(const float *a, const float *b, float *most, float *least) {
+  most[threadIdx.x] = fmaxf(a[threadIdx.x], b[threadIdx.x]);
+  least[threadIdx.x] = fminf(a[threadIdx.x], b[threadIdx.x]);
+}
+""").get("extremes")
+    some = np.array([np.nan, np.inf, -np.inf, -1, 0, 2], "f")
+    a, b = (each.ravel() for each in np.meshgrid(some, some))
+    most, least = np.empty_like(a), np.empty_like(a)
+    kernel.launch([a, b, most, least], 1, a.size)
+    np.testing.assert_array_equal(most, np.fmax(a, b))
+    np.testing.assert_array_equal(least, np.fmin(a, b))

@@ -3,12 +3,17 @@
 #define CYNET_MATH_H
 
 // expf, logf and tanhf as cynet's own kernels compute them: at most 2 ulp, as CUDA's, and without a
-// call, so that loops over them vectorise.
+// call, so that loops over them vectorise. fmaxf and fminf without one, too: a NaN gives way to a
+// number.
 static inline float cynet_expf(float x) { return cynet::math::exp(x); }
 static inline float cynet_logf(float x) { return cynet::math::log(x); }
 static inline float cynet_tanhf(float x) { return cynet::math::tanh(x); }
+static inline float cynet_fmaxf(float x, float y) { return (x > y) | (y != y) ? x : y; }
+static inline float cynet_fminf(float x, float y) { return (x < y) | (y != y) ? x : y; }
 namespace std {
 using ::cynet_expf;
+using ::cynet_fmaxf;
+using ::cynet_fminf;
 using ::cynet_logf;
 using ::cynet_tanhf;
 }  // namespace std
@@ -16,6 +21,8 @@ using ::cynet_tanhf;
 #define expf(...) cynet_expf(__VA_ARGS__)
 #define logf(...) cynet_logf(__VA_ARGS__)
 #define tanhf(...) cynet_tanhf(__VA_ARGS__)
+#define fmaxf(...) cynet_fmaxf(__VA_ARGS__)
+#define fminf(...) cynet_fminf(__VA_ARGS__)
 #define __expf(...) cynet_expf(__VA_ARGS__)
 #define __logf(...) cynet_logf(__VA_ARGS__)
 #define __tanhf(...) cynet_tanhf(__VA_ARGS__)
