@@ -135,6 +135,14 @@ CYNET_XINLINE void turn(Vec* rows) {
 #endif
 }
 
+// The first n floats of `lines` lines, `step` floats apart, neither more than LANES: rows[i] gets
+// the i-th of each. `rows` are zeros before.
+CYNET_XINLINE void load_turned(const float* from, int64_t step, int64_t lines, int64_t n, Vec* rows) {
+  for (int64_t i = 0; i < lines; ++i)
+    rows[i] = n == LANES ? load(from + i * step) : load_part(from + i * step, n);
+  turn(rows);
+}
+
 // Columns lie in lines, `step` floats apart, of n floats, the taps of one channel after another:
 // tap t of the i-th channel becomes row t * apart + i of the panel.
 inline void pack_turned(const float* from, int64_t step, int64_t n, int64_t columns, int64_t taps,
@@ -146,11 +154,7 @@ inline void pack_turned(const float* from, int64_t step, int64_t n, int64_t colu
     for (int64_t e = 0; e < n; e += LANES) {
       const int64_t count = std::min<int64_t>(LANES, n - e);
       Vec rows[LANES] = {};
-      for (int64_t i = 0; i < lanes; ++i) {
-        const float* line = from + (j + i) * step + e;
-        rows[i] = count == LANES ? load(line) : load_part(line, count);
-      }
-      turn(rows);
+      load_turned(from + j * step + e, step, lanes, count, rows);
       for (int64_t i = 0; i < count; ++i) {
         at(panel + (tap * apart + channel) * width + j) = rows[i];
         if (++tap == taps) {

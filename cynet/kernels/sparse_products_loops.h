@@ -81,11 +81,7 @@ struct Lists {
       for (int64_t k = 0; k < depth; k += LANES) {
         const int64_t n = std::min<int64_t>(LANES, depth - k);
         Vec block[LANES] = {};
-        for (int64_t i = 0; i < n; ++i) {
-          const float* from = a + (k + i) * step + r;
-          block[i] = width == LANES ? load(from) : load_part(from, width);
-        }
-        turn(block);
+        load_turned(a + k * step + r, step, n, width, block);
         for (int64_t i = 0; i < width; ++i) append(r + i, block[i], k, n);
       }
     }
