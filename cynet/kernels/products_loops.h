@@ -137,7 +137,8 @@ CYNET_XINLINE void turn(Vec* rows) {
 
 // The first n floats of `lines` lines, `step` floats apart, neither more than LANES: rows[i] gets
 // the i-th of each. `rows` are zeros before.
-CYNET_XINLINE void load_turned(const float* from, int64_t step, int64_t lines, int64_t n, Vec* rows) {
+CYNET_XINLINE void load_turned(const float* from, int64_t step, int64_t lines, int64_t n,
+                               Vec* rows) {
   for (int64_t i = 0; i < lines; ++i)
     rows[i] = n == LANES ? load(from + i * step) : load_part(from + i * step, n);
   turn(rows);
