@@ -38,7 +38,7 @@ class Updater:
     def _states_of(self, index, weight):
         states, synced = self.states, self.states_synced
         try:
-            if all([synced[i] for i in index]):
+            if False not in [synced[i] for i in index]:
                 return [states[i] for i in index]
         except KeyError:  # of a weight that is new
             pass
