@@ -172,7 +172,8 @@ def softmax_of_kernels(ctx):
 # What both cuDNN and cynet's own kernels compute: operator, its parameters, the shape of its input.
 LAYERS = (
     ("softmax", {}, (128, 10)), ("softmax", {}, (8192, 64)), ("softmax", {}, (128, 1000)),
-    ("softmax", {}, (512, 32768)), ("softmax", {"axis": 1}, (8, 21, 256, 256)), ("log_softmax", {}, (2048, 1000)),
+    ("softmax", {}, (512, 32768)), ("softmax", {"axis": 1}, (8, 21, 256, 256)),
+    ("log_softmax", {}, (2048, 1000)),
     ("Pooling", {"kernel": (2, 2), "stride": (2, 2)}, (128, 20, 24, 24)),
     ("Pooling", {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}, (16, 64, 112, 112)),
     ("Pooling", {"kernel": (3, 3), "pad": (1, 1), "pool_type": "avg"}, (16, 64, 56, 56)),
