@@ -198,21 +198,20 @@ def test_small_images(name, req, monkeypatch):
 
 
 TILED = {
-    "3x3": lambda x: relu(convolution(x, 40, pad=(1, 1))),
+    "3x3": lambda x: convolution(x, 40, pad=(1, 1)),
     "2x2": lambda x: convolution(x, 40, (2, 2)),
-    "4x4": lambda x: relu(convolution(x, 33, (4, 4), pad=(1, 1))),
-    "4x4 with stride": lambda x: relu(convolution(x, 48, (4, 4), pad=(1, 1), stride=(2, 2))),
+    "4x4": lambda x: convolution(x, 33, (4, 4), pad=(1, 1)),
+    "4x4 with stride": lambda x: convolution(x, 48, (4, 4), pad=(1, 1), stride=(2, 2)),
     "5x5 with stride": lambda x: convolution(x, 33, (5, 5), pad=(2, 1), stride=(2, 2)),
-    "deconvolution": lambda x: relu(
-        transposed(x, 48, (4, 4), pad=(1, 1), stride=(2, 2), no_bias=False)
-    ),
+    "deconvolution": lambda x: transposed(x, 48, (4, 4), pad=(1, 1), stride=(2, 2), no_bias=False),
 }
 
 
 @pytest.mark.parametrize("req", ["write", "add", "null"])
 @pytest.mark.parametrize("name", TILED)
 def test_tiles_of_images(name, req, monkeypatch):
-    """Convolutions by kernels/winograd.h; without gradients their weights are packed."""
+    """Convolutions by kernels/winograd.h; without gradients their weights are packed. No relu behind:
+    a sum near 0 may have another sign."""
     agree(TILED[name](mx.sym.var("x")), (8, 32, 32, 31), monkeypatch, 9, req)
 
 
