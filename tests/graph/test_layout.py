@@ -210,8 +210,8 @@ TILED = {
 @pytest.mark.parametrize("req", ["write", "add", "null"])
 @pytest.mark.parametrize("name", TILED)
 def test_tiles_of_images(name, req, monkeypatch):
-    """Convolutions by kernels/winograd.h; without gradients their weights are packed. No relu behind:
-    a sum near 0 may have another sign."""
+    """Convolutions by kernels/winograd.h; without gradients their weights are packed. No relu
+    behind: a sum near 0 may have another sign."""
     agree(TILED[name](mx.sym.var("x")), (8, 32, 32, 31), monkeypatch, 9, req)
 
 
