@@ -159,7 +159,7 @@ CYNET_XINLINE void load_turned(const float* from, int64_t step, int64_t lines, i
 }
 
 // Columns lie in lines, `step` floats apart, of n floats, the taps of one channel after another:
-// tap t of the i-th channel becomes row t * apart + i of the panel. Returned is what `put` has seen.
+// tap t of the i-th channel becomes row t * apart + i of the panel. Returned is what `put` saw.
 template <bool WATCHED = false>
 inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t columns, int64_t taps,
                        int64_t apart, float* panel) {
