@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ArgumentError, ArgumentTypeError, KernelError
-from .compiler import KERNELS, OWN, compile_object, line_of
+from .compiler import KERNELS, OWN, compile_either, compile_object, line_of
 from .source import Source
 
 
@@ -17,6 +17,9 @@ class Limits(NamedTuple):
     grid: tuple = (2**31 - 1, 65535, 65535)
     shared: int = 48 << 10  # bytes of a block
 
+
+# Along the first axis of a grid: an index of 32 bits does not overflow (cynet_regions.h).
+_MOST_THREADS = 2**31 - 1024
 
 _NAMES = {
     "f": "float", "d": "double", "e": "__half", "?": "bool", "b": "signed char",
@@ -47,6 +50,7 @@ class _Entry(ctypes.Structure):
         ("all", ctypes.c_void_p),
         ("count", ctypes.c_int),
         ("parameters", ctypes.POINTER(_Parameter)),
+        ("divisible", ctypes.c_bool),
     ]
 
 
@@ -120,14 +124,15 @@ class EmulatedModule:
                 f"{title}: the source defines no kernel (a __global__ function that is no "
                 "template, or a template with its instances in exports)"
             )
-        rows = ", ".join(
-            f'CYNET_KERNEL({int(self.source.synchronises(n))}, "{n}", {n})' for n in names
-        )
-        whole = (
-            f'#line 1 "{title}"\n{self.source.rewritten()}\n'
-            f'#line 1 "exports of {title}"\nCYNET_KERNELS({rows})\n'
-        )
-        self.path = compile_object(whole, self.quoted, title, options, checked, self.source.headers)
+        ways = {name: int(self.source.synchronises(name)) for name in names}
+        arguments = (self.quoted, title, options, checked, self.source.headers)
+        plain = _whole(self.source.rewritten(), title, ways)
+        if checked:
+            self.path = compile_object(plain, *arguments)
+        else:
+            text, loops = self.source.in_regions(names)
+            quick = _whole(text, title, {**ways, **loops})
+            self.path = compile_either(quick, plain, *arguments)
         self._library = ctypes.CDLL(str(self.path))
         self._library.cynet_entry.restype = ctypes.POINTER(_Entry)
         self.launch_address = ctypes.cast(self._library.cynet_launch, ctypes.c_void_p).value
@@ -174,7 +179,14 @@ class EmulatedKernel:
 
         `name`: what messages call the kernel, if not by its own name.
         """
-        return check_limits(name or self.name, grid, block, shared, self.threads_limit)
+        name = name or self.name
+        grid, block = check_limits(name, grid, block, shared, self.threads_limit)
+        if grid[0] * block[0] > _MOST_THREADS:
+            raise ArgumentError(
+                f"kernel {name}: {grid[0]} blocks of {block[0]} threads along the first axis; on "
+                f"the CPU there are at most {_MOST_THREADS} threads"
+            )
+        return grid, block
 
     def launch(self, arguments, grid, block, shared=0, threads=1):
         """Run the kernel on NumPy arrays and ctypes values, at once, without the GIL.
@@ -244,6 +256,11 @@ class EmulatedKernel:
         place = f"line {line}" if line else "an unknown line"
         quoted = f"\n      {self.module.line(line)}" if line else ""
         return KernelError(f"kernel {name or self.name}, {place}, {where}: {what}{quoted}")
+
+
+def _whole(text, title, ways):
+    rows = ", ".join(f'CYNET_KERNEL({way}, "{name}", {name})' for name, way in ways.items())
+    return f'#line 1 "{title}"\n{text}\n#line 1 "exports of {title}"\nCYNET_KERNELS({rows})\n'
 
 
 def _argument_name(index, names):

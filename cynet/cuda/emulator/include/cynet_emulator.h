@@ -62,6 +62,7 @@ static constexpr int warpSize = 32;
 #include "cynet_threads.h"
 #include "cynet_check.h"
 #include "cynet_atomics.h"
+#include "cynet_regions.h"
 #include "cynet_launch.h"
 
 #endif
