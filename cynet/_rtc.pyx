@@ -22,8 +22,9 @@ from .errors import ArgumentTypeError, dress, user_frame
 cdef enum:
     MAX_VALUE = 64         # bytes of one argument that is no array
     FILE_BYTES = 240
-    INLINE_BYTES = 1 << 16  # a launch on arrays of at most this size runs on the caller's thread,
-                            # a larger one if it should take INLINE_SEGMENT_US at most
+    # A launch on arrays of at most this size runs on the caller's thread, a larger one if it should
+    # take INLINE_SEGMENT_US at most.
+    INLINE_BYTES = 1 << 16
 
 cdef union Value:
     void* pointer

@@ -50,7 +50,7 @@ class _Entry(ctypes.Structure):
         ("all", ctypes.c_void_p),
         ("count", ctypes.c_int),
         ("parameters", ctypes.POINTER(_Parameter)),
-        ("divisible", ctypes.c_bool),
+        ("way", ctypes.c_int),
     ]
 
 
@@ -162,12 +162,17 @@ class EmulatedKernel:
     ----------
     parameters : tuple of Parameter
         What it takes.
+    synchronises : bool
+        Its threads are fibres.
+    in_regions : bool
+        It became a loop over the threads of a block (regions.py).
     """
 
     def __init__(self, module, name, index):
         self.module, self.name, self.index = module, name, index
         entry = module._library.cynet_entry(index).contents
         self.synchronises = bool(entry.once)
+        self.in_regions = entry.way >= 2
         self.parameters = tuple(
             Parameter(p.kind == b"p", p.code.decode(), p.size)
             for p in entry.parameters[: entry.count]

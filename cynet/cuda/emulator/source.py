@@ -167,7 +167,8 @@ class Source:
         return edits
 
     def _waits(self, text):
-        return bool(SYNCHRONISE.search(text) or set(_IDENTIFIER.findall(text)) & self._marked)
+        names = re.findall(r"(?<![\w.])[A-Za-z_]\w*", text)
+        return bool(SYNCHRONISE.search(text)) or not self._marked.isdisjoint(names)
 
     def _has_odd_macros(self):
         """Whether a macro may leave a function or change a variable."""

@@ -100,8 +100,12 @@ struct Entry {
   void (*all)(void**);   // NULL: it does
   int count;
   const Parameter* parameters;
-  bool divisible;  // part of a block may run on another system thread
+  int way;  // how it runs
 };
+
+// How a kernel runs (source.py): its threads in a loop or as fibres, or its blocks, which have
+// loops over their threads in them; of the last kind a part may run on another system thread.
+enum Way { kThreads, kFibres, kBlock, kParts };
 
 // What a launch is asked for; `bytes` has the size of each array argument, -1 for values.
 struct Launch {
@@ -191,7 +195,7 @@ static bool run_grid(const Entry& entry, const Launch& launch, void** values, in
       static_cast<int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
   const int64_t size = launch.block[0];
   Share share = {1, static_cast<int>(size)};
-  if (entry.divisible && threads > 1 && blocks < 4 * threads && size > 16) {
+  if (entry.way == kParts && threads > 1 && blocks < 4 * threads && size > 16) {
     const int64_t parts = (4 * threads + blocks - 1) / blocks;
     share.each = static_cast<int>(((size + parts - 1) / parts + 15) / 16 * 16);
     share.parts = static_cast<int>((size + share.each - 1) / share.each);
@@ -281,8 +285,6 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
 }  // namespace cynet_emulator
 
 namespace cynet_emulator {
-// How a kernel runs (source.py).
-enum Way { kThreads, kFibres, kBlock, kParts };
 // So that a kernel is compiled one way only.
 template <int way>
 struct Chosen {
@@ -306,7 +308,7 @@ constexpr auto address_of(void (*kernel)(A...)) -> void (*)(A...) {
 template <int way, auto K>
 constexpr Entry row(const char* name) {
   return {name, Chosen<way>::template once<Kernel<K>>(), Chosen<way>::template all<Kernel<K>>(),
-          Kernel<K>::count, Kernel<K>::parameters, way == kParts && !CYNET_CHECKED};
+          Kernel<K>::count, Kernel<K>::parameters, way};
 }
 }  // namespace cynet_emulator
 
