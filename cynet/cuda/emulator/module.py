@@ -1,12 +1,17 @@
 """A compiled CUDA source: its kernels, launched on arrays of the host."""
 
 import ctypes
+import functools
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ArgumentError, ArgumentTypeError, KernelError
 from .compiler import KERNELS, OWN, compile_either, compile_object, line_of
 from .source import Source
+
+# The thread of a failure where it is not known (cynet_threads.h)
+_UNKNOWN_THREAD = 2**32 - 1
 
 
 class Limits(NamedTuple):
@@ -124,16 +129,19 @@ class EmulatedModule:
                 f"{title}: the source defines no kernel (a __global__ function that is no "
                 "template, or a template with its instances in exports)"
             )
+        for kernel in self.source.kernels.values():
+            if not re.search(r"\bvoid\b", kernel.head.partition("(")[0]):
+                raise KernelError(f"{title}: kernel {kernel.name} must return void")
         ways = {name: int(self.source.synchronises(name)) for name in names}
-        arguments = (self.quoted, title, options, checked, self.source.headers)
-        plain = _whole(self.source.rewritten(), title, ways)
-        if checked:
-            self.path = compile_object(plain, *arguments)
-        else:
+        plain = quick = _whole(self.source.rewritten(), title, ways)
+        if not checked:
             text, loops = self.source.in_regions(names)
             quick = _whole(text, title, {**ways, **loops})
-            self.path = compile_either(quick, plain, *arguments)
-        self._library = ctypes.CDLL(str(self.path))
+        build = functools.partial(
+            compile_either, quick, plain, self.quoted, title, options, checked, self.source.headers
+        )
+        self.path = build()
+        self._library = _open(self.path, build)
         self._library.cynet_entry.restype = ctypes.POINTER(_Entry)
         self.launch_address = ctypes.cast(self._library.cynet_launch, ctypes.c_void_p).value
         self.kernels = {name: EmulatedKernel(self, name, i) for i, name in enumerate(names)}
@@ -255,7 +263,9 @@ class EmulatedKernel:
         line = failure.line
         if not line and failure.caller:
             line = line_of(self.module.path, failure.caller, self.module.title)
-        where = f"block {tuple(failure.block)}, thread {tuple(failure.thread)}"
+        where = f"block {tuple(failure.block)}"
+        if failure.thread[0] != _UNKNOWN_THREAD:
+            where += f", thread {tuple(failure.thread)}"
         text = failure.text.decode(errors="replace")
         what = _WHAT[failure.kind](failure, text, _argument_name(failure.argument, names))
         place = f"line {line}" if line else "an unknown line"
@@ -264,8 +274,23 @@ class EmulatedKernel:
 
 
 def _whole(text, title, ways):
-    rows = ", ".join(f'CYNET_KERNEL({way}, "{name}", {name})' for name, way in ways.items())
-    return f'#line 1 "{title}"\n{text}\n#line 1 "exports of {title}"\nCYNET_KERNELS({rows})\n'
+    """What is compiled: the user's text, and a row for each kernel under its name."""
+    rows = [
+        f'#line 1 "kernel {name}"\nstatic constexpr auto cynet_row_{i} = '
+        f'CYNET_KERNEL({way}, "{name}", {name});\n'
+        for i, (name, way) in enumerate(ways.items())
+    ]
+    table = ", ".join(f"cynet_row_{i}" for i in range(len(rows)))
+    return f'#line 1 "{title}"\n{text}\n{"".join(rows)}CYNET_KERNELS({table})\n'
+
+
+def _open(path, build):
+    """Load an object; one that was damaged on disk is made again."""
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError:
+        path.unlink(missing_ok=True)
+        return ctypes.CDLL(str(build()))
 
 
 def _argument_name(index, names):
@@ -287,6 +312,20 @@ def _out_of_bounds(failure, text, argument):
     return f"{verb} {failure.access} bytes {where}, which has {failure.size} bytes"
 
 
+_FAULTS = (
+    "an integer was divided by zero, or the quotient does not fit",
+    "it used a null pointer (dynamic shared memory is one where shared_mem is 0)",
+    "it used the address {}, where no memory is",
+    "it used an address that cannot be",
+    "its stack is full",
+)
+
+
+def _fault(failure, *_):
+    hint = "; check=True names the thread" if failure.thread[0] == _UNKNOWN_THREAD else ""
+    return _FAULTS[failure.access].format(hex(failure.offset & (2**64 - 1))) + hint
+
+
 _WHAT = {
     1: lambda f, text, _: f"barrier divergence: it waits in __syncthreads, {text}",
     2: lambda f, text, _: f"deadlock: {text}",
@@ -300,6 +339,7 @@ _WHAT = {
         "that waits where it is called"
     ),
     8: lambda f, text, _: text or "the host has no memory for the launch",
+    10: _fault,
 }
 
 
