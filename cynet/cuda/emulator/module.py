@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ArgumentError, ArgumentTypeError, KernelError
-from .compiler import KERNELS, OWN, compile_either, compile_object, line_of
+from .compiler import KERNELS, OWN, compile_either, line_of
 from .source import Source
 
 # The thread of a failure where it is not known (cynet_threads.h)

@@ -233,7 +233,7 @@ KERNELS = {
   int t = threadIdx.x, a = x[t];
   bump(&a);
   __syncthreads();
-  raise(a);
+  redouble(a);
   y[t] = a;""",
     "do": """
   int t = threadIdx.x;
@@ -271,7 +271,7 @@ HELPERS = """
 __device__ int place() { return threadIdx.x; }
 __device__ int picked(int v) { int h[2]; h[v & 1] = v; h[1 - (v & 1)] = 0; return h[0]; }
 __device__ void bump(int *p) { *p += 1; }
-__device__ void raise(int &p) { p *= 2; }
+__device__ void redouble(int &p) { p *= 2; }
 """
 
 
