@@ -69,7 +69,8 @@ _SETTINGS = {
             "CYNET_NUM_THREADS",
             _count,
             0,
-            "Threads of one CPU kernel (OpenMP and BLAS); 0 means the number of cores.",
+            "Threads of one CPU kernel (OpenMP and BLAS), at most the number of cores; 0 means "
+            "that many.",
         ),
         Setting(
             "CYNET_CPU_CAPABILITY",
