@@ -13,15 +13,36 @@ is not understood leaves the kernel as it was: its threads are fibres, or one af
 import re
 from typing import NamedTuple
 
-from .statements import PURE, Unknown, changes, declared, keeps_address, parse, pieces, words
+from .aliases import Order
+from .memory import escapes, has_memory
+from .statements import (
+    PURE,
+    Unknown,
+    changes,
+    closing,
+    declared,
+    is_expression,
+    is_scalar,
+    parse,
+    pieces,
+    walk,
+    words,
+)
+from .strides import is_near, stride
 
 BARRIER = re.compile(r"__syncthreads\s*\(\s*\)\s*;")
-_UNARY = re.compile(r"(?:^|[=(,?:+\-/%<>!|~^\[{]|[*&]{2}|\breturn\b)\s*[*&](?!&)")
+_UNARY = re.compile(r"(?:^|[=(,?:+\-/%<>!|~^\[{*&]|\breturn\b)\s*[*&]")
 _CAST = r"\(\s*(?:const |unsigned )*\w+[\s*]*\)"
 _ASSIGN = re.compile(
     r"(?:(?P<v>\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)(?P<e>.*)|(?P<w>\w+)\s*(?:\+\+|--)"
     r"|(?:\+\+|--)\s*(?P<u>\w+))\s*;?\s*$",
     re.DOTALL,
+)
+# Nothing of this is taken apart.
+_ODD = re.compile(
+    r"\b(and|or|not|xor|and_eq|or_eq|xor_eq|not_eq|bitand|bitor|compl|asm|__asm__|alignas|decltype"
+    r"|typeof|__typeof__|register|thread_local|__attribute__|__align__)\b|\[\[|<%|%>|<:|:>"
+    r"|\bauto\s*&*\s*\["
 )
 _CONSTANTS = set()
 _CONSTANTS.update(("blockIdx", "blockDim", "gridDim", "warpSize", "true", "false", "nullptr"))
@@ -39,25 +60,6 @@ class _Variable(NamedTuple):
     number: int
     fixed: bool  # never changes
     needs: dict  # again: what its initialiser names
-
-
-def has_memory(text):
-    """Whether a function may keep variables in memory, not in registers: arrays and addresses.
-
-    The compiler has one copy of that memory for all threads that it takes at a time.
-    """
-    if re.search(r"\bunion\b|\balloca\b", text):
-        return True
-    for match in re.finditer(r"[^;{}]*", text):
-        if "__shared__" in match[0]:
-            continue
-        if re.search(r"[\w>*&]\s+[*&]?\w+\s*(\[[^\]]*\]\s*)+([=;,{]|$)", match[0]) and not re.match(
-            r"\s*(return|else)\b", match[0]
-        ):
-            return True
-        if re.search(r"(^|[=(,?:+\-/%<>!|~^\[{])\s*&\s*[A-Za-z_]\w*\b(?!\s*(\[|->|\.))", match[0]):
-            return True
-    return False
 
 
 class _Restart(Exception):
@@ -83,21 +85,27 @@ class Splitter:
         Other functions use threadIdx.
     private : bool
         Other functions may have memory of their own.
+    mine : set of str
+        Functions and macros of the source.
     """
 
-    def __init__(self, text, function, constants, shared, waits, elsewhere, private):
+    def __init__(self, text, function, constants, shared, waits, elsewhere, private, mine=()):
         self.text, self.function, self.waits = text, function, waits
         self.outside = {name: _Variable(name, "uniform", None, 0, True, {}) for name in constants}
         self.addresses, self.elsewhere = shared, elsewhere
         body = text[function.begin : function.end]
         self.loop = "CYNET_THREADS_ALONE" if private or has_memory(body) else "CYNET_THREADS"
+        self.mine = mine
         self.varying = set()  # declarations that looked uniform and are not
 
     def edits(self):
         """Replacements (begin, end, new), in order, or None: the kernel stays as it is."""
         try:
             nodes = parse(self.text, self.function.begin, self.function.end)
-            if self.waits(BARRIER.sub(" ", self.text[self.function.begin : self.function.end])):
+            body = self.text[self.function.begin : self.function.end]
+            if self.waits(BARRIER.sub(" ", body)) or _ODD.search(body):
+                return None
+            if self._count(nodes) != len(BARRIER.findall(body)):
                 return None
             while True:
                 try:
@@ -109,7 +117,7 @@ class Splitter:
 
     def _whole(self, nodes):
         self.out, self.arrays, self.labels, self.numbers = [], [], 0, 0
-        self.pure, self.handled, self.leaves = set(), set(), False
+        self.pure, self.handled, self.leaves, self.copies = set(), set(), False, ""
         self.splits = any(self._splits(node) for node in nodes)
         begin, end = self.function.begin, self.function.end
         if self.splits:
@@ -123,6 +131,10 @@ class Splitter:
                 if any(at not in self.handled for at in changes(self.text, name, begin, end)):
                     raise Unknown
         else:
+            for name in self._parameters():
+                if any(True for _ in changes(self.text, name, begin, end)):
+                    self.arrays.append(f"auto &cynet_given_{name} = {name}; ")
+                    self.copies += f"auto {name} = cynet_given_{name}; "
             self._region(list(nodes), end, {}, [])
         start = " CYNET_BLOCK_BEGIN "
         if self.splits:
@@ -140,10 +152,26 @@ class Splitter:
         inside = inside[inside.index("(") + 1 : inside.rindex(")")]
         names = []
         for begin, end in pieces(inside, 0, len(inside)):
-            found = re.search(r"([A-Za-z_]\w*)\s*$", inside[begin:end])
+            found = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*$", inside[begin:end])
             if found:
                 names.append(found[1])
+            elif inside.strip():
+                raise Unknown
         return names
+
+    def _order(self):
+        kernel = self.text[self.function.begin : self.function.end]
+        return Order.of(self.text, self.function, self.addresses, [
+            name for name in self._parameters()
+            if not any(True for _ in changes(kernel, name, 0, len(kernel)))
+        ])  # fmt: skip
+
+    def _count(self, nodes):
+        """How many barriers are statements."""
+        return sum(
+            self._barrier(node) if node.kind == "simple" else self._count(node.body)
+            for node in nodes
+        )
 
     def _barrier(self, node):
         if node.kind == "simple":
@@ -151,26 +179,7 @@ class Splitter:
         return any(self._barrier(each) for each in node.body)
 
     def _stride(self, node):
-        """(type, name, start, condition, step) of a loop that strides by blockDim, or None."""
-        if node.kind != "for" or len(node.head) != 3 or self._barrier(node):
-            return None
-        start, condition, step = (self.text[b:e].strip() for b, e in node.head)
-        moved = re.fullmatch(r"(\w+)\s*\+=(.*\bblockDim\b.*)", step, re.DOTALL)
-        if not moved or "threadIdx" in step:
-            return None
-        name = moved[1]
-        first = re.fullmatch(
-            rf"((?:unsigned |long )*\w+)\s+{name}\s*=(?P<e>[^=].*)", start, re.DOTALL
-        )
-        bound = re.fullmatch(rf"{name}\s*(<=?)([^<].*)", condition, re.DOTALL)
-        if not first or not bound or "&&" in condition or "," in step:
-            return None
-        body = node.body[0]
-        if any(True for _ in changes(self.text, name, body.begin, body.end)):
-            return None
-        if _jumps(body, ("return", "break", "goto")):
-            return None
-        return first[1], name, first["e"].strip(), bound[1], bound[2].strip(), moved[2].strip()
+        return None if self._barrier(node) else stride(self.text, node)
 
     def _splits(self, node):
         if node.kind == "simple":
@@ -181,7 +190,9 @@ class Splitter:
     def _grade(self, expression, env):
         """(UNIFORM, THREAD or OTHER; whether it stays so; the variables it names)."""
         text = expression.strip()
-        if "->" in text or re.search(r"\+\+|--|(?<![=!<>])=(?!=)", text) or _UNARY.search(text):
+        if "->" in text or re.search(r"\+\+|--|(?<![=!<>])=(?!=)", text) or _UNARY.search(
+            text.replace("&&", " + ")
+        ):
             return OTHER, False, {}
         if re.search(r"\[[^\]]*\]\s*(\([^()]*\))?\s*\{", text):
             return OTHER, False, {}  # a lambda
@@ -205,7 +216,10 @@ class Splitter:
             elif name in self.addresses:
                 if follows == "[":
                     return OTHER, False, {}
-            elif name not in _CONSTANTS and name not in _TYPES and name not in PURE:
+            elif name in PURE and name not in _TYPES:
+                if follows not in ("(", "<") or name in self.mine:
+                    return OTHER, False, {}
+            elif name not in _CONSTANTS and name not in _TYPES:
                 return OTHER, False, {}
         if re.search(r"[.)\]]\s*\w*\s*\[", text) or re.search(_CAST + r"\s*[*&]", text):
             return OTHER, False, {}
@@ -233,6 +247,7 @@ class Splitter:
             if self._by_value(one):
                 grade = (UNIFORM, True, {})
             block = block and grade[0] == UNIFORM and not one.reference
+            block = block and (one.constant or bool(one.arrays) or is_scalar(one.type))
             self.numbers += 1
             graded.append((one, grade, sites, self.numbers))
             inner[one.name] = _Variable(one.name, "uniform", one, 0, not sites, {})
@@ -266,13 +281,15 @@ class Splitter:
         for node in nodes:
             text = self.text[node.begin : node.end]
             if node.kind == "simple":
-                if re.match(r"(using|typedef|static|extern|__shared__|;)", text):
+                if re.match(r"((using|typedef|static|extern|__shared__)\b|;)", text):
                     flush()
                     if "__shared__" in text:
                         self._shared(text, env)
                     elif text != ";" and not text.startswith(("using", "typedef")):
                         raise Unknown
                     continue
+                if re.match(r"(struct|class|enum|union)\b[^;=(]*\{", text):
+                    raise Unknown
                 if self._barrier(node):
                     flush()
                     self.out.append((node.begin, node.end, ";" + "\n" * text.count("\n")))
@@ -288,6 +305,8 @@ class Splitter:
                     region.append((node, variables))
                     env = env_after
                     continue
+                if not is_expression(text):
+                    raise Unknown
                 if self._assigned(node.begin, node.end, env):
                     flush()
                     continue
@@ -405,6 +424,7 @@ class Splitter:
     def _striding(self, node, found, env):
         kind, name, start, sign, bound, step = found
         good = self._is_uniform(step, env) and self._is_uniform(bound, env)
+        good = good and is_near(start, env, self.outside)
         level, fixed, _ = self._grade(start, env)
         if not good or level > THREAD or not fixed:
             self._loose(node, env)
@@ -424,7 +444,7 @@ class Splitter:
             f"cynet_bound{number}; cynet_base += cynet_step{number}) "
         )
         opening = (
-            f"const {kind} {name} = ({start}) + cynet_base; "
+            f"const {kind} {name} = static_cast<{kind}>({start}) + cynet_base; "
             f"if ({name} {sign} cynet_bound{number}) {{ "
         )
         at = node.begin
@@ -458,7 +478,9 @@ class Splitter:
         out = []
         for known in order.values():
             given = known.given
-            init = f"({given.init})" if given.init[:1] not in "({" else given.init
+            init = given.init
+            if init[:1] not in "({" or closing(init, 0) != len(init) - 1:
+                init = f"({init})"
             out.append(f"{_constant(given.type)} {given.name}{init}; ")
         return re.sub(r"\s+", " ", "".join(out))
 
@@ -494,12 +516,15 @@ class Splitter:
                 enter += f"{given.type} {name} = {place}[cynet_t]; "
                 leave += f"{place}[cynet_t] = {name}; "
         keep, later = "", words(self.text[end:scope_end])
+        whole = (self.function.begin, self.function.end)
         for name, known in mine.items():
+            arrays = known.given.arrays
+            if self.splits and known.kind != "again" and escapes(self.text, name, arrays, *whole):
+                raise Unknown
             if name not in later or known.kind in ("again", "uniform"):
                 continue
             given = known.given
-            whole = (self.function.begin, self.function.end)
-            if known.kind == "local" or keeps_address(self.text, name, given.arrays, *whole):
+            if known.kind == "local":
                 raise Unknown
             self._array(known)
             place = f"cynet_each{known.number}[cynet_t]"
@@ -508,11 +533,13 @@ class Splitter:
                 if known.given.arrays
                 else (f"{place} = {name}; ")
             )
+        enter += self.copies
         jumps = self._leave(nodes, number, bool(opening))
         live = "::threadIdx = threadIdx; " if self.elsewhere else ""
         if self.splits:
             live += "CYNET_LIVE "
-        self.out.append((begin, begin, f"{self.loop} {live}{enter}{opening}{{ "))
+        loop = self.loop if self._order().independent(nodes) else "CYNET_THREADS_ALONE"
+        self.out.append((begin, begin, f"{loop} {live}{enter}{opening}{{ "))
         self.out += jumps
         label = f"cynet_next{number}: ; " if jumps else ""
         close = "} " if opening else ""
@@ -528,7 +555,7 @@ class Splitter:
     def _leave(self, nodes, number, striding):
         """What becomes of return, and of a continue of the striding loop."""
         out = []
-        for node, depth, switch in _walk(nodes):
+        for node, depth, switch in walk(nodes):
             if node.kind == "return":
                 if self.text[node.begin + 6 : node.end].strip() != ";":
                     raise Unknown
@@ -542,22 +569,6 @@ class Splitter:
                     raise Unknown
                 out.append((node.begin, node.end, f"goto cynet_next{number};"))
         return sorted(out)
-
-
-def _walk(nodes, depth=0, switch=False):
-    """(statement, loops around it, whether a switch is nearer than they are)"""
-    for node in nodes:
-        yield node, depth, switch
-        loop = node.kind in ("for", "while", "do")
-        inside = node.kind == "switch" or (switch and not loop)
-        yield from _walk(node.body, depth + loop, inside)
-
-
-def _jumps(node, kinds):
-    return any(
-        each.kind in kinds and (each.kind != "break" or (depth == 0 and not switch))
-        for each, depth, switch in _walk([node])
-    )
 
 
 def _constant(kind):

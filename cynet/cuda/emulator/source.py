@@ -8,8 +8,9 @@ its number, so that messages of the compiler and of the checking mode name the u
 import re
 from typing import NamedTuple
 
+from .memory import has_memory
 from .reductions import reductions
-from .regions import Splitter, has_memory
+from .regions import Splitter
 
 # Calls that need the threads of a block to be fibres: they wait, or end the launch.
 SYNCHRONISE = re.compile(
@@ -26,7 +27,10 @@ _DYNAMIC = re.compile(
     r"([\w:<>,\s\*]*?[\w>\*])\s*(?<![\w])([A-Za-z_]\w*)\s*\[\s*\]\s*;"
 )
 # What a macro must not have for a kernel to be taken apart.
-_ODD = re.compile(r"\b(return|goto|break|continue)\b|(?<![=!<>])=(?!=)|\+\+|--")
+_ODD = re.compile(
+    r"\b(return|goto|break|continue|if|else|for|while|do|switch|case|default|asm)\b"
+    r"|(?<![=!<>])=(?!=)|\+\+|--|[{};]"
+)
 _BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\w+)")
 _SHARED = re.compile(r"(?<!\bextern )\b__shared__\s+([^;{}()=]+);")
 _STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")
@@ -112,15 +116,19 @@ class Source:
         kernels = [f for f in self.functions if re.search(r"\b__global__\b", f.head)]
         heads = [_last(f.name) for f in kernels]
         plain = "operator" not in self._marked and not self._has_odd_macros()
+        plain = plain and not re.search(r"//[^\n]*\\\n|\d'\w", self.text)
         for function in kernels:
             here = [n for n in names if _last(n.partition("<")[0]) == _last(function.name)]
             given = set(_IDENTIFIER.findall(" ".join(n.partition("<")[2] for n in here)))
             twice = heads.count(_last(function.name)) > 1
             if not plain or twice or given & self._marked or self._has_choices(function):
                 continue
+            if self._reaches_in(function):
+                continue
             splitter = Splitter(
                 self._code, function, self._constants(function), self._shared_names(),
                 self._waits, self._uses_threads(), self._has_memory(),
+                self._own_names(),
             )  # fmt: skip
             found = splitter.edits()
             if found is None:
@@ -128,8 +136,9 @@ class Source:
             edits += found
             divisible = not splitter.splits and "__shared__" not in self.blank
             ways.update(dict.fromkeys(here, 3 if divisible else 2))
+        named = {"max", "min", "fmax", "fmin", "fmaxf", "fminf"} & self._own_names()
         for function in self.functions:
-            if not self._has_choices(function):
+            if plain and not named and not self._has_choices(function):
                 edits += reductions(self._code, self.blank, function)
         return self._edited(edits), ways
 
@@ -191,7 +200,8 @@ class Source:
         for match in re.finditer(
             r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([\w.+\-* ()/]*)$", self.blank, re.M
         ):
-            if set(_IDENTIFIER.findall(match[2])) <= names | {"f", "u"}:
+            once = len(re.findall(rf"#[ \t]*define[ \t]+{match[1]}\b", self.blank)) == 1
+            if once and set(_IDENTIFIER.findall(match[2])) <= names | {"f", "u"}:
                 names.add(match[1])
         for match in re.finditer(
             r"\b(?:constexpr|const)\s+(?:unsigned |static )*(?:int|unsigned|size_t|float|double)\s+"
@@ -214,13 +224,61 @@ class Source:
         bodies = [self._code[f.begin : f.end] for f in self.functions if not kernel.search(f.head)]
         return bodies + self.headers
 
+    def _macros(self):
+        """(name, what it stands for) of each macro."""
+        for text in [self.blank, *self.headers]:
+            for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", text, re.M):
+                yield match[1], match[2]
+
+    def _own_names(self):
+        """Names of functions and macros of the source."""
+        names = {_last(f.name) for f in self.functions} | {name for name, _ in self._macros()}
+        for text in self.headers:
+            names.update(_last(f.name) for f in _functions(_without_directives(blanked(text))))
+        return names
+
+    def _reaches_in(self, function):
+        """Whether a macro that a function uses names a variable that the function declares."""
+        body = self._code[function.begin : function.end]
+        names = set(_IDENTIFIER.findall(body)) | set(_IDENTIFIER.findall(function.head))
+        for name, value in self._macros():
+            given = re.match(r"\(([^()]*)\)", value)
+            free = set(_IDENTIFIER.findall(value[given.end() :] if given else value))
+            free -= set(_IDENTIFIER.findall(given[1])) if given else set()
+            for each in free & names if name in names else ():
+                if re.search(rf"[\w>*&,]\s*[*&\s]\s*{each}\s*[=;,)\[({{]", body + function.head):
+                    known = each in self._own_names() or each in ("threadIdx", "blockIdx")
+                    if not known and each not in ("blockDim", "gridDim", "float", "int", "double"):
+                        return True
+        return False
+
     def _uses_threads(self):
-        return any("threadIdx" in text for text in self._others())
+        """Whether something outside of kernels names threadIdx, itself or by a macro."""
+        naming = {"threadIdx"}
+        macros = [(name, set(_IDENTIFIER.findall(value))) for name, value in self._macros()]
+        while True:
+            more = {name for name, words in macros if words & naming} - naming
+            if not more:
+                break
+            naming |= more
+        rest, at = [], 0
+        for each in self.functions:
+            if re.search(r"\b__global__\b", each.head):
+                rest.append(self._code[at : each.begin])
+                at = each.end
+        rest.append(self._code[at:])
+        rest += [_without_directives(blanked(text)) for text in self.headers]
+        return any(naming & set(_IDENTIFIER.findall(text)) for text in rest)
 
     def _has_memory(self):
         """Whether another function, or what a type holds, may be an array of each thread."""
-        types = re.finditer(r"\b(?:struct|class)\s+(\w+)[^;{}()]*\{[^}]*\[[^}]*\}", self._code)
-        if any(match[1] != "rtc_sizes" for match in types):
+        for match in re.finditer(r"\b(?:struct|class)\s+(\w+)[^;{}()]*\{", self._code):
+            body = self._code[match.end() : _closing(self._code, match.end())]
+            if match[1] != "rtc_sizes" and re.search(r"[\w>*&]\s+[*&]?\w+\s*\[", body):
+                return True
+        if re.search(r"\b(using|typedef)\b[^;]*\[", self._code):
+            return True
+        if any(re.search(r"[\w>*&]\s+[*&]?\w+\s*\[", value) for _, value in self._macros()):
             return True
         return any(has_memory(text) for text in self._others())
 

@@ -187,52 +187,129 @@ def declared(text):
     return out
 
 
-def keeps_address(text, name, is_array, begin, end):
-    """Whether text[begin:end] may keep where variable `name` lies: its address is taken, or an
-    array named, other than for a call."""
-    for match in re.compile(
-        rf"\b{name}\b(?!\s*\[)" if is_array else rf"(?<!&)&\s*{name}\b"
-    ).finditer(text, begin, end):
-        before = text[: match.start()].rstrip()
-        if not is_array and re.search(r"[\w)\]]$", before):
-            continue  # a & b
-        follows = text[match.end() : end].lstrip()[:1]
-        if not re.search(r"(\w\s*\(|,)$", before) or follows not in (",", ")"):
-            return True
-    return False
+def is_scalar(kind):
+    """Whether a type has no functions that change it: numbers, pointers, what auto may be."""
+    return "*" in kind or all(
+        re.fullmatch(r"int|unsigned|signed|long|short|char|bool|float|double|uint|size_t"
+                     r"|u?int\d+_t|const|constexpr|volatile|auto|T", each)
+        for each in kind.split()
+    )  # fmt: skip
+
+
+def is_expression(text):
+    """Whether a statement surely declares nothing."""
+    if re.match(r"(const|constexpr|auto|struct|class|enum|union|typename|int|unsigned|signed|long"
+                r"|short|char|bool|float|double)\b(?!\s*\{)", text):  # fmt: skip
+        return False
+    if re.match(r"(\w+)\s*\(\s*[*&]?\s*\w+\s*\)\s*(=[^=]|\[|;\s*$|\{)", text):
+        return bool(re.match(r"[A-Za-z_]\w*\s*\([^()]*\)\s*;", text))
+    depth, flat = 0, []
+    for one in text:
+        depth -= one in ")]}"
+        flat.append(one if depth == 0 else "")
+        depth += one in "([{"
+    flat = re.sub(r"\s+", " ", "".join(flat))
+    return not re.search(r"(?<!\breturn)[\w>\])}] [A-Za-z_]\w*|[>\])}][A-Za-z_]", flat.lstrip("("))
+
+
+def walk(nodes, depth=0, switch=False):
+    """(statement, loops around it, whether a switch is nearer than they are)"""
+    for node in nodes:
+        yield node, depth, switch
+        loop = node.kind in ("for", "while", "do")
+        inside = node.kind == "switch" or (switch and not loop)
+        yield from walk(node.body, depth + loop, inside)
 
 
 def changes(text, name, begin, end):
     """Places in text[begin:end] where variable `name` may change."""
     for match in re.compile(rf"\b{name}\b").finditer(text, begin, end):
-        before = text[: match.start()].rstrip()
-        if before.endswith((".", "->", "::")):
+        if text[begin : match.start()].rstrip().endswith((".", "->", "::")):
             continue
-        after = re.compile(r"(?:\s*\.\s*\w+)*").match(text, match.end()).end()
-        address = before.endswith("&") and not re.search(r"[\w)\]]\s*&$|&&$", before)
-        stepped = before.endswith(("++", "--")) or _ASSIGNED.match(text, after)
-        if stepped or address or _is_argument(text, begin, match.start(), match.end()):
+        if _may_change(text, begin, match.start(), match.end()):
             yield match.start()
 
 
-def _is_argument(text, begin, first, last):
-    """Whether it is, alone, what a function gets that might take a reference."""
-    if text[begin:first].rstrip()[-1:] not in ("(", ",") or text[last:].lstrip()[:1] not in (
-        ")",
-        ",",
-    ):
-        return False
-    depth = 0
-    for at in range(first - 1, begin - 1, -1):
-        if text[at] in ")]}":
-            depth += 1
-        elif text[at] in "([{":
-            if depth == 0:
-                if text[at] != "(":
-                    return False
-                call = re.search(r"([A-Za-z_]\w*)\s*(<[^<>;]*>)?\s*$", text[begin:at])
-                return bool(call) and call[1] not in PURE | {"if", "for", "while", "return"}
-            depth -= 1
-        elif text[at] == ";":
+def _may_change(text, begin, first, last):
+    """Whether what stands in text[first:last], a variable, is given to something that changes it.
+
+    Goes outwards through parentheses; arithmetic around it ends the search.
+    """
+    if re.compile(r"\s*\[").match(text, last):
+        return text[begin:first].rstrip().endswith("[")  # an element is; a lambda, to be sure
+    last, called = _members(text, last)
+    if called or re.compile(r"\s*\(").match(text, last):
+        return True
+    while True:
+        before = text[begin:first].rstrip()
+        follows = text[last : last + 400].lstrip()[:1]
+        if before.endswith(("++", "--")) or _ASSIGNED.match(text, last):
+            return True
+        if before.endswith("&") and not re.search(r"[\w\])]\s*&$|&&$", before):
+            return True
+        if re.search(r"&\s*\)$", before):
+            return True  # a cast to a reference
+        if before[-1:] not in "(,?:={" and not re.search(r"\breturn$", before):
             return False
-    return False
+        if re.search(r"\breturn$", before):
+            return True  # of a lambda
+        if follows not in ("", ")", ",", "?", ":", ";", "}") or follows == "?":
+            return False
+        opened = _opened(text, begin, first)
+        if opened is None or text[opened] == "[":
+            return _binds(text, begin, first)
+        if text[opened] == "{":
+            start = max(text.rfind(";", begin, opened), text.rfind("{", begin, opened), begin - 1)
+            given = text[start + 1 : opened].strip()
+            plain = re.match(r"(const\s+)?(int|float|double|unsigned|bool|long)\b[^=]*=", given)
+            if given and not plain and not given.endswith((")", "else", "do")):
+                return True
+            return _binds(text, begin, first)
+        behind = re.search(r"([A-Za-z_]\w*)\s*(<[^<>;]*>)?\s*$", text[begin:opened])
+        close = closing(text, opened)
+        if behind:
+            if behind[1] in ("if", "while", "for", "switch"):
+                return _binds(text, begin, first)
+            return behind[1] not in PURE | {"return"} or "&" in (behind[2] or "")
+        if re.search(r"[>)\]]\s*$", text[begin:opened]) and not re.search(
+            r"\(\s*(?:const |unsigned )*[A-Za-z_]\w*[\s*]*\)\s*$", text[begin:opened]
+        ):
+            return True  # a call of something
+        first, last = opened, close + 1
+
+
+def _members(text, last):
+    """(where `.a.b[3]` behind a variable ends, whether a function of it is called)"""
+    while True:
+        found = re.compile(r"\s*\.\s*[A-Za-z_]\w*").match(text, last)
+        if found:
+            last = found.end()
+            if re.compile(r"\s*\(").match(text, last):
+                return last, True
+            found = re.compile(r"\s*\[").match(text, last)
+            if found:
+                last = closing(text, found.end() - 1) + 1
+            continue
+        return last, False
+
+
+def _opened(text, begin, at):
+    """The bracket within which `at` stands, or None: behind a semicolon or at the beginning."""
+    depth = 0
+    for place in range(at - 1, begin - 1, -1):
+        if text[place] in ")]}":
+            depth += 1
+        elif text[place] in "([{":
+            if depth == 0:
+                return place
+            depth -= 1
+        elif text[place] == ";" and depth == 0:
+            return None
+    return None
+
+
+def _binds(text, begin, at):
+    """Whether the statement declares a reference."""
+    start = max(text.rfind(each, begin, at) for each in ";{}(")
+    before = text[max(start + 1, begin) : at]
+    return bool(re.search(r"[\w>]\s*&&?\s*[A-Za-z_]\w*\s*=[^=]?[^;]*$", before))
