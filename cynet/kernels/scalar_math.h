@@ -127,8 +127,8 @@ CYNET_XINLINE double sinh(double x) { return ::sinh(x); }
 
 const int32_t root_half_bits = 0x3f3504f3;  // sqrt(1/2)
 
-// log(1 + f) - f for f within [sqrt(1/2) - 1, sqrt(2) - 1], plus what n 0.693359375 lacks of n ln 2.
-// Cephes logf.c.
+// log(1 + f) - f for f within [sqrt(1/2) - 1, sqrt(2) - 1], plus what n 0.693359375 lacks of n ln
+// 2. Cephes logf.c.
 CYNET_XINLINE float log_rest(float f, float n) {
   const float z = f * f;
   float p = 7.0376836292e-2f;
@@ -449,9 +449,9 @@ CYNET_XINLINE float cbrt(float x) {
 }
 CYNET_XINLINE double cbrt(double x) { return ::cbrt(x); }
 
-// log gamma of x >= 0. From 3 on Stirling's series, log x - 1 taken as a whole; below (x - 1) (x - 2)
-// times a polynomial of x - 2 (tests/fixtures/make_gammaln.py), and below 1 that of x + 1 less log
-// x.
+// log gamma of x >= 0. From 3 on Stirling's series, log x - 1 taken as a whole; below it (x - 1)
+// (x - 2) p(x - 2) with a polynomial p (tests/fixtures/make_gammaln.py), and below 1 that of x + 1
+// less log x.
 CYNET_XINLINE bool gammaln_suits(float x) { return x >= 0.0f; }
 CYNET_XINLINE float gammaln_suited(float x) {
   const bool small = x < 1.0f, large = x >= 3.0f;

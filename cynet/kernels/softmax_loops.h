@@ -117,7 +117,7 @@ CYNET_XINLINE void fill_line(T* y, int64_t n, int64_t step, bool add, F&& f) {
 }
 
 #if defined(__GNUC__)
-// A line of `count` vectors, the last of `rest` floats: read and written once, and kept in registers.
+// A line of `count` vectors, the last of `rest` floats: read and written once, kept in registers.
 template <int count>
 CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t rest, float scale, bool log_of,
                                    bool add) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "elementwise.h"
 #include "parallel.h"
@@ -27,6 +26,10 @@ struct UpdateArrays {
   void* state[4];
 };
 
+// Infinity, within which everything is, for "none".
+CYNET_XINLINE double clip_limit(double clip) {
+  return clip < 0 ? bit_cast<double>(static_cast<int64_t>(0x7ff0000000000000LL)) : clip;
+}
 template <typename T>
 CYNET_XINLINE T within(T x, T limit) {
   return x > limit ? limit : (x < -limit ? -limit : x);
@@ -45,7 +48,7 @@ struct Rule {
       : lr(T(p.lr)),
         wd(T(p.wd)),
         rescale(T(p.rescale)),
-        clip(p.clip < 0 ? std::numeric_limits<T>::infinity() : T(p.clip)),
+        clip(T(clip_limit(p.clip))),
         a(T(p.a)),
         b(T(p.b)),
         c(T(p.c)),
