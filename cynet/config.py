@@ -33,6 +33,16 @@ def _one_of(*words):
     return parse
 
 
+def _any_of(*words):
+    def parse(text):
+        found = tuple(word.strip() for word in text.split(","))
+        if not set(found) <= set(words):
+            raise ValueError(f"expected a comma list of {', '.join(words)}")
+        return found
+
+    return parse
+
+
 def _flag(text):
     if text.lower() not in ("0", "1", "true", "false"):
         raise ValueError("expected 0, 1, true or false")
@@ -59,7 +69,8 @@ _SETTINGS = {
             "CYNET_NUM_THREADS",
             _count,
             0,
-            "Threads of one CPU kernel (OpenMP and BLAS); 0 means the number of cores.",
+            "Threads of one CPU kernel (OpenMP and BLAS), at most the number of cores; 0 means "
+            "that many.",
         ),
         Setting(
             "CYNET_CPU_CAPABILITY",
@@ -129,6 +140,13 @@ _SETTINGS = {
             "recording them as CUDA graphs and replaying those.",
         ),
         Setting(
+            "CYNET_CUDA_KERNELS",
+            _any_of("softmax", "pooling"),
+            "",
+            "What cynet's own kernels compute on a GPU although cuDNN has it: a comma list of "
+            "softmax and pooling; empty: nothing.",
+        ),
+        Setting(
             "CYNET_CHECK_KERNELS",
             _count,
             0,
@@ -142,6 +160,14 @@ _SETTINGS = {
             "the system.",
         ),
         Setting(
+            "CYNET_CUDNN_AUTOTUNE",
+            _one_of("0", "1", "2"),
+            "0",
+            "How a convolution on a GPU whose cudnn_tune is not given chooses its algorithm: 0: by "
+            "cuDNN's estimate, 1: by timing those within workspace, 2: by timing all (also "
+            "MXNET_CUDNN_AUTOTUNE_DEFAULT).",
+        ),
+        Setting(
             "CYNET_CUDA_TF32",
             _one_of("none", "convolution", "all"),
             "convolution",
@@ -152,7 +178,10 @@ _SETTINGS = {
 }
 
 
-_MXNET_NAMES = {"CYNET_BACKWARD_DO_MIRROR": "MXNET_BACKWARD_DO_MIRROR"}
+_MXNET_NAMES = {
+    "CYNET_BACKWARD_DO_MIRROR": "MXNET_BACKWARD_DO_MIRROR",
+    "CYNET_CUDNN_AUTOTUNE": "MXNET_CUDNN_AUTOTUNE_DEFAULT",
+}
 
 
 def get(name):

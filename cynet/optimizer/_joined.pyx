@@ -11,7 +11,7 @@ from .._inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, blob_shape
 from .._typedefs cimport RunContext, kFloat16, kFloat32, kGPU
 from ..cuda.driver cimport check, launch
-from ..cuda.graphs cimport discard, prepare
+from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
 from ..kernels.parallel cimport team_rests
 from ..kernels.update cimport UpdateParams, find_update, run_update
@@ -93,8 +93,7 @@ cdef void free_task(void* arg) noexcept nogil:
 
 
 cdef void _release(Joined* joined) noexcept nogil:
-    if joined.references.fetch_sub(1) == 1:
-        discard(&joined.recording, joined.dev_id)
+    if release(&joined.recording, joined.dev_id):
         del joined
 
 
@@ -116,7 +115,6 @@ cdef class JoinedUpdate:
 
     def __cinit__(self):
         self.joined = new Joined()
-        self.joined.references.store(1)
         prepare(&self.joined.recording, False)
 
     def __dealloc__(self):
@@ -244,14 +242,15 @@ cdef class JoinedUpdate:
         if task == NULL:
             raise MemoryError()
         task.joined = self.joined
-        self.joined.references.fetch_add(1)
+        hold(&self.joined.recording)
         try:
             for i in range(n):
                 params = &task.params[i]
                 params.lr, params.wd, params.rescale, params.clip = lrs[i], wds[i], rescale, clip
-                own[:] = [0.0, 0.0, 0.0, 0.0, 0.0]
-                for k, value in enumerate(<tuple>numbers[i]):
-                    own[k] = value
+                if i == 0 or numbers[i] is not numbers[i - 1]:
+                    own[:] = [0.0, 0.0, 0.0, 0.0, 0.0]
+                    for k, value in enumerate(<tuple>numbers[i]):
+                        own[k] = value
                 params.a, params.b, params.c = own[0], own[1], own[2]
                 params.d, params.e = own[3], own[4]
         except BaseException:

@@ -1,4 +1,4 @@
-"""FoldedActivation (contract in folded.pxd)."""
+"""FoldedActivation (contract in folded.pxd), and TakesRelu for properties."""
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
@@ -17,6 +17,16 @@ ctypedef void (*BinaryLoop)(const void*, int, const void*, int, void*, int64_t) 
 
 cdef enum:
     WIDTH = 64  # columns of a part
+
+
+class TakesRelu:
+    """What a property has whose operator applies relu to output 0 where `relu` is set, which is
+    for the fuse pass to do."""
+
+    relu = False
+
+    def with_activation(self, act_type, in_types):
+        return self.changed(relu=True) if act_type == "relu" and not self.relu else None
 
 
 cdef class FoldedActivation:
@@ -63,7 +73,11 @@ cdef class FoldedActivation:
             memset(sums + begin, 0, (end - begin) * sizeof(float))
         for first in range(0, rows, 16):
             last = min(rows, first + 16)
-            for row in range(first, last):
-                at = row * columns + begin
-                mask(grad + at, 1, out + at, 1, space + at, end - begin)
+            if end - begin == columns:  # the rows lie one behind the other
+                at = first * columns
+                mask(grad + at, 1, out + at, 1, space + at, (last - first) * columns)
+            else:
+                for row in range(first, last):
+                    at = row * columns + begin
+                    mask(grad + at, 1, out + at, 1, space + at, end - begin)
             add_columns(space + first * columns, last - first, columns, begin, end, sums)
