@@ -2,7 +2,9 @@
 
 Run as ``python benchmarks/gpu.py``, with ``--torch PYTHON`` for an interpreter that has PyTorch
 with CUDA. Each row is a ratio of one run: the other's time / cynet's, above 1 where cynet is
-faster, and what it should be. Nothing here has been measured yet.
+faster, and what it should be. Rows of ``own kernels / cuDNN`` compare the two settings of
+CYNET_CUDA_KERNELS: below 1, cynet's own kernels are what should run. Nothing here has been measured
+yet.
 """
 
 import argparse
@@ -167,10 +169,56 @@ def softmax_of_kernels(ctx):
     return steps[0] / steps[1]
 
 
+# What both cuDNN and cynet's own kernels compute: operator, its parameters, the shape of its input.
+LAYERS = (
+    ("softmax", {}, (128, 10)), ("softmax", {}, (8192, 64)), ("softmax", {}, (128, 1000)),
+    ("softmax", {}, (512, 32768)), ("softmax", {"axis": 1}, (8, 21, 256, 256)),
+    ("log_softmax", {}, (2048, 1000)),
+    ("Pooling", {"kernel": (2, 2), "stride": (2, 2)}, (128, 20, 24, 24)),
+    ("Pooling", {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}, (16, 64, 112, 112)),
+    ("Pooling", {"kernel": (3, 3), "pad": (1, 1), "pool_type": "avg"}, (16, 64, 56, 56)),
+    ("Pooling", {"global_pool": True, "pool_type": "avg"}, (64, 2048, 7, 7)),
+)  # fmt: skip
+
+
+def passes(ctx, name, params, shape, copies):
+    """Functions that run forward, and forward and backward, of `copies` of an operator side by
+    side, so that calls from Python are few beside what the GPU does."""
+    names = [f"x{i}" for i in range(copies)]
+    nodes = [getattr(mx.sym, name)(mx.sym.Variable(n), **params) for n in names]
+    args = {n: mx.nd.random.normal(shape=shape, ctx=ctx) for n in names}
+    grads = {n: mx.nd.zeros(shape, ctx=ctx) for n in names}
+    executor = mx.sym.Group(nodes).bind(ctx, args, grads)
+    executor.forward(is_train=False)  # the setting is read when operators are made
+    heads = [mx.nd.ones_like(out) for out in executor.forward(is_train=True)]
+
+    def both():
+        executor.forward(is_train=True)
+        executor.backward(heads)
+
+    return {"forward": lambda: executor.forward(is_train=False), "forward and backward": both}
+
+
+def kernels_beside_cudnn(ctx, layers=LAYERS, copies=8):
+    """(name, seconds of cynet's own kernels / of cuDNN, which is what runs by default)."""
+    for name, params, shape in layers:
+        times = []
+        for setting in ("softmax,pooling", ""):
+            with mx.config.environment("CYNET_CUDA_KERNELS", setting):
+                functions = passes(ctx, name, params, shape, copies)
+            times.append([median(f, mx.nd.waitall) for f in functions.values()])
+        for what, own, library in zip(functions, *times):
+            size = " x ".join(map(str, shape))
+            kind = params.get("pool_type", "max") + " " if name == "Pooling" else ""
+            yield f"{kind}{name}, {size}, {what}: own kernels / cuDNN", own / library
+
+
 def rows(ctx, python):
     """(name, ratio, aim) of every row."""
     yield "MLP, batch 100, NumPy's softmax / kernels", softmax_of_kernels(ctx), 3
     yield from elementwise(ctx)
+    for name, ratio in kernels_beside_cudnn(ctx):
+        yield name, ratio, 1
     step = median(training_step(lenet(), ctx, (BATCH, 1, 28, 28), 10), mx.nd.waitall)
     theirs = torch_times(python, "lenet")
     for mode, aim in (("eager", 2), ("graph", 1)):
@@ -196,7 +244,7 @@ def main():
         except mx.CynetError as error:
             raise SystemExit(f"no GPU: {error}") from None
     for name, ratio, aim in rows(mx.gpu(0), args.torch):
-        print(f"{name:<44} {ratio:6.2f}  (aim {aim})")
+        print(f"{name:<76} {ratio:6.2f}  (aim {aim})")
 
 
 if __name__ == "__main__":

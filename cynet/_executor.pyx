@@ -18,7 +18,7 @@ from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob, kGPU
-from .cuda.graphs cimport discard, prepare, set_random_base
+from .cuda.graphs cimport prepare, release, set_random_base
 from .cuda.graphs cimport run as run_recorded
 from .kernels.parallel cimport team_rests
 from .operator._base cimport OpContext, Operator
@@ -199,7 +199,7 @@ cdef void _release(Tables* tables) noexcept nogil:
         if tables.segments[i].var != NULL:
             delete_variable(tables.segments[i].var, NULL, NULL)
         for k in range(2):
-            discard(&tables.segments[i].recordings[k], tables.segments[i].dev_id)
+            release(&tables.segments[i].recordings[k], tables.segments[i].dev_id)
         del tables.segments[i]
     for i in range(tables.kept.size()):
         del tables.kept[i]

@@ -267,6 +267,10 @@ class Rtc:
 
 
 def _named_arrays(kernel, what, pairs):
+    if not isinstance(pairs, (tuple, list)):
+        raise ArgumentTypeError(
+            f"kernel {kernel}: {what} must be a list of (name, NDArray), got {pairs!r}"
+        )
     out = []
     for pair in pairs:
         good = isinstance(pair, (tuple, list)) and len(pair) == 2
@@ -296,6 +300,7 @@ def _whole(function, title, wanted, body):
         for name, _, ndim in wanted
     )
     return (
+        f'#line 1 "arguments of {title}"\n'
         "#include <cuda_fp16.h>\n"
         "struct rtc_sizes { int n[8]; };\n"
         f'extern "C" __global__ void {function}({", ".join(pointers + sizes)}) {{ {constants}\n'
@@ -340,8 +345,7 @@ class CudaModule:
     def __init__(self, source, options=(), exports=(), check=None):
         if not isinstance(source, str):
             raise ArgumentTypeError(f"CudaModule: source must be a str, got {source!r}")
-        options = (options,) if isinstance(options, str) else tuple(options)
-        exports = (exports,) if isinstance(exports, str) else tuple(exports)
+        options, exports = _strings("options", options), _strings("exports", exports)
         self._program = _program(source, "source", options, exports, _checked(check), None)
         self._home = gpu() if num_gpus() else cpu()
         self._program.on(self._home)
@@ -373,6 +377,14 @@ class CudaModule:
         kernel = CudaKernel(name, self._program, arguments, names)
         kernel.on(self._home)
         return kernel
+
+
+def _strings(what, given):
+    """One str or several, as a tuple."""
+    every = (given,) if isinstance(given, str) else given
+    if not isinstance(every, (tuple, list)) or not all(isinstance(each, str) for each in every):
+        raise ArgumentTypeError(f"CudaModule: {what} must be a list of str, got {given!r}")
+    return tuple(every)
 
 
 def _compare(name, arguments, parameters):
@@ -497,13 +509,13 @@ class CudaKernel:
         if isinstance(given, NDArrayBase) or not isinstance(given, (bool, int, float, np.generic)):
             raise ArgumentTypeError(f"{where}: expected a number, got {given!r}")
         number = given.item() if isinstance(given, np.generic) else given
-        if argument.code in "fde":
-            number = float(number)
-        elif argument.code == "?":
-            number = bool(number)
-        elif isinstance(number, float):
+        if isinstance(number, float) and argument.code not in "fde?":
             raise ArgumentTypeError(f"{where}: expected an int, got {given!r}")
         try:
+            if argument.code in "fde":
+                number = float(number)
+            elif argument.code == "?":
+                number = bool(number)
             return struct.pack("=" + argument.code, number)
         except (struct.error, OverflowError):
             raise ArgumentError(f"{where}: {given!r} does not fit that type") from None

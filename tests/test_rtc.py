@@ -181,6 +181,7 @@ def test_names(module):
         (lambda a: [a[0], a[1], a[0], 4], ArgumentTypeError, "'float alpha': expected a number"),
         (lambda a: [a[0], a[1], 1.0, 4.0], ArgumentTypeError, "'int n': expected an int"),
         (lambda a: [a[0], a[1], 1.0, 2**31], ArgumentError, "2147483648 does not fit"),
+        (lambda a: [a[0], a[1], 10**400, 4], ArgumentError, "0 does not fit"),
         (lambda a: [a[0].as_in_context(mx.cpu(1)), *a[1:]], ArgumentError, "on cpu[(]1[)], not on"),
     ],
 )
@@ -243,6 +244,7 @@ def test_arrays_of_a_push(change, kind, words):
         ("f", "1x", "y", "", ArgumentError),
         ("f", "x", "y", b"", ArgumentTypeError),
         ("f", None, "y", "", ArgumentTypeError),
+        ("f", "float", "y", "", KernelError),
     ],
 )
 def test_constructor(name, inputs, outputs, body, kind):
@@ -250,6 +252,23 @@ def test_constructor(name, inputs, outputs, body, kind):
     first = [("x", 3.0)] if inputs is None else [(inputs, x)]
     with pytest.raises(kind):
         mx.rtc(name, first, [(outputs, x)], body)
+
+
+def test_lists_that_are_none():
+    x = mx.nd.ones((3,))
+    for pair in (None, 3, {"x": x}):
+        with pytest.raises(ArgumentTypeError, match="inputs must be a list of"):
+            mx.rtc("f", pair, [("y", x)], "")
+    for name in ("options", "exports"):
+        with pytest.raises(ArgumentTypeError, match=f"{name} must be a list of str, got None"):
+            mx.rtc.CudaModule("__global__ void f(float *x) {}", **{name: None})
+
+
+def test_errors_in_the_arguments_are_not_taken_for_the_bodys():
+    x = mx.nd.ones((3,))
+    with pytest.raises(KernelError, match="arguments of f: ") as caught:
+        mx.rtc("f", [("float", x)], [("y", x)], "int a;\nint b;\nint c;")
+    assert "int c" not in str(caught.value)
 
 
 def test_compile_errors_quote_the_body():

@@ -1,7 +1,8 @@
 """The one guarded door to cuDNN 9: its functions, handles by stream, and descriptors.
 
 The library comes from pip (extra `cuda`) or the system and is opened when the first descriptor is
-made; nothing is linked and no header is needed. What is computed with it: cudnn_layers.pxd.
+made; nothing is linked and no header is needed. What is computed with it: cudnn_layers.pxd,
+cudnn_maps.pxd, cudnn_rnn.pxd.
 """
 
 from libc.stddef cimport size_t
@@ -44,6 +45,11 @@ ctypedef int (*pool_t)(void*, void*, const void*, void*, const void*, const void
                        void*) noexcept nogil
 ctypedef int (*pool_grad_t)(void*, void*, const void*, void*, const void*, void*, const void*,
                             void*, const void*, const void*, void*, void*) noexcept nogil
+# handle, algorithm, mode, alpha, desc, data, beta, desc, data
+ctypedef int (*softmax_t)(void*, int, int, const void*, void*, const void*, const void*, void*,
+                          void*) noexcept nogil
+ctypedef int (*softmax_grad_t)(void*, int, int, const void*, void*, const void*, void*, const void*,
+                               const void*, void*, void*) noexcept nogil
 ctypedef int (*norm_given_t)(void*, int, const void*, const void*, void*, const void*, void*, void*,
                              void*, const void*, const void*, const void*, const void*,
                              double) noexcept nogil
@@ -107,6 +113,8 @@ cdef struct Library:
     destroy_t pooling_destroy
     pool_t pool
     pool_grad_t pool_gradient
+    softmax_t softmax
+    softmax_grad_t softmax_gradient
     norm_given_t normalize_given
     norm_train_t normalize
     norm_grad_t normalize_gradient

@@ -6,6 +6,8 @@ Numbers of enumerations are those of cuDNN 9's documentation; a DType is its cud
 from .._typedefs cimport kFloat64
 from .library cimport Handles, keep, load
 
+from math import prod
+
 from ..dtype import dtype_flag
 from ..errors import ArgumentError, CynetError
 from .library import open_library
@@ -27,7 +29,7 @@ FUNCTIONS = tuple("cudnn" + name for name in (
     "ConvolutionForward", "ConvolutionBackwardData", "ConvolutionBackwardFilter",
     "ConvolutionBackwardBias", "AddTensor",
     "CreatePoolingDescriptor", "SetPoolingNdDescriptor", "DestroyPoolingDescriptor",
-    "PoolingForward", "PoolingBackward",
+    "PoolingForward", "PoolingBackward", "SoftmaxForward", "SoftmaxBackward",
     "BatchNormalizationForwardInference", "BatchNormalizationForwardTraining",
     "BatchNormalizationBackward",
     "CreateRNNDescriptor", "SetRNNDescriptor_v8", "RNNSetClip_v8", "DestroyRNNDescriptor",
@@ -94,13 +96,25 @@ cdef void* handle_of(const RunContext* run) except NULL nogil:
     return handle if handle != NULL else _make_handle(run)
 
 
+def countable(shape):
+    """Whether cuDNN can count the elements of `shape`: each axis 1 at least, 2^31 - 1 in all."""
+    return min(shape) >= 1 and prod(shape) <= LARGEST
+
+
 def check_dimensions(shape):
-    """Raise ArgumentError unless cuDNN can count the elements of `shape`, each axis 1 at least."""
-    size = 1
-    for n in shape:
-        size *= n
-    if min(shape) < 1 or size > LARGEST:
+    """Raise ArgumentError unless `shape` is `countable`."""
+    if not countable(shape):
         raise ArgumentError(f"cuDNN takes tensors of 1 to 2^31 - 1 elements, not of shape {shape}")
+
+
+def at_least_2d(values, fill):
+    """Numbers of a window's axes; one of one axis is a row of height 1, since cuDNN has none."""
+    return (fill, *values) if len(values) == 1 else tuple(values)
+
+
+def image(shape):
+    """(N, C, *size) with at least two axes behind the channels."""
+    return (*shape[:2], *at_least_2d(shape[2:], 1))
 
 
 cdef class Tensor:

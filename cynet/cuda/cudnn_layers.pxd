@@ -39,20 +39,6 @@ cdef class Convolution:
                            bint add) except -1 nogil
 
 
-cdef class Pooling:
-    cdef Tensor x
-    cdef Tensor y
-    cdef void* desc
-    cdef float float_factor
-    cdef double double_factor
-    cdef const void* factor
-    cdef int dtype
-    cdef int forward(self, const RunContext* run, const void* x, void* y, bint add) except -1 nogil
-    # What a mode does not read (averages: x and y) is any address on the device.
-    cdef int backward(self, const RunContext* run, const void* y, const void* dy, const void* x,
-                      void* dx, bint add) except -1 nogil
-
-
 cdef class BatchNorm:
     # gamma, beta, mean and the like (C,)
     cdef Tensor x

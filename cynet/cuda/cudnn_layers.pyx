@@ -1,4 +1,4 @@
-"""Convolution, pooling and batch normalization by cuDNN (contract in cudnn_layers.pxd).
+"""Convolution and batch normalization by cuDNN (contract in cudnn_layers.pxd).
 
 Numbers of enumerations are those of cuDNN 9's documentation.
 """
@@ -9,27 +9,17 @@ from .cudnn cimport AlgorithmPerf, Filter, Library, Tensor, check, handle_of, li
 from .. import config
 from ..dtype import dtype_flag
 from ..errors import ArgumentError, CynetError
+from .cudnn import at_least_2d, image
 
 cdef enum:
     CROSS_CORRELATION = 1
     DEFAULT_MATH = 0
     TENSOR_OP_MATH = 1
     FMA_MATH = 3
-    PROPAGATE_NAN = 1
     BATCHNORM_SPATIAL = 1
     MOST_ALGORITHMS = 16
 
-cdef dict _POOLING = {"max": 3, "avg": 1, "sum": 1, "avg_exclude": 2}
 cdef tuple _CALLS = ("Forward", "BackwardData", "BackwardFilter")
-
-
-def _at_least_2d(values, fill):
-    """Windows of one axis are rows of height 1: cuDNN has no 1-d ones."""
-    return (fill, *values) if len(values) == 1 else tuple(values)
-
-
-def _image(shape):
-    return (*shape[:2], *_at_least_2d(shape[2:], 1))
 
 
 cdef class Convolution:
@@ -59,15 +49,15 @@ cdef class Convolution:
         cdef int found[8]
         cdef int i
         cdef Library* dnn
-        self.x, self.y = Tensor(dtype, _image(data)), Tensor(dtype, _image(out))
-        self.w = Filter(dtype, _image(weight))
+        self.x, self.y = Tensor(dtype, image(data)), Tensor(dtype, image(out))
+        self.w = Filter(dtype, image(weight))
         self.biased = self.x if transposed else self.y
         self.bias = Tensor(dtype, (1, self.biased.shape[1], *(1,) * (len(self.x.shape) - 2)))
         self.dtype, self.limit, self.tune = dtype_flag(dtype), limit, tune
         self.tf32 = config.get("CYNET_CUDA_TF32") != "none"
         self.what = (f"a convolution of {tuple(data)} by {tuple(weight)}, {dtype}, stride {stride},"
                      f" dilate {dilate}, pad {pad}, {groups} groups")
-        axes = zip(_at_least_2d(stride, 1), _at_least_2d(dilate, 1), _at_least_2d(pad, 0))
+        axes = zip(at_least_2d(stride, 1), at_least_2d(dilate, 1), at_least_2d(pad, 0))
         for i, values in enumerate(axes):
             steps[i], spread[i], border[i] = values
         dnn = library()
@@ -183,64 +173,6 @@ cdef int _choose(Convolution self, const RunContext* run, int direction) except 
         raise CynetError(f"cuDNN has no algorithm (Convolution{name}) for {self.what}")
     raise CynetError(f"cuDNN needs at least {least} bytes of workspace (Convolution{name}) for "
                      f"{self.what}; parameter workspace allows {self.limit}")
-
-
-cdef class Pooling:
-    """Windows over one to three axes, reduced by `pool_type`.
-
-    Parameters
-    ----------
-    dtype : str
-    pool_type : str
-        'max', 'avg' (padding counts), 'avg_exclude' (it does not) or 'sum'.
-    data, out : tuple of int
-        Shapes (N, C, *size) and (N, C, *size'), size' rounded down.
-    kernel, stride, pad : tuple of int
-    """
-
-    def __init__(self, dtype, pool_type, data, out, kernel, stride, pad):
-        cdef int window[3]
-        cdef int border[3]
-        cdef int steps[3]
-        cdef int size = 1
-        self.x, self.y = Tensor(dtype, _image(data)), Tensor(dtype, _image(out))
-        self.dtype = dtype_flag(dtype)
-        axes = zip(_at_least_2d(kernel, 1), _at_least_2d(pad, 0), _at_least_2d(stride, 1))
-        for i, values in enumerate(axes):
-            window[i], border[i], steps[i] = values
-            size *= window[i]
-        self.float_factor = self.double_factor = size if pool_type == "sum" else 1
-        self.factor = &self.float_factor
-        if self.dtype == kFloat64:
-            self.factor = &self.double_factor
-        check(library().pooling_create(&self.desc), "CreatePoolingDescriptor")
-        check(library().pooling_set(self.desc, _POOLING[pool_type], PROPAGATE_NAN,
-                                    len(self.x.shape) - 2, window, border, steps),
-              "SetPoolingNdDescriptor", f"kernel {kernel}, pad {pad}, stride {stride}")
-
-    def __dealloc__(self):
-        if self.desc != NULL:
-            library().pooling_destroy(self.desc)
-
-    cdef int forward(self, const RunContext* run, const void* x, void* y,
-                     bint add) except -1 nogil:
-        cdef int status = library().pool(
-            handle_of(run), self.desc, self.factor, self.x.desc, x, scale(self.dtype, add),
-            self.y.desc, y)
-        if status != 0:
-            with gil:
-                check(status, "PoolingForward", f"{self.x.shape} to {self.y.shape}")
-        return 0
-
-    cdef int backward(self, const RunContext* run, const void* y, const void* dy, const void* x,
-                      void* dx, bint add) except -1 nogil:
-        cdef int status = library().pool_gradient(
-            handle_of(run), self.desc, self.factor, self.y.desc, y, self.y.desc, dy, self.x.desc,
-            x, scale(self.dtype, add), self.x.desc, dx)
-        if status != 0:
-            with gil:
-                check(status, "PoolingBackward", f"{self.x.shape} to {self.y.shape}")
-        return 0
 
 
 cdef class BatchNorm:

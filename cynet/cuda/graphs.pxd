@@ -9,12 +9,14 @@ streams, learning rates) are read from a piece of the GPU's memory instead, that
 of each replay, on the same stream.
 """
 
+from libcpp.atomic cimport atomic
 from libcpp.vector cimport vector
 
 from .._storage cimport Handle
 from .._typedefs cimport RunContext
 
 cdef cppclass Recording:
+    atomic[long] holders
     int runs           # so far, at most those before it is recorded
     bint never         # it cannot be recorded
     void* executable   # the graph, once there is one
@@ -26,15 +28,17 @@ cdef cppclass Recording:
 # they are now. Else a graph is recorded, and what it launches has to read them from there.
 ctypedef int (*Put)(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
 
-# A new recording's members.
+# A new recording's members; it has one holder.
 cdef void prepare(Recording* recording, bint never) noexcept nogil
 # Put the function's work on the GPU's stream: by calling `put`, or by replaying its graph with
 # `numbers`, nbytes on the host that have been read when this returns. Whoever calls keeps runs of
 # one Recording apart.
 cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, const void* numbers,
              size_t nbytes) except -1 nogil
-# Give up the graph and its memory, when the GPU is done with it.
-cdef void discard(Recording* recording, int dev_id) noexcept nogil
+cdef void hold(Recording* recording) noexcept nogil
+# One holder less. True for the last one: the graph and its memory are given up when the GPU is done
+# with them, and what the recording is a part of may go.
+cdef bint release(Recording* recording, int dev_id) noexcept nogil
 
 # What this thread's launches take as `base` of their random numbers (Words of kernels/random.cu):
 # NULL but while a graph is recorded.

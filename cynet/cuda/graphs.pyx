@@ -41,6 +41,7 @@ cdef long long _replayed = 0
 
 
 cdef void prepare(Recording* recording, bint never) noexcept nogil:
+    recording.holders.store(1)
     recording.runs, recording.never = 0, never
     recording.executable = recording.numbers = NULL
 
@@ -177,13 +178,20 @@ cdef void _free_spaces(Recording* recording) noexcept nogil:
     recording.numbers = NULL
 
 
-cdef void discard(Recording* recording, int dev_id) noexcept nogil:
+cdef void hold(Recording* recording) noexcept nogil:
+    recording.holders.fetch_add(1)
+
+
+cdef bint release(Recording* recording, int dev_id) noexcept nogil:
+    if recording.holders.fetch_sub(1) != 1:
+        return False
     if recording.executable != NULL:
         driver.set_current(machines[dev_id].context)
         driver.stream_synchronize(machines[dev_id].stream)
         driver.executable_destroy(recording.executable)
         recording.executable = NULL
     _free_spaces(recording)
+    return True
 
 
 cdef void* random_base() noexcept nogil:

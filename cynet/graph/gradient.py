@@ -71,14 +71,14 @@ class _Gradient:
     def _values_that_need_gradients(self, forward):
         needed = set(self.wanted)
         for step in forward:
-            if step.prop.differentiable and any(v in needed for v in step.in_data):
+            if step.prop.differentiable and any(v in needed for v in _with_gradient(step)):
                 needed.update(step.out_data)
         return needed
 
     def _visit(self, step, needed):
         """Append `step`'s backward when it leads to a wanted gradient and something flows into
         it."""
-        if not step.prop.differentiable or not any(v in needed for v in step.in_data):
+        if not step.prop.differentiable or not any(v in needed for v in _with_gradient(step)):
             return
         n_out, n_in = len(step.out_data), len(step.in_data)
         visible = step.prop.num_visible_outputs()
@@ -102,8 +102,8 @@ class _Gradient:
         in_data = [v if n_out + i in used else None for i, v in enumerate(step.in_data)]
         out_data = [v if n_out + n_in + i in used else None for i, v in enumerate(step.out_data)]
         in_grad, req, late = [], [], []
-        for value in step.in_data:
-            if value not in needed:
+        for i, value in enumerate(step.in_data):
+            if value not in needed or i in step.prop.shape_only:
                 in_grad.append(None)
                 req.append(NULL)
                 continue
@@ -112,9 +112,7 @@ class _Gradient:
                 target in in_grad
             ):  # one input given twice: its parts must not share memory in one step
                 name = f"{target.name}_part{len(late)}"
-                part = Value(
-                    name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last
-                )
+                part = Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)
                 late.append(copy_step(part, target, ADD))
                 in_grad.append(part)
                 req.append(WRITE)
@@ -183,6 +181,11 @@ class _Gradient:
         for value in self.wanted:
             if value not in self.begun:
                 self.steps.append(_zero_step(self.grad[value]))
+
+
+def _with_gradient(step):
+    """The inputs that gradients flow to."""
+    return [v for i, v in enumerate(step.in_data) if i not in step.prop.shape_only]
 
 
 def _zero_step(value):

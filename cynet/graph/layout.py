@@ -50,7 +50,10 @@ class _Layout:
             self.steps.append(step)
             return
         prop, inputs = (step.prop, ()) if form is None else form
-        step.in_data = [self._in_order(v, i in inputs) for i, v in enumerate(step.in_data)]
+        step.in_data = [
+            v if i in prop.shape_only else self._in_order(v, i in inputs)
+            for i, v in enumerate(step.in_data)
+        ]
         step.prop = prop
         self.steps.append(step)
         if form is None:
@@ -132,9 +135,7 @@ class _Layout:
     @staticmethod
     def _like(value, suffix, shape, channels_last):
         """A temporary value beside `value`."""
-        return Value(
-            f"{value.name}_{suffix}", shape, value.dtype, value.ctx, TEMP, channels_last
-        )
+        return Value(f"{value.name}_{suffix}", shape, value.dtype, value.ctx, TEMP, channels_last)
 
     @staticmethod
     def _step(name, prop, source, target):

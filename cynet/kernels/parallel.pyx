@@ -48,13 +48,17 @@ def get_num_threads():
     return _threads
 
 
-def set_num_threads(n):
+def set_num_threads(n, *, beyond_cores=False):
     """Let one CPU kernel use at most `n` threads from now on.
 
     Parameters
     ----------
     n : int
-        At least 1; 0 means the number of cores. The setting at import is ``CYNET_NUM_THREADS``.
+        At least 1; 0 means the number of cores, and so does what is larger than that: threads
+        that wait for a core make a kernel slower than one thread. The setting at import is
+        ``CYNET_NUM_THREADS``.
+    beyond_cores : bool
+        True: `n` threads even so, to see whether a result depends on their number.
 
     Returns
     -------
@@ -81,7 +85,8 @@ def set_num_threads(n):
     if number < 0 or number > 4096:
         raise ArgumentError(f"set_num_threads takes 0 (all cores) to 4096, got {number}")
     before = _threads
-    _threads = number or omp_cores()
+    cores = max(omp_cores(), 1)
+    _threads = number if 0 < number <= cores or number and beyond_cores else cores
     return before
 
 

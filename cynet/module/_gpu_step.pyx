@@ -8,7 +8,6 @@ what lies before and behind it is put together.
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
-from libcpp.atomic cimport atomic
 from libcpp.set cimport set as cpp_set
 from libcpp.vector cimport vector
 
@@ -16,7 +15,7 @@ from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, Run, Segment, Tables, end_run, new_run, put_segment
 from .._resource cimport draw_many
 from .._typedefs cimport RunContext, kGPU
-from ..cuda.graphs cimport Recording, discard, prepare
+from ..cuda.graphs cimport Recording, hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
 from ..kernels.update cimport UpdateParams
 from ..optimizer._joined cimport JoinedUpdate, Task, free_task, put_update
@@ -30,9 +29,8 @@ cdef struct Words:  # random numbers of the forward and the backward steps: seed
 
 
 cdef cppclass Part:
-    # Segments that follow each other, and perhaps the update. Fixed, but for the recording, which
-    # the segments' own variables guard.
-    atomic[long] references
+    # Segments that follow each other, and perhaps the update; each run is a holder of the
+    # recording. Fixed, but for the recording, which the segments' own variables guard.
     size_t first, last       # segments [first, last)
     bint is_whole            # pushed as one function; else a segment as the plan pushes it
     bint is_random
@@ -93,8 +91,7 @@ cdef void _end(void* arg) noexcept nogil:
 
 
 cdef void _release(Part* part) noexcept nogil:
-    if part.references.fetch_sub(1) == 1:
-        discard(&part.recording, part.dev_id)
+    if release(&part.recording, part.dev_id):
         del part
 
 
@@ -127,7 +124,6 @@ cdef class GpuStep:
             while last < n and _follows(segment, tables.segments[last]):
                 last += 1
             part = new Part()
-            part.references.store(1)
             part.first, part.last, part.dev_id = first, last, segment.dev_id
             prepare(&part.recording, False)
             self.parts.push_back(part)
@@ -230,7 +226,7 @@ cdef class GpuStep:
             if task != NULL:
                 free_task(task)
             raise MemoryError("no memory to push a training step")
-        part.references.fetch_add(1)
+        hold(&part.recording)
         each.part, each.task, each.n_runs = part, task, 0
         each.runs = <Run**>(each + 1)
         each.backward = <bint*>(each.runs + n)

@@ -61,6 +61,9 @@ class OperatorProperty:
         for operators that users register, unless they say otherwise.
     forward_moves_states : bool
         False: forward only reads the auxiliary states, if there are any.
+    shape_only : tuple of int
+        Inputs of which only the shape counts: their memory order does not matter, and no gradient
+        flows to them.
     linear_in_weight, transposed_weight : bool
         True, the first: output 0 is linear in input 0 (data) and in input 1 (weight), so that the
         gradient of the one reads out_grad and the other, and backward computes each alone when
@@ -101,6 +104,7 @@ class OperatorProperty:
     passes_gradient = False
     pure = True
     forward_moves_states = True
+    shape_only = ()
     linear_in_weight = False
     transposed_weight = False
     weight_shape = None

@@ -6,7 +6,6 @@ recorded as a graph, which reads those numbers anew in each replay.
 """
 
 from libc.stdint cimport int64_t
-from libcpp.atomic cimport atomic
 from libcpp.vector cimport vector
 
 from .._engine cimport VarHandle
@@ -22,9 +21,8 @@ cdef struct Item:
     void* kernel  # of a GPU, instead of `loop`
 
 cdef cppclass Joined:
-    # What the runs of a JoinedUpdate share with it. Fixed, but for the recording, which the
-    # weights' variables guard.
-    atomic[long] references
+    # What the runs of a JoinedUpdate share with it, each a holder of the recording. Fixed, but for
+    # the recording, which the weights' variables guard.
     vector[Item] items
     int dev_id
     Recording recording

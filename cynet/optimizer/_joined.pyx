@@ -11,7 +11,7 @@ from .._inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, blob_shape
 from .._typedefs cimport RunContext, kFloat16, kFloat32, kGPU
 from ..cuda.driver cimport check, launch
-from ..cuda.graphs cimport discard, prepare
+from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
 from ..kernels.parallel cimport team_rests
 from ..kernels.update cimport UpdateParams, find_update, run_update
@@ -93,8 +93,7 @@ cdef void free_task(void* arg) noexcept nogil:
 
 
 cdef void _release(Joined* joined) noexcept nogil:
-    if joined.references.fetch_sub(1) == 1:
-        discard(&joined.recording, joined.dev_id)
+    if release(&joined.recording, joined.dev_id):
         del joined
 
 
@@ -116,7 +115,6 @@ cdef class JoinedUpdate:
 
     def __cinit__(self):
         self.joined = new Joined()
-        self.joined.references.store(1)
         prepare(&self.joined.recording, False)
 
     def __dealloc__(self):
@@ -244,7 +242,7 @@ cdef class JoinedUpdate:
         if task == NULL:
             raise MemoryError()
         task.joined = self.joined
-        self.joined.references.fetch_add(1)
+        hold(&self.joined.recording)
         try:
             for i in range(n):
                 params = &task.params[i]

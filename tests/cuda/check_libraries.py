@@ -25,10 +25,15 @@ NUMBERS = {
     "CUDNN_DEFAULT_MATH": ("cudnn_layers.pyx", "DEFAULT_MATH"),
     "CUDNN_TENSOR_OP_MATH": ("cudnn_layers.pyx", "TENSOR_OP_MATH"),
     "CUDNN_FMA_MATH": ("cudnn_layers.pyx", "FMA_MATH"),
-    "CUDNN_PROPAGATE_NAN": ("cudnn_layers.pyx", "PROPAGATE_NAN"),
+    "CUDNN_PROPAGATE_NAN": ("cudnn_maps.pyx", "PROPAGATE_NAN"),
     "CUDNN_BATCHNORM_SPATIAL": ("cudnn_layers.pyx", "BATCHNORM_SPATIAL"),
-    "CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING": ("cudnn_layers.pyx", '"avg"'),
-    "CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING": ("cudnn_layers.pyx", '"avg_exclude"'),
+    "CUDNN_SOFTMAX_ACCURATE": ("cudnn_maps.pyx", "SOFTMAX_ACCURATE"),
+    "CUDNN_SOFTMAX_LOG": ("cudnn_maps.pyx", "SOFTMAX_LOG"),
+    "CUDNN_SOFTMAX_MODE_INSTANCE": ("cudnn_maps.pyx", "MODE_INSTANCE"),
+    "CUDNN_SOFTMAX_MODE_CHANNEL": ("cudnn_maps.pyx", "MODE_CHANNEL"),
+    "CUDNN_POOLING_MAX_DETERMINISTIC": ("cudnn_maps.pyx", '"max"'),
+    "CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING": ("cudnn_maps.pyx", '"avg"'),
+    "CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING": ("cudnn_maps.pyx", '"avg_exclude"'),
     "CUDNN_RNN_ALGO_STANDARD": ("cudnn_rnn.pyx", "ALGO_STANDARD"),
     "CUDNN_RNN_DOUBLE_BIAS": ("cudnn_rnn.pyx", "DOUBLE_BIAS"),
     "CUDNN_LINEAR_INPUT": ("cudnn_rnn.pyx", "LINEAR_INPUT"),
@@ -124,7 +129,8 @@ def check_headers(functions):
 
 def check_descriptors():
     """Make the layers' descriptors with the real library."""
-    from cynet.cuda.cudnn_layers import BatchNorm, Convolution, Pooling
+    from cynet.cuda.cudnn_layers import BatchNorm, Convolution
+    from cynet.cuda.cudnn_maps import Pooling, Softmax
     from cynet.cuda.cudnn_rnn import Recurrent
 
     from cynet.errors import ArgumentError
@@ -138,6 +144,9 @@ def check_descriptors():
             Convolution(dtype, data, weight, out, stride, dilate, pad, groups, 1 << 20, False)
         for kind in ("max", "avg", "avg_exclude", "sum"):
             Pooling(dtype, kind, (2, 3, 8, 8), (2, 3, 4, 4), (3, 3), (2, 2), (1, 1))
+            Pooling(dtype, kind, (2, 3, 9, 8, 7), (2, 3, 4, 4, 3), (3, 2, 3), (2, 2, 2), (0, 0, 0))
+        for sizes in ((6, 10, 1), (4, 3, 35)):
+            Softmax(dtype, sizes, True)
         for mode, gates in (("rnn_relu", 1), ("rnn_tanh", 1), ("lstm", 4), ("gru", 3)):
             clip = (-1.0, 2.0, True) if mode == "lstm" else None
             for directions, padded in ((1, False), (2, True)):

@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
-from cynet.operator.cuda.pooling import Window
 
 import cynet as mx
+from cynet.operator.cuda.pooling import Window
 from tests.cuda.running import DTYPES, INT, close, kernel, types_of
 
 

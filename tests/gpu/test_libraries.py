@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from cynet import config
 
 
 def close(got, want, rtol=2e-5):
@@ -19,8 +20,9 @@ def network():
     x = mx.sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max")
     x = mx.sym.Deconvolution(x, kernel=(2, 2), stride=(2, 2), num_filter=3, name="d1")
     x = mx.sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="avg")
+    x = mx.sym.SoftmaxActivation(x, mode="channel")
     x = mx.sym.FullyConnected(x, num_hidden=5, name="f1")
-    return mx.sym.Activation(x, act_type="tanh")
+    return mx.sym.log_softmax(x)
 
 
 def run(ctx, arrays, aux, head, steps):
@@ -73,6 +75,73 @@ def test_dtypes(gpu, dtype, rng):
     assert got.dtype == np.dtype(dtype)
     want = mx.nd.Convolution(*host, **params)
     close(got.asnumpy().astype("d"), want.asnumpy(), 4e-3 if dtype == "float16" else 1e-9)
+
+
+INF, NAN = np.inf, np.nan
+MAPS = [  # operator, parameters, the input's shape
+    ("softmax", {}, (300, 10)), ("softmax", {"axis": 1}, (2, 1000, 3)),
+    ("log_softmax", {}, (3, 5000)), ("log_softmax", {"axis": 0}, (4, 700)),
+    ("SoftmaxActivation", {"mode": "channel"}, (2, 21, 9, 8)),
+    ("Pooling", {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}, (2, 3, 17, 16)),
+    ("Pooling", {"kernel": (2, 2, 3), "stride": (2, 2, 2)}, (2, 3, 6, 8, 9)),
+    ("Pooling", {"kernel": (3,), "pad": (1,), "pool_type": "avg"}, (2, 3, 17)),
+    ("Pooling", {"kernel": (3, 3), "pad": (1, 1), "pool_type": "avg", "count_include_pad": False},
+     (2, 3, 17, 16)),
+    ("Pooling", {"kernel": (2, 2), "stride": (2, 2), "pool_type": "sum"}, (2, 3, 16, 16)),
+]  # fmt: skip
+
+
+def maps(ctx, name, params, x, head, req, dtype):
+    """Output and gradient of one operator, which is added to ones where `req` says so."""
+    data = mx.nd.array(x, ctx=ctx, dtype=dtype)
+    grad = mx.nd.ones(x.shape, ctx=ctx, dtype=dtype)
+    node = getattr(mx.sym, name)(mx.sym.Variable("data"), **params)
+    executor = node.bind(ctx, [data], [grad], req)
+    out = executor.forward(is_train=True)[0]
+    if head is None:
+        return out.asnumpy().astype("d")
+    executor.backward([mx.nd.array(head, ctx=ctx, dtype=dtype)])
+    return out.asnumpy().astype("d"), grad.asnumpy().astype("d")
+
+
+@pytest.mark.parametrize("kernels", ["", "softmax,pooling"], ids=["cudnn", "kernels"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name, params, shape", MAPS)
+def test_softmax_and_pooling(gpu, rng, name, params, shape, dtype, kernels):
+    """By cuDNN and by our own kernels; equal elements share a maximum."""
+    x = rng.integers(-8, 9, shape) / 4
+    wide = "float32" if dtype == "float16" else dtype
+    (out,) = getattr(mx.sym, name)(mx.sym.Variable("data"), **params).infer_shape(data=shape)[1]
+    head = rng.integers(-8, 9, out) / 8
+    for req in ("write", "add"):
+        with config.environment("CYNET_CUDA_KERNELS", kernels):
+            got = maps(gpu, name, params, x, head, req, dtype)
+        want = maps(mx.cpu(), name, params, x, head, req, wide)
+        for a, b in zip(got, want):
+            close(a, b, {"float16": 5e-3, "float32": 2e-5, "float64": 1e-9}[dtype])
+
+
+@pytest.mark.parametrize("axis, shape", [(0, (4, 70000)), (1, (70000, 4))])
+def test_more_lines_than_a_grid_is_high(gpu, rng, axis, shape):
+    x, head = rng.uniform(-3, 3, shape), rng.uniform(-1, 1, shape)
+    found = [maps(ctx, "softmax", {"axis": axis}, x, head, "write", "float32")
+             for ctx in (gpu, mx.cpu())]  # fmt: skip
+    for a, b in zip(*found):
+        close(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "name, params", [("softmax", {}), ("log_softmax", {}),
+                     ("Pooling", {"kernel": (1, 3), "stride": (1, 3)})],
+)  # fmt: skip
+def test_what_is_not_finite(gpu, name, params, dtype):
+    """NaN goes on where the CPU's does, and so do infinities."""
+    x = np.array([[1, NAN, 2], [1, INF, 2], [-INF, -INF, -INF], [-INF, 1, 2], [3, 4, 5]])
+    x = x.reshape(1, 1, 5, 3) if name == "Pooling" else x
+    got = maps(gpu, name, params, x, None, "write", dtype)
+    want = maps(mx.cpu(), name, params, x, None, "write", "float32")
+    np.testing.assert_allclose(got, want, 5e-3 if dtype == "float16" else 1e-6)
 
 
 def test_two_gpus(two, rng):

@@ -75,9 +75,7 @@ NETS = {
     ),
     "pooling of tanh": lambda x: pool(relu(convolution(x), "tanh")),
     "overlapping windows": lambda x: pool(convolution(x), kernel=(3, 3), pad=(1, 0)),
-    "full windows": lambda x: pool(
-        relu(convolution(x)), kernel=(3, 3), pooling_convention="full"
-    ),
+    "full windows": lambda x: pool(relu(convolution(x)), kernel=(3, 3), pooling_convention="full"),
     "sums": lambda x: pool(convolution(x), "sum", kernel=(3, 2), stride=(2, 3)),
     "norm": lambda x: norm(convolution(x)),
     "norm and relu": lambda x: relu(norm(convolution(x, 20))),
@@ -116,10 +114,14 @@ NETS = {
     ),
     "instances": lambda x: convolution(relu(instance_norm(convolution(x, 20)))),
     "instances and tanh": lambda x: relu(instance_norm(convolution(x)), "tanh"),
+    "cropped": lambda x: convolution(
+        mx.sym.Crop(convolution(x), h_w=(5, 4), offset=(1, 2)), 5, (2, 2)
+    ),
+    "cropped alike": lambda x: convolution(
+        mx.sym.Crop(convolution(x), mx.sym.relu(pool(convolution(x))), center_crop=True), 5, (2, 2)
+    ),
     "one column": lambda x: relu(
-        convolution(
-            convolution(x, 8, (3, 8)), 6, (3, 1), pad=(1, 0), stride=(2, 1), num_group=2
-        )
+        convolution(convolution(x, 8, (3, 8)), 6, (3, 1), pad=(1, 0), stride=(2, 1), num_group=2)
     ),
     "columns": lambda x: convolution(
         convolution(x, 1, (1, 1)), 6, (3, 8), pad=(1, 0), stride=(2, 1)
@@ -253,7 +255,11 @@ def test_reorders_only_at_the_edges(monkeypatch):
 
 @needs_onednn
 @pytest.mark.parametrize(
-    "name", ["deconvolution", "limits", "leaky", "learned slopes", "enlarged", "instances"]
+    "name",
+    [
+        *("deconvolution", "limits", "leaky", "learned slopes", "enlarged", "instances"),
+        *("cropped", "cropped alike"),
+    ],
 )
 def test_what_keeps_the_order(name, monkeypatch):
     """Reorders stand at the edges alone."""
@@ -270,8 +276,9 @@ def test_norm_of_rows_takes_its_activation(monkeypatch):
 @needs_onednn
 def test_no_convolution_no_reorder(monkeypatch):
     """Nothing else is worth a reorder."""
-    assert "_channels_last" not in steps_of(relu(norm(mx.sym.var("x"))), (2, 3, 4, 4), ALL,
-                                            monkeypatch)
+    assert "_channels_last" not in steps_of(
+        relu(norm(mx.sym.var("x"))), (2, 3, 4, 4), ALL, monkeypatch
+    )
 
 
 @needs_onednn
@@ -292,11 +299,31 @@ def test_each_pass_alone(passes, monkeypatch):
             np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
 
 
+@pytest.mark.parametrize("like", ["Crop", "slice_like", "reshape_like", "broadcast_like"])
+def test_no_gradient_flows_to_a_shape(like, monkeypatch):
+    """What only lends its shape has no backward; the gradient of its arguments is zero."""
+    x, other = mx.sym.var("x"), mx.sym.exp(mx.sym.var("y"), name="lent")
+    net = getattr(mx.sym, like)(x * 2, other)
+    for passes in (ALL, NONE):
+        monkeypatch.setenv("CYNET_GRAPH_PASSES", passes)
+        executor = net.simple_bind(mx.cpu(), x=(1, 2, 3, 3), y=(1, 2, 3, 3))
+        for grad in executor.grad_arrays:
+            grad[:] = 7
+        executor.arg_dict["x"][:] = 1
+        assert (executor.forward(is_train=True)[0].asnumpy() == 2).all()
+        executor.backward(mx.nd.ones((1, 2, 3, 3)))
+        assert (executor.grad_dict["x"].asnumpy() == 2).all()
+        assert (executor.grad_dict["y"].asnumpy() == 0).all()
+        graph = executor._graph
+        assert "lent" not in [step.name for step in graph.steps[graph.n_forward :]]
+
+
 def test_portable_kernels_keep_row_major(monkeypatch):
     """CYNET_KERNELS=portable makes no channels-last plan; a wrong word is refused."""
     monkeypatch.setenv("CYNET_KERNELS", "portable")
-    assert "_channels_last" not in steps_of(residual(mx.sym.var("x")), (2, 4, 6, 6), ALL,
-                                            monkeypatch)
+    assert "_channels_last" not in steps_of(
+        residual(mx.sym.var("x")), (2, 4, 6, 6), ALL, monkeypatch
+    )
     monkeypatch.setenv("CYNET_KERNELS", "fast")
     with pytest.raises(mx.base.MXNetError, match="expected one of auto, portable"):
         convolution(mx.sym.var("x")).simple_bind(mx.cpu(), x=(1, 1, 4, 4))

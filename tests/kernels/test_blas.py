@@ -15,7 +15,7 @@ from cynet.errors import ArgumentError
 )
 def test_against_numpy(dtype, tolerance, threads, m, n, k):
     rng = np.random.RandomState(m * n + k)
-    before = set_num_threads(threads)
+    before = set_num_threads(threads, beyond_cores=True)
     try:
         for trans_a in (False, True):
             for trans_b in (False, True):

@@ -13,11 +13,24 @@ from cynet.errors import ArgumentError, ArgumentTypeError
 
 
 def test_set_returns_the_setting_before():
-    before = set_num_threads(3)
+    before = set_num_threads(1)
     try:
-        assert get_num_threads() == 3
-        assert set_num_threads(0) == 3
+        assert get_num_threads() == 1
+        assert set_num_threads(0) == 1
         assert get_num_threads() >= 1
+    finally:
+        set_num_threads(before)
+
+
+def test_threads_that_would_wait_for_a_core_are_not_started():
+    """With more threads than cores, kernels take up to a hundred times as long as with one."""
+    before = set_num_threads(0)
+    try:
+        cores = get_num_threads()
+        set_num_threads(cores + 6)
+        assert get_num_threads() == cores
+        set_num_threads(cores + 6, beyond_cores=True)
+        assert get_num_threads() == cores + 6
     finally:
         set_num_threads(before)
 
@@ -32,14 +45,18 @@ def test_bad_settings_are_refused():
 
 def test_environment_variable():
     code = "from cynet.kernels.parallel import get_num_threads; print(get_num_threads())"
-    out = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "CYNET_NUM_THREADS": "5"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert out.stdout.strip() == "5"
+    found = []
+    for number in ("1", "0", "4096"):
+        out = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "CYNET_NUM_THREADS": number},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found.append(int(out.stdout))
+    assert found[0] == 1
+    assert found[1] == found[2] >= 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="GNU OpenMP's settings")
@@ -66,7 +83,7 @@ def test_threads_give_one_result():
     a = mx.nd.array(rng.rand(300, 1000))
     found = []
     for threads in (1, 2, 3):
-        before = set_num_threads(threads)
+        before = set_num_threads(threads, beyond_cores=True)
         try:
             arrays = [mx.nd.tanh(a), mx.nd.sum(a), mx.nd.sum(a, axis=0), mx.nd.softmax(a)]
             found.append([x.asnumpy() for x in arrays])
@@ -84,7 +101,7 @@ def test_no_number_of_threads_changes_an_element(size):
     a, b = (mx.nd.array(rng.uniform(-3, 3, size)) for _ in range(2))
     found = []
     for threads in (1, 2, 3, 5):
-        before = set_num_threads(threads)
+        before = set_num_threads(threads, beyond_cores=True)
         try:
             for _ in range(2):  # the second time the team is awake
                 mx.nd.exp(mx.nd.zeros(1 << 20)).wait_to_read()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ... import config
 from ...errors import KernelError
+from .source import blanked
 
 INCLUDE = Path(__file__).parent / "include"
 KERNELS = Path(__file__).parent.parent.parent / "kernels"
@@ -91,11 +92,12 @@ def _flags(checked):
     if _is_clang():
         flags = [f for f in flags if f not in ("-fno-gnu-unique", "-ftrack-macro-expansion=0")]
     if not checked:
-        return [*flags, "-O3", *_native()]
+        return [*flags, "-O3", "-g1", *_native()]
     if _is_clang():
         raise KernelError("the checking mode of CUDA kernels on mx.cpu() needs g++, not clang++")
     return [
         *flags, "-O1", "-g", "-DCYNET_CHECKED=1", "-fno-omit-frame-pointer",
+        "-fno-delete-null-pointer-checks",  # a kernel that only reads one would be left out
         "-fsanitize=kernel-address,bounds", "--param=asan-instrumentation-with-call-threshold=0",
         "--param=asan-stack=0", "--param=asan-globals=1",
     ]  # fmt: skip
@@ -166,7 +168,8 @@ def _call(arguments, folder, user_text, title):
     except subprocess.TimeoutExpired:
         raise KernelError(f"{title}: compiling took more than {_TIMEOUT} seconds") from None
     if done.returncode:
-        raise KernelError(explain(done.stderr, user_text, title))
+        said = done.stderr.strip() or f"{shlex.join(host_compiler())} exits with {done.returncode}"
+        raise KernelError(explain(said, user_text, title))
 
 
 def explain(said, user_text, title):
@@ -181,6 +184,14 @@ def explain(said, user_text, title):
         number = int(match[1] or match[2])
         quoted = lines[number - 1].strip() if 0 < number <= len(lines) else ""
         found.append(f"  line {number}: {match[3]}\n      {quoted}")
+    # what was written around it: the name of a kernel in the table, or of an argument
+    for match in re.finditer(r"^((?:kernel|arguments of) .*?):\d+:\d+: error: (.*)$", said, re.M):
+        if not any(each.startswith(f"  {match[1]}: ") for each in found):
+            found.append(f"  {match[1]}: {match[2]}")
+    brace = _odd_brace(user_text)
+    if brace and "‘}’ at end of input" in said:
+        number, what = brace
+        found = [f"  line {number}: {what}\n      {lines[number - 1].strip()}"]
     if not found:  # the mistake shows in a header: say all
         first = re.search(rf"^{re.escape(title)}:(\d+):.*required from here", said, re.M)
         where = ""
@@ -188,6 +199,21 @@ def explain(said, user_text, title):
             where = f"  line {first[1]}: {lines[int(first[1]) - 1].strip()}\n"
         found = [where + "\n".join(said.strip().split("\n")[:20])]
     return f"{title} does not compile:\n" + "\n".join(found[:10])
+
+
+def _odd_brace(text):
+    """Line and fault of the first brace that has no partner, or None."""
+    opened, line = [], 1
+    for match in re.finditer(r"[{}\n]", blanked(text)):
+        if match[0] == "\n":
+            line += 1
+        elif match[0] == "{":
+            opened.append(line)
+        elif not opened:
+            return line, "this } closes nothing"
+        else:
+            opened.pop()
+    return (opened[-1], "this { is never closed") if opened else None
 
 
 def line_of(path, offset, title):

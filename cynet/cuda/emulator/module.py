@@ -1,12 +1,17 @@
 """A compiled CUDA source: its kernels, launched on arrays of the host."""
 
 import ctypes
+import functools
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ArgumentError, ArgumentTypeError, KernelError
 from .compiler import KERNELS, OWN, compile_object, line_of
 from .source import Source
+
+# The thread of a failure where it is not known (cynet_threads.h)
+_UNKNOWN_THREAD = 2**32 - 1
 
 
 class Limits(NamedTuple):
@@ -120,15 +125,16 @@ class EmulatedModule:
                 f"{title}: the source defines no kernel (a __global__ function that is no "
                 "template, or a template with its instances in exports)"
             )
-        rows = ", ".join(
-            f'CYNET_KERNEL({int(self.source.synchronises(n))}, "{n}", {n})' for n in names
+        for kernel in self.source.kernels.values():
+            if not re.search(r"\bvoid\b", kernel.head.partition("(")[0]):
+                raise KernelError(f"{title}: kernel {kernel.name} must return void")
+        ways = {name: int(self.source.synchronises(name)) for name in names}
+        whole = _whole(self.source.rewritten(), title, ways)
+        build = functools.partial(
+            compile_object, whole, self.quoted, title, options, checked, self.source.headers
         )
-        whole = (
-            f'#line 1 "{title}"\n{self.source.rewritten()}\n'
-            f'#line 1 "exports of {title}"\nCYNET_KERNELS({rows})\n'
-        )
-        self.path = compile_object(whole, self.quoted, title, options, checked, self.source.headers)
-        self._library = ctypes.CDLL(str(self.path))
+        self.path = build()
+        self._library = _open(self.path, build)
         self._library.cynet_entry.restype = ctypes.POINTER(_Entry)
         self.launch_address = ctypes.cast(self._library.cynet_launch, ctypes.c_void_p).value
         self.kernels = {name: EmulatedKernel(self, name, i) for i, name in enumerate(names)}
@@ -238,12 +244,34 @@ class EmulatedKernel:
         line = failure.line
         if not line and failure.caller:
             line = line_of(self.module.path, failure.caller, self.module.title)
-        where = f"block {tuple(failure.block)}, thread {tuple(failure.thread)}"
+        where = f"block {tuple(failure.block)}"
+        if failure.thread[0] != _UNKNOWN_THREAD:
+            where += f", thread {tuple(failure.thread)}"
         text = failure.text.decode(errors="replace")
         what = _WHAT[failure.kind](failure, text, _argument_name(failure.argument, names))
         place = f"line {line}" if line else "an unknown line"
         quoted = f"\n      {self.module.line(line)}" if line else ""
         return KernelError(f"kernel {name or self.name}, {place}, {where}: {what}{quoted}")
+
+
+def _whole(text, title, ways):
+    """What is compiled: the user's text, and a row for each kernel under its name."""
+    rows = [
+        f'#line 1 "kernel {name}"\nstatic constexpr auto cynet_row_{i} = '
+        f'CYNET_KERNEL({way}, "{name}", {name});\n'
+        for i, (name, way) in enumerate(ways.items())
+    ]
+    table = ", ".join(f"cynet_row_{i}" for i in range(len(rows)))
+    return f'#line 1 "{title}"\n{text}\n{"".join(rows)}CYNET_KERNELS({table})\n'
+
+
+def _open(path, build):
+    """Load an object; one that was damaged on disk is made again."""
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError:
+        path.unlink(missing_ok=True)
+        return ctypes.CDLL(str(build()))
 
 
 def _argument_name(index, names):
@@ -265,6 +293,20 @@ def _out_of_bounds(failure, text, argument):
     return f"{verb} {failure.access} bytes {where}, which has {failure.size} bytes"
 
 
+_FAULTS = (
+    "an integer was divided by zero, or the quotient does not fit",
+    "it used a null pointer (dynamic shared memory is one where shared_mem is 0)",
+    "it used the address {}, where no memory is",
+    "it used an address that cannot be",
+    "its stack is full",
+)
+
+
+def _fault(failure, *_):
+    hint = "; check=True names the thread" if failure.thread[0] == _UNKNOWN_THREAD else ""
+    return _FAULTS[failure.access].format(hex(failure.offset & (2**64 - 1))) + hint
+
+
 _WHAT = {
     1: lambda f, text, _: f"barrier divergence: it waits in __syncthreads, {text}",
     2: lambda f, text, _: f"deadlock: {text}",
@@ -278,6 +320,7 @@ _WHAT = {
         "that waits where it is called"
     ),
     8: lambda f, text, _: text or "the host has no memory for the launch",
+    10: _fault,
 }
 
 

@@ -62,7 +62,7 @@ class Source:
     def __init__(self, text, folders=(), exports=()):
         self.text = text
         self.exports = exports
-        self.blank = _BLANK.sub(_spaces, text)
+        self.blank = blanked(text)
         self.functions = list(_functions(_without_directives(self.blank)))
         self.kernels, self.templates = {}, set()
         for each in self.functions:
@@ -72,7 +72,7 @@ class Source:
                 else:
                     self.kernels[each.name] = each
         self.headers = list(_included(text, folders, set()))
-        blank = [_BLANK.sub(_spaces, each) for each in self.headers]
+        blank = [blanked(each) for each in self.headers]
         self._marked = self._synchronising([self.blank, *blank])
 
     def synchronises(self, name):
@@ -157,6 +157,11 @@ def _declared(text):
 
 def _last(name):
     return name.rpartition("::")[2]
+
+
+def blanked(text):
+    """C++ with spaces where comments and strings stood."""
+    return _BLANK.sub(_spaces, text)
 
 
 def _spaces(match):

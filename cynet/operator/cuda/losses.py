@@ -3,7 +3,11 @@
 import ctypes
 from math import prod
 
+from ... import config
+from ...cuda.cudnn import countable
+from ...cuda.cudnn_maps import Softmax
 from .forms import form
+from .layer import LayerForm
 from .program import Steps, identity, operator, zeros
 from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each, lines
 from .structs import C_TYPES, INT, LONG
@@ -17,9 +21,22 @@ def softmax_lines(steps, x, y, kind, sizes, temperature=1.0, log_of=False, lengt
                    float(temperature), log_of, lengths, add, **options)  # fmt: skip
 
 
+def library_softmax(dtype, sizes, log_of=False):
+    """cuDNN's layer of a softmax along the middle of `sizes`; None where it has none or is not
+    wanted."""
+    if "softmax" in config.get("CYNET_CUDA_KERNELS") or not countable(sizes):
+        return None
+    return Softmax(dtype, sizes, log_of)
+
+
 def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_type=None):
-    """The form of a softmax, with an input of lengths where `length_type` is their dtype."""
+    """The form of a softmax, with an input of lengths where `length_type` is their dtype. cuDNN
+    knows neither those nor temperatures."""
     kind, (outer, n, inner) = C_TYPES[dtype], sizes
+    if temperature == 1 and length_type is None:
+        layer = library_softmax(dtype, sizes, log_of)
+        if layer is not None:
+            return LayerForm(device, layer)
     forward, backward = Steps(), Steps()
 
     def lengths(steps):
@@ -79,13 +96,21 @@ def softmax_output(prop, shapes, types, device):
         sizes = data[0], prod(data[1:]), 1
     size, labels, (_, n, inner) = prod(data), prod(label), sizes
     forward, backward = Steps(), Steps()
-    softmax_lines(forward, IN[0], OUT[0], kind, sizes)
+    layer = library_softmax(types[0], sizes)
+    if layer is None:
+        softmax_lines(forward, IN[0], OUT[0], kind, sizes)
+
+    def made():
+        if layer is None:
+            return operator(device, forward, backward)
+        return LayerForm(device, layer, backward)
+
     dy = OUT_GRAD[0] if prop.out_grad else NULL
     backward += zeros(label, types[1], IN_GRAD[1])
     if label == data:  # probabilities
         backward += each(size, "loss", f"difference<{kind}>", OUT[0], IN[1], dy, IN_GRAD[0], size,
                          float(prop.grad_scale), False, ADD)  # fmt: skip
-        return operator(device, forward, backward)
+        return made()
     counted, divisor, ignored = NULL, {"null": inner}.get(prop.normalization, labels), 0
     if prop.use_ignore:
         ignored = int(prop.ignore_label)
@@ -98,7 +123,7 @@ def softmax_output(prop, shapes, types, device):
                     smooth / (n - 1) if n > 1 else 0.0, ignored, prop.use_ignore)  # fmt: skip
     backward += each(size, "softmax", f"softmax_output_grad<{kind}>", OUT[0], IN[1], dy, IN_GRAD[0],
                      target, counted, ADD)  # fmt: skip
-    return operator(device, forward, backward)
+    return made()
 
 
 @form("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")

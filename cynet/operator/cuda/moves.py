@@ -86,7 +86,7 @@ def read_through(device, op):
 
 
 @form(
-    "Concat", "Pad", "Reshape", "SliceChannel", "SwapAxis", "_split_v2", "broadcast_axis",
+    "Concat", "Crop", "Pad", "Reshape", "SliceChannel", "SwapAxis", "_split_v2", "broadcast_axis",
     "broadcast_like", "broadcast_to", "depth_to_space", "diag", "expand_dims", "repeat",
     "reshape_like", "reverse", "slice", "slice_axis", "slice_like", "space_to_depth", "squeeze",
     "stack", "tile", "transpose", checks=False,

@@ -4,6 +4,7 @@ from . import (
     activation,
     batch_norm,
     convolution,
+    crop,
     deconvolution,
     dropout,
     embedding,

@@ -16,9 +16,10 @@ from ...kernels.channels_last cimport (NormGradient, NormShape, norm_apply, norm
 from .._base cimport Operator, OpContext
 
 from .batch_norm import BatchNormProperty
+from .folded import TakesRelu
 
 
-class ChannelsLastBatchNorm(BatchNormProperty):
+class ChannelsLastBatchNorm(TakesRelu, BatchNormProperty):
     """BatchNorm on channels-last data; `relu` and `residual` (a fourth input) are switched on by
     the fuse pass."""
 
@@ -27,9 +28,6 @@ class ChannelsLastBatchNorm(BatchNormProperty):
     def list_arguments(self):
         names = super().list_arguments()
         return [*names, "residual"] if self.residual else names
-
-    def with_activation(self, act_type, in_types):
-        return self.changed(relu=True) if act_type == "relu" and not self.relu else None
 
     def with_residual(self, act_type):
         if act_type != "relu" or self.relu or self.num_visible_outputs() > 1:

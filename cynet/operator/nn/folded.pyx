@@ -1,4 +1,4 @@
-"""FoldedActivation (contract in folded.pxd)."""
+"""FoldedActivation (contract in folded.pxd), and TakesRelu for properties."""
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
@@ -17,6 +17,16 @@ ctypedef void (*BinaryLoop)(const void*, int, const void*, int, void*, int64_t) 
 
 cdef enum:
     WIDTH = 64  # columns of a part
+
+
+class TakesRelu:
+    """What a property has whose operator applies relu to output 0 where `relu` is set, which is
+    for the fuse pass to do."""
+
+    relu = False
+
+    def with_activation(self, act_type, in_types):
+        return self.changed(relu=True) if act_type == "relu" and not self.relu else None
 
 
 cdef class FoldedActivation:

@@ -17,17 +17,14 @@ from .._base cimport Operator, OpContext
 from math import prod
 
 from ..property import ResourceRequest
+from .folded import TakesRelu
 from .instance_norm import InstanceNormProperty
 
 
-class ChannelsLastInstanceNorm(InstanceNormProperty):
+class ChannelsLastInstanceNorm(TakesRelu, InstanceNormProperty):
     """InstanceNorm on channels-last data; `relu` is switched on by the fuse pass."""
 
     op_name = "InstanceNorm"
-    relu = False
-
-    def with_activation(self, act_type, in_types):
-        return self.changed(relu=True) if act_type == "relu" and not self.relu else None
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

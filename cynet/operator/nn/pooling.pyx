@@ -33,7 +33,7 @@ class PoolingProperty(OperatorProperty):
     kernel = Shape((), doc="Size of the window: (w,), (h, w) or (d, h, w).")
     pool_type = Enum(tuple(_TYPES), "max", doc="How a window is reduced.")
     global_pool = Bool(False, doc="One window over everything; kernel, stride and pad are unused.")
-    cudnn_off = Bool(False, doc="Accepted and not needed.")
+    cudnn_off = Bool(False, doc="On a GPU by cynet's own kernels, not by cuDNN.")
     pooling_convention = Enum(("valid", "full", "same"), "valid",
                               doc="How the output size is rounded.")
     stride = Shape((), doc="Step of the window; all 1 by default.")

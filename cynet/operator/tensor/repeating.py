@@ -137,6 +137,7 @@ class BroadcastAxisProperty(SpreadProperty):
 class BroadcastLikeProperty(SpreadProperty):
     """The left input with axes of length 1 repeated up to the right input's lengths."""
 
+    shape_only = (1,)
     inputs_doc = {"lhs": "The array that is repeated.", "rhs": "The array whose shape is taken."}
     lhs_axes = Shape(None, doc="Axes of lhs that are matched; None matches all.")
     rhs_axes = Shape(None, doc="Axes of rhs they are matched with.")

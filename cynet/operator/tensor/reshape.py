@@ -222,6 +222,7 @@ class ReshapeLikeProperty(OperatorProperty):
     rhs_begin = Int(None, doc="First axis of rhs that is taken.")
     rhs_end = Int(None, doc="Axis of rhs after the last one taken.")
     identity = True
+    shape_only = (1,)
 
     def list_arguments(self):
         return ["lhs", "rhs"]

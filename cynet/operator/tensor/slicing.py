@@ -99,6 +99,7 @@ class SliceAxisProperty(SlicedProperty):
 class SliceLikeProperty(SlicedProperty):
     """The leading part of the input that has the other input's lengths along some axes."""
 
+    shape_only = (1,)
     inputs_doc = {"data": "The input.", "shape_like": "The array whose lengths are taken."}
     axes = Shape((), doc="Axes to cut; () cuts all.")
 

@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+import re
+import signal
 import subprocess
 import sys
 
@@ -75,6 +77,37 @@ __global__ void traps(float *x) {
   if (blockIdx.x == 2) __trap();
 }
 __global__ void __launch_bounds__(64) bounded(float *x) { x[0] = 1; }
+__global__ void divides(int *x, int n) {
+  x[threadIdx.x] = n / x[threadIdx.x];
+}
+__global__ void remains(int *x, int n) {
+  __syncthreads();
+  x[threadIdx.x] = n % x[threadIdx.x];
+}
+__global__ void null(int *x, int n) {
+  int *p = n ? x : nullptr;
+  x[threadIdx.x] = p[threadIdx.x];
+}
+__global__ void only_null(int *x) {
+  int *p = nullptr;
+  x[0] = *p;
+}
+__global__ void nowhere(int *x, unsigned long long place) {
+  x[threadIdx.x] = *(int *)place;
+}
+__device__ __noinline__ int deeper(volatile int *x, int n) {
+  volatile char filler[1024];
+  filler[n & 1023] = 1;
+  if (*x < 0) return filler[0];
+  return deeper(x, n + 1) + filler[0];
+}
+__global__ void recursion(int *x) {
+  x[0] = deeper(x, 0);
+}
+__global__ void recursion_on_fibres(int *x) {
+  __syncthreads();
+  x[0] = deeper(x, 0);
+}
 """
 
 
@@ -194,6 +227,57 @@ def test_assert_and_trap(mode, request):
     assert (x == 3).all()
 
 
+@pytest.mark.parametrize("mode", ["fast", "checked"])
+@pytest.mark.parametrize("grid", [1, 64])
+def test_what_the_processor_refuses(mode, grid, request):
+    """It ends the launch, not the process."""
+    module = request.getfixturevalue(mode)
+    ones = np.ones(8, "i")
+    with_zero = np.array([1, 2, 0, 3], "i")
+    text = message(module, "divides", [with_zero.copy(), INT(5)], grid, 4)
+    assert f"line {line('x[threadIdx.x] = n / ')}, block (" in text and "divided by zero" in text
+    assert "x[threadIdx.x] = n / x[threadIdx.x];" in text
+    text = message(module, "remains", [with_zero.copy(), INT(5)], grid, 4)
+    assert f"line {line('x[threadIdx.x] = n % ')}, block (" in text
+    assert "thread (2, 0, 0): an integer was divided by zero" in text
+    text = message(module, "null", [ones, INT(0)], grid, 8)
+    assert f"line {line('= p[threadIdx.x];')}, block (" in text and "a null pointer" in text
+    text = message(module, "only_null", [ones], grid, 8)
+    assert "a null pointer" in text and "x[0] = *p" in text
+    text = message(module, "dynamic", [ones], grid, 8)  # no shared memory was asked for
+    assert "it used a null pointer (dynamic shared memory" in text
+    place = ctypes.c_ulonglong(0x1234567890)
+    text = message(module, "nowhere", [ones, place], grid, 8)
+    assert f"line {line('*(int *)place')}, block (" in text
+    assert ("0x1234567890, where no memory is" in text) == (mode == "fast")
+    module.get("asserts").launch([np.zeros(8, "f"), INT(8)], grid, 8)
+
+
+@pytest.mark.parametrize("mode", ["fast", "checked"])
+@pytest.mark.parametrize("name", ["recursion", "recursion_on_fibres"])
+def test_a_stack_that_is_full(mode, name, request):
+    for _ in range(3):
+        text = message(request.getfixturevalue(mode), name, [np.ones(4, "i")], 2, 4)
+        assert "its stack is full" in text
+        if mode == "fast":  # in the other mode it may be full in what checks an access
+            assert line("volatile char filler") <= int(re.search(r"line (\d+)", text)[1])
+
+
+def test_faults_that_are_not_a_kernels_stay():
+    """A process in which kernels have run dies of a fault elsewhere, as it would without."""
+    code = """
+import ctypes, os, signal, sys
+import numpy as np
+from cynet.cuda.emulator import EmulatedModule
+EmulatedModule("__global__ void f(float *x) { x[0] = 1; }").get("f").launch([np.ones(1, "f")], 1, 1)
+if sys.argv[1] == "read": ctypes.string_at(0)
+else: os.kill(os.getpid(), signal.SIGFPE)
+"""
+    for how, number in (("read", signal.SIGSEGV), ("kill", signal.SIGFPE)):
+        done = subprocess.run([sys.executable, "-c", code, how], check=False, timeout=120)
+        assert done.returncode == -number
+
+
 def test_a_wait_that_cannot_be_seen():
     text = "#define GLUE(a, b) a##b\n__global__ void f(float *x) {\n  GLUE(__sync, threads)();\n}"
     module = EmulatedModule(text, "hidden.cu")
@@ -246,6 +330,18 @@ def test_compile_errors_quote_the_line():
     with pytest.raises(KernelError, match="mine.cu does not compile") as caught:
         EmulatedModule(text, "mine.cu")
     assert "line 5:" in str(caught.value) and "x[1] = unknown_name(2);" in str(caught.value)
+
+
+def test_errors_around_the_source_name_the_kernel():
+    template = "template <class T> __global__ void t(T *x) { x[0] = 1; }"
+    with pytest.raises(KernelError, match="kernel t<foo>: .foo. was not declared") as caught:
+        EmulatedModule(template, exports=["t<foo>"])
+    assert "cynet" not in str(caught.value)
+    with pytest.raises(KernelError, match="kernel f must return void"):
+        EmulatedModule("__global__ int f(float *x) { return 0; }")
+    text = "__global__ void f(float *x) {\n  if (x[0] > 0) { // }\n    x[0] = 1;\n  \n}\n"
+    with pytest.raises(KernelError, match=r"line 1: this \{ is never closed"):
+        EmulatedModule(text)
 
 
 def test_lines_stay_where_they_are():
@@ -336,6 +432,23 @@ def test_objects_are_kept(fresh_compiler, monkeypatch):
         EmulatedModule(text, options=["-DVALUE=2"])
     assert calls
     assert [p.name for p in (fresh_compiler / "kernels").iterdir()] == [first.path.name]
+
+
+def test_an_object_that_was_damaged_is_made_again(fresh_compiler):
+    text = "__global__ void f(float *x) { x[0] = 3; }"
+    code = f"from cynet.cuda.emulator import EmulatedModule; EmulatedModule({text!r})"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    (path,) = (fresh_compiler / "kernels").iterdir()
+    path.write_bytes(b"nothing of use")
+    x = np.zeros(1, "f")
+    EmulatedModule(text).get("f").launch([x], 1, 1)
+    assert x[0] == 3
+
+
+def test_a_compiler_that_says_nothing(fresh_compiler, monkeypatch):
+    monkeypatch.setenv("CXX", "false")
+    with pytest.raises(KernelError, match="false exits with 1"):
+        EmulatedModule("__global__ void f(float *x) {}")
 
 
 def test_a_folder_that_cannot_be_written(fresh_compiler, monkeypatch):

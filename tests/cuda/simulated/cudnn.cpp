@@ -10,10 +10,20 @@ Living<Filter> filters;
 Living<Convolution> convolutions;
 Living<Pooling> poolings;
 static thread_local char last_message[200];
+static int next_status = SUCCESS;
 
 int refuse(int status, const char* message) {
   snprintf(last_message, sizeof(last_message), "%s", message);
   return status;
+}
+
+int run(Handle* h, std::function<void()> work) {
+  if (next_status != SUCCESS) {
+    const int status = next_status;
+    next_status = SUCCESS;
+    return refuse(status, "as the test wanted");
+  }
+  return queue(h->stream, std::move(work)) ? SUCCESS : EXECUTION_FAILED;
 }
 
 extern "C" {
@@ -112,6 +122,9 @@ int cudnnAddTensor(void* handle, const void* alpha, void* a_desc, const void* a,
     });
   });
 }
+
+// For the tests: the next call that computes something fails with this status.
+void simulated_failure(int status) { next_status = status; }
 
 // For the tests: descriptors that nobody has destroyed.
 int simulated_descriptors() {

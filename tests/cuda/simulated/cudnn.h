@@ -40,9 +40,8 @@ extern Living<Pooling> poolings;
 // Keeps the message for cudnnGetLastErrorString; returns the status.
 int refuse(int status, const char* message);
 
-inline int run(Handle* h, std::function<void()> work) {
-  return queue(h->stream, std::move(work)) ? SUCCESS : EXECUTION_FAILED;
-}
+// Queues what a call computes.
+int run(Handle* h, std::function<void()> work);
 
 // f(index) for every index of `dims`.
 template <typename F>

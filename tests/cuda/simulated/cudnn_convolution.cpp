@@ -17,7 +17,7 @@ static const int SLOW = 0, FAST = 1, REFUSED = 5;  // numbers of algorithms
 static const int64_t SCRATCH = 640;                // bytes of workspace that FAST wants
 
 static long long fast_runs = 0, timed = 0;
-static int last_math = -1, next_status = 0;
+static int last_math = -1;
 
 static int64_t output_size(const Tensor* x, const Filter* w, const Convolution* c, int axis) {
   return 1 + (x->dims[axis + 2] + 2 * c->pad[axis] -
@@ -101,11 +101,6 @@ static int convolve(int direction, void* handle, const void* alpha, void* a_desc
     if (c->math == DEFAULT_MATH) return refuse(NOT_SUPPORTED, "math of the algorithm");
     if (bytes < SCRATCH || !space) return refuse(SPACE_TOO_SMALL, "workspace");
     ++fast_runs;
-  }
-  if (next_status) {
-    const int status = next_status;
-    next_status = 0;
-    return refuse(status, "as the test wanted");
   }
   last_math = c->math;
   const Tensor x_shape = *x, y_shape = *y;
@@ -232,6 +227,4 @@ long long simulated_fast_runs() { return fast_runs; }
 long long simulated_timed() { return timed; }
 // The math of the last convolution's descriptor.
 int simulated_math() { return last_math; }
-// The next convolution fails with this status.
-void simulated_failure(int status) { next_status = status; }
 }

@@ -141,14 +141,12 @@ int cudnnPoolingBackward(void* handle, void* pooling, const void* alpha, void* y
         const double g = static_cast<const T*>(dy)[from.place(at)];
         if (is_maximum(shape)) {
           const double top = static_cast<const T*>(y)[from.place(at)];
-          bool given = false;
+          int64_t last = -1;  // no order is promised: not the one that a caller may hope for
           window(shape, to, at, [&](int64_t i) {
             const double v = static_cast<const T*>(x)[i];
-            if (!given && (v == top || (std::isnan(v) && std::isnan(top)))) {
-              sums[i] += g;
-              given = true;
-            }
+            if (v == top || (std::isnan(v) && std::isnan(top))) last = i;
           });
+          if (last >= 0) sums[last] += g;
           return;
         }
         const double share = g / divisor(shape, window(shape, to, at, [](int64_t) {}));

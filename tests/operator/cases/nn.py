@@ -58,9 +58,12 @@ def as_case(number, made):
 
 
 def gradient_of(made, smooth):
-    """Inputs with a gradient: not gamma of a BatchNorm that takes it as 1."""
+    """Inputs with a gradient: not gamma of a BatchNorm that takes it as 1, nor images that only
+    have a size."""
     if made["op"] == "BatchNorm" and made["params"].get("fix_gamma", True):
         return (0, 2)
+    if made["op"] == "Crop":
+        return (0,)
     return tuple(smooth)
 
 

@@ -1,5 +1,5 @@
 """The forms on cuBLAS and cuDNN beyond the cases that test_forms.py runs: half precision, modes of
-BatchNorm, the choice of algorithms, failures."""
+BatchNorm, the choice of algorithms, failures. Pooling and softmax: test_maps.py."""
 
 import ctypes
 import gc
@@ -26,7 +26,8 @@ SHAPES = {
     "FullyConnected": ({"num_hidden": 3}, [(5, 4), (3, 4), (3,)]),
     "Convolution": (CONVOLUTION, [(2, 4, 6, 5), (4, 2, 3, 2), (4,)]),
     "Deconvolution": (CONVOLUTION | {"no_bias": False}, [(2, 4, 4, 5), (4, 2, 3, 2), (4,)]),
-    "Pooling": ({"kernel": (2, 2), "pool_type": "max"}, [(2, 3, 5, 5)]),
+    "Pooling": ({"kernel": (2, 2), "pool_type": "avg"}, [(2, 3, 5, 5)]),
+    "softmax": ({"axis": 1}, [(2, 3, 4)]),
 }
 
 
@@ -68,7 +69,7 @@ def dnn(libraries):
     return ctypes.CDLL(str(libraries / "libcudnn.so.9"))
 
 
-@pytest.mark.parametrize("name", [n for n in SHAPES if n != "Pooling"])
+@pytest.mark.parametrize("name", list(SHAPES))
 def test_half_precision(name, rng):
     """As the CPU in float32 on the same numbers; float16 holds 11 bits of what comes out."""
     params, shapes = SHAPES[name]
@@ -120,41 +121,6 @@ def test_batch_norm(shape, axis, use_global_stats, is_train, fix_gamma, dtype, r
             np.testing.assert_allclose(got, want, **exact, err_msg=str(req))
     moved = not np.array_equal(states[0][0], aux[0])
     assert moved == (is_train and not use_global_stats)
-
-
-@pytest.mark.parametrize("convention", ["valid", "full", "same"])
-@pytest.mark.parametrize("pool_type", ["max", "avg", "sum", "lp"])
-@pytest.mark.parametrize(
-    "size, kernel, stride",
-    [((9,), (3,), (2,)), ((7, 6), (3, 2), (2, 3)), ((4, 5, 6), (2, 3, 2), (1, 2, 2)),
-     ((5, 5), (1, 1), (3, 3))],
-)  # fmt: skip
-def test_pooling(size, kernel, stride, pool_type, convention, rng):
-    pad = tuple(k // 2 for k in kernel) if convention != "same" else ()
-    for include in (True, False):
-        params = {"kernel": kernel, "stride": stride, "pad": pad, "pool_type": pool_type,
-                  "pooling_convention": convention, "count_include_pad": include,
-                  "p_value": 3}  # fmt: skip
-        pair = Pair("Pooling", params, [(2, 3, *size)], "float64")
-        x = rng.permutation(6 * int(np.prod(size))).reshape(2, 3, *size) / 8.0
-        head = rng.standard_normal(pair.out_shapes[0])
-        for req, start in ((WRITE, 0.0), (ADD, 1.0)):
-            found = []
-            for op in (pair.form, pair.host):
-                out = pair.forward(op, [x], req=[req], start=start)
-                norm = pair.forward(pair.host, [x])
-                found.append(out + pair.backward(op, [head], [x], norm, req=[req], start=start))
-            for got, want in zip(*found):
-                np.testing.assert_allclose(got, want, 1e-10, 1e-12)
-
-
-def test_maximum_of_nan_and_of_equals():
-    pair = Pair("Pooling", {"kernel": (1, 3), "stride": (1, 3)}, [(1, 1, 1, 6)], "float64")
-    x = np.array([2, np.nan, 3, 5, 5, 5.0]).reshape(1, 1, 1, 6)
-    (out,) = pair.forward(pair.form, [x])
-    np.testing.assert_array_equal(out.ravel(), [np.nan, 5])
-    (grad,) = pair.backward(pair.form, [np.array([[[[1, 2.0]]]])], [x], [out])
-    np.testing.assert_array_equal(grad.ravel(), [0, 1, 0, 2, 0, 0])
 
 
 @pytest.mark.parametrize(

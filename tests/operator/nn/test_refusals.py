@@ -33,6 +33,12 @@ PARAMETERS = [
     ("LeakyReLU", {"lower_bound": 0.5, "upper_bound": 0.1}, "lower_bound 0.5.*upper_bound 0.1"),
     ("softmax", {"temperature": 0}, "temperature"),
     ("UpSampling", {"scale": 2, "sample_type": "bilinear"}, "num_filter"),
+    ("Crop", {"h_w": (2, 0)}, r"h_w.*\(2, 0\)"),
+    ("Crop", {}, r"h_w.*\(0, 0\)"),
+    ("Crop", {"h_w": (2,)}, r"h_w.*\(2,\)"),
+    ("Crop", {"h_w": (2, 2), "offset": (1,)}, r"offset \(1,\)"),
+    ("Crop", {"h_w": (2, 2), "offset": (-1, 0)}, r"offset.*>= 0.*\(-1, 0\)"),
+    ("Crop", {"num_args": 3}, r"num_args.*3"),
     ("FullyConnected", {"num_hidden": -1}, "num_hidden.*-1"),
     ("SoftmaxOutput", {"smooth_alpha": 2.0}, "smooth_alpha.*2"),
 ]
@@ -89,6 +95,10 @@ SHAPES = [
     ("LeakyReLU", {"act_type": "prelu"}, [(4, 3), (2,)], r"gamma.*\(2,\).*\(3,\)"),
     ("LeakyReLU", {"act_type": "prelu"}, [(4,), None], r"\(4,\)"),
     ("Embedding", {"input_dim": 4, "output_dim": 2}, [(3,), (4, 3)], r"weight.*\(4, 3\).*\(4, 2\)"),
+    ("Crop", {"h_w": (6, 3)}, [(1, 2, 5, 6)], r"\(6, 3\).*\(5, 6\)"),
+    ("Crop", {"h_w": (2, 3), "offset": (4, 0)}, [(1, 2, 5, 6)], r"\(2, 3\).*\(4, 0\).*\(5, 6\)"),
+    ("Crop", {"num_args": 2}, [(1, 2, 5, 6), (1, 2, 5, 7)], r"\(5, 7\).*\(5, 6\)"),
+    ("Crop", {"num_args": 2}, [(1, 2, 5, 6), (5, 6)], r"\(5, 6\) is not \(N, C, H, W\)"),
     ("UpSampling", {"scale": 2, "sample_type": "nearest"}, [(1, 2, 3)], r"\(1, 2, 3\)"),
     (
         "UpSampling",

@@ -110,7 +110,7 @@ def test_bytes_do_not_depend_on_threads():
     try:
         drawn = []
         for threads in (1, 2, 3):
-            mx.set_num_threads(threads)
+            mx.set_num_threads(threads, beyond_cores=True)
             seed_device(5)
             drawn.append(
                 draw("_sample_multinomial", [table], shape=(500,)).tobytes()

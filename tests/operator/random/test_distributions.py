@@ -126,7 +126,7 @@ def test_bytes_do_not_depend_on_threads(name, dtype):
     try:
         drawn = []
         for threads in (1, 2, 3):
-            mx.set_num_threads(threads)
+            mx.set_num_threads(threads, beyond_cores=True)
             seed_device(5)
             drawn.append(draw(f"_random_{name}", shape=(50001,), dtype=dtype).tobytes())
     finally:

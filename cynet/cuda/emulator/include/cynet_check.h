@@ -9,9 +9,6 @@
 
 #if CYNET_CHECKED
 
-extern "C" char __ehdr_start[] __attribute__((visibility("hidden")));
-extern "C" char _end[] __attribute__((visibility("hidden")));
-
 namespace cynet_emulator {
 
 // What the compiler registers (its own layout).
@@ -81,6 +78,13 @@ CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* c
   if (at >= image && at < reinterpret_cast<uintptr_t>(_end)) {
     set_checking(true);
     return;
+  }
+  if (at < kNullBytes) {
+    note_failure(block, block->running->thread, kFault, 0, "%s", "");
+    block->failure->access = kNull;
+    block->failure->caller = reinterpret_cast<uintptr_t>(caller) -
+                             reinterpret_cast<uintptr_t>(__ehdr_start);
+    stop();
   }
   // the nearest array is the one that was missed
   uintptr_t best = ~static_cast<uintptr_t>(0), begin = 0, bytes = 0;

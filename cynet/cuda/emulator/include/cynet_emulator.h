@@ -60,6 +60,7 @@ static constexpr int warpSize = 32;
 #include "cynet_half.h"
 #include "cynet_math.h"
 #include "cynet_threads.h"
+#include "cynet_faults.h"
 #include "cynet_check.h"
 #include "cynet_atomics.h"
 #include "cynet_launch.h"

@@ -143,6 +143,7 @@ __attribute__((noinline)) static bool loop_blocks(Block* own, const Entry& entry
 // Blocks [begin, end) of the grid, one after another, until `stopped`.
 static bool run_blocks(const Entry& entry, const Launch& launch, void** values, Failure* failure,
                        int64_t begin, int64_t end, const volatile bool* stopped) {
+  catch_faults();
   gridDim = dim3(launch.grid[0], launch.grid[1], launch.grid[2]);
   blockDim = dim3(launch.block[0], launch.block[1], launch.block[2]);
   const int count = static_cast<int>(blockDim.x * blockDim.y * blockDim.z);

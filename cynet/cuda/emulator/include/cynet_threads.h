@@ -23,17 +23,18 @@ enum FailureKind {
   kIndex,              // index outside of an array whose size the compiler knows
   kMemory,             // the host has no memory for stacks
   kUnseen,             // a kernel that was taken for one that does not wait does
+  kFault,              // the processor refused what it did (cynet_faults.h)
 };
 
 struct Failure {
   int32_t kind;
   int32_t line;  // of the user's source; 0: see `caller`
   uint32_t block[3];
-  uint32_t thread[3];
+  uint32_t thread[3];  // the first is ~0 where it is not known which
   uint64_t caller;   // code address, relative to the object's start
   int64_t offset;    // bytes from the start of what `region` or `text` names; or the index
   int64_t size;      // bytes of what was missed
-  int32_t access;    // bytes that were read or written
+  int32_t access;    // bytes that were read or written; of a fault: what it was
   int32_t write;     // 1: written
   int32_t argument;  // of the kernel, counted from 0; -1: `text` names what was missed
   char text[244];

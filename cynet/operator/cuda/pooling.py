@@ -1,0 +1,71 @@
+"""GPU forms of Pooling: cuDNN where it has such windows, kernels for the rest.
+
+The maximum's gradient goes to the first of equal elements and is computed from data alone. cuDNN
+promises no order, only that it is the same in every run (CUDNN_POOLING_MAX_DETERMINISTIC), and
+needs the output: that gradient is a kernel's in every case.
+"""
+
+import ctypes
+from math import prod
+
+from ... import config
+from ...cuda.cudnn import countable
+from ...cuda.cudnn_maps import Pooling
+from ..nn.window import pad3
+from .forms import form
+from .layer import LayerForm
+from .program import Steps, operator
+from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
+from .structs import C_TYPES, INT, LONG
+
+_TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}
+
+
+class Window(ctypes.Structure):
+    """Windows of up to three axes (pooling.cu)."""
+
+    _fields_ = [("planes", LONG), ("type", INT), ("p", INT), ("count_pad", INT)]
+    _fields_ += [(n, INT * 3) for n in ("size", "out", "kernel", "stride", "pad", "pad_after")]
+
+
+def library_pooling(prop, dtype, data, axes):
+    """cuDNN's layer of such a pooling over `axes` (`prop.geometry` of each); None where it has none
+    or is not wanted."""
+    sizes, kernel, stride, pad, pad_after = zip(*axes)
+    out = (*data[:2], *sizes)
+    usual = tuple((n + 2 * p - k) // s + 1 for n, p, k, s in zip(data[2:], pad, kernel, stride))
+    if prop.cudnn_off or "pooling" in config.get("CYNET_CUDA_KERNELS"):
+        return None
+    if prop.pool_type == "lp" or pad != pad_after or usual != sizes:
+        return None
+    if not countable(data) or not countable(out):
+        return None
+    pool_type = prop.pool_type
+    if pool_type == "avg" and prop.count_include_pad is False:
+        pool_type = "avg_exclude"
+    return Pooling(dtype, pool_type, data, out, kernel, stride, pad)
+
+
+@form("Pooling")
+def pooling(prop, in_shapes, in_types, device):
+    """cuDNN's, or two kernels, or the one and the other."""
+    data, dtype, kind = in_shapes[0], in_types[0], C_TYPES[in_types[0]]
+    axes = [prop.geometry(axis, size) for axis, size in enumerate(data[2:])]
+    layer = library_pooling(prop, dtype, data, axes)
+    if layer is not None and prop.pool_type != "max":
+        return LayerForm(device, layer)
+    sizes, kernel, stride, pad, pad_after = zip(*axes)
+    window = Window(
+        data[0] * data[1], _TYPES[prop.pool_type], prop.p_value or 1,
+        prop.count_include_pad is not False, *[
+            (INT * 3)(*pad3(values, fill)) for values, fill in (
+                (data[2:], 1), (sizes, 1), (kernel, 1), (stride, 1), (pad, 0), (pad_after, 0))],
+    )  # fmt: skip
+    forward, backward = Steps(), Steps()
+    backward += each(prod(data), "pooling", f"pool_grad<{kind}>", OUT_GRAD[0], IN[0], OUT[0],
+                     IN_GRAD[0], window, ADD)  # fmt: skip
+    if layer is not None:
+        return LayerForm(device, layer, backward)
+    n = prod(data[:2]) * prod(sizes)
+    forward += each(n, "pooling", f"pool<{kind}>", IN[0], OUT[0], window, ADD)
+    return operator(device, forward, backward)

@@ -1,0 +1,92 @@
+"""Crop: a window of images, its size given or that of other images."""
+
+from ...errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..parameters import Bool, Int, Shape
+from ..property import OperatorProperty, is_known, merge_shapes
+from ..tensor.pieces import PieceOf, PiecesOperator, contiguous, sliced
+
+
+class CropProperty(OperatorProperty):
+    """The window of images (N, C, H, W) that starts at `offset`, or that lies in their middle.
+
+    With one input it is `h_w` large; with two, as large as images of the second, whose values and
+    other axes do not count: its gradient is zero.
+    """
+
+    key_var_num_args = "num_args"
+    shape_only = (1,)
+
+    num_args = Int(1, doc="Number of inputs: 1, or 2 to crop like the second.", low=1, high=2)
+    offset = Shape((0, 0), doc="First row and column of the window.", low=0)
+    h_w = Shape((0, 0), doc="Height and width of the window where there is one input.", low=0)
+    center_crop = Bool(False, doc="Take the middle, whatever `offset` says.")
+
+    channels_last = False  # a form the layout pass makes
+
+    inputs_doc = {"arg0": "Images (N, C, H, W).", "arg1": "Images of the size that is taken."}
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if len(self.offset) != 2:
+            raise ArgumentError(
+                f"operator {self.op_name}: offset {self.offset} is not (row, column)"
+            )
+        if self.num_args == 1 and (len(self.h_w) != 2 or not all(self.h_w)):
+            raise ArgumentError(
+                f"operator {self.op_name}: with one input h_w is the window's height and width, "
+                f"each at least 1; got {self.h_w}"
+            )
+
+    def list_arguments(self):
+        return ["data"] if self.num_args == 1 else ["arg0", "arg1"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        for shape in (*in_shapes, *out_shapes):
+            if shape is not None and len(shape) != 4:
+                raise ShapeError(f"shape {tuple(shape)} is not (N, C, H, W)")
+        data, size = in_shapes[0], self.h_w if self.num_args == 1 else (0, 0)
+        if self.num_args == 2 and in_shapes[1] is not None:
+            size = in_shapes[1][2:]
+        out = merge_shapes((*(data or (0, 0))[:2], *size), out_shapes[0])
+        if data is None:
+            return [(*out[:2], 0, 0), *in_shapes[1:]], [out], []
+        data = (*(a or b for a, b in zip(data[:2], out[:2])), *data[2:])
+        if is_known(data[2:]) and is_known(out[2:]):
+            self.first(data, out)
+        return [data, *in_shapes[1:]], [out], []
+
+    def first(self, data, out):
+        """First row and column of the window, or ShapeError where it does not lie in the images."""
+        if any(a > b for a, b in zip(out[2:], data[2:])):
+            raise ShapeError(f"a window {out[2:]} does not fit images {data[2:]}")
+        if self.center_crop:
+            return tuple((a - b) // 2 for a, b in zip(data[2:], out[2:]))
+        if any(i + a > b for i, a, b in zip(self.offset, out[2:], data[2:])):
+            raise ShapeError(
+                f"a window {out[2:]} at offset {self.offset} does not fit images {data[2:]}"
+            )
+        return self.offset
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind, *(t or kind for t in in_types[1:])], [kind], []
+
+    def channels_last_form(self, in_shapes, in_types):
+        return self.changed(channels_last=True), [0]
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        _, (out,), _ = self.infer_shape(in_shapes, [None])
+        first, data = (0, 0, *self.first(in_shapes[0], out)), in_shapes[0]
+        if self.channels_last:
+            first, data, out = ((s[0], *s[2:], s[1]) for s in (first, data, out))
+        source = sliced(contiguous(data), first, (1,) * 4, out)
+        return PiecesOperator(
+            in_types[0], [PieceOf(source, contiguous(source.shape))], uncovered=(0,)
+        )
+
+
+register_operator("Crop", CropProperty)
