@@ -115,18 +115,16 @@ struct PoissonForm {
 
 static const double POISSON_FORM_FROM = 10;  // below it uniforms are multiplied
 
+// How many more uniforms than k it takes until `product`, multiplied by them, is at most `limit`.
+CYNET_XFUNCTION double count_products(ElementStream& s, double product, double limit, double k) {
+  for (; product > limit; ++k) product = CYNET_MUL(product, s.uniform());
+  return k;
+}
+
 CYNET_XFUNCTION double draw_poisson(ElementStream& s, double lambda) {
   if (!(lambda >= 0) || std::isinf(lambda)) return std::numeric_limits<double>::quiet_NaN();
-  if (lambda < POISSON_FORM_FROM) {
-    const double limit = exp_not_positive(-lambda);
-    double product = s.uniform();
-    int k = 0;
-    while (product > limit) {
-      product = CYNET_MUL(product, s.uniform());
-      ++k;
-    }
-    return k;
-  }
+  if (lambda < POISSON_FORM_FROM)
+    return count_products(s, s.uniform(), exp_not_positive(-lambda), 0);
   for (int i = 0; i < MOST_ATTEMPTS; ++i) {
     const PoissonForm form(lambda, s.uniform() - 0.5);
     const double v = s.uniform();

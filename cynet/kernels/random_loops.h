@@ -39,8 +39,10 @@ struct Blocks {
     }
     philox_rounds(key, c[0], c[1], c[2], c[3]);
   }
-  // (0, 1], of words 0 and 1
-  inline double uniform(int j) const { return 1.0 - unit_double(c[0][j], c[1][j]); }
+  // [0, 1), of words 0 and 1, and of words 2 and 3
+  inline double first(int j) const { return unit_double_in_vector(c[0][j], c[1][j]); }
+  inline double second(int j) const { return unit_double_in_vector(c[2][j], c[3][j]); }
+  inline double uniform(int j) const { return 1.0 - first(j); }  // (0, 1]
 };
 
 // make(block, to) for pieces of `width` elements, each of LANES blocks, the last one by a copy.
@@ -68,8 +70,8 @@ inline void standard_uniform(const Philox& key, int64_t first, int64_t n, double
   by_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
     const Blocks words(key, block);
     for (int j = 0; j < LANES; ++j) {
-      to[2 * j] = unit_double(words.c[0][j], words.c[1][j]);
-      to[2 * j + 1] = unit_double(words.c[2][j], words.c[3][j]);
+      to[2 * j] = words.first(j);
+      to[2 * j + 1] = words.second(j);
     }
   });
 }
@@ -89,10 +91,8 @@ inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* 
 inline void standard_normal(const Philox& key, int64_t first, int64_t n, double* out) {
   by_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
     const Blocks words(key, block);
-    for (int j = 0; j < LANES; ++j) {
-      const double u = unit_double(words.c[0][j], words.c[1][j]);
-      normal_doubles(u, unit_double(words.c[2][j], words.c[3][j]), &to[2 * j], &to[2 * j + 1]);
-    }
+    for (int j = 0; j < LANES; ++j)
+      normal_doubles(words.first(j), words.second(j), &to[2 * j], &to[2 * j + 1]);
   });
 }
 
@@ -146,8 +146,7 @@ inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, 
   const Blocks proposed(key, next);
   for (int j = 0; j < LANES; ++j) {
     double sine;
-    const double u = unit_double(proposed.c[0][j], proposed.c[1][j]);
-    normal_doubles(u, unit_double(proposed.c[2][j], proposed.c[3][j]), &x[j], &sine);
+    normal_doubles(proposed.first(j), proposed.second(j), &x[j], &sine);
     next[j] += ATTEMPT;
   }
   const Blocks test(key, next);
@@ -160,20 +159,20 @@ inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, 
   }
 }
 
-// The same for draw_poisson.
-inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* next, double* value,
-                          int64_t* ok) {
+// value[j] = what draw_poisson gives for lambda[j] from block next[j] on. Both of its methods are
+// tried where the lambdas are of both kinds.
+inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* next, double* value) {
   double limit[LANES], product[LANES];
-  int64_t few = 0, many = 0;
+  int64_t multiplies[LANES], done[LANES], few = 0;
   for (int j = 0; j < LANES; ++j) {
-    const bool multiplies = lambda[j] >= 0 && lambda[j] < POISSON_FORM_FROM;
-    limit[j] = multiplies ? exp_not_positive(-lambda[j]) : 1.0;  // 1: no product is above it
+    multiplies[j] = (lambda[j] >= 0) & (lambda[j] < POISSON_FORM_FROM);
+    limit[j] = multiplies[j] ? exp_not_positive(-lambda[j]) : 1.0;  // 1: no product is above it
+    done[j] = multiplies[j];
     product[j] = 1;
     value[j] = 0;
-    few |= multiplies;
-    many |= !multiplies;
+    few += multiplies[j];
   }
-  if (many) {
+  if (few < LANES) {
     uint64_t second[LANES];
     for (int j = 0; j < LANES; ++j) second[j] = next[j] + ATTEMPT;
     const Blocks proposed(key, next), test(key, second);
@@ -186,24 +185,35 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
       if (k[j] >= 0 && k[j] < 15) log_k[j] = log_factorial(k[j]);
     for (int j = 0; j < LANES; ++j) {
       const PoissonForm form(lambda[j], proposed.uniform(j) - 0.5);
-      const bool multiplies = (lambda[j] >= 0) & (lambda[j] < POISSON_FORM_FROM);
       const double v = test.uniform(j);
       const bool takes =
           form.takes(v) | ((k[j] >= 0) & form.takes_at_last(v, lambda[j], log_k[j]));
-      ok[j] &= multiplies | (takes & is_shape(lambda[j]));
-      value[j] = multiplies ? 0.0 : k[j];
+      done[j] |= takes & is_shape(lambda[j]);
+      value[j] = multiplies[j] ? 0.0 : k[j];
+    }
+    for (int j = 0; j < LANES; ++j) {
+      if (done[j]) continue;
+      ElementStream own(key, next[j]);
+      value[j] = draw_poisson(own, lambda[j]);
     }
   }
-  while (few) {
+  while (few > LANES / 6) {  // the last few are cheaper alone
     const Blocks words(key, next);
     few = 0;
     for (int j = 0; j < LANES; ++j) {
       product[j] = CYNET_MUL(product[j], words.uniform(j));
       const bool goes_on = product[j] > limit[j];
       value[j] += goes_on ? 1.0 : 0.0;
-      few |= goes_on;
+      few += goes_on;
       next[j] += ATTEMPT;
     }
+  }
+  for (int j = 0; j < LANES && few > 0; ++j) {
+    if (!(product[j] > limit[j])) continue;
+    ElementStream own(key, next[j]);
+    const bool begun = value[j] > 0;
+    value[j] = count_products(own, begun ? product[j] : own.uniform(), limit[j],
+                              begun ? value[j] - 1 : 0);
   }
 }
 
@@ -237,14 +247,14 @@ inline void draw_lanes(Distribution distribution, const Philox& key, int64_t fir
     }
   }
   if (distribution == kPoisson) {
-    poisson_lanes(key, a, next, value, ok);
+    poisson_lanes(key, a, next, value);
   } else {
     gamma_lanes(key, shape, next, value, ok);
-    for (int j = 0; j < LANES; ++j) scale[j] = CYNET_MUL(value[j], scale[j]);
+    for (int j = 0; j < LANES; ++j) scale[j] = ok[j] ? CYNET_MUL(value[j], scale[j]) : 0.0;
     if (distribution == kGamma)
       for (int j = 0; j < LANES; ++j) value[j] = scale[j];
     else
-      poisson_lanes(key, scale, next, value, ok);
+      poisson_lanes(key, scale, next, value);
   }
   for (int64_t j = 0; j < n; ++j) out[j] = static_cast<C>(value[j]);
   for (int64_t j = 0; j < n; ++j) {
@@ -301,7 +311,14 @@ void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* o
         a[j] = p.a;
         b[j] = p.b;
       }
-      draw_lanes(distribution, key, first + i, count, a, b, values + i);
+      if (count >= LANES / 4 && (CYNET_LANES > 4 || distribution == kGamma)) {
+        draw_lanes(distribution, key, first + i, count, a, b, values + i);
+        continue;
+      }
+      for (int64_t j = 0; j < count; ++j) {  // few, or by short vectors
+        ElementStream own(key, first + i + j);
+        values[i + j] = static_cast<C>(draw_one(distribution, own, a[j], b[j]));
+      }
     }
   }
   if (!direct) store(out, values, n, add);
