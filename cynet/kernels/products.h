@@ -198,15 +198,21 @@ inline bool window_suits(const WindowShape& s) {
   int64_t real = 0;
   products::each_tap(s, [&](int64_t, int64_t, int64_t) { ++real; });
   if (5 * real > 4 * pixels * taps) return false;  // a direct sum over all taps
-  const bool winograd = s.kernel_h == s.kernel_w && (s.kernel_h == 3 || s.kernel_h == 5) &&
-                        s.stride_h * s.stride_w * s.dilate_h * s.dilate_w == 1;
-  if (!winograd) return true;
-  const int64_t side = 7 - s.kernel_h;
+  // what winograd.h does: phases of the image, taps of a phase, outputs of a tile in a direction
+  const int64_t stride = s.stride_h, phases = stride * stride;
+  const int64_t phase_taps = (s.kernel_h + stride - 1) / stride;
+  if (s.kernel_h != s.kernel_w || s.stride_w != stride || stride > 2 || s.dilate_h > 1 ||
+      s.dilate_w > 1 || phase_taps < 2 || phase_taps > 5 || s.kernel_h <= stride)
+    return true;
+  const int64_t side = phase_taps == 2 ? 4 : 7 - phase_taps;
   const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16, products = s.channels * f;
   const double tiles = s.batch * ((s.out_height + side - 1) / side) *
                        ((s.out_width + side - 1) / side);
+  const double share = phase_taps == 2 ? 25.0 / 36 : 1;
+  const double weights = stride == 1 && s.kernel_h % 2 ? 90000 : 20000;
   return 1.1 * real * s.batch * products + 150 * taps * c * f <
-         tiles * (37.5 * products + 250 * (c + f)) + 90000 * c * f;
+         share * (tiles * (37.5 * phases * products + 250 * (phases * c + f)) +
+                  weights * phases * c * f);
 }
 
 // Bytes of scratch, to be aligned to 64, for forward, or for both gradients.

@@ -1,11 +1,16 @@
-// Convolutions of 3x3 or 5x5, stride 1, with fewer multiplications: Winograd's F(4x4, 3x3) and
-// F(2x2, 5x5).
+// Convolutions of 2x2 to 5x5 with stride 1, and of 3x3 to 8x8 with stride 2, with fewer
+// multiplications: Winograd's F(4x4, 2x2), F(4x4, 3x3), F(3x3, 4x4) and F(2x2, 5x5).
 //
 // A tile of 4x4 or 2x2 outputs is A^T [(G w G^T) * (B^T x B)] A of a 6x6 tile of inputs (Lavin and
 // Gray, "Fast algorithms for convolutional neural networks", 2015): 36 products instead of 144 or
 // 100. Points of evaluation are 0, +-5/8, +-3/2 and infinity, for which the matrices but G's scale
 // are exact in float32 and errors a fifth of those with 0, +-1, +-2: about twice those of a direct
-// sum. B is the same for both. The gradients are the transposed maps. That of x is the same
+// sum. B is the same for all. F(4x4, 2x2) does without the point 0: 25 products instead of 64.
+//
+// With stride 2 each pixel of x belongs to one of four phases, by whether its row and its column
+// are even; taps of w meet one phase each. So this is a sum of four convolutions with stride 1 and
+// half the window, or one of four times as many channels. Phases are read and written where they
+// lie. The gradients are the transposed maps. That of x is the same
 // algorithm with w turned by 180 degrees and in and out exchanged, or, with fewer tiles where x is
 // larger than y, the sum of B [(G w G^T) * (A dy A^T)] B^T over tiles of dy, which overlap. That of
 // w is G^T [sum over tiles of (B^T x B) * (A dy A^T)] G.
@@ -38,10 +43,11 @@
 
 namespace cynet {
 
-// Sizes of x (batch, height, width, channels in memory); y is (batch, height + 2 pad_h - kernel +
-// 1, width + 2 pad_w - kernel + 1, filters), w (filters, channels, kernel, kernel), kernel 3 or 5.
+// Sizes of x (batch, height, width, channels in memory); y is (batch, (height + 2 pad_h - kernel) /
+// stride + 1, (width + 2 pad_w - kernel) / stride + 1, filters), w (filters, channels, kernel,
+// kernel); stride is 1 or 2.
 struct WinogradShape {
-  int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w;
+  int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w, stride;
 };
 
 namespace winograd {
@@ -53,16 +59,33 @@ constexpr float G0 = static_cast<float>(1 / (double(A2) * B2));
 constexpr float GA = static_cast<float>(0.5 / (double(A2) * (double(A2) - B2)));
 constexpr float GB = static_cast<float>(0.5 / (double(B2) * (double(B2) - A2)));
 
+// Taps in a direction that a phase has, and outputs of a tile.
+inline int64_t taps_of(const WinogradShape& s) { return (s.kernel + s.stride - 1) / s.stride; }
+inline int64_t side_of(int64_t taps) { return taps == 2 ? 4 : 7 - taps; }
+inline bool knows(const WinogradShape& s) {
+  return (s.stride == 1 || (s.stride == 2 && s.kernel > 2)) && taps_of(s) > 1 && taps_of(s) < 6;
+}
+
+// An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is the image's
+// (2 i + p - top, 2 j + q - left), which may lie outside.
 struct Image {
-  int64_t batch, height, width, channels;
+  int64_t batch, height, width, channels, step, top, left;
+  int64_t rows() const { return step == 1 ? height : (height - 1 + top) / 2 + 1; }
+  int64_t columns() const { return step == 1 ? width : (width - 1 + left) / 2 + 1; }
+  int64_t phases() const { return step * step; }
 };
 
 inline Image input_of(const WinogradShape& s) {
-  return {s.batch, s.height, s.width, s.channels};
+  const bool apart = s.stride == 2;
+  return {s.batch, s.height, s.width, s.channels, s.stride, apart ? s.pad_h : 0,
+          apart ? s.pad_w : 0};
 }
 inline Image output_of(const WinogradShape& s) {
-  const int64_t less = s.kernel - 1;
-  return {s.batch, s.height + 2 * s.pad_h - less, s.width + 2 * s.pad_w - less, s.filters};
+  const auto length = [&](int64_t size, int64_t pad) {
+    const int64_t free = size + 2 * pad - s.kernel;
+    return free < 0 ? 0 : free / s.stride + 1;
+  };
+  return {s.batch, length(s.height, s.pad_h), length(s.width, s.pad_w), s.filters, 1, 0, 0};
 }
 
 // y = relu(sum + bias + y), each where asked for.
@@ -91,8 +114,8 @@ struct Tiles {
   int64_t side, down, across, count;
   Tiles(const Image& image, int64_t side)
       : side(side),
-        down((image.height + side - 1) / side),
-        across((image.width + side - 1) / side),
+        down((image.rows() + side - 1) / side),
+        across((image.columns() + side - 1) / side),
         count(image.batch * down * across) {}
   Tile operator()(int64_t tile, int64_t pad_h, int64_t pad_w) const {
     const int64_t column = tile % across, rest = tile / across;
@@ -103,7 +126,7 @@ struct Tiles {
 // Whether the gradient of x is spread from tiles of dy: they are fewer, and there are images enough
 // for the threads.
 inline bool spreads(const WinogradShape& s) {
-  const int64_t side = 7 - s.kernel;
+  const int64_t side = side_of(taps_of(s));
   return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;
 }
 
@@ -133,12 +156,14 @@ namespace winograd {
 struct Cycles {
   double tiles, making, reading;  // of all tiles; to transform weights; to read transformed ones
   Cycles(const WinogradShape& s, double tile_count) {
-    const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16;
-    const double products = 12.5 * (2 * f * s.channels + c * s.filters);
-    const double odd = (s.channels % 16 ? 300 : 0) + (s.filters % 16 ? 200 : 0);
-    tiles = tile_count * (products + 260 * c + 240 * f + odd);
-    making = 40 * 256 * c * f;
-    reading = 25 * 256 * c * f;
+    const double phases = s.stride * s.stride, share = taps_of(s) == 2 ? 25.0 / 36 : 1;
+    const double c = phases * ((s.channels + 15) / 16), f = (s.filters + 15) / 16;
+    const double channels = s.stride == 1 ? s.channels : 16 * c;
+    const double products = 12.5 * (2 * f * channels + c * s.filters);
+    const double odd = (s.channels % 16 ? 300 * phases : 0) + (s.filters % 16 ? 200 : 0);
+    tiles = share * tile_count * (products + 260 * c + 240 * f + odd);
+    making = share * 40 * 256 * c * f;
+    reading = share * 25 * 256 * c * f;
   }
 };
 
@@ -147,13 +172,14 @@ struct Cycles {
 // Whether this is quicker than a direct sum, forward and both gradients together, or forward alone
 // with packed weights.
 inline bool winograd_suits(const WinogradShape& s, bool packed) {
-  if (s.kernel != 3 && s.kernel != 5) return false;
+  if (!winograd::knows(s)) return false;
   const winograd::Image y = winograd::output_of(s);
   if (s.batch < 1 || s.height < 1 || s.width < 1 || y.height < 1 || y.width < 1) return false;
+  const int64_t side = winograd::side_of(winograd::taps_of(s));
   if (s.channels < 16 || s.filters < 16 || s.pad_h < 0 || s.pad_w < 0) return false;
-  const int64_t own_tiles = winograd::Tiles(y, 7 - s.kernel).count;
+  const int64_t own_tiles = winograd::Tiles(y, side).count;
   const int64_t data_tiles =
-      winograd::spreads(s) ? own_tiles : winograd::Tiles(winograd::input_of(s), 7 - s.kernel).count;
+      winograd::spreads(s) ? own_tiles : winograd::Tiles(winograd::input_of(s), side).count;
   const double tiles = packed ? own_tiles : (2.0 * own_tiles + data_tiles) / 3;
   const winograd::Cycles own(s, tiles);
   const double taps = static_cast<double>(s.kernel) * s.kernel;
@@ -164,7 +190,8 @@ inline bool winograd_suits(const WinogradShape& s, bool packed) {
 // Whether packed weights, four times as large as w, save more than a tenth of the time.
 inline bool winograd_packs(const WinogradShape& s) {
   const winograd::Image y = winograd::output_of(s);
-  const winograd::Cycles own(s, winograd::Tiles(y, 7 - s.kernel).count);
+  const int64_t side = winograd::side_of(winograd::taps_of(s));
+  const winograd::Cycles own(s, winograd::Tiles(y, side).count);
   return 10 * own.making > own.tiles;
 }
 

@@ -1,11 +1,11 @@
-"""Convolutions of 3x3 or 5x5, stride 1, float32, channels last in memory, by Winograd's products.
+"""Convolutions of 2x2 to 8x8, stride 1 or 2, float32, channels last, by Winograd's products.
 
-F(4x4, 3x3) and F(2x2, 5x5): x is (batch, height, width, channels), y (batch, height + 2 pad_h -
-kernel + 1, width + 2 pad_w - kernel + 1, filters), w (filters, channels, kernel, kernel), each
-C-contiguous; kernel is 3 or 5. `space` is scratch of winograd_space's bytes, aligned to 64.
-winograd_pack brings w into the form that winograd_forward otherwise makes of it in every run.
-Results are the same in every run with one number of threads; those of winograd_forward and
-winograd_backward_data whatever the number. Errors are about twice those of a direct sum in
+x is (batch, height, width, channels), y (batch, (height + 2 pad_h - kernel) // stride + 1, (width +
+2 pad_w - kernel) // stride + 1, filters), w (filters, channels, kernel, kernel), each C-contiguous;
+kernel is 2 to 5 with stride 1, 3 to 8 with stride 2. `space` is scratch of winograd_space's bytes,
+aligned to 64. winograd_pack brings w into the form that winograd_forward otherwise makes of it in
+every run. Results are the same in every run with one number of threads; those of winograd_forward
+and winograd_backward_data whatever the number. Errors are about twice those of a direct sum in
 float32.
 """
 
@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t
 
 cdef extern from "winograd.h" namespace "cynet" nogil:
     struct WinogradShape:
-        int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w
+        int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w, stride
 
 cdef extern from "winograd.h" namespace "cynet::winograd" nogil:
     # what scratch is for: winograd_forward, both gradients, winograd_forward with packed weights

@@ -63,29 +63,30 @@ cdef void winograd_backward_weight(const WinogradShape* shape, const float* x, c
     cpp_backward_weight(cpu_level(), shape[0], x, dy, dw, add, threads, space)
 
 
-cdef WinogradShape _shape(x, filters, kernel, pad):
+cdef WinogradShape _shape(x, filters, kernel, pad, stride):
     cdef WinogradShape shape
     shape.batch, shape.height, shape.width, shape.channels = x
     shape.filters, shape.kernel = filters, kernel
     shape.pad_h, shape.pad_w = pad
+    shape.stride = stride
     return shape
 
 
-def _winograd_suits(x_shape, filters, kernel, pad, bint packed=False):
+def _winograd_suits(x_shape, filters, kernel, pad, bint packed=False, stride=1):
     """winograd_suits for an input of (batch, height, width, channels), for tests."""
-    cdef WinogradShape shape = _shape(x_shape, filters, kernel, pad)
+    cdef WinogradShape shape = _shape(x_shape, filters, kernel, pad, stride)
     return winograd_suits(&shape, packed)
 
 
 def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=False,
-                     int threads=1, level=None, int fill=255):
+                     int threads=1, level=None, int fill=255, stride=1):
     """One of the four on C-contiguous NumPy float32 arrays, for tests and benchmarks.
 
     `what` is ``'forward'``, ``'backward_data'``, ``'backward_weight'`` or ``'packed'`` (forward
     with weights packed before); y, x or w is written. Scratch is filled with the byte `fill`
     before; what lies behind its end is returned.
     """
-    cdef WinogradShape shape = _shape(x.shape, w.shape[0], w.shape[2], pad)
+    cdef WinogradShape shape = _shape(x.shape, w.shape[0], w.shape[2], pad, stride)
     cdef int at = cpu_level() if level is None else cpu_capabilities().index(level)
     cdef int which = ("forward", "backward_data", "backward_weight", "packed").index(what)
     cdef size_t size = cpp_space(at, shape, threads, (FORWARD, BACKWARD, BACKWARD, PACKED)[which])

@@ -1,9 +1,9 @@
 // Winograd's convolutions at one CPU level: loops over vectors of LANES channels, after
-// winograd_transforms.h. Included by winograd.h for each level. M is the number of outputs of a
-// tile in a direction, K = 7 - M that of weights; N that of the pixels of a tile that are written:
-// M, or 6 where tiles of a gradient are spread over the inputs.
+// winograd_transforms.h. Included by winograd.h for each level. P, M and K as there; N is the
+// number of the pixels of a tile that are written: M, or P where tiles of a gradient are spread
+// over the inputs. The phases of an image count as channels of their own, in blocks of their own.
 //
-// Blocks of scratch, 64-byte aligned; a position is (row i, column j) of a 6x6 transform:
+// Blocks of scratch, 64-byte aligned; a position is (row i, column j) of a PxP transform:
 //   forward   u[filter block][i][channel][j][LANES]                     weights
 //             v[i][tile / ROWS][channel block][j][tile % ROWS][LANES]   tiles of one block
 //             s[tile][i][N][LANES]               products, the columns turned to pixels already
@@ -12,65 +12,95 @@
 
 // ----- images
 
-// body(channel block, get) for each block of channels of one tile of SIDE x SIDE pixels; `zeros`
-// stands for the pixels outside. Offsets from it come without a branch: half of a small image's
-// tiles reach outside.
+constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
+constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
+
+// Channels of all phases, the ends of their blocks included.
+inline int64_t depth(const Image& image) {
+  return image.step == 1 ? image.channels : 4 * blocks_of(image.channels) * LANES;
+}
+
+// Where a tile's pixels lie in a phase of the image, `step` apart.
+inline Tile in_phase(const Image& image, const Tile& tile, int64_t phase) {
+  if (image.step == 1) return tile;
+  return {tile.image, 2 * tile.row + phase / 2 - image.top,
+          2 * tile.column + phase % 2 - image.left};
+}
+
+// body(block, get) for each block of channels of one tile of SIDE x SIDE pixels, `step` apart;
+// `zeros` stands for the pixels outside. Offsets from it come without a branch: half of a small
+// image's tiles reach outside.
 template <int SIDE, class Body>
-CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& tile,
-                             const float* zeros, const Body& body) {
+CYNET_XINLINE void read_phase(const float* x, const Image& image, const Tile& tile,
+                              const float* zeros, int64_t first, const Body& body) {
   const int64_t channels = image.channels, whole = channels / LANES, rest = channels % LANES;
   const int64_t size = sizeof(float), column = channels * size, row = image.width * column;
   const uintptr_t nothing = reinterpret_cast<uintptr_t>(zeros);
   const int64_t origin = static_cast<int64_t>(reinterpret_cast<uintptr_t>(x) - nothing) +
                          (tile.image * image.height + tile.row) * row + tile.column * column;
+  const int64_t step = image.step, down = step * row, across = step * column;
   int64_t pixel[SIDE][SIDE], here[SIDE];
 #pragma GCC unroll 6
   for (int j = 0; j < SIDE; ++j)
-    here[j] = -static_cast<int64_t>(static_cast<uint64_t>(tile.column + j) <
+    here[j] = -static_cast<int64_t>(static_cast<uint64_t>(tile.column + j * step) <
                                     static_cast<uint64_t>(image.width));
 #pragma GCC unroll 6
   for (int i = 0; i < SIDE; ++i) {
-    const int64_t inside = -static_cast<int64_t>(static_cast<uint64_t>(tile.row + i) <
+    const int64_t inside = -static_cast<int64_t>(static_cast<uint64_t>(tile.row + i * step) <
                                                  static_cast<uint64_t>(image.height));
 #pragma GCC unroll 6
-    for (int j = 0; j < SIDE; ++j) pixel[i][j] = (origin + i * row + j * column) & here[j] & inside;
+    for (int j = 0; j < SIDE; ++j)
+      pixel[i][j] = (origin + i * down + j * across) & here[j] & inside;
   }
   for (int64_t b = 0; b < whole; ++b) {
     const uintptr_t from = nothing + b * LANES * size;
-    body(b, [&](int i, int j) CYNET_XLAMBDA {
+    body(first + b, [&](int i, int j) CYNET_XLAMBDA {
       return load(reinterpret_cast<const float*>(from + pixel[i][j]));
     });
   }
   if (rest) {
     const uintptr_t from = nothing + whole * LANES * size;
-    body(whole, [&](int i, int j) CYNET_XLAMBDA {
+    body(first + whole, [&](int i, int j) CYNET_XLAMBDA {
       return load_part(reinterpret_cast<const float*>(from + pixel[i][j]), rest);
     });
   }
 }
 
-// The NxN pixels of one tile and filter block: bias, sum, relu, edges.
-template <int N>
-inline void write_tile(const float* s, const Image& image, const Tile& tile, int64_t block,
+// The same for all phases.
+template <int SIDE, class Body>
+CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& tile,
+                             const float* zeros, const Body& body) {
+  const int64_t blocks = blocks_of(image.channels);
+  for (int64_t phase = 0; phase < image.phases(); ++phase)
+    read_phase<SIDE>(x, image, in_phase(image, tile, phase), zeros, phase * blocks, body);
+}
+
+// The NxN pixels of one tile and block: bias, sum, relu, edges.
+template <int P, int N>
+inline void write_tile(const float* s, const Image& image, const Tile& virtual_tile, int64_t block,
                        const Finish& finish, float* y) {
-  const int64_t filters = image.channels, lanes = std::min<int64_t>(LANES, filters - block * LANES);
+  const int64_t filters = image.channels, blocks = blocks_of(filters);
+  const Tile tile = in_phase(image, virtual_tile, block / blocks);
+  block %= blocks;
+  const int64_t lanes = std::min<int64_t>(LANES, filters - block * LANES), step = image.step;
   const int64_t top = -tile.row, bottom = image.height - tile.row;
   const int64_t left = -tile.column, right = image.width - tile.column;
-  const int64_t row = image.width * filters;
+  const int64_t row = image.width * filters, down = step * row, across = step * filters;
   float* base = y + (tile.image * image.height + tile.row) * row + tile.column * filters +
                 block * LANES;
   const bool plain = !finish.bias && !finish.relu && !finish.add;
-  if (plain && lanes == LANES && top <= 0 && left <= 0 && bottom >= N && right >= N) {
-    output_tile<N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
-      store(base + i * row + j * filters, v);
+  if (plain && lanes == LANES && top <= 0 && left <= 0 && bottom > step * (N - 1) &&
+      right > step * (N - 1)) {
+    output_tile<P, N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
+      store(base + i * down + j * across, v);
     });
     return;
   }
   Vec bias = {};
   if (finish.bias) bias = load_part(finish.bias + block * LANES, lanes);
-  output_tile<N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
-    if (i < top || i >= bottom || j < left || j >= right) return;
-    float* to = base + i * row + j * filters;
+  output_tile<P, N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
+    if (i * step < top || i * step >= bottom || j * step < left || j * step >= right) return;
+    float* to = base + i * down + j * across;
     v += bias;
     if (lanes == LANES) {
       if (finish.add) v += load(to);
@@ -86,13 +116,13 @@ inline void write_tile(const float* s, const Image& image, const Tile& tile, int
 
 // Row i of the positions of ROWS tiles and one filter block: sums over channels of v u, then the
 // columns' transform to s[tile][i][N].
-template <int N>
+template <int P, int N>
 CYNET_XINLINE void product(const float* v, const float* u, int64_t channels, float* s) {
-  Vec sum[6][ROWS] = {};
+  Vec sum[P][ROWS] = {};
   auto step = [&](int64_t c) CYNET_XLAMBDA {
 #pragma GCC unroll 6
-    for (int j = 0; j < 6; ++j) {
-      const Vec weight = at(u + (c * 6 + j) * LANES);
+    for (int j = 0; j < P; ++j) {
+      const Vec weight = at(u + (c * P + j) * LANES);
 #pragma GCC unroll 4
       for (int r = 0; r < ROWS; ++r) sum[j][r] += v[(j * ROWS + r) * LANES + c] * weight;
     }
@@ -100,18 +130,18 @@ CYNET_XINLINE void product(const float* v, const float* u, int64_t channels, flo
   for (; channels >= LANES; channels -= LANES) {
 #pragma GCC unroll 16
     for (int c = 0; c < LANES; ++c) step(c);
-    v += 6 * ROWS * LANES;
-    u += 6 * LANES * LANES;
+    v += P * ROWS * LANES;
+    u += P * LANES * LANES;
   }
   for (int64_t c = 0; c < channels; ++c) step(c);
 #pragma GCC unroll 4
   for (int r = 0; r < ROWS; ++r) {
-    Vec x[6], y[N];
+    Vec x[P], y[N];
 #pragma GCC unroll 6
-    for (int j = 0; j < 6; ++j) x[j] = sum[j][r];
-    gather<N>(x, y);
+    for (int j = 0; j < P; ++j) x[j] = sum[j][r];
+    gather<P, N>(x, y);
 #pragma GCC unroll 6
-    for (int j = 0; j < N; ++j) at(s + (r * 6 * N + j) * LANES) = y[j];
+    for (int j = 0; j < N; ++j) at(s + (r * P * N + j) * LANES) = y[j];
   }
 }
 
@@ -141,62 +171,85 @@ inline void outer_of(int64_t channels, const float* v, const float* m, int64_t t
 
 // ----- weights
 
-// One filter block of one channel: filter after filter `step` floats apart to 36 positions in
-// u[i][channel][j]; with `turn` by 180 degrees.
+constexpr int64_t MOST_TAPS = 64;  // of a window
+
+// Where the KxK taps of a phase lie in a window, -1 where it has none; with `turn` turned by 180
+// degrees.
 template <int K>
-inline void weights_in(const float* w, int64_t step, bool turn, int64_t lanes, float* u,
-                       int64_t channels) {
-  alignas(64) float taps[K * K][LANES] = {};
+struct Taps {
+  int64_t at[K * K];
+  Taps(int64_t kernel, int64_t step, int64_t phase, bool turn) {
+    for (int64_t t = 0; t < K * K; ++t) {
+      const int64_t i = t / K * step + phase / 2, j = t % K * step + phase % 2;
+      at[turn ? K * K - 1 - t : t] = i < kernel && j < kernel ? i * kernel + j : -1;
+    }
+  }
+};
+
+// Windows of `taps` weights of one channel, filter after filter `step` floats apart, to
+// window[tap][LANES], and back.
+inline void read_windows(const float* w, int64_t step, int64_t taps, int64_t lanes,
+                         float (*window)[LANES]) {
+  if (lanes < LANES) std::memset(window, 0, taps * sizeof *window);
   for (int64_t lane = 0; lane < lanes; ++lane, w += step)
-    for (int k = 0; k < K * K; ++k) taps[k][lane] = w[turn ? K * K - 1 - k : k];
-  Vec t[6][K], x[6], g[K];
+    for (int64_t k = 0; k < taps; ++k) window[k][lane] = w[k];
+}
+inline void write_windows(const float (*window)[LANES], int64_t step, int64_t taps, int64_t lanes,
+                          bool add, float* w) {
+  for (int64_t lane = 0; lane < lanes; ++lane, w += step)
+    for (int64_t k = 0; k < taps; ++k) w[k] = add ? w[k] + window[k][lane] : window[k][lane];
+}
+
+// One filter block of one channel, a phase's taps to PxP positions in u[i][channel][j].
+template <int P, int K>
+inline void weights_in(const float (*window)[LANES], const Taps<K>& from, float* u,
+                       int64_t channels) {
+  Vec t[P][K], x[P], g[K];
 #pragma GCC unroll 5
   for (int k = 0; k < K; ++k) {
 #pragma GCC unroll 5
-    for (int i = 0; i < K; ++i) g[i] = at(taps[i * K + k]);
-    weight_all<K>(g, x);
+    for (int i = 0; i < K; ++i) {
+      const int64_t tap = from.at[i * K + k];
+      g[i] = tap < 0 ? Vec{} : at(window[tap]);
+    }
+    weight_all<P, K>(g, x);
 #pragma GCC unroll 6
-    for (int i = 0; i < 6; ++i) t[i][k] = x[i];
+    for (int i = 0; i < P; ++i) t[i][k] = x[i];
   }
 #pragma GCC unroll 6
-  for (int i = 0; i < 6; ++i) {
-    weight_all<K>(t[i], x);
+  for (int i = 0; i < P; ++i) {
+    weight_all<P, K>(t[i], x);
 #pragma GCC unroll 6
-    for (int j = 0; j < 6; ++j) at(u + (i * channels * 6 + j) * LANES) = x[j];
+    for (int j = 0; j < P; ++j) at(u + (i * channels * P + j) * LANES) = x[j];
   }
 }
 
-// The way back: `parts` sums of 36 positions, `apart` floats apart, to filters' gradients.
-template <int K>
+// The way back: `parts` sums of PxP positions, `apart` floats apart, to a phase's taps.
+template <int P, int K>
 inline void weights_out(const float* du, int64_t position, int64_t parts, int64_t apart,
-                        int64_t lanes, bool add, float* dw, int64_t step) {
-  alignas(64) float taps[K * K][LANES];
-  Vec t[6][K], x[6], g[K];
-  for (int i = 0; i < 6; ++i) {
+                        const Taps<K>& to, float (*window)[LANES]) {
+  Vec t[P][K], x[P], g[K];
+  for (int i = 0; i < P; ++i) {
 #pragma GCC unroll 6
-    for (int j = 0; j < 6; ++j) {
-      const float* from = du + (i * 6 + j) * position;
+    for (int j = 0; j < P; ++j) {
+      const float* from = du + (i * P + j) * position;
       x[j] = at(from);
       for (int64_t part = 1; part < parts; ++part) x[j] += at(from + part * apart);
     }
-    weight_gradient_all<K>(x, t[i]);
+    weight_gradient_all<P, K>(x, t[i]);
   }
 #pragma GCC unroll 5
   for (int k = 0; k < K; ++k) {
 #pragma GCC unroll 6
-    for (int i = 0; i < 6; ++i) x[i] = t[i][k];
-    weight_gradient_all<K>(x, g);
+    for (int i = 0; i < P; ++i) x[i] = t[i][k];
+    weight_gradient_all<P, K>(x, g);
 #pragma GCC unroll 5
-    for (int i = 0; i < K; ++i) at(taps[i * K + k]) = g[i];
+    for (int i = 0; i < K; ++i)
+      if (to.at[i * K + k] >= 0) at(window[to.at[i * K + k]]) = g[i];
   }
-  for (int64_t lane = 0; lane < lanes; ++lane, dw += step)
-    for (int k = 0; k < K * K; ++k) dw[k] = add ? dw[k] + taps[k][lane] : taps[k][lane];
 }
 
 // ----- whole arrays
-
-constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
-constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 
 // How scratch is laid out, in floats. An odd number of cache lines between the streams that a
 // transform writes keeps them out of each other's cache sets.
@@ -205,15 +258,15 @@ struct ForwardPlan {
   int64_t group, row;      // v of ROWS tiles, and of all tiles, in one row of positions
   int64_t zeros, u, part;  // sizes: a pixel of zeros, weights, a thread's share
 
-  ForwardPlan(int64_t channels, int64_t filters, int pixels)
+  ForwardPlan(int64_t positions, int64_t channels, int64_t filters, int64_t pixels)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
     // few tiles: v stays in the first cache; with many weights, the more tiles the fewer reads of u
     tile_block = channels <= 64 ? 8 : channels <= 256 ? 16 : 32;
-    group = channel_blocks * 6 * ROWS * LANES;
+    group = channel_blocks * positions * ROWS * LANES;
     row = tile_block / ROWS * group + 16;
     zeros = padded(channels + LANES);
-    u = padded(filter_blocks * 36 * channels * LANES);
-    part = padded(6 * row) + padded(6 * pixels * tile_block * LANES);
+    u = padded(filter_blocks * positions * positions * channels * LANES);
+    part = padded(positions * row) + padded(positions * pixels * tile_block * LANES);
   }
   int64_t size(int threads, bool packed = false) const {
     return zeros + (packed ? 0 : u) + threads * part;
@@ -226,7 +279,7 @@ struct GradientPlan {
   int64_t u_block, u_position, v_block, v_position, m_position;
   int64_t zeros, u, part;  // sizes: a pixel of zeros, a thread's sums, the rest of its share
 
-  GradientPlan(int64_t channels, int64_t filters)
+  GradientPlan(int64_t positions, int64_t channels, int64_t filters)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
     tile_block = 16;
     chunk = std::max<int64_t>(1, 32768 / (channel_blocks * LANES * LANES));
@@ -237,8 +290,9 @@ struct GradientPlan {
     v_position = channel_blocks * v_block + 16;
     m_position = chunk * v_block + 16;
     zeros = padded(std::max(channels, filters) + LANES);
-    u = padded(36 * u_position);
-    part = padded(36 * v_position) + padded(36 * m_position);
+    const int64_t all = positions * positions;
+    u = padded(all * u_position);
+    part = padded(all * v_position) + padded(all * m_position);
   }
   int64_t size(int threads) const { return zeros + threads * (u + part); }
 };
@@ -248,15 +302,16 @@ struct Part {
   int64_t begin, end, first_block, last_block;
 };
 
-// A part of y = x * w, a correlation with the first pixel at -pad; or where N is 6
-// those of the transposed map, from x's tiles of MxM pixels to y's of 6x6, which overlap and are
+// A part of y = x * w, a correlation with the first pixel at -pad; or where N is P
+// those of the transposed map, from x's tiles of MxM pixels to y's of PxP, which overlap and are
 // added.
-template <int M, int N>
+template <int P, int M, int N>
 inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zeros, const float* u,
                      const Part& part, float* space) {
-  constexpr bool spread = N == 6;
+  constexpr bool spread = N == P;
   float* v = space;
-  float* s = v + padded(6 * plan.row);
+  float* s = v + padded(P * plan.row);
+  const int64_t channels = depth(p.from);
   const Tiles tiles(spread ? p.from : p.to, M);
   const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
   for (int64_t first = part.begin; first < part.end; first += plan.tile_block) {
@@ -265,111 +320,133 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
     for (int64_t t = 0; t < groups * ROWS; ++t) {
       float* own = v + t / ROWS * plan.group + t % ROWS * LANES;
       const Tile tile = tiles(std::min(first + t, part.end - 1), pad_h, pad_w);  // the last again
-      read_tile<spread ? M : 6>(
+      read_tile<spread ? M : P>(
           p.x, p.from, tile, zeros, [&](int64_t b, const auto& get) CYNET_XLAMBDA {
-            float* to = own + b * 6 * ROWS * LANES;
+            float* to = own + b * P * ROWS * LANES;
             if constexpr (spread)
-              gradient_tile<M>(get, to, plan.row, ROWS * LANES);
+              gradient_tile<P, M>(get, to, plan.row, ROWS * LANES);
             else
-              input_tile(get, to, plan.row, ROWS * LANES);
+              input_tile<P>(get, to, plan.row, ROWS * LANES);
           });
     }
     for (int64_t b = part.first_block; b < part.last_block; ++b) {
-      for (int64_t i = 0; i < 6; ++i) {
-        const float* weights = u + (b * 6 + i) * p.from.channels * 6 * LANES;
+      for (int64_t i = 0; i < P; ++i) {
+        const float* weights = u + (b * P + i) * channels * P * LANES;
         for (int64_t g = 0; g < groups; ++g)
-          product<N>(v + i * plan.row + g * plan.group, weights, p.from.channels,
-                     s + (g * ROWS * 6 + i) * N * LANES);
+          product<P, N>(v + i * plan.row + g * plan.group, weights, channels,
+                        s + (g * ROWS * P + i) * N * LANES);
       }
       for (int64_t t = 0; t < count; ++t) {
         const Tile tile = tiles(first + t, p.pad_h - pad_h, p.pad_w - pad_w);
-        write_tile<N>(s + t * 6 * N * LANES, p.to, tile, b, p.finish, p.y);
+        write_tile<P, N>(s + t * P * N * LANES, p.to, tile, b, p.finish, p.y);
       }
     }
   }
 }
 
-// u of w of KxK. The steps are those between an output's and an input's channels in w.
-template <int K>
-inline void weights_all(int64_t channels, int64_t filters, const float* w, int64_t out_step,
-                        int64_t in_step, bool turn, int threads, float* u) {
-  parallel_for(threads, blocks_of(filters) * channels, [=](int64_t begin, int64_t end) {
+// w as it lies: floats between an output's and an input's channels; `turn` by 180 degrees.
+struct Weights {
+  const float* w;
+  int64_t kernel, out_step, in_step;
+  bool turn;
+};
+
+// u of w; the phases of the one image or of the other are parts of a window. Behind the last
+// channel of a phase there are zeros.
+template <int P, int K>
+inline void weights_all(const Image& from, const Image& to, const Weights& w, int threads,
+                        float* u) {
+  const bool apart = from.step > 1;
+  const int64_t depth_in = depth(from), phases = from.phases() * to.phases();
+  const int64_t channels = depth_in / from.phases(), blocks = blocks_of(to.channels);
+  parallel_for(threads, blocks * channels, [=](int64_t begin, int64_t end) {
+    alignas(64) float window[MOST_TAPS][LANES];
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t b = i / channels, c = i % channels;
-      weights_in<K>(w + b * LANES * out_step + c * in_step, out_step, turn,
-                    std::min<int64_t>(LANES, filters - b * LANES),
-                    u + (b * 36 * channels + c * 6) * LANES, channels);
+      const int64_t b = i / channels, c = i % channels, filter = b * LANES;
+      const int64_t lanes = c < from.channels ? to.channels - filter : 0;
+      read_windows(w.w + filter * w.out_step + c * w.in_step, w.out_step, w.kernel * w.kernel,
+                   std::min<int64_t>(LANES, lanes), window);
+      for (int64_t phase = 0; phase < phases; ++phase) {
+        const int64_t block = b + (apart ? 0 : phase * blocks);
+        const int64_t channel = c + (apart ? phase * channels : 0);
+        weights_in<P, K>(window, Taps<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
+                         u + (block * P * depth_in + channel) * P * LANES, depth_in);
+      }
     }
   });
 }
 
-// From w, as weights_all has it; or from `u`, made before, when that is given.
-template <int M, int N>
-inline void convolve_all(const Problem& p, const float* u, const float* w, int64_t out_step,
-                         int64_t in_step, bool turn, int threads, float* space) {
-  const int64_t channels = p.from.channels, filters = p.to.channels;
-  const ForwardPlan plan(channels, filters, N);
+// With weights made before, `u`, when they are given.
+template <int P, int M, int N>
+inline void convolve_all(const Problem& p, const float* u, const Weights& w, int threads,
+                         float* space) {
+  const int64_t channels = depth(p.from);
+  const ForwardPlan plan(P, channels, depth(p.to), N);
   float* zeros = space;
   float* parts = zeros + plan.zeros;
   std::memset(zeros, 0, plan.zeros * sizeof(float));
   if (u == nullptr) {
     float* made = parts;
     parts += plan.u;
-    weights_all<7 - M>(channels, filters, w, out_step, in_step, turn, threads, made);
+    weights_all<P, P + 1 - M>(p.from, p.to, w, threads, made);
     u = made;
   }
   // tiles that overlap belong to one thread: whole images
-  const int64_t tiles = Tiles(N == 6 ? p.from : p.to, M).count;
-  const int64_t unit = N == 6 ? tiles / p.from.batch : ROWS, units = (tiles + unit - 1) / unit;
+  const int64_t tiles = Tiles(N == P ? p.from : p.to, M).count;
+  const int64_t unit = N == P ? tiles / p.from.batch : ROWS, units = (tiles + unit - 1) / unit;
   // few tiles of many channels: weights are most of what there is to read, each thread its own
-  const bool by_filters = N != 6 && channels >= 64 && units < 8 * threads;
+  const bool by_filters = N != P && channels >= 64 && units < 8 * threads;
   const int64_t blocks = plan.filter_blocks;
   for_parts(threads, [&](int64_t i) {
     const int64_t begin = units * i / threads * unit, end = units * (i + 1) / threads * unit;
     const Part part = by_filters
                           ? Part{0, tiles, blocks * i / threads, blocks * (i + 1) / threads}
                           : Part{begin, std::min(end, tiles), 0, blocks};
-    convolve<M, N>(p, plan, zeros, u, part, parts + i * plan.part);
+    convolve<P, M, N>(p, plan, zeros, u, part, parts + i * plan.part);
   });
 }
 
 // du = sums of transformed x by transformed y over tiles begin .. end, filter blocks c .. last.
-template <int M>
+template <int P, int M>
 inline void correlate(const Problem& p, const GradientPlan& plan, const float* zeros, int64_t c,
                       int64_t last, int64_t begin, int64_t end, float* du, float* space) {
   float* v = space;
-  float* m = v + padded(36 * plan.v_position);
+  float* m = v + padded(P * P * plan.v_position);
+  const int64_t blocks = blocks_of(p.from.channels);
   const Tiles tiles(p.to, M);
   std::memset(du, 0, plan.u * sizeof(float));
   for (int64_t first = begin; first < end; first += plan.tile_block) {
     const int64_t count = std::min(plan.tile_block, end - first);
     for (int64_t t = 0; t < count; ++t)
-      read_tile<6>(p.x, p.from, tiles(first + t, p.pad_h, p.pad_w), zeros,
+      read_tile<P>(p.x, p.from, tiles(first + t, p.pad_h, p.pad_w), zeros,
                    [&](int64_t b, const auto& get) CYNET_XLAMBDA {
-                     input_tile(get, v + b * plan.v_block + t * LANES, 6 * plan.v_position,
-                                plan.v_position);
+                     input_tile<P>(get, v + b * plan.v_block + t * LANES, P * plan.v_position,
+                                   plan.v_position);
                    });
     for (int64_t t = 0; t < count; ++t)
       read_tile<M>(p.y, p.to, tiles(first + t, 0, 0), zeros,
                    [&](int64_t b, const auto& get) CYNET_XLAMBDA {
                      if (b >= c && b < last)
-                       gradient_tile<M>(get, m + (b - c) * plan.v_block + t * LANES,
-                                        6 * plan.m_position, plan.m_position);
+                       gradient_tile<P, M>(get, m + (b - c) * plan.v_block + t * LANES,
+                                           P * plan.m_position, plan.m_position);
                    });
-    for (int64_t q = 0; q < 36; ++q)
+    for (int64_t q = 0; q < P * P; ++q)
       for (int64_t f = 0; f < last - c; ++f)
         for (int64_t b = 0; b < plan.channel_blocks; ++b)
-          outer_of(p.from.channels - b * LANES, v + q * plan.v_position + b * plan.v_block,
+          outer_of(p.from.channels - b % blocks * LANES,
+                   v + q * plan.v_position + b * plan.v_block,
                    m + q * plan.m_position + f * plan.v_block, count,
                    du + q * plan.u_position + f * plan.u_block + b * LANES * LANES);
   }
 }
 
-template <int M>
-inline void correlate_all(const Problem& p, bool add, float* dw, int threads, float* space) {
-  constexpr int K = 7 - M;
-  const int64_t channels = p.from.channels, filters = p.to.channels;
-  const GradientPlan plan(channels, filters);
+template <int P, int M>
+inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw, int threads,
+                          float* space) {
+  constexpr int K = P + 1 - M;
+  const int64_t channels = p.from.channels, filters = p.to.channels, taps = kernel * kernel;
+  const int64_t step = p.from.step, phases = p.from.phases(), blocks = blocks_of(channels);
+  const GradientPlan plan(P, depth(p.from), filters);
   float* zeros = space;
   float* du = zeros + plan.zeros;
   float* parts = du + plan.u * threads;
@@ -378,15 +455,20 @@ inline void correlate_all(const Problem& p, bool add, float* dw, int threads, fl
   for (int64_t first = 0; first < plan.filter_blocks; first += plan.chunk) {
     const int64_t last = std::min(first + plan.chunk, plan.filter_blocks);
     for_parts(threads, [&](int64_t part) {
-      correlate<M>(p, plan, zeros, first, last, tiles * part / threads,
-                   tiles * (part + 1) / threads, du + part * plan.u, parts + part * plan.part);
+      correlate<P, M>(p, plan, zeros, first, last, tiles * part / threads,
+                      tiles * (part + 1) / threads, du + part * plan.u, parts + part * plan.part);
     });
     parallel_for(threads, (last - first) * channels, [=, &plan](int64_t begin, int64_t end) {
+      alignas(64) float window[MOST_TAPS][LANES];
       for (int64_t i = begin; i < end; ++i) {
         const int64_t b = i / channels, c = i % channels, filter = (first + b) * LANES;
-        weights_out<K>(du + b * plan.u_block + c * LANES, plan.u_position, threads, plan.u,
-                       std::min<int64_t>(LANES, filters - filter), add,
-                       dw + (filter * channels + c) * K * K, channels * K * K);
+        for (int64_t phase = 0; phase < phases; ++phase) {
+          const int64_t lane = phase * blocks * LANES + c;
+          weights_out<P, K>(du + b * plan.u_block + lane * LANES, plan.u_position, threads, plan.u,
+                            Taps<K>(kernel, step, phase, false), window);
+        }
+        write_windows(window, channels * taps, taps, std::min<int64_t>(LANES, filters - filter),
+                      add, dw + (filter * channels + c) * taps);
       }
     });
   }
@@ -394,57 +476,80 @@ inline void correlate_all(const Problem& p, bool add, float* dw, int threads, fl
 
 // ----- the three convolutions (contract in winograd.h)
 
+// Pixels in front of the first tile; phases know their own.
+inline int64_t first_h(const WinogradShape& s) { return s.stride == 1 ? s.pad_h : 0; }
+inline int64_t first_w(const WinogradShape& s) { return s.stride == 1 ? s.pad_w : 0; }
+
+inline int64_t positions_of(const WinogradShape& s) { return taps_of(s) == 2 ? 5 : 6; }
+
 inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
-  const int m = static_cast<int>(7 - s.kernel);
-  const ForwardPlan plan(s.channels, s.filters, m);
-  if (stage != BACKWARD) return plan.size(threads, stage == PACKED);
-  return std::max(ForwardPlan(s.filters, s.channels, spreads(s) ? 6 : m).size(threads),
-                  GradientPlan(s.channels, s.filters).size(threads));
+  const int64_t side = side_of(taps_of(s)), positions = positions_of(s);
+  const int64_t channels = depth(input_of(s));
+  if (stage != BACKWARD)
+    return ForwardPlan(positions, channels, s.filters, side).size(threads, stage == PACKED);
+  return std::max(
+      ForwardPlan(positions, s.filters, channels, spreads(s) ? positions : side).size(threads),
+      GradientPlan(positions, channels, s.filters).size(threads));
 }
 
 inline int64_t packed_size(const WinogradShape& s) {
-  return ForwardPlan(s.channels, s.filters, 7 - static_cast<int>(s.kernel)).u;
+  return ForwardPlan(positions_of(s), depth(input_of(s)), s.filters, 4).u;
+}
+
+// Of functions for 2, 3, 4 and 5 taps the one for `s`.
+template <class Function>
+inline Function of_taps(const WinogradShape& s, Function two, Function three, Function four,
+                        Function five) {
+  const int64_t taps = taps_of(s);
+  return taps == 2 ? two : taps == 3 ? three : taps == 4 ? four : five;
 }
 
 inline void pack(const WinogradShape& s, const float* w, int threads, float* u) {
   const int64_t taps = s.kernel * s.kernel;
-  const auto run = s.kernel == 3 ? &weights_all<3> : &weights_all<5>;
-  run(s.channels, s.filters, w, s.channels * taps, taps, false, threads, u);
+  const auto run = of_taps(s, &weights_all<5, 2>, &weights_all<6, 3>, &weights_all<6, 4>,
+                           &weights_all<6, 5>);
+  run(input_of(s), output_of(s), {w, s.kernel, s.channels * taps, taps, false}, threads, u);
 }
 
 inline void forward(const WinogradShape& s, const float* x, const float* w, bool packed,
                     const Finish& finish, float* y, int threads, float* space) {
-  const Problem p = {input_of(s), output_of(s), s.pad_h, s.pad_w, finish, x, y};
+  const Problem p = {input_of(s), output_of(s), first_h(s), first_w(s), finish, x, y};
   const int64_t taps = s.kernel * s.kernel;
-  const auto run = s.kernel == 3 ? &convolve_all<4, 4> : &convolve_all<2, 2>;
-  run(p, packed ? w : nullptr, w, s.channels * taps, taps, false, threads, space);
+  const auto run = of_taps(s, &convolve_all<5, 4, 4>, &convolve_all<6, 4, 4>,
+                           &convolve_all<6, 3, 3>, &convolve_all<6, 2, 2>);
+  run(p, packed ? w : nullptr, {w, s.kernel, s.channels * taps, taps, false}, threads, space);
 }
 
 inline void backward_data(const WinogradShape& s, const float* w, const float* dy, float* dx,
                           bool add, int threads, float* space) {
-  Problem p = {output_of(s), input_of(s), s.pad_h, s.pad_w, {nullptr, false, add}, dy, dx};
+  Problem p = {output_of(s), input_of(s), first_h(s), first_w(s), {nullptr, false, add}, dy, dx};
   const int64_t taps = s.kernel * s.kernel;
+  Weights weights = {w, s.kernel, taps, s.channels * taps, false};
   if (spreads(s)) {
     const int64_t image = s.height * s.width * s.channels;
     if (!add) parallel_for(threads, s.batch, [=](int64_t begin, int64_t end) {
       std::memset(dx + begin * image, 0, (end - begin) * image * sizeof(float));
     });
     p.finish.add = true;
-    const auto run = s.kernel == 3 ? &convolve_all<4, 6> : &convolve_all<2, 6>;
-    run(p, nullptr, w, taps, s.channels * taps, false, threads, space);
+    const auto run = of_taps(s, &convolve_all<5, 4, 5>, &convolve_all<6, 4, 6>,
+                             &convolve_all<6, 3, 6>, &convolve_all<6, 2, 6>);
+    run(p, nullptr, weights, threads, space);
   } else {
-    p.pad_h = s.kernel - 1 - s.pad_h;
-    p.pad_w = s.kernel - 1 - s.pad_w;
-    const auto run = s.kernel == 3 ? &convolve_all<4, 4> : &convolve_all<2, 2>;
-    run(p, nullptr, w, taps, s.channels * taps, true, threads, space);
+    p.pad_h = taps_of(s) - 1 - p.pad_h;
+    p.pad_w = taps_of(s) - 1 - p.pad_w;
+    weights.turn = true;
+    const auto run = of_taps(s, &convolve_all<5, 4, 4>, &convolve_all<6, 4, 4>,
+                             &convolve_all<6, 3, 3>, &convolve_all<6, 2, 2>);
+    run(p, nullptr, weights, threads, space);
   }
 }
 
 inline void backward_weight(const WinogradShape& s, const float* x, const float* dy, float* dw,
                             bool add, int threads, float* space) {
   // the gradient is only read
-  const Problem p = {input_of(s),  output_of(s), s.pad_h, s.pad_w, {nullptr, false, false},
+  const Problem p = {input_of(s), output_of(s), first_h(s), first_w(s), {nullptr, false, false},
                      x, const_cast<float*>(dy)};
-  const auto run = s.kernel == 3 ? &correlate_all<4> : &correlate_all<2>;
-  run(p, add, dw, threads, space);
+  const auto run = of_taps(s, &correlate_all<5, 4>, &correlate_all<6, 4>, &correlate_all<6, 3>,
+                           &correlate_all<6, 2>);
+  run(p, s.kernel, add, dw, threads, space);
 }

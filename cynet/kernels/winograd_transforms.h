@@ -1,5 +1,6 @@
 // Winograd's transforms at one CPU level: vectors of LANES channels. Included by winograd.h for
-// each level. M is the number of outputs of a tile in a direction, K = 7 - M that of weights.
+// each level. P is the number of positions in a direction, 6, or 5 without the point 0; M that of
+// outputs of a tile, K = P + 1 - M that of weights.
 
 using namespace cynet::winograd;
 
@@ -18,117 +19,130 @@ CYNET_XINLINE void input_pair(float p, float q2, Vec x1, Vec x2, Vec x3, Vec x4,
   *plus = even + odd;
   *minus = even - odd;
 }
+template <int P>
 CYNET_XINLINE void input_all(const Vec* x, Vec* w) {
-  w[0] = input_first(x[0], x[2], x[4]);
-  input_pair(A1, B2, x[1], x[2], x[3], x[4], w + 1, w + 2);
-  input_pair(B1, A2, x[1], x[2], x[3], x[4], w + 3, w + 4);
-  w[5] = input_first(x[1], x[3], x[5]);
+  if constexpr (P == 6) {
+    *w++ = input_first(x[0], x[2], x[4]);
+    ++x;
+  }
+  input_pair(A1, B2, x[0], x[1], x[2], x[3], w, w + 1);
+  input_pair(B1, A2, x[0], x[1], x[2], x[3], w + 2, w + 3);
+  w[4] = input_first(x[0], x[2], x[4]);
 }
 
-// 6 positions to N sums of powers: A^T with N = M; or to 6 inputs' gradients: B with N = 6.
-template <int N>
+// P positions to N sums of powers: A^T with N = M; or to P inputs' gradients: B with N = P.
+template <int P, int N>
 CYNET_XINLINE void gather(const Vec* m, Vec* y) {
-  const Vec sa = m[1] + m[2], da = m[1] - m[2], sb = m[3] + m[4], db = m[3] - m[4];
-  if constexpr (N == 6) {
-    y[0] = A2 * B2 * m[0];
-    y[1] = A2 * B2 * m[5] - A1 * B2 * da - B1 * A2 * db;
-    y[2] = -(A2 + B2) * m[0] - B2 * sa - A2 * sb;
-    y[3] = -(A2 + B2) * m[5] + A1 * da + B1 * db;
-    y[4] = m[0] + (sa + sb);
-    y[5] = m[5];
+  constexpr int Z = P - 5;  // the first position behind the point 0
+  const Vec sa = m[Z] + m[Z + 1], da = m[Z] - m[Z + 1];
+  const Vec sb = m[Z + 2] + m[Z + 3], db = m[Z + 2] - m[Z + 3], last = m[P - 1];
+  if constexpr (N == P) {
+    y[Z] = A2 * B2 * last - A1 * B2 * da - B1 * A2 * db;
+    y[Z + 1] = -B2 * sa - A2 * sb;
+    y[Z + 2] = -(A2 + B2) * last + A1 * da + B1 * db;
+    y[Z + 3] = sa + sb;
+    y[Z + 4] = last;
+    if constexpr (P == 6) {
+      y[0] = A2 * B2 * m[0];
+      y[2] = y[2] - (A2 + B2) * m[0];
+      y[4] += m[0];
+    }
   } else {
-    y[0] = m[0] + (sa + sb);
-    y[1] = N == 2 ? m[5] + A1 * da + B1 * db : A1 * da + B1 * db;
-    if constexpr (N > 2) y[2] = N == 3 ? m[5] + A2 * sa + B2 * sb : A2 * sa + B2 * sb;
-    if constexpr (N > 3) y[3] = N == 4 ? m[5] + A3 * da + B3 * db : A3 * da + B3 * db;
-    if constexpr (N > 4) y[4] = m[5] + A4 * sa + B4 * sb;
+    y[0] = sa + sb;
+    if constexpr (P == 6) y[0] += m[0];
+    y[1] = N == 2 ? last + A1 * da + B1 * db : A1 * da + B1 * db;
+    if constexpr (N > 2) y[2] = N == 3 ? last + A2 * sa + B2 * sb : A2 * sa + B2 * sb;
+    if constexpr (N > 3) y[3] = N == 4 ? last + A3 * da + B3 * db : A3 * da + B3 * db;
+    if constexpr (N > 4) y[4] = last + A4 * sa + B4 * sb;
   }
 }
 
 // Its transpose, N coefficients to the polynomial's values at the positions: A with N = M.
-template <int N>
+template <int P, int N>
 CYNET_XINLINE void evaluate(const Vec* y, Vec* w) {
   Vec ea = y[0], eb = y[0], oa = A1 * y[1], ob = B1 * y[1];
   if constexpr (N > 2) ea += A2 * y[2], eb += B2 * y[2];
   if constexpr (N > 3) oa += A3 * y[3], ob += B3 * y[3];
   if constexpr (N > 4) ea += A4 * y[4], eb += B4 * y[4];
-  w[0] = y[0];
-  w[1] = ea + oa;
-  w[2] = ea - oa;
-  w[3] = eb + ob;
-  w[4] = eb - ob;
-  w[5] = y[N - 1];
+  if constexpr (P == 6) *w++ = y[0];
+  w[0] = ea + oa;
+  w[1] = ea - oa;
+  w[2] = eb + ob;
+  w[3] = eb - ob;
+  w[4] = y[N - 1];
 }
 
-// G: K weights to 6 positions; its transpose: 6 positions to K weight gradients.
+// G: K weights to P positions; its transpose: P positions to K weight gradients.
+template <int P>
 CYNET_XINLINE void scale_positions(const Vec* w, Vec* x) {
-  x[0] = G0 * w[0];
-  x[1] = GA * w[1];
-  x[2] = GA * w[2];
-  x[3] = GB * w[3];
-  x[4] = GB * w[4];
-  x[5] = w[5];
+  constexpr float a = P == 6 ? GA : GA * A1, b = P == 6 ? GB : GB * B1;
+  if constexpr (P == 6) *x++ = G0 * *w++;
+  x[0] = a * w[0];
+  x[1] = (P == 6 ? a : -a) * w[1];
+  x[2] = b * w[2];
+  x[3] = (P == 6 ? b : -b) * w[3];
+  x[4] = w[4];
 }
-template <int K>
+template <int P, int K>
 CYNET_XINLINE void weight_all(const Vec* g, Vec* w) {
-  Vec x[6];
-  evaluate<K>(g, x);
-  scale_positions(x, w);
+  Vec x[P];
+  evaluate<P, K>(g, x);
+  scale_positions<P>(x, w);
 }
-template <int K>
+template <int P, int K>
 CYNET_XINLINE void weight_gradient_all(const Vec* w, Vec* g) {
-  Vec x[6];
-  scale_positions(w, x);
-  gather<K>(x, g);
+  Vec x[P];
+  scale_positions<P>(w, x);
+  gather<P, K>(x, g);
 }
 
 // ----- tiles
 
-// 6x6 pixels by get(row, column) to positions v[i * down + j * across].
-template <class Get>
+// PxP pixels by get(row, column) to positions v[i * down + j * across].
+template <int P, class Get>
 CYNET_XINLINE void input_tile(const Get& get, float* v, int64_t down, int64_t across) {
-  Vec row[6], other[6], w[6];
+  constexpr int Z = P - 5;  // the first position behind the point 0
+  Vec row[P], other[P], w[P];
   auto put = [&](int i, const Vec* x) CYNET_XLAMBDA {
-    input_all(x, w);
+    input_all<P>(x, w);
 #pragma GCC unroll 6
-    for (int j = 0; j < 6; ++j) at(v + i * down + j * across) = w[j];
+    for (int j = 0; j < P; ++j) at(v + i * down + j * across) = w[j];
   };
+  auto first = [&](int i, int z) CYNET_XLAMBDA {
 #pragma GCC unroll 6
-  for (int j = 0; j < 6; ++j) row[j] = input_first(get(0, j), get(2, j), get(4, j));
-  put(0, row);
+    for (int j = 0; j < P; ++j) row[j] = input_first(get(z, j), get(z + 2, j), get(z + 4, j));
+    put(i, row);
+  };
+  auto pair = [&](int i, float p, float q2) CYNET_XLAMBDA {
 #pragma GCC unroll 6
-  for (int j = 0; j < 6; ++j)
-    input_pair(A1, B2, get(1, j), get(2, j), get(3, j), get(4, j), row + j, other + j);
-  put(1, row);
-  put(2, other);
-#pragma GCC unroll 6
-  for (int j = 0; j < 6; ++j)
-    input_pair(B1, A2, get(1, j), get(2, j), get(3, j), get(4, j), row + j, other + j);
-  put(3, row);
-  put(4, other);
-#pragma GCC unroll 6
-  for (int j = 0; j < 6; ++j) row[j] = input_first(get(1, j), get(3, j), get(5, j));
-  put(5, row);
+    for (int j = 0; j < P; ++j)
+      input_pair(p, q2, get(Z, j), get(Z + 1, j), get(Z + 2, j), get(Z + 3, j), row + j,
+                 other + j);
+    put(i, row);
+    put(i + 1, other);
+  };
+  if constexpr (P == 6) first(0, 0);
+  pair(Z, A1, B2);
+  pair(Z + 2, B1, A2);
+  first(P - 1, Z);
 }
 
 // MxM output gradients by get(row, column) to positions m[i * down + j * across].
-template <int M, class Get>
+template <int P, int M, class Get>
 CYNET_XINLINE void gradient_tile(const Get& get, float* m, int64_t down, int64_t across) {
-  Vec w[6], e[M], o[M], x[M];
+  Vec w[P], e[M], o[M], x[M];
   auto put = [&](int i, const Vec* y) CYNET_XLAMBDA {
-    evaluate<M>(y, w);
+    evaluate<P, M>(y, w);
 #pragma GCC unroll 6
-    for (int j = 0; j < 6; ++j) at(m + i * down + j * across) = w[j];
+    for (int j = 0; j < P; ++j) at(m + i * down + j * across) = w[j];
   };
   auto pair = [&](int i, float a1, float a2, float a3) CYNET_XLAMBDA {
 #pragma GCC unroll 4
     for (int j = 0; j < M; ++j) {
       e[j] = get(0, j);
       o[j] = a1 * get(1, j);
-      if constexpr (M > 2) {
-        e[j] += a2 * get(2, j);
-        o[j] += a3 * get(3, j);
-      }
+      if constexpr (M > 2) e[j] += a2 * get(2, j);
+      if constexpr (M > 3) o[j] += a3 * get(3, j);
       x[j] = e[j] + o[j];
     }
     put(i, x);
@@ -136,25 +150,26 @@ CYNET_XINLINE void gradient_tile(const Get& get, float* m, int64_t down, int64_t
     for (int j = 0; j < M; ++j) x[j] = e[j] - o[j];
     put(i + 1, x);
   };
+  auto row = [&](int i, int from) CYNET_XLAMBDA {
 #pragma GCC unroll 4
-  for (int j = 0; j < M; ++j) x[j] = get(0, j);
-  put(0, x);
-  pair(1, A1, A2, A3);
-  pair(3, B1, B2, B3);
-#pragma GCC unroll 4
-  for (int j = 0; j < M; ++j) x[j] = get(M - 1, j);
-  put(5, x);
+    for (int j = 0; j < M; ++j) x[j] = get(from, j);
+    put(i, x);
+  };
+  if constexpr (P == 6) row(0, 0);
+  pair(P - 5, A1, A2, A3);
+  pair(P - 3, B1, B2, B3);
+  row(P - 1, M - 1);
 }
 
-// s[6][N], whose columns are gathered, to put(row, column, value) of NxN pixels.
-template <int N, class Put>
+// s[P][N], whose columns are gathered, to put(row, column, value) of NxN pixels.
+template <int P, int N, class Put>
 CYNET_XINLINE void output_tile(const float* s, const Put& put) {
-  Vec x[6], y[N];
+  Vec x[P], y[N];
 #pragma GCC unroll 6
   for (int j = 0; j < N; ++j) {
 #pragma GCC unroll 6
-    for (int i = 0; i < 6; ++i) x[i] = at(s + (i * N + j) * LANES);
-    gather<N>(x, y);
+    for (int i = 0; i < P; ++i) x[i] = at(s + (i * N + j) * LANES);
+    gather<P, N>(x, y);
 #pragma GCC unroll 6
     for (int i = 0; i < N; ++i) put(i, j, y[i]);
   }

@@ -8,7 +8,7 @@ from cynet.kernels.winograd import _winograd_arrays, _winograd_suits
 # Of the largest number of a result. A direct sum in float32 is at 1e-6 with 64 channels.
 TOLERANCE = 1e-5
 SHAPES = [
-    # batch, height, width, channels, filters, kernel, pad_h, pad_w
+    # batch, height, width, channels, filters, kernel, pad_h, pad_w, stride (1 where it is not said)
     (2, 8, 8, 16, 16, 3, 1, 1),
     (1, 32, 32, 16, 32, 3, 1, 1),
     (3, 7, 9, 16, 48, 3, 1, 1),
@@ -43,24 +43,53 @@ SHAPES = [
     (9, 8, 7, 20, 29, 5, 0, 0),
     (8, 9, 5, 5, 16, 5, 1, 0),
     (11, 6, 6, 33, 18, 5, 0, 1),
+    (2, 9, 8, 16, 32, 2, 0, 0),
+    (1, 5, 6, 20, 17, 2, 1, 1),
+    (9, 4, 4, 16, 16, 2, 0, 1),
+    (1, 1, 1, 5, 3, 2, 1, 1),
+    (2, 8, 8, 16, 32, 4, 1, 1),
+    (1, 7, 9, 20, 17, 4, 2, 0),
+    (9, 6, 5, 3, 16, 4, 0, 3),
+    (2, 8, 8, 16, 32, 4, 1, 1, 2),
+    (1, 9, 7, 20, 17, 4, 1, 0, 2),
+    (9, 11, 6, 16, 16, 4, 0, 2, 2),
+    (1, 4, 4, 33, 18, 4, 0, 0, 2),
+    (1, 1, 2, 3, 5, 4, 3, 4, 2),
+    (2, 8, 9, 16, 32, 3, 1, 1, 2),
+    (3, 7, 7, 17, 31, 3, 0, 2, 2),
+    (1, 3, 4, 1, 1, 3, 0, 0, 2),
+    (2, 16, 12, 16, 32, 5, 2, 2, 2),
+    (1, 9, 8, 20, 33, 5, 0, 1, 2),
+    (8, 6, 7, 272, 20, 5, 2, 2, 2),
+    (2, 13, 10, 16, 16, 6, 2, 3, 2),
+    (1, 15, 14, 3, 16, 7, 3, 3, 2),
+    (2, 9, 20, 18, 5, 8, 0, 1, 2),
 ]
 
 
+def geometry(shape):
+    """(pads, stride) of a row of SHAPES."""
+    return shape[6:8], shape[8] if len(shape) > 8 else 1
+
+
 def draw(shape, seed):
-    n, h, w, c, f, k, ph, pw = shape
+    n, h, w, c, f, k, ph, pw = shape[:8]
+    stride = geometry(shape)[1]
     rng = np.random.RandomState(seed)
     print("seed", seed)
     x = rng.standard_normal((n, h, w, c)).astype(np.float32)
     weight = (rng.standard_normal((f, c, k, k)) / (k * k * c) ** 0.5).astype(np.float32)
-    y = rng.standard_normal((n, h + 2 * ph - k + 1, w + 2 * pw - k + 1, f)).astype(np.float32)
+    size = ((h + 2 * ph - k) // stride + 1, (w + 2 * pw - k) // stride + 1)
+    y = rng.standard_normal((n, *size, f)).astype(np.float32)
     return x, weight, y, rng.standard_normal(f).astype(np.float32)
 
 
-def windows(x, w, pad, shape):
+def windows(x, w, pad, shape, stride):
     """(i, j, the pixels that tap (i, j) of w sees) of x in float64."""
     padded = np.pad(x.astype(np.float64), [(0, 0), (pad[0],) * 2, (pad[1],) * 2, (0, 0)])
     for i, j in np.ndindex(w.shape[2:]):
-        yield i, j, padded[:, i : i + shape[1], j : j + shape[2]]
+        seen = padded[:, i::stride, j::stride]
+        yield i, j, seen[:, : shape[1], : shape[2]]
 
 
 def run(*args, **options):
@@ -68,22 +97,23 @@ def run(*args, **options):
     assert len(behind) and (behind == 255).all(), "written behind the scratch"
 
 
-def forward(x, w, y, pad):
-    seen = windows(x, w, pad, y.shape)
+def forward(x, w, y, pad, stride=1):
+    seen = windows(x, w, pad, y.shape, stride)
     return sum(pixels @ w[:, :, i, j].T.astype(np.float64) for i, j, pixels in seen)
 
 
-def backward_data(x, w, y, pad):
+def backward_data(x, w, y, pad, stride=1):
     n, h, width, c = x.shape
     dx = np.zeros((n, h + 2 * pad[0], width + 2 * pad[1], c))
     for i, j in np.ndindex(w.shape[2:]):
-        dx[:, i : i + y.shape[1], j : j + y.shape[2]] += y @ w[:, :, i, j].astype(np.float64)
+        met = dx[:, i : i + stride * y.shape[1] : stride, j : j + stride * y.shape[2] : stride]
+        met += y @ w[:, :, i, j].astype(np.float64)
     return dx[:, pad[0] : pad[0] + h, pad[1] : pad[1] + width]
 
 
-def backward_weight(x, w, y, pad):
+def backward_weight(x, w, y, pad, stride=1):
     dw = np.zeros(w.shape)
-    for i, j, seen in windows(x, w, pad, y.shape):
+    for i, j, seen in windows(x, w, pad, y.shape, stride):
         dw[:, :, i, j] = np.einsum("nhwf,nhwc->fc", y.astype(np.float64), seen)
     return dw
 
@@ -99,12 +129,13 @@ def close(ours, wanted):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_against_direct_sums(shape, threads, level):
     x, w, y, _ = draw(shape, 1)
-    pad = shape[6:]
+    pad, stride = geometry(shape)
+    out = forward(x, w, y, pad, stride)
     for what, wanted in (
-        ("forward", forward(x, w, y, pad)),
-        ("packed", forward(x, w, y, pad)),
-        ("backward_data", backward_data(x, w, y, pad)),
-        ("backward_weight", backward_weight(x, w, y, pad)),
+        ("forward", out),
+        ("packed", out),
+        ("backward_data", backward_data(x, w, y, pad, stride)),
+        ("backward_weight", backward_weight(x, w, y, pad, stride)),
     ):
         index = {"backward_data": 0, "backward_weight": 1}.get(what, 2)
         for add in (False, True):
@@ -112,7 +143,7 @@ def test_against_direct_sums(shape, threads, level):
             before = arrays[index].copy()
             if not add:
                 arrays[index][...] = np.nan
-            run(what, *arrays, pad, add=add, threads=threads, level=level)
+            run(what, *arrays, pad, add=add, threads=threads, level=level, stride=stride)
             close(arrays[index], wanted + before if add else wanted)
             for i in {0, 1, 2} - {index}:
                 np.testing.assert_array_equal(arrays[i], (x, w, y)[i])
@@ -123,6 +154,8 @@ BIASED = [
     (1, 7, 5, 6, 21, 3, 1, 0),
     (2, 8, 8, 16, 32, 5, 2, 2),
     (1, 7, 6, 6, 21, 5, 1, 0),
+    (2, 8, 8, 16, 32, 2, 1, 1),
+    (1, 9, 8, 6, 21, 4, 1, 1, 2),
 ]
 
 
@@ -132,25 +165,30 @@ BIASED = [
 @pytest.mark.parametrize("relu", [False, True])
 def test_bias_sum_and_relu(shape, level, add, relu):
     x, w, y, bias = draw(shape, 2)
-    wanted = forward(x, w, y, shape[6:]) + bias + (y if add else 0)
-    run("forward", x, w, y, shape[6:], bias=bias, relu=relu, add=add, level=level)
+    pad, stride = geometry(shape)
+    wanted = forward(x, w, y, pad, stride) + bias + (y if add else 0)
+    run("forward", x, w, y, pad, bias=bias, relu=relu, add=add, level=level, stride=stride)
     close(y, np.maximum(wanted, 0) if relu else wanted)
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
 @pytest.mark.parametrize(
     "shape",
-    [(3, 18, 14, 32, 48, 3, 1, 1), (3, 14, 13, 32, 48, 5, 2, 2), (9, 12, 12, 20, 50, 5, 0, 0)],
+    [
+        *((3, 18, 14, 32, 48, 3, 1, 1), (3, 14, 13, 32, 48, 5, 2, 2), (9, 12, 12, 20, 50, 5, 0, 0)),
+        *((3, 18, 14, 32, 48, 4, 1, 1, 2), (3, 13, 20, 20, 48, 5, 2, 2, 2)),
+    ],
     ids=str,
 )
 def test_same_whatever_the_threads(shape, level):
     """Forward and the gradient of x do not depend on how many; that of w does not change by run."""
     x, w, y, _ = draw(shape, 3)
+    pad, stride = geometry(shape)
     for what, index in (("forward", 2), ("backward_data", 0), ("backward_weight", 1)):
         results = []
         for threads in (1, 2, 3, 3):
             arrays = [x.copy(), w.copy(), y.copy()]
-            run(what, *arrays, shape[6:], threads=threads, level=level)
+            run(what, *arrays, pad, threads=threads, level=level, stride=stride)
             results.append(arrays[index])
         np.testing.assert_array_equal(results[2], results[3])
         if what != "backward_weight":
@@ -173,21 +211,25 @@ def test_nan_and_infinity_stay_near(kernel, tile, level):
 
 
 @pytest.mark.parametrize(
-    "size, channels, kernel", [(16, 512, 3), (64, 64, 3), (8, 300, 5), (28, 48, 5)]
+    "size, channels, kernel, stride",
+    [
+        *((16, 512, 3, 1), (64, 64, 3, 1), (8, 300, 5, 1), (28, 48, 5, 1), (20, 100, 4, 1)),
+        *((8, 256, 4, 2), (64, 48, 4, 2), (16, 200, 5, 2)),
+    ],
 )
-def test_large(size, channels, kernel):
+def test_large(size, channels, kernel, stride):
     """Many blocks of tiles, of filters in chunks, of channels."""
-    pad = kernel // 2
-    shape = (1, size, size, channels, channels, kernel, pad, pad)
+    pad = (kernel // 2,) * 2
+    shape = (1, size, size, channels, channels, kernel, *pad, stride)
     x, w, y, _ = draw(shape, 5)
-    dy = y.copy()
-    run("forward", x, w, y, shape[6:], threads=2)
-    close(y, forward(x, w, y, shape[6:]))
+    dy, options = y.copy(), {"threads": 2, "stride": stride}
+    run("forward", x, w, y, pad, **options)
+    close(y, forward(x, w, y, pad, stride))
     dx, dw = np.empty_like(x), np.empty_like(w)
-    run("backward_data", dx, w, dy, shape[6:], threads=2)
-    close(dx, backward_data(x, w, dy, shape[6:]))
-    run("backward_weight", x, dw, dy, shape[6:], threads=2)
-    close(dw, backward_weight(x, w, dy, shape[6:]))
+    run("backward_data", dx, w, dy, pad, **options)
+    close(dx, backward_data(x, w, dy, pad, stride))
+    run("backward_weight", x, dw, dy, pad, **options)
+    close(dw, backward_weight(x, w, dy, pad, stride))
 
 
 def test_where_it_pays():
@@ -205,3 +247,10 @@ def test_where_it_pays():
     assert not _winograd_suits((1, 7, 7, 512), 512, 5, (2, 2))
     assert not _winograd_suits((8, 4, 9, 64), 64, 5, (0, 0))
     assert not _winograd_suits((64, 32, 32, 16), 16, 7, (3, 3))  # no such kernel
+    assert _winograd_suits((8, 31, 31, 128), 256, 4, (1, 1))
+    assert _winograd_suits((16, 32, 32, 64), 128, 4, (1, 1), stride=2)
+    assert _winograd_suits((64, 16, 16, 64), 128, 5, (2, 2), stride=2)
+    assert not _winograd_suits((16, 28, 28, 256), 256, 3, (1, 1), stride=2)  # a phase has few taps
+    assert not _winograd_suits((16, 8, 8, 256), 512, 4, (1, 1), stride=2)  # weights
+    assert not _winograd_suits((16, 32, 32, 64), 128, 4, (1, 1), stride=3)
+    assert not _winograd_suits((16, 32, 32, 64), 128, 2, (0, 0), stride=2)  # one tap a phase

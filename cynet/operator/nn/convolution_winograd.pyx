@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""Convolutions of 3x3 or 5x5, stride 1, on channels-last float32 data by Winograd's products.
+"""Convolutions of 2x2 to 8x8, stride 1 or 2, on channels-last float32 data by Winograd's products.
 
 out = act(bias + data * weight); shapes as in convolution_last.pyx. Fewer multiplications than a
 direct convolution: see kernels/winograd.pxd.
@@ -22,15 +22,17 @@ cdef WinogradShape _shape_of(prop, data) except *:
     s.batch, s.channels, s.height, s.width = data
     s.filters, s.kernel = prop.num_filter, prop.kernel[0]
     s.pad_h, s.pad_w = prop.window[2]
+    s.stride = prop.window[0][0]
     return s
 
 
 def suits(prop, data):
     """True when Winograd's way is the faster one for this convolution of `data`'s shape."""
     cdef WinogradShape s
-    if (prop.kernel not in ((3, 3), (5, 5)) or prop.num_group != 1
-            or prop.activation not in (None, "relu")
-            or set((*prop.window[0], *prop.window[1])) != {1} or cpu_capability() == "baseline"):
+    stride, dilate, _ = prop.window
+    if (len(prop.kernel) != 2 or prop.kernel[0] != prop.kernel[1] or stride[0] != stride[1]
+            or dilate != (1, 1) or prop.num_group != 1 or prop.activation not in (None, "relu")
+            or cpu_capability() == "baseline"):
         return False
     s = _shape_of(prop, data)
     return winograd_suits(&s, prop.weight_shape is not None)
