@@ -219,7 +219,8 @@ def rows(ctx, python):
     yield from elementwise(ctx)
     for name, ratio in kernels_beside_cudnn(ctx):
         yield name, ratio, 1
-    step = median(training_step(lenet(), ctx, (BATCH, 1, 28, 28), 10), mx.nd.waitall)
+    with mx.config.environment("CYNET_CUDNN_AUTOTUNE", "1"):  # as PyTorch's cudnn.benchmark
+        step = median(training_step(lenet(), ctx, (BATCH, 1, 28, 28), 10), mx.nd.waitall)
     theirs = torch_times(python, "lenet")
     for mode, aim in (("eager", 2), ("graph", 1)):
         if mode in theirs:
@@ -228,7 +229,8 @@ def rows(ctx, python):
 
     for dtype in ("float32", "float16"):
         network = resnet.get_symbol(1000, 50, (3, 224, 224), dtype=dtype)
-        step = median(training_step(network, ctx, (64, 3, 224, 224), 1000), mx.nd.waitall, 5)
+        with mx.config.environment("CYNET_CUDNN_AUTOTUNE", "1"):
+            step = median(training_step(network, ctx, (64, 3, 224, 224), 1000), mx.nd.waitall, 5)
         theirs = torch_times(python, "resnet50", dtype)
         for mode in theirs:
             yield f"ResNet-50, batch 64, {dtype}, PyTorch {mode}", theirs[mode] / step, 0.95

@@ -465,13 +465,15 @@ def get():
     return _shared
 
 
-def set_bulk_size(int size):
+def set_bulk_size(size):
     """Pushes of this thread between two times that sleeping workers are woken; returns what it was.
 
     0 or 1 wakes them at each push. Whoever waits, in any thread, wakes them too.
     """
-    if size < 0:
-        raise ArgumentError(f"size must not be negative, got {size}")
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
+        raise ArgumentTypeError(f"a bulk's size must be an int, got {size!r}")
+    if not 0 <= size < 2**31:
+        raise ArgumentError(f"size must not be negative, nor above 2**31 - 1, got {size}")
     return _set_bulk_size(size)
 
 

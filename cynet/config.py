@@ -160,6 +160,14 @@ _SETTINGS = {
             "the system.",
         ),
         Setting(
+            "CYNET_CUDNN_AUTOTUNE",
+            _one_of("0", "1", "2"),
+            "0",
+            "How a convolution on a GPU whose cudnn_tune is not given chooses its algorithm: 0: by "
+            "cuDNN's estimate, 1: by timing those within workspace, 2: by timing all (also "
+            "MXNET_CUDNN_AUTOTUNE_DEFAULT).",
+        ),
+        Setting(
             "CYNET_CUDA_TF32",
             _one_of("none", "convolution", "all"),
             "convolution",
@@ -170,7 +178,10 @@ _SETTINGS = {
 }
 
 
-_MXNET_NAMES = {"CYNET_BACKWARD_DO_MIRROR": "MXNET_BACKWARD_DO_MIRROR"}
+_MXNET_NAMES = {
+    "CYNET_BACKWARD_DO_MIRROR": "MXNET_BACKWARD_DO_MIRROR",
+    "CYNET_CUDNN_AUTOTUNE": "MXNET_CUDNN_AUTOTUNE_DEFAULT",
+}
 
 
 def get(name):

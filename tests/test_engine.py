@@ -476,6 +476,8 @@ def test_bulk(engine):
     assert mx.engine.set_bulk_size(0) == 0
     with pytest.raises(ValueError, match="negative"):
         mx.engine.set_bulk_size(-1)
+    with pytest.raises(TypeError, match="must be an int"):
+        mx.engine.set_bulk_size(1.5)
     cells.close()
 
 

@@ -106,8 +106,12 @@ class _Mirror:
 
     # --- what is repeated -------------------------------------------------------------------------
     def force(self):
-        """Repeat what nodes with ``force_mirroring='True'`` compute."""
-        for step in self.graph.steps[: self.graph.n_forward]:
+        """Repeat what nodes with ``force_mirroring='True'`` compute, each of them once.
+
+        The last comes first: then what it reads lives still, and is repeated in front of it. In
+        the other order each would repeat all that lead to it.
+        """
+        for step in reversed(self.graph.steps[: self.graph.n_forward]):
             if _attribute(step, "force_mirroring") != "True" or step not in self.repeatable:
                 continue
             for value in step.out_data:

@@ -73,10 +73,6 @@ cdef void make_space(Space* space, const TBlob** operands, int n) noexcept nogil
     collapse(space)
 
 
-cdef void collapse_space(Space* space) noexcept nogil:
-    collapse(space)
-
-
 cdef void broadcast_binary(const Kernel* kernel, const Space* space, const void* a, const void* b,
                            void* out) noexcept nogil:
     binary_broadcast(threads_for(space.size), kernel[0], space[0], a, b, out)

@@ -37,7 +37,6 @@ cdef extern from *:
 cdef extern from "Python.h":
     void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace)
     void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace)
-    PyObject* PyList_GET_ITEM(object items, Py_ssize_t i) noexcept
     void Py_XDECREF(PyObject* o)
 
 cdef enum:

@@ -57,6 +57,34 @@ def test_unary(functor):
                 close(out, want + x.dtype.type(add) if add else want, dtype)
 
 
+@pytest.mark.parametrize("kind", ["float", "double", "cynet::half", "unsigned char", "long long"])
+@pytest.mark.parametrize("offset", [0, 1, 2, 4, 8])
+def test_packs(kind, offset, rng):
+    """Arrays that begin at a pack or beside one, with elements left behind the last pack; nothing
+    in front of or behind them is touched."""
+    dtype = DTYPES[kind]
+    a, b = (rng.integers(1, 9, 90).astype(dtype) for _ in range(2))
+    for n in (1, 3, 4, 5, 8, 31, 64, 67):
+        for start in ((offset,) * 3, (0, offset, 0), (0, 0, offset), (offset, 0, 0)):
+            x, y, out = a[start[0] :][:n], b[start[1] :][:n], np.full(90, 3, dtype)
+            of = [LONG(n), INT(1)]
+            for name, arguments, want in (
+                ("unary<cynet::functor::square", [x], x * x),
+                ("binary<cynet::functor::plus", [x, INT(1), y, INT(1)], x + y),
+                ("binary<cynet::functor::mul", [x, INT(1), y, INT(0)], x * y[0]),
+                ("unary_grad<cynet::functor::two_x", [y, x], 2 * x * y),
+                ("binary_grad<cynet::functor::grad_right", [y, x, INT(0), x, INT(1)], x * y),
+            ):
+                if "grad" in name and dtype not in ("float16", "float32", "float64"):
+                    continue
+                out[:] = 3
+                target = out[start[2] :][:n]
+                kernel("elementwise", f"{name}, {kind}>").launch([*arguments, target, *of], 2, 32)
+                assert (target == want.astype(dtype) + out.dtype.type(3)).all(), (name, n, start)
+                assert (out[: start[2]] == 3).all()
+                assert (out[start[2] + n :] == 3).all()
+
+
 GRADIENT_OF = {p.gradient: (p.functor, p.reads) for p in UNARY.values() if p.gradient}
 GRADIENT_OF["softrelu_grad_y"] = ("softrelu", "y")
 

@@ -250,3 +250,10 @@ def _dividing(original):
         return graph
 
     return run_passes
+
+
+def test_force_mirroring_repeats_a_node_once():
+    """A network of n layers that are all forced takes one forward more, not n of them."""
+    _, after = _train(_exp("True"), {"data": (32, 32)})
+    names = [name for name in _repeated(after) if name.startswith("exp")]
+    assert len(names) == len(set(names)) == 8

@@ -5,15 +5,18 @@
 
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "functors.h"
 #include "half.h"
 
 typedef long long Index;
 
-// Every element i of n, spread over all threads of the grid.
-#define CYNET_EACH(i, n)                                                             \
-  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
+// Every element i of first .. n - 1, spread over all threads of the grid.
+#define CYNET_EACH_FROM(i, first, n)                                                            \
+  for (Index i = (first) + static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
        i += static_cast<Index>(gridDim.x) * blockDim.x)
+#define CYNET_EACH(i, n) CYNET_EACH_FROM(i, 0, n)
 
 // i % n, and i becomes i / n: in 32 bits where both fit, which a GPU divides many times faster.
 __device__ inline Index split(Index* i, Index n) {
@@ -39,17 +42,74 @@ struct Computed<cynet::half> {
 template <typename T>
 using computed = typename Computed<T>::type;
 
+// An element as what it is computed in, and back. A GPU has an instruction for float16, where the
+// CPU's code (half.h) is a dozen.
+template <typename T>
+__device__ inline computed<T> widen(T x) {
+#if defined(__CUDACC__)
+  if constexpr (std::is_same<T, cynet::half>::value) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
+    return wide;
+  } else
+#endif
+    return static_cast<computed<T>>(x);
+}
+template <typename T, typename V>
+__device__ inline T narrow(V value) {
+#if defined(__CUDACC__)
+  if constexpr (std::is_same<T, cynet::half>::value) {
+    T x;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(x.bits) : "f"(static_cast<float>(value)));
+    return x;
+  } else
+#endif
+    return static_cast<T>(value);
+}
+
 template <typename T>
 __device__ inline computed<T> load(const T* x, Index i) {
-  return static_cast<computed<T>>(x[i]);
+  return widen(x[i]);
 }
 
 // The request of an output: overwrite, or add to what is there.
 template <typename T, typename V>
 __device__ inline void put(T* out, Index i, V value, int add) {
-  if (add) out[i] = static_cast<T>(static_cast<V>(load(out, i)) + value);
-  else out[i] = static_cast<T>(value);
+  if (add) out[i] = narrow<T>(static_cast<V>(load(out, i)) + value);
+  else out[i] = narrow<T>(value);
 }
+
+// Neighbours that a thread reads or writes at once, at most 16 bytes: one element a thread leaves
+// too few bytes on their way to keep the memory of a large GPU busy.
+template <typename T>
+struct alignas(sizeof(T) <= 4 ? 4 * sizeof(T) : 16) Pack {
+  static constexpr int N = sizeof(T) <= 4 ? 4 : 16 / sizeof(T);
+  T at[N];
+};
+
+template <typename T>
+__device__ inline bool begins_pack(const T* x) {
+  return reinterpret_cast<uintptr_t>(x) % sizeof(Pack<T>) == 0;
+}
+// Pack number i of x; with `stride` 0 of what x[0] repeats.
+template <typename T>
+__device__ inline Pack<T> load_pack(const T* x, Index i, int stride = 1) {
+  if (stride) return reinterpret_cast<const Pack<T>*>(x)[i];
+  Pack<T> same;
+  for (int k = 0; k < Pack<T>::N; ++k) same.at[k] = x[0];
+  return same;
+}
+template <typename T>
+__device__ inline Pack<T>& pack_of(T* out, Index i) {
+  return reinterpret_cast<Pack<T>*>(out)[i];
+}
+
+// In front of a loop that most threads run once: it is not to be unrolled.
+#if defined(__CUDACC__)
+#define CYNET_ROLLED _Pragma("unroll 1")
+#else
+#define CYNET_ROLLED
+#endif
 
 // out[i] += value where several threads may name one i. Types without an atomic addition compare
 // and exchange the word they lie in.

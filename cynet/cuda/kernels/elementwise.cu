@@ -1,24 +1,52 @@
 // The elementwise families: each functor of functors.h as a kernel over n elements. An operand of
-// stride 0 is one element for all.
+// stride 0 is one element for all. Where all arrays begin at a multiple of a pack, a thread takes
+// packs, else elements.
 #include "common.cuh"
 
 // out (+)= F(x)
 template <class F, typename T>
 __global__ void unary(const T* x, T* out, Index n, int add) {
-  CYNET_EACH(i, n) put(out, i, F::template map<computed<T>>(load(x, i)), add);
+  const Index packs = begins_pack(x) && begins_pack(out) ? n / Pack<T>::N : 0;
+  CYNET_ROLLED CYNET_EACH(p, packs) {
+    const Pack<T> a = load_pack(x, p);
+    Pack<T> y = add ? load_pack(out, p) : a;
+    for (int k = 0; k < Pack<T>::N; ++k)
+      put(y.at, k, F::template map<computed<T>>(load(a.at, k)), add);
+    pack_of(out, p) = y;
+  }
+  CYNET_ROLLED CYNET_EACH_FROM(i, packs * Pack<T>::N, n)
+  put(out, i, F::template map<computed<T>>(load(x, i)), add);
 }
 
 // out (+)= gradient * F(known), where `known` is the function's input or output
 template <class F, typename T>
 __global__ void unary_grad(const T* gradient, const T* known, T* out, Index n, int add) {
-  CYNET_EACH(i, n)
+  const bool packed = begins_pack(gradient) && begins_pack(known) && begins_pack(out);
+  const Index packs = packed ? n / Pack<T>::N : 0;
+  CYNET_ROLLED CYNET_EACH(p, packs) {
+    const Pack<T> g = load_pack(gradient, p), a = load_pack(known, p);
+    Pack<T> y = add ? load_pack(out, p) : a;
+    for (int k = 0; k < Pack<T>::N; ++k)
+      put(y.at, k, load(g.at, k) * F::template map<computed<T>>(load(a.at, k)), add);
+    pack_of(out, p) = y;
+  }
+  CYNET_ROLLED CYNET_EACH_FROM(i, packs * Pack<T>::N, n)
   put(out, i, load(gradient, i) * F::template map<computed<T>>(load(known, i)), add);
 }
 
 // out (+)= F(a, b)
 template <class F, typename T>
 __global__ void binary(const T* a, int sa, const T* b, int sb, T* out, Index n, int add) {
-  CYNET_EACH(i, n)
+  const bool packed = (!sa || begins_pack(a)) && (!sb || begins_pack(b)) && begins_pack(out);
+  const Index packs = packed ? n / Pack<T>::N : 0;
+  CYNET_ROLLED CYNET_EACH(p, packs) {
+    const Pack<T> l = load_pack(a, p, sa), r = load_pack(b, p, sb);
+    Pack<T> y = add ? load_pack(out, p) : l;
+    for (int k = 0; k < Pack<T>::N; ++k)
+      put(y.at, k, F::template map<computed<T>>(load(l.at, k), load(r.at, k)), add);
+    pack_of(out, p) = y;
+  }
+  CYNET_ROLLED CYNET_EACH_FROM(i, packs * Pack<T>::N, n)
   put(out, i, F::template map<computed<T>>(load(a, i * sa), load(b, i * sb)), add);
 }
 
@@ -26,7 +54,18 @@ __global__ void binary(const T* a, int sa, const T* b, int sb, T* out, Index n, 
 template <class F, typename T>
 __global__ void binary_grad(const T* gradient, const T* a, int sa, const T* b, int sb, T* out,
                             Index n, int add) {
-  CYNET_EACH(i, n)
+  const bool packed = (!sa || begins_pack(a)) && (!sb || begins_pack(b)) &&
+                      begins_pack(gradient) && begins_pack(out);
+  const Index packs = packed ? n / Pack<T>::N : 0;
+  CYNET_ROLLED CYNET_EACH(p, packs) {
+    const Pack<T> g = load_pack(gradient, p), l = load_pack(a, p, sa), r = load_pack(b, p, sb);
+    Pack<T> y = add ? load_pack(out, p) : g;
+    for (int k = 0; k < Pack<T>::N; ++k)
+      put(y.at, k,
+          load(g.at, k) * F::template map<computed<T>>(load(l.at, k), load(r.at, k)), add);
+    pack_of(out, p) = y;
+  }
+  CYNET_ROLLED CYNET_EACH_FROM(i, packs * Pack<T>::N, n)
   put(out, i,
       load(gradient, i) * F::template map<computed<T>>(load(a, i * sa), load(b, i * sb)), add);
 }

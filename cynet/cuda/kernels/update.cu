@@ -27,14 +27,14 @@ __global__ void update(const W* weight, const W* grad, W* out, S* state0, S* sta
                        T* exact, const Given params, Index n, int add) {
   const Uninitialised<T> p(params.now == nullptr ? params.values : *params.now);
   CYNET_EACH(i, n) {
-    T a = R::N > 0 ? static_cast<T>(state0[i]) : T(0);
-    T b = R::N > 1 ? static_cast<T>(state1[i]) : T(0);
-    T c = R::N > 2 ? static_cast<T>(state2[i]) : T(0);
-    const T before = master ? exact[i] : static_cast<T>(weight[i]);
-    const T next = R::template step<T>(p.rule, before, static_cast<T>(grad[i]), a, b, c);
-    if (R::N > 0) state0[i] = static_cast<S>(a);
-    if (R::N > 1) state1[i] = static_cast<S>(b);
-    if (R::N > 2) state2[i] = static_cast<S>(c);
+    T a = R::N > 0 ? load(state0, i) : T(0);
+    T b = R::N > 1 ? load(state1, i) : T(0);
+    T c = R::N > 2 ? load(state2, i) : T(0);
+    const T before = master ? exact[i] : load(weight, i);
+    const T next = R::template step<T>(p.rule, before, load(grad, i), a, b, c);
+    if (R::N > 0) state0[i] = narrow<S>(a);
+    if (R::N > 1) state1[i] = narrow<S>(b);
+    if (R::N > 2) state2[i] = narrow<S>(c);
     if (master) exact[i] = next;
     put(out, i, next, add);
   }

@@ -11,6 +11,7 @@ from .launch cimport DeviceOperator
 
 from math import prod
 
+from ... import config
 from ...cuda.cudnn import open_door
 from ..floats import GPU_FLOATS, require_floats
 from .forms import form
@@ -19,6 +20,7 @@ from .steps import ADD, IN, IN_GRAD, each
 from .structs import BYTES, C_TYPES, layout, strides_of
 
 _UNLIMITED = 1 << 62
+_TUNE = ("off", "limited_workspace", "fastest")
 
 cdef enum:
     FITTED = 0     # temporary memory that has data as the layer takes it
@@ -102,10 +104,10 @@ cdef int _run(ConvolutionForm self, OpContext* ctx, int direction, const void* a
 
 
 def _layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed):
-    limit = _UNLIMITED if prop.cudnn_tune == "fastest" else prop.workspace << 20
-    tune = prop.cudnn_tune in ("fastest", "limited_workspace")
-    return Convolution(dtype, data, weight, out, stride, dilate, pad, prop.num_group, limit, tune,
-                       transposed)
+    tune = prop.cudnn_tune or _TUNE[int(config.get("CYNET_CUDNN_AUTOTUNE"))]
+    limit = _UNLIMITED if tune == "fastest" else prop.workspace << 20
+    return Convolution(dtype, data, weight, out, stride, dilate, pad, prop.num_group, limit,
+                       tune != "off", transposed)
 
 
 @form("Convolution", checks=False)

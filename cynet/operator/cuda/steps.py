@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ...errors import KernelError
 
 BLOCK, MAX_BLOCKS = 256, 65536  # as launch.pxd has them
+PACKED = {"elementwise": 4}  # elements a thread of that source takes at once (common.cuh's Pack)
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _SIZES = {"add": 4, "random": 24}  # bytes, where it is not a pointer or a long long
 
@@ -156,7 +157,8 @@ def each(n, source, instance, *arguments, **options):
     """A launch whose threads take `n` elements, several each where there are many; SIZE: as many as
     OUT[0] has."""
     sized = n is SIZE
-    blocks = 1 if sized else max(1, min(-(-n // BLOCK), MAX_BLOCKS))
+    taken = BLOCK * PACKED.get(source, 1)
+    blocks = 1 if sized else max(1, min(-(-n // taken), MAX_BLOCKS))
     return Launch(source, instance, arguments, (blocks, 1, 1), (BLOCK, 1, 1), sized=sized,
                   **options)  # fmt: skip
 

@@ -175,6 +175,16 @@ def test_algorithms_are_chosen_once(dnn):
     for _ in range(3):
         pair.forward(pair.form, [np.ones(s, "f") for s in shapes])
     assert timed() == 4
+    for setting, fits in (("0", False), ("1", False), ("2", True)):
+        with config.environment("MXNET_CUDNN_AUTOTUNE_DEFAULT", setting):
+            pair = Pair("Convolution", default | {"workspace": 0}, shapes)
+        before = fast(), timed()
+        pair.forward(pair.form, [np.ones(s, "f") for s in shapes])
+        assert (fast(), timed()) == (before[0] + fits, before[1] + (setting != "0"))
+    with config.environment("CYNET_CUDNN_AUTOTUNE", "2"):
+        pair = Pair("Convolution", default | {"cudnn_tune": "off"}, shapes)
+    pair.forward(pair.form, [np.ones(s, "f") for s in shapes])
+    assert timed() == before[1] + 1
 
 
 @pytest.mark.parametrize(
