@@ -5,10 +5,12 @@ of the arguments, and what an error has to say. It runs without the GIL.
 """
 
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from ._engine cimport VarHandle, kInline, kNormal, push_sync
+from ._engine_native cimport now_ns
+from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport Chunk, NDArrayBase
 from ._typedefs cimport RunContext, dtype_size, kCPU, kGPU
 from .cuda.driver cimport launch
@@ -20,7 +22,9 @@ from .errors import ArgumentTypeError, dress, user_frame
 cdef enum:
     MAX_VALUE = 64         # bytes of one argument that is no array
     FILE_BYTES = 240
-    INLINE_BYTES = 1 << 16  # a launch on arrays of at most this size runs on the caller's thread
+    # A launch on arrays of at most this size runs on the caller's thread, a larger one if it should
+    # take INLINE_SEGMENT_US at most.
+    INLINE_BYTES = 1 << 16
 
 cdef union Value:
     void* pointer
@@ -39,6 +43,7 @@ cdef struct Task:
     int line
     char file[FILE_BYTES]
     int64_t work
+    double* pace  # nanoseconds that a unit of work took in the last launch; 0: there was none
     Request request
     char failure[FAILURE_BYTES]
     Argument* arguments
@@ -49,6 +54,7 @@ cdef struct Task:
 # Kernels and their names; a launch names its kernel by a number, so that it needs no reference.
 cdef list _kernels = []
 cdef list _names = []
+cdef list _paces = []  # addresses, as int
 
 
 def register_kernel(kernel, str name):
@@ -57,7 +63,11 @@ def register_kernel(kernel, str name):
     Its method ``launch_error(failure)`` makes the exception of a launch that failed, from the
     bytes of the emulator's Failure; ``launch_refused(code)`` from what a GPU's driver answered.
     """
+    cdef double* pace = <double*>calloc(1, sizeof(double))
+    if pace == NULL:
+        raise MemoryError()
     _names.append(name.encode())
+    _paces.append(<size_t>pace)
     _kernels.append(kernel)
     return len(_kernels) - 1
 
@@ -65,10 +75,12 @@ def register_kernel(kernel, str name):
 cdef int _run(void* arg, RunContext* context) except -1 nogil:
     cdef Task* task = <Task*>arg
     cdef int i
+    cdef int64_t begin = now_ns()
     task.request.threads = threads_for(task.work)
     if task.function(task.index, &task.request) != 0:
         with gil:
             _raise(task)
+    task.pace[0] = <double>(now_ns() - begin) / <double>task.work
     for i in range(task.count):
         if task.arguments[i].written:
             task.arguments[i].chunk.written = True
@@ -132,6 +144,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
     cdef int64_t touched = 0
     cdef NDArrayBase array
     cdef bytes value
+    cdef bint quick
     cdef VarHandle* variables
     cdef Task* task = <Task*>malloc(total + 2 * n * sizeof(VarHandle))
     if task == NULL:
@@ -186,12 +199,14 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
             if task.work > 1 << 40:
                 task.work = 1 << 40
         task.work = max(task.work, touched // 4)  # a thread may have a whole row
+        task.pace = <double*><size_t>_paces[kernel]
+        quick = task.pace[0] > 0 and task.pace[0] * <double>task.work < 1e3 * INLINE_SEGMENT_US
         file, task.line = user_frame()
         value = file.encode(errors="replace")[-(FILE_BYTES - 1):]
         memcpy(task.file, <const char*>value, len(value))
         value = _names[kernel]
         _push(task, variables, n_written, n_read,
-              kInline if touched <= INLINE_BYTES or gpu >= 0 else kNormal, value, gpu)
+              kInline if touched <= INLINE_BYTES or quick or gpu >= 0 else kNormal, value, gpu)
     except BaseException:
         free(task)
         raise

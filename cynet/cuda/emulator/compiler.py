@@ -103,6 +103,33 @@ def _flags(checked):
     ]  # fmt: skip
 
 
+def _target(text, flags, headers):
+    key = hashlib.sha256("\0".join([text, *headers, _identity(), *flags]).encode()).hexdigest()[:40]
+    return config.cache_folder() / "kernels" / f"{key}.so"
+
+
+def compile_either(quick, plain, user_text, title, options, checked, headers=()):
+    """As `compile_object`, of `quick`, or where the rewriting made that invalid of `plain`.
+
+    The second one is kept under both names, so the first is tried once.
+    """
+    rest = (user_text, title, options, checked, headers)
+    if quick == plain:
+        return compile_object(plain, *rest)
+    try:
+        return compile_object(quick, *rest)
+    except KernelError:
+        path = compile_object(plain, *rest)  # the user's own mistake fails again
+    target = _target(quick, [*_flags(checked), *options], headers)
+    beside = target.with_suffix(f".{os.getpid()}")
+    try:
+        os.link(path, beside)
+        os.replace(beside, target)
+    except OSError:
+        pass  # compiled once more by the next process
+    return path
+
+
 def compile_object(text, user_text, title, options, checked, headers=()):
     """Compile `text` to a shared object; a second time it is found on disk.
 
@@ -133,11 +160,10 @@ def compile_object(text, user_text, title, options, checked, headers=()):
         When there is no compiler or the source does not compile; the message quotes the line.
     """
     flags = [*_flags(checked), *options]
-    key = hashlib.sha256("\0".join([text, *headers, _identity(), *flags]).encode()).hexdigest()[:40]
-    folder = config.cache_folder() / "kernels"
-    target = folder / f"{key}.so"
+    target = _target(text, flags, headers)
     if target.exists():
         return target
+    folder = target.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
         work = tempfile.mkdtemp(prefix="build-", dir=folder)

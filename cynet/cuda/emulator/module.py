@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import ArgumentError, ArgumentTypeError, KernelError
-from .compiler import KERNELS, OWN, compile_object, line_of
+from .compiler import KERNELS, OWN, compile_either, line_of
 from .source import Source
 
 # The thread of a failure where it is not known (cynet_threads.h)
@@ -22,6 +22,9 @@ class Limits(NamedTuple):
     grid: tuple = (2**31 - 1, 65535, 65535)
     shared: int = 48 << 10  # bytes of a block
 
+
+# Along the first axis of a grid: an index of 32 bits does not overflow (cynet_regions.h).
+_MOST_THREADS = 2**31 - 1024
 
 _NAMES = {
     "f": "float", "d": "double", "e": "__half", "?": "bool", "b": "signed char",
@@ -52,6 +55,7 @@ class _Entry(ctypes.Structure):
         ("all", ctypes.c_void_p),
         ("count", ctypes.c_int),
         ("parameters", ctypes.POINTER(_Parameter)),
+        ("way", ctypes.c_int),
     ]
 
 
@@ -129,9 +133,12 @@ class EmulatedModule:
             if not re.search(r"\bvoid\b", kernel.head.partition("(")[0]):
                 raise KernelError(f"{title}: kernel {kernel.name} must return void")
         ways = {name: int(self.source.synchronises(name)) for name in names}
-        whole = _whole(self.source.rewritten(), title, ways)
+        plain = quick = _whole(self.source.rewritten(), title, ways)
+        if not checked:
+            text, loops = self.source.in_regions(names)
+            quick = _whole(text, title, {**ways, **loops})
         build = functools.partial(
-            compile_object, whole, self.quoted, title, options, checked, self.source.headers
+            compile_either, quick, plain, self.quoted, title, options, checked, self.source.headers
         )
         self.path = build()
         self._library = _open(self.path, build)
@@ -163,12 +170,17 @@ class EmulatedKernel:
     ----------
     parameters : tuple of Parameter
         What it takes.
+    synchronises : bool
+        Its threads are fibres.
+    in_regions : bool
+        It became a loop over the threads of a block (regions.py).
     """
 
     def __init__(self, module, name, index):
         self.module, self.name, self.index = module, name, index
         entry = module._library.cynet_entry(index).contents
         self.synchronises = bool(entry.once)
+        self.in_regions = entry.way >= 2
         self.parameters = tuple(
             Parameter(p.kind == b"p", p.code.decode(), p.size)
             for p in entry.parameters[: entry.count]
@@ -180,7 +192,14 @@ class EmulatedKernel:
 
         `name`: what messages call the kernel, if not by its own name.
         """
-        return check_limits(name or self.name, grid, block, shared, self.threads_limit)
+        name = name or self.name
+        grid, block = check_limits(name, grid, block, shared, self.threads_limit)
+        if grid[0] * block[0] > _MOST_THREADS:
+            raise ArgumentError(
+                f"kernel {name}: {grid[0]} blocks of {block[0]} threads along the first axis; on "
+                f"the CPU there are at most {_MOST_THREADS} threads"
+            )
+        return grid, block
 
     def launch(self, arguments, grid, block, shared=0, threads=1):
         """Run the kernel on NumPy arrays and ctypes values, at once, without the GIL.

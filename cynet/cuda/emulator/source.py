@@ -8,6 +8,9 @@ its number, so that messages of the compiler and of the checking mode name the u
 import re
 from typing import NamedTuple
 
+from .reductions import reductions
+from .regions import Splitter, has_memory
+
 # Calls that need the threads of a block to be fibres: they wait, or end the launch.
 SYNCHRONISE = re.compile(
     r"__sync(threads|warp)|__(shfl|ballot|any|all|match|reduce)_|__activemask|__trap|\bassert\b"
@@ -22,6 +25,8 @@ _DYNAMIC = re.compile(
     r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?"
     r"([\w:<>,\s\*]*?[\w>\*])\s*(?<![\w])([A-Za-z_]\w*)\s*\[\s*\]\s*;"
 )
+# What a macro must not have for a kernel to be taken apart.
+_ODD = re.compile(r"\b(return|goto|break|continue)\b|(?<![=!<>])=(?!=)|\+\+|--")
 _BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\w+)")
 _SHARED = re.compile(r"(?<!\bextern )\b__shared__\s+([^;{}()=]+);")
 _STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")
@@ -63,7 +68,8 @@ class Source:
         self.text = text
         self.exports = exports
         self.blank = blanked(text)
-        self.functions = list(_functions(_without_directives(self.blank)))
+        self._code = _without_directives(self.blank)
+        self.functions = list(_functions(self._code))
         self.kernels, self.templates = {}, set()
         for each in self.functions:
             if re.search(r"\b__global__\b", each.head):
@@ -91,6 +97,50 @@ class Source:
 
     def rewritten(self):
         """The text for the host compiler: dynamic shared arrays have become pointers."""
+        return self._edited(self._edits())
+
+    def in_regions(self, names):
+        """The same with kernels as loops over the threads of a block (regions.py).
+
+        Returns
+        -------
+        tuple of (str, dict)
+            The text, and how those of `names` run that have become such loops (`Way` in
+            cynet_launch.h).
+        """
+        edits, ways = self._edits(), {}
+        kernels = [f for f in self.functions if re.search(r"\b__global__\b", f.head)]
+        heads = [_last(f.name) for f in kernels]
+        plain = "operator" not in self._marked and not self._has_odd_macros()
+        for function in kernels:
+            here = [n for n in names if _last(n.partition("<")[0]) == _last(function.name)]
+            given = set(_IDENTIFIER.findall(" ".join(n.partition("<")[2] for n in here)))
+            twice = heads.count(_last(function.name)) > 1
+            if not plain or twice or given & self._marked or self._has_choices(function):
+                continue
+            splitter = Splitter(
+                self._code, function, self._constants(function), self._shared_names(),
+                self._waits, self._uses_threads(), self._has_memory(),
+            )  # fmt: skip
+            found = splitter.edits()
+            if found is None:
+                continue
+            edits += found
+            divisible = not splitter.splits and "__shared__" not in self.blank
+            ways.update(dict.fromkeys(here, 3 if divisible else 2))
+        for function in self.functions:
+            if not self._has_choices(function):
+                edits += reductions(self._code, self.blank, function)
+        return self._edited(edits), ways
+
+    def _edited(self, edits):
+        out, at = [], 0
+        for begin, end, new in sorted(edits, key=lambda edit: edit[0]):
+            out += [self.text[at:begin], new]
+            at = end
+        return "".join(out) + self.text[at:]
+
+    def _edits(self):
         edits, outside = [], []
         for match in _DYNAMIC.finditer(self.blank):
             kind, name = match.groups()
@@ -114,11 +164,65 @@ class Source:
         for match in _STATIC_SHARED.finditer(self.blank):
             lines = "\n" * match[0].count("\n")
             edits.append((match.start(), match.end(), "__shared__" + lines))
-        out, at = [], 0
-        for begin, end, new in sorted(edits):
-            out += [self.text[at:begin], new]
-            at = end
-        return "".join(out) + self.text[at:]
+        return edits
+
+    def _waits(self, text):
+        names = re.findall(r"(?<![\w.])[A-Za-z_]\w*", text)
+        return bool(SYNCHRONISE.search(text)) or not self._marked.isdisjoint(names)
+
+    def _has_odd_macros(self):
+        """Whether a macro may leave a function or change a variable."""
+        for text in [self.blank, *self.headers]:
+            for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\n|.)*)", text, re.M):
+                if _ODD.search(match[1]):
+                    return True
+        return False
+
+    def _has_choices(self, function):
+        """Whether the preprocessor decides what the function has."""
+        body = self.blank[function.begin : function.end]
+        return bool(re.search(r"^[ \t]*#[ \t]*(?!line|pragma)", body, re.M))
+
+    def _constants(self, function):
+        """Names that are one number: parameters of its template, constants, simple macros."""
+        names = set()
+        if function.template:
+            names.update(_IDENTIFIER.findall(function.head[: function.head.index("__global__")]))
+        for match in re.finditer(
+            r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([\w.+\-* ()/]*)$", self.blank, re.M
+        ):
+            if set(_IDENTIFIER.findall(match[2])) <= names | {"f", "u"}:
+                names.add(match[1])
+        for match in re.finditer(
+            r"\b(?:constexpr|const)\s+(?:unsigned |static )*(?:int|unsigned|size_t|float|double)\s+"
+            r"(\w+)\s*=", self.blank,
+        ):  # fmt: skip
+            if not any(f.begin <= match.start() < f.end for f in self.functions):
+                names.add(match[1])
+        return names
+
+    def _shared_names(self):
+        """Names of shared arrays."""
+        names = {m[2] for m in _DYNAMIC.finditer(self.blank)}
+        for match in _SHARED.finditer(self.blank):
+            names.update(m[1] for m in re.finditer(r"([A-Za-z_]\w*)\s*\[", match[1]))
+        return names
+
+    def _others(self):
+        """Texts of what is no kernel: other functions, and headers."""
+        kernel = re.compile(r"\b__global__\b")
+        bodies = [self._code[f.begin : f.end] for f in self.functions if not kernel.search(f.head)]
+        return bodies + self.headers
+
+    def _uses_threads(self):
+        return any("threadIdx" in text for text in self._others())
+
+    def _has_memory(self):
+        """Whether another function, or what a type holds, may be an array of each thread."""
+        types = re.finditer(r"\b(?:struct|class)\s+(\w+)[^;{}()]*\{[^}]*\[[^}]*\}", self._code)
+        if any(match[1] != "rtc_sizes" for match in types):
+            return True
+        return any(has_memory(text) for text in self._others())
 
     def _synchronising(self, texts):
         """Names of functions and macros in whose text a call that waits stands, or one of them."""

@@ -68,18 +68,12 @@ struct Kernel<K> {
   // One thread.
   static void once(void** values) { call(values, std::index_sequence_for<A...>()); }
 
-  // All threads of a block that does not synchronise: in no order, so the compiler may take
-  // several at a time.
+  // All threads of a block that does not synchronise.
   static void loop(A... values) {
     for (unsigned z = 0; z < blockDim.z; ++z)
       for (unsigned y = 0; y < blockDim.y; ++y) {
         threadIdx.y = y, threadIdx.z = z;
         const unsigned n = blockDim.x;
-#if defined(__clang__)
-#pragma clang loop vectorize(assume_safety)
-#else
-#pragma GCC ivdep
-#endif
         for (unsigned x = 0; x < n; ++x) {
           threadIdx.x = x;
           K(values...);
@@ -91,6 +85,13 @@ struct Kernel<K> {
     loop(*static_cast<A*>(values[I])...);
   }
   static void all(void** values) { unpack(values, std::index_sequence_for<A...>()); }
+
+  // A kernel that has become a loop over the threads of its block.
+  template <size_t... I>
+  static void whole(void** values, std::index_sequence<I...>) {
+    K(*static_cast<A*>(values[I])...);
+  }
+  static void block(void** values) { whole(values, std::index_sequence_for<A...>()); }
 };
 
 struct Entry {
@@ -99,7 +100,12 @@ struct Entry {
   void (*all)(void**);   // NULL: it does
   int count;
   const Parameter* parameters;
+  int way;  // how it runs
 };
+
+// How a kernel runs (source.py): its threads in a loop or as fibres, or its blocks, which have
+// loops over their threads in them; of the last kind a part may run on another system thread.
+enum Way { kThreads, kFibres, kBlock, kParts };
 
 // What a launch is asked for; `bytes` has the size of each array argument, -1 for values.
 struct Launch {
@@ -112,6 +118,17 @@ struct Launch {
   Failure* failure;
 };
 
+// How blocks are shared out: a unit is a block, or `each` threads of its first axis.
+struct Share {
+  int parts, each;
+};
+
+static inline void set_part(const Share& share, int64_t i) {
+  first_x = static_cast<int>(i % share.parts) * share.each;
+  last_x = first_x + share.each;
+  if (last_x > static_cast<int>(blockDim.x)) last_x = static_cast<int>(blockDim.x);
+}
+
 static inline void set_block(int64_t i) {
   blockIdx.x = static_cast<unsigned>(i % gridDim.x);
   blockIdx.y = static_cast<unsigned>(i / gridDim.x % gridDim.y);
@@ -121,6 +138,7 @@ static inline void set_block(int64_t i) {
 // Blocks of a kernel that does not synchronise. `own` is there to note a failure.
 __attribute__((noinline)) static bool loop_blocks(Block* own, const Entry& entry, void** values,
                                                   Failure* failure, int64_t begin, int64_t end,
+                                                  const Share& share,
                                                   const volatile bool* stopped) {
   jmp_buf here;
   memset(own, 0, sizeof(Block));
@@ -130,7 +148,8 @@ __attribute__((noinline)) static bool loop_blocks(Block* own, const Entry& entry
   bool good = true;
   if (setjmp(here) == 0) {
     for (int64_t i = begin; i < end && !*stopped; ++i) {
-      set_block(i);
+      set_block(i / share.parts);
+      set_part(share, i);
       entry.all(values);
     }
   } else {
@@ -140,9 +159,10 @@ __attribute__((noinline)) static bool loop_blocks(Block* own, const Entry& entry
   return good;
 }
 
-// Blocks [begin, end) of the grid, one after another, until `stopped`.
+// Units [begin, end) of the grid, one after another, until `stopped`.
 static bool run_blocks(const Entry& entry, const Launch& launch, void** values, Failure* failure,
-                       int64_t begin, int64_t end, const volatile bool* stopped) {
+                       int64_t begin, int64_t end, const Share& share,
+                       const volatile bool* stopped) {
   catch_faults();
   gridDim = dim3(launch.grid[0], launch.grid[1], launch.grid[2]);
   blockDim = dim3(launch.block[0], launch.block[1], launch.block[2]);
@@ -164,7 +184,7 @@ static bool run_blocks(const Entry& entry, const Launch& launch, void** values, 
     }
     close_block(&own);
   } else if (good) {
-    good = loop_blocks(&own, entry, values, failure, begin, end, stopped);
+    good = loop_blocks(&own, entry, values, failure, begin, end, share, stopped);
   }
   free(memory);
   if (!good && failure->kind == kNone) failure->kind = kMemory;
@@ -174,12 +194,19 @@ static bool run_blocks(const Entry& entry, const Launch& launch, void** values, 
 static bool run_grid(const Entry& entry, const Launch& launch, void** values, int threads) {
   const int64_t blocks =
       static_cast<int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  const int64_t size = launch.block[0];
+  Share share = {1, static_cast<int>(size)};
+  if (entry.way == kParts && threads > 1 && blocks < 4 * threads && size > 16) {
+    const int64_t parts = (4 * threads + blocks - 1) / blocks;
+    share.each = static_cast<int>(((size + parts - 1) / parts + 15) / 16 * 16);
+    share.parts = static_cast<int>((size + share.each - 1) / share.each);
+  }
   volatile bool stopped = false;
   bool taken = false;
-  cynet::parallel_for(threads, blocks, [&](int64_t begin, int64_t end) {
+  cynet::parallel_for(threads, blocks * share.parts, [&](int64_t begin, int64_t end) {
     Failure own;
     own.kind = kNone;
-    if (run_blocks(entry, launch, values, &own, begin, end, &stopped)) return;
+    if (run_blocks(entry, launch, values, &own, begin, end, share, &stopped)) return;
     stopped = true;
     if (!__atomic_test_and_set(&taken, __ATOMIC_ACQ_REL)) *launch.failure = own;
   });
@@ -260,17 +287,18 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
 
 namespace cynet_emulator {
 // So that a kernel is compiled one way only.
-template <bool synchronises>
+template <int way>
 struct Chosen {
   template <class K>
   static constexpr void (*once())(void**) {
-    if constexpr (synchronises || CYNET_CHECKED) return K::once;
+    if constexpr (way == kFibres || CYNET_CHECKED) return K::once;
     else return nullptr;
   }
   template <class K>
   static constexpr void (*all())(void**) {
-    if constexpr (synchronises || CYNET_CHECKED) return nullptr;
-    else return K::all;
+    if constexpr (way == kFibres || CYNET_CHECKED) return nullptr;
+    else if constexpr (way == kThreads) return K::all;
+    else return K::block;
   }
 };
 // Of functions with one name the one that is a kernel: it returns nothing.
@@ -278,15 +306,14 @@ template <typename... A>
 constexpr auto address_of(void (*kernel)(A...)) -> void (*)(A...) {
   return kernel;
 }
-template <bool synchronises, auto K>
+template <int way, auto K>
 constexpr Entry row(const char* name) {
-  return {name, Chosen<synchronises>::template once<Kernel<K>>(),
-          Chosen<synchronises>::template all<Kernel<K>>(), Kernel<K>::count,
-          Kernel<K>::parameters};
+  return {name, Chosen<way>::template once<Kernel<K>>(), Chosen<way>::template all<Kernel<K>>(),
+          Kernel<K>::count, Kernel<K>::parameters, way};
 }
 }  // namespace cynet_emulator
 
-// A row of the table: S is 1 for a kernel that synchronises.
+// A row of the table: S is a Way.
 #define CYNET_KERNEL(S, name, ...) \
   ::cynet_emulator::row<S, ::cynet_emulator::address_of(&__VA_ARGS__)>(name)
 

@@ -8,8 +8,24 @@
 static inline float cynet_expf(float x) { return cynet::math::exp(x); }
 static inline float cynet_logf(float x) { return cynet::math::log(x); }
 static inline float cynet_tanhf(float x) { return cynet::math::tanh(x); }
-static inline float cynet_fmaxf(float x, float y) { return (x > y) | (y != y) ? x : y; }
-static inline float cynet_fminf(float x, float y) { return (x < y) | (y != y) ? x : y; }
+#define CYNET_EXTREMES(R, A, B, max, min)                                                \
+  static inline R max(A x, B y) { return (x > y) | (y != y) ? static_cast<R>(x) : y; }   \
+  static inline R min(A x, B y) { return (x < y) | (y != y) ? static_cast<R>(x) : y; }
+CYNET_EXTREMES(float, float, float, cynet_fmaxf, cynet_fminf)
+CYNET_EXTREMES(float, float, float, cynet_fmax, cynet_fmin)
+CYNET_EXTREMES(double, double, double, cynet_fmax, cynet_fmin)
+CYNET_EXTREMES(double, double, float, cynet_fmax, cynet_fmin)
+CYNET_EXTREMES(double, float, double, cynet_fmax, cynet_fmin)
+#undef CYNET_EXTREMES
+// Loops that look for an extreme (reductions.py).
+#pragma omp declare reduction(cynet_fmax : float, double : omp_out = cynet_fmax(omp_out, omp_in)) \
+    initializer(omp_priv = NAN)
+#pragma omp declare reduction(cynet_fmin : float, double : omp_out = cynet_fmin(omp_out, omp_in)) \
+    initializer(omp_priv = NAN)
+#pragma omp declare reduction(cynet_greater : float, double : \
+    omp_out = omp_out < omp_in ? omp_in : omp_out) initializer(omp_priv = -INFINITY)
+#pragma omp declare reduction(cynet_less : float, double : \
+    omp_out = omp_in < omp_out ? omp_in : omp_out) initializer(omp_priv = INFINITY)
 namespace std {
 using ::cynet_expf;
 using ::cynet_fmaxf;
@@ -221,14 +237,14 @@ CYNET_MIN_MAX(unsigned long long, long long, unsigned long long)
 CYNET_MIN_MAX(unsigned long long, unsigned long long, long long)
 #undef CYNET_MIN_MAX
 // A NaN gives way to a number, as in fminf.
-static inline float min(float a, float b) { return ::fminf(a, b); }
-static inline float max(float a, float b) { return ::fmaxf(a, b); }
-static inline double min(double a, double b) { return ::fmin(a, b); }
-static inline double max(double a, double b) { return ::fmax(a, b); }
-static inline double min(float a, double b) { return ::fmin(a, b); }
-static inline double max(float a, double b) { return ::fmax(a, b); }
-static inline double min(double a, float b) { return ::fmin(a, b); }
-static inline double max(double a, float b) { return ::fmax(a, b); }
+static inline float min(float a, float b) { return cynet_fminf(a, b); }
+static inline float max(float a, float b) { return cynet_fmaxf(a, b); }
+static inline double min(double a, double b) { return cynet_fmin(a, b); }
+static inline double max(double a, double b) { return cynet_fmax(a, b); }
+static inline double min(float a, double b) { return cynet_fmin(a, b); }
+static inline double max(float a, double b) { return cynet_fmax(a, b); }
+static inline double min(double a, float b) { return cynet_fmin(a, b); }
+static inline double max(double a, float b) { return cynet_fmax(a, b); }
 static inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
 static inline unsigned umax(unsigned a, unsigned b) { return a > b ? a : b; }
 static inline long long llmin(long long a, long long b) { return a < b ? a : b; }
