@@ -95,14 +95,28 @@ inline void rows_of(const Job& job, const float* panel, int64_t columns, const T
 
 // ----- panels
 
+// A panel's vector on its way to its place; with WATCHED, `seen` becomes NaN in the lanes in which
+// it is infinite or NaN.
+template <bool WATCHED>
+CYNET_XINLINE void put(float* panel, Vec v, Vec* seen) {
+  at(panel) = v;
+  if (WATCHED) *seen += Vec{} * v;
+}
+
 // Lines of `columns` floats, `step` apart; behind them zeros, so that whole vectors are read.
-inline void pack_lines(const float* from, int64_t step, int64_t n, int64_t columns, float* panel) {
+// Returned is what `put` has seen.
+template <bool WATCHED = false>
+inline Vec pack_lines(const float* from, int64_t step, int64_t n, int64_t columns, float* panel) {
   const int64_t width = vectors_of(columns) * LANES, whole = columns / LANES;
+  Vec seen = {};
   for (int64_t k = 0; k < n; ++k, from += step, panel += width) {
-    for (int64_t v = 0; v < whole; ++v) at(panel + v * LANES) = load(from + v * LANES);
+    for (int64_t v = 0; v < whole; ++v)
+      put<WATCHED>(panel + v * LANES, load(from + v * LANES), &seen);
     if (whole * LANES < columns)
-      at(panel + whole * LANES) = load_part(from + whole * LANES, columns - whole * LANES);
+      put<WATCHED>(panel + whole * LANES,
+                   load_part(from + whole * LANES, columns - whole * LANES), &seen);
   }
+  return seen;
 }
 
 // Exchange rows and columns of LANES vectors.
@@ -145,10 +159,12 @@ CYNET_XINLINE void load_turned(const float* from, int64_t step, int64_t lines, i
 }
 
 // Columns lie in lines, `step` floats apart, of n floats, the taps of one channel after another:
-// tap t of the i-th channel becomes row t * apart + i of the panel.
-inline void pack_turned(const float* from, int64_t step, int64_t n, int64_t columns, int64_t taps,
-                        int64_t apart, float* panel) {
+// tap t of the i-th channel becomes row t * apart + i of the panel. Returned is what `put` saw.
+template <bool WATCHED = false>
+inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t columns, int64_t taps,
+                       int64_t apart, float* panel) {
   const int64_t width = vectors_of(columns) * LANES;
+  Vec seen = {};
   for (int64_t j = 0; j < columns; j += LANES) {
     const int64_t lanes = std::min<int64_t>(LANES, columns - j);
     int64_t tap = 0, channel = 0;
@@ -157,7 +173,7 @@ inline void pack_turned(const float* from, int64_t step, int64_t n, int64_t colu
       Vec rows[LANES] = {};
       load_turned(from + j * step + e, step, lanes, count, rows);
       for (int64_t i = 0; i < count; ++i) {
-        at(panel + (tap * apart + channel) * width + j) = rows[i];
+        put<WATCHED>(panel + (tap * apart + channel) * width + j, rows[i], &seen);
         if (++tap == taps) {
           tap = 0;
           ++channel;
@@ -165,6 +181,7 @@ inline void pack_turned(const float* from, int64_t step, int64_t n, int64_t colu
       }
     }
   }
+  return seen;
 }
 
 // body(begin, end) for parts of at most `width` vectors, nearly equal, of vectors first .. last of

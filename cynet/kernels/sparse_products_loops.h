@@ -88,17 +88,10 @@ struct Lists {
   }
 };
 
-// Whether any of the panel's floats is infinite or NaN.
-inline bool has_unbounded(const float* panel, int64_t n) {
-  Vec sum[4] = {};
-  const Vec nothing = {};
-  int64_t i = 0;
-  for (; i + 4 * LANES <= n; i += 4 * LANES)
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) sum[k] += nothing * at(panel + i + k * LANES);
-  for (; i < n; i += LANES) sum[0] += nothing * at(panel + i);
+// Whether a panel with an infinity or NaN was packed, by what the packing has seen.
+inline bool is_unbounded(Vec seen) {
   float all[LANES];
-  store(all, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+  store(all, seen);
   bool found = false;
   for (int k = 0; k < LANES; ++k) found |= all[k] != 0;
   return found;
@@ -110,13 +103,24 @@ inline void sparse_row(const float* values, const int32_t* places, int64_t count
                        const float* panel, float* c, const float* bias, bool add, bool relu,
                        int64_t lanes) {
   Vec sum[V] = {};
-#pragma GCC unroll 2
-  for (int64_t i = 0; i < count; ++i) {
-    const float value = values[i];
-    const float* w = panel + int64_t(places[i]) * (V * LANES);
+  const auto step = [&](Vec value, int32_t place) {
+    const float* w = panel + int64_t(place) * (V * LANES);
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) sum[v] += value * at(w + v * LANES);
+  };
+  int64_t i = 0;
+#if CYNET_LANES == 16
+  __m512i lane[4];
+  for (int k = 0; k < 4; ++k) lane[k] = _mm512_set1_epi32(k);
+  for (; i + 4 <= count; i += 4) {
+    const __m512 four = _mm512_castps128_ps512(_mm_loadu_ps(values + i));
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k)
+      step(reinterpret_cast<Vec>(_mm512_permutexvar_ps(lane[k], four)), places[i + k]);
   }
+#endif
+#pragma GCC unroll 2
+  for (; i < count; ++i) step(Vec{} + values[i], places[i]);
 #pragma GCC unroll 8
   for (int v = 0; v < V; ++v) {
     const bool part = v == V - 1 && lanes < LANES;
@@ -161,11 +165,10 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
         lists.fill(a, p.a_row, p.a_turned, rows, depth, false);
         each_panel(first, end, p.n, SPARSE_WIDTH, [&](int64_t j, int64_t j_end) {
           const int64_t columns = j_end - j, vectors = vectors_of(columns);
-          if (p.b_turned)
-            pack_turned(p.b + j * p.b_row + k, p.b_row, depth, columns, 1, 0, panel);
-          else
-            pack_lines(p.b + k * p.b_row + j, p.b_row, depth, columns, panel);
-          const bool all = has_unbounded(panel, depth * vectors * LANES);
+          const bool all = is_unbounded(
+              p.b_turned
+                  ? pack_turned<true>(p.b + j * p.b_row + k, p.b_row, depth, columns, 1, 0, panel)
+                  : pack_lines<true>(p.b + k * p.b_row + j, p.b_row, depth, columns, panel));
           if (all != lists.zeros) lists.fill(a, p.a_row, p.a_turned, rows, depth, all);
           by_width[vectors - 1](lists, rows, panel, p.c + row * p.c_row + j, p.c_row,
                                 p.bias && k == 0 ? p.bias + j : nullptr, p.add || k > 0,

@@ -56,10 +56,18 @@ double line_product(const T* g, const T* x, int64_t n, T center) {
 // y[j] += the sum over rows of x[row, j], for columns [begin, end)
 template <typename T>
 void column_sums(const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t end, T* y) {
+  int64_t j = begin;
+  for (; j + SUM_LANES <= end; j += SUM_LANES) {  // sums held in registers
+    T sum[SUM_LANES];
+    for (int l = 0; l < SUM_LANES; ++l) sum[l] = y[j + l];
+    for (int64_t i = 0; i < rows; ++i)
+      for (int l = 0; l < SUM_LANES; ++l) sum[l] += x[i * cols + j + l];
+    for (int l = 0; l < SUM_LANES; ++l) y[j + l] = sum[l];
+  }
   for (int64_t i = 0; i < rows; ++i) {
     const T* row = x + i * cols;
     CYNET_IVDEP
-    for (int64_t j = begin; j < end; ++j) y[j] += row[j];
+    for (int64_t k = j; k < end; ++k) y[k] += row[k];
   }
 }
 

@@ -247,9 +247,10 @@ cdef class JoinedUpdate:
             for i in range(n):
                 params = &task.params[i]
                 params.lr, params.wd, params.rescale, params.clip = lrs[i], wds[i], rescale, clip
-                own[:] = [0.0, 0.0, 0.0, 0.0, 0.0]
-                for k, value in enumerate(<tuple>numbers[i]):
-                    own[k] = value
+                if i == 0 or numbers[i] is not numbers[i - 1]:
+                    own[:] = [0.0, 0.0, 0.0, 0.0, 0.0]
+                    for k, value in enumerate(<tuple>numbers[i]):
+                        own[k] = value
                 params.a, params.b, params.c = own[0], own[1], own[2]
                 params.d, params.e = own[3], own[4]
         except BaseException:

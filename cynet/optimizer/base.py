@@ -201,11 +201,12 @@ class Optimizer:
         self._index_update_count = counts
 
     def _update_count(self, index):
-        counts = self._index_update_count
+        counts, begin, most = self._index_update_count, self.begin_num_update, self.num_update
         for each in index if isinstance(index, (list, tuple)) else (index,):
-            count = counts[each] = counts.get(each, self.begin_num_update) + 1
-            if count > self.num_update:
-                self.num_update = count
+            count = counts[each] = counts.get(each, begin) + 1
+            if count > most:
+                most = count
+        self.num_update = most
 
     def _mult(self, index, table, attribute):
         if index in self.param_dict:

@@ -37,13 +37,17 @@ class Updater:
 
     def _states_of(self, index, weight):
         states, synced = self.states, self.states_synced
+        try:
+            if False not in [synced[i] for i in index]:
+                return [states[i] for i in index]
+        except KeyError:  # of a weight that is new
+            pass
         for i, each in zip(index, weight):
             if i not in states:
                 states[i] = self.optimizer.create_state_multi_precision(i, each)
-                synced[i] = True
             elif not synced[i]:
                 states[i] = self.sync_state_context(states[i], each.context)
-                synced[i] = True
+            synced[i] = True
         return [states[i] for i in index]
 
     def sync_state_context(self, state, context):

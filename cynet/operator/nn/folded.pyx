@@ -73,7 +73,11 @@ cdef class FoldedActivation:
             memset(sums + begin, 0, (end - begin) * sizeof(float))
         for first in range(0, rows, 16):
             last = min(rows, first + 16)
-            for row in range(first, last):
-                at = row * columns + begin
-                mask(grad + at, 1, out + at, 1, space + at, end - begin)
+            if end - begin == columns:  # the rows lie one behind the other
+                at = first * columns
+                mask(grad + at, 1, out + at, 1, space + at, (last - first) * columns)
+            else:
+                for row in range(first, last):
+                    at = row * columns + begin
+                    mask(grad + at, 1, out + at, 1, space + at, end - begin)
             add_columns(space + first * columns, last - first, columns, begin, end, sums)
