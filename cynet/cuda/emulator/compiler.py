@@ -211,11 +211,12 @@ def explain(said, user_text, title):
         quoted = lines[number - 1].strip() if 0 < number <= len(lines) else ""
         found.append(f"  line {number}: {match[3]}\n      {quoted}")
     # what was written around it: the name of a kernel in the table, or of an argument
-    for match in re.finditer(r"^((?:kernel|arguments of) .*?):\d+:\d+: error: (.*)$", said, re.M):
+    around = r"^((?:kernel|arguments of) .*?)(?::\d+:\d+|\(\d+\)): error: (.*)$"
+    for match in re.finditer(around, said, re.M):
         if not any(each.startswith(f"  {match[1]}: ") for each in found):
             found.append(f"  {match[1]}: {match[2]}")
     brace = _odd_brace(user_text)
-    if brace and "‘}’ at end of input" in said:
+    if brace and re.search(r"expected (a )?[‘'\"]\}[’'\"]", said):
         number, what = brace
         found = [f"  line {number}: {what}\n      {lines[number - 1].strip()}"]
     if not found:  # the mistake shows in a header: say all
