@@ -339,6 +339,9 @@ def test_errors_around_the_source_name_the_kernel():
     assert "cynet" not in str(caught.value)
     with pytest.raises(KernelError, match="kernel f must return void"):
         EmulatedModule("__global__ int f(float *x) { return 0; }")
+    assert EmulatedModule("__global__ __launch_bounds__(64, 2) void f(float *x) {}").get("f")
+    with pytest.raises(KernelError, match="asm with PTX needs a GPU"):
+        EmulatedModule('__global__ void f(int *x) { asm("mov.u32 %0, %laneid;" : "=r"(x[0])); }')
     text = "__global__ void f(float *x) {\n  if (x[0] > 0) { // }\n    x[0] = 1;\n  \n}\n"
     with pytest.raises(KernelError, match=r"line 1: this \{ is never closed"):
         EmulatedModule(text)
