@@ -32,7 +32,8 @@ CYNET_XINLINE T clipped(T x, T limit) {
 }
 
 // A rule: `static T step(const P& p, T w, T g, T& s0, T& s1, T& s2)` gives the new weight and moves
-// the states; N is how many it has. Each rule takes the gradient raw.
+// the states; N is how many it has. Each rule takes the gradient raw. RESTS: without decay a weight
+// whose gradient is 0 stays as it is (an infinite one may become NaN, as 0 times it is).
 template <typename T>
 struct Rule {
   T lr, wd, rescale, clip, a, b, c, d, e;
@@ -51,14 +52,14 @@ struct Rule {
 };
 
 struct sgd {
-  enum { N = 0 };
+  enum { N = 0, RESTS = 1 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T&, T&, T&) {
     return w - p.lr * p.decayed(g, w);
   }
 };
 struct sgd_mom {  // a: momentum
-  enum { N = 1 };
+  enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
     mom = p.a * mom - p.lr * p.decayed(g, w);
@@ -66,7 +67,7 @@ struct sgd_mom {  // a: momentum
   }
 };
 struct nag_mom {  // a: momentum
-  enum { N = 1 };
+  enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
     const T d = p.decayed(g, w);
@@ -75,14 +76,14 @@ struct nag_mom {  // a: momentum
   }
 };
 struct signsgd {
-  enum { N = 0 };
+  enum { N = 0, RESTS = 1 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T&, T&, T&) {
     return (T(1) - p.lr * p.wd) * w - p.lr * T((g > 0) - (g < 0));
   }
 };
 struct signum {  // a: momentum, b: wd_lh
-  enum { N = 1 };
+  enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
     mom = p.a * mom - (T(1) - p.a) * p.wd * w - (T(1) - p.a) * p.gradient(g);
@@ -90,7 +91,7 @@ struct signum {  // a: momentum, b: wd_lh
   }
 };
 struct adam {  // a: beta1, b: beta2, c: epsilon
-  enum { N = 2 };
+  enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
     const T d = clipped(p.rescale * g + p.wd * w, p.clip);
@@ -100,7 +101,7 @@ struct adam {  // a: beta1, b: beta2, c: epsilon
   }
 };
 struct rmsprop {  // a: gamma1, b: epsilon, c: clip_weights
-  enum { N = 1 };
+  enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& n, T&, T&) {
     const T d = clipped(p.rescale * g + p.wd * w, p.clip);
@@ -109,7 +110,7 @@ struct rmsprop {  // a: gamma1, b: epsilon, c: clip_weights
   }
 };
 struct rmspropalex {  // a: gamma1, b: epsilon, c: clip_weights, d: gamma2
-  enum { N = 3 };
+  enum { N = 3, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& n, T& mean, T& delta) {
     const T d = clipped(p.rescale * g + p.wd * w, p.clip);
@@ -120,7 +121,7 @@ struct rmspropalex {  // a: gamma1, b: epsilon, c: clip_weights, d: gamma2
   }
 };
 struct ftrl {  // a: lamda1, b: beta
-  enum { N = 2 };
+  enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& z, T& n, T&) {
     const T d = p.gradient(g);
@@ -133,7 +134,7 @@ struct ftrl {  // a: lamda1, b: beta
   }
 };
 struct ftml {  // a: beta1, b: beta2, c: epsilon, d: beta1^t, e: beta2^t; states d, v, z
-  enum { N = 3 };
+  enum { N = 3, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& d, T& v, T& z) {
     const T x = clipped(p.rescale * g + p.wd * w, p.clip);
