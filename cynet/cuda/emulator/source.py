@@ -78,6 +78,7 @@ class Source:
                 else:
                     self.kernels[each.name] = each
         self.headers = list(_included(text, folders, set()))
+        self._has_groups = any("cooperative_groups" in each for each in [text, *self.headers])
         blank = [blanked(each) for each in self.headers]
         self._marked = self._synchronising([self.blank, *blank])
 
@@ -86,8 +87,8 @@ class Source:
         words = {_last(name.partition("<")[0])}
         if name in self.exports:
             words.update(_IDENTIFIER.findall(name))
-        # an operator that waits is not called by its name
-        return bool(words & self._marked) or "operator" in self._marked
+        # an operator that waits is not called by its name, and a group has any
+        return bool(words & self._marked) or "operator" in self._marked or self._has_groups
 
     def threads_limit(self, name):
         """The number that ``__launch_bounds__`` gives for kernel `name`, or None."""
@@ -111,7 +112,8 @@ class Source:
         edits, ways = self._edits(), {}
         kernels = [f for f in self.functions if re.search(r"\b__global__\b", f.head)]
         heads = [_last(f.name) for f in kernels]
-        plain = "operator" not in self._marked and not self._has_odd_macros()
+        plain = "operator" not in self._marked and not self._has_groups
+        plain = plain and not self._has_odd_macros()
         for function in kernels:
             here = [n for n in names if _last(n.partition("<")[0]) == _last(function.name)]
             given = set(_IDENTIFIER.findall(" ".join(n.partition("<")[2] for n in here)))
@@ -327,6 +329,8 @@ def _function_name(head):
         return None
     if re.search(r"=\s*$", head):
         return None
+    if re.search(r"\boperator\b[^(]*\(", head):
+        return "operator"
     # the first name followed by parentheses, outside of template arguments
     depth = 0
     for match in re.finditer(r"[<>]|([A-Za-z_]\w*)\s*\(", head):
