@@ -301,12 +301,12 @@ def both(name, names):
 
 
 def compare(name, quick, slow, threads=(1, 2)):
+    """Two blocks on one system thread; on two threads one block, since blocks write one array."""
     x = np.random.RandomState(zlib.crc32(name.encode())).randint(-9, 99, 64).astype("i")
-    want = np.arange(64, dtype="i")
-    slow.launch([x, want, INT(64)], 2, 64)
     for count in threads:
-        y = np.arange(64, dtype="i")
-        quick.launch([x, y, INT(64)], 2, 64, 0, count)
+        want, y = np.arange(64, dtype="i"), np.arange(64, dtype="i")
+        slow.launch([x, want, INT(64)], 3 - count, 64)
+        quick.launch([x, y, INT(64)], 3 - count, 64, 0, count)
         np.testing.assert_array_equal(y, want, name)
 
 
