@@ -26,9 +26,17 @@ struct UpdateArrays {
   void* state[4];
 };
 
+// Infinity, within which everything is, for "none".
+CYNET_XINLINE double clip_limit(double clip) {
+  return clip < 0 ? bit_cast<double>(static_cast<int64_t>(0x7ff0000000000000LL)) : clip;
+}
+template <typename T>
+CYNET_XINLINE T within(T x, T limit) {
+  return x > limit ? limit : (x < -limit ? -limit : x);
+}
 template <typename T>
 CYNET_XINLINE T clipped(T x, T limit) {
-  return limit < 0 ? x : (x > limit ? limit : (x < -limit ? -limit : x));
+  return limit < 0 ? x : within(x, limit);
 }
 
 // A rule: `static T step(const P& p, T w, T g, T& s0, T& s1, T& s2)` gives the new weight and moves
@@ -41,14 +49,14 @@ struct Rule {
       : lr(T(p.lr)),
         wd(T(p.wd)),
         rescale(T(p.rescale)),
-        clip(T(p.clip)),
+        clip(T(clip_limit(p.clip))),
         a(T(p.a)),
         b(T(p.b)),
         c(T(p.c)),
         d(T(p.d)),
         e(T(p.e)) {}
-  CYNET_XINLINE T gradient(T g) const { return clipped(rescale * g, clip); }
-  CYNET_XINLINE T decayed(T g, T w) const { return clipped(rescale * g, clip) + wd * w; }
+  CYNET_XINLINE T gradient(T g) const { return within(rescale * g, clip); }
+  CYNET_XINLINE T decayed(T g, T w) const { return within(rescale * g, clip) + wd * w; }
 };
 
 struct sgd {
@@ -94,7 +102,7 @@ struct adam {  // a: beta1, b: beta2, c: epsilon
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
-    const T d = clipped(p.rescale * g + p.wd * w, p.clip);
+    const T d = within(p.rescale * g + p.wd * w, p.clip);
     mean = p.a * mean + (T(1) - p.a) * d;
     var = p.b * var + (T(1) - p.b) * d * d;
     return w - p.lr * mean / (std::sqrt(var) + p.c);
@@ -104,7 +112,7 @@ struct rmsprop {  // a: gamma1, b: epsilon, c: clip_weights
   enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& n, T&, T&) {
-    const T d = clipped(p.rescale * g + p.wd * w, p.clip);
+    const T d = within(p.rescale * g + p.wd * w, p.clip);
     n = (T(1) - p.a) * d * d + p.a * n;
     return clipped(w - p.lr * d / std::sqrt(n + p.b), p.c);
   }
@@ -113,7 +121,7 @@ struct rmspropalex {  // a: gamma1, b: epsilon, c: clip_weights, d: gamma2
   enum { N = 3, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& n, T& mean, T& delta) {
-    const T d = clipped(p.rescale * g + p.wd * w, p.clip);
+    const T d = within(p.rescale * g + p.wd * w, p.clip);
     n = (T(1) - p.a) * d * d + p.a * n;
     mean = (T(1) - p.a) * d + p.a * mean;
     delta = p.d * delta - p.lr * d / std::sqrt(n - mean * mean + p.b);
@@ -137,7 +145,7 @@ struct ftml {  // a: beta1, b: beta2, c: epsilon, d: beta1^t, e: beta2^t; states
   enum { N = 3, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& d, T& v, T& z) {
-    const T x = clipped(p.rescale * g + p.wd * w, p.clip);
+    const T x = within(p.rescale * g + p.wd * w, p.clip);
     v = p.b * v + (T(1) - p.b) * x * x;
     const T next = (T(1) - p.d) / p.lr * (std::sqrt(v / (T(1) - p.e)) + p.c);
     z = p.a * z + (T(1) - p.a) * x - (next - p.a * d) * w;
