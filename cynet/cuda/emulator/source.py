@@ -25,6 +25,7 @@ _DYNAMIC = re.compile(
     r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?"
     r"([\w:<>,\s\*]*?[\w>\*])\s*(?<![\w])([A-Za-z_]\w*)\s*\[\s*\]\s*;"
 )
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", re.M)
 # What a macro must not have for a kernel to be taken apart.
 _ODD = re.compile(r"\b(return|goto|break|continue)\b|(?<![=!<>])=(?!=)|\+\+|--")
 _BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\w+)")
@@ -113,12 +114,14 @@ class Source:
         kernels = [f for f in self.functions if re.search(r"\b__global__\b", f.head)]
         heads = [_last(f.name) for f in kernels]
         plain = "operator" not in self._marked and not self._has_groups
-        plain = plain and not self._has_odd_macros()
+        odd = self._odd_macros()
         for function in kernels:
             here = [n for n in names if _last(n.partition("<")[0]) == _last(function.name)]
             given = set(_IDENTIFIER.findall(" ".join(n.partition("<")[2] for n in here)))
             twice = heads.count(_last(function.name)) > 1
             if not plain or twice or given & self._marked or self._has_choices(function):
+                continue
+            if odd & set(_IDENTIFIER.findall(self._code[function.begin : function.end])):
                 continue
             splitter = Splitter(
                 self._code, function, self._constants(function), self._shared_names(),
@@ -172,13 +175,19 @@ class Source:
         names = re.findall(r"(?<![\w.])[A-Za-z_]\w*", text)
         return bool(SYNCHRONISE.search(text)) or not self._marked.isdisjoint(names)
 
-    def _has_odd_macros(self):
-        """Whether a macro may leave a function or change a variable."""
-        for text in [self.blank, *self.headers]:
-            for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\n|.)*)", text, re.M):
-                if _ODD.search(match[1]):
-                    return True
-        return False
+    def _odd_macros(self):
+        """Names of macros that may leave a function or change a variable."""
+        bodies = {}
+        for text in [self.blank, *map(blanked, self.headers)]:
+            for match in _DEFINED.finditer(text):
+                bodies[match[1]] = bodies.get(match[1], "") + match[2]
+        odd = {name for name, body in bodies.items() if _ODD.search(body)}
+        names = {name: set(_IDENTIFIER.findall(body)) for name, body in bodies.items()}
+        while True:
+            more = {name for name, used in names.items() if used & odd} - odd
+            if not more:
+                return odd
+            odd |= more
 
     def _has_choices(self, function):
         """Whether the preprocessor decides what the function has."""
@@ -232,7 +241,7 @@ class Source:
         for text in texts:
             for each in _functions(_without_directives(text)):
                 bodies.append((_last(each.name), text[each.begin : each.end]))
-            for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", text, re.M):
+            for match in _DEFINED.finditer(text):
                 bodies.append((match[1], match[2]))
         marked = {name for name, body in bodies if SYNCHRONISE.search(body)}
         bodies = [(name, set(_IDENTIFIER.findall(body))) for name, body in bodies]

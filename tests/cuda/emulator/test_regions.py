@@ -506,3 +506,24 @@ def test_more_threads_than_an_index_counts():
     kernel = EmulatedModule("__global__ void f(int *x) { x[0] = 1; }").get("f")
     with pytest.raises(ArgumentError, match="2097152 blocks of 1024 threads along the first axis"):
         kernel.launch([np.zeros(1, "i")], 2**21, 1024)
+
+
+def test_macros_matter_where_they_are_used():
+    source = """
+#define LEAVE return
+#define UNLESS(c) if (!(c)) LEAVE
+__global__ void f(const float *x, float *y) {
+  UNLESS(threadIdx.x < 3);
+  y[threadIdx.x] = x[threadIdx.x];
+}
+__global__ void g(const float *x, float *y) {
+  if (threadIdx.x > 1) return;
+  y[threadIdx.x] = x[threadIdx.x];
+}
+"""
+    module = EmulatedModule(source)
+    assert [module.get(name).in_regions for name in "fg"] == [False, True]
+    for name, count in (("f", 3), ("g", 2)):
+        x, y = np.arange(1, 6, dtype="f"), np.zeros(5, "f")
+        module.get(name).launch([x, y], 1, 5)
+        np.testing.assert_array_equal(y, np.where(np.arange(5) < count, x, 0))
