@@ -184,6 +184,11 @@ KERNELS = {
   h[x[threadIdx.x] & 1] = x[threadIdx.x];
   h[1 - (x[threadIdx.x] & 1)] = 0;
   y[threadIdx.x] = h[0];""",
+    "an array behind a number": """
+  int t = threadIdx.x, h[2];
+  h[x[t] & 1] = x[t];
+  h[1 - (x[t] & 1)] = 0;
+  y[t] = h[0];""",
     "an array of another function": """
   y[threadIdx.x] = picked(x[threadIdx.x]);""",
     "strides": """
