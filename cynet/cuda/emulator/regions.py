@@ -46,7 +46,7 @@ def has_memory(text):
 
     The compiler has one copy of that memory for all threads that it takes at a time.
     """
-    if re.search(r"\bunion\b|\balloca\b", text):
+    if re.search(r"\bunion\b|\balloca\b|\barray\s*<|\btypedef\b|\busing\b[^;]*\[", text):
         return True
     for match in re.finditer(r"[^;{}]*", text):
         if "__shared__" in match[0]:
