@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -497,3 +498,15 @@ def test_after_a_fork(fast):
     x[:] = 0
     module.get("f").launch([x], 64, 1, threads=1)
     os._exit(0 if (x == 5).all() else 1)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_null_stays_null(checked):
+    source = """
+    __global__ void choose(const float* x, float* y) { y[0] = x == nullptr ? 7.0f : x[0]; }
+    """
+    null = SimpleNamespace(flags=SimpleNamespace(c_contiguous=True), nbytes=0,
+                           ctypes=SimpleNamespace(data=0))  # fmt: skip
+    y = np.zeros(1, "f")
+    EmulatedModule(source, checked=checked).get("choose").launch([null, y], grid=1, block=1)
+    assert y[0] == 7
