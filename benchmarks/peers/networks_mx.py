@@ -246,9 +246,9 @@ def attention(mx, width=256, heads=8):
 
 def factorization(mx, rows=20000, length=64):
     """Ratings as products of a user's and an item's row; dense gradients of both tables."""
-    found = []
+    pairs, found = mx.sym.var("data"), []
     for i, name in enumerate(("user", "item")):
-        index = mx.sym.squeeze(mx.sym.slice_axis(mx.sym.var("data"), axis=1, begin=i, end=i + 1))
+        index = mx.sym.squeeze(mx.sym.slice_axis(pairs, axis=1, begin=i, end=i + 1))
         found.append(mx.sym.Embedding(index, input_dim=rows, output_dim=length, name=name))
     return mx.sym.LinearRegressionOutput(mx.sym.sum(found[0] * found[1], axis=1), name="softmax")
 

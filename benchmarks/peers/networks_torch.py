@@ -299,6 +299,6 @@ def char_cnn():
         layers += [nn.MaxPool1d(pool)] if pool else []
         before = 128
     layers.append(nn.Flatten())
-    for before in (128 * 7, 512):
+    for before in (128 * 6, 512):
         layers += [nn.Linear(before, 512), nn.ReLU(), nn.Dropout(0.5)]
     return nn.Sequential(*layers, nn.Linear(512, 10))
