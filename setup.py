@@ -71,4 +71,6 @@ MODULES = cythonize(
 )
 for module in MODULES:  # Cython has listed the headers that the .pyx and what it cimports declare
     module.depends = with_includes(module.depends)
+    if any(h.endswith("exact_math.h") for h in module.depends) and sys.platform != "win32":
+        module.extra_compile_args = [*COMPILE, "-ffp-contract=off"]  # random bytes are CUDA's
 setup(ext_modules=MODULES, options={"build_ext": OPTIONS})

@@ -37,6 +37,7 @@ _CODES = {
     "short": "h", "int16_t": "h", "unsigned short": "H", "uint16_t": "H",
     "int": "i", "int32_t": "i", "unsigned": "I", "unsigned int": "I", "uint32_t": "I",
     "long long": "q", "int64_t": "q", "unsigned long long": "Q", "uint64_t": "Q", "size_t": "Q",
+    "long": "q", "unsigned long": "Q",
 }  # fmt: skip
 _CHARACTER = {name: np.dtype(name).char.replace("l", "q") for name in NAMES}
 _MAX_DIM = 2**31 - 1

@@ -131,6 +131,24 @@ def test_files_are_short():
     assert (ROOT / "setup.py").read_text().count("\n") <= 80
 
 
+def test_a_source_distribution_has_every_source():
+    has = {}
+    for line in (ROOT / "MANIFEST.in").read_text().splitlines():
+        if line.startswith("recursive-include "):
+            folder, *patterns = line.split()[1:]
+            has[folder] = {pattern.removeprefix("*") for pattern in patterns}
+    has["cynet"] |= {".py"}  # setuptools finds the package's modules
+    wanted = (*CODE, ".cpp", ".md", ".json", ".npz", ".txt")
+    missing = [
+        str(path)
+        for folder, suffixes in has.items()
+        for path in files(folder, suffixes=wanted)
+        if path.suffix not in suffixes and (folder, path.suffix) != ("cynet", ".cpp")
+    ]
+    assert {"cynet", "tests", "examples", "benchmarks", "docs"} <= {*has}
+    assert not missing
+
+
 def test_header_lines_are_short():
     """100 columns; `make lint` holds the Python and Cython files to it."""
     wide = [

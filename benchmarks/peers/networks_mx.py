@@ -183,3 +183,84 @@ def norm_mlp(mx):
         net = _relu(mx, _norm(mx, mx.sym.FullyConnected(net, num_hidden=1024)))
         net = mx.sym.Dropout(net, p=0.5)
     return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10), name="softmax")
+
+
+def discriminator(mx):
+    """DCGAN's discriminator (Radford and others, 2016): windows of 4x4, stride 2."""
+    net = mx.sym.var("data")
+    for i, num_filter in enumerate((64, 128, 256, 512)):
+        net = mx.sym.Convolution(
+            net, num_filter=num_filter, kernel=(4, 4), stride=(2, 2), pad=(1, 1), no_bias=True
+        )
+        net = mx.sym.LeakyReLU(_norm(mx, net) if i else net, act_type="leaky", slope=0.2)
+    net = mx.sym.Convolution(net, num_filter=1, kernel=(4, 4), no_bias=True)
+    return mx.sym.LogisticRegressionOutput(mx.sym.Flatten(net), name="softmax")
+
+
+def critic(mx):
+    """A critic of Wasserstein GANs (Arjovsky and others, 2017): windows of 5x5, stride 2."""
+    net = mx.sym.var("data")
+    for num_filter in (64, 128, 256):
+        net = _convolution(mx, net, num_filter, 5, 2)
+        net = mx.sym.LeakyReLU(net, act_type="leaky", slope=0.2)
+    net = mx.sym.FullyConnected(mx.sym.Flatten(net), num_hidden=1)
+    return mx.sym.MakeLoss(mx.sym.mean(net))
+
+
+def image_autoencoder(mx):
+    """Three convolutions with stride 2 and three deconvolutions back."""
+    data = net = mx.sym.var("data")
+    for num_filter in (32, 64, 128):
+        net = _relu(mx, _convolution(mx, net, num_filter, 3, 2))
+    for num_filter in (64, 32, 3):
+        net = mx.sym.Deconvolution(
+            net, num_filter=num_filter, kernel=(4, 4), stride=(2, 2), pad=(1, 1)
+        )
+        net = _relu(mx, net) if num_filter > 3 else mx.sym.sigmoid(net)
+    data = mx.sym.BlockGrad(mx.sym.Flatten(data))
+    return mx.sym.LinearRegressionOutput(mx.sym.Flatten(net), data, name="distance")
+
+
+def attention(mx, width=256, heads=8):
+    """Two encoder blocks of a transformer (Vaswani and others, 2017), the mean over positions."""
+
+    def dense(x, units):
+        return mx.sym.FullyConnected(x, num_hidden=units, flatten=False)
+
+    def parted(x):
+        x = mx.sym.transpose(mx.sym.reshape(x, shape=(0, 0, heads, -1)), axes=(0, 2, 1, 3))
+        return mx.sym.reshape(x, shape=(-3, 0, 0))
+
+    net = mx.sym.var("data")
+    for _ in range(2):
+        query, key, value = (parted(dense(net, width)) for _ in range(3))
+        share = mx.sym.batch_dot(query * (width // heads) ** -0.5, key, transpose_b=True)
+        inner = mx.sym.batch_dot(mx.sym.softmax(share), value)
+        inner = mx.sym.reshape(inner, shape=(-4, -1, heads, 0, 0))
+        inner = mx.sym.reshape(mx.sym.transpose(inner, axes=(0, 2, 1, 3)), shape=(0, 0, -3))
+        net = mx.sym.LayerNorm(net + dense(inner, width))
+        net = mx.sym.LayerNorm(net + dense(_relu(mx, dense(net, 4 * width)), width))
+    net = mx.sym.FullyConnected(mx.sym.mean(net, axis=1), num_hidden=10)
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+def factorization(mx, rows=20000, length=64):
+    """Ratings as products of a user's and an item's row; dense gradients of both tables."""
+    pairs, found = mx.sym.var("data"), []
+    for i, name in enumerate(("user", "item")):
+        index = mx.sym.squeeze(mx.sym.slice_axis(pairs, axis=1, begin=i, end=i + 1))
+        found.append(mx.sym.Embedding(index, input_dim=rows, output_dim=length, name=name))
+    return mx.sym.LinearRegressionOutput(mx.sym.sum(found[0] * found[1], axis=1), name="softmax")
+
+
+def char_cnn(mx):
+    """Convolutions over characters (Zhang and others, 2015), half as wide."""
+    net = mx.sym.var("data")
+    for k, pool in ((7, 3), (7, 3), (3, 0), (3, 0), (3, 3)):
+        net = _relu(mx, mx.sym.Convolution(net, num_filter=128, kernel=(k,)))
+        if pool:
+            net = mx.sym.Pooling(net, pool_type="max", kernel=(pool,), stride=(pool,))
+    net = mx.sym.Flatten(net)
+    for _ in range(2):
+        net = mx.sym.Dropout(_relu(mx, mx.sym.FullyConnected(net, num_hidden=512)), p=0.5)
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10), name="softmax")

@@ -232,3 +232,73 @@ def norm_mlp():
         layers += [nn.Linear(before, 1024), nn.BatchNorm1d(1024), nn.ReLU(), nn.Dropout(0.5)]
         before = 1024
     return nn.Sequential(*layers, nn.Linear(before, 10))
+
+
+def discriminator():
+    layers, before = [], 3
+    for after in (64, 128, 256, 512):
+        layers.append(nn.Conv2d(before, after, 4, 2, 1, bias=False))
+        layers += [nn.BatchNorm2d(after)] if before > 3 else []
+        layers.append(nn.LeakyReLU(0.2))
+        before = after
+    return nn.Sequential(*layers, nn.Conv2d(before, 1, 4, bias=False), nn.Flatten())
+
+
+def critic():
+    layers, before = [], 3
+    for after in (64, 128, 256):
+        layers += [conv(before, after, 5, 2), nn.LeakyReLU(0.2)]
+        before = after
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(256 * 4 * 4, 1))
+
+
+def image_autoencoder():
+    layers, before = [], 3
+    for after in (32, 64, 128):
+        layers += [conv(before, after, 3, 2), nn.ReLU()]
+        before = after
+    for after in (64, 32, 3):
+        layers.append(nn.ConvTranspose2d(before, after, 4, 2, 1, bias=False))
+        layers.append(nn.ReLU() if after > 3 else nn.Sigmoid())
+        before = after
+    return nn.Sequential(*layers)
+
+
+class Attention(nn.Module):
+    """Two encoder blocks, the mean over positions."""
+
+    def __init__(self, width=256, heads=8):
+        super().__init__()
+        self.blocks = nn.Sequential(
+            *(
+                nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, batch_first=True)
+                for _ in range(2)
+            )
+        )
+        self.last = nn.Linear(width, 10)
+
+    def forward(self, x):
+        return self.last(self.blocks(x).mean(1))
+
+
+class Factorization(nn.Module):
+    """Dense gradients of both tables."""
+
+    def __init__(self, rows=20000, length=64):
+        super().__init__()
+        self.user, self.item = nn.Embedding(rows, length), nn.Embedding(rows, length)
+
+    def forward(self, x):
+        return (self.user(x[:, 0]) * self.item(x[:, 1])).sum(1)
+
+
+def char_cnn():
+    layers, before = [], 70
+    for k, pool in ((7, 3), (7, 3), (3, 0), (3, 0), (3, 3)):
+        layers += [nn.Conv1d(before, 128, k), nn.ReLU()]
+        layers += [nn.MaxPool1d(pool)] if pool else []
+        before = 128
+    layers.append(nn.Flatten())
+    for before in (128 * 6, 512):
+        layers += [nn.Linear(before, 512), nn.ReLU(), nn.Dropout(0.5)]
+    return nn.Sequential(*layers, nn.Linear(512, 10))

@@ -104,6 +104,17 @@ def alike(v, total, target):
         "m[1] = row": lambda: write(slice(0, 1), row),
         "m[:, :half] = 0": lambda: write((slice(None), slice(0, half)), 0),
         "m[:] = m": lambda: write(slice(None), m),
+        "a += 1": lambda: total.__iadd__(1),
+        "a -= b": lambda: total.__isub__(b),
+        "m - col": lambda: m - col,
+        "m / row": lambda: m / row,
+        "a <= b": lambda: a <= b,
+        "a != 0": lambda: a != 0,
+        "min": lambda: a.min(),
+        "mean, then -": lambda: a - a.mean(),
+        "m[1:-1]": lambda: m[1:-1],
+        "m[-1] = 0": lambda: write(-1, 0),
+        "m[1, 1]": lambda: m[1, 1],
     }
 
 

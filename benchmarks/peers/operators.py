@@ -25,7 +25,7 @@ PAGE = HERE.parent / "operators.md"
 def names():
     """All rows, in order."""
     texts = [(HERE / f"operator{part}.py").read_text() for part in ("_cases", "s_torch")]
-    return re.findall(r'^        "(.+?)": lambda', "".join(texts), re.MULTILINE)
+    return re.findall(r'^        "(.+?)": (?:lambda|\w+,$)', "".join(texts), re.MULTILINE)
 
 
 class Worker:

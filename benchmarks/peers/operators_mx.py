@@ -30,6 +30,8 @@ def calls(size):
     image, kernel, ones, zeros = v["image"], v["kernel"], v["ones"], v["zeros"]
     filters, width = kernel.shape[0], weight.shape[0]
 
+    moment, square = nd.zeros(n), nd.ones(n)
+
     table = {
         **cases.alike(v, total, u),
         "zeros": lambda: nd.zeros(n),
@@ -83,6 +85,25 @@ def calls(size):
         "transpose 0, 2, 1": lambda: nd.transpose(t, axes=(0, 2, 1)),
         "reshape": lambda: m.reshape((-1,)),
         "expand_dims": lambda: m.expand_dims(0),
+        "empty": lambda: nd.empty(n),
+        "zeros_like": lambda: nd.zeros_like(m),
+        "mean, axis 1": lambda: m.mean(axis=1),
+        "sum, keepdims": lambda: m.sum(axis=1, keepdims=True),
+        "argmin, axis 1": lambda: m.argmin(axis=1),
+        "sum of squares": lambda: nd.sum(nd.square(a)),
+        "vector by vector": lambda: nd.dot(a, b),
+        "slice_axis": lambda: nd.slice_axis(m, axis=1, begin=half, end=columns),
+        "concat of 8 rows": lambda: nd.concat(*[row] * 8, dim=0),
+        "copyto": lambda: a.copyto(total),
+        "as_in_context": lambda: a.as_in_context(a.context),
+        "swapaxes": lambda: nd.swapaxes(t, 1, 2),
+        "broadcast_maximum": lambda: nd.broadcast_maximum(m, row),
+        "smooth_l1": lambda: nd.smooth_l1(a, scalar=1.0),
+        "softrelu": lambda: nd.Activation(a, act_type="softrelu"),
+        "leaky relu": lambda: nd.LeakyReLU(a, slope=0.1),
+        "random integers": lambda: nd.random.randint(0, 10, shape=n),
+        "sgd_mom_update": lambda: nd.sgd_mom_update(total, b, moment, out=total, lr=0, momentum=0),
+        "adam_update": lambda: nd.adam_update(total, b, moment, square, out=total, lr=0),
         "flip": lambda: nd.flip(m, axis=1),
         "tile": lambda: nd.tile(m, reps=(1, 2)),
         "repeat": lambda: nd.repeat(m, repeats=2, axis=1),

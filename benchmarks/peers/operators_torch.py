@@ -19,6 +19,13 @@ def calls(size):
     image, kernel, ones, zeros = v["image"], v["kernel"], v["ones"], v["zeros"]
     filters = kernel.shape[0]
 
+    moment, square, nothing = torch.zeros(n), torch.ones(n), torch.zeros(n)
+
+    def adam():
+        moment.mul_(0.9).add_(b, alpha=0.1)
+        square.mul_(0.999).addcmul_(b, b, value=0.001)
+        total.addcdiv_(moment, square.sqrt().add_(1e-8), value=0)
+
     table = {
         **cases.alike({**v, "i": i}, total, u),
         "zeros": lambda: torch.zeros(n),
@@ -72,6 +79,25 @@ def calls(size):
         "transpose 0, 2, 1": lambda: t.transpose(1, 2).contiguous(),
         "reshape": lambda: m.reshape(-1),
         "expand_dims": lambda: m.unsqueeze(0),
+        "empty": lambda: torch.empty(n),
+        "zeros_like": lambda: torch.zeros_like(m),
+        "mean, axis 1": lambda: m.mean(1),
+        "sum, keepdims": lambda: m.sum(1, keepdim=True),
+        "argmin, axis 1": lambda: m.argmin(1),
+        "sum of squares": lambda: torch.square(a).sum(),
+        "vector by vector": lambda: torch.dot(a, b),
+        "slice_axis": lambda: m[:, half:].contiguous(),
+        "concat of 8 rows": lambda: torch.cat([row] * 8, 0),
+        "copyto": lambda: total.copy_(a),
+        "as_in_context": lambda: a.to(a.device),
+        "swapaxes": lambda: t.transpose(1, 2).contiguous(),
+        "broadcast_maximum": lambda: torch.maximum(m, row),
+        "smooth_l1": lambda: functional.smooth_l1_loss(a, nothing, reduction="none"),
+        "softrelu": lambda: functional.softplus(a),
+        "leaky relu": lambda: functional.leaky_relu(a, 0.1),
+        "random integers": lambda: torch.randint(0, 10, (n,), dtype=torch.int32),
+        "sgd_mom_update": lambda: total.add_(moment.mul_(0).add_(b, alpha=0)),
+        "adam_update": adam,
         "flip": lambda: torch.flip(m, (1,)),
         "tile": lambda: torch.tile(m, (1, 2)),
         "repeat": lambda: torch.repeat_interleave(m, 2, 1),

@@ -182,6 +182,18 @@ def measure(mx, name):
         "mobilenet2": lambda: (train(mx, networks.mobilenet2(mx), 16, (3, 64, 64)), 10),
         "unet": lambda: (train(mx, networks.unet(mx), 4, (3, 64, 64), (64, 64), 4), 10),
         "generator": lambda: (train(mx, networks.generator(mx), 16, (100, 1, 1)), 10),
+        "discriminator": lambda: (
+            train(mx, networks.discriminator(mx), 16, (3, 64, 64), (1,), 2),
+            10,
+        ),
+        "critic": lambda: (train(mx, networks.critic(mx), 64, (3, 32, 32)), 10),
+        "image_autoencoder": lambda: (
+            train(mx, networks.image_autoencoder(mx), 32, (3, 64, 64)),
+            10,
+        ),
+        "attention": lambda: (train(mx, networks.attention(mx), 16, (64, 256)), 15),
+        "factorization": lambda: (train(mx, networks.factorization(mx), 1024, (2,)), 50),
+        "char_cnn": lambda: (train(mx, networks.char_cnn(mx), 32, (70, 256)), 15),
         "text_cnn": lambda: (train(mx, networks.text_cnn(mx), 50, (56,)), 15),
         "norm_mlp": lambda: (train(mx, networks.norm_mlp(mx), 128, (1, 28, 28)), 30),
         "autoencoder": lambda: (train(mx, networks.autoencoder(mx), 128, (1, 28, 28)), 50),

@@ -159,6 +159,17 @@ class Rows(nn.Module):
         return self.last(self.lstm(x.reshape(-1, 28, 28))[0][:, -1])
 
 
+# Of (output, input, classes); the others' is the cross entropy.
+LOSSES = {
+    networks.Autoencoder: lambda out, x, y: functional.mse_loss(out, x.flatten(1)),
+    networks.image_autoencoder: lambda out, x, y: functional.mse_loss(out, x),
+    networks.Generator: lambda out, x, y: out.square().mean(),
+    networks.critic: lambda out, x, y: out.mean(),
+    networks.discriminator: lambda out, x, y: functional.binary_cross_entropy_with_logits(
+        out, (y[:, None] % 2).float()
+    ),
+    networks.Factorization: lambda out, x, y: functional.mse_loss(out, y.float()),
+}
 MODES = ("eager", "channels last", "compiled", "compiled, channels last")
 # Inductor's freezing: weights become constants of the compiled program, BatchNorm is folded into
 # them and they are packed once; what is written to them later is not seen.
@@ -172,7 +183,7 @@ def modes(make, shape, names=MODES):
         if ("channels last" in name and not four) or (sys.argv[2:] and name != sys.argv[2]):
             continue
         torch.manual_seed(0)
-        words = make is networks.TextCNN
+        words = make in (networks.TextCNN, networks.Factorization)
         net, x = make(), torch.randint(0, 10000, shape) if words else torch.randn(*shape)
         if "channels last" in name:
             net = net.to(memory_format=torch.channels_last)
@@ -194,14 +205,11 @@ def train(make, size, shape, repeat):
         pixels = make is networks.UNet
         y = torch.randint(0, 4, (size, *shape[1:])) if pixels else torch.randint(0, 10, (size,))
 
-        def step(function=function, optimizer=optimizer, x=x, y=y):
+        loss = LOSSES.get(make, lambda out, x, y: functional.cross_entropy(out, y))
+
+        def step(function=function, optimizer=optimizer, x=x, y=y, loss=loss):
             optimizer.zero_grad(set_to_none=True)
-            if make is networks.Autoencoder:
-                functional.mse_loss(function(x), x.flatten(1)).backward()
-            elif make is networks.Generator:
-                function(x).square().mean().backward()
-            else:
-                functional.cross_entropy(function(x), y).backward()
+            loss(function(x), x, y).backward()
             optimizer.step()
 
         times[name] = median_time(step, repeat=repeat)
@@ -291,6 +299,12 @@ def measure(name):
         "mobilenet2": (networks.mobilenet2, 16, (3, 64, 64), 10),
         "unet": (networks.UNet, 4, (3, 64, 64), 10),
         "generator": (networks.Generator, 16, (100, 1, 1), 10),
+        "discriminator": (networks.discriminator, 16, (3, 64, 64), 10),
+        "critic": (networks.critic, 64, (3, 32, 32), 10),
+        "image_autoencoder": (networks.image_autoencoder, 32, (3, 64, 64), 10),
+        "attention": (networks.Attention, 16, (64, 256), 15),
+        "factorization": (networks.Factorization, 1024, (2,), 50),
+        "char_cnn": (networks.char_cnn, 32, (70, 256), 15),
         "text_cnn": (networks.TextCNN, 50, (56,), 15),
         "norm_mlp": (networks.norm_mlp, 128, (1, 28, 28), 30),
         "autoencoder": (networks.Autoencoder, 128, (1, 28, 28), 50),

@@ -33,6 +33,18 @@ WORKLOADS = {
     "mobilenet2": Workload("MobileNet v2, 64x64, batch 16, training step", 1.25, 2.5),
     "unet": Workload("U-Net of three steps, 64x64, batch 4, training step", 1.25, 2.5),
     "generator": Workload("DCGAN's generator, 64x64, batch 16, training step", 1.25, 2.5),
+    "discriminator": Workload("DCGAN's discriminator, 64x64, batch 16, training step", 1.25, 2.5),
+    "critic": Workload("WGAN's critic, 32x32, batch 64, training step", 1.25, 2.5),
+    "image_autoencoder": Workload(
+        "Autoencoder of convolutions, 64x64, batch 32, training step", 1.25, 2.5
+    ),
+    "attention": Workload(
+        "two attention blocks of 256, 64 positions, batch 16, training step", 1.25, 2.5
+    ),
+    "factorization": Workload(
+        "two embeddings of 20,000 x 64, batch 1024, training step", 1.25, 2.5
+    ),
+    "char_cnn": Workload("CNN over 256 characters, batch 32, training step", 1.25, 2.5),
     "text_cnn": Workload("Text CNN, 56 words, batch 50, training step", 1.25, 2.5),
     "norm_mlp": Workload(
         "MLP 784-1024-1024-1024-10, BatchNorm and Dropout, batch 128, training step", 1.25, 2.5

@@ -239,7 +239,7 @@ class GPU(device.Device):
         key = source, instance
         if key not in self._kernels:
             exports = tuple(families.instances(source))
-            options = ("-fmad=false",) if families.exact(source) else ()
+            options = families.nvcc_options(source)
             module = self.module(families.text(source), f"{source}.cu", options, exports)
             self._kernels[key] = self.function(module, f"{source}.cu", instance)
         return self._kernels[key]

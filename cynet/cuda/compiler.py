@@ -4,6 +4,7 @@ import functools
 import hashlib
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -77,11 +78,8 @@ def with_instances(text, exports):
     """A source and a table that makes the compiler instantiate each of `exports`."""
     if not exports:
         return text
-    table = ",\n".join(f"  (void*)&{name}" for name in exports)
-    return (
-        f'{text}\n#line 1 "exports"\n'
-        f"void* cynet_instances[] = {{\n{table}\n}};\n"
-    )
+    rows = "".join(f'#line 1 "kernel {name}"\n  (void*)&{name},\n' for name in exports)
+    return f"{text}\nvoid* cynet_instances[] = {{\n{rows}}};\n"
 
 
 class Compiled:
@@ -129,7 +127,10 @@ def compile_object(text, user_text, title, options, exports, architecture):
     folder = config.cache_folder() / "kernels"
     target = folder / f"{key}.{architecture}.cubin"
     if target.exists():
-        return Compiled(target.read_bytes())
+        try:
+            return Compiled(target.read_bytes())
+        except (KernelError, struct.error, ValueError, IndexError):
+            pass  # damaged on disk: made again
     try:
         image = compiler.compile(
             whole, nvcc=_nvcc(), options=flags, no_extern_c=True, arch=architecture,

@@ -129,6 +129,11 @@ def exact(source):
     return source == "random"
 
 
+def nvcc_options(source):
+    """What nvcc gets for a source beside what it gets for all of them, a tuple of str."""
+    return ("-fmad=false",) if exact(source) else ()
+
+
 def sources():
     """Names of the sources in cuda/kernels/, sorted."""
     return sorted(path.stem for path in KERNELS.glob("*.cu"))

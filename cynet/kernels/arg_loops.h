@@ -33,3 +33,27 @@ void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* places
   }
   for (int64_t c = 0; c < m; ++c) places[c] = place[c];
 }
+
+// Of n elements side by side
+template <typename T, bool greatest>
+int64_t arg_row(const T* x, int64_t n) {
+#if defined(__GNUC__)
+  if constexpr (std::is_same<T, float>::value) {
+    typedef typename std::conditional<greatest, Greater, Less>::type op;
+    float best;
+    if (n >= 2 * CYNET_LANES && extreme_row<op>(x, n, &best)) {
+      int64_t i = 0;
+      for (; i + 2 * CYNET_LANES <= n; i += 2 * CYNET_LANES) {
+        const IVec here = (load(x + i) == best) | (load(x + i + CYNET_LANES) == best);
+        if (fold<Less>(reinterpret_cast<Vec>(here & 0x3f800000) * -1.0f) < 0.0f) break;
+      }
+      while (x[i] != best) ++i;
+      return i;
+    }
+  }
+#endif
+  int64_t best = 0;
+  for (int64_t i = 1; i < n; ++i)
+    if (arg_better<greatest, value_of<T>>(x[i], x[best])) best = i;
+  return best;
+}

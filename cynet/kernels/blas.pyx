@@ -3,6 +3,7 @@
 from cython.parallel cimport prange
 
 from .parallel cimport threads_for
+from .sums cimport dot_line
 
 import ctypes
 import sys
@@ -16,6 +17,7 @@ cdef enum:
     ROW_MAJOR = 101
     NO_TRANS = 111
     TRANS = 112
+    VECTORS = 1 << 18  # elements of a matrix that is slower to copy than to sum row by row
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil
@@ -82,6 +84,20 @@ cdef int64_t _cut(int64_t size, int64_t parts, int64_t part) noexcept nogil:
     return start if start < size else size
 
 
+cdef void _rows_by_vector(int64_t m, int64_t k, floating alpha, const floating* a, int64_t lda,
+                          const floating* x, floating beta, floating* y,
+                          int64_t step) noexcept nogil:
+    """y = alpha a x + beta y, of which BLAS's product of matrices would copy all of a first."""
+    cdef int threads = threads_for(m * k // 2)
+    cdef double total
+    cdef int64_t i
+    for i in prange(m, num_threads=threads, schedule="static"):
+        total = alpha * dot_line(a + i * lda, x, k, 0)
+        if beta != 0:
+            total = total + beta * y[i * step]
+        y[i * step] = <floating>total
+
+
 cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
                floating beta, floating* c, int64_t ldc) noexcept nogil:
@@ -89,6 +105,14 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     cdef int rows = 1, cols, tm, i
     cdef int64_t m0, m1, n0, n1, cost, best = -1
     if m <= 0 or n <= 0:
+        return
+    if m * n * k < VECTORS:
+        pass
+    elif n == 1 and not trans_a and (trans_b or ldb == 1):
+        _rows_by_vector(m, k, alpha, a, lda, b, beta, c, ldc)
+        return
+    elif m == 1 and trans_b and (not trans_a or lda == 1):
+        _rows_by_vector(n, k, alpha, b, ldb, a, beta, c, 1)
         return
     if threads == 1:
         _block(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)

@@ -233,9 +233,41 @@ inline void unary_all(int threads, const Kernel& k, const void* x, void* out, in
   });
 }
 
+#ifdef CYNET_X86_LEVELS
+// A result of more bytes than BEYOND would drive all else out of a last-level cache. (What sysconf
+// says of its size is that of many caches together on virtual machines.)
+enum { BEYOND = 32 << 20, STREAMED = 1024 };  // STREAMED: bytes at a time
+
+// binary_run of two runs into memory that it does not read, past the caches: a core that writes
+// into its cache first reads what it is going to overwrite.
+inline void binary_streamed(const Kernel& k, const char* a, const char* b, char* out, int64_t n) {
+  const int64_t size = element_size(k.dtype), each = STREAMED / size;
+  const BinaryLoop loop = reinterpret_cast<BinaryLoop>(k.loop);
+  alignas(64) char part[STREAMED];
+  int64_t i = 0;
+  for (; i + each <= n; i += each) {
+    loop(a + i * size, 1, b + i * size, 1, part, each);
+    for (int j = 0; j < STREAMED; j += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(out + i * size + j),
+                       _mm_load_si128(reinterpret_cast<const __m128i*>(part + j)));
+  }
+  if (i < n) loop(a + i * size, 1, b + i * size, 1, out + i * size, n - i);
+  _mm_sfence();
+}
+#endif
+
 inline void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
                        void* out, int64_t n) {
   const int64_t size = element_size(k.dtype);
+#ifdef CYNET_X86_LEVELS
+  if (n * size > BEYOND && k.compute == k.dtype && !k.add && sa && sb && out != a &&
+      out != b && reinterpret_cast<uintptr_t>(out) % 64 == 0) {
+    in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
+      binary_streamed(k, at(a, begin, size), at(b, begin, size), at(out, begin, size), end - begin);
+    });
+    return;
+  }
+#endif
   in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
     binary_run(k, at(a, begin * sa, size), sa, at(b, begin * sb, size), sb, at(out, begin, size),
                end - begin);

@@ -47,15 +47,42 @@ cdef void _scatter(const void* index, int index_dtype, int64_t n, const floating
              last - first)
 
 
+cdef enum:
+    BLOCK = 512  # bytes
+
+cdef void _clear(char* bytes, int64_t n) noexcept nogil:
+    """Zeros, written only where anything else is: most rows were not touched since the last run,
+    and what is not written need not go back to memory."""
+    cdef int64_t i = 0, k, end
+    cdef char any_bits
+    while i < n:
+        end = i + BLOCK if i + BLOCK < n else n
+        any_bits = 0
+        for k in range(i, end):
+            any_bits |= bytes[k]
+        if any_bits:
+            memset(bytes + i, 0, end - i)
+        i = end
+
+
 cdef void embedding_backward(const void* index, int index_dtype, int64_t n, const void* dout,
                              int dtype,
                              int64_t rows, int64_t dim, void* dweight, bint add) noexcept nogil:
-    cdef int threads = threads_for(n * dim)
+    cdef int threads = threads_for(rows * dim)
     cdef int t
+    cdef int64_t row = dim * dtype_size(dtype)
+    cdef bint few = n * 4 < rows
+    if not add:
+        for t in prange(threads, num_threads=threads, schedule="static"):
+            if few:
+                _clear(<char*>dweight + rows * t // threads * row,
+                       (rows * (t + 1) // threads - rows * t // threads) * row)
+            else:
+                memset(<char*>dweight + rows * t // threads * row, 0,
+                       (rows * (t + 1) // threads - rows * t // threads) * row)
+    threads = threads_for(n * dim)
     if threads > dim // 32:
         threads = <int>(dim // 32) if dim >= 32 else 1
-    if not add:
-        memset(dweight, 0, rows * dim * dtype_size(dtype))
     for t in prange(threads, num_threads=threads, schedule="static"):
         if dtype == kFloat32:
             _scatter(index, index_dtype, n, <const float*>dout, rows, dim, <float*>dweight,

@@ -96,7 +96,14 @@ CYNET_UNARY(softrelu, (x > T(0) ? x : T(0)) + math::log1p(math::exp(-std::fabs(x
 CYNET_UNARY(erf, math::erf(x))
 CYNET_UNARY(erfinv, math::erfinv(static_cast<double>(x)))
 CYNET_UNARY(gamma, std::tgamma(x))
-CYNET_UNARY(gammaln, std::lgamma(x))
+struct gammaln {
+  template <typename T>
+  static CYNET_XINLINE T map(T x) {
+    return static_cast<T>(std::lgamma(x));
+  }
+  static CYNET_XINLINE bool suits(float x) { return math::gammaln_suits(x); }
+  static CYNET_XINLINE float suited(float x) { return math::gammaln_suited(x); }
+};
 CYNET_UNARY(degrees, x* T(57.29577951308232))
 CYNET_UNARY(radians, x* T(0.017453292519943295))
 

@@ -68,6 +68,11 @@ struct Pick {
     T* src = static_cast<T*>(src_);
     T* picked = static_cast<T*>(picked_);
     parallel_for(threads, outer * inner, [=](int64_t begin, int64_t end) {
+      if (inner == 1 && !backwards) {
+        for (int64_t r = begin; r < end; ++r)
+          emit(picked[r], static_cast<plain<T>>(src[r * n + index[r]]), add);
+        return;
+      }
       for (int64_t r = begin; r < end; ++r) {
         T& element = src[(r / inner * n + index[r]) * inner + r % inner];
         if (backwards) emit(element, static_cast<plain<T>>(picked[r]), true);

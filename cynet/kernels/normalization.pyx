@@ -4,7 +4,7 @@ from cython.parallel cimport prange
 from libc.math cimport sqrt
 
 from .parallel cimport threads_for
-from .sums cimport dot_line, scale_line, sum_line
+from .sums cimport dot_line, normalize_line, sum_line
 
 cdef extern from "<cmath>" namespace "std" nogil:
     float pow(float, float) noexcept
@@ -35,19 +35,21 @@ cdef inline double _total(const floating* x, int64_t n, int64_t step, double cen
 cdef void _layer_line(const floating* x, const floating* gamma, const floating* beta, floating* y,
                       floating* mean_out, floating* std_out, int64_t n, int64_t step, double eps,
                       bint add, bint add_mean, bint add_std) noexcept nogil:
-    cdef double mean = _total(x, n, step, 0, False) / n
-    cdef double std = sqrt(_total(x, n, step, mean, True) / n + eps)
-    cdef floating center = <floating>mean, scale = <floating>(1 / std)
+    cdef double mean, std
+    cdef floating center, scale
     cdef int64_t i
+    if step == 1 and y != NULL:
+        normalize_line(x, gamma, beta, y, n, eps, add, &mean, &std)
+    else:
+        mean = _total(x, n, step, 0, False) / n
+        std = sqrt(_total(x, n, step, mean, True) / n + eps)
     if mean_out != NULL:
         _put(mean_out, mean, add_mean)
     if std_out != NULL:
         _put(std_out, std, add_std)
-    if y == NULL:
+    if y == NULL or step == 1:
         return
-    if step == 1:
-        scale_line(x, gamma, beta, y, n, center, scale, add)
-        return
+    center, scale = <floating>mean, <floating>(1 / std)
     for i in range(n):
         if add:
             y[i * step] += (x[i * step] - center) * scale * gamma[i] + beta[i]

@@ -9,43 +9,19 @@
 #ifndef CYNET_PHILOX_H
 #define CYNET_PHILOX_H
 
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
-#if defined(__CUDACC__)
-#define CYNET_RNG __host__ __device__ inline
-#else
-#define CYNET_RNG inline
-#endif
-
-// Rounded separately even where the compiler could fuse: the CPU's and the GPU's bytes have to
-// agree.
-#if defined(__CUDA_ARCH__)
-namespace cynet {
-__device__ inline float product(float a, float b) { return __fmul_rn(a, b); }
-__device__ inline double product(double a, double b) { return __dmul_rn(a, b); }
-__device__ inline float total(float a, float b) { return __fadd_rn(a, b); }
-__device__ inline double total(double a, double b) { return __dadd_rn(a, b); }
-}  // namespace cynet
-#define CYNET_MUL(a, b) cynet::product(a, b)
-#define CYNET_ADD(a, b) cynet::total(a, b)
-#else
-#define CYNET_MUL(a, b) ((a) * (b))
-#define CYNET_ADD(a, b) ((a) + (b))
-#endif
+#include "exact_math.h"
 
 namespace cynet {
 
 struct Philox {
   uint32_t key0, key1, stream0, stream1;
 
-  CYNET_RNG Philox(uint64_t seed, uint64_t stream)
+  CYNET_XINLINE Philox(uint64_t seed, uint64_t stream)
       : key0((uint32_t)seed), key1((uint32_t)(seed >> 32)),
         stream0((uint32_t)stream), stream1((uint32_t)(stream >> 32)) {}
 
   // The four words of block `number`.
-  CYNET_RNG void block(uint64_t number, uint32_t* words) const {
+  CYNET_XFUNCTION void block(uint64_t number, uint32_t* words) const {
     uint32_t c0 = (uint32_t)number, c1 = (uint32_t)(number >> 32), c2 = stream0, c3 = stream1;
     uint32_t k0 = key0, k1 = key1;
     for (int round = 0; round < 10; ++round) {
@@ -62,63 +38,33 @@ struct Philox {
 };
 
 // [0, 1), multiples of 2**-24.
-CYNET_RNG float unit_float(uint32_t word) {
+CYNET_XINLINE float unit_float(uint32_t word) {
   return (float)(int32_t)(word >> 8) * 5.9604644775390625e-8f;
 }
 
 // [0, 1), multiples of 2**-53.
-CYNET_RNG double unit_double(uint32_t low, uint32_t high) {
+CYNET_XINLINE double unit_double(uint32_t low, uint32_t high) {
+  return (double)(int64_t)(((uint64_t)high << 32 | low) >> 11) * 1.1102230246251565e-16;
+}
+
+// The same number without converting an integer of 64 bits, as vectors do only from AVX-512 on.
+CYNET_XINLINE double unit_double_in_vector(uint32_t low, uint32_t high) {
   const uint64_t bits = ((uint64_t)high << 32 | low) >> 11;
-  return (double)bits * 1.1102230246251565e-16;
+  // the upper 52 bits as those of a number of [1, 2), and the last one, which is worth 2^-53
+  const double upper = bit_cast<double>((bits >> 1) | 0x3FF0000000000000u) - 1.0;
+  return upper + bit_cast<double>((0 - (bits & 1)) & 0x3CA0000000000000u);
 }
 
 // [0, range) from 64 random bits: the upper half of their product.
-CYNET_RNG uint64_t below(uint32_t low, uint32_t high, uint64_t range) {
+CYNET_XINLINE uint64_t below(uint32_t low, uint32_t high, uint64_t range) {
   const uint64_t r0 = (uint32_t)range, r1 = range >> 32;
   const uint64_t a = low * r0, b = low * r1, c = high * r0, d = high * r1;
   const uint64_t middle = (a >> 32) + (uint32_t)b + (uint32_t)c;
   return d + (b >> 32) + (c >> 32) + (middle >> 32);
 }
 
-// Natural logarithm of a normal float, by log m = 2 atanh((m - 1) / (m + 1)) with m in [0.7, 1.42).
-CYNET_RNG float log_float(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, 4);
-  const int32_t exponent = (int32_t)(bits - 0x3F3504F3u) >> 23;  // of m in [sqrt(1/2), sqrt(2))
-  bits -= (uint32_t)exponent << 23;
-  float m;
-  memcpy(&m, &bits, 4);
-  const float s = (m - 1.0f) / (m + 1.0f), q = CYNET_MUL(s, s);
-  float p = 0.22222222f;
-  p = CYNET_ADD(CYNET_MUL(p, q), 0.28571430f);
-  p = CYNET_ADD(CYNET_MUL(p, q), 0.4f);
-  p = CYNET_ADD(CYNET_MUL(p, q), 0.66666667f);
-  p = CYNET_ADD(CYNET_MUL(p, q), 2.0f);
-  return CYNET_ADD(CYNET_MUL((float)exponent, 0.69314718f), CYNET_MUL(p, s));
-}
-
-// Cosine and sine of a whole turn times word / 2**32.
-CYNET_RNG void cos_sin(uint32_t word, float* cosine, float* sine) {
-  const uint32_t quarter = (word + 0x20000000u) >> 30;
-  const float angle = CYNET_MUL((float)(int32_t)(word - (quarter << 30)), 1.4629180792671596e-9f);
-  const float q = CYNET_MUL(angle, angle);
-  float s = 2.7557319e-6f;
-  s = CYNET_ADD(CYNET_MUL(s, q), -1.9841270e-4f);
-  s = CYNET_ADD(CYNET_MUL(s, q), 8.3333333e-3f);
-  s = CYNET_ADD(CYNET_MUL(s, q), -1.6666667e-1f);
-  s = CYNET_ADD(CYNET_MUL(CYNET_MUL(s, q), angle), angle);
-  float c = 2.4801587e-5f;
-  c = CYNET_ADD(CYNET_MUL(c, q), -1.3888889e-3f);
-  c = CYNET_ADD(CYNET_MUL(c, q), 4.1666667e-2f);
-  c = CYNET_ADD(CYNET_MUL(c, q), -0.5f);
-  c = CYNET_ADD(CYNET_MUL(c, q), 1.0f);
-  const float a = (quarter & 1) ? s : c, b = (quarter & 1) ? c : s;
-  *cosine = ((quarter + 1) & 2) ? -a : a;
-  *sine = (quarter & 2) ? -b : b;
-}
-
 // Two standard normals (Box and Muller).
-CYNET_RNG void normal_floats(uint32_t word0, uint32_t word1, float* out0, float* out1) {
+CYNET_XINLINE void normal_floats(uint32_t word0, uint32_t word1, float* out0, float* out1) {
   const float half = (float)(int32_t)(word0 >> 1);  // signed: what vectors can convert
   const float u = CYNET_ADD(CYNET_MUL(half, 4.6566129e-10f), 2.3283064e-10f);  // (0, 1]
   const float squared = CYNET_MUL(-2.0f, log_float(u));
@@ -129,12 +75,13 @@ CYNET_RNG void normal_floats(uint32_t word0, uint32_t word1, float* out0, float*
   *out1 = CYNET_MUL(radius, s);
 }
 
-CYNET_RNG void normal_doubles(const uint32_t* words, double* out0, double* out1) {
-  const double u = 1.0 - unit_double(words[0], words[1]);  // (0, 1]
-  const double radius = sqrt(-2.0 * log(u));
-  const double angle = 6.283185307179586 * unit_double(words[2], words[3]);
-  *out0 = radius * cos(angle);
-  *out1 = radius * sin(angle);
+CYNET_XINLINE void normal_doubles(double unit0, double unit1, double* out0, double* out1) {
+  const double u = 1.0 - unit0;  // (0, 1]
+  const double radius = sqrt(CYNET_MUL(-2.0, log_double(u)));
+  double c, s;
+  cos_sin_turn(unit1, &c, &s);
+  *out0 = CYNET_MUL(radius, c);
+  *out1 = CYNET_MUL(radius, s);
 }
 
 }  // namespace cynet

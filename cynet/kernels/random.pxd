@@ -28,6 +28,10 @@ cdef extern from "random_fill.h" namespace "cynet" nogil:
         int64_t each        # elements for each pair of parameters
     double load_number(const void* data, int dtype, int64_t i) noexcept
 
+cdef extern from "exact_math.h" namespace "cynet" nogil:
+    # log(part / whole), of which the first may be 0.
+    double log_share(double part, double whole) noexcept
+
 cdef extern from "random_choice.h" namespace "cynet" nogil:
     # A random order of 0 .. n - 1.
     void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n) noexcept
@@ -46,5 +50,3 @@ cdef int fill(const Draw* draw, void* out, int dtype, int64_t n, bint add) noexc
 # Integers in [low, low + range); dtype int32 or int64.
 cdef int fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, void* out,
                        int dtype, int64_t n, bint add) noexcept nogil
-# Uniform floats in [0, 1): masks of dropout and the like.
-cdef void uniform(uint64_t seed, uint64_t stream, float* out, int64_t n) noexcept nogil

@@ -1,8 +1,9 @@
-"""Random numbers on the CPU (contract in random.pxd): the choice of element type and threads."""
+"""Random numbers on the CPU (contract in random.pxd): the choice of level, type and threads."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from .._typedefs cimport kFloat16, kFloat32, kFloat64, kInt32, kInt64
+from .dispatch cimport cpu_level
 from .parallel cimport threads_for
 
 cdef extern from "half.h" namespace "cynet" nogil:
@@ -11,11 +12,10 @@ cdef extern from "half.h" namespace "cynet" nogil:
 
 cdef extern from "random_fill.h" namespace "cynet" nogil:
     void fill_as "cynet::fill" [T, C](
-        const Draw& d, T* out, int64_t n, bint add, int threads) noexcept
+        int level, const Draw& d, T* out, int64_t n, bint add, int threads) noexcept
     void integers_as "cynet::fill_integers" [T](
-        uint64_t seed, uint64_t stream, int64_t low, uint64_t range, T* out, int64_t n, bint add,
-        int threads) noexcept
-    void uniform_range(uint64_t seed, uint64_t stream, int64_t n, float* out, int threads) noexcept
+        int level, uint64_t seed, uint64_t stream, int64_t low, uint64_t range, T* out, int64_t n,
+        bint add, int threads) noexcept
 
 cdef enum:
     COST = 8    # simple operations one uniform or normal is worth
@@ -23,13 +23,14 @@ cdef enum:
 
 
 cdef int fill(const Draw* draw, void* out, int dtype, int64_t n, bint add) noexcept nogil:
+    cdef int level = cpu_level()
     cdef int threads = threads_for(n * (COST if draw.distribution <= kExponential else REJECT))
     if dtype == kFloat32:
-        fill_as[float, float](draw[0], <float*>out, n, add, threads)
+        fill_as[float, float](level, draw[0], <float*>out, n, add, threads)
     elif dtype == kFloat64:
-        fill_as[double, double](draw[0], <double*>out, n, add, threads)
+        fill_as[double, double](level, draw[0], <double*>out, n, add, threads)
     elif dtype == kFloat16:
-        fill_as[half, float](draw[0], <half*>out, n, add, threads)
+        fill_as[half, float](level, draw[0], <half*>out, n, add, threads)
     else:
         return -1
     return 0
@@ -37,17 +38,15 @@ cdef int fill(const Draw* draw, void* out, int dtype, int64_t n, bint add) noexc
 
 cdef int fill_integers(uint64_t seed, uint64_t stream, int64_t low, uint64_t range, void* out,
                        int dtype, int64_t n, bint add) noexcept nogil:
+    cdef int level = cpu_level()
+    cdef int threads = threads_for(n * COST)
     if dtype == kInt32:
-        integers_as[int32_t](seed, stream, low, range, <int32_t*>out, n, add, threads_for(n * COST))
+        integers_as[int32_t](level, seed, stream, low, range, <int32_t*>out, n, add, threads)
     elif dtype == kInt64:
-        integers_as[int64_t](seed, stream, low, range, <int64_t*>out, n, add, threads_for(n * COST))
+        integers_as[int64_t](level, seed, stream, low, range, <int64_t*>out, n, add, threads)
     else:
         return -1
     return 0
-
-
-cdef void uniform(uint64_t seed, uint64_t stream, float* out, int64_t n) noexcept nogil:
-    uniform_range(seed, stream, n, out, threads_for(n * COST))
 
 
 def philox_block(seed, stream, number):

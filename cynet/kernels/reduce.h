@@ -11,7 +11,12 @@
 
 #include "half.h"
 #include "kernel.h"
+#include "levels.h"
 #include "parallel.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
 
 namespace cynet {
 
@@ -120,8 +125,20 @@ inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64
   return offset;
 }
 
+// Asks for the `bytes` that lie 16 KiB behind p to come as far as the second-level cache: what the
+// hardware fetches ahead by itself does not keep the memory busy.
+template <int bytes>
+CYNET_XINLINE void fetch_ahead(const void* p) {
+#if defined(__GNUC__)
+  for (int i = 0; i < bytes; i += 64)
+    __builtin_prefetch(static_cast<const char*>(p) + 16384 + i, 0, 2);
+#endif
+}
+
 }  // namespace cynet
 
+#define CYNET_LOOPS "vectors.h"
+#include "each_level.h"
 #define CYNET_LOOPS "reduce_loops.h"
 #include "each_level.h"
 #define CYNET_LOOPS "arg_loops.h"
@@ -291,14 +308,12 @@ void arg_loop(int threads, int level, int64_t outer, int64_t n, int64_t inner, c
   const T* x = static_cast<const T*>(x_);
   T* out = static_cast<T*>(out_);
   if (inner == 1) {
+    typedef int64_t (*RowLoop)(const T* x, int64_t n);
+    static const RowLoop rows[] = CYNET_AT_LEVELS(arg_row<T, greatest>);
+    const RowLoop row = rows[level];
     parallel_for(threads, outer, [=](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        const T* row = x + o * n;
-        int64_t best = 0;
-        for (int64_t i = 1; i < n; ++i)
-          if (baseline::arg_better<greatest, value_of<T>>(row[i], row[best])) best = i;
-        store(out + o, add, static_cast<double>(best));
-      }
+      for (int64_t o = begin; o < end; ++o)
+        store(out + o, add, static_cast<double>(row(x + o * n, n)));
     });
     return;
   }

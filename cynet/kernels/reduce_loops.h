@@ -1,11 +1,61 @@
 // The inner loops of the reductions, compiled for each level (levels.h). Included by reduce.h.
 
+#if defined(__GNUC__)
+// The greatest (or least) of n >= LANES floats; false: there may be NaN among them, which their sum
+// tells. Its last vector may have elements that were seen before.
+template <class op>
+CYNET_XINLINE bool extreme_row(const float* x, int64_t n, float* found) {
+  Vec best[4], sum[4];
+  for (int k = 0; k < 4; ++k) {
+    best[k] = load(x);
+    sum[k] = Vec{};
+  }
+  int64_t i = 0;
+  for (; i + 4 * LANES <= n; i += 4 * LANES) {
+    fetch_ahead<16 * LANES>(x + i);
+    for (int k = 0; k < 4; ++k) {
+      const Vec v = load(x + i + k * LANES);
+      best[k] = op::of(v, best[k]);
+      sum[k] += v;
+    }
+  }
+  for (; i + LANES <= n; i += LANES) {
+    best[0] = op::of(load(x + i), best[0]);
+    sum[0] += load(x + i);
+  }
+  if (i < n) {
+    best[1] = op::of(load(x + n - LANES), best[1]);
+    sum[1] += load(x + n - LANES);
+  }
+  const float total = fold<Plus>((sum[0] + sum[1]) + (sum[2] + sum[3]));
+  *found = fold<op>(op::of(op::of(best[0], best[1]), op::of(best[2], best[3])));
+  return total == total;
+}
+
+template <class R>
+struct extreme_of;
+template <>
+struct extreme_of<max<float>> {
+  typedef Greater op;
+};
+template <>
+struct extreme_of<min<float>> {
+  typedef Less op;
+};
+#endif
+
 // n elements side by side, in so many lanes that compilers keep the loops over them and vectorise.
 template <typename T, class R>
 typename R::acc reduce_row(const T* x, int64_t n) {
   enum { LANES = 64, ROUNDS = 16, SHORT = LANES * ROUNDS, FEW = 16 };
   typedef typename R::acc acc;
   typedef typename R::part part;
+#if defined(__GNUC__)
+  if constexpr (std::is_same<R, max<float>>::value || std::is_same<R, min<float>>::value) {
+    float found;
+    if (n >= CYNET_LANES && extreme_row<typename extreme_of<R>::op>(x, n, &found)) return found;
+  }
+#endif
   acc lanes[LANES];
   if (n < LANES) {
     lanes[0] = R::init();
@@ -15,8 +65,10 @@ typename R::acc reduce_row(const T* x, int64_t n) {
   if (n <= SHORT) {  // one round: its parts are all there is
     part parts[LANES];
     for (int l = 0; l < LANES; ++l) parts[l] = static_cast<part>(R::init());
-    for (; n >= LANES; x += LANES, n -= LANES)
+    for (; n >= LANES; x += LANES, n -= LANES) {
+      fetch_ahead<LANES * sizeof(T)>(x);
       for (int l = 0; l < LANES; ++l) R::step(parts[l], x[l]);
+    }
     for (; n >= FEW; x += FEW, n -= FEW)
       for (int l = 0; l < FEW; ++l) R::step(parts[l], x[l]);
     if (n > 0) {  // the last FEW again, of which FEW - n have been seen
@@ -42,8 +94,10 @@ typename R::acc reduce_row(const T* x, int64_t n) {
   while (n >= LANES) {
     part parts[LANES];
     for (int l = 0; l < LANES; ++l) parts[l] = static_cast<part>(R::init());
-    for (int k = 0; k < ROUNDS && n >= LANES; ++k, x += LANES, n -= LANES)
+    for (int k = 0; k < ROUNDS && n >= LANES; ++k, x += LANES, n -= LANES) {
+      fetch_ahead<LANES * sizeof(T)>(x);
       for (int l = 0; l < LANES; ++l) R::step(parts[l], x[l]);
+    }
     for (int l = 0; l < LANES; ++l) R::merge(lanes[l], static_cast<acc>(parts[l]));
   }
   for (int l = 0; l < n; ++l) R::step(lanes[l], x[l]);

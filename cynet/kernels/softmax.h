@@ -7,6 +7,12 @@
 #include "parallel.h"
 #include "scalar_math.h"
 
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+#define CYNET_LOOPS "vectors.h"
+#include "each_level.h"
 #define CYNET_LOOPS "softmax_loops.h"
 #include "each_level.h"
 

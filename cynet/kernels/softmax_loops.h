@@ -53,7 +53,7 @@ template <int count, bool keep, typename T>
 CYNET_XINLINE void add_exp(const T* x, T* y, T scale, T top, T* lanes) {
   CYNET_IVDEP
   for (int l = 0; l < count; ++l) {
-    const T e = math::exp(x[l] * scale - top);
+    const T e = math::exp_below(x[l] * scale - top);
     if (keep) y[l] = e;
     lanes[l] += e;
   }
@@ -81,7 +81,7 @@ CYNET_XINLINE T exp_sum(const T* x, T* y, int64_t n, int64_t step, T scale, T to
       const int seen = static_cast<int>(i - last);
       T e[SOFTMAX_FEW];
       for (int l = 0; l < SOFTMAX_FEW; ++l) {
-        const T term = math::exp(x[last + l] * scale - top);
+        const T term = math::exp_below(x[last + l] * scale - top);
         e[l] = l >= seen ? term : T(0);
         few[l] += e[l];
       }
@@ -94,7 +94,7 @@ CYNET_XINLINE T exp_sum(const T* x, T* y, int64_t n, int64_t step, T scale, T to
     }
   } else {
     for (; i < n; ++i) {
-      const T e = math::exp(x[i * step] * scale - top);
+      const T e = math::exp_below(x[i * step] * scale - top);
       if (keep) y[i * step] = e;
       few[i % SOFTMAX_FEW] += e;
     }
@@ -116,10 +116,79 @@ CYNET_XINLINE void fill_line(T* y, int64_t n, int64_t step, bool add, F&& f) {
   }
 }
 
+#if defined(__GNUC__)
+// A line of `count` vectors, the last of `rest` floats: read and written once, kept in registers.
+template <int count>
+CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t rest, float scale, bool log_of,
+                                   bool add) {
+  enum { LAST = count - 1 };
+  Vec v[count];
+  v[LAST] = first_of(load_part(x + LAST * LANES, rest) * scale, rest,
+                     -std::numeric_limits<float>::infinity());
+  Vec most = v[LAST];
+#pragma GCC unroll 8
+  for (int k = 0; k < LAST; ++k) {
+    v[k] = load(x + k * LANES) * scale;
+    most = Greater::of(v[k], most);
+  }
+  const Vec top = Vec{} + fold<Greater>(most);
+  Vec total = {};
+#pragma GCC unroll 8
+  for (int k = 0; k < count; ++k) {
+    v[k] -= top;
+    const Vec e = math::exp_below<IVec>(v[k]);
+    total += e;
+    if (!log_of) v[k] = e;
+  }
+  const float sum = fold<Plus>(total);
+  const float shift = log_of ? math::log(sum) : 0.0f, factor = log_of ? 1.0f : 1 / sum;
+#pragma GCC unroll 8
+  for (int k = 0; k < count; ++k) {
+    Vec value = log_of ? v[k] - shift : v[k] * factor;
+    float* to = y + k * LANES;
+    if (add) value += k < LAST ? load(to) : load_part(to, rest);
+    if (k < LAST) store(to, value);
+    else store_part(to, value, rest);
+  }
+}
+
+enum { SHORT_LINE = 8 * LANES };
+
+template <bool log_of>
+CYNET_XINLINE void softmax_short(const float* x, float* y, int64_t n, float scale, bool add) {
+  const int64_t count = (n + LANES - 1) / LANES, rest = n - (count - 1) * LANES;
+#define CYNET_COUNT(c) \
+  case c:              \
+    return softmax_vectors<c>(x, y, rest, scale, log_of, add);
+  switch (count) {
+    CYNET_COUNT(1)
+    CYNET_COUNT(2)
+    CYNET_COUNT(3)
+    CYNET_COUNT(4)
+    CYNET_COUNT(5)
+    CYNET_COUNT(6)
+    CYNET_COUNT(7)
+    CYNET_COUNT(8)
+  }
+#undef CYNET_COUNT
+}
+#endif
+
 // Of the n entries the first `length` take part; the others give 0.
 template <typename T>
 void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T scale, bool log_of,
                   bool add) {
+#if defined(__GNUC__)
+  if constexpr (std::is_same<T, float>::value) {
+    if (step == 1 && length > 0 && length <= SHORT_LINE) {
+      if (log_of) softmax_short<true>(x, y, length, scale, add);
+      else softmax_short<false>(x, y, length, scale, add);
+      if (!add)
+        for (int64_t i = length; i < n; ++i) y[i] = 0;
+      return;
+    }
+  }
+#endif
   if (length > 0) {
     const T top = largest(x, length, step, scale);
     if (log_of) {
@@ -128,7 +197,7 @@ void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T s
     } else if (add) {
       const T factor = 1 / exp_sum<false>(x, y, length, step, scale, top);
       fill_line(y, length, step, true,
-                [=](int64_t i) { return math::exp(x[i] * scale - top) * factor; });
+                [=](int64_t i) { return math::exp_below(x[i] * scale - top) * factor; });
     } else {
       const T factor = 1 / exp_sum<true>(x, y, length, step, scale, top);
       fill_line(y, length, step, false, [=](int64_t i) { return y[i] * factor; });

@@ -2,8 +2,16 @@
 #ifndef CYNET_SUMS_H
 #define CYNET_SUMS_H
 
+#include <cmath>
+
 #include "elementwise.h"
 
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+#define CYNET_LOOPS "vectors.h"
+#include "each_level.h"
 #define CYNET_LOOPS "sums_loops.h"
 #include "each_level.h"
 
@@ -33,12 +41,12 @@ void columns_at(int level, const T* x, int64_t rows, int64_t cols, int64_t begin
 }
 
 template <typename T>
-void scaled_at(int level, const T* x, const T* gamma, const T* beta, T* y, int64_t n, T center,
-               T scale, bool add) {
-  typedef void (*Loop)(const T* x, const T* gamma, const T* beta, T* y, int64_t n, T center,
-                       T scale, bool add);
-  static const Loop loops[] = CYNET_AT_LEVELS(scaled_line<T>);
-  loops[level](x, gamma, beta, y, n, center, scale, add);
+void normalized_at(int level, const T* x, const T* gamma, const T* beta, T* y, int64_t n,
+                   double eps, bool add, double* mean, double* std) {
+  typedef void (*Loop)(const T* x, const T* gamma, const T* beta, T* y, int64_t n, double eps,
+                       bool add, double* mean, double* std);
+  static const Loop loops[] = CYNET_AT_LEVELS(normalized_line<T>);
+  loops[level](x, gamma, beta, y, n, eps, add, mean, std);
 }
 
 }  // namespace cynet

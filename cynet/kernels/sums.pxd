@@ -10,6 +10,8 @@ cdef double dot_line(const floating* g, const floating* x, int64_t n, double cen
 # y[j] += the sum of column j, for columns [begin, end) of a row-major matrix
 cdef void add_columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
                       floating* y) noexcept nogil
-# y = or += (x - center) scale gamma + beta, along a line.
-cdef void scale_line(const floating* x, const floating* gamma, const floating* beta, floating* y,
-                     int64_t n, floating center, floating scale, bint add) noexcept nogil
+# y = or += (x - mean) / std gamma + beta along a line, of which mean and std = sqrt(variance + eps)
+# are given back
+cdef void normalize_line(const floating* x, const floating* gamma, const floating* beta,
+                         floating* y, int64_t n, double eps, bint add, double* mean,
+                         double* std) noexcept nogil

@@ -7,8 +7,8 @@ cdef extern from "sums.h" namespace "cynet" nogil:
     double product_at[T](int level, const T* g, const T* x, int64_t n, double center) noexcept
     void columns_at[T](int level, const T* x, int64_t rows, int64_t cols, int64_t begin,
                        int64_t end, T* y) noexcept
-    void scaled_at[T](int level, const T* x, const T* gamma, const T* beta, T* y, int64_t n,
-                      T center, T scale, bint add) noexcept
+    void normalized_at[T](int level, const T* x, const T* gamma, const T* beta, T* y, int64_t n,
+                          double eps, bint add, double* mean, double* std) noexcept
 
 
 cdef double sum_line(const floating* x, int64_t n, double center, bint squared) noexcept nogil:
@@ -24,6 +24,7 @@ cdef void add_columns(const floating* x, int64_t rows, int64_t cols, int64_t beg
     columns_at(cpu_level(), x, rows, cols, begin, end, y)
 
 
-cdef void scale_line(const floating* x, const floating* gamma, const floating* beta, floating* y,
-                     int64_t n, floating center, floating scale, bint add) noexcept nogil:
-    scaled_at(cpu_level(), x, gamma, beta, y, n, center, scale, add)
+cdef void normalize_line(const floating* x, const floating* gamma, const floating* beta,
+                         floating* y, int64_t n, double eps, bint add, double* mean,
+                         double* std) noexcept nogil:
+    normalized_at(cpu_level(), x, gamma, beta, y, n, eps, add, mean, std)

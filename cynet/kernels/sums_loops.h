@@ -73,8 +73,8 @@ void column_sums(const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t 
 
 // y = or += (x - center) scale gamma + beta
 template <typename T>
-void scaled_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, T center, T scale,
-                 bool add) {
+CYNET_XINLINE void scaled_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, T center,
+                               T scale, bool add) {
   if (add) {
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) y[i] += (x[i] - center) * scale * gamma[i] + beta[i];
@@ -82,4 +82,57 @@ void scaled_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, T c
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - center) * scale * gamma[i] + beta[i];
   }
+}
+
+#if defined(__GNUC__)
+enum { SHORT_LINE = 256 };
+
+// normalized_line of 1 to SHORT_LINE floats, which are read once.
+CYNET_XINLINE void normalized_short(const float* x, const float* gamma, const float* beta, float* y,
+                                    int64_t n, double eps, bool add, double* mean, double* std) {
+  const int count = static_cast<int>((n + LANES - 1) / LANES), last = count - 1;
+  const int64_t rest = n - last * LANES;
+  Vec v[SHORT_LINE / LANES], total = {}, squares = {};
+  for (int k = 0; k < last; ++k) {
+    v[k] = load(x + k * LANES);
+    total += v[k];
+  }
+  v[last] = load_part(x + last * LANES, rest);
+  total += v[last];
+  *mean = fold_wide(total) / n;
+  const float center = static_cast<float>(*mean);
+  for (int k = 0; k < last; ++k) {
+    v[k] -= center;
+    squares += v[k] * v[k];
+  }
+  v[last] = first_of(v[last] - center, rest, 0.0f);
+  squares += v[last] * v[last];
+  *std = std::sqrt(fold_wide(squares) / n + eps);
+  const float scale = static_cast<float>(1 / *std);
+  for (int k = 0; k < count; ++k) {
+    const bool part = k == last;
+    float* to = y + k * LANES;
+    const Vec g = part ? load_part(gamma + k * LANES, rest) : load(gamma + k * LANES);
+    const Vec b = part ? load_part(beta + k * LANES, rest) : load(beta + k * LANES);
+    Vec value = v[k] * scale * g + b;
+    if (add) value += part ? load_part(to, rest) : load(to);
+    if (part) store_part(to, value, rest);
+    else store(to, value);
+  }
+}
+#endif
+
+// y = or += (x - mean) / std gamma + beta, where mean and std are of the line
+template <typename T>
+void normalized_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, double eps,
+                     bool add, double* mean, double* std) {
+#if defined(__GNUC__)
+  if constexpr (std::is_same<T, float>::value) {
+    if (n <= SHORT_LINE) return normalized_short(x, gamma, beta, y, n, eps, add, mean, std);
+  }
+#endif
+  *mean = line_sum(x, n, T(0)) / n;
+  const T center = static_cast<T>(*mean);
+  *std = std::sqrt(line_squares(x, n, center) / n + eps);
+  scaled_line(x, gamma, beta, y, n, center, static_cast<T>(1 / *std), add);
 }

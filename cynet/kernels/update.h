@@ -26,13 +26,22 @@ struct UpdateArrays {
   void* state[4];
 };
 
+// Infinity, within which everything is, for "none".
+CYNET_XINLINE double clip_limit(double clip) {
+  return clip < 0 ? bit_cast<double>(static_cast<int64_t>(0x7ff0000000000000LL)) : clip;
+}
+template <typename T>
+CYNET_XINLINE T within(T x, T limit) {
+  return x > limit ? limit : (x < -limit ? -limit : x);
+}
 template <typename T>
 CYNET_XINLINE T clipped(T x, T limit) {
-  return limit < 0 ? x : (x > limit ? limit : (x < -limit ? -limit : x));
+  return limit < 0 ? x : within(x, limit);
 }
 
 // A rule: `static T step(const P& p, T w, T g, T& s0, T& s1, T& s2)` gives the new weight and moves
-// the states; N is how many it has. Each rule takes the gradient raw.
+// the states; N is how many it has. Each rule takes the gradient raw. RESTS: without decay a weight
+// whose gradient is 0 stays as it is (an infinite one may become NaN, as 0 times it is).
 template <typename T>
 struct Rule {
   T lr, wd, rescale, clip, a, b, c, d, e;
@@ -40,25 +49,25 @@ struct Rule {
       : lr(T(p.lr)),
         wd(T(p.wd)),
         rescale(T(p.rescale)),
-        clip(T(p.clip)),
+        clip(T(clip_limit(p.clip))),
         a(T(p.a)),
         b(T(p.b)),
         c(T(p.c)),
         d(T(p.d)),
         e(T(p.e)) {}
-  CYNET_XINLINE T gradient(T g) const { return clipped(rescale * g, clip); }
-  CYNET_XINLINE T decayed(T g, T w) const { return clipped(rescale * g, clip) + wd * w; }
+  CYNET_XINLINE T gradient(T g) const { return within(rescale * g, clip); }
+  CYNET_XINLINE T decayed(T g, T w) const { return within(rescale * g, clip) + wd * w; }
 };
 
 struct sgd {
-  enum { N = 0 };
+  enum { N = 0, RESTS = 1 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T&, T&, T&) {
     return w - p.lr * p.decayed(g, w);
   }
 };
 struct sgd_mom {  // a: momentum
-  enum { N = 1 };
+  enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
     mom = p.a * mom - p.lr * p.decayed(g, w);
@@ -66,7 +75,7 @@ struct sgd_mom {  // a: momentum
   }
 };
 struct nag_mom {  // a: momentum
-  enum { N = 1 };
+  enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
     const T d = p.decayed(g, w);
@@ -75,14 +84,14 @@ struct nag_mom {  // a: momentum
   }
 };
 struct signsgd {
-  enum { N = 0 };
+  enum { N = 0, RESTS = 1 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T&, T&, T&) {
     return (T(1) - p.lr * p.wd) * w - p.lr * T((g > 0) - (g < 0));
   }
 };
 struct signum {  // a: momentum, b: wd_lh
-  enum { N = 1 };
+  enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
     mom = p.a * mom - (T(1) - p.a) * p.wd * w - (T(1) - p.a) * p.gradient(g);
@@ -90,29 +99,29 @@ struct signum {  // a: momentum, b: wd_lh
   }
 };
 struct adam {  // a: beta1, b: beta2, c: epsilon
-  enum { N = 2 };
+  enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
-    const T d = clipped(p.rescale * g + p.wd * w, p.clip);
+    const T d = within(p.rescale * g + p.wd * w, p.clip);
     mean = p.a * mean + (T(1) - p.a) * d;
     var = p.b * var + (T(1) - p.b) * d * d;
     return w - p.lr * mean / (std::sqrt(var) + p.c);
   }
 };
 struct rmsprop {  // a: gamma1, b: epsilon, c: clip_weights
-  enum { N = 1 };
+  enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& n, T&, T&) {
-    const T d = clipped(p.rescale * g + p.wd * w, p.clip);
+    const T d = within(p.rescale * g + p.wd * w, p.clip);
     n = (T(1) - p.a) * d * d + p.a * n;
     return clipped(w - p.lr * d / std::sqrt(n + p.b), p.c);
   }
 };
 struct rmspropalex {  // a: gamma1, b: epsilon, c: clip_weights, d: gamma2
-  enum { N = 3 };
+  enum { N = 3, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& n, T& mean, T& delta) {
-    const T d = clipped(p.rescale * g + p.wd * w, p.clip);
+    const T d = within(p.rescale * g + p.wd * w, p.clip);
     n = (T(1) - p.a) * d * d + p.a * n;
     mean = (T(1) - p.a) * d + p.a * mean;
     delta = p.d * delta - p.lr * d / std::sqrt(n - mean * mean + p.b);
@@ -120,7 +129,7 @@ struct rmspropalex {  // a: gamma1, b: epsilon, c: clip_weights, d: gamma2
   }
 };
 struct ftrl {  // a: lamda1, b: beta
-  enum { N = 2 };
+  enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& z, T& n, T&) {
     const T d = p.gradient(g);
@@ -133,10 +142,10 @@ struct ftrl {  // a: lamda1, b: beta
   }
 };
 struct ftml {  // a: beta1, b: beta2, c: epsilon, d: beta1^t, e: beta2^t; states d, v, z
-  enum { N = 3 };
+  enum { N = 3, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& d, T& v, T& z) {
-    const T x = clipped(p.rescale * g + p.wd * w, p.clip);
+    const T x = within(p.rescale * g + p.wd * w, p.clip);
     v = p.b * v + (T(1) - p.b) * x * x;
     const T next = (T(1) - p.d) / p.lr * (std::sqrt(v / (T(1) - p.e)) + p.c);
     z = p.a * z + (T(1) - p.a) * x - (next - p.a * d) * w;

@@ -1,5 +1,30 @@
 // The loop of the update rules, compiled for each level (levels.h). Included by update.h.
 
+// True where all bytes of n elements are 0.
+template <typename W>
+CYNET_XINLINE bool nothing(const W* x, int64_t n) {
+  const unsigned char* bytes = reinterpret_cast<const unsigned char*>(x);
+  unsigned char any = 0;
+  for (int64_t i = 0; i < n * static_cast<int64_t>(sizeof(W)); ++i) any |= bytes[i];
+  return any == 0;
+}
+
+// run(begin, end) for the parts of begin .. end that have gradients: of an embedding's rows most
+// have none. Where the first of 512 elements have some all are taken for such.
+template <typename W, class Run>
+CYNET_XINLINE void where_gradients(const W* grad, int64_t begin, int64_t end, const Run& run) {
+  constexpr int64_t WHOLE = 512, PART = 64, LOOK = 16;
+  for (; begin + WHOLE <= end; begin += WHOLE) {
+    if (!nothing(grad + begin, LOOK)) {
+      run(begin, begin + WHOLE);
+      continue;
+    }
+    for (int64_t i = begin; i < begin + WHOLE; i += PART)
+      if (!nothing(grad + i, PART)) run(i, i + PART);
+  }
+  run(begin, end);
+}
+
 // W: of weight, gradient and out; S: of the states; T: of the arithmetic. With `master` the state
 // after the rule's own is the weight in T, from which W is rounded.
 template <class R, typename W, typename S, typename T, bool master, bool add>
@@ -12,7 +37,7 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
   S* s1 = static_cast<S*>(arrays.state[1]);
   S* s2 = static_cast<S*>(arrays.state[2]);
   T* exact = static_cast<T*>(arrays.state[R::N]);
-  parallel_for(threads, n, [=](int64_t begin, int64_t end) {
+  const auto run = [=](int64_t begin, int64_t end) {
     CYNET_IVDEP
     for (int64_t i = begin; i < end; ++i) {
       T a = R::N > 0 ? static_cast<T>(s0[i]) : T(0);
@@ -26,5 +51,13 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
       if (master) exact[i] = next;
       out[i] = static_cast<W>(add ? static_cast<T>(out[i]) + next : next);
     }
-  });
+  };
+  if constexpr (R::RESTS && !master && !add) {
+    if (out == weight && params.wd == 0 && params.rescale >= 0 && std::isfinite(params.rescale) &&
+        std::isfinite(params.lr))
+      return parallel_for(threads, n, [=](int64_t begin, int64_t end) {
+        where_gradients(grad, begin, end, run);
+      });
+  }
+  parallel_for(threads, n, run);
 }

@@ -10,6 +10,8 @@ typedef float Loose __attribute__((vector_size(LANES * 4), aligned(4), may_alias
 CYNET_XINLINE Vec load(const float* p) { return *reinterpret_cast<const Loose*>(p); }
 CYNET_XINLINE void store(float* p, Vec v) { *reinterpret_cast<Loose*>(p) = v; }
 CYNET_XINLINE Vec rectified(Vec v) { return v < 0 ? Vec{} : v; }
+typedef int32_t IVec __attribute__((vector_size(LANES * 4), may_alias));
+typedef float Four __attribute__((vector_size(16), may_alias));
 #else
 struct Vec {
   float lane[LANES];
@@ -74,3 +76,62 @@ CYNET_XINLINE void store_part(float* p, Vec v, int64_t n) {
   std::memcpy(p, &v, n * sizeof(float));
 #endif
 }
+
+#if defined(__GNUC__)
+// Four floats that hold op of all lanes: op::of takes two vectors of any width.
+template <class op>
+CYNET_XINLINE Four folded(Vec v) {
+#if CYNET_LANES == 16
+  const __m512 all = reinterpret_cast<__m512>(v);
+  const __m256 low = _mm512_castps512_ps256(all);
+  const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(all), 1));
+  const __m256 half = op::of(low, high);
+#elif CYNET_LANES == 8
+  const __m256 half = reinterpret_cast<__m256>(v);
+#endif
+#if CYNET_LANES >= 8
+  return reinterpret_cast<Four>(
+      op::of(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
+#else
+  return v;
+#endif
+}
+
+struct Plus {
+  template <typename V>
+  static CYNET_XINLINE V of(V a, V b) {
+    return a + b;
+  }
+};
+struct Greater {
+  template <typename V>
+  static CYNET_XINLINE V of(V a, V b) {
+    return a > b ? a : b;
+  }
+};
+struct Less {
+  template <typename V>
+  static CYNET_XINLINE V of(V a, V b) {
+    return a < b ? a : b;
+  }
+};
+
+// op of all lanes
+template <class op>
+CYNET_XINLINE float fold(Vec v) {
+  const Four four = folded<op>(v);
+  return op::of(op::of(four[0], four[2]), op::of(four[1], four[3]));
+}
+CYNET_XINLINE double fold_wide(Vec v) {
+  const Four four = folded<Plus>(v);
+  return (static_cast<double>(four[0]) + four[2]) + (static_cast<double>(four[1]) + four[3]);
+}
+
+// v with `other` in the lanes from n on
+CYNET_XINLINE Vec first_of(Vec v, int64_t n, float other) {
+  static const int32_t places[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  IVec lane;
+  std::memcpy(&lane, places, sizeof lane);
+  return lane < static_cast<int32_t>(n) ? v : Vec{} + other;
+}
+#endif

@@ -4,7 +4,8 @@ Run as ``python -m tests.cuda.check_nvcc`` from the folder above tests/.
 
 Beside ``cynet/cuda/kernels/*.cu``, with all instances of their templates, these are the sources of
 the emulator's tests and of the example, so that the emulator accepts nothing that nvcc refuses
-there. No GPU and no driver is needed. Where there is no nvcc, it says so and ends with 0.
+there. The PTX of sources whose bytes are to be the CPU's has IEEE operations only, each rounded by
+itself (ptx.py). No GPU and no driver is needed. Where there is no nvcc, it says so and ends with 0.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from cynet import rtc
 from cynet.cuda import families
 from cynet.cuda.compiler import find_nvcc, with_instances
 from tests.cuda.emulator import test_functions, test_module
+from tests.cuda.ptx import inexact
 
 ROOT = Path(__file__).parent.parent.parent
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -37,18 +39,32 @@ def example_sources():
     return {"bias_swish": layers.BIAS_SWISH, "reorganise": rtc._whole("r", "r", pairs, body)}
 
 
+def command(nvcc, architecture, options=()):
+    """nvcc with its options, as a list; what to make of which file is to be added."""
+    return [
+        nvcc, "-std=c++17", "--expt-relaxed-constexpr", "--Werror", "cross-execution-space-call",
+        f"-I{families.TABLES}", f"-I{families.KERNELS}", f"-arch={architecture}", *options,
+    ]  # fmt: skip
+
+
 def compile_one(nvcc, architecture, name, text, folder):
     """What nvcc says against a source, or None."""
     path = Path(folder) / f"{name}-{architecture}.cu"
     path.write_text(text)
-    command = [
-        nvcc, "-std=c++17", "--expt-relaxed-constexpr", "--Werror", "cross-execution-space-call",
-        f"-I{families.TABLES}",
-        f"-I{families.KERNELS}", f"-arch={architecture}", "-cubin", str(path),
-        "-o", str(path.with_suffix(".cubin")),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    whole = command(nvcc, architecture, families.nvcc_options(name))
+    whole += ["-cubin", str(path), "-o", str(path.with_suffix(".cubin"))]
+    done = subprocess.run(whole, capture_output=True, text=True, check=False)
     return (done.stdout + done.stderr).strip() if done.returncode else None
+
+
+def inexact_in(nvcc, name, text, folder):
+    """Instructions in the PTX of a source whose result is not one IEEE operation's (ptx.py)."""
+    path = Path(folder) / f"{name}.cu"
+    path.write_text(text)
+    target = path.with_suffix(".ptx")
+    whole = command(nvcc, ARCHITECTURES[0], families.nvcc_options(name))
+    subprocess.run([*whole, "-ptx", str(path), "-o", str(target)], check=True)
+    return inexact(target.read_text())
 
 
 def main():
@@ -85,6 +101,10 @@ def main():
             if problem:
                 failed += 1
                 print(problem)
+        for name in filter(families.exact, families.sources()):
+            found = inexact_in(args.nvcc, name, sources[name], folder)
+            failed += bool(found)
+            print(f"PTX of {name}: {f'not exact: {found}' if found else 'each operation rounds'}")
     return failed
 
 

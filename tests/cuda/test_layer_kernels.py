@@ -1,6 +1,5 @@
 """The kernels of layers in cynet/cuda/kernels/, run by the emulator, against the CPU operators."""
 
-
 import numpy as np
 import pytest
 

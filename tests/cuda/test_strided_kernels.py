@@ -50,9 +50,7 @@ def test_fills(kind):
     got = np.zeros((4, 6), TYPES[kind])
     value = np.array([77], got.dtype)
     given = {1: ctypes.c_uint8, 4: ctypes.c_int32, 8: ctypes.c_int64}[got.itemsize](77)
-    kernel("strided", f"fill<{kind}>").launch(
-        [got, given, strides((4, 2), (6, 3), (0, 0))], 1, 32
-    )
+    kernel("strided", f"fill<{kind}>").launch([got, given, strides((4, 2), (6, 3), (0, 0))], 1, 32)
     want = np.zeros((4, 6), got.dtype)
     want[:, ::3] = value
     np.testing.assert_array_equal(got, want)

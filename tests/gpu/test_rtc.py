@@ -131,3 +131,18 @@ def test_a_compiled_object_is_found_again(gpu, tmp_path, monkeypatch):
     again = compiler.compile_object(source, source, "once", (), (), "sm_80")
     assert again.image == first.image and again.symbols["once"] == "once"
     assert [p.suffix for p in (tmp_path / "kernels").glob("*.sm_80.*")] == [".cubin"]
+
+
+def test_a_damaged_object_is_made_again(gpu, tmp_path, monkeypatch):
+    from cynet.cuda import compiler
+
+    monkeypatch.setenv("CYNET_HOME", str(tmp_path))
+    source = 'extern "C" __global__ void again(float *x) { x[0] = 8; }'
+    first = compiler.compile_object(source, source, "again", (), (), "sm_80")
+    (kept,) = (tmp_path / "kernels").glob("*.sm_80.cubin")
+    for damaged in (b"", first.image[:100], b"no object at all"):
+        kept.write_bytes(damaged)
+        compiler.compile_object.cache_clear()
+        made = compiler.compile_object(source, source, "again", (), (), "sm_80")
+        assert made.symbols == first.symbols
+        assert len(kept.read_bytes()) == len(first.image)

@@ -11,7 +11,8 @@ from cynet.errors import ArgumentError
 @pytest.mark.parametrize("dtype, tolerance", [("float32", 1e-4), ("float64", 1e-11)])
 @pytest.mark.parametrize("threads", [1, 2, 3, 6])
 @pytest.mark.parametrize(
-    "m, n, k", [(1, 1, 1), (3, 5, 7), (1, 700, 300), (129, 65, 33), (200, 17, 400)]
+    "m, n, k",
+    [(1, 1, 1), (3, 5, 7), (1, 700, 300), (700, 1, 300), (129, 65, 33), (200, 17, 400)],
 )
 def test_against_numpy(dtype, tolerance, threads, m, n, k):
     rng = np.random.RandomState(m * n + k)
@@ -29,6 +30,26 @@ def test_against_numpy(dtype, tolerance, threads, m, n, k):
                 np.testing.assert_allclose(c, 2.5 * product, atol=tolerance * 3 * k**0.5)
     finally:
         set_num_threads(before)
+
+
+def test_vectors_do_not_depend_on_threads():
+    rng = np.random.RandomState(3)
+    a = rng.standard_normal((999, 301)).astype(np.float32)
+    x = rng.standard_normal((301, 1)).astype(np.float32)
+    found = []
+    for threads in (1, 2, 5):
+        before = set_num_threads(threads)
+        try:
+            c, row = np.empty((999, 1), np.float32), np.empty((1, 999), np.float32)
+            _gemm_arrays(a, x, c, False, False, 1.0, 0.0)
+            _gemm_arrays(x, a, row, True, True, 1.0, 0.0)
+        finally:
+            set_num_threads(before)
+        found += [c.ravel(), row.ravel()]
+    exact = (a.astype(np.float64) @ x).ravel()
+    np.testing.assert_allclose(found[0], exact, rtol=1e-5, atol=1e-5)
+    for other in found:
+        np.testing.assert_array_equal(other, found[0])
 
 
 def test_sizes_beyond_blas_are_refused():

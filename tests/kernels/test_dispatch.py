@@ -13,6 +13,7 @@ from cynet.errors import ArgumentError
 ROOT = Path(__file__).parent.parent.parent
 # Elementwise families, reductions, softmax and updates: what has loops for each level.
 CHOSEN = "exp or log or tanh or sigmoid or relu or softmax or sum or norm or max or sgd or adam"
+CHOSEN += " or gammaln or reductions or beyond_the_cache"
 
 
 def run(level, *command):

@@ -82,6 +82,36 @@ def test_float_range(name, reference, limit):
     assert (np.signbit(got) == np.signbit(rounded))[zeros].all(), "the sign of a zero"
 
 
+def test_gammaln():
+    """Of positive numbers, closely about the zeros at 1 and 2 and where the formulas meet."""
+    near = [np.linspace(a, b, 20001) for a, b in ((0, 1), (1, 3), (2.9, 3.1), (3, 40), (40, 1e4))]
+    steps = np.arange(-3000, 3000)
+    near += [1 + steps * 2.0**-24, 2 + steps * 2.0**-23, 3 + steps * 2.0**-23]
+    near = np.concatenate(near).astype(np.float32)
+    x = np.concatenate([near, np.abs(VALUES)])
+    with np.errstate(all="ignore"):
+        expected = special.gammaln(x.astype(np.float64))
+        rounded = expected.astype(np.float32)
+        got = apply("gammaln", x)
+        unit = np.spacing(np.minimum(np.abs(rounded), np.float32(3e38))).astype(np.float64)
+        error = np.abs(got - expected) / unit
+    same = ~np.isfinite(rounded) | (rounded == 0)
+    np.testing.assert_array_equal(got[same], rounded[same])
+    assert np.max(error[~same]) <= 2.9, x[~same][error[~same].argmax()]
+
+
+def test_gammaln_of_negative_numbers_among_others():
+    x = np.linspace(0.1, 30, 1000).astype(np.float32)
+    alone = apply("gammaln", x)
+    x[::37] = [-0.5, -1.5, -30.25, -2, np.nan, -1e-30, np.inf, -0.0, 0] * 3 + [-7.125]
+    with np.errstate(all="ignore"):
+        expected = special.gammaln(x[::37].astype(np.float64))
+    got = apply("gammaln", x)
+    np.testing.assert_allclose(got[::37], expected, rtol=1e-5)
+    got[::37] = alone[::37]
+    np.testing.assert_array_equal(got, alone)
+
+
 @pytest.mark.parametrize("name", ["exp", "tanh", "log1p", "erf", "cbrt"])
 def test_every_length_and_alignment(name):
     """The ends of a run, which vectors do not fill, and arrays that start between vectors."""
@@ -104,7 +134,7 @@ def test_exact_values():
     assert mx.nd.round(mx.nd.array(halves)).asnumpy().tolist() == expected
 
 
-@pytest.mark.parametrize("n", [1, 5, 63, 64, 65, 130, 1000])
+@pytest.mark.parametrize("n", [1, 3, 5, 16, 17, 63, 64, 65, 100, 127, 128, 129, 130, 1000])
 def test_softmax_lines(n):
     seed = np.random.randint(1 << 30)
     print("seed", seed)
@@ -118,7 +148,22 @@ def test_softmax_lines(n):
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("n", [1, 63, 64, 65, 200, 4096, 70001])
+def test_softmax_of_extreme_lines():
+    """What underflows and what infinities do, in lines kept in registers and in longer ones."""
+    for n in (3, 16, 100, 300):
+        x = np.linspace(-120, 0, n).astype(np.float32)
+        rows = np.stack([x, x * 0, x - 3e38, x * 2])
+        rows[1, :-1] = -np.inf
+        expected = special.softmax(rows.astype(np.float64), 1)
+        got = mx.nd.softmax(mx.nd.array(rows)).asnumpy()
+        np.testing.assert_allclose(got, expected, rtol=3e-6, atol=2e-45)
+        strange = np.zeros((3, n), np.float32)
+        strange[0, n // 2], strange[1, n - 1], strange[2] = np.nan, np.inf, -np.inf
+        assert np.isnan(mx.nd.log_softmax(mx.nd.array(strange)).asnumpy()).all(1)[[0, 2]].all()
+        assert np.isnan(mx.nd.softmax(mx.nd.array(strange)).asnumpy()[1, -1])
+
+
+@pytest.mark.parametrize("n", [1, 8, 15, 16, 17, 63, 64, 65, 100, 200, 4096, 70001])
 def test_reductions_see_every_element(n):
     seed = np.random.randint(1 << 30)
     print("seed", seed)
@@ -133,7 +178,55 @@ def test_reductions_see_every_element(n):
         x[1, at] = np.nan
         got = mx.nd.max(mx.nd.array(x), axis=1).asnumpy()
         assert np.isnan(got).tolist() == [False, True, False]
+        assert mx.nd.argmax(mx.nd.array(x), axis=1).asnumpy()[1] == at
         x[1, at] = 0
+    for at in {0, n // 2, n - 1}:  # infinities of both signs, whose sum is NaN, and equal elements
+        y = x.copy()
+        y[0, at], y[1, at], y[2] = np.inf, -np.inf, 7
+        y[0, 0] = y[0, 0] if at == 0 else -np.inf
+        np.testing.assert_array_equal(mx.nd.max(mx.nd.array(y), axis=1).asnumpy(), y.max(1))
+        np.testing.assert_array_equal(mx.nd.min(mx.nd.array(y), axis=1).asnumpy(), y.min(1))
+        np.testing.assert_array_equal(mx.nd.argmax(mx.nd.array(y), axis=1).asnumpy(), y.argmax(1))
+        np.testing.assert_array_equal(mx.nd.argmin(mx.nd.array(y), axis=1).asnumpy(), y.argmin(1))
+
+
+@pytest.mark.parametrize("n", [1, 7, 16, 100, 255, 256, 257, 1000])
+def test_layer_norm_lines(n):
+    seed = np.random.randint(1 << 30)
+    print("seed", seed)
+    rng = np.random.RandomState(seed)
+    x = (rng.randn(5, n) + 3).astype(np.float32)
+    gamma, beta = (rng.randn(n).astype(np.float32) for _ in range(2))
+    wide = x.astype(np.float64)
+    center = wide - wide.mean(1, keepdims=True)
+    expected = center / np.sqrt((center**2).mean(1, keepdims=True) + 1e-5) * gamma + beta
+    got = mx.nd.LayerNorm(*map(mx.nd.array, (x, gamma, beta)))
+    np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-4, atol=2e-5)
+
+
+def test_results_beyond_the_cache():
+    """Large results are written past the caches: the same bytes as of smaller arrays, whatever the
+    number of threads, and where input and output are one."""
+    n = (33 << 20) // 4 + 100
+    a = mx.nd.arange(n) % 1000
+    b = mx.nd.arange(n) % 7 - 3
+    parts = [slice(0, 70001), slice(n - 70001, n)]
+    before = mx.set_num_threads(1)
+    try:
+        for threads in (1, 2, 3):
+            mx.set_num_threads(threads)
+            for function in (lambda a, b: a + b, lambda a, b: a > b, mx.nd.broadcast_power):
+                whole = function(a, b)
+                for part in parts:
+                    small = function(a[part].copy(), b[part].copy())
+                    np.testing.assert_array_equal(whole[part].asnumpy(), small.asnumpy())
+            total = a.copy()
+            total += b
+            np.testing.assert_array_equal(total[n - 70001 :].asnumpy(), (a + b)[parts[1]].asnumpy())
+            unaligned = a[1:] - b[:-1]
+            assert unaligned[n - 2].asscalar() == a[n - 1].asscalar() - b[n - 2].asscalar()
+    finally:
+        mx.set_num_threads(before)
 
 
 def power_error(base, exponent, got):

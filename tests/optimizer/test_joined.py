@@ -24,6 +24,29 @@ def test_one_call_is_many(rng):
             np.testing.assert_allclose(weight.asnumpy(), value, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("rule", ["sgd", "sgd_mom", "signsgd"])
+@pytest.mark.parametrize("decay, rescale", [(0.0, 1.0), (0.25, 1.0), (0.0, -0.5), (0.0, np.nan)])
+def test_rows_without_gradients(rule, dtype, decay, rescale, rng):
+    """Where a gradient is 0 weights decay and move as ever; nothing else is passed over."""
+    size = 70 * 64 + 13
+    first = rng.integers(-8, 9, size).astype(dtype)
+    grad = np.zeros(size, dtype)
+    for begin, end in ((0, 1), (64, 128), (600, 601), (1535, 1537), (2048, 3072), (4470, size)):
+        grad[begin:end] = rng.integers(-4, 5, end - begin)
+    grad[[0, 600, 1535, 1536, size - 1]] = 4
+    weight, state = mx.nd.array(first, dtype=dtype), mx.nd.ones(size, dtype=dtype)
+    update = JoinedUpdate(
+        rule, [weight], [mx.nd.array(grad, dtype=dtype)], [state if rule == "sgd_mom" else None]
+    )
+    update([0.5], [decay], rescale, -1.0, [(0.5,) if rule == "sgd_mom" else ()])
+    moved = rescale * grad.astype("float64") + decay * first
+    wanted = first - 0.5 * moved + (0.5 if rule == "sgd_mom" else 0)
+    if rule == "signsgd":
+        wanted = (1 - 0.5 * decay) * first - 0.5 * np.sign(grad)
+    np.testing.assert_array_equal(weight.asnumpy(), wanted.astype(dtype))
+
+
 def test_it_waits_for_gradients_and_is_waited_for():
     weight, grad = mx.nd.zeros(100000), mx.nd.zeros(100000)
     update = JoinedUpdate("sgd", [weight], [grad], [None])

@@ -65,7 +65,7 @@ def _identity():
     command = host_compiler()
     version = _said([*command, "--version"])
     headers = hashlib.sha256()
-    for path in sorted([*INCLUDE.glob("*.h"), *KERNELS.glob("*.h"), *OWN.glob("*.cuh")]):
+    for path in sorted([*INCLUDE.rglob("*.h"), *KERNELS.glob("*.h"), *OWN.glob("*.cuh")]):
         headers.update(path.read_bytes())
     native = _said([*command, "-Q", "--help=target", *_native()]) or platform.processor()
     return "\n".join([version, headers.hexdigest(), native, platform.machine()])
@@ -211,11 +211,16 @@ def explain(said, user_text, title):
         quoted = lines[number - 1].strip() if 0 < number <= len(lines) else ""
         found.append(f"  line {number}: {match[3]}\n      {quoted}")
     # what was written around it: the name of a kernel in the table, or of an argument
-    for match in re.finditer(r"^((?:kernel|arguments of) .*?):\d+:\d+: error: (.*)$", said, re.M):
+    around = r"^((?:kernel|arguments of) .*?)(?::\d+:\d+|\(\d+\)): error: (.*)$"
+    for match in re.finditer(around, said, re.M):
         if not any(each.startswith(f"  {match[1]}: ") for each in found):
             found.append(f"  {match[1]}: {match[2]}")
+    if re.search(r"\basm\b", blanked(user_text)) and re.search(r"'asm'|Assembler messages", said):
+        found.append(
+            "  asm with PTX needs a GPU: the host's compiler knows the host's instructions"
+        )
     brace = _odd_brace(user_text)
-    if brace and "‘}’ at end of input" in said:
+    if brace and re.search(r"expected (a )?[‘'\"]\}[’'\"]", said):
         number, what = brace
         found = [f"  line {number}: {what}\n      {lines[number - 1].strip()}"]
     if not found:  # the mistake shows in a header: say all

@@ -130,7 +130,9 @@ class EmulatedModule:
                 "template, or a template with its instances in exports)"
             )
         for kernel in self.source.kernels.values():
-            if not re.search(r"\bvoid\b", kernel.head.partition("(")[0]):
+            if not re.search(
+                rf"\bvoid\b.*\b{kernel.name.rpartition('::')[2]}\s*\(", kernel.head, re.S
+            ):
                 raise KernelError(f"{title}: kernel {kernel.name} must return void")
         ways = {name: int(self.source.synchronises(name)) for name in names}
         plain = quick = _whole(self.source.rewritten(), title, ways)

@@ -55,6 +55,7 @@ def _all(nodes):
 def _numbers(text, nodes, head):
     """Type of each name that is declared as float or double wherever it is declared."""
     types = {}
+    head = re.sub(r"__launch_bounds__\s*\([^()]*\)", " ", head)
     inside = head[head.find("(") + 1 : head.rfind(")")]
     texts = [inside[b:e] + ";" for b, e in pieces(inside, 0, len(inside))]
     for node in _all(nodes):

@@ -148,8 +148,8 @@ class Splitter:
     # ----- what there is
     def _parameters(self):
         head = self.function.head
-        inside = head[head.index(self.function.name.rpartition("::")[2]) :]
-        inside = inside[inside.index("(") + 1 : inside.rindex(")")]
+        name = self.function.name.rpartition("::")[2]
+        inside = head[re.search(rf"\b{name}\s*\(", head).end() : head.rindex(")")]
         names = []
         for begin, end in pieces(inside, 0, len(inside)):
             found = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*$", inside[begin:end])

@@ -26,6 +26,7 @@ _DYNAMIC = re.compile(
     r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?"
     r"([\w:<>,\s\*]*?[\w>\*])\s*(?<![\w])([A-Za-z_]\w*)\s*\[\s*\]\s*;"
 )
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", re.M)
 # What a macro must not have for a kernel to be taken apart.
 _ODD = re.compile(
     r"\b(return|goto|break|continue|if|else|for|while|do|switch|case|default|asm)\b"
@@ -82,6 +83,7 @@ class Source:
                 else:
                     self.kernels[each.name] = each
         self.headers = list(_included(text, folders, set()))
+        self._has_groups = any("cooperative_groups" in each for each in [text, *self.headers])
         blank = [blanked(each) for each in self.headers]
         self._marked = self._synchronising([self.blank, *blank])
 
@@ -90,8 +92,8 @@ class Source:
         words = {_last(name.partition("<")[0])}
         if name in self.exports:
             words.update(_IDENTIFIER.findall(name))
-        # an operator that waits is not called by its name
-        return bool(words & self._marked) or "operator" in self._marked
+        # an operator that waits is not called by its name, and a group has any
+        return bool(words & self._marked) or "operator" in self._marked or self._has_groups
 
     def threads_limit(self, name):
         """The number that ``__launch_bounds__`` gives for kernel `name`, or None."""
@@ -115,13 +117,16 @@ class Source:
         edits, ways = self._edits(), {}
         kernels = [f for f in self.functions if re.search(r"\b__global__\b", f.head)]
         heads = [_last(f.name) for f in kernels]
-        plain = "operator" not in self._marked and not self._has_odd_macros()
+        plain = "operator" not in self._marked and not self._has_groups
+        odd = self._odd_macros()
         plain = plain and not re.search(r"//[^\n]*\\\n|\d'\w", self.text)
         for function in kernels:
             here = [n for n in names if _last(n.partition("<")[0]) == _last(function.name)]
             given = set(_IDENTIFIER.findall(" ".join(n.partition("<")[2] for n in here)))
             twice = heads.count(_last(function.name)) > 1
             if not plain or twice or given & self._marked or self._has_choices(function):
+                continue
+            if odd & set(_IDENTIFIER.findall(self._code[function.begin : function.end])):
                 continue
             if self._reaches_in(function):
                 continue
@@ -138,7 +143,8 @@ class Source:
             ways.update(dict.fromkeys(here, 3 if divisible else 2))
         named = {"max", "min", "fmax", "fmin", "fmaxf", "fminf"} & self._own_names()
         for function in self.functions:
-            if plain and not named and not self._has_choices(function):
+            words = set(_IDENTIFIER.findall(self._code[function.begin : function.end]))
+            if plain and not (named or odd & words) and not self._has_choices(function):
                 edits += reductions(self._code, self.blank, function)
         return self._edited(edits), ways
 
@@ -179,13 +185,19 @@ class Source:
         names = re.findall(r"(?<![\w.])[A-Za-z_]\w*", text)
         return bool(SYNCHRONISE.search(text)) or not self._marked.isdisjoint(names)
 
-    def _has_odd_macros(self):
-        """Whether a macro may leave a function or change a variable."""
-        for text in [self.blank, *self.headers]:
-            for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\n|.)*)", text, re.M):
-                if _ODD.search(match[1]):
-                    return True
-        return False
+    def _odd_macros(self):
+        """Names of macros that may leave a function or change a variable."""
+        bodies = {}
+        for text in [self.blank, *map(blanked, self.headers)]:
+            for match in _DEFINED.finditer(text):
+                bodies[match[1]] = bodies.get(match[1], "") + match[2]
+        odd = {name for name, body in bodies.items() if _ODD.search(body)}
+        names = {name: set(_IDENTIFIER.findall(body)) for name, body in bodies.items()}
+        while True:
+            more = {name for name, used in names.items() if used & odd} - odd
+            if not more:
+                return odd
+            odd |= more
 
     def _has_choices(self, function):
         """Whether the preprocessor decides what the function has."""
@@ -227,7 +239,7 @@ class Source:
     def _macros(self):
         """(name, what it stands for) of each macro."""
         for text in [self.blank, *self.headers]:
-            for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", text, re.M):
+            for match in _DEFINED.finditer(text):
                 yield match[1], match[2]
 
     def _own_names(self):
@@ -272,13 +284,14 @@ class Source:
 
     def _has_memory(self):
         """Whether another function, or what a type holds, may be an array of each thread."""
-        for match in re.finditer(r"\b(?:struct|class)\s+(\w+)[^;{}()]*\{", self._code):
-            body = self._code[match.end() : _closing(self._code, match.end())]
-            if match[1] != "rtc_sizes" and re.search(r"[\w>*&]\s+[*&]?\w+\s*\[", body):
-                return True
-        if re.search(r"\b(using|typedef)\b[^;]*\[", self._code):
-            return True
         if any(re.search(r"[\w>*&]\s+[*&]?\w+\s*\[", value) for _, value in self._macros()):
+            return True
+        outside, at = [], 0
+        for function in self.functions:
+            outside.append(self._code[at : function.begin])
+            at = function.end
+        types = "".join([*outside, self._code[at:]]).replace("struct rtc_sizes { int n[8]; };", "")
+        if has_memory(re.sub(r"(__constant__|__device__|__shared__)[^;{}]*", "", types)):
             return True
         return any(has_memory(text) for text in self._others())
 
@@ -288,7 +301,7 @@ class Source:
         for text in texts:
             for each in _functions(_without_directives(text)):
                 bodies.append((_last(each.name), text[each.begin : each.end]))
-            for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", text, re.M):
+            for match in _DEFINED.finditer(text):
                 bodies.append((match[1], match[2]))
         marked = {name for name, body in bodies if SYNCHRONISE.search(body)}
         bodies = [(name, set(_IDENTIFIER.findall(body))) for name, body in bodies]
@@ -385,6 +398,8 @@ def _function_name(head):
         return None
     if re.search(r"=\s*$", head):
         return None
+    if re.search(r"\boperator\b[^(]*\(", head):
+        return "operator"
     # the first name followed by parentheses, outside of template arguments
     depth = 0
     for match in re.finditer(r"[<>]|([A-Za-z_]\w*)\s*\(", head):

@@ -1,5 +1,6 @@
 // Random numbers: element i of a stream is made of the same words of Philox as on the CPU, so the
-// bytes are the same (docs/architecture/storage.md). Compiled without joining products and sums.
+// bytes are the same (docs/architecture/storage.md). Compiled without joining products and sums;
+// functions are those of exact_math.h.
 #include "common.cuh"
 #include "philox.h"
 #include "random_draw.h"
@@ -42,11 +43,12 @@ __device__ inline void normal(const cynet::Philox& key, Index i, double* out) {
   double pair[2];
   uint32_t words[4];
   key.block(static_cast<uint64_t>(i) / 2, words);
-  cynet::normal_doubles(words, &pair[0], &pair[1]);
+  cynet::normal_doubles(cynet::unit_double(words[0], words[1]),
+                        cynet::unit_double(words[2], words[3]), &pair[0], &pair[1]);
   *out = pair[i % 2];
 }
 __device__ inline float negative_log(float x) { return -cynet::log_float(x); }
-__device__ inline double negative_log(double x) { return -log(x); }
+__device__ inline double negative_log(double x) { return -cynet::log_double(x); }
 
 struct Draw {
   double a, b;  // parameters of all elements, where there are no arrays of them
@@ -206,7 +208,7 @@ __global__ void log_probability(const T* weights, const double* sums, const Inde
   CYNET_EACH(i, n) {
     const Index row = i / each;
     const double w = static_cast<double>(load(weights, row * k + choices[i]));
-    put(out, i, static_cast<computed<T>>(log(w / sums[row * k + k - 1])), add);
+    put(out, i, static_cast<computed<T>>(cynet::log_share(w, sums[row * k + k - 1])), add);
   }
 }
 

@@ -18,8 +18,8 @@ union Uninitialised {  // a Rule has no default constructor on the device
   cynet::Rule<T> rule;
   T numbers[9];
   __device__ explicit Uninitialised(const Numbers& p)
-      : numbers{T(p.lr), T(p.wd), T(p.rescale), T(p.clip), T(p.a), T(p.b), T(p.c), T(p.d), T(p.e)} {
-  }
+      : numbers{T(p.lr), T(p.wd), T(p.rescale), T(cynet::clip_limit(p.clip)), T(p.a), T(p.b),
+                T(p.c),  T(p.d),  T(p.e)} {}
 };
 
 template <class R, typename W, typename S, typename T, bool master>

@@ -21,11 +21,17 @@ def cast(prop, shapes, types, device):
 
 @form("add_n")
 def add_n(prop, shapes, types, device):
-    n, identity = prod(shapes[0]), f"unary<cynet::functor::identity, {C_TYPES[types[0]]}>"
+    n, count, kind = prod(shapes[0]), len(shapes), C_TYPES[types[0]]
+    identity = f"unary<cynet::functor::identity, {kind}>"
     forward, backward = Steps(), Steps()
-    for i in range(len(shapes)):
-        add = ADD if i == 0 else True
-        forward += each(n, "elementwise", identity, IN[i], OUT[0], n, add)
+    if count == 1:
+        forward += each(n, "elementwise", identity, IN[0], OUT[0], n, ADD)
+    else:
+        forward += each(n, "elementwise", f"binary<cynet::functor::plus, {kind}>", IN[0], True,
+                        IN[1], True, OUT[0], n, ADD)  # fmt: skip
+    for i in range(2, count):
+        forward += each(n, "elementwise", identity, IN[i], OUT[0], n, True)
+    for i in range(count):
         backward += each(n, "elementwise", identity, OUT_GRAD[0], IN_GRAD[i], n, ADD)
     return operator(device, forward, backward)
 

@@ -8,7 +8,6 @@ in_grad[r, j] = sum over draws i of row r with index j of out_grad[i] / data[r, 
 Shuffle: rows of data (n, ...) in random order.
 """
 
-from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
@@ -16,7 +15,8 @@ from ..._resource cimport get_space
 from ..._typedefs cimport (
     TBlob, dtype_size, kAddTo, kFloat16, kFloat32, kFloat64, kInt8, kInt32, kInt64, kNullOp, kUint8)
 from ...kernels.parallel cimport threads_for
-from ...kernels.random cimport choose, gather_rows, load_number, permutation, running_sums
+from ...kernels.random cimport (
+    choose, gather_rows, load_number, log_share, permutation, running_sums)
 from .._base cimport Operator, OpContext
 
 from ...errors import ArgumentError
@@ -95,7 +95,7 @@ cdef class MultinomialOperator(Operator):
                 row = i // each
                 weight = load_number(data, in_data[0].dtype, row * self.k + choices[i])
                 _put(out_data[1].data, out_data[1].dtype, i,
-                     log(weight / sums[(row + 1) * self.k - 1]), req[1] == kAddTo)
+                     log_share(weight, sums[(row + 1) * self.k - 1]), req[1] == kAddTo)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,

@@ -16,7 +16,7 @@ from cynet.cuda.emulator.compiler import INCLUDE, KERNELS, OWN, host_compiler
 from cynet.cuda.symbols import kernel_symbols, plain
 from cynet.errors import KernelError
 
-_TABLE = re.compile(r'#line 1 "exports"\nvoid\* cynet_instances\[\] = \{\n(.*?)\n\};\n', re.S)
+_TABLE = re.compile(r"void\* cynet_instances\[\] = \{\n(.*?)\};\n", re.S)
 
 
 def main(arguments):
@@ -37,7 +37,7 @@ def main(arguments):
     text = whole[title.end() :] if title else whole
     exports = []
     for found in _TABLE.finditer(text):
-        exports = [line.strip().rstrip(",")[len("(void*)&") :] for line in found[1].split("\n")]
+        exports = re.findall(r'^#line 1 "kernel (.*)"$', found[1], re.M)
     if exports:
         text = _TABLE.sub("", text)[:-1]  # as it was: its object is the one that other tests made
     try:

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -339,9 +340,21 @@ def test_errors_around_the_source_name_the_kernel():
     assert "cynet" not in str(caught.value)
     with pytest.raises(KernelError, match="kernel f must return void"):
         EmulatedModule("__global__ int f(float *x) { return 0; }")
+    assert EmulatedModule("__global__ __launch_bounds__(64, 2) void f(float *x) {}").get("f")
+    with pytest.raises(KernelError, match="asm with PTX needs a GPU"):
+        EmulatedModule('__global__ void f(int *x) { asm("mov.u32 %0, %laneid;" : "=r"(x[0])); }')
     text = "__global__ void f(float *x) {\n  if (x[0] > 0) { // }\n    x[0] = 1;\n  \n}\n"
     with pytest.raises(KernelError, match=r"line 1: this \{ is never closed"):
         EmulatedModule(text)
+
+
+def test_what_nvcc_says_is_read_alike():
+    said = 'kernel t<foo>(1): error: identifier "foo" is undefined\n    (void*)&t<foo>,\n  ^\n'
+    wanted = 'source does not compile:\n  kernel t<foo>: identifier "foo" is undefined'
+    assert compiler.explain(said, "", "source") == wanted
+    said = 'At end of source: error: expected a "}"\nsource(1): note #3196-D: to match this "{"\n'
+    text = compiler.explain(said, "void f() {\n  if (1) {\n}\n", "source")
+    assert text == "source does not compile:\n  line 1: this { is never closed\n      void f() {"
 
 
 def test_lines_stay_where_they_are():
@@ -485,3 +498,15 @@ def test_after_a_fork(fast):
     x[:] = 0
     module.get("f").launch([x], 64, 1, threads=1)
     os._exit(0 if (x == 5).all() else 1)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_null_stays_null(checked):
+    source = """
+    __global__ void choose(const float* x, float* y) { y[0] = x == nullptr ? 7.0f : x[0]; }
+    """
+    null = SimpleNamespace(flags=SimpleNamespace(c_contiguous=True), nbytes=0,
+                           ctypes=SimpleNamespace(data=0))  # fmt: skip
+    y = np.zeros(1, "f")
+    EmulatedModule(source, checked=checked).get("choose").launch([null, y], grid=1, block=1)
+    assert y[0] == 7

@@ -39,6 +39,17 @@ REAL = {
     "(float)exp((double)x)": np.exp,
     "rsqrt((double)fabsf(x))": lambda x: 1 / np.sqrt(abs(x)),
     "std::exp(x)": np.exp,
+    "erfcinvf(1.0f - 0.999f * tanhf(x))": lambda x: special.erfcinv(1 - 0.999 * np.tanh(x)),
+    "(float)erfcinv(1e-30 * fabsf(x))": lambda x: special.erfcinv(1e-30 * abs(x)),
+    "normcdfinvf(0.25f * normcdff(x))": lambda x: special.ndtri(0.25 * special.ndtr(x)),
+    "erfcxf(x)": special.erfcx,
+    "(float)erfcx(9.0 + x)": lambda x: special.erfcx(9.0 + x),
+    "rhypotf(x, 2.0f)": lambda x: 1 / np.hypot(x, 2),
+    "norm4df(x, 1.0f, 2.0f, x) * rnorm3df(x, 1.0f, 2.0f)": lambda x: (
+        np.sqrt(2 * x * x + 5) / np.sqrt(x * x + 5)
+    ),
+    "normf(1, &x) + x * rnormf(1, &x)": lambda x: abs(x) + np.sign(x),
+    "(float)(clock64() > 0) + (clock() >= 0)": lambda x: x * 0 + 2,
     "CUDART_PI_F * x": lambda x: np.pi * x,
 }
 WHOLE = {

@@ -184,6 +184,11 @@ KERNELS = {
   h[x[threadIdx.x] & 1] = x[threadIdx.x];
   h[1 - (x[threadIdx.x] & 1)] = 0;
   y[threadIdx.x] = h[0];""",
+    "an array behind a number": """
+  int t = threadIdx.x, h[2];
+  h[x[t] & 1] = x[t];
+  h[1 - (x[t] & 1)] = 0;
+  y[t] = h[0];""",
     "an array of another function": """
   y[threadIdx.x] = picked(x[threadIdx.x]);""",
     "strides": """
@@ -301,12 +306,12 @@ def both(name, names):
 
 
 def compare(name, quick, slow, threads=(1, 2)):
+    """Two blocks on one system thread; on two threads one block, since blocks write one array."""
     x = np.random.RandomState(zlib.crc32(name.encode())).randint(-9, 99, 64).astype("i")
-    want = np.arange(64, dtype="i")
-    slow.launch([x, want, INT(64)], 2, 64)
     for count in threads:
-        y = np.arange(64, dtype="i")
-        quick.launch([x, y, INT(64)], 2, 64, 0, count)
+        want, y = np.arange(64, dtype="i"), np.arange(64, dtype="i")
+        slow.launch([x, want, INT(64)], 3 - count, 64)
+        quick.launch([x, y, INT(64)], 3 - count, 64, 0, count)
         np.testing.assert_array_equal(y, want, name)
 
 
@@ -506,3 +511,52 @@ def test_more_threads_than_an_index_counts():
     kernel = EmulatedModule("__global__ void f(int *x) { x[0] = 1; }").get("f")
     with pytest.raises(ArgumentError, match="2097152 blocks of 1024 threads along the first axis"):
         kernel.launch([np.zeros(1, "i")], 2**21, 1024)
+
+
+def test_macros_matter_where_they_are_used():
+    source = """
+#define LEAVE return
+#define UNLESS(c) if (!(c)) LEAVE
+__global__ void f(const float *x, float *y) {
+  UNLESS(threadIdx.x < 3);
+  y[threadIdx.x] = x[threadIdx.x];
+}
+__global__ void g(const float *x, float *y) {
+  if (threadIdx.x > 1) return;
+  y[threadIdx.x] = x[threadIdx.x];
+}
+"""
+    module = EmulatedModule(source)
+    assert [module.get(name).in_regions for name in "fg"] == [False, True]
+    for name, count in (("f", 3), ("g", 2)):
+        x, y = np.arange(1, 6, dtype="f"), np.zeros(5, "f")
+        module.get(name).launch([x, y], 1, 5)
+        np.testing.assert_array_equal(y, np.where(np.arange(5) < count, x, 0))
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        "struct Two { int a[2]; };",
+        "struct Two { __device__ int first() const { return a[0]; } int a[2]; };",
+        "template <int N> struct Some { int a[N]; }; using Two = Some<2>;",
+    ],
+)
+def test_arrays_within_types(types):
+    """Each thread has its own, also where the compiler takes several threads at a time."""
+    source = (
+        types
+        + """
+__global__ void f(const int *x, int *y) {
+  Two h;
+  h.a[x[threadIdx.x] & 1] = x[threadIdx.x];
+  h.a[1 - (x[threadIdx.x] & 1)] = 0;
+  y[threadIdx.x] = h.a[0];
+}
+"""
+    )
+    kernel = EmulatedModule(source).get("f")
+    assert kernel.in_regions
+    x, y = np.random.RandomState(4).randint(0, 99, 128).astype("i"), np.zeros(128, "i")
+    kernel.launch([x, y], 1, 128)
+    np.testing.assert_array_equal(y, np.where(x & 1, 0, x))

@@ -6,6 +6,7 @@
 #ifndef CYNET_EMULATOR_H
 #define CYNET_EMULATOR_H
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

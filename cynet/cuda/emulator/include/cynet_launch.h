@@ -231,8 +231,11 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
   range_count = 0;
   int count = 0;
   bool good = spans && values && pointers && ranges;
+  const auto is_array = [&](int i) {  // null stays null
+    return launch.bytes[i] >= 0 && *static_cast<void**>(launch.values[i]) != nullptr;
+  };
   for (int i = 0; good && i < entry.count; ++i) {
-    if (launch.bytes[i] < 0) continue;
+    if (!is_array(i)) continue;
     Span span = {reinterpret_cast<uintptr_t>(*static_cast<void**>(launch.values[i])), 0, nullptr};
     span.end = span.begin + launch.bytes[i];
     for (int k = 0; k < count;) {  // join all that have a byte in common with it
@@ -255,7 +258,7 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
   }
   for (int i = 0; good && i < entry.count; ++i) {
     values[i] = launch.values[i];
-    if (launch.bytes[i] < 0) continue;
+    if (!is_array(i)) continue;
     const uintptr_t from = reinterpret_cast<uintptr_t>(*static_cast<void**>(launch.values[i]));
     int k = 0;
     while (from < spans[k].begin || from + launch.bytes[i] > spans[k].end) ++k;

@@ -79,10 +79,45 @@ static inline float erfinvf(float x) { return static_cast<float>(cynet::math::er
 static inline double erfinv(double x) { return cynet::math::erfinv(x); }
 static inline float normcdff(float x) { return 0.5f * ::erfcf(-x * 0.70710678f); }
 static inline double normcdf(double x) { return 0.5 * ::erfc(-x * M_SQRT1_2); }
-static inline float rnorm3df(float a, float b, float c) {
-  return 1.0f / ::sqrtf(a * a + b * b + c * c);
+// The argument whose erfc is x, by one Newton step more where erfinv's is rounded off near 1.
+static inline double erfcinv(double x) {
+  if (!(x < 1e-6)) return cynet::math::erfinv(1.0 - x);
+  if (!(x > 0.0)) return x == 0.0 ? INFINITY : NAN;
+  double y = ::sqrt(-::log(x * ::sqrt(-::log(x) * M_PI)));
+  for (int i = 0; i < 4; ++i) {
+    const double e = ::erfc(y);
+    y += (e - x) / (M_2_SQRTPI * ::exp(-y * y));
+  }
+  return y;
 }
-static inline float norm3df(float a, float b, float c) { return ::sqrtf(a * a + b * b + c * c); }
+static inline float erfcinvf(float x) { return static_cast<float>(erfcinv(x)); }
+static inline double normcdfinv(double x) { return -M_SQRT2 * erfcinv(2.0 * x); }
+static inline float normcdfinvf(float x) { return static_cast<float>(normcdfinv(x)); }
+// e^(x^2) erfc(x): by a continued fraction (Abramowitz and Stegun 7.1.14) where erfc is tiny.
+static inline double erfcx(double x) {
+  if (x < 5.0) return ::exp(x * x) * ::erfc(x);
+  double tail = 0.0;
+  for (int i = 60; i > 0; --i) tail = 0.5 * i / (x + tail);
+  return 0.5 * M_2_SQRTPI / (x + tail);
+}
+static inline float erfcxf(float x) { return static_cast<float>(erfcx(x)); }
+#define CYNET_NORMS(T, f)                                                                   \
+  static inline T norm3d##f(T a, T b, T c) { return std::sqrt(a * a + b * b + c * c); }     \
+  static inline T norm4d##f(T a, T b, T c, T d) {                                           \
+    return std::sqrt(a * a + b * b + c * c + d * d);                                        \
+  }                                                                                         \
+  static inline T rnorm3d##f(T a, T b, T c) { return 1 / norm3d##f(a, b, c); }              \
+  static inline T rnorm4d##f(T a, T b, T c, T d) { return 1 / norm4d##f(a, b, c, d); }      \
+  static inline T rhypot##f(T a, T b) { return 1 / std::hypot(a, b); }                      \
+  static inline T norm##f(int n, const T* p) {                                              \
+    T sum = 0;                                                                              \
+    for (int i = 0; i < n; ++i) sum += p[i] * p[i];                                         \
+    return std::sqrt(sum);                                                                  \
+  }                                                                                         \
+  static inline T rnorm##f(int n, const T* p) { return 1 / norm##f(n, p); }
+CYNET_NORMS(float, f)
+CYNET_NORMS(double, )
+#undef CYNET_NORMS
 
 // Arithmetic with the rounding to nearest in its name: never joined with another operation.
 template <typename T>
@@ -267,5 +302,13 @@ template <typename T>
 static inline void __stcs(T* p, T value) {
   *p = value;
 }
+
+// ----- time, in ticks of a nanosecond
+static inline long long clock64() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+static inline void __nanosleep(unsigned) {}
 
 #endif

@@ -1,0 +1,100 @@
+// Groups of threads: the block, tiles of a warp, and sums over them.
+#ifndef CYNET_COOPERATIVE_GROUPS_H
+#define CYNET_COOPERATIVE_GROUPS_H
+
+namespace cooperative_groups {
+
+// Lines come from where a member is called.
+class thread_block {
+ public:
+  void sync(int line = __builtin_LINE()) const { ::cynet_emulator::barrier(line); }
+  static unsigned thread_rank() {
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  }
+  static unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
+  static unsigned num_threads() { return size(); }
+  static dim3 thread_index() { return threadIdx; }
+  static dim3 group_index() { return blockIdx; }
+  static dim3 dim_threads() { return blockDim; }
+  static dim3 group_dim() { return blockDim; }
+};
+static inline thread_block this_thread_block() { return thread_block(); }
+
+// `Size` neighbours within a warp.
+template <unsigned Size>
+class thread_block_tile {
+  static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
+                "a tile has 1, 2, 4, 8, 16 or 32 threads on the CPU");
+
+ public:
+  static unsigned thread_rank() { return thread_block::thread_rank() % Size; }
+  static constexpr unsigned size() { return Size; }
+  static constexpr unsigned num_threads() { return Size; }
+  static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
+  static unsigned meta_group_size() { return (thread_block::size() + Size - 1) / Size; }
+  void sync(int line = __builtin_LINE()) const { ::cynet_emulator::sync_warp(line, mask()); }
+  template <typename T>
+  T shfl(T value, int source, int line = __builtin_LINE()) const {
+    return ::cynet_emulator::shuffle(line, mask(), value, source, Size);
+  }
+  template <typename T>
+  T shfl_up(T value, unsigned delta, int line = __builtin_LINE()) const {
+    return ::cynet_emulator::shuffle_up(line, mask(), value, delta, Size);
+  }
+  template <typename T>
+  T shfl_down(T value, unsigned delta, int line = __builtin_LINE()) const {
+    return ::cynet_emulator::shuffle_down(line, mask(), value, delta, Size);
+  }
+  template <typename T>
+  T shfl_xor(T value, int flip, int line = __builtin_LINE()) const {
+    return ::cynet_emulator::shuffle_xor(line, mask(), value, flip, Size);
+  }
+  int any(int predicate, int line = __builtin_LINE()) const {
+    return ::cynet_emulator::any(line, mask(), predicate);
+  }
+  int all(int predicate, int line = __builtin_LINE()) const {
+    return (~ballot(predicate, line) & (mask() >> first() & present())) == 0;
+  }
+  unsigned ballot(int predicate, int line = __builtin_LINE()) const {
+    return ::cynet_emulator::ballot(line, mask(), predicate) >> first() & present();
+  }
+
+ private:
+  static unsigned present() { return Size == 32 ? ~0u : (1u << (Size & 31)) - 1; }
+  static unsigned first() { return ::cynet_emulator::lane() & ~(Size - 1); }
+  static unsigned mask() { return present() << first(); }
+};
+template <unsigned Size>
+static inline thread_block_tile<Size> tiled_partition(const thread_block&) {
+  return thread_block_tile<Size>();
+}
+
+template <typename G>
+static inline void sync(const G& group, int line = __builtin_LINE()) {
+  group.sync(line);
+}
+
+template <typename T>
+struct plus {
+  T operator()(T a, T b) const { return a + b; }
+};
+template <typename T>
+struct less {
+  T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <typename T>
+struct greater {
+  T operator()(T a, T b) const { return a < b ? b : a; }
+};
+// The same in every thread of the tile.
+template <unsigned Size, typename T, typename F>
+static inline T reduce(const thread_block_tile<Size>& tile, T value, F join,
+                       int line = __builtin_LINE()) {
+  for (unsigned flip = Size / 2; flip > 0; flip /= 2)
+    value = join(value, tile.shfl_xor(value, static_cast<int>(flip), line));
+  return value;
+}
+
+}  // namespace cooperative_groups
+
+#endif

@@ -1,0 +1,339 @@
+// Loops of the random distributions, compiled for each level (levels.h). Included by random_fill.h.
+
+// The blocks of Philox whose numbers are in c0 (low words) and c1 (high words), side by side.
+inline void philox_rounds(const Philox& key, uint32_t* c0, uint32_t* c1, uint32_t* c2,
+                          uint32_t* c3) {
+  uint32_t k0 = key.key0, k1 = key.key1;
+  for (int j = 0; j < LANES; ++j) {
+    c2[j] = key.stream0;
+    c3[j] = key.stream1;
+  }
+  for (int round = 0; round < 10; ++round) {
+    for (int j = 0; j < LANES; ++j) {
+      const uint64_t p0 = (uint64_t)0xD2511F53u * c0[j], p1 = (uint64_t)0xCD9E8D57u * c2[j];
+      c0[j] = (uint32_t)(p1 >> 32) ^ c1[j] ^ k0;
+      c1[j] = (uint32_t)p1;
+      c2[j] = (uint32_t)(p0 >> 32) ^ c3[j] ^ k1;
+      c3[j] = (uint32_t)p0;
+    }
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+}
+
+// The words of LANES blocks: c[w][j] is word w of block j.
+struct Blocks {
+  uint32_t c[4][LANES];
+
+  inline Blocks(const Philox& key, uint64_t first) {
+    for (int j = 0; j < LANES; ++j) {
+      c[0][j] = (uint32_t)(first + j);
+      c[1][j] = (uint32_t)((first + j) >> 32);
+    }
+    philox_rounds(key, c[0], c[1], c[2], c[3]);
+  }
+  inline Blocks(const Philox& key, const uint64_t* numbers) {
+    for (int j = 0; j < LANES; ++j) {
+      c[0][j] = (uint32_t)numbers[j];
+      c[1][j] = (uint32_t)(numbers[j] >> 32);
+    }
+    philox_rounds(key, c[0], c[1], c[2], c[3]);
+  }
+  // [0, 1), of words 0 and 1, and of words 2 and 3
+  inline double first(int j) const { return unit_double_in_vector(c[0][j], c[1][j]); }
+  inline double second(int j) const { return unit_double_in_vector(c[2][j], c[3][j]); }
+  inline double uniform(int j) const { return 1.0 - first(j); }  // (0, 1]
+};
+
+// make(block, to) for pieces of `width` elements, each of LANES blocks, the last one by a copy.
+template <int width, typename C, class Make>
+inline void by_pieces(int64_t first, int64_t n, C* out, const Make& make) {
+  const int in_block = width / LANES;
+  int64_t at = 0;
+  for (; at + width <= n; at += width) make((uint64_t)(first + at) / in_block, out + at);
+  if (at == n) return;
+  C last[width];
+  make((uint64_t)(first + at) / in_block, last);
+  for (int64_t i = at; i < n; ++i) out[i] = last[i - at];
+}
+
+// Standard variates of elements [first, first + n); first is a multiple of CHUNK.
+inline void standard_uniform(const Philox& key, int64_t first, int64_t n, float* out) {
+  by_pieces<4 * LANES>(first, n, out, [&](uint64_t block, float* to) {
+    const Blocks words(key, block);
+    for (int j = 0; j < LANES; ++j)
+      for (int w = 0; w < 4; ++w) to[4 * j + w] = unit_float(words.c[w][j]);
+  });
+}
+
+inline void standard_uniform(const Philox& key, int64_t first, int64_t n, double* out) {
+  by_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
+    const Blocks words(key, block);
+    for (int j = 0; j < LANES; ++j) {
+      to[2 * j] = words.first(j);
+      to[2 * j + 1] = words.second(j);
+    }
+  });
+}
+
+inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* out) {
+  by_pieces<4 * LANES>(first, n, out, [&](uint64_t block, float* to) {
+    const Blocks words(key, block);
+    float pairs[4][LANES];
+    for (int w = 0; w < 4; w += 2)
+      for (int j = 0; j < LANES; ++j)
+        normal_floats(words.c[w][j], words.c[w + 1][j], &pairs[w][j], &pairs[w + 1][j]);
+    for (int j = 0; j < LANES; ++j)
+      for (int w = 0; w < 4; ++w) to[4 * j + w] = pairs[w][j];
+  });
+}
+
+inline void standard_normal(const Philox& key, int64_t first, int64_t n, double* out) {
+  by_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
+    const Blocks words(key, block);
+    for (int j = 0; j < LANES; ++j)
+      normal_doubles(words.first(j), words.second(j), &to[2 * j], &to[2 * j + 1]);
+  });
+}
+
+inline void standard_exponential(const Philox& key, int64_t first, int64_t n, float* out) {
+  standard_uniform(key, first, n, out);
+  for (int64_t i = 0; i < n; ++i) out[i] = -log_float(1.0f - out[i]);
+}
+
+inline void standard_exponential(const Philox& key, int64_t first, int64_t n, double* out) {
+  standard_uniform(key, first, n, out);
+  for (int64_t i = 0; i < n; ++i) out[i] = -log_double(1.0 - out[i]);
+}
+
+// Scale and shift standard variates by parameters a and b, in place.
+template <typename T, typename C>
+inline void place(int distribution, C a, C b, C* values, int64_t n) {
+  if (is_standard<T>(distribution, a, b)) return;
+  if (distribution == kUniform) {
+    const C width = b - a, last = last_uniform<T>(a, b);
+    for (int64_t i = 0; i < n; ++i) values[i] = scaled_uniform(values[i], a, width, last);
+  } else if (distribution == kNormal) {
+    for (int64_t i = 0; i < n; ++i) values[i] = CYNET_ADD(a, CYNET_MUL(values[i], b));
+  } else {
+    for (int64_t i = 0; i < n; ++i) values[i] = values[i] / a;
+  }
+}
+
+// --- distributions that reject -------------------------------------------------------------------
+// LANES elements side by side take the first attempt of draw_gamma and draw_poisson, with the same
+// operations on the same words; those it does not serve are drawn again one by one.
+
+// value[j] = what draw_gamma gives for alpha[j] where ok[j] stays, from block next[j] on, which
+// moves behind what was used.
+inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, double* value,
+                        int64_t* ok) {
+  double shape[LANES], factor[LANES], x[LANES];
+  int64_t small = 0;
+  for (int j = 0; j < LANES; ++j) {
+    ok[j] = ok[j] && is_shape(alpha[j]);
+    shape[j] = alpha[j] < 1 ? alpha[j] + 1 : alpha[j];
+    factor[j] = 1;
+    small |= alpha[j] < 1;
+  }
+  if (small) {
+    const Blocks words(key, next);
+    for (int j = 0; j < LANES; ++j) {
+      factor[j] = alpha[j] < 1 ? gamma_factor(words.uniform(j), alpha[j]) : 1.0;
+      next[j] += alpha[j] < 1 ? ATTEMPT : 0;
+    }
+  }
+  const Blocks proposed(key, next);
+  for (int j = 0; j < LANES; ++j) {
+    double sine;
+    normal_doubles(proposed.first(j), proposed.second(j), &x[j], &sine);
+    next[j] += ATTEMPT;
+  }
+  const Blocks test(key, next);
+  for (int j = 0; j < LANES; ++j) {
+    const GammaForm form(shape[j]);
+    const double v = form.side(x[j]), cube = cube_of(v);
+    ok[j] &= (v > 0) & form.takes(cube, x[j], test.uniform(j));
+    value[j] = CYNET_MUL(CYNET_MUL(form.d, cube), factor[j]);
+    next[j] += ATTEMPT;
+  }
+}
+
+// value[j] = what draw_poisson gives for lambda[j] from block next[j] on. Both of its methods are
+// tried where the lambdas are of both kinds.
+inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* next, double* value) {
+  double limit[LANES], product[LANES];
+  int64_t multiplies[LANES], done[LANES], few = 0;
+  for (int j = 0; j < LANES; ++j) {
+    multiplies[j] = (lambda[j] >= 0) & (lambda[j] < POISSON_FORM_FROM);
+    limit[j] = multiplies[j] ? exp_not_positive(-lambda[j]) : 1.0;  // 1: no product is above it
+    done[j] = multiplies[j];
+    product[j] = 1;
+    value[j] = 0;
+    few += multiplies[j];
+  }
+  if (few < LANES) {
+    uint64_t second[LANES];
+    for (int j = 0; j < LANES; ++j) second[j] = next[j] + ATTEMPT;
+    const Blocks proposed(key, next), test(key, second);
+    double k[LANES], log_k[LANES];
+    for (int j = 0; j < LANES; ++j) {
+      k[j] = PoissonForm(lambda[j], proposed.uniform(j) - 0.5).k;
+      log_k[j] = log_factorial_from_15(k[j]);
+    }
+    for (int j = 0; j < LANES; ++j)
+      if (k[j] >= 0 && k[j] < 15) log_k[j] = log_factorial(k[j]);
+    for (int j = 0; j < LANES; ++j) {
+      const PoissonForm form(lambda[j], proposed.uniform(j) - 0.5);
+      const double v = test.uniform(j);
+      const bool takes =
+          form.takes(v) | ((k[j] >= 0) & form.takes_at_last(v, lambda[j], log_k[j]));
+      done[j] |= takes & is_shape(lambda[j]);
+      value[j] = multiplies[j] ? 0.0 : k[j];
+    }
+    for (int j = 0; j < LANES; ++j) {
+      if (done[j]) continue;
+      ElementStream own(key, next[j]);
+      value[j] = draw_poisson(own, lambda[j]);
+    }
+  }
+  while (few > LANES / 6) {  // the last few are cheaper alone
+    const Blocks words(key, next);
+    few = 0;
+    for (int j = 0; j < LANES; ++j) {
+      product[j] = CYNET_MUL(product[j], words.uniform(j));
+      const bool goes_on = product[j] > limit[j];
+      value[j] += goes_on ? 1.0 : 0.0;
+      few += goes_on;
+      next[j] += ATTEMPT;
+    }
+  }
+  for (int j = 0; j < LANES && few > 0; ++j) {
+    if (!(product[j] > limit[j])) continue;
+    ElementStream own(key, next[j]);
+    const bool begun = value[j] > 0;
+    value[j] = count_products(own, begun ? product[j] : own.uniform(), limit[j],
+                              begun ? value[j] - 1 : 0);
+  }
+}
+
+// Elements [first, first + n) with parameters a and b, n <= LANES; there are LANES parameters.
+template <typename C>
+inline void draw_lanes(Distribution distribution, const Philox& key, int64_t first, int64_t n,
+                       const double* a, const double* b, C* out) {
+  uint64_t next[LANES];
+  double value[LANES], shape[LANES], scale[LANES];
+  int64_t ok[LANES];
+  for (int j = 0; j < LANES; ++j) {
+    next[j] = first + j;
+    ok[j] = 1;
+  }
+  if (distribution == kNegativeBinomial) {
+    for (int j = 0; j < LANES; ++j) {
+      ok[j] = b[j] > 0 && b[j] < 1;
+      shape[j] = a[j];
+      scale[j] = (1 - b[j]) / b[j];
+    }
+  } else if (distribution == kGeneralizedNegativeBinomial) {
+    for (int j = 0; j < LANES; ++j) {
+      shape[j] = 1 / b[j];
+      scale[j] = CYNET_MUL(a[j], b[j]);
+      ok[j] = a[j] != 0;
+    }
+  } else if (distribution == kGamma) {
+    for (int j = 0; j < LANES; ++j) {
+      shape[j] = a[j];
+      scale[j] = b[j];
+    }
+  }
+  if (distribution == kPoisson) {
+    poisson_lanes(key, a, next, value);
+  } else {
+    gamma_lanes(key, shape, next, value, ok);
+    for (int j = 0; j < LANES; ++j) scale[j] = ok[j] ? CYNET_MUL(value[j], scale[j]) : 0.0;
+    if (distribution == kGamma)
+      for (int j = 0; j < LANES; ++j) value[j] = scale[j];
+    else
+      poisson_lanes(key, scale, next, value);
+  }
+  for (int64_t j = 0; j < n; ++j) out[j] = static_cast<C>(value[j]);
+  for (int64_t j = 0; j < n; ++j) {
+    if (ok[j]) continue;
+    ElementStream own(key, first + j);
+    out[j] = static_cast<C>(draw_one(distribution, own, a[j], b[j]));
+  }
+}
+
+// --- chunks --------------------------------------------------------------------------------------
+template <typename T, typename Source>
+inline void store(T* out, const Source* values, int64_t n, bool add) {
+  if (add) {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(out[i] + static_cast<T>(values[i]));
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(values[i]);
+  }
+}
+
+template <typename Source>
+inline void store(half* out, const Source* values, int64_t n, bool add) {
+  for (int64_t i = 0; i < n; ++i) {
+    const half value(static_cast<float>(values[i]));
+    out[i] = add ? half(static_cast<float>(out[i]) + static_cast<float>(value)) : value;
+  }
+}
+
+// Elements [first, first + n) of a draw, n <= CHUNK, first a multiple of it; C: the type computed
+// in, float gives float16 and float32 their bytes.
+template <typename T, typename C>
+void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* out, bool add) {
+  C kept[CHUNK];
+  const bool direct = std::is_same<T, C>::value && !add;
+  C* values = direct ? reinterpret_cast<C*>(out) : kept;
+  const bool standard = d.distribution <= kExponential;
+  if (d.distribution == kUniform) standard_uniform(key, first, n, values);
+  if (d.distribution == kNormal) standard_normal(key, first, n, values);
+  if (d.distribution == kExponential) standard_exponential(key, first, n, values);
+  if (standard) {
+    for (int64_t i = 0; i < n;) {
+      const Parameters p(d, first + i);
+      const int64_t end = std::min(n, p.end - first);
+      place<T>(d.distribution, static_cast<C>(p.a), static_cast<C>(p.b), values + i, end - i);
+      i = end;
+    }
+  } else {
+    const Distribution distribution = static_cast<Distribution>(d.distribution);
+    double a[LANES], b[LANES];
+    Parameters p(d, first);
+    for (int64_t i = 0; i < n; i += LANES) {
+      const int64_t count = std::min<int64_t>(LANES, n - i);
+      for (int64_t j = 0; j < LANES; ++j) {
+        if (j < count && first + i + j >= p.end) p = Parameters(d, first + i + j);
+        a[j] = p.a;
+        b[j] = p.b;
+      }
+      if (count >= LANES / 4 && (CYNET_LANES > 4 || distribution == kGamma)) {
+        draw_lanes(distribution, key, first + i, count, a, b, values + i);
+        continue;
+      }
+      for (int64_t j = 0; j < count; ++j) {  // few, or by short vectors
+        ElementStream own(key, first + i + j);
+        values[i + j] = static_cast<C>(draw_one(distribution, own, a[j], b[j]));
+      }
+    }
+  }
+  if (!direct) store(out, values, n, add);
+}
+
+template <typename T>
+void integer_chunk(const Philox& key, int64_t low, uint64_t range, int64_t first, int64_t n, T* out,
+                   bool add) {
+  int64_t values[CHUNK];
+  by_pieces<2 * LANES>(first, n, values, [&](uint64_t block, int64_t* to) {
+    const Blocks words(key, block);
+    for (int j = 0; j < LANES; ++j) {
+      to[2 * j] = (int64_t)((uint64_t)low + below(words.c[0][j], words.c[1][j], range));
+      to[2 * j + 1] = (int64_t)((uint64_t)low + below(words.c[2][j], words.c[3][j], range));
+    }
+  });
+  store(out, values, n, add);
+}
