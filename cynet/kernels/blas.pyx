@@ -17,6 +17,7 @@ cdef enum:
     ROW_MAJOR = 101
     NO_TRANS = 111
     TRANS = 112
+    VECTORS = 1 << 18  # elements of a matrix that is slower to copy than to sum row by row
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil
@@ -105,10 +106,12 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     cdef int64_t m0, m1, n0, n1, cost, best = -1
     if m <= 0 or n <= 0:
         return
-    if n == 1 and not trans_a and (trans_b or ldb == 1):
+    if m * n * k < VECTORS:
+        pass
+    elif n == 1 and not trans_a and (trans_b or ldb == 1):
         _rows_by_vector(m, k, alpha, a, lda, b, beta, c, ldc)
         return
-    if m == 1 and trans_b and (not trans_a or lda == 1):
+    elif m == 1 and trans_b and (not trans_a or lda == 1):
         _rows_by_vector(n, k, alpha, b, ldb, a, beta, c, 1)
         return
     if threads == 1:

@@ -40,7 +40,7 @@ cdef extern from "Python.h":
     void Py_XDECREF(PyObject* o)
 
 cdef enum:
-    CACHED_CALLS = 2048      # signatures an operator remembers before it forgets them all
+    CACHED_CALLS = 256       # signatures an operator remembers before it forgets them all
     FEW = 16                 # arrays of a call whose variables need no memory of their own
 
 cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold

@@ -46,14 +46,16 @@ def has_memory(text):
 
     The compiler has one copy of that memory for all threads that it takes at a time.
     """
-    if re.search(r"\bunion\b|\balloca\b", text):
+    if re.search(r"\bunion\b|\balloca\b|\barray\s*<|\btypedef\b|\busing\b[^;]*\[", text):
         return True
     for match in re.finditer(r"[^;{}]*", text):
         if "__shared__" in match[0]:
             continue
-        if re.search(r"[\w>*&]\s+[*&]?\w+\s*(\[[^\]]*\]\s*)+([=;,{]|$)", match[0]) and not re.match(
-            r"\s*(return|else)\b", match[0]
-        ):
+        try:
+            found = declared(re.sub(r"^.*\b(case\b[^:]*:|else\b)|^\s*for\s*\(", "", match[0]))
+        except Unknown:
+            return True
+        if any(one.arrays for one in found or ()):
             return True
         if re.search(r"(^|[=(,?:+\-/%<>!|~^\[{])\s*&\s*[A-Za-z_]\w*\b(?!\s*(\[|->|\.))", match[0]):
             return True

@@ -230,8 +230,12 @@ class Source:
 
     def _has_memory(self):
         """Whether another function, or what a type holds, may be an array of each thread."""
-        types = re.finditer(r"\b(?:struct|class)\s+(\w+)[^;{}()]*\{[^}]*\[[^}]*\}", self._code)
-        if any(match[1] != "rtc_sizes" for match in types):
+        outside, at = [], 0
+        for function in self.functions:
+            outside.append(self._code[at : function.begin])
+            at = function.end
+        types = "".join([*outside, self._code[at:]]).replace("struct rtc_sizes { int n[8]; };", "")
+        if has_memory(re.sub(r"(__constant__|__device__|__shared__)[^;{}]*", "", types)):
             return True
         return any(has_memory(text) for text in self._others())
 

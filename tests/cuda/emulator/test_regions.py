@@ -184,6 +184,11 @@ KERNELS = {
   h[x[threadIdx.x] & 1] = x[threadIdx.x];
   h[1 - (x[threadIdx.x] & 1)] = 0;
   y[threadIdx.x] = h[0];""",
+    "an array behind a number": """
+  int t = threadIdx.x, h[2];
+  h[x[t] & 1] = x[t];
+  h[1 - (x[t] & 1)] = 0;
+  y[t] = h[0];""",
     "an array of another function": """
   y[threadIdx.x] = picked(x[threadIdx.x]);""",
     "strides": """
@@ -527,3 +532,31 @@ __global__ void g(const float *x, float *y) {
         x, y = np.arange(1, 6, dtype="f"), np.zeros(5, "f")
         module.get(name).launch([x, y], 1, 5)
         np.testing.assert_array_equal(y, np.where(np.arange(5) < count, x, 0))
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        "struct Two { int a[2]; };",
+        "struct Two { __device__ int first() const { return a[0]; } int a[2]; };",
+        "template <int N> struct Some { int a[N]; }; using Two = Some<2>;",
+    ],
+)
+def test_arrays_within_types(types):
+    """Each thread has its own, also where the compiler takes several threads at a time."""
+    source = (
+        types
+        + """
+__global__ void f(const int *x, int *y) {
+  Two h;
+  h.a[x[threadIdx.x] & 1] = x[threadIdx.x];
+  h.a[1 - (x[threadIdx.x] & 1)] = 0;
+  y[threadIdx.x] = h.a[0];
+}
+"""
+    )
+    kernel = EmulatedModule(source).get("f")
+    assert kernel.in_regions
+    x, y = np.random.RandomState(4).randint(0, 99, 128).astype("i"), np.zeros(128, "i")
+    kernel.launch([x, y], 1, 128)
+    np.testing.assert_array_equal(y, np.where(x & 1, 0, x))
