@@ -12,7 +12,8 @@ from .graph.graph import TEMP, Graph
 from .graph.infer import infer_types
 from .graph.lower import lower
 from .graph.memory import plan_memory
-from .ndarray import NDArray, array, empty, waitall, zeros
+from .graph.profile import step_times
+from .ndarray import NDArray, array, empty, zeros
 from .operator import Operator
 from .symbol.hooks import install
 
@@ -267,25 +268,14 @@ class Executor:
             Runs this executor once, e.g. ``lambda: (exe.forward(True), exe.backward())``; it is
             called once more before, to warm up.
         n : int
-            How often it is called.
+            How often it is called, at least 1.
 
         Returns
         -------
         list of (str, str, float)
             Direction, ``"operator node"`` and mean microseconds a call, in the order of the plan.
         """
-        run()
-        waitall()
-        self._plan.set_profiled(True)
-        for _ in range(n):
-            run()
-        waitall()
-        measured = self._plan.profile()
-        self._plan.set_profiled(False)
-        return [
-            (step.direction, f"{step.prop.op_name} {step.name}", spent / 1e3 / max(calls, 1))
-            for step, (spent, calls) in zip(self._graph.steps, measured)
-        ]
+        return step_times(self._plan, self._graph.steps, run, n)
 
     # --- parameters, shapes -----------------------------------------------------------------------
     def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False):

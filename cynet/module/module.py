@@ -427,7 +427,13 @@ class Module(Parameters, BaseModule):
 
     def _fit_shapes(self, data_batch):
         """Make the module's input shapes those of the batch."""
-        data = data_batch.data
+        try:
+            data = data_batch.data
+        except AttributeError:
+            raise ArgumentTypeError(
+                "a batch must have `data` and may have `label`, as a DataBatch, got"
+                f" {type(data_batch).__name__}"
+            ) from None
         if len(data) != len(self._data_shapes):
             raise ArgumentError(
                 f"the batch has {len(data)} data arrays, the module takes"

@@ -497,6 +497,17 @@ def test_two_losses(rng):
     assert metric.get()[0] == ["accuracy", "loss"] and np.isfinite(metric.get()[1]).all()
 
 
+@pytest.mark.parametrize("call", ["forward", "forward_backward", "train_step"])
+@pytest.mark.parametrize("batch", [None, [1.0, 2.0]])
+def test_what_is_no_batch_is_refused(call, batch):
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax"))
+    module.bind([("data", (2, 3))], [("softmax_label", (2,))])
+    module.init_params()
+    module.init_optimizer()
+    with pytest.raises(ArgumentTypeError, match=f"a DataBatch, got {type(batch).__name__}"):
+        getattr(module, call)(batch)
+
+
 def test_a_batch_of_mixed_arrays():
     """NDArrays and NumPy arrays side by side, other dtypes, the bound array itself."""
     module = mx.mod.Module(

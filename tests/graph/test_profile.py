@@ -1,0 +1,53 @@
+"""Executor.profile: times of the steps of a plan."""
+
+import pytest
+
+import cynet as mx
+
+
+@pytest.fixture
+def executor():
+    data = mx.sym.var("data")
+    net = mx.sym.make_loss(mx.sym.sum(mx.sym.FullyConnected(data, num_hidden=3, name="fc")))
+    return net.simple_bind(mx.cpu(), data=(2, 4))
+
+
+def step(executor):
+    executor.forward(is_train=True)
+    executor.backward()
+
+
+def test_every_step_has_a_row(executor):
+    rows = executor.profile(lambda: step(executor), 2)
+    assert {direction for direction, _, _ in rows} == {"forward", "backward"}
+    assert "FullyConnected fc" in {name for _, name, _ in rows}
+    assert all(micros > 0 for _, _, micros in rows)
+
+
+@pytest.mark.parametrize("n", [0, -3])
+def test_less_than_one_run_is_refused(executor, n):
+    with pytest.raises(mx.errors.ArgumentError, match=f"profile: n is {n}, expected at least 1"):
+        executor.profile(lambda: step(executor), n)
+
+
+@pytest.mark.parametrize("n", [2.5, True, "2", None])
+def test_what_is_no_int_is_refused(executor, n):
+    with pytest.raises(mx.errors.ArgumentTypeError, match="profile: n must be an int"):
+        executor.profile(lambda: step(executor), n)
+
+
+def test_a_run_that_fails_ends_the_measuring(executor):
+    runs = []
+
+    def fail():
+        step(executor)
+        runs.append(None)
+        if len(runs) > 1:
+            raise KeyError("lost")
+
+    with pytest.raises(KeyError):
+        executor.profile(fail, 3)
+    before = executor._plan.profile()
+    step(executor)
+    mx.nd.waitall()
+    assert executor._plan.profile() == before
