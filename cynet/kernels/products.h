@@ -202,7 +202,8 @@ inline bool window_suits(const WindowShape& s) {
   const int64_t stride = s.stride_h, phases = stride * stride;
   const int64_t phase_taps = (s.kernel_h + stride - 1) / stride;
   if (s.kernel_h != s.kernel_w || s.stride_w != stride || stride > 2 || s.dilate_h > 1 ||
-      s.dilate_w > 1 || phase_taps < 2 || phase_taps > 5 || s.kernel_h <= stride)
+      s.dilate_w > 1 || phase_taps < 2 || phase_taps > 5 || s.kernel_h <= stride ||
+      s.kernel_h > 8)
     return true;
   const int64_t side = phase_taps == 2 ? 4 : 7 - phase_taps;
   const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16, products = s.channels * f;

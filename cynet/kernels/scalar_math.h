@@ -480,7 +480,7 @@ CYNET_XINLINE float gammaln_suited(float x) {
   p = p * s + 3.296494484e-02f;
   p = p * s - 1.003173068e-01f;
   p = p * s + 4.227843285e-01f;
-  const float near = (small ? x : x - 1.0f) * s * p - (small ? l : 0.0f);
+  const float near = (small ? x : x - 1.0f) * s * p + (small ? -l : 0.0f);
   const float y = large ? far : near;
   return x == 0.0f ? std::numeric_limits<float>::infinity() : y;
 }

@@ -3,6 +3,7 @@
 #ifndef CYNET_UPDATE_H
 #define CYNET_UPDATE_H
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>

@@ -9,20 +9,23 @@ CYNET_XINLINE bool nothing(const W* x, int64_t n) {
   return any == 0;
 }
 
-// run(begin, end) for the parts of begin .. end that have gradients: of an embedding's rows most
-// have none. Where the first of 512 elements have some all are taken for such.
+constexpr int64_t UPDATE_BLOCK = 512;
+
+// run(begin, end) for the parts of these blocks of n elements that have gradients: of an
+// embedding's rows most have none. Where the first of a block have some all are taken for such.
 template <typename W, class Run>
-CYNET_XINLINE void where_gradients(const W* grad, int64_t begin, int64_t end, const Run& run) {
-  constexpr int64_t WHOLE = 512, PART = 64, LOOK = 16;
-  for (; begin + WHOLE <= end; begin += WHOLE) {
-    if (!nothing(grad + begin, LOOK)) {
-      run(begin, begin + WHOLE);
+CYNET_XINLINE void where_gradients(const W* grad, int64_t first, int64_t last, int64_t n,
+                                   const Run& run) {
+  constexpr int64_t PART = 64, LOOK = 16;
+  for (int64_t block = first; block < last; ++block) {
+    const int64_t begin = block * UPDATE_BLOCK, end = std::min(n, begin + UPDATE_BLOCK);
+    if (end - begin < UPDATE_BLOCK || !nothing(grad + begin, LOOK)) {
+      run(begin, end);
       continue;
     }
-    for (int64_t i = begin; i < begin + WHOLE; i += PART)
+    for (int64_t i = begin; i < end; i += PART)
       if (!nothing(grad + i, PART)) run(i, i + PART);
   }
-  run(begin, end);
 }
 
 // W: of weight, gradient and out; S: of the states; T: of the arithmetic. With `master` the state
@@ -55,9 +58,10 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
   if constexpr (R::RESTS && !master && !add) {
     if (out == weight && params.wd == 0 && params.rescale >= 0 && std::isfinite(params.rescale) &&
         std::isfinite(params.lr))
-      return parallel_for(threads, n, [=](int64_t begin, int64_t end) {
-        where_gradients(grad, begin, end, run);
-      });
+      return parallel_for(threads, (n + UPDATE_BLOCK - 1) / UPDATE_BLOCK,
+                          [=](int64_t first, int64_t last) {
+                            where_gradients(grad, first, last, n, run);
+                          });
   }
   parallel_for(threads, n, run);
 }

@@ -1,19 +1,20 @@
 // Convolutions of 2x2 to 5x5 with stride 1, and of 3x3 to 8x8 with stride 2, with fewer
 // multiplications: Winograd's F(4x4, 2x2), F(4x4, 3x3), F(3x3, 4x4) and F(2x2, 5x5).
 //
-// A tile of 4x4 or 2x2 outputs is A^T [(G w G^T) * (B^T x B)] A of a 6x6 tile of inputs (Lavin and
-// Gray, "Fast algorithms for convolutional neural networks", 2015): 36 products instead of 144 or
-// 100. Points of evaluation are 0, +-5/8, +-3/2 and infinity, for which the matrices but G's scale
-// are exact in float32 and errors a fifth of those with 0, +-1, +-2: about twice those of a direct
-// sum. B is the same for all. F(4x4, 2x2) does without the point 0: 25 products instead of 64.
+// A tile of 4x4, 3x3 or 2x2 outputs is A^T [(G w G^T) * (B^T x B)] A of a 6x6 tile of inputs (Lavin
+// and Gray, "Fast algorithms for convolutional neural networks", 2015): 36 products instead of 144
+// (4x4 outputs of 3x3 taps, 3x3 of 4x4) or 100 (2x2 of 5x5). Points of evaluation are 0, +-5/8,
+// +-3/2 and infinity, for which the matrices but G's scale are exact in float32 and errors a fifth
+// of those with 0, +-1, +-2: about twice those of a direct sum. B is the same for all. F(4x4, 2x2)
+// does without the point 0: 25 products instead of 64.
 //
 // With stride 2 each pixel of x belongs to one of four phases, by whether its row and its column
 // are even; taps of w meet one phase each. So this is a sum of four convolutions with stride 1 and
 // half the window, or one of four times as many channels. Phases are read and written where they
-// lie. The gradients are the transposed maps. That of x is the same
-// algorithm with w turned by 180 degrees and in and out exchanged, or, with fewer tiles where x is
-// larger than y, the sum of B [(G w G^T) * (A dy A^T)] B^T over tiles of dy, which overlap. That of
-// w is G^T [sum over tiles of (B^T x B) * (A dy A^T)] G.
+// lie. The gradients are the transposed maps. That of x is the same algorithm with w turned by 180
+// degrees and in and out exchanged, or, with fewer tiles where x is larger than y, the sum of
+// B [(G w G^T) * (A dy A^T)] B^T over tiles of dy, which overlap. That of w is
+// G^T [sum over tiles of (B^T x B) * (A dy A^T)] G.
 #ifndef CYNET_WINOGRAD_H
 #define CYNET_WINOGRAD_H
 
@@ -62,8 +63,10 @@ constexpr float GB = static_cast<float>(0.5 / (double(B2) * (double(B2) - A2)));
 // Taps in a direction that a phase has, and outputs of a tile.
 inline int64_t taps_of(const WinogradShape& s) { return (s.kernel + s.stride - 1) / s.stride; }
 inline int64_t side_of(int64_t taps) { return taps == 2 ? 4 : 7 - taps; }
+constexpr int64_t MOST_KERNEL = 8;  // loops hold a window of so many rows
 inline bool knows(const WinogradShape& s) {
-  return (s.stride == 1 || (s.stride == 2 && s.kernel > 2)) && taps_of(s) > 1 && taps_of(s) < 6;
+  return (s.stride == 1 || (s.stride == 2 && s.kernel > 2)) && taps_of(s) > 1 && taps_of(s) < 6 &&
+         s.kernel <= MOST_KERNEL;
 }
 
 // An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is the image's
@@ -187,7 +190,7 @@ inline bool winograd_suits(const WinogradShape& s, bool packed) {
          taps * s.batch * y.height * y.width * s.channels * ((s.filters + 15) / 16);
 }
 
-// Whether packed weights, four times as large as w, save more than a tenth of the time.
+// Whether packed weights, up to 11 times as large as w, save more than a tenth of the time.
 inline bool winograd_packs(const WinogradShape& s) {
   const winograd::Image y = winograd::output_of(s);
   const int64_t side = winograd::side_of(winograd::taps_of(s));

@@ -171,7 +171,7 @@ inline void outer_of(int64_t channels, const float* v, const float* m, int64_t t
 
 // ----- weights
 
-constexpr int64_t MOST_TAPS = 64;  // of a window
+constexpr int64_t MOST_TAPS = MOST_KERNEL * MOST_KERNEL;  // of a window
 
 // Where the KxK taps of a phase lie in a window, -1 where it has none; with `turn` turned by 180
 // degrees.

@@ -97,6 +97,7 @@ def test_gammaln():
         error = np.abs(got - expected) / unit
     same = ~np.isfinite(rounded) | (rounded == 0)
     np.testing.assert_array_equal(got[same], rounded[same])
+    assert not np.signbit(got[rounded == 0]).any()
     assert np.max(error[~same]) <= 2.9, x[~same][error[~same].argmax()]
 
 

@@ -253,4 +253,7 @@ def test_where_it_pays():
     assert not _winograd_suits((16, 28, 28, 256), 256, 3, (1, 1), stride=2)  # a phase has few taps
     assert not _winograd_suits((16, 8, 8, 256), 512, 4, (1, 1), stride=2)  # weights
     assert not _winograd_suits((16, 32, 32, 64), 128, 4, (1, 1), stride=3)
+    assert _winograd_suits((128, 20, 20, 256), 256, 8, (0, 0), stride=2)
+    assert not _winograd_suits((128, 20, 20, 256), 256, 9, (0, 0), stride=2)  # too large a window
+    assert not _winograd_suits((8, 64, 64, 64), 64, 10, (4, 4), stride=2)
     assert not _winograd_suits((16, 32, 32, 64), 128, 2, (0, 0), stride=2)  # one tap a phase

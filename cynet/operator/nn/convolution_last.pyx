@@ -95,7 +95,7 @@ class ChannelsLastConvolution(ConvolutionProperty):
 class PackWeight(OperatorProperty):
     """The weight of `convolution`, a ChannelsLastConvolution that takes it packed, in that form;
     made by the pack pass, always written. `size` is the number of floats, None where packing is
-    not needed, or not worth four times the memory that Winograd's form takes."""
+    not needed, or not worth the memory that Winograd's form takes, 4 times that of 3x3."""
 
     op_name = "_pack_weight"
 
