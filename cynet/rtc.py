@@ -236,7 +236,7 @@ class Rtc:
         _require_count(self.name, "inputs", inputs, self._count)
         _require_count(self.name, "outputs", outputs, len(self._wanted) - self._count)
         arrays = (*inputs, *outputs)
-        sizes = []
+        where, sizes = None, []
         for (name, flag, ndim), array in zip(self._wanted, arrays):
             if not isinstance(array, NDArrayBase):
                 raise ArgumentTypeError(
@@ -253,18 +253,27 @@ class Rtc:
                     f"kernel {self.name}: {name} has {len(shape)} axes, shape {shape}; the kernel "
                     f"was made for {ndim}"
                 )
-            if any(n > _MAX_DIM for n in shape):
+            if max(shape, default=0) > _MAX_DIM:
                 raise ArgumentError(
                     f"kernel {self.name}: {name} has shape {shape}; {name}_dims holds ints"
                 )
-            if array.context != arrays[0].context:
+            if where is None:
+                where = array.context
+            elif array.context != where:
                 raise ArgumentError(
                     f"kernel {self.name}: {name} is on {array.context}, {self._wanted[0][0]} on "
-                    f"{arrays[0].context}"
+                    f"{where}"
                 )
-            sizes.append(struct.pack("=8i", *shape, *(0,) * (8 - ndim)))
-        where = arrays[0].context if arrays else current_context()
-        self._on(where).push((*arrays, *sizes), self._written, grid_dims, block_dims, 0)
+            sizes.append(_sizes(shape))
+        self._on(where or current_context()).push(
+            (*arrays, *sizes), self._written, grid_dims, block_dims, 0
+        )
+
+
+@functools.lru_cache(1024)
+def _sizes(shape):
+    """The bytes of an rtc_sizes."""
+    return struct.pack("=8i", *shape, *(0,) * (8 - len(shape)))
 
 
 def _named_arrays(kernel, what, pairs):

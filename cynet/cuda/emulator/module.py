@@ -23,6 +23,7 @@ class Limits(NamedTuple):
     shared: int = 48 << 10  # bytes of a block
 
 
+_LIMITS = Limits()
 # Along the first axis of a grid: an index of 32 bits does not overflow (cynet_regions.h).
 _MOST_THREADS = 2**31 - 1024
 
@@ -371,6 +372,8 @@ def host_options(options):
 
 def three(name, what, value):
     """A launch size as three positive ints."""
+    if type(value) is tuple and [type(n) for n in value] == [int, int, int]:
+        return value
     sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     good = 1 <= len(sizes) <= 3 and all(
         not isinstance(n, bool) and hasattr(n, "__index__") for n in sizes
@@ -388,10 +391,11 @@ def check_limits(name, grid, block, shared, threads_limit=None, limits=None):
     ArgumentError, ArgumentTypeError
         The message names the kernel, what was asked for and the limit.
     """
-    limits = limits or Limits()
+    limits = limits or _LIMITS
     grid, block = three(name, "grid_dims", grid), three(name, "block_dims", block)
     for what, sizes, most in (("grid", grid, limits.grid), ("block", block, limits.block)):
-        if any(n < 1 or n > m for n, m in zip(sizes, most)):
+        x, y, z = sizes
+        if min(sizes) < 1 or x > most[0] or y > most[1] or z > most[2]:
             raise ArgumentError(
                 f"kernel {name}: a {what} of {sizes} is not within (1, 1, 1) and {most}"
             )
