@@ -137,6 +137,7 @@ CYNET_XINLINE void fetch_ahead(const void* p) {
 
 }  // namespace cynet
 
+#if !defined(__CUDACC__)  // from here on for the CPU: nvcc knows no vectors of GCC's
 #define CYNET_LOOPS "vectors.h"
 #include "each_level.h"
 #define CYNET_LOOPS "reduce_loops.h"
@@ -364,5 +365,7 @@ inline ArgLoop find_arg_loop(int largest, int dtype) {
 }
 
 }  // namespace cynet
+
+#endif  // CPU
 
 #endif
