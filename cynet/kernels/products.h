@@ -16,6 +16,7 @@
 #include "half.h"
 #include "levels.h"
 #include "parallel.h"
+#include "winograd_sizes.h"
 
 #ifdef CYNET_X86_LEVELS
 #include <immintrin.h>
@@ -200,12 +201,11 @@ inline bool window_suits(const WindowShape& s) {
   if (5 * real > 4 * pixels * taps) return false;  // a direct sum over all taps
   // what winograd.h does: phases of the image, taps of a phase, outputs of a tile in a direction
   const int64_t stride = s.stride_h, phases = stride * stride;
-  const int64_t phase_taps = (s.kernel_h + stride - 1) / stride;
-  if (s.kernel_h != s.kernel_w || s.stride_w != stride || stride > 2 || s.dilate_h > 1 ||
-      s.dilate_w > 1 || phase_taps < 2 || phase_taps > 5 || s.kernel_h <= stride ||
-      s.kernel_h > 8)
+  if (s.kernel_h != s.kernel_w || s.stride_w != stride || s.dilate_h > 1 || s.dilate_w > 1 ||
+      !winograd::knows(s.kernel_h, stride))
     return true;
-  const int64_t side = phase_taps == 2 ? 4 : 7 - phase_taps;
+  const int64_t phase_taps = winograd::taps_of(s.kernel_h, stride);
+  const int64_t side = winograd::side_of(phase_taps);
   const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16, products = s.channels * f;
   const double tiles = s.batch * ((s.out_height + side - 1) / side) *
                        ((s.out_width + side - 1) / side);

@@ -25,6 +25,7 @@
 #include "half.h"
 #include "levels.h"
 #include "parallel.h"
+#include "winograd_sizes.h"
 
 #ifdef CYNET_X86_LEVELS
 #include <immintrin.h>
@@ -60,14 +61,8 @@ constexpr float G0 = static_cast<float>(1 / (double(A2) * B2));
 constexpr float GA = static_cast<float>(0.5 / (double(A2) * (double(A2) - B2)));
 constexpr float GB = static_cast<float>(0.5 / (double(B2) * (double(B2) - A2)));
 
-// Taps in a direction that a phase has, and outputs of a tile.
-inline int64_t taps_of(const WinogradShape& s) { return (s.kernel + s.stride - 1) / s.stride; }
-inline int64_t side_of(int64_t taps) { return taps == 2 ? 4 : 7 - taps; }
-constexpr int64_t MOST_KERNEL = 8;  // loops hold a window of so many rows
-inline bool knows(const WinogradShape& s) {
-  return (s.stride == 1 || (s.stride == 2 && s.kernel > 2)) && taps_of(s) > 1 && taps_of(s) < 6 &&
-         s.kernel <= MOST_KERNEL;
-}
+inline int64_t taps_of(const WinogradShape& s) { return taps_of(s.kernel, s.stride); }
+inline bool knows(const WinogradShape& s) { return knows(s.kernel, s.stride); }
 
 // An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is the image's
 // (2 i + p - top, 2 j + q - left), which may lie outside.
