@@ -1,4 +1,4 @@
-"""Pools: one per device, free lists by size class, a cap on what is kept, counters."""
+"""Pools: one per device, free lists by size class, arenas of pages, counters."""
 
 from libc.stdint cimport uint64_t
 from libcpp.atomic cimport atomic
@@ -11,20 +11,6 @@ from .errors import ArgumentError, CynetError
 
 cdef extern from *:
     """
-    #include <atomic>
-    #include <cstdlib>
-    #include <thread>
-    // Held for about ten instructions: waiting on a core beats sleeping, and half the price of a
-    // mutex is what makes a pooled block cost less than malloc's. Yields, should its holder have
-    // lost its core.
-    struct CynetSpinLock {
-        std::atomic<bool> taken{false};
-        void lock() {
-            for (int spins = 0; taken.exchange(true, std::memory_order_acquire); ++spins)
-                if (spins >= 64) std::this_thread::yield();
-        }
-        void unlock() { taken.store(false, std::memory_order_release); }
-    };
     #if defined(_WIN32)
     #include <malloc.h>
     #include <windows.h>
@@ -35,22 +21,17 @@ cdef extern from *:
         GlobalMemoryStatusEx(&s);
         *available = (size_t)s.ullAvailPhys; *total = (size_t)s.ullTotalPhys;
     }
+    static size_t cynet_page() { return 4096; }
     static void cynet_at_fork(void (*)(), void (*)(), void (*)()) {}
     #else
     #include <pthread.h>
-    #include <sys/mman.h>
+    #include <cstdlib>
     #include <unistd.h>
-    // Large blocks are asked for in huge pages: fewer faults when they are first written, fewer
-    // misses of the address cache later.
     static void* cynet_host_alloc(size_t n) {
-        const size_t huge = (size_t)2 << 20;
         void* p = nullptr;
-        if (posix_memalign(&p, n < 4 * huge ? 64 : huge, n) != 0) return nullptr;
-    #ifdef MADV_HUGEPAGE
-        if (n >= 4 * huge) madvise(p, n, MADV_HUGEPAGE);
-    #endif
-        return p;
+        return posix_memalign(&p, 64, n) == 0 ? p : nullptr;
     }
+    static size_t cynet_page() { return (size_t)sysconf(_SC_PAGESIZE); }
     static void cynet_host_free(void* p) { std::free(p); }
     static void cynet_host_memory(size_t* available, size_t* total) {
         size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -82,15 +63,44 @@ cdef extern from *:
     void cynet_at_fork(void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
                        void (*child)() noexcept nogil) noexcept nogil
     int cynet_log2(size_t n) noexcept nogil
+    size_t cynet_page() noexcept nogil
+
+cdef extern from "_storage_arena.h":
     cppclass Lock "CynetSpinLock":
         # Never held while the GIL is asked for, so taking it with the GIL held cannot deadlock.
         void lock() noexcept nogil
         void unlock() noexcept nogil
+    cppclass Arena "CynetArena":
+        size_t used
+        size_t free_bytes
+        size_t peak
+        uint64_t due
+        uint64_t patience
+        void init(size_t grain, uint64_t patience, uint64_t soon) noexcept nogil
+        size_t round(size_t n) noexcept nogil
+        void* take(size_t n, size_t* got) noexcept nogil
+        void* grow(size_t n, size_t* got, uint64_t clock, Lock* lock) noexcept nogil
+        void give(void* ptr) noexcept nogil
+        size_t excess(uint64_t clock) noexcept nogil
+        void* detach(size_t nbytes) noexcept nogil
+        void unmap(void* blocks, Lock* lock) noexcept nogil
+    bint HAS_ARENAS "CYNET_HAS_ARENAS"
 
 cdef enum:
     CLASSES = 4 + 4 * (47 - 8)  # 64, 128, 192, 256, then four steps to each doubling up to 2**47
     TYPES = 6                   # device codes are below this
     IDS = 64                    # device indices with a pool of their own
+    ARENAS = 4                  # of blocks below MIDDLE, LARGE, HUGE, and the rest
+    MIDDLE = 256 << 10          # what stays long is mostly smaller: it would split the others'
+    HUGE_PAGE = 2 << 20
+    LARGE = 4 * HUGE_PAGE       # from here blocks begin at huge pages
+    HUGE = 8 * HUGE_PAGE
+    # Allocations after which the system gets what none of them needed, and those within which
+    # what is needed again is known to recur.
+    PATIENCE = 4096
+    SOON = 2 * PATIENCE
+    HUGE_PATIENCE = 16
+    HUGE_SOON = 16 * HUGE_PATIENCE
 
 cdef size_t LARGEST = (<size_t>1) << 47  # more than any address space holds: refused without asking
 
@@ -104,8 +114,11 @@ cdef struct Node:
 cdef cppclass Pool:
     Lock lock
     Node* lists[CLASSES]
+    Arena arenas[ARENAS]
+    uint64_t due    # allocation at which the arenas are looked at
+    size_t listed   # blocks of at most so many bytes come from the lists
     size_t used
-    size_t cached
+    size_t cached   # in the lists
     size_t peak
     size_t limit
     uint64_t hits
@@ -192,6 +205,14 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
     if not _made[dev_type][dev_id].load():
         pool = new Pool()
         pool.limit = limit
+        pool.due = <uint64_t>-1
+        pool.listed = LARGEST
+        if backend is None and HAS_ARENAS:
+            pool.listed = 4 * cynet_page()
+            pool.arenas[0].init(cynet_page(), PATIENCE, SOON)
+            pool.arenas[1].init(cynet_page(), PATIENCE, SOON)
+            pool.arenas[2].init(HUGE_PAGE, PATIENCE, SOON)
+            pool.arenas[3].init(HUGE_PAGE, HUGE_PATIENCE, HUGE_SOON)
         pool.backend = <void*>backend if backend is not None else NULL
         pool.dev_type = dev_type
         pool.dev_id = dev_id
@@ -228,11 +249,42 @@ cdef void _raw_free(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
         (<object>pool.backend).raw_free(<size_t>ptr, capacity, pool.dev_id)
 
 
+cdef inline size_t _cached(Pool* pool) noexcept nogil:
+    cdef size_t total = pool.cached
+    cdef int i
+    for i in range(ARENAS):
+        total += pool.arenas[i].free_bytes
+    return total
+
+
+cdef inline void _count(Pool* pool, size_t capacity) noexcept nogil:
+    pool.used += capacity
+    if pool.used > pool.peak:
+        pool.peak = pool.used
+
+
+cdef void _tend(Pool* pool) noexcept nogil:
+    """Give back what the arenas have long not needed."""
+    cdef void* blocks
+    cdef Arena* arena
+    cdef uint64_t due = <uint64_t>-1
+    cdef int i
+    for i in range(ARENAS):
+        arena = &pool.arenas[i]
+        pool.lock.lock()
+        blocks = arena.detach(arena.excess(pool.hits + pool.misses))
+        due = min(due, arena.due)
+        pool.due = due
+        pool.lock.unlock()
+        arena.unmap(blocks, &pool.lock)
+
+
 cdef size_t _trim(Pool* pool) noexcept nogil:
     """Give back everything cached; returns its bytes."""
     cdef Node* lists[CLASSES]
     cdef Node* node
     cdef Node* after
+    cdef void* blocks
     cdef void* ptr
     cdef size_t given, capacity
     cdef int i
@@ -253,6 +305,12 @@ cdef size_t _trim(Pool* pool) noexcept nogil:
                 cynet_host_free(node)
             _raw_free(pool, ptr, capacity)
             node = after
+    for i in range(ARENAS):
+        pool.lock.lock()
+        given += pool.arenas[i].free_bytes
+        blocks = pool.arenas[i].detach(pool.arenas[i].free_bytes)
+        pool.lock.unlock()
+        pool.arenas[i].unmap(blocks, &pool.lock)
     return given
 
 
@@ -273,46 +331,92 @@ cdef int _exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
         f"peak {figures['peak_bytes']}; the device has {available} of {total} bytes free")
 
 
-cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 nogil:
-    """Memory of at least nbytes (0 counts as 1), uninitialised."""
-    cdef Pool* pool = _pool(dev_type, dev_id)
-    cdef Node* node = NULL
-    cdef size_t capacity, given
+cdef void* _from_list(Pool* pool, size_t nbytes, size_t* capacity) except? NULL nogil:
+    """A block of a size class; NULL without an exception when there is no memory."""
+    cdef int index = _class_of(nbytes, capacity)
+    cdef Node* node
     cdef void* ptr
-    cdef int index
-    if nbytes > LARGEST:
-        _exhausted(pool, nbytes, 0)
-    index = _class_of(nbytes if nbytes else 1, &capacity)
+    cdef bint due
     pool.lock.lock()
     node = pool.lists[index]
     if node != NULL:
         pool.lists[index] = node.next
         ptr = node.ptr
-        pool.cached -= capacity
+        pool.cached -= capacity[0]
         pool.hits += 1
-        pool.used += capacity
-        if pool.used > pool.peak:
-            pool.peak = pool.used
+        _count(pool, capacity[0])
+        due = pool.hits + pool.misses >= pool.due
         pool.lock.unlock()
         if pool.backend != NULL:
             cynet_host_free(node)
-    else:
-        pool.misses += 1
-        pool.lock.unlock()
-        ptr = _raw_alloc(pool, capacity)
-        if ptr == NULL:
-            given = _trim(pool)
-            ptr = _raw_alloc(pool, capacity)
-            if ptr == NULL:
-                _exhausted(pool, nbytes, given)
+        if due:
+            _tend(pool)
+        return ptr
+    pool.misses += 1
+    pool.lock.unlock()
+    ptr = _raw_alloc(pool, capacity[0])
+    if ptr != NULL:
         pool.lock.lock()
-        pool.used += capacity
-        if pool.used > pool.peak:
-            pool.peak = pool.used
+        _count(pool, capacity[0])
         pool.lock.unlock()
+    return ptr
+
+
+cdef inline Arena* _arena(Pool* pool, size_t nbytes) noexcept nogil:
+    return &pool.arenas[(nbytes >= MIDDLE) + (nbytes >= LARGE) + (nbytes >= HUGE)]
+
+
+cdef void* _from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nogil:
+    """Whole pages of the host; NULL when there is no memory."""
+    cdef size_t rounded = _arena(pool, nbytes).round(nbytes)
+    cdef Arena* arena = _arena(pool, rounded)
+    cdef uint64_t clock
+    cdef void* ptr
+    cdef bint due
+    pool.lock.lock()
+    ptr = arena.take(rounded, capacity)
+    if ptr != NULL:
+        pool.hits += 1
+        _count(pool, capacity[0])
+        due = pool.hits + pool.misses >= pool.due
+        pool.lock.unlock()
+        if due:
+            _tend(pool)
+        return ptr
+    pool.misses += 1
+    clock = pool.hits + pool.misses
+    pool.lock.unlock()
+    ptr = arena.grow(rounded, capacity, clock, &pool.lock)
+    if ptr != NULL:
+        pool.lock.lock()
+        _count(pool, capacity[0])
+        pool.due = min(pool.due, arena.due)
+        pool.lock.unlock()
+    return ptr
+
+
+cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 nogil:
+    """Memory of at least nbytes (0 counts as 1), uninitialised."""
+    cdef Pool* pool = _pool(dev_type, dev_id)
+    cdef size_t given = 0
+    cdef size_t wanted = nbytes if nbytes else 1
+    cdef void* ptr = NULL
+    cdef int attempt
+    if nbytes > LARGEST:
+        _exhausted(pool, nbytes, 0)
+    for attempt in range(2):
+        if wanted <= pool.listed:
+            ptr = _from_list(pool, wanted, &out.capacity)
+        else:
+            ptr = _from_arena(pool, wanted, &out.capacity)
+        if ptr != NULL:
+            break
+        if attempt == 0:
+            given = _trim(pool)
+        else:
+            _exhausted(pool, nbytes, given)
     out.ptr = ptr
     out.size = nbytes
-    out.capacity = capacity
     out.dev_type = dev_type
     out.dev_id = dev_id
     return 0
@@ -323,20 +427,26 @@ cdef void free(Handle* handle) noexcept nogil:
     cdef void* ptr = handle.ptr
     cdef size_t capacity = handle.capacity
     cdef Pool* pool
-    cdef Node* node
-    cdef int index
     if ptr == NULL:
         return
     handle.ptr = NULL
     pool = _pools[handle.dev_type][handle.dev_id]
-    index = _class_of(capacity, &capacity)
+    if capacity <= pool.listed:
+        _to_list(pool, ptr, capacity)
+    else:
+        _to_arena(pool, ptr, capacity)
+
+
+cdef void _to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
+    cdef int index = _class_of(capacity, &capacity)
+    cdef Node* node
     if pool.backend == NULL:
         node = <Node*>ptr
     else:
         node = <Node*>cynet_host_alloc(sizeof(Node))
     pool.lock.lock()
     pool.used -= capacity
-    if node != NULL and pool.cached + capacity <= pool.limit:
+    if node != NULL and _cached(pool) + capacity <= pool.limit:
         node.ptr = ptr
         node.next = pool.lists[index]
         pool.lists[index] = node
@@ -347,6 +457,21 @@ cdef void free(Handle* handle) noexcept nogil:
     if pool.backend != NULL and node != NULL:
         cynet_host_free(node)
     _raw_free(pool, ptr, capacity)
+
+
+cdef void _to_arena(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
+    cdef Arena* arena = _arena(pool, capacity)
+    cdef void* over = NULL
+    cdef size_t cached
+    pool.lock.lock()
+    pool.used -= capacity
+    arena.give(ptr)
+    cached = _cached(pool)
+    if cached > pool.limit:
+        over = arena.detach(cached - pool.limit)
+    pool.lock.unlock()
+    if over != NULL:
+        arena.unmap(over, &pool.lock)
 
 
 cdef unsigned long long trim_count() noexcept nogil:
@@ -383,7 +508,7 @@ cdef dict _figures(Pool* pool):
     cdef size_t used, cached, peak
     cdef uint64_t hits, misses
     pool.lock.lock()
-    used, cached, peak, hits, misses = pool.used, pool.cached, pool.peak, pool.hits, pool.misses
+    used, cached, peak, hits, misses = pool.used, _cached(pool), pool.peak, pool.hits, pool.misses
     pool.lock.unlock()
     return {"used_bytes": used, "cached_bytes": cached, "peak_bytes": peak, "hits": hits,
             "misses": misses}
@@ -425,6 +550,14 @@ def stats(ctx):
     ['cached_bytes', 'hits', 'misses', 'peak_bytes', 'used_bytes']
     """
     return _figures(_pool_of(ctx))
+
+
+def _arenas(ctx):
+    """(used, free, most used lately, patience) of a host pool's arenas, for tests."""
+    cdef Pool* pool = _pool_of(ctx)
+    cdef int i
+    return [(pool.arenas[i].used, pool.arenas[i].free_bytes, pool.arenas[i].peak,
+             pool.arenas[i].patience) for i in range(ARENAS)]
 
 
 def memory_info(ctx):

@@ -17,6 +17,7 @@ from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWrite
 from ..kernels.parallel cimport team_rests
 from ..operator._base cimport OpContext, OpEntry, Operator
 
+from collections import deque
 from copy import copy
 
 from .._ndarray import device_context
@@ -39,8 +40,21 @@ cdef extern from "Python.h":
     void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace)
     void Py_XDECREF(PyObject* o)
 
+cdef extern from *:
+    """
+    #include <stdlib.h>
+    #if defined(__GLIBC__)
+    #include <malloc.h>
+    // Calls live long among blocks that do not: without this the heap's holes add up.
+    static void cynet_trim_heap() { malloc_trim(0); }
+    #else
+    static void cynet_trim_heap() {}
+    #endif
+    """
+    void trim_heap "cynet_trim_heap" ()
+
 cdef enum:
-    CACHED_CALLS = 256       # signatures an operator remembers before it forgets them all
+    CACHED_CALLS = 512       # signatures remembered, of all operators together
     FEW = 16                 # arrays of a call whose variables need no memory of their own
 
 cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
@@ -233,10 +247,35 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
     if call is None:
         call = _prepare(entry, given, names, params, context or device_context(dev_type, dev_id))
         if key is not None:
-            if len(entry.cache) >= CACHED_CALLS:
-                entry.cache.clear()
-            entry.cache[key] = call
+            _remember(entry, key, call)
+    else:
+        call.used = True
     return call
+
+
+cdef object _remembered = deque()  # (entry, key) of each Call in an entry's cache
+cdef long _forgotten = 0
+
+
+cdef int _remember(OpEntry entry, object key, Call call) except -1:
+    # Forgets the oldest one that was not used since it was the oldest before.
+    cdef OpEntry owner
+    cdef Call oldest
+    global _forgotten
+    while len(_remembered) >= CACHED_CALLS:
+        owner, old_key = _remembered.popleft()
+        oldest = owner.cache.get(old_key)
+        if oldest is not None and oldest.used:
+            oldest.used = False
+            _remembered.append((owner, old_key))
+        else:
+            owner.cache.pop(old_key, None)
+            _forgotten += 1
+            if _forgotten % CACHED_CALLS == 0:
+                trim_heap()
+    entry.cache[key] = call
+    _remembered.append((entry, key))
+    return 0
 
 
 cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object context):
