@@ -45,7 +45,7 @@ def products():
     return nd.dot(nd.ones((m, n)), nd.ones((n, p)))
 
 def normalized():
-    data = nd.random.uniform(shape=dims(1, 8, 1) + dims(1, 40, 3))
+    data = nd.random.uniform(shape=dims(1, 4, 1) + dims(1, 20, 3))
     scale = nd.ones((data.shape[1],))
     return nd.BatchNorm(data, scale, scale, scale * 0, scale * 1)
 
