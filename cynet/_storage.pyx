@@ -9,54 +9,7 @@ from . import config
 from .context import Context, install_memory_info, load_gpu_backend
 from .errors import ArgumentError, CynetError
 
-cdef extern from *:
-    """
-    #if defined(_WIN32)
-    #include <malloc.h>
-    #include <windows.h>
-    static void* cynet_host_alloc(size_t n) { return _aligned_malloc(n, 64); }
-    static void cynet_host_free(void* p) { _aligned_free(p); }
-    static void cynet_host_memory(size_t* available, size_t* total) {
-        MEMORYSTATUSEX s; s.dwLength = sizeof(s);
-        GlobalMemoryStatusEx(&s);
-        *available = (size_t)s.ullAvailPhys; *total = (size_t)s.ullTotalPhys;
-    }
-    static size_t cynet_page() { return 4096; }
-    static void cynet_at_fork(void (*)(), void (*)(), void (*)()) {}
-    #else
-    #include <pthread.h>
-    #include <cstdlib>
-    #include <unistd.h>
-    static void* cynet_host_alloc(size_t n) {
-        void* p = nullptr;
-        return posix_memalign(&p, 64, n) == 0 ? p : nullptr;
-    }
-    static size_t cynet_page() { return (size_t)sysconf(_SC_PAGESIZE); }
-    static void cynet_host_free(void* p) { std::free(p); }
-    static void cynet_host_memory(size_t* available, size_t* total) {
-        size_t page = (size_t)sysconf(_SC_PAGESIZE);
-        *total = (size_t)sysconf(_SC_PHYS_PAGES) * page;
-    #ifdef _SC_AVPHYS_PAGES
-        *available = (size_t)sysconf(_SC_AVPHYS_PAGES) * page;
-    #else
-        *available = *total;
-    #endif
-    }
-    static void cynet_at_fork(void (*before)(), void (*parent)(), void (*child)()) {
-        pthread_atfork(before, parent, child);
-    }
-    #endif
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    static inline int cynet_log2(size_t n) {
-        unsigned long i;
-        _BitScanReverse64(&i, n);
-        return (int)i;
-    }
-    #else
-    static inline int cynet_log2(size_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
-    #endif
-    """
+cdef extern from "_storage_host.h":
     void* cynet_host_alloc(size_t n) noexcept nogil
     void cynet_host_free(void* p) noexcept nogil
     void cynet_host_memory(size_t* available, size_t* total) noexcept nogil
@@ -71,11 +24,8 @@ cdef extern from "_storage_arena.h":
         void lock() noexcept nogil
         void unlock() noexcept nogil
     cppclass Arena "CynetArena":
-        size_t used
         size_t free_bytes
-        size_t peak
         uint64_t due
-        uint64_t patience
         void init(size_t grain, uint64_t patience, uint64_t soon) noexcept nogil
         size_t round(size_t n) noexcept nogil
         void* take(size_t n, size_t* got) noexcept nogil
@@ -552,14 +502,6 @@ def stats(ctx):
     return _figures(_pool_of(ctx))
 
 
-def _arenas(ctx):
-    """(used, free, most used lately, patience) of a host pool's arenas, for tests."""
-    cdef Pool* pool = _pool_of(ctx)
-    cdef int i
-    return [(pool.arenas[i].used, pool.arenas[i].free_bytes, pool.arenas[i].peak,
-             pool.arenas[i].patience) for i in range(ARENAS)]
-
-
 def memory_info(ctx):
     """(free, total) bytes of the device's memory."""
     return _memory_info(_pool_of(ctx))
@@ -632,57 +574,6 @@ def has_backend(device_type):
     """True when memory of that device type can be had."""
     code = Context.devstr2type.get(device_type)
     return code in (kCPU, kCPUPinned, kCPUShared) or code in _backends
-
-
-cdef class Memory:
-    """One block of pooled memory, given back when the object dies; a writable buffer on the host.
-
-    >>> from cynet._storage import Memory
-    >>> block = Memory(100, Context("cpu"))
-    >>> memoryview(block).nbytes
-    100
-    """
-
-    cdef Handle handle
-    cdef Py_ssize_t _length
-
-    def __init__(self, size_t nbytes, ctx):
-        if self.handle.ptr != NULL:
-            raise CynetError("this Memory is made already")
-        ctx = Context(ctx)
-        alloc(nbytes, ctx.device_typeid, ctx.device_id, &self.handle)
-        self._length = nbytes
-
-    def __dealloc__(self):
-        free(&self.handle)
-
-    @property
-    def data_ptr(self):
-        """Address of the first byte."""
-        return <size_t>self.handle.ptr
-
-    @property
-    def capacity(self):
-        """Bytes of the size class the block is of."""
-        return self.handle.capacity
-
-    def __getbuffer__(self, Py_buffer* view, int flags):
-        if self.handle.dev_type == kGPU or self.handle.ptr == NULL:
-            raise BufferError("this memory cannot be read from the host")
-        view.buf = self.handle.ptr
-        view.obj = self
-        view.len = self._length
-        view.itemsize = 1
-        view.readonly = 0
-        view.ndim = 1
-        view.format = b"B"
-        view.shape = &self._length
-        view.strides = &view.itemsize
-        view.suboffsets = NULL
-        view.internal = NULL
-
-    def __releasebuffer__(self, Py_buffer* view):
-        pass
 
 
 cdef _setup():

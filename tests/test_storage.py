@@ -10,7 +10,7 @@ import threading
 
 import numpy as np
 import pytest
-from cynet._storage import Memory
+from cynet._storage_memory import Memory
 from cynet._storage_testing import seconds_per_pair, stress
 
 import cynet as mx
@@ -104,7 +104,7 @@ def test_blocks_of_any_sizes_do_not_overlap(ctx):
             block, mark = held.pop(list(held)[rng.randint(len(held))])
             array = np.asarray(block)
             assert (array[:: max(1, array.size // 1000)] == mark).all() and array[-1] == mark
-            del array, block
+            array = block = None
         else:
             block = Memory(int(np.exp(rng.uniform(np.log(1e4), np.log(3e7)))), ctx)
             assert block.data_ptr % (64 if block.capacity < 8 << 20 else 2 << 20) == 0
@@ -117,8 +117,8 @@ def test_blocks_of_any_sizes_do_not_overlap(ctx):
     spans = sorted((b.data_ptr, b.capacity) for b, _ in held.values())
     assert all(p + n <= q for (p, n), (q, _) in itertools.pairwise(spans))
     assert mx.storage.stats(ctx)["used_bytes"] == sum(n for _, n in spans)
+    block = None
     held.clear()
-    del block
     mx.storage.empty_cache(ctx)
     assert figures(ctx) == (0, 0)
 
@@ -177,7 +177,7 @@ def test_exhaustion_gives_the_cache_back_first():
     code = """
 import resource, sys
 import cynet as mx
-from cynet._storage import Memory
+from cynet._storage_memory import Memory
 size = 300 << 20
 used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + size + (100 << 20), resource.RLIM_INFINITY))
@@ -208,7 +208,7 @@ Memory(size // 4, mx.cpu())
 def test_cache_is_capped():
     code = """
 import cynet as mx
-from cynet._storage import Memory
+from cynet._storage_memory import Memory
 blocks = [Memory(1 << 20, mx.cpu()) for _ in range(8)]
 del blocks
 assert mx.storage.stats(mx.cpu())['cached_bytes'] == 3 << 20, mx.storage.stats(mx.cpu())
@@ -251,7 +251,7 @@ def test_backend_of_a_device():
     """A backend's four methods carry a whole device: pooled, trimmed on exhaustion."""
     code = """
 import cynet as mx
-from cynet._storage import Memory
+from cynet._storage_memory import Memory
 
 class Fake(mx.storage.Backend):
     def __init__(self):
@@ -347,7 +347,7 @@ def test_fork_while_threads_allocate():
     code = """
 import os, threading, time
 from cynet._storage_testing import stress
-from cynet._storage import Memory
+from cynet._storage_memory import Memory
 import cynet as mx
 going = True
 def work():

@@ -1,11 +1,11 @@
 """Imperative calls: resolve an operator once per signature, push it (contract in the .pxd)."""
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from .. cimport _engine
 from .._copy cimport Region, push_copy, whole
@@ -16,6 +16,7 @@ from .._resource cimport Resource, draw
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..kernels.parallel cimport team_rests
 from ..operator._base cimport OpContext, OpEntry, Operator
+from ._signature cimport freeze, pack
 
 from collections import deque
 from copy import copy
@@ -42,10 +43,9 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    #include <stdlib.h>
+    // Calls live long among blocks that do not: without this the heap's holes add up.
     #if defined(__GLIBC__)
     #include <malloc.h>
-    // Calls live long among blocks that do not: without this the heap's holes add up.
     static void cynet_trim_heap() { malloc_trim(0); }
     #else
     static void cynet_trim_heap() {}
@@ -167,42 +167,6 @@ cdef class Call:
             self.state = NULL
 
 
-cdef bytes _pack(list given, int dev_type, int dev_id):
-    # Everything about the arrays that a Call depends on, as bytes.
-    cdef Py_ssize_t size = 8
-    cdef NDArrayBase array
-    cdef char* to
-    for array in given:
-        size += 2 + 8 * array.blob.ndim
-    out = PyBytes_FromStringAndSize(NULL, size)
-    to = PyBytes_AS_STRING(out)
-    memcpy(to, &dev_type, 4)
-    memcpy(to + 4, &dev_id, 4)
-    to += 8
-    for array in given:
-        to[0] = <char>array.blob.dtype
-        to[1] = <char>array.blob.ndim
-        memcpy(to + 2, array.blob.shape, 8 * array.blob.ndim)
-        to += 2 + 8 * array.blob.ndim
-    return out
-
-
-cdef object _freeze(object value):
-    # Hashable, and unequal for values that parse differently (1, 1.0, True; 0.0, -0.0).
-    if type(value) is int or type(value) is str or value is None:
-        return value
-    if type(value) is float:
-        return repr(value), float
-    if type(value) is bool:
-        return value, bool
-    if type(value) is tuple or type(value) is list:
-        for each in value:
-            if type(each) is not int:
-                return type(value), tuple([_freeze(v) for v in value])
-        return tuple(value)
-    return value, type(value)
-
-
 cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int* dev_id):
     cdef NDArrayBase array, first
     if given:
@@ -228,13 +192,13 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
     cdef object key
     cdef Call call
     context = _device_of(entry, given, ctx, &dev_type, &dev_id)
-    packed = _pack(given, dev_type, dev_id)
+    packed = pack(given, dev_type, dev_id)
     try:
         if params:
             frozen = []
             for name, value in params.items():
                 frozen.append(name)
-                frozen.append(_freeze(value))
+                frozen.append(freeze(value))
             key = (packed, names, tuple(frozen))
         elif names:
             key = (packed, names)
