@@ -41,6 +41,16 @@ def filled(shape, double value, ctx, dtype):
     return out
 
 
+def filled_like(NDArrayBase data not None, double value):
+    """A new array like `data`, of the same shape, dtype and device, with `value` everywhere."""
+    cdef NDArrayBase out = new_array(data.blob.shape, data.blob.ndim, data.blob.dtype,
+                                     data.blob.dev_type, data.blob.dev_id)
+    cdef Region region = whole(out)
+    out.chunk.written = out.blob.size == 0
+    push_fill(out, &region, &value, kFloat64)
+    return out
+
+
 def progression(int64_t n, double start, double step, ctx, dtype):
     """A new array of `n` values ``start + i * step`` in the arithmetic of `dtype`; None where they
     are not made here: on a GPU, or in a dtype other than float32, float64 and int32."""
