@@ -46,7 +46,7 @@ struct extreme_of<min<float>> {
 // n elements side by side, in so many lanes that compilers keep the loops over them and vectorise.
 template <typename T, class R>
 typename R::acc reduce_row(const T* x, int64_t n) {
-  enum { LANES = 64, ROUNDS = 16, SHORT = LANES * ROUNDS, FEW = 16 };
+  enum { LANES = 64, ROUNDS = 64, SHORT = LANES * ROUNDS, FEW = 16 };
   typedef typename R::acc acc;
   typedef typename R::part part;
 #if defined(__GNUC__)

@@ -11,7 +11,7 @@ from ..dtype import NUMPY, dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError
 from ..operator import get_operator
 from . import _dlpack
-from ._filled import filled, filled_like, progression
+from ._filled import diagonal, filled, filled_like, progression
 from ._indexing import from_host
 from ._invoke import invoke, is_array
 
@@ -159,7 +159,7 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32"):
 
 def eye(N, M=0, k=0, ctx=None, dtype=None):
     """A matrix of `N` rows and `M` columns (0: as many as rows) with ones on diagonal `k`."""
-    return array(np.eye(N, M or N, k), ctx, dtype_name(dtype))
+    return diagonal(N, M or N, k, ctx, dtype)
 
 
 def dtype_name(dtype):
