@@ -77,7 +77,8 @@ class _Gradient:
 
     def _visit(self, step, needed):
         """Append `step`'s backward when it leads to a wanted gradient and something flows into
-        it."""
+        it, or it moves states: a BatchNorm in front of a BlockGrad moves its statistics, as in
+        MXNet."""
         if not step.prop.differentiable or not any(v in needed for v in _with_gradient(step)):
             return
         n_out, n_in = len(step.out_data), len(step.in_data)
@@ -94,7 +95,8 @@ class _Gradient:
                 f"{sorted(used - set(ids), key=str)}, which are none of the ids it was given"
             )
         takes_grad = [i for i in range(visible) if i in used]
-        if takes_grad and not any(self._flows(step.out_data[i]) for i in takes_grad):
+        blocked = takes_grad and not any(self._flows(step.out_data[i]) for i in takes_grad)
+        if blocked and (not step.aux or step.prop.forward_moves_states):
             return
         out_grad = [
             self._gradient_of(step.out_data[i]) if i in takes_grad else None for i in range(n_out)
@@ -103,7 +105,7 @@ class _Gradient:
         out_data = [v if n_out + n_in + i in used else None for i, v in enumerate(step.out_data)]
         in_grad, req, late = [], [], []
         for i, value in enumerate(step.in_data):
-            if value not in needed or i in step.prop.shape_only:
+            if blocked or value not in needed or i in step.prop.shape_only:
                 in_grad.append(None)
                 req.append(NULL)
                 continue

@@ -8,7 +8,7 @@ cdef struct SoftmaxLoss:
     int64_t labels           # how many labels there are in all
     bint use_ignore
     int ignore_label
-    int normalization        # 0: by inner alone, 1: by the labels, 2: by those not ignored
+    int normalization        # 0: by inner alone, 1: by labels, 2: by those not ignore_label
     double scale
     double smooth            # the part of 1 that all other classes share
 

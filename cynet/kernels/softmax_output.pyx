@@ -35,7 +35,7 @@ cdef void softmax_loss_gradient(const SoftmaxLoss* loss, const floating* y, cons
     cdef int64_t line, start, valid = loss.labels, lines = loss.outer * loss.inner
     cdef floating scale
     cdef int threads = threads_for(lines * loss.n * 2)
-    if loss.normalization == 2 and loss.use_ignore:
+    if loss.normalization == 2:
         for line in range(loss.labels):
             if _class_of(label[line]) == loss.ignore_label:
                 valid -= 1

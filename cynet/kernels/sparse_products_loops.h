@@ -102,8 +102,10 @@ template <int V>
 inline void sparse_row(const float* values, const int32_t* places, int64_t count,
                        const float* panel, float* c, const float* bias, bool add, bool relu,
                        int64_t lanes) {
-  Vec sum[V] = {};
-  const auto step = [&](Vec value, int32_t place) {
+  // a narrow panel adds to several sums in turn, or each addition would wait for the last one
+  constexpr int TURNS = V >= SPARSE_WIDTH ? 1 : 2 * V >= SPARSE_WIDTH ? 2 : 4;
+  Vec sums[TURNS][V] = {};
+  const auto step = [&](Vec value, int32_t place, Vec* sum) {
     const float* w = panel + int64_t(place) * (V * LANES);
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) sum[v] += value * at(w + v * LANES);
@@ -112,19 +114,26 @@ inline void sparse_row(const float* values, const int32_t* places, int64_t count
 #if CYNET_LANES == 16
   __m512i lane[4];
   for (int k = 0; k < 4; ++k) lane[k] = _mm512_set1_epi32(k);
+#endif
   for (; i + 4 <= count; i += 4) {
+#if CYNET_LANES == 16
     const __m512 four = _mm512_castps128_ps512(_mm_loadu_ps(values + i));
 #pragma GCC unroll 4
     for (int k = 0; k < 4; ++k)
-      step(reinterpret_cast<Vec>(_mm512_permutexvar_ps(lane[k], four)), places[i + k]);
-  }
+      step(reinterpret_cast<Vec>(_mm512_permutexvar_ps(lane[k], four)), places[i + k],
+           sums[k % TURNS]);
+#else
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) step(Vec{} + values[i + k], places[i + k], sums[k % TURNS]);
 #endif
-#pragma GCC unroll 2
-  for (; i < count; ++i) step(Vec{} + values[i], places[i]);
+  }
+  for (; i < count; ++i) step(Vec{} + values[i], places[i], sums[0]);
 #pragma GCC unroll 8
   for (int v = 0; v < V; ++v) {
     const bool part = v == V - 1 && lanes < LANES;
-    Vec y = sum[v];
+    Vec y = sums[0][v];
+#pragma GCC unroll 4
+    for (int turn = 1; turn < TURNS; ++turn) y += sums[turn][v];
     if (bias) y += part ? load_part(bias + v * LANES, lanes) : load(bias + v * LANES);
     if (add) y += part ? load_part(c + v * LANES, lanes) : load(c + v * LANES);
     if (relu) y = rectified(y);

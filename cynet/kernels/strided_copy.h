@@ -30,27 +30,6 @@ struct StridedCopy {
   bool shared;  // by several threads: set by strided_copy
 };
 
-// memcpy; past the caches where several cores are going to read what is copied by several, since
-// lines that they have all read are taken back from them one by one.
-inline void copy_bytes(void* dst, const void* src, size_t n, bool shared) {
-#ifdef CYNET_X86_LEVELS
-  if (shared && n >= 4096) {
-    char* to = static_cast<char*>(dst);
-    const char* from = static_cast<const char*>(src);
-    const size_t head = -reinterpret_cast<uintptr_t>(to) % 16;
-    std::memcpy(to, from, head);
-    size_t i = head;
-    for (; i + 16 <= n; i += 16)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-    _mm_sfence();
-    std::memcpy(to + i, from + i, n - i);
-    return;
-  }
-#endif
-  std::memcpy(dst, src, n);
-}
-
 // Drops axes of length 1, joins neighbours that both sides walk as one; leaves at least one axis.
 inline void coalesce(StridedCopy* c) {
   int n = 0;

@@ -26,6 +26,42 @@ CYNET_XINLINE void convert_row(D* dst, const S* src, int64_t n) {
   }
 }
 
+// memcpy; past the caches where several cores are going to read what is copied by several, since
+// lines that they have all read are taken back from them one by one.
+CYNET_XINLINE void copy_bytes(void* dst, const void* src, size_t n, bool shared) {
+#ifdef CYNET_X86_LEVELS
+  if (shared && n >= 4096) {
+#if CYNET_LANES == 16
+    typedef __m512i Line;
+    const auto move = [](char* to, const char* from) {
+      _mm512_stream_si512(reinterpret_cast<Line*>(to), _mm512_loadu_si512(from));
+    };
+#elif CYNET_LANES == 8
+    typedef __m256i Line;
+    const auto move = [](char* to, const char* from) {
+      _mm256_stream_si256(reinterpret_cast<Line*>(to),
+                          _mm256_loadu_si256(reinterpret_cast<const Line*>(from)));
+    };
+#else
+    typedef __m128i Line;
+    const auto move = [](char* to, const char* from) {
+      _mm_stream_si128(reinterpret_cast<Line*>(to),
+                       _mm_loadu_si128(reinterpret_cast<const Line*>(from)));
+    };
+#endif
+    char* to = static_cast<char*>(dst);
+    const char* from = static_cast<const char*>(src);
+    size_t i = -reinterpret_cast<uintptr_t>(to) % sizeof(Line);
+    std::memcpy(to, from, i);
+    for (; i + sizeof(Line) <= n; i += sizeof(Line)) move(to + i, from + i);
+    _mm_sfence();
+    std::memcpy(to + i, from + i, n - i);
+    return;
+  }
+#endif
+  std::memcpy(dst, src, n);
+}
+
 template <typename D, typename S>
 CYNET_XINLINE void copy_row(D* dst, const S* src, int64_t n, int64_t dst_step, int64_t src_step,
                             bool shared) {

@@ -221,7 +221,7 @@ def test_iteration():
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64"])
 def test_large_copies_begin_and_end_anywhere(dtype):
-    """What several threads share is written past the caches, in whole 16 bytes where they lie."""
+    """What several threads share is written past the caches, in whole vectors where they lie."""
     n = 300_007
     source = (np.arange(n) % 1000).astype(dtype)
     given = mx.nd.array(source, dtype=dtype)

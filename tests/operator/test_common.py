@@ -193,9 +193,14 @@ def test_gradient_requests(case):
         np.testing.assert_array_equal(
             grads[i], base[i], err_msg=f"gradient {i} was written despite null"
         )
+        alone = [None if k == i else np.full_like(g, 7) for k, g in enumerate(plain)]
+        run.backward(  # as from an executor: what nobody asks for has no array
+            heads, outputs, [NULL if k == i else WRITE for k in range(len(plain))], alone, aux=aux
+        )
         for k in range(len(plain)):
             if k != i:
                 same(grads[k], plain[k], case, run.dtype, f"gradient {k} beside a null one")
+                same(alone[k], plain[k], case, run.dtype, f"gradient {k} beside one without array")
 
 
 @each_case

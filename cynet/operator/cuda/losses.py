@@ -111,10 +111,9 @@ def softmax_output(prop, shapes, types, device):
         backward += each(size, "loss", f"difference<{kind}>", OUT[0], IN[1], dy, IN_GRAD[0], size,
                          float(prop.grad_scale), False, ADD)  # fmt: skip
         return made()
-    counted, divisor, ignored = NULL, {"null": inner}.get(prop.normalization, labels), 0
-    if prop.use_ignore:
-        ignored = int(prop.ignore_label)
-    if prop.normalization == "valid" and prop.use_ignore:
+    counted, divisor = NULL, {"null": inner}.get(prop.normalization, labels)
+    ignored = int(prop.ignore_label)
+    if prop.normalization == "valid":
         counted, divisor = counter(backward), 1
         backward += each(labels, "softmax", f"count_labels<{kind}>", IN[1], labels, ignored,
                          counted, to=(0, 1))  # fmt: skip
@@ -157,7 +156,7 @@ def constant_gradient(prop, shapes, types, device):
         backward += each(n, "loss", f"shared_gradient<{kind}>", IN_GRAD[0], n, scale, counted, ADD)
         return operator(device, forward, backward)
     if normalization == "batch":
-        scale /= shapes[0][0]
+        scale /= prod(shapes[0][:-1])
     backward += each(n, "fill", f"progression<{kind}>", IN_GRAD[0], n, scale, 0.0, 1, ADD)
     return operator(device, forward, backward)
 

@@ -10,6 +10,8 @@ from ...kernels.elementwise cimport Kernel, run_unary
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
+from math import prod
+
 from ...dtype import dtype_flag
 from ...errors import ArgumentError
 from .._base import register_operator
@@ -57,8 +59,9 @@ class PlainLossProperty(ConstantGradientProperty):
 class MakeLossProperty(ConstantGradientProperty):
     """Makes data a loss: out is data, and its gradient is `grad_scale`, normalized.
 
-    With ``normalization='batch'`` the gradient is divided by the length of axis 0, with ``'valid'``
-    by the number of elements above `valid_thresh` (at least 1).
+    With ``normalization='batch'`` the gradient is divided, as in MXNet, by the number of rows: the
+    lengths of all axes but the last (of a vector by nothing). With ``'valid'`` it is divided by the
+    number of elements above `valid_thresh` (at least 1).
     """
 
     grad_scale = Float(1.0, doc="The gradient, before normalization.")
@@ -74,7 +77,7 @@ class MakeLossProperty(ConstantGradientProperty):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         scale = self.grad_scale
         if self.normalization == "batch":
-            scale /= in_shapes[0][0]
+            scale /= prod(in_shapes[0][:-1])
         threshold = self.valid_thresh if self.normalization == "valid" else None
         return ConstantGradientOperator(in_types[0], scale, threshold)
 

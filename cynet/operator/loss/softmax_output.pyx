@@ -37,8 +37,9 @@ class SoftmaxOutputProperty(OperatorProperty):
     use_ignore = Bool(False, doc="Whether ignore_label is looked at.")
     preserve_shape = Bool(False, doc="Softmax along the last axis.")
     normalization = Enum(tuple(_NORMALIZATION), "null",
-                         doc="Divide the gradient by the number of labels ('batch'), of those not "
-                             "ignored ('valid') or not ('null').")
+                         doc="Divide the gradient by the number of labels ('batch'), of those that "
+                             "are not ignore_label, whatever use_ignore says ('valid'), or not "
+                             "('null').")
     out_grad = Bool(False, doc="Multiply the gradient by that of out, elementwise.")
     smooth_alpha = Float(0.0, low=0.0, high=1.0,
                          doc="Part of the target that the other classes share; not with "

@@ -179,7 +179,7 @@ cdef class WhereOperator(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef const TBlob* g = out_grad
-        cdef int64_t each = g.size / in_grad[0].size
+        cdef int64_t each = g.size / in_data[0].size
         cdef void* unused = NULL
         if req[0] != kNullOp and req[0] != kAddTo:
             memset(in_grad[0].data, 0, in_grad[0].size * dtype_size(in_grad[0].dtype))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import cynet as mx
 from tests.operator.nn.harness import Ready
 
 GAMMA, BETA = np.array([1.5, 0.5, 2.0]), np.array([0.1, -0.2, 0.3])
@@ -70,3 +71,38 @@ def test_rows_of_channels(shape, axis, params):
         found.append([*out, *grads, *run.aux, *predicted])
     for single, double in zip(*found, strict=True):
         np.testing.assert_allclose(single, double, rtol=1e-4, atol=1e-5 * np.abs(double).max())
+
+
+@pytest.mark.parametrize("passes", ["all", "none"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("grad_req", ["write", "null"])
+def test_statistics_move_in_front_of_blocked_gradients(monkeypatch, rng, grad_req, dtype, passes):
+    """As in MXNet 1.9.1: where gradients are asked for and BlockGrad lets none through."""
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", passes)
+    net = mx.sym.BatchNorm(mx.sym.var("data"), momentum=0.75, fix_gamma=False, name="low")
+    net = mx.sym.Convolution(net, num_filter=3, kernel=(3, 3), pad=(1, 1), name="conv")
+    net = mx.sym.Activation(mx.sym.BatchNorm(net, momentum=0.75, name="high"), act_type="relu")
+    net = mx.sym.FullyConnected(mx.sym.BlockGrad(net), num_hidden=2, name="fc")
+    requests = {name: grad_req for name in net.list_arguments() if not name.startswith("fc")}
+    requests.update(fc_weight="write", fc_bias="write")
+    types = dict.fromkeys(net.list_arguments(), dtype)
+    executor = net.simple_bind(mx.cpu(), requests, types, data=(4, 2, 5, 6))
+    for array in executor.arg_dict.values():
+        array[:] = 1 + rng.standard_normal(array.shape)
+    executor.aux_dict["low_moving_var"][:] = executor.aux_dict["high_moving_var"][:] = 1
+    for grad in executor.grad_arrays:
+        if grad is not None:
+            grad[:] = 7
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.ones((4, 2), dtype=dtype))
+    data = executor.arg_dict["data"].asnumpy().astype("d")
+    keep = 0.75 if grad_req == "write" else 1
+    mean, var = data.mean((0, 2, 3)), data.var((0, 2, 3))
+    found = executor.aux_dict
+    np.testing.assert_allclose(found["low_moving_mean"].asnumpy(), (1 - keep) * mean, 1e-5)
+    np.testing.assert_allclose(found["low_moving_var"].asnumpy(), keep + (1 - keep) * var, 1e-5)
+    moved = found["high_moving_mean"].asnumpy() != 0
+    assert moved.all() if grad_req == "write" else not moved.any()
+    for name in requests if grad_req == "write" else ():
+        if not name.startswith("fc"):
+            np.testing.assert_array_equal(executor.grad_dict[name].asnumpy(), 0, err_msg=name)
