@@ -320,8 +320,8 @@ cdef Call with_scalar(Call call, double value):
     out.entry, out.context, out.order = call.entry, call.context, call.order
     out.in_shapes, out.in_types = call.in_shapes, call.in_types
     out.dev_type, out.dev_id = call.dev_type, call.dev_id
-    out.n_in, out.n_aux, out.n_out, out.n_visible = call.n_in, call.n_aux, call.n_out, call.n_visible
-    out.python, out.nbytes, out.quick = call.python, call.nbytes, call.quick
+    out.n_in, out.n_aux, out.python, out.quick = call.n_in, call.n_aux, call.python, call.quick
+    out.n_out, out.n_visible, out.nbytes = call.n_out, call.n_visible, call.nbytes
     out.arrays, out.outs = call.arrays, call.outs
     out.resources, out.inplace = call.resources, call.inplace
     out.prop = copy(call.prop)

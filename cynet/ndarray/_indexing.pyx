@@ -333,7 +333,7 @@ cdef cnp.ndarray _rows_of_one(NDArrayBase array, object item):
 
 
 cdef object _numbers(list items, tuple shape):
-    # Row-major numbers of what arrays of ints and ints pick, arrays of one shape, or one array among
+    # Row-major numbers of what arrays of ints (of one shape) and ints pick, or one array among
     # slices, all within bounds; None for any other key.
     cdef int arrays = 0, slices = 0
     cdef tuple sizes = ()

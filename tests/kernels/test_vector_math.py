@@ -150,7 +150,9 @@ def test_softmax_lines(n):
 
 
 @pytest.mark.parametrize("log_of", [False, True])
-@pytest.mark.parametrize("shape", [(1, 2), (3, 5), (70, 100), (2, 9, 256), (1, 200, 300), (3, 4, 700)])
+@pytest.mark.parametrize(
+    "shape", [(1, 2), (3, 5), (70, 100), (2, 9, 256), (1, 200, 300), (3, 4, 700)]
+)
 def test_softmax_of_columns(shape, log_of):
     """Forward and gradient along an axis that is not the last, alike for any number of threads."""
     rng = np.random.default_rng(sum(shape))
