@@ -30,7 +30,8 @@ def calls(size):
     image, kernel, ones, zeros = v["image"], v["kernel"], v["ones"], v["zeros"]
     filters, width = kernel.shape[0], weight.shape[0]
 
-    moment, square, places = nd.zeros(n), nd.ones(n), nd.stack(i, c)
+    moment, square = nd.zeros(n), nd.ones(n)
+    places, label = nd.stack(i, c), c.astype("float32")
 
     table = {
         **cases.alike(v, total, u),
@@ -138,7 +139,7 @@ def calls(size):
         "Dropout": lambda: nd.Dropout(a, p=0.5, mode="always"),
         "sgd_update": lambda: nd.sgd_update(total, b, out=total, lr=0.01),
         "softmax, axis 0": lambda: nd.softmax(m, axis=0),
-        "softmax_cross_entropy": lambda: nd.softmax_cross_entropy(m, c),
+        "softmax_cross_entropy": lambda: nd.softmax_cross_entropy(m, label),
         "L2Normalization": lambda: nd.L2Normalization(m),
         "min, axis 1": lambda: m.min(axis=1),
         "prod, axis 1": lambda: m.prod(axis=1),
