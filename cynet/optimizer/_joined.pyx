@@ -22,7 +22,8 @@ from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 
 # Rules of kernels/update.h and how many states each reads and moves.
 _STATES = {"sgd": 0, "sgd_mom": 1, "nag_mom": 1, "signsgd": 0, "signum": 1, "adam": 2, "rmsprop": 1,
-           "rmspropalex": 3, "ftrl": 2, "ftml": 3}
+           "rmspropalex": 3, "ftrl": 2, "ftml": 3, "nag": 1, "adagrad": 1, "adadelta": 2,
+           "adamax": 2, "nadam": 2}
 
 
 # what cuda/kernels/update.cu calls the dtypes that have rules, in the order of their flags
