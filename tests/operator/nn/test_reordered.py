@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from cynet.kernels.dispatch import cpu_capability
+from cynet.operator.nn.reordered import Reordered
 
 import cynet as mx
 from cynet.kernels import onednn
-from cynet.kernels.dispatch import cpu_capability
 from cynet.operator import get_operator
-from cynet.operator.nn.reordered import Reordered
 
 # batch, channels, height, width, filters, kernel, stride, pad
 SHAPES = [
@@ -43,7 +43,7 @@ def check(executor, given, reqs, wanted_out, wanted_grads, head):
     """forward and backward beside what is wanted; gradients that are added to begin at 1."""
     for name, value in given.items():
         executor.arg_dict[name][:] = value
-    for name, grad in executor.grad_dict.items():
+    for grad in executor.grad_dict.values():
         if grad is not None:
             grad[:] = 1
     executor.forward(True)
