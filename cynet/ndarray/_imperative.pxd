@@ -34,7 +34,8 @@ cdef class Call:
     cdef int n_in, n_aux, n_out, n_visible
     cdef bint python
     cdef int dev_type, dev_id
-    cdef int64_t touched       # elements of all arrays
+    cdef int64_t nbytes        # of all arrays
+    cdef bint quick            # not worth another thread
     cdef vector[TBlob] arrays  # what inputs and states look like; data == NULL
     cdef vector[TBlob] outs
     cdef vector[int] resources
