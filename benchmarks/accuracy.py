@@ -155,9 +155,9 @@ def places(x, shape, attrs):
     return np.take_along_axis(indices.reshape(*shape, -1), best, -1)[..., 0]
 
 
-def choices_of(mx, job):
-    """The masks of ReLU and the places of maxima as this package and dtype choose them."""
-    symbol, names = network(mx, job)
+def choices_of(mx, symbol, names, bound):
+    """The masks of ReLU and the places of maxima that this package and dtype choose, of nodes with
+    these names in `symbol`; ``bound(symbol)`` gives an executor."""
     nodes = {node["name"]: node for node in json.loads(symbol.tojson())["nodes"]}
     internals, found = symbol.get_internals(), {}
     everything = internals.list_outputs()
@@ -169,8 +169,7 @@ def choices_of(mx, job):
         source = all_nodes[i]["name"]
         source = source + "_output" if source + "_output" in everything else source
         outputs.append(internals[source])
-    executor = bind(mx, mx.sym.Group(outputs), job, "null")
-    values = executor.forward(is_train=True)
+    values = bound(mx.sym.Group(outputs)).forward(is_train=True)
     for i, name in enumerate(names):
         if nodes[name]["op"] == "Activation":
             found[name + "_mask"] = values[2 * i].asnumpy() > 0
@@ -185,7 +184,8 @@ def work(job, path):
     mx = __import__(job["package"])
     found = {}
     if job["what"] == "choices":
-        found = choices_of(mx, job)
+        symbol, names = network(mx, job)
+        found = choices_of(mx, symbol, names, lambda symbol: bind(mx, symbol, job, "null"))
     else:
         masks = dict(np.load(job["masks"])) if job["masks"] else None
         executor = bind(mx, network(mx, job, masks is not None)[0], job, "write", masks)

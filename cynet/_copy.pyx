@@ -7,7 +7,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from . cimport _engine
 from ._engine cimport VarHandle, complete, kCopy, kInline, kNormal, written
-from ._inline cimport INLINE_COPY_ELEMENTS, INLINE_ELEMENTS
+from ._inline cimport INLINE_COPY_BYTES, INLINE_PASS_BYTES
 from ._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap, same_shape
 from ._typedefs cimport RunContext, dtype_size, kCPU, kCPUPinned, kGPU
 from .cuda.driver cimport check, launch
@@ -184,7 +184,7 @@ cdef int _push_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, VarHa
     cdef VarHandle target = dst.chunk.var
     cdef int n_const = 0 if source == NULL or source == target else 1
     cdef bint host = on_host(&dst.blob)
-    cdef int flags = kInline if size <= INLINE_COPY_ELEMENTS or not host else kNormal
+    cdef int flags = kInline if 2 * task.nbytes <= INLINE_PASS_BYTES or not host else kNormal
     if run == _run_upload:
         flags |= kCopy
     # The engine owns the task from here on, whether or not the push is refused.
@@ -199,8 +199,9 @@ cdef int _push_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, VarHa
 
 
 cdef int _run_copy(void* arg, RunContext* run_ctx) except -1 nogil:
-    # The pushing thread (worker 0) starts no OpenMP team for a copy, and wakes none.
-    copy_strided(&(<CopyTask*>arg).what, run_ctx.worker == 0)
+    # The pushing thread (worker 0) starts no OpenMP team for a small copy, and wakes none.
+    copy_strided(&(<CopyTask*>arg).what,
+                 run_ctx.worker == 0 and (<CopyTask*>arg).nbytes <= INLINE_COPY_BYTES)
     team_rests()
     (<CopyTask*>arg).target.written = True
     return 0
@@ -504,7 +505,8 @@ cdef int _run_rows(void* arg, RunContext* run_ctx) except -1 nogil:
     if task.scatter:
         copy_scatter(task.array, task.rows_of, task.rows, task.n, task.nbytes)
     else:
-        copy_gather(task.rows_of, task.array, task.rows, task.n, task.nbytes, run_ctx.worker == 0)
+        copy_gather(task.rows_of, task.array, task.rows, task.n, task.nbytes,
+                    run_ctx.worker == 0 and task.n * task.nbytes <= INLINE_COPY_BYTES)
     task.target.written = True
     return 0
 
@@ -557,7 +559,7 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
         n_sources = 2
     else:
         memcpy(task.rows, rows, n * sizeof(int64_t))
-    flags = kInline if gpu or picked.blob.size <= INLINE_ELEMENTS else kNormal
+    flags = kInline if gpu or 2 * n * nbytes <= INLINE_PASS_BYTES else kNormal
     with nogil:
         _engine.push_sync(_run_rows_kernel if gpu else _run_rows, task, _free_task,
                           array.blob.dev_type, array.blob.dev_id, sources, n_sources, &target, 1,

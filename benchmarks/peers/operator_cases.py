@@ -46,6 +46,7 @@ def values(sizes):
         "col": normal(rows, 1),
         "i": draw.randint(0, rows, rows).astype(np.int32),
         "c": draw.randint(0, columns, rows).astype(np.int32),
+        "few": draw.randint(0, columns, 10).astype(np.int32),
         "t": normal(rows // 5, 5, columns),
         "x": normal(k, k),
         "y": normal(k, k),
@@ -115,6 +116,10 @@ def alike(v, total, target):
         "m[1:-1]": lambda: m[1:-1],
         "m[-1] = 0": lambda: write(-1, 0),
         "m[1, 1]": lambda: m[1, 1],
+        "m[i, c]": lambda: m[i, v["c"]],
+        "m[:, c]": lambda: m[:, v["few"]],
+        "m[i] = 0": lambda: write(i, 0.0),
+        "(a > b).sum()": lambda: (a > b).sum(),
     }
 
 

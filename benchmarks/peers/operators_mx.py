@@ -31,6 +31,7 @@ def calls(size):
     filters, width = kernel.shape[0], weight.shape[0]
 
     moment, square = nd.zeros(n), nd.ones(n)
+    places, label = nd.stack(i, c), c.astype("float32")
 
     table = {
         **cases.alike(v, total, u),
@@ -137,6 +138,30 @@ def calls(size):
         "LayerNorm": lambda: nd.LayerNorm(m, row.reshape((-1,)), row.reshape((-1,))),
         "Dropout": lambda: nd.Dropout(a, p=0.5, mode="always"),
         "sgd_update": lambda: nd.sgd_update(total, b, out=total, lr=0.01),
+        "softmax, axis 0": lambda: nd.softmax(m, axis=0),
+        "softmax_cross_entropy": lambda: nd.softmax_cross_entropy(m, label),
+        "L2Normalization": lambda: nd.L2Normalization(m),
+        "min, axis 1": lambda: m.min(axis=1),
+        "prod, axis 1": lambda: m.prod(axis=1),
+        "norm, axis 0": lambda: nd.norm(m, axis=0),
+        "mean of images, axes 2, 3": lambda: nd.mean(image, axis=(2, 3)),
+        "max of images, axes 2, 3": lambda: nd.max(image, axis=(2, 3)),
+        "cumsum, axis 1": lambda: nd.cumsum(m, axis=1),
+        "broadcast_greater": lambda: nd.broadcast_greater(m, row),
+        "logical_and": lambda: nd.logical_and(a, b),
+        "hard_sigmoid": lambda: nd.hard_sigmoid(a),
+        "elu": lambda: nd.LeakyReLU(a, act_type="elu", slope=1.0),
+        "gelu": lambda: nd.LeakyReLU(a, act_type="gelu"),
+        "gather_nd": lambda: nd.gather_nd(m, places),
+        "batch_take": lambda: nd.batch_take(m, c),
+        "eye": lambda: nd.eye(width),
+        "array of a list": lambda: nd.array([1.0] * 10),
+        "pad": lambda: nd.pad(image, mode="constant", pad_width=(0, 0, 0, 0, 1, 1, 1, 1)),
+        "UpSampling": lambda: nd.UpSampling(image, scale=2, sample_type="nearest"),
+        "InstanceNorm": lambda: nd.InstanceNorm(image, ones, zeros),
+        "Pooling, global": lambda: nd.Pooling(
+            image, kernel=(1, 1), pool_type="avg", global_pool=True
+        ),
     }
     return table
 

@@ -27,7 +27,7 @@ def calls(size):
         total.addcdiv_(moment, square.sqrt().add_(1e-8), value=0)
 
     table = {
-        **cases.alike({**v, "i": i}, total, u),
+        **cases.alike({**v, "i": i, "c": c, "few": v["few"].long()}, total, u),
         "zeros": lambda: torch.zeros(n),
         "ones": lambda: torch.ones((rows, columns)),
         "full": lambda: torch.full((rows, columns), 2.5),
@@ -129,6 +129,28 @@ def calls(size):
         "LayerNorm": lambda: functional.layer_norm(m, (columns,), row.reshape(-1), row.reshape(-1)),
         "Dropout": lambda: functional.dropout(a, 0.5, True),
         "sgd_update": lambda: total.add_(b, alpha=-0.01),
+        "softmax, axis 0": lambda: torch.softmax(m, 0),
+        "softmax_cross_entropy": lambda: functional.cross_entropy(m, c, reduction="sum"),
+        "L2Normalization": lambda: functional.normalize(m),
+        "min, axis 1": lambda: m.amin(1),
+        "prod, axis 1": lambda: m.prod(1),
+        "norm, axis 0": lambda: m.norm(dim=0),
+        "mean of images, axes 2, 3": lambda: image.mean((2, 3)),
+        "max of images, axes 2, 3": lambda: image.amax((2, 3)),
+        "cumsum, axis 1": lambda: m.cumsum(1),
+        "broadcast_greater": lambda: m > row,
+        "logical_and": lambda: torch.logical_and(a, b),
+        "hard_sigmoid": lambda: functional.hardsigmoid(a),
+        "elu": lambda: functional.elu(a),
+        "gelu": lambda: functional.gelu(a),
+        "gather_nd": lambda: m[i, c],
+        "batch_take": lambda: m.gather(1, c[:, None]),
+        "eye": lambda: torch.eye(len(x)),
+        "array of a list": lambda: torch.tensor([1.0] * 10),
+        "pad": lambda: functional.pad(image, (1, 1, 1, 1)),
+        "UpSampling": lambda: functional.interpolate(image, scale_factor=2),
+        "InstanceNorm": lambda: functional.instance_norm(image, weight=ones, bias=zeros),
+        "Pooling, global": lambda: functional.adaptive_avg_pool2d(image, 1),
     }
     return table
 

@@ -17,9 +17,9 @@ ANY = (*ALL, "bool")
 REDUCERS = ("sum", "nansum", "prod", "nanprod", "max", "min", "norm1", "norm2")
 RULES = (
     "sgd", "sgd_mom", "nag_mom", "signsgd", "signum", "adam", "rmsprop", "rmspropalex", "ftrl",
-    "ftml",
+    "ftml", "nag", "adagrad", "adadelta", "adamax", "nadam",
 )  # fmt: skip
-MASTERED = ("sgd", "sgd_mom", "nag_mom")  # those with an operator on float32 masters
+MASTERED = ("sgd", "sgd_mom", "nag_mom", "nag")  # those on float32 masters
 
 
 # source -> (templates, the types each of them has instances for)

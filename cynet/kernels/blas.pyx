@@ -18,6 +18,8 @@ cdef enum:
     NO_TRANS = 111
     TRANS = 112
     VECTORS = 1 << 18  # elements of a matrix that is slower to copy than to sum row by row
+    DOT_PARTS = 64     # of two long vectors, each summed by itself
+    DOT_LEAST = 1 << 14  # elements of a part
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil
@@ -98,6 +100,23 @@ cdef void _rows_by_vector(int64_t m, int64_t k, floating alpha, const floating* 
         y[i * step] = <floating>total
 
 
+cdef double _vector_by_vector(int64_t k, const floating* a, const floating* b) noexcept nogil:
+    """The inner product, whose parts depend on k alone: no number of threads changes it."""
+    cdef double parts[DOT_PARTS]
+    cdef double total = 0
+    cdef int64_t each = (k + DOT_PARTS - 1) // DOT_PARTS
+    cdef int64_t i, n
+    cdef int threads = threads_for(k)
+    if each < DOT_LEAST:
+        each = DOT_LEAST
+    n = (k + each - 1) // each
+    for i in prange(n, num_threads=threads, schedule="static"):
+        parts[i] = dot_line(a + i * each, b + i * each, each if i + 1 < n else k - i * each, 0)
+    for i in range(n):
+        total += parts[i]
+    return total
+
+
 cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
                floating beta, floating* c, int64_t ldc) noexcept nogil:
@@ -105,6 +124,9 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     cdef int rows = 1, cols, tm, i
     cdef int64_t m0, m1, n0, n1, cost, best = -1
     if m <= 0 or n <= 0:
+        return
+    if m == 1 and n == 1 and k > 0 and (not trans_a or lda == 1) and (trans_b or ldb == 1):
+        c[0] = <floating>(alpha * _vector_by_vector(k, a, b) + (beta * c[0] if beta != 0 else 0.0))
         return
     if m * n * k < VECTORS:
         pass

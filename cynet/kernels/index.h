@@ -19,6 +19,10 @@ struct Gather {
     const T* src = static_cast<const T*>(src_);
     T* dst = static_cast<T*>(dst_);
     parallel_for(threads, outer * m, [=](int64_t begin, int64_t end) {
+      if (inner == 1 && outer == 1 && !add) {
+        for (int64_t r = begin; r < end; ++r) dst[r] = src[index[r]];
+        return;
+      }
       for (int64_t r = begin; r < end; ++r) {
         const T* from = src + (r / m * n + index[r % m]) * inner;
         T* to = dst + r * inner;

@@ -27,12 +27,16 @@ cdef extern from "products.h" namespace "cynet" nogil:
         bint add, int threads, char* space) noexcept
 
 
-# Multiply-adds of a product that a library, which copies both matrices in blocks, computes faster.
+# Multiply-adds of a product that a library, which copies both matrices in blocks, computes faster,
+# unless one side is so short that the whole of it is read for each block of the others.
 cdef int64_t LARGE = 1 << 30
+cdef int64_t SHORT = 256
 
 
 cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil:
-    return m >= 16 and m * n * k <= LARGE and cpu_level() > 0  # many rows share each weight
+    if m < 16 or cpu_level() == 0:  # few rows would share each weight
+        return False
+    return m * n * k <= LARGE or min(m, n, k) <= SHORT
 
 
 cdef size_t product_space(int threads) noexcept nogil:

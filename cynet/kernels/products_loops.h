@@ -14,7 +14,7 @@ constexpr int ROWS = LANES == 16 ? 8 : 4;
 constexpr int WIDTH = 3;
 constexpr int64_t DEPTH = 512;                     // rows of b in a panel of a plain product
 constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
-constexpr int64_t STRIP = 4, BLOCK = 64;
+constexpr int64_t STRIP = 5, BLOCK = 64;
 constexpr int64_t FAR = 512;  // rows of a turned a so far apart would share few cache sets: copied
 constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK;  // floats a thread
 
@@ -29,6 +29,8 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
                  const Piece* end, float* c, const float* bias, int64_t lanes) {
   Vec sum[R][V] = {};
   const int64_t step = job.step, depth = job.depth;
+  for (int r = 0; r < R; ++r)  // what is written at the end comes meanwhile
+    for (int v = 0; v < V; ++v) fetch<true>(c + r * job.c_row + v * LANES);
   for (const Piece* piece = begin; piece < end; ++piece) {
     const float* x = a + piece->a;
     const float* w = panel + piece->b * V * LANES;
@@ -226,11 +228,11 @@ inline void multiply(const Product& p, int threads, float* space) {
     float* panels = space + part * SCRATCH;
     float* rows = panels + STRIP * PANEL;
     each_panel(first, end, p.n, STRIP * WIDTH, [&](int64_t left, int64_t right) {
-      int64_t k = 0;
-      do {
-        const int64_t depth = std::min(DEPTH, p.k - k);
+      const int64_t parts = std::max<int64_t>((p.k + DEPTH - 1) / DEPTH, 1);
+      for (int64_t i = 0; i < parts; ++i) {
+        const int64_t k = cut(p.k, i, parts), depth = cut(p.k, i + 1, parts) - k;
         const Job job = {p.a + (p.a_turned ? k * p.a_row : k), p.a_row, depth, p.c_row,
-                         p.relu && k + depth == p.k, p.add || k > 0};
+                         p.relu && i + 1 == parts, p.add || i > 0};
         const auto each = [&](const auto& body) {
           float* panel = panels;
           each_panel(left / LANES, vectors_of(right), p.n, WIDTH, [&](int64_t j, int64_t j_end) {
@@ -255,11 +257,10 @@ inline void multiply(const Product& p, int threads, float* space) {
           }
           each([&](int64_t j, int64_t columns, const float* panel) {
             run(own, panel, columns, target, &piece, p.c + block * p.c_row + j,
-                p.bias && k == 0 ? p.bias + j : nullptr, 0, stop - block);
+                p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
           });
         }
-        k += depth;
-      } while (k < p.k);
+      }
     });
   });
 }

@@ -62,7 +62,8 @@ namespace cynet {
 // bytes.
 inline int64_t recurrent_packed(int level, int mode, bool wide, int64_t hidden) {
   static constexpr decltype(&baseline::packed_size) table[] = CYNET_AT_LEVELS(packed_size);
-  return table[wide ? BASELINE : level](mode, wide, hidden);
+  const auto size = table[wide ? BASELINE : level];
+  return std::max(size(mode, wide, hidden, false), size(mode, wide, hidden, true));
 }
 
 // The recurrent weights (gates * hidden, hidden) in the order in which a run reads them.
@@ -84,6 +85,14 @@ inline void recurrent_backward(int level, int threads, const Recurrence& r) {
       CYNET_AT_LEVELS(backward_steps<float>);
   const auto run = r.wide ? &baseline::backward_steps<double> : narrow[level];
   parallel_for(threads, r.batch, [&](int64_t begin, int64_t end) { run(r, begin, end); });
+}
+
+// After recurrent_backward: whether the first step leaves the gradient of the recurrent weights as
+// it is, since the state before it is zero.
+inline bool recurrent_first_gives_nothing(int level, const Recurrence& r) {
+  static constexpr decltype(&baseline::first_gives_nothing<float>) narrow[] =
+      CYNET_AT_LEVELS(first_gives_nothing<float>);
+  return (r.wide ? &baseline::first_gives_nothing<double> : narrow[level])(r);
 }
 
 }  // namespace cynet

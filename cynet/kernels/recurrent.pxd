@@ -48,3 +48,6 @@ cdef void recurrent_pack(const Recurrence* r, bint backward, const void* weight,
                          void* to) noexcept nogil
 cdef void recurrent_forward(Recurrence* r) noexcept nogil
 cdef void recurrent_backward(Recurrence* r) noexcept nogil
+# After recurrent_backward: whether the first step leaves the gradient of the recurrent
+# weights as it is, since the state before it is zero.
+cdef bint first_gives_nothing(const Recurrence* r) noexcept nogil

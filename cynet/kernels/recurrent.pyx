@@ -13,6 +13,7 @@ cdef extern from "recurrent.h" namespace "cynet" nogil:
                                                 const Recurrence& r) noexcept
     void cpp_backward "cynet::recurrent_backward"(int level, int threads,
                                                   const Recurrence& r) noexcept
+    bint cpp_first "cynet::recurrent_first_gives_nothing"(int level, const Recurrence& r) noexcept
     int64_t gates_of(int mode) noexcept
 
 
@@ -37,3 +38,7 @@ cdef void recurrent_forward(Recurrence* r) noexcept nogil:
 cdef void recurrent_backward(Recurrence* r) noexcept nogil:
     r.gemm = gemm[double]
     cpp_backward(cpu_level(), _threads(r), r[0])
+
+
+cdef bint first_gives_nothing(const Recurrence* r) noexcept nogil:
+    return cpp_first(cpu_level(), r[0])

@@ -52,13 +52,12 @@ inline void times(const Recurrence& r, bool turned, const double* a, int64_t a_r
 inline int64_t part_size(float, int64_t k, int64_t n) { return packed_floats(k, n); }
 inline int64_t part_size(double, int64_t k, int64_t n) { return k * n; }
 
-inline int64_t packed_size(int mode, bool wide, int64_t hidden) {
+inline int64_t packed_size(int mode, bool wide, int64_t hidden, bool backward) {
   const int64_t n = gates_of(mode) * hidden;
   if (wide) return n * hidden;
-  const int64_t forward = mode == GRU ? packed_floats(hidden, 2 * hidden) +
-                                            packed_floats(hidden, hidden)
-                                      : packed_floats(hidden, n);
-  return std::max(forward, packed_floats(n, hidden));
+  if (backward) return packed_floats(n, hidden);
+  return mode == GRU ? packed_floats(hidden, 2 * hidden) + packed_floats(hidden, hidden)
+                     : packed_floats(hidden, n);
 }
 
 inline void pack_weights(int mode, bool wide, int64_t hidden, bool backward, const void* from,
@@ -77,6 +76,35 @@ inline void pack_weights(int mode, bool wide, int64_t hidden, bool backward, con
   } else {
     pack_matrix(b, hidden, true, hidden, n, panels);
   }
+}
+
+// ----- states that are zero, as the first mostly is
+
+inline int32_t magnitude(float x) { return bit_cast<int32_t>(x) & 0x7fffffff; }
+inline int64_t magnitude(double x) { return bit_cast<int64_t>(x) & 0x7fffffffffffffff; }
+
+// The greatest magnitude's bits: 0 for zeros alone, not below those of infinity where NaN is.
+template <typename T>
+inline auto greatest_bits(const T* x, int64_t n) {
+  auto most = magnitude(T(0));
+  for (int64_t i = 0; i < n; ++i) most = std::max(most, magnitude(x[i]));
+  return most;
+}
+
+// Whether all products of the state before the first step by n numbers y are zero.
+template <typename T>
+inline bool first_vanishes(const Recurrence& r, const T* y, int64_t n) {
+  const int64_t first = r.before(r.reverse ? r.steps - 1 : 0), size = r.batch * r.hidden;
+  return !greatest_bits(static_cast<const T*>(r.h) + first * size, size) &&
+         greatest_bits(y, n) < magnitude(std::numeric_limits<T>::infinity());
+}
+
+// Whether the first step leaves the gradient of the recurrent weights as it is.
+template <typename T>
+inline bool first_gives_nothing(const Recurrence& r) {
+  const int64_t size = r.batch * gates_of(r.mode) * r.hidden;
+  const T* sums = static_cast<const T*>(r.dgates_h) + (r.reverse ? (r.steps - 1) * size : 0);
+  return first_vanishes(r, sums, size);
 }
 
 // ----- gates of one sequence in one step
@@ -162,8 +190,12 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
     T* gates = static_cast<T*>(r.gates) + first * width;
     T* product = r.mode == GRU ? static_cast<T*>(r.n) + first * n : nullptr;
     const int64_t added = r.mode == GRU ? 2 * n : width;
-    times(r, true, all_h + from, n, rows, weight, n, added, gates, width, true);
-    if (r.mode == GRU)
+    const bool vanishes =
+        step == 0 && first_vanishes(r, weight, packed_size(r.mode, r.wide, n, false));
+    if (!vanishes) times(r, true, all_h + from, n, rows, weight, n, added, gates, width, true);
+    if (vanishes && r.mode == GRU)
+      std::memset(product, 0, rows * n * sizeof(T));
+    else if (r.mode == GRU)
       times(r, true, all_h + from, n, rows, weight + part_size(T(), n, added), n, n, product, n,
             false);
     for (int64_t i = 0; i < rows; ++i) {
@@ -241,6 +273,11 @@ inline void plain_gradient(const Recurrence& r, const T* h, const T* dh, T* sums
     sums[j] = r.mode == RNN_RELU ? (h[j] > 0 ? dh[j] : T(0)) : dh[j] * (1 - h[j] * h[j]);
 }
 
+template <bool WRITTEN, typename T>
+inline void fetch_all(const T* p, int64_t n) {
+  for (int64_t j = 0; j < n; j += 64 / sizeof(T)) fetch<WRITTEN>(p + j);
+}
+
 template <typename T>
 inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   const int64_t n = r.hidden, width = gates_of(r.mode) * n, rows = end - begin;
@@ -258,6 +295,10 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
     T* sums_h = static_cast<T*>(r.dgates_h) + first * width;
     for (int64_t i = 0; i < rows; ++i) {
       T* dh = all_dh + i * n;
+      if (i + 1 < rows) {  // what the next sequence reads and writes comes meanwhile
+        fetch_all<false>(gates + (i + 1) * width, width);
+        fetch_all<true>(sums + (i + 1) * width, width);
+      }
       if (!r.active(t, begin + i)) {
         std::memset(sums + i * width, 0, width * sizeof(T));
         if (r.mode == GRU) std::memset(sums_h + i * width, 0, width * sizeof(T));

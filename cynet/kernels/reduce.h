@@ -125,16 +125,6 @@ inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64
   return offset;
 }
 
-// Asks for the `bytes` that lie 16 KiB behind p to come as far as the second-level cache: what the
-// hardware fetches ahead by itself does not keep the memory busy.
-template <int bytes>
-CYNET_XINLINE void fetch_ahead(const void* p) {
-#if defined(__GNUC__)
-  for (int i = 0; i < bytes; i += 64)
-    __builtin_prefetch(static_cast<const char*>(p) + 16384 + i, 0, 2);
-#endif
-}
-
 }  // namespace cynet
 
 #if !defined(__CUDACC__)  // from here on for the CPU: nvcc knows no vectors of GCC's

@@ -12,7 +12,6 @@ CYNET_XINLINE bool extreme_row(const float* x, int64_t n, float* found) {
   }
   int64_t i = 0;
   for (; i + 4 * LANES <= n; i += 4 * LANES) {
-    fetch_ahead<16 * LANES>(x + i);
     for (int k = 0; k < 4; ++k) {
       const Vec v = load(x + i + k * LANES);
       best[k] = op::of(v, best[k]);
@@ -47,7 +46,7 @@ struct extreme_of<min<float>> {
 // n elements side by side, in so many lanes that compilers keep the loops over them and vectorise.
 template <typename T, class R>
 typename R::acc reduce_row(const T* x, int64_t n) {
-  enum { LANES = 64, ROUNDS = 16, SHORT = LANES * ROUNDS, FEW = 16 };
+  enum { LANES = 64, ROUNDS = 64, SHORT = LANES * ROUNDS, FEW = 16 };
   typedef typename R::acc acc;
   typedef typename R::part part;
 #if defined(__GNUC__)
@@ -66,7 +65,6 @@ typename R::acc reduce_row(const T* x, int64_t n) {
     part parts[LANES];
     for (int l = 0; l < LANES; ++l) parts[l] = static_cast<part>(R::init());
     for (; n >= LANES; x += LANES, n -= LANES) {
-      fetch_ahead<LANES * sizeof(T)>(x);
       for (int l = 0; l < LANES; ++l) R::step(parts[l], x[l]);
     }
     for (; n >= FEW; x += FEW, n -= FEW)
@@ -95,7 +93,6 @@ typename R::acc reduce_row(const T* x, int64_t n) {
     part parts[LANES];
     for (int l = 0; l < LANES; ++l) parts[l] = static_cast<part>(R::init());
     for (int k = 0; k < ROUNDS && n >= LANES; ++k, x += LANES, n -= LANES) {
-      fetch_ahead<LANES * sizeof(T)>(x);
       for (int l = 0; l < LANES; ++l) R::step(parts[l], x[l]);
     }
     for (int l = 0; l < LANES; ++l) R::merge(lanes[l], static_cast<acc>(parts[l]));

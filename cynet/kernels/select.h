@@ -92,21 +92,19 @@ struct ClipGrad {
   }
 };
 
-// slope * x + shift limited to [0, 1]
 struct HardSigmoid {
   template <typename T>
-  static void run(int threads, const void* x_, double slope_, double shift_, void* out_, int64_t n,
-                  bool add) {
+  static void run(int threads, int level, const void* x_, double slope_, double shift_, void* out_,
+                  int64_t n, bool add) {
     typedef plain<T> P;
+    typedef void (*Loop)(const T* x, P slope, P shift, T* out, int64_t n, bool add);
+    static const Loop loops[] = CYNET_AT_LEVELS(hard_sigmoid_loop<T>);
+    const Loop loop = loops[level];
     const T* x = static_cast<const T*>(x_);
     T* out = static_cast<T*>(out_);
     const P slope = static_cast<P>(slope_), shift = static_cast<P>(shift_);
     parallel_for(threads, n, [=](int64_t begin, int64_t end) {
-      CYNET_IVDEP
-      for (int64_t i = begin; i < end; ++i) {
-        const P v = static_cast<P>(slope * x[i] + shift);
-        emit(out[i], v < P(0) ? P(0) : (v > P(1) ? P(1) : v), add);
-      }
+      loop(x + begin, slope, shift, out + begin, end - begin, add);
     });
   }
 };
@@ -178,9 +176,9 @@ inline void clip_grad_all(int threads, int dtype, const void* g, const void* x, 
                           double high, void* out, int64_t n, bool add) {
   by_dtype<ClipGrad>(dtype, threads, g, x, low, high, out, n, add);
 }
-inline void hard_sigmoid_all(int threads, int dtype, const void* x, double slope, double shift,
-                             void* out, int64_t n, bool add) {
-  by_dtype<HardSigmoid>(dtype, threads, x, slope, shift, out, n, add);
+inline void hard_sigmoid_all(int threads, int level, int dtype, const void* x, double slope,
+                             double shift, void* out, int64_t n, bool add) {
+  by_dtype<HardSigmoid>(dtype, threads, level, x, slope, shift, out, n, add);
 }
 inline void hard_sigmoid_grad_all(int threads, int dtype, const void* g, const void* y,
                                   double slope, void* out, int64_t n, bool add) {

@@ -13,9 +13,8 @@ cdef extern from "select.h" namespace "cynet" nogil:
     void clip_grad_all(int threads, int dtype, const void* g, const void* x, double low,
                        double high,
                        void* out, int64_t n, bint add) noexcept
-    void hard_sigmoid_all(int threads, int dtype, const void* x, double slope, double shift,
-                          void* out,
-                          int64_t n, bint add) noexcept
+    void hard_sigmoid_all(int threads, int level, int dtype, const void* x, double slope,
+                          double shift, void* out, int64_t n, bint add) noexcept
     void hard_sigmoid_grad_all(int threads, int dtype, const void* g, const void* y, double slope,
                                void* out, int64_t n, bint add) noexcept
     void where_all(int threads, int level, int dtype, int cond_dtype, const void* condition,
@@ -41,7 +40,7 @@ cdef void run_where(int dtype, int cond_dtype, const void* condition, int64_t ea
 cdef void run_hard_sigmoid(int dtype, const void* x, double slope, double shift, void* out,
                            int64_t n,
                            bint add) noexcept nogil:
-    hard_sigmoid_all(threads_for(n), dtype, x, slope, shift, out, n, add)
+    hard_sigmoid_all(threads_for(n), cpu_level(), dtype, x, slope, shift, out, n, add)
 
 
 cdef void run_hard_sigmoid_grad(int dtype, const void* g, const void* y, double slope, void* out,

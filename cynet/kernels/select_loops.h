@@ -12,6 +12,23 @@ void clip_loop(const T* x, plain<T> low, plain<T> high, T* out, int64_t n, bool 
   }
 }
 
+// slope * x + shift limited to [0, 1]
+template <typename T>
+void hard_sigmoid_loop(const T* x, plain<T> slope, plain<T> shift, T* out, int64_t n, bool add) {
+  typedef plain<T> P;
+  auto limited = [=](P x) {
+    const P v = static_cast<P>(slope * x + shift);
+    return v < P(0) ? P(0) : (v > P(1) ? P(1) : v);
+  };
+  if (add) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) emit(out[i], limited(x[i]), true);
+  } else {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) emit(out[i], limited(x[i]), false);
+  }
+}
+
 template <typename T>
 void truth_loop(const void* condition_, uint8_t* mask, int64_t n) {
   const T* condition = static_cast<const T*>(condition_);

@@ -46,6 +46,20 @@ inline void for_lines(const SoftmaxShape& s, int threads, Body&& body) {
   });
 }
 
+// body(start, columns) for parts of the lines that lie side by side, whole ones; the parts are the
+// same for any number of threads.
+template <class Body>
+inline void for_columns(const SoftmaxShape& s, int threads, Body&& body) {
+  const int64_t width = static_cast<int64_t>(baseline::SOFTMAX_COLUMNS);
+  const int64_t strips = (s.inner + width - 1) / width;
+  parallel_for(threads, s.outer * strips, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t first = part % strips * width, left = s.inner - first;
+      body(part / strips * s.n * s.inner + first, left < width ? left : width);
+    }
+  });
+}
+
 // Lines of double are left to the C library's exp, which no level makes quicker.
 template <typename T>
 void softmax_lines(int threads, int level, const SoftmaxShape& s, const T* x, T* y) {
@@ -54,6 +68,15 @@ void softmax_lines(int threads, int level, const SoftmaxShape& s, const T* x, T*
   static const Line lines[] = CYNET_AT_LEVELS(softmax_line<T>);
   const Line line = lines[sizeof(T) == sizeof(float) ? level : BASELINE];
   const T scale = static_cast<T>(1 / s.temperature);
+  if (s.inner > 1 && s.n > 0 && !s.lengths) {
+    typedef void (*Columns)(const T* x, T* y, int64_t n, int64_t step, int64_t m, T scale,
+                            bool log_of, bool add);
+    static const Columns columns[] = CYNET_AT_LEVELS(softmax_columns<T>);
+    const Columns strip = columns[sizeof(T) == sizeof(float) ? level : BASELINE];
+    return for_columns(s, threads, [&](int64_t start, int64_t m) {
+      strip(x + start, y + start, s.n, s.inner, m, scale, s.log_of, s.add);
+    });
+  }
   for_lines(s, threads, [&](int64_t start, int64_t length) {
     line(x + start, y + start, s.n, length, s.inner, scale, s.log_of, s.add);
   });
@@ -67,6 +90,15 @@ void softmax_gradient_lines(int threads, int level, const SoftmaxShape& s, const
   static const Line lines[] = CYNET_AT_LEVELS(softmax_line_gradient<T>);
   const Line line = lines[sizeof(T) == sizeof(float) ? level : BASELINE];
   const T scale = static_cast<T>(1 / s.temperature);
+  if (s.inner > 1 && s.n > 0 && !s.lengths) {
+    typedef void (*Columns)(const T* dy, const T* y, T* dx, int64_t n, int64_t step, int64_t m,
+                            T scale, bool log_of, bool add);
+    static const Columns columns[] = CYNET_AT_LEVELS(softmax_columns_gradient<T>);
+    const Columns strip = columns[sizeof(T) == sizeof(float) ? level : BASELINE];
+    return for_columns(s, threads, [&](int64_t start, int64_t m) {
+      strip(dy + start, y + start, dx + start, s.n, s.inner, m, scale, s.log_of, s.add);
+    });
+  }
   for_lines(s, threads, [&](int64_t start, int64_t length) {
     line(dy + start, y + start, dx + start, s.n, length, s.inner, scale, s.log_of, s.add);
   });

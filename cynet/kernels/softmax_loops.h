@@ -234,3 +234,89 @@ void softmax_line_gradient(const T* dy, const T* y, T* dx, int64_t n, int64_t le
   if (!add)
     for (int64_t i = length; i < n; ++i) dx[i * step] = 0;
 }
+
+// Columns side by side, of which a row is read at once; sums of SOFTMAX_ROWS terms are added up, so
+// that errors grow little with the length.
+enum { SOFTMAX_COLUMNS = 256, SOFTMAX_ROWS = 64 };
+
+// total[j] = the sum over i of term(i * step + j)
+template <typename T, class F>
+CYNET_XINLINE void column_totals(int64_t n, int64_t step, int64_t m, T* total, F&& term) {
+  T part[SOFTMAX_COLUMNS];
+  for (int64_t j = 0; j < m; ++j) total[j] = 0;
+  for (int64_t first = 0; first < n; first += SOFTMAX_ROWS) {
+    const int64_t last = first + SOFTMAX_ROWS < n ? first + SOFTMAX_ROWS : n;
+    for (int64_t j = 0; j < m; ++j) part[j] = 0;
+    for (int64_t i = first; i < last; ++i) {
+      CYNET_IVDEP
+      for (int64_t j = 0; j < m; ++j) part[j] += term(i * step, j);
+    }
+    for (int64_t j = 0; j < m; ++j) total[j] += part[j];
+  }
+}
+
+// y[i * step + j] = or += f(i * step, j)
+template <typename T, class F>
+CYNET_XINLINE void fill_columns(T* y, int64_t n, int64_t step, int64_t m, bool add, F&& f) {
+  for (int64_t at = 0; at < n * step; at += step) {
+    if (add) {
+      CYNET_IVDEP
+      for (int64_t j = 0; j < m; ++j) y[at + j] += f(at, j);
+    } else {
+      CYNET_IVDEP
+      for (int64_t j = 0; j < m; ++j) y[at + j] = f(at, j);
+    }
+  }
+}
+
+// Softmax of m <= SOFTMAX_COLUMNS columns of n entries.
+template <typename T>
+void softmax_columns(const T* x, T* y, int64_t n, int64_t step, int64_t m, T scale, bool log_of,
+                     bool add) {
+  T top[SOFTMAX_COLUMNS], total[SOFTMAX_COLUMNS];
+  for (int64_t j = 0; j < m; ++j) top[j] = x[j] * scale;
+  for (int64_t i = 1; i < n; ++i) {
+    CYNET_IVDEP
+    for (int64_t j = 0; j < m; ++j) top[j] = greater_of(top[j], x[i * step + j] * scale);
+  }
+  auto term = [&](int64_t at, int64_t j) { return math::exp_below(x[at + j] * scale - top[j]); };
+  if (log_of || add) {
+    column_totals(n, step, m, total, term);
+  } else {
+    column_totals(n, step, m, total, [&](int64_t at, int64_t j) {
+      const T e = term(at, j);
+      y[at + j] = e;
+      return e;
+    });
+  }
+  for (int64_t j = 0; j < m; ++j) total[j] = log_of ? math::log(total[j]) : 1 / total[j];
+  if (log_of) {
+    fill_columns(y, n, step, m, add, [&](int64_t at, int64_t j) {
+      return x[at + j] * scale - top[j] - total[j];
+    });
+  } else if (add) {
+    fill_columns(y, n, step, m, true,
+                 [&](int64_t at, int64_t j) { return term(at, j) * total[j]; });
+  } else {
+    fill_columns(y, n, step, m, false,
+                 [&](int64_t at, int64_t j) { return y[at + j] * total[j]; });
+  }
+}
+
+template <typename T>
+void softmax_columns_gradient(const T* dy, const T* y, T* dx, int64_t n, int64_t step, int64_t m,
+                              T scale, bool log_of, bool add) {
+  T total[SOFTMAX_COLUMNS];
+  if (log_of) {
+    column_totals(n, step, m, total, [&](int64_t at, int64_t j) { return dy[at + j]; });
+    fill_columns(dx, n, step, m, add, [&](int64_t at, int64_t j) {
+      return scale * (dy[at + j] - math::exp(y[at + j]) * total[j]);
+    });
+  } else {
+    column_totals(n, step, m, total,
+                  [&](int64_t at, int64_t j) { return dy[at + j] * y[at + j]; });
+    fill_columns(dx, n, step, m, add, [&](int64_t at, int64_t j) {
+      return scale * y[at + j] * (dy[at + j] - total[j]);
+    });
+  }
+}

@@ -155,6 +155,58 @@ struct ftml {  // a: beta1, b: beta2, c: epsilon, d: beta1^t, e: beta2^t; states
   }
 };
 
+struct nag {  // a: momentum, which takes the decay of the new weight
+  enum { N = 1, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
+    const T kept = p.a * mom, moved = p.lr * p.decayed(g, w);
+    const T next = w + p.a * (kept - moved) - moved;
+    mom = kept - p.lr * p.decayed(g, next);
+    return next;
+  }
+};
+struct adagrad {  // a: epsilon
+  enum { N = 1, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& sum, T&, T&) {
+    const T d = p.gradient(g);
+    sum += d * d;
+    return w - p.lr * (d / std::sqrt(sum + p.a) + p.wd * w);
+  }
+};
+struct adadelta {  // a: rho, b: epsilon; states: means of squares of gradients and of steps
+  enum { N = 2, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& gradients, T& steps, T&) {
+    const T d = p.gradient(g);
+    gradients = p.a * gradients + (T(1) - p.a) * d * d;
+    const T delta = std::sqrt(steps + p.b) / std::sqrt(gradients + p.b) * d;
+    steps = p.a * steps + (T(1) - p.a) * delta * delta;
+    return w - (delta + p.wd * w);
+  }
+};
+struct adamax {  // a: beta1, b: beta2
+  enum { N = 2, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& largest, T&) {
+    const T d = within(p.rescale * g + p.wd * w, p.clip), size = d < 0 ? -d : d;
+    mean = p.a * mean + (T(1) - p.a) * d;
+    const T before = p.b * largest;
+    largest = before > size ? before : size;
+    return w - p.lr * mean / (largest + T(1e-8));
+  }
+};
+struct nadam {  // a: beta1, b: beta2, c: epsilon, d: part of the gradient, e: of the mean
+  enum { N = 2, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
+    const T x = within(p.rescale * g + p.wd * w, p.clip);
+    mean = p.a * mean + (T(1) - p.a) * x;
+    var = p.b * var + (T(1) - p.b) * x * x;
+    return w - p.lr * (p.d * x + p.e * mean) / (std::sqrt(var) + p.c);
+  }
+};
+
 }  // namespace cynet
 
 #define CYNET_LOOPS "update_loops.h"
@@ -182,7 +234,8 @@ struct UpdateRow {
 static const UpdateRow update_table[] = {
     CYNET_UPDATE(sgd),    CYNET_UPDATE(sgd_mom), CYNET_UPDATE(nag_mom), CYNET_UPDATE(signsgd),
     CYNET_UPDATE(signum), CYNET_UPDATE(adam),    CYNET_UPDATE(rmsprop), CYNET_UPDATE(rmspropalex),
-    CYNET_UPDATE(ftrl),   CYNET_UPDATE(ftml),
+    CYNET_UPDATE(ftrl),   CYNET_UPDATE(ftml),    CYNET_UPDATE(nag),     CYNET_UPDATE(adagrad),
+    CYNET_UPDATE(adamax), CYNET_UPDATE(nadam),   CYNET_UPDATE(adadelta),
 };
 
 // dtype is F32, F64 or F16; `master` goes with F16 alone.

@@ -55,6 +55,14 @@ CYNET_XINLINE __m256i first_lanes(int64_t n) {
 }
 #endif
 
+// Asks for what will be read, or written, soon.
+template <bool WRITTEN>
+CYNET_XINLINE void fetch(const void* p) {
+#if defined(__GNUC__)
+  __builtin_prefetch(p, WRITTEN, 2);
+#endif
+}
+
 // The first n <= LANES floats, zeros behind.
 CYNET_XINLINE Vec load_part(const float* p, int64_t n) {
 #if CYNET_LANES == 16

@@ -41,6 +41,30 @@ def filled(shape, double value, ctx, dtype):
     return out
 
 
+def filled_like(NDArrayBase data not None, double value):
+    """A new array like `data`, of the same shape, dtype and device, with `value` everywhere."""
+    cdef NDArrayBase out = new_array(data.blob.shape, data.blob.ndim, data.blob.dtype,
+                                     data.blob.dev_type, data.blob.dev_id)
+    cdef Region region = whole(out)
+    out.chunk.written = out.blob.size == 0
+    push_fill(out, &region, &value, kFloat64)
+    return out
+
+
+def diagonal(int64_t rows, int64_t columns, int64_t k, ctx, dtype):
+    """A new matrix of zeros with ones where the column is the row + `k`."""
+    cdef NDArrayBase out = filled((rows, columns), 0.0, ctx, dtype)
+    cdef Region ones
+    cdef double one = 1.0
+    ones.ndim = 1
+    ones.shape[0] = max(min(rows + min(k, 0), columns - max(k, 0)), 0)
+    ones.stride[0] = columns + 1
+    ones.offset = k if k > 0 else -k * columns
+    if ones.shape[0]:
+        push_fill(out, &ones, &one, kFloat64)
+    return out
+
+
 def progression(int64_t n, double start, double step, ctx, dtype):
     """A new array of `n` values ``start + i * step`` in the arithmetic of `dtype`; None where they
     are not made here: on a GPU, or in a dtype other than float32, float64 and int32."""

@@ -35,7 +35,8 @@ cdef class Call:
     cdef bint python
     cdef bint used             # since `resolve` last thought of forgetting it
     cdef int dev_type, dev_id
-    cdef int64_t touched       # elements of all arrays
+    cdef int64_t nbytes        # of all arrays
+    cdef bint quick            # not worth another thread
     cdef vector[TBlob] arrays  # what inputs and states look like; data == NULL
     cdef vector[TBlob] outs
     cdef vector[int] resources

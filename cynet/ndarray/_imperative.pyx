@@ -10,10 +10,11 @@ from libc.string cimport memset
 from .. cimport _engine
 from .._copy cimport Region, push_copy, whole
 from .._engine cimport VarHandle, kInline, kNormal, kPython
-from .._inline cimport INLINE_ELEMENTS, INLINE_NOGIL_ELEMENTS
+from .._inline cimport INLINE_BYTES, INLINE_GIL_BYTES, INLINE_PASS_BYTES
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, overlap
 from .._resource cimport Resource, draw
-from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
+from .._typedefs cimport (
+    RunContext, TBlob, dtype_size, kGPU, kNullOp, kWriteInplace, kWriteTo)
 from ..kernels.parallel cimport team_rests
 from ..operator._base cimport OpContext, OpEntry, Operator
 from ._signature cimport freeze, pack
@@ -262,11 +263,13 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
         blob = array.blob
         blob.data = NULL
         call.arrays.push_back(blob)
-        call.touched += array.blob.size
+        call.nbytes += array.blob.size * <int64_t>dtype_size(array.blob.dtype)
         shapes.append(blob_shape(&array.blob))
         types.append(NAMES[array.blob.dtype])
     _infer(call, [*arguments, *states], shapes, types)
     _resources_and_inplace(call)
+    call.quick = call.dev_type == kGPU or call.nbytes <= INLINE_BYTES or (
+        call.nbytes <= INLINE_PASS_BYTES and prop.one_pass(call.in_shapes))
     op = _create(call)
     call.python = op.runs_python
     if not op.stateful:
@@ -320,8 +323,8 @@ cdef Call with_scalar(Call call, double value):
     out.entry, out.context, out.order = call.entry, call.context, call.order
     out.in_shapes, out.in_types = call.in_shapes, call.in_types
     out.dev_type, out.dev_id = call.dev_type, call.dev_id
-    out.n_in, out.n_aux, out.python, out.touched = call.n_in, call.n_aux, call.python, call.touched
-    out.n_out, out.n_visible = call.n_out, call.n_visible
+    out.n_in, out.n_aux, out.python, out.quick = call.n_in, call.n_aux, call.python, call.quick
+    out.n_out, out.n_visible, out.nbytes = call.n_out, call.n_visible, call.nbytes
     out.arrays, out.outs = call.arrays, call.outs
     out.resources, out.inplace = call.resources, call.inplace
     out.prop = copy(call.prop)
@@ -363,7 +366,7 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
             blob.size *= blob.shape[i]
         blob.dtype = dtype_flag(kind)
         call.outs.push_back(blob)
-        call.touched += blob.size
+        call.nbytes += blob.size * <int64_t>dtype_size(blob.dtype)
     call.in_shapes = [tuple(s) for s in shapes[:n_in]]
     call.in_types = [t or got for t, got in zip(in_types, types)]
     return 0
@@ -460,14 +463,14 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req,
     try:
         if call.python:
             flags = kPython
-        elif dev_type == kGPU or call.touched <= INLINE_NOGIL_ELEMENTS:
-            flags = kInline  # what a GPU runs is only put on its stream
+        elif call.quick:  # what a GPU runs is only put on its stream
+            flags = kInline
         else:
             flags = kNormal
         if flags != kInline or not _all_ready(vars + n_mutable, n_all - n_mutable):
             file, task.line = user_frame()
             task.file = _forever(file)
-        if flags == kInline and call.touched <= INLINE_ELEMENTS and dev_type != kGPU:
+        if flags == kInline and call.nbytes <= INLINE_GIL_BYTES and dev_type != kGPU:
             # Short, so the GIL stays; what runs here finds the user's frame on this thread's stack.
             _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                               n_all - n_mutable, vars, n_mutable, 0, flags, state.name)

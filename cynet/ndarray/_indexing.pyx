@@ -332,10 +332,45 @@ cdef cnp.ndarray _rows_of_one(NDArrayBase array, object item):
     return rows if lowest >= -n and highest < n else None
 
 
+cdef object _numbers(list items, tuple shape):
+    # Row-major numbers of what arrays of ints (of one shape) and ints pick, or one array among
+    # slices, all within bounds; None for any other key.
+    cdef int arrays = 0, slices = 0
+    cdef tuple sizes = ()
+    for item in items:
+        if isinstance(item, np.ndarray):
+            if arrays and item.shape != sizes:
+                return None
+            sizes = item.shape
+            arrays += 1
+        slices += PySlice_Check(item)
+    if slices and (arrays != 1 or arrays + slices != len(items)):
+        return None
+    numbers = np.zeros((), np.int64)
+    for item, size in zip(items, shape):
+        if isinstance(item, np.ndarray):
+            if item.dtype.kind not in "iu" or item.size == 0 or (
+                    item.min() < -size or item.max() >= size):
+                return None
+            item = item.astype(np.int64, copy=False)
+            item = np.where(item < 0, item + size, item)
+        elif PySlice_Check(item):
+            item = np.arange(*item.indices(size), dtype=np.int64)
+        elif type(item) is int and -size <= item < size:
+            item += size if item < 0 else 0
+        else:
+            return None
+        if slices:
+            numbers = numbers.reshape(numbers.shape + (1,) * item.ndim)
+        numbers = numbers * size + item
+    return np.ascontiguousarray(numbers)
+
+
 cdef tuple _rows(NDArrayBase array, tuple items):
     # (row numbers as NumPy picks them, sizes of one row): rows are the axes after the last one
     # indexed.
     cdef int lead = 0, axis = 0
+    cdef bint new = False
     arrays = []
     for item in items:
         if not _is_basic(item):
@@ -348,8 +383,12 @@ cdef tuple _rows(NDArrayBase array, tuple items):
                 lead = axis
         else:
             lead = axis
+            new = True
         arrays.append(item)
     shape = blob_shape(&array.blob)
+    numbers = None if new else _numbers(arrays[:lead], shape)
+    if numbers is not None:
+        return numbers, shape[lead:]
     while (arrays and PySlice_Check(arrays[len(arrays) - 1])
             and arrays[len(arrays) - 1] == slice(None)):
         arrays.pop()
@@ -426,21 +465,28 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         region = _basic_region(self, items)
         return _pick(self, &region)
 
+    cdef int _assign_rows(self, cnp.ndarray rows, tuple row, object value) except -1:
+        cdef NDArrayBase picked = _blank_rows(self, rows, row)
+        cdef Region region = whole(picked)
+        _assign(picked, &region, value)
+        return _push_rows(self, picked, rows, row, True)
+
     def __setitem__(self, key, value):
         cdef Region region
-        cdef NDArrayBase picked
         if PySlice_Check(key) and key == slice(None):
             region = whole(self)
             _assign(self, &region, value)
             return
+        if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
+            rows = _rows_of_one(self, key)
+            if rows is not None:
+                self._assign_rows(rows, blob_shape(&self.blob)[1:], value)
+                return
         items = _expand(self, key)
         for item in items:
             if not _is_basic(item):
                 rows, row = _rows(self, items)
-                picked = _blank_rows(self, rows, row)
-                region = whole(picked)
-                _assign(picked, &region, value)
-                _push_rows(self, picked, rows, row, True)
+                self._assign_rows(rows, row, value)
                 return
         region = _basic_region(self, items)
         _assign(self, &region, value)

@@ -11,7 +11,7 @@ from ..dtype import NUMPY, dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError
 from ..operator import get_operator
 from . import _dlpack
-from ._filled import filled, progression
+from ._filled import diagonal, filled, filled_like, progression
 from ._indexing import from_host
 from ._invoke import invoke, is_array
 
@@ -159,7 +159,7 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32"):
 
 def eye(N, M=0, k=0, ctx=None, dtype=None):
     """A matrix of `N` rows and `M` columns (0: as many as rows) with ones on diagonal `k`."""
-    return array(np.eye(N, M or N, k), ctx, dtype_name(dtype))
+    return diagonal(N, M or N, k, ctx, dtype)
 
 
 def dtype_name(dtype):
@@ -169,12 +169,16 @@ def dtype_name(dtype):
 
 def zeros_like(data, **kwargs):
     """An array of zeros with the shape, dtype and device of `data`."""
-    return zeros(data.shape, data.context, data.dtype, **kwargs)
+    if kwargs or not is_array(data):
+        return zeros(data.shape, data.context, data.dtype, **kwargs)
+    return filled_like(data, 0.0)
 
 
 def ones_like(data, **kwargs):
     """An array of ones with the shape, dtype and device of `data`."""
-    return ones(data.shape, data.context, data.dtype, **kwargs)
+    if kwargs or not is_array(data):
+        return ones(data.shape, data.context, data.dtype, **kwargs)
+    return filled_like(data, 1.0)
 
 
 def concatenate(arrays, axis=0, always_copy=True):

@@ -26,6 +26,18 @@ class Loop(NamedTuple):
     more: bool = False
 
 
+# Functors that take about as long as an addition; the others take some times as long.
+SIMPLE = frozenset(
+    [
+        "identity", "negative", "abs", "square", "relu", "relu_grad_y", "sigmoid_grad_y",
+        "tanh_grad_y", "two_x", "minus_one", "one", "zero", "sign", "plus", "minus", "mul",
+        "div", "maximum", "minimum", "grad_one", "grad_minus_one", "grad_left",
+        "grad_right", "div_lgrad", "div_rgrad", "greater", "lesser", "greater_equal",
+        "lesser_equal", "equal", "not_equal",
+    ]
+)
+
+
 def binary_gradients(gradient, out_grad, lhs, rhs, targets):
     """The loops of a binary function's gradients.
 

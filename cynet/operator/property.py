@@ -154,6 +154,11 @@ class OperatorProperty:
         """Parameters that differ from nothing given: name to value, for JSON and caches."""
         return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}
 
+    def one_pass(self, in_shapes):
+        """Whether forward is one pass of simple operations over its arrays, so that their bytes
+        tell how long it takes."""
+        return False
+
     # --- names ------------------------------------------------------------------------------------
     def list_arguments(self):
         """Names of the inputs."""

@@ -2,8 +2,7 @@
 
 import math
 
-from .. import ndarray as nd
-from .base import Optimizer, register, zeros_like
+from .base import register, zeros_like
 from .fused import FusedOptimizer
 
 
@@ -47,7 +46,7 @@ class Adam(FusedOptimizer):
 
 
 @register
-class Adamax(Optimizer):
+class Adamax(FusedOptimizer):
     """Adam with the largest gradient so far in place of the mean square.
 
     Parameters
@@ -65,17 +64,18 @@ class Adamax(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight), zeros_like(weight)
 
-    def update(self, index, weight, grad, state):
-        lr, wd, t = self._step(index)
-        grad = self._gradient(grad, decay=wd * weight)
-        mean, largest = state
-        mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
-        largest[:] = nd.maximum(self.beta2 * largest, nd.abs(grad))
-        weight[:] = weight - lr / (1 - self.beta1**t) * mean / (largest + 1e-8)
+    def _rule(self, state):
+        return "adamax"
+
+    def _numbers(self, count):
+        return self.beta1, self.beta2
+
+    def _rate(self, lr, count):
+        return lr / (1 - self.beta1**count)
 
 
 @register
-class Nadam(Optimizer):
+class Nadam(FusedOptimizer):
     """Adam with Nesterov's momentum, whose strength follows a schedule.
 
     Dozat, https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ.
@@ -107,19 +107,25 @@ class Nadam(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight), zeros_like(weight)
 
-    def update(self, index, weight, grad, state):
-        lr, wd, t = self._step(index)
-        grad = self._gradient(grad, decay=wd * weight)
-        now = self.beta1 * (1 - 0.5 * 0.96 ** (t * self.schedule_decay))
-        then = self.beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * self.schedule_decay))
+    def _rule(self, state):
+        return "nadam"
+
+    def _rate(self, lr, count):
+        return lr * math.sqrt(1 - self.beta2**count)
+
+    def _numbers(self, count):
+        now, then = (
+            self.beta1 * (1 - 0.5 * 0.96 ** (t * self.schedule_decay)) for t in (count, count + 1)
+        )
         self.m_schedule *= now
-        following = self.m_schedule * then
-        mean, var = state
-        mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
-        var[:] = self.beta2 * var + (1 - self.beta2) * grad * grad
-        ahead = ((1 - now) / (1 - self.m_schedule)) * grad + (then / (1 - following)) * mean
-        spread = var / (1 - self.beta2**t)
-        weight[:] = weight - lr * ahead / (nd.sqrt(spread) + self.epsilon)
+        gradient_part = (1 - now) / (1 - self.m_schedule)
+        mean_part = then / (1 - self.m_schedule * then)
+        epsilon = self.epsilon * math.sqrt(1 - self.beta2**count)
+        return self.beta1, self.beta2, epsilon, gradient_part, mean_part
+
+    def _all_numbers(self, counts):
+        # the schedule moves on with every weight, as in MXNet
+        return [self._numbers(count) for count in counts]
 
 
 @register
@@ -150,7 +156,7 @@ class FTML(FusedOptimizer):
 
 
 @register
-class AdaGrad(Optimizer):
+class AdaGrad(FusedOptimizer):
     """Steps along the gradient over the root of the sum of its squares so far.
 
     Parameters
@@ -167,15 +173,15 @@ class AdaGrad(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight)
 
-    def update(self, index, weight, grad, state):
-        lr, wd, _ = self._step(index)
-        grad = self._gradient(grad)
-        state[:] = state + grad * grad
-        weight[:] = weight - lr * (grad / nd.sqrt(state + self.float_stable_eps) + wd * weight)
+    def _rule(self, state):
+        return "adagrad"
+
+    def _numbers(self, count):
+        return (self.float_stable_eps,)
 
 
 @register
-class AdaDelta(Optimizer):
+class AdaDelta(FusedOptimizer):
     """Steps whose size comes from earlier steps and gradients, without a learning rate.
 
     Zeiler, https://arxiv.org/abs/1212.5701.
@@ -197,14 +203,11 @@ class AdaDelta(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight), zeros_like(weight)
 
-    def update(self, index, weight, grad, state):
-        _, wd, _ = self._step(index)
-        grad = self._gradient(grad)
-        gradients, steps = state
-        gradients[:] = self.rho * gradients + (1 - self.rho) * grad * grad
-        step = nd.sqrt(steps + self.epsilon) / nd.sqrt(gradients + self.epsilon) * grad
-        steps[:] = self.rho * steps + (1 - self.rho) * step * step
-        weight[:] = weight - (step + wd * weight)
+    def _rule(self, state):
+        return "adadelta"
+
+    def _numbers(self, count):
+        return self.rho, self.epsilon
 
 
 @register

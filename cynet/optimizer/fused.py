@@ -25,6 +25,12 @@ class FusedOptimizer(Optimizer):
         """The rule's own numbers, in the order that kernels/update.h names them."""
         return ()
 
+    def _all_numbers(self, counts):
+        """The numbers for each of several weights."""
+        if counts.count(counts[0]) == len(counts):
+            return [self._numbers(counts[0])] * len(counts)
+        return [self._numbers(count) for count in counts]
+
     def _rate(self, lr, count):
         """The learning rate that the rule gets."""
         return lr
@@ -78,9 +84,6 @@ class FusedOptimizer(Optimizer):
         rates = self._get_lrs(indices)
         if type(self)._rate is not FusedOptimizer._rate:
             rates = [self._rate(lr, count) for lr, count in zip(rates, counts)]
-        if counts.count(counts[0]) == len(counts):
-            numbers = [self._numbers(counts[0])] * len(counts)
-        else:
-            numbers = [self._numbers(count) for count in counts]
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
+        numbers = self._all_numbers(counts)
         return joined, (rates, self._get_wds(indices), self.rescale_grad, clip, numbers)

@@ -44,8 +44,10 @@ OPTIMIZERS.register("ccsgd", SGD)
 
 
 @register
-class NAG(Optimizer):
+class NAG(FusedOptimizer):
     """Gradient descent with Nesterov's momentum.
+
+    As in MXNet, the momentum takes the decay of the weight just updated.
 
     Parameters
     ----------
@@ -54,6 +56,8 @@ class NAG(Optimizer):
         See :class:`Optimizer`.
     """
 
+    _keeps_masters = True
+
     def __init__(self, momentum=0.0, **kwargs):
         super().__init__(**kwargs)
         self.momentum = momentum
@@ -61,17 +65,11 @@ class NAG(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight) if self.momentum != 0.0 else None
 
-    def update(self, index, weight, grad, state):
-        lr, wd, _ = self._step(index)
-        grad = self._gradient(grad)
-        step = lr * (grad + wd * weight)
-        if state is None:
-            weight[:] = weight - step
-        else:
-            state[:] = self.momentum * state
-            weight[:] = weight + self.momentum * (state - step) - step
-            # as MXNet does it, the state takes the decay of the weight just updated
-            state[:] = state - lr * (grad + wd * weight)
+    def _rule(self, state):
+        return "sgd" if state is None else "nag"
+
+    def _numbers(self, count):
+        return (self.momentum,)
 
 
 @register

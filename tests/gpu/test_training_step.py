@@ -258,7 +258,7 @@ def test_methods_of_a_subclass_are_called(gpu):
     assert calls == [1]
 
 
-@pytest.mark.parametrize("optimizer", ["nag", "adagrad"])
+@pytest.mark.parametrize("optimizer", ["dcasgd"])
 def test_optimizers_made_of_several_operators(gpu, unrecorded, optimizer):
     data, params = batches(6), {"learning_rate": 0.05}
     with Counted() as count:

@@ -94,4 +94,5 @@ def test_a_sum_of_what_is_used_later_keeps_its_copy(rng):
     tx, ty = np.tanh(values["x"]), np.tanh(values["y"])
     want = {"x": (ty + 2 + 6) * (1 - tx**2), "y": (tx + 2 + 3) * (1 - ty**2)}
     for name in "xy":
-        np.testing.assert_allclose(executor.grad_dict[name].asnumpy(), want[name], rtol=1e-5)
+        got = executor.grad_dict[name].asnumpy()
+        np.testing.assert_allclose(got, want[name], rtol=1e-5, atol=2e-6)  # 1 - tanh^2 cancels

@@ -52,6 +52,33 @@ def test_vectors_do_not_depend_on_threads():
         np.testing.assert_array_equal(other, found[0])
 
 
+@pytest.mark.parametrize("k", [2, 63, 10_000, 70_001, 1_500_007])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_two_vectors(dtype, k):
+    """The inner product is exact to a rounding of its dtype, whatever the number of threads."""
+    rng = np.random.RandomState(k)
+    a, b = rng.standard_normal((2, k)).astype(dtype)
+    exact = float(np.sum(a.astype(np.longdouble) * b))
+    scale = float(np.sum(np.abs(a * b)))
+    found = []
+    for threads in (1, 2, 5):
+        before = set_num_threads(threads, beyond_cores=True)
+        try:
+            for trans_a, trans_b in ((False, False), (False, True), (True, False), (True, True)):
+                c = np.full((1, 1), np.nan, dtype)
+                x, y = a.reshape((k, 1) if trans_a else (1, k)), b.reshape(
+                    (1, k) if trans_b else (k, 1)
+                )
+                _gemm_arrays(x, y, c, trans_a, trans_b, 1.0, 0.0)
+                found.append(c[0, 0])
+                _gemm_arrays(x, y, c, trans_a, trans_b, 0.5, 2.0)
+                np.testing.assert_allclose(c[0, 0], 2.5 * found[0], rtol=1e-6)
+        finally:
+            set_num_threads(before)
+    assert abs(float(found[0]) - exact) <= 4 * np.finfo(dtype).eps * scale
+    assert all(each == found[0] for each in found)
+
+
 def test_sizes_beyond_blas_are_refused():
     check_sizes("dot", (1 << 31) - 1)
     with pytest.raises(ArgumentError, match="dot.*2147483648"):

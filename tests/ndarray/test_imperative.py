@@ -2,6 +2,9 @@
 line, threads."""
 
 import inspect
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -372,3 +375,32 @@ def test_large_operators_run_on_workers_in_order(rng):
     a += c
     np.testing.assert_allclose(a.asnumpy(), values * 2 + 1, rtol=1e-6)
     np.testing.assert_allclose(b.asnumpy(), values * 2 + 1, rtol=1e-6)
+
+
+WHO_RUNS_IT = """
+import numpy as np
+import cynet as mx
+from cynet import nd
+
+a, b = nd.array(np.ones(4_000_000)), nd.array(np.ones(4_000_000))
+threads = lambda: mx.engine.get().census()["native_threads"]
+nd.waitall()
+before = threads()
+m = a.reshape((2000, 2000))
+a.sum(), m.max(axis=1), a > b, nd.dot(a, b), m[:, :500], nd.slice_axis(m, axis=1, begin=0, end=9)
+a -= b
+a[:] = 2
+nd.sgd_update(a, b, out=a, lr=1)
+assert threads() == before, (before, threads())
+nd.dot(m, m)
+assert threads() > before
+nd.waitall()
+assert float(a[0].asscalar()) == 1
+"""
+
+
+def test_a_pass_runs_on_the_callers_thread_and_a_large_product_does_not():
+    code = [sys.executable, "-c", WHO_RUNS_IT]
+    env = {**os.environ, "CYNET_ENGINE_TYPE": "ThreadedEngine"}
+    run = subprocess.run(code, capture_output=True, text=True, timeout=100, env=env)
+    assert run.returncode == 0, run.stderr

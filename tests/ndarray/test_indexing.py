@@ -50,6 +50,32 @@ def test_random_keys_agree_with_numpy(rng, advanced, dtype):
         np.testing.assert_array_equal(array.asnumpy(), values, err_msg=str(key))
 
 
+def test_arrays_for_each_axis_and_among_slices(rng):
+    values = rng.standard_normal((5, 6, 7)).astype("float32")
+    array = mx.nd.array(values)
+    one, two = rng.integers(-5, 5, (3, 4)), rng.integers(-5, 5, (3, 4))
+    for key in [
+        (one, two),
+        (one, 3),
+        (-2, one),
+        (one, two, two),
+        (one, 1, two),
+        (slice(None), one),
+        (slice(1, 9, 2), slice(None), two),
+        (one, slice(3, 1, -1)),
+        (slice(4, 2), one),
+        (one, two[0]),
+    ]:
+        np.testing.assert_array_equal(array[key].asnumpy(), values[key], err_msg=str(key))
+        array[key], values[key] = -1, -1
+        np.testing.assert_array_equal(array.asnumpy(), values, err_msg=str(key))
+    for key in [(one, np.full((3, 4), 6)), (one, -7), (np.array([5]), slice(None), slice(None))]:
+        with pytest.raises(IndexError):
+            array[key]
+    with pytest.raises(IndexError):
+        array[one, two[:, :3]]
+
+
 def test_masks_select_and_set(rng):
     values = rng.standard_normal((4, 5)).astype("float32")
     array = mx.nd.array(values)

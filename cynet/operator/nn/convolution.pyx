@@ -22,6 +22,7 @@ from ..floats import require_float_cpu
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
 from ..shapes import agree
+from .reordered import Reordered
 from .window import check_rank, check_window, pad3
 
 
@@ -137,14 +138,18 @@ class ConvolutionProperty(OperatorProperty):
         return self.changed(no_bias=False) if axis == 1 else None
 
     def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
+        return [ResourceRequest.temp_space] * 2
 
     def backward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
+        return self.forward_resource(in_shapes)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         _, (out,), _ = self.infer_shape(in_shapes, [None])
+        form = self.channels_last_form(in_shapes, in_types)
+        own = None if form is None else form[0].own_operator(in_shapes[0], out)
+        if own is not None:
+            return Reordered(own, in_shapes[0], out)
         operator = ConvolutionOperator(self, in_shapes[0], out)
         check_sizes(f"operator {self.op_name}", operator.largest())
         return operator

@@ -79,11 +79,17 @@ class ChannelsLastConvolution(ConvolutionProperty):
                     prod(out) // out[1], weight[1], out[1]):
                 return fully_connected_products.ProductFullyConnected(
                     self, prod(out) // out[1], weight[1], out[1])
-            if convolution_window.suits(self, in_shapes[0], out):
-                return convolution_window.WindowConvolution(self, in_shapes[0], out)
-        if convolution_winograd.suits(self, in_shapes[0]):
-            return convolution_winograd.WinogradConvolution(self, in_shapes[0], out)
-        return ChannelsLastConv(self, in_shapes, weight, out)
+        return self.own_operator(in_shapes[0], out) or ChannelsLastConv(
+            self, in_shapes, weight, out)
+
+    def own_operator(self, data, out):
+        """An operator by kernels of our own, for data and out of these shapes, where one of them
+        is quicker than oneDNN; else None."""
+        if self.weight_shape is None and convolution_window.suits(self, data, out):
+            return convolution_window.WindowConvolution(self, data, out)
+        if convolution_winograd.suits(self, data):
+            return convolution_winograd.WinogradConvolution(self, data, out)
+        return None
 
     @property
     def _is_product(self):

@@ -22,6 +22,7 @@ from ..floats import require_float_cpu
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
 from ..shapes import agree
+from .reordered import Reordered
 from .window import check_rank, check_window, pad3
 
 
@@ -126,18 +127,23 @@ class DeconvolutionProperty(OperatorProperty):
         return (form, [0]) if form.mirrored(in_shapes[0]) is not None else None
 
     def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
+        return [ResourceRequest.temp_space] * 2
 
     def backward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
+        return self.forward_resource(in_shapes)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         data = in_shapes[0]
         sizes, pad = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
+        out = data[0], self.num_filter, *sizes
+        form = self.channels_last_form(in_shapes, in_types)
+        own = None if form is None else form[0].own_operator(data, out)
+        if own is not None:
+            return Reordered(own, data, out)
         stride, dilate = self.window[:2]
-        operator = DeconvolutionOperator(data, (data[0], self.num_filter, *sizes), self.kernel,
-                                         stride, dilate, pad, self.num_group, not self.no_bias)
+        operator = DeconvolutionOperator(data, out, self.kernel, stride, dilate, pad,
+                                         self.num_group, not self.no_bias)
         check_sizes(f"operator {self.op_name}", operator.largest())
         return operator
 

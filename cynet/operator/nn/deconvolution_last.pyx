@@ -18,7 +18,6 @@ from .convolution_own cimport OwnConvolution
 
 from math import prod
 
-from . import convolution_window, convolution_winograd
 from .convolution_last import ChannelsLastConvolution
 from .deconvolution import DeconvolutionProperty
 
@@ -48,14 +47,13 @@ class ChannelsLastDeconvolution(DeconvolutionProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
         convolution, out = self.mirrored(data), self.out_shape(data)
-        shapes = self, data, out
-        if convolution_window.suits(convolution, out, data):
-            return OwnDeconvolution(
-                *shapes, convolution_window.WindowConvolution(convolution, out, data))
-        if convolution_winograd.suits(convolution, out):
-            return OwnDeconvolution(
-                *shapes, convolution_winograd.WinogradConvolution(convolution, out, data))
-        return PrimitiveDeconvolution(*shapes, convolution.primitives([out, in_shapes[1]]))
+        return self.own_operator(data, out) or PrimitiveDeconvolution(
+            self, data, out, convolution.primitives([out, in_shapes[1]]))
+
+    def own_operator(self, data, out):
+        """An operator by kernels of our own, as ChannelsLastConvolution's."""
+        own = self.mirrored(data).own_operator(out, data)
+        return None if own is None else OwnDeconvolution(self, data, out, own)
 
 
 cdef class ChannelsLastDeconv(Operator):

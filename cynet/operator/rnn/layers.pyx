@@ -11,8 +11,9 @@ from ...kernels.blas cimport gemm
 from ...kernels.elementwise cimport Kernel, run_cast, run_unary
 from ...kernels.parallel cimport threads_for
 from ...kernels.products cimport Product, product, product_space, product_suits
-from ...kernels.recurrent cimport (GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, recurrent_backward,
-                                   recurrent_forward, recurrent_pack, recurrent_packed)
+from ...kernels.recurrent cimport (GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, first_gives_nothing,
+                                   recurrent_backward, recurrent_forward, recurrent_pack,
+                                   recurrent_packed)
 from ...kernels.reduce_rows cimport spread_rows, sum_rows
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
@@ -198,7 +199,8 @@ cdef class LayersOperator(Operator):
         cdef const char* parameters = <const char*>in_data[1].data
         cdef char* gradient = <char*>in_grad[1].data
         cdef Recurrence r = self._pass(number, direction, kept, space)
-        cdef int64_t rows = r.steps * r.batch
+        cdef int64_t rows = r.steps * r.batch, left = rows, skipped = 0
+        cdef const char* h
         cdef bint sums = req[1] == kAddTo
         if dy != NULL:
             r.dy, r.y_row = dy + direction * r.hidden * self.item, self.directions * r.hidden
@@ -212,9 +214,12 @@ cdef class LayersOperator(Operator):
             self._times(self.width, at.inputs, rows, Matrix(r.dgates, self.width, True),
                         Matrix(x, at.inputs, False), gradient + at.i2h_weight, sums, NULL,
                         space.scratch)
-            self._times(self.width, r.hidden, rows, Matrix(r.dgates_h, self.width, True),
-                        Matrix(<char*>r.h + (self.state_size * self.item if r.reverse else 0),
-                               r.hidden, False),
+            h = <char*>r.h + (self.state_size * self.item if r.reverse else 0)
+            if r.steps > 1 and first_gives_nothing(&r):
+                left, skipped = rows - r.batch, 0 if r.reverse else r.batch * self.item
+            self._times(self.width, r.hidden, left,
+                        Matrix(<char*>r.dgates_h + skipped * self.width, self.width, True),
+                        Matrix(h + skipped * r.hidden, r.hidden, False),
                         gradient + at.h2h_weight, sums, NULL, space.scratch)
             self._sum(r.dgates, rows, space.bias)
             self._assign(sums, space.bias, gradient + at.i2h_bias, self.width)

@@ -7,7 +7,7 @@ a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncate
 
 from .._base import register_operator
 from .._loops import LoopsOperator
-from ..loops import Loop, binary_gradients
+from ..loops import SIMPLE, Loop, binary_gradients
 from ..property import OperatorProperty
 from .binary_rows import GRADIENTS, TAKES_BOOL
 
@@ -37,6 +37,9 @@ class BinaryProperty(OperatorProperty):
 
     def backward_loops(self, out_grad, in_data, out_data, in_grad):
         return binary_gradients(GRADIENTS[self.functor], out_grad[0], *in_data, in_grad)
+
+    def one_pass(self, in_shapes):
+        return self.functor in SIMPLE
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])

@@ -6,7 +6,7 @@ taken in the array's dtype: an integer array stays one, and 1.5 added to it adds
 
 from .._base import register_operator
 from .._loops import LoopsOperator
-from ..loops import Loop, binary_gradients
+from ..loops import SIMPLE, Loop, binary_gradients
 from ..parameters import Bool, Float
 from ..property import OperatorProperty
 from .binary_rows import GRADIENTS, TAKES_BOOL
@@ -41,6 +41,9 @@ class BinaryScalarProperty(OperatorProperty):
 
     def _operands(self, array):
         return (float(self.scalar), array) if self.reverse else (array, float(self.scalar))
+
+    def one_pass(self, in_shapes):
+        return self.functor in SIMPLE
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])

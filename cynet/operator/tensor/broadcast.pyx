@@ -16,7 +16,7 @@ from .._base cimport Operator, OpContext
 from ...dtype import dtype_flag
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..loops import Loop
+from ..loops import SIMPLE, Loop
 from ..property import OperatorProperty, ResourceRequest, is_known
 from .binary_rows import GRADIENTS, TAKES_BOOL
 
@@ -70,6 +70,9 @@ class BroadcastProperty(OperatorProperty):
         lhs, rhs = in_shapes
         same = is_known(lhs) and lhs == rhs
         return [] if same else [ResourceRequest.temp_space]
+
+    def one_pass(self, in_shapes):
+        return self.functor in SIMPLE
 
     def create_operator(self, ctx, in_shapes, in_types):
         return BroadcastOperator(self, in_types[0], *in_shapes)

@@ -17,6 +17,7 @@ from .._loops cimport find_kernels
 from typing import NamedTuple
 
 from ...dtype import dtype_flag
+from ..loops import SIMPLE
 from ..property import OperatorProperty
 
 REGISTERS = CHAIN_REGISTERS
@@ -25,14 +26,8 @@ cdef enum:
     BLOCK = 1024  # elements of a block, at most
 ARRAYS = MOST_ARRAYS
 
-# Functors that take about as long as an addition; the others take some times as long.
-cdef object _SIMPLE = frozenset((
-    "identity", "negative", "abs", "square", "relu", "relu_grad_y", "sigmoid_grad_y",
-    "tanh_grad_y", "two_x", "minus_one", "one", "zero", "sign", "plus", "minus", "mul", "div",
-    "maximum", "minimum", "grad_one", "grad_minus_one", "grad_left", "grad_right", "div_lgrad",
-    "div_rgrad", "greater", "lesser", "greater_equal", "lesser_equal", "equal", "not_equal"))
 cdef enum:
-    COSTLY = 6
+    COSTLY = 6  # the time of a functor that is not in SIMPLE, in additions
 
 
 class Memory(NamedTuple):
@@ -128,7 +123,7 @@ cdef class ChainOperator(Operator):
                         (prop.columns, 1), (0, 0)):
                     native.by_rows = prop.rows > 1
             self.loops.push_back(native)
-            self.chain.work += 1 if loop.functor in _SIMPLE else COSTLY
+            self.chain.work += 1 if loop.functor in SIMPLE else COSTLY
         # a second thread has to pay as it would for the loops one by one: they were not fused to
         # spend its waking on less
         self.chain.work = max(self.chain.work // COSTLY, 1)

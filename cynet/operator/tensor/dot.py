@@ -62,6 +62,10 @@ class DotProperty(ProductProperty):
             )
         return [lhs, rhs], [merge_shapes((*rows, *columns) or (1,), out_shapes[0])], []
 
+    def one_pass(self, in_shapes):
+        _, m, n, _ = self.sizes(*in_shapes)
+        return m == 1 and n == 1
+
     def sizes(self, lhs, rhs):
         """(number of products, m, n, k): each is m x k by k x n."""
         rows, left, _, columns = self.parts(lhs, rhs)

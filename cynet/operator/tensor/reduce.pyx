@@ -46,6 +46,9 @@ class ReduceProperty(OperatorProperty):
             out = tuple(n for i, n in enumerate(shape) if i not in gone) or (1,)
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
+    def one_pass(self, in_shapes):
+        return True
+
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data, *out_data] if self.reads else out_grad
 

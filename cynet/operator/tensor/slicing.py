@@ -56,6 +56,9 @@ class SlicedProperty(MoveProperty):
             return [shape], [out_shapes[0]], []
         return [shape], [merge_shapes(self.ranges(shape)[2], out_shapes[0])], []
 
+    def one_pass(self, in_shapes):
+        return True
+
     def create_operator(self, ctx, in_shapes, in_types):
         source = sliced(contiguous(in_shapes[0]), *self.ranges(in_shapes[0]))
         part = source.shape != tuple(in_shapes[0])

@@ -6,7 +6,7 @@ Floating functions of integers are computed in float64 and truncated.
 
 from .._base import register_operator
 from .._loops import LoopsOperator
-from ..loops import Loop
+from ..loops import SIMPLE, Loop
 from ..property import OperatorProperty
 
 
@@ -33,6 +33,9 @@ class UnaryProperty(OperatorProperty):
     def backward_loops(self, out_grad, in_data, out_data, in_grad):
         known = {"": out_grad, "x": in_data, "y": out_data}[self.reads][0]
         return [Loop("unary_grad", self.gradient or "zero", (out_grad[0], known), in_grad[0])]
+
+    def one_pass(self, in_shapes):
+        return self.functor in SIMPLE
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])

@@ -46,6 +46,9 @@ class UpdateProperty(OperatorProperty):
     def forward_inplace_option(self, in_data, out_data):
         return [(in_data[0], out_data[0])]
 
+    def one_pass(self, in_shapes):
+        return True
+
     @property
     def clip(self):
         """The bound of the gradient, negative for none."""

@@ -12,7 +12,7 @@ from cynet.kernels.dispatch import cpu_capabilities
 import cynet as mx
 from cynet.errors import ArgumentError, ArgumentTypeError, ShapeError
 from cynet.operator import get_operator
-from cynet.operator.rnn.layout import kept
+from cynet.operator.rnn.layout import kept, parameters
 from tests.operator.nn.harness import Ready
 from tests.operator.rnn import reference
 
@@ -103,6 +103,46 @@ def test_dropout(mode, both):
             flat[k] = keep
             slope = (sums[0] - sums[1]) / 2e-6
             np.testing.assert_allclose(g.reshape(-1)[k], slope, 1e-5, 1e-7)
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize("mode", list(reference.GATES))
+def test_states_of_zeros(mode, steps):
+    params = {"mode": mode, "state_size": 3, "num_layers": 2, "bidirectional": True}
+    ready = made(params, steps, seed=6)
+    for state in ready.inputs[2:]:
+        state[:] = 0
+    out = ready.forward()
+    np.testing.assert_allclose(out[0], reference.rnn(*ready.inputs, **params), 1e-10, 1e-12)
+    narrow = Ready("RNN", [x.astype("float32") for x in ready.inputs], params)
+    np.testing.assert_allclose(narrow.forward()[0], out[0], 1e-4, 1e-6)
+    head = np.random.RandomState(7).standard_normal(out[0].shape)
+    gradient = ready.backward([head], out)[1]
+    others = narrow.backward([head.astype("float32")], narrow.forward())[1]
+    np.testing.assert_allclose(others, gradient, 1e-3, 1e-5)
+    weights = ready.inputs[1]
+    for k in range(0, weights.size, 5):
+        keep, sums = weights[k], []
+        for weights[k] in (keep + 1e-6, keep - 1e-6):
+            sums.append((reference.rnn(*ready.inputs, **params) * head).sum())
+        weights[k] = keep
+        np.testing.assert_allclose(gradient[k], (sums[0] - sums[1]) / 2e-6, 1e-5, 1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mode", list(reference.GATES))
+def test_states_of_zeros_times_infinity(mode, dtype):
+    ready = made({"mode": mode, "state_size": 3, "num_layers": 1}, dtype=dtype)
+    for state in ready.inputs[2:]:
+        state[:] = 0
+    at = parameters(ready.prop, 5)[0][0].h2h_weight
+    out = ready.forward()
+    head = np.zeros_like(out[0])
+    head[0, 1, 2] = np.inf
+    recurrent = ready.backward([head], out)[1][at : at + reference.GATES[mode] * 9]
+    assert np.isnan(recurrent).any() or (mode == "rnn_relu" and out[0][0, 1, 2] == 0)
+    ready.inputs[1][at] = np.inf
+    assert np.isnan(ready.forward()[0][0]).any()
 
 
 def test_share_of_dropped_elements():
