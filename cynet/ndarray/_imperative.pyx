@@ -42,16 +42,7 @@ cdef extern from "Python.h":
     void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace)
     void Py_XDECREF(PyObject* o)
 
-cdef extern from *:
-    """
-    // Calls live long among blocks that do not: without this the heap's holes add up.
-    #if defined(__GLIBC__)
-    #include <malloc.h>
-    static void cynet_trim_heap() { malloc_trim(0); }
-    #else
-    static void cynet_trim_heap() {}
-    #endif
-    """
+cdef extern from "../_storage_host.h":
     void trim_heap "cynet_trim_heap" ()
 
 cdef enum:
@@ -236,7 +227,7 @@ cdef int _remember(OpEntry entry, object key, Call call) except -1:
         else:
             owner.cache.pop(old_key, None)
             _forgotten += 1
-            if _forgotten % CACHED_CALLS == 0:
+            if _forgotten % CACHED_CALLS == 0:  # the heap's holes between Calls add up
                 trim_heap()
     entry.cache[key] = call
     _remembered.append((entry, key))
