@@ -193,13 +193,14 @@ def get(name):
         When the environment holds a value that does not parse; the message names the variable.
     """
     setting = _SETTINGS[name]
-    text = os.environ.get(name) or os.environ.get(_MXNET_NAMES.get(name, name))
-    if text is None or text == "":
-        return setting.default
-    try:
-        return setting.parse(text)
-    except ValueError as wrong:
-        raise ArgumentError(f"environment variable {name}={text!r}: {wrong}") from None
+    for each in (name, _MXNET_NAMES.get(name, name)):
+        text = os.environ.get(each)
+        if text:
+            try:
+                return setting.parse(text)
+            except ValueError as wrong:
+                raise ArgumentError(f"environment variable {each}={text!r}: {wrong}") from None
+    return setting.default
 
 
 def cache_folder():

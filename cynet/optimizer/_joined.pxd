@@ -17,6 +17,8 @@ cdef struct Item:
     UpdateLoop loop
     UpdateArrays arrays
     int64_t size
+    int width           # bytes of an element of weight, gradient and out
+    int state_width[4]  # and of each state
     int master    # which of the states is a float32 copy of the weight; -1: none
     void* kernel  # of a GPU, instead of `loop`
 
@@ -24,6 +26,8 @@ cdef cppclass Joined:
     # What the runs of a JoinedUpdate share with it, each a holder of the recording. Fixed, but for
     # the recording, which the weights' variables guard.
     vector[Item] items
+    int64_t total  # elements of all items
+    bint apart     # some lie in the same memory: one item after the other
     int dev_id
     Recording recording
 

@@ -9,12 +9,12 @@ from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
 from .._inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, blob_shape
-from .._typedefs cimport RunContext, kFloat16, kFloat32, kGPU
+from .._typedefs cimport RunContext, dtype_size, kFloat16, kFloat32, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
-from ..kernels.parallel cimport team_rests
-from ..kernels.update cimport UpdateParams, find_update, run_update
+from ..kernels.parallel cimport parallel_ranges, team_rests, threads_for
+from ..kernels.update cimport UpdateArrays, UpdateParams, find_update, run_update
 
 from ..cuda.device import device
 from ..dtype import NAMES
@@ -31,6 +31,7 @@ cdef tuple _TYPES = ("float", "double", "cynet::half")
 
 cdef enum:
     BLOCK = 256  # threads on a GPU
+    UPDATE_BLOCK = 512  # elements that an update loop takes together
     MOST_BLOCKS = 1 << 16
 
 
@@ -41,13 +42,48 @@ cdef struct Given:  # what kernels/update.cu takes
 
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Task* task = <Task*>arg
+    cdef Joined* joined = task.joined
     cdef Item* item
     cdef size_t i
-    for i in range(task.joined.items.size()):
-        item = &task.joined.items[i]
-        run_update(item.loop, &task.params[i], &item.arrays, item.size)
+    if joined.apart:
+        for i in range(joined.items.size()):
+            item = &joined.items[i]
+            run_update(item.loop, &task.params[i], &item.arrays, item.size)
+    else:
+        parallel_ranges(threads_for(joined.total), joined.total, _share, arg)
     team_rests()
     return 0
+
+
+cdef void _share(void* arg, int64_t begin, int64_t end) noexcept nogil:
+    """The update of elements `begin` to `end` of all weights, one behind the other."""
+    cdef Task* task = <Task*>arg
+    cdef Item* item
+    cdef UpdateArrays part
+    cdef int64_t first, last, before = 0
+    cdef size_t i
+    cdef int k
+    for i in range(task.joined.items.size()):
+        item = &task.joined.items[i]
+        first, last = _edge(begin - before, item.size), _edge(end - before, item.size)
+        before += item.size
+        if first >= last:
+            continue
+        part.weight = <const char*>item.arrays.weight + first * item.width
+        part.grad = <const char*>item.arrays.grad + first * item.width
+        part.out = <char*>item.arrays.out + first * item.width
+        for k in range(4):
+            part.state[k] = NULL
+            if item.arrays.state[k] != NULL:
+                part.state[k] = <char*>item.arrays.state[k] + first * item.state_width[k]
+        run_update(item.loop, &task.params[i], &part, last - first)
+
+
+cdef inline int64_t _edge(int64_t at, int64_t size) noexcept nogil:
+    """Where a share ends within a weight: at whole blocks of the loops, whatever the threads."""
+    if at <= 0:
+        return 0
+    return size if at >= size else at - at % UPDATE_BLOCK
 
 
 cdef int _run_device(void* arg, RunContext* run_ctx) except -1 nogil:
@@ -130,6 +166,7 @@ cdef class JoinedUpdate:
         cdef NDArrayBase weight, grad, array, master
         cdef Item item
         cdef int64_t total = 0
+        cdef size_t arrays_written = 0
         cdef int i
         cdef bytes name = rule.encode()
         self.weights, self.grads, self.states = tuple(weights), tuple(grads), tuple(states)
@@ -162,9 +199,10 @@ cdef class JoinedUpdate:
                                         f" got {NAMES[weight.blob.dtype]}")
             item.arrays.weight = item.arrays.out = weight.blob.data
             item.arrays.grad = grad.blob.data
-            item.size = weight.blob.size
+            item.size, item.width = weight.blob.size, <int>dtype_size(weight.blob.dtype)
             total += item.size
             written.insert(weight.chunk.var)
+            arrays_written += 1
             read.insert(grad.chunk.var)
             for i in range(4):
                 item.arrays.state[i] = NULL
@@ -173,18 +211,25 @@ cdef class JoinedUpdate:
                 _same(weight, array, "state",
                       weight.blob.dtype if master is None else kFloat32)
                 item.arrays.state[i] = array.blob.data
+                item.state_width[i] = <int>dtype_size(array.blob.dtype)
                 written.insert(array.chunk.var)
+                arrays_written += 1
             if master is not None:
                 _same(weight, master, "float32 copy", kFloat32)
                 item.master = len(own)
                 item.arrays.state[item.master] = master.blob.data
+                item.state_width[item.master] = <int>dtype_size(kFloat32)
                 written.insert(master.chunk.var)
+                arrays_written += 1
             self.joined.items.push_back(item)
+        self.joined.total = total
         # one launch is not worth a graph
         self.joined.recording.never = self.joined.items.size() < 2
+        self.joined.apart = written.size() < arrays_written
         for var in written:
             self.writes.push_back(var)
-            read.erase(var)
+            if read.erase(var):
+                self.joined.apart = True
         for var in read:
             self.reads.push_back(var)
         if weights:

@@ -7,6 +7,8 @@ import pytest
 
 import cynet as mx
 from benchmarks.memory import DATA, network
+from cynet import config
+from cynet.errors import ArgumentError
 from cynet.graph import mirror, passes
 from cynet.graph.cost import flops, seconds
 from cynet.graph.graph import BACKWARD, FORWARD
@@ -100,6 +102,12 @@ def test_random_graphs(monkeypatch, rng, case):
         zip(outputs, expected[0]), ((grads[k], expected[1][k]) for k in expected[1])
     ):
         np.testing.assert_array_equal(got, want)
+
+
+def test_a_wrong_value_names_the_variable_that_was_set(monkeypatch):
+    monkeypatch.setenv("MXNET_BACKWARD_DO_MIRROR", "perhaps")
+    with pytest.raises(ArgumentError, match="MXNET_BACKWARD_DO_MIRROR='perhaps': expected 0, 1"):
+        config.get("CYNET_BACKWARD_DO_MIRROR")
 
 
 def _chain(length, layer):

@@ -73,6 +73,18 @@ def test_one_array_in_several_places():
     assert weight.asnumpy().tolist() == [0.25, 0.25, 0.5, 0.5]
 
 
+def test_large_arrays_in_several_places(rng):
+    """As if one came after the other, though threads share weights that lie apart."""
+    first, grad = rng.standard_normal((2, 150000)).astype("f")
+    weight = mx.nd.array(first)
+    half, grads = weight[50000:], [mx.nd.array(grad), mx.nd.array(grad[50000:])]
+    update = JoinedUpdate("sgd", [weight, half, weight], [*grads, weight], [None] * 3)
+    update([0.5, 0.25, 0.5], [0.0] * 3, 1.0, -1.0, [()] * 3)
+    wanted = first - np.float32(0.5) * grad
+    wanted[50000:] -= np.float32(0.25) * grad[50000:]
+    np.testing.assert_array_equal(weight.asnumpy(), wanted - np.float32(0.5) * wanted)
+
+
 def test_fits():
     weights, grads, states = [mx.nd.ones(2)], [mx.nd.ones(2)], [mx.nd.ones(2)]
     update = JoinedUpdate("sgd_mom", weights, grads, states)
@@ -134,3 +146,43 @@ def test_dtypes_refused():
         update([1.0, 1.0], [0.0], 1.0, -1.0, [()])
     with pytest.raises(TypeError):
         update(["x"], [0.0], 1.0, -1.0, [()])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("rule, states", [("sgd", 0), ("nag", 1), ("adam", 2), ("rmspropalex", 3)])
+def test_threads_share_all_weights(rule, states, threads, rng):
+    """A share ends within a weight; each weight is what it would be alone, bit for bit."""
+    sizes, before = [70001, 5, 513, 1, 40000, 300, 90000], mx.set_num_threads(threads)
+    kinds = ["float32", "float64", "float32", "float32", "float16", "float32", "float16"]
+    master = rule in ("sgd", "nag")
+    found = []
+    try:
+        for together in (True, False):
+            mine = np.random.default_rng(4)
+            weights, grads, kept = [], [], []
+            for size, kind in zip(sizes, kinds):
+                first, grad = mine.standard_normal((2, size))
+                weights.append(mx.nd.array(first, dtype=kind))
+                grads.append(mx.nd.array(grad, dtype=kind))
+                other = "float32" if master else kind
+                own = [mx.nd.array(mine.uniform(1, 2, size), dtype=other) for _ in range(states)]
+                own = own[0] if len(own) == 1 else tuple(own) or None
+                if master and kind == "float16":
+                    own = (mx.nd.array(first), own)
+                kept.append(own)
+                if kind != "float16" and master and states:
+                    kept[-1] = mx.nd.array(mine.uniform(1, 2, size), dtype=kind)
+            numbers = (0.5, 0.25, 0.125, 0.5)[: 1 if rule == "nag" else 4]
+            groups = [range(len(sizes))] if together else [[k] for k in range(len(sizes))]
+            for group in groups:
+                parts = [[column[k] for k in group] for column in (weights, grads, kept)]
+                update = JoinedUpdate(rule, *parts, master)
+                n = len(group)
+                update([0.25] * n, [0.125] * n, 0.5, 1.0, [numbers] * n)
+            flat = [a for k in kept for a in (k if isinstance(k, tuple) else (k,))]
+            flat = [b for a in flat for b in (a if isinstance(a, tuple) else (a,)) if b is not None]
+            found.append([a.asnumpy() for a in (*weights, *flat)])
+    finally:
+        mx.set_num_threads(before)
+    for one, other in zip(*found, strict=True):
+        assert one.tobytes() == other.tobytes()
