@@ -57,11 +57,27 @@ def enlarged(*inputs, **kwargs):
     return mx.sym.UpSampling(*inputs, scale=2, sample_type="nearest", **kwargs)
 
 
+def gated(x, function, axes):
+    """Images by what their sums along `axes` say."""
+    x = convolution(x, 8, pad=(1, 1))
+    gate = mx.sym.Activation(mx.sym.mean(x, axis=axes, keepdims=True), act_type="sigmoid")
+    if axes == (2, 3):
+        gate = convolution(gate, 8, (1, 1))
+    return convolution(getattr(mx.sym, function)(x, gate), 4, (1, 1))
+
+
 def instance_norm(x):
     return mx.sym.InstanceNorm(x, mx.sym.var("scale_gamma"), mx.sym.var("shift_beta"))
 
 
 NETS = {
+    "channels gated": lambda x: gated(x, "broadcast_mul", (2, 3)),
+    "pixels gated": lambda x: gated(x, "broadcast_mul", (1,)),
+    "rows gated": lambda x: gated(x, "broadcast_maximum", (2,)),
+    "columns subtracted": lambda x: gated(x, "broadcast_sub", (0, 3)),
+    "from a number": lambda x: mx.sym.broadcast_sub(
+        mx.sym.var("shift_beta", shape=(1, 6, 1, 1)), convolution(x)
+    ),
     "convolution": lambda x: convolution(x),
     "bias and relu": lambda x: relu(convolution(x)),
     "softrelu": lambda x: relu(convolution(x), "softrelu"),
@@ -284,6 +300,17 @@ def test_reorders_only_at_the_edges(monkeypatch):
 def test_what_keeps_the_order(name, monkeypatch):
     """Reorders stand at the edges alone."""
     names = steps_of(NETS[name](mx.sym.var("x")), (3, 4, 9, 8), ALL, monkeypatch)
+    assert names.count("_channels_last") == 2
+
+
+@needs_onednn
+@pytest.mark.parametrize("function", ["broadcast_mul", "broadcast_add"])
+def test_gates_keep_the_order(function, monkeypatch):
+    x = convolution(mx.sym.var("x"), 8, pad=(1, 1))
+    gate = relu(convolution(pool(x, "avg", global_pool=True), 8, (1, 1)), "sigmoid")
+    net = convolution(getattr(mx.sym, function)(x, gate), 4)
+    names = steps_of(net, (3, 4, 9, 8), ALL, monkeypatch)
+    assert function in names
     assert names.count("_channels_last") == 2
 
 

@@ -5,6 +5,8 @@ needed; a gradient is summed over the axes its operand was repeated along.
 """
 
 
+from libc.stdint cimport int64_t
+
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kBool, kNullOp
 from ...kernels.binary cimport find_binary
@@ -43,6 +45,7 @@ class BroadcastProperty(OperatorProperty):
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}
     functor = None
+    channels_last = False  # a form the layout pass makes
 
     def list_arguments(self):
         return ["lhs", "rhs"]
@@ -63,7 +66,15 @@ class BroadcastProperty(OperatorProperty):
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data] if GRADIENTS[self.functor].reads else out_grad
 
+    def channels_last_form(self, in_shapes, in_types):
+        lhs, rhs = in_shapes
+        if len(lhs) < 3 or len(lhs) != len(rhs):
+            return None
+        return self.changed(channels_last=True), [0, 1]
+
     def forward_loops(self, in_data, out_data):
+        if self.channels_last:  # axes repeat in another order than the shapes say
+            return None
         return [Loop("binary", self.functor, tuple(in_data), out_data[0])]
 
     def backward_resource(self, in_shapes):
@@ -84,7 +95,7 @@ cdef class BroadcastOperator(Operator):
     cdef Kernel write, add
     cdef Kernel grads[2][2]
     cdef ReduceLoop sum
-    cdef bint reads
+    cdef bint reads, last
 
     def __init__(self, prop, dtype, lhs, rhs):
         cdef int flag = dtype_flag(dtype), side
@@ -96,7 +107,7 @@ cdef class BroadcastOperator(Operator):
         self.write = find_binary(functor, flag, False)
         self.add = find_binary(functor, flag, True)
         self.sum = find_reduce(b"sum", flag)
-        self.reads = gradient.reads
+        self.reads, self.last = gradient.reads, prop.channels_last
         for side in range(2):
             name = (gradient.rhs if side else gradient.lhs).encode()
             self.grads[side][0] = find_binary_grad(name, flag, False)
@@ -105,12 +116,15 @@ cdef class BroadcastOperator(Operator):
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef Space space
+        cdef TBlob blobs[3]
         cdef const TBlob* operands[3]
+        cdef int i
         if req[0] == kNullOp:
             return 0
-        operands[0] = out_data
-        operands[1] = &in_data[0]
-        operands[2] = &in_data[1]
+        blobs[0], blobs[1], blobs[2] = out_data[0], in_data[0], in_data[1]
+        for i in range(3):
+            self._as_it_lies(&blobs[i])
+            operands[i] = &blobs[i]
         make_space(&space, operands, 3)
         broadcast_binary(&self.add if req[0] == kAddTo else &self.write, &space, in_data[0].data,
                          in_data[1].data, out_data[0].data)
@@ -121,6 +135,8 @@ cdef class BroadcastOperator(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef Space space
         cdef const TBlob* operands[4]
+        cdef TBlob head, target
+        cdef TBlob given[2]
         cdef ReduceSpace folded
         cdef bint repeated[8]
         cdef void* a
@@ -129,30 +145,46 @@ cdef class BroadcastOperator(Operator):
         cdef int side, i, own
         cdef bint reduces
         cdef int ndim = out_grad.ndim
-        operands[0] = operands[1] = operands[2] = operands[3] = out_grad
+        head = out_grad[0]
+        self._as_it_lies(&head)
+        operands[0] = operands[1] = operands[2] = operands[3] = &head
         a = b = out_grad.data
         if self.reads:
-            operands[2] = &in_data[0]
-            operands[3] = &in_data[1]
+            given[0], given[1] = in_data[0], in_data[1]
+            for side in range(2):
+                self._as_it_lies(&given[side])
+                operands[2 + side] = &given[side]
             a, b = in_data[0].data, in_data[1].data
         make_space(&space, operands, 4)
         for side in range(2):
             if req[side] == kNullOp:
                 continue
             reduces = False
+            target = in_grad[side]
+            self._as_it_lies(&target)
             for i in range(ndim):
-                own = i - (ndim - in_grad[side].ndim)
-                repeated[i] = (own < 0 or in_grad[side].shape[own] == 1) and out_grad.shape[i] != 1
+                own = i - (ndim - target.ndim)
+                repeated[i] = (own < 0 or target.shape[own] == 1) and head.shape[i] != 1
                 reduces = reduces or repeated[i]
             if not reduces:
                 broadcast_grad(&self.grads[side][req[side] == kAddTo], &space, out_grad.data, a, b,
                                in_grad[side].data)
                 continue
-            make_reduce_space(&folded, ndim, out_grad.shape, repeated)
+            make_reduce_space(&folded, ndim, head.shape, repeated)
             source = get_space(&ctx.requested[0], out_grad.size * dtype_size(out_grad.dtype))
             broadcast_grad(&self.grads[side][0], &space, out_grad.data, a, b, source)
             run_reduce(self.sum, &folded, source, in_grad[side].data, req[side] == kAddTo, 1.0)
         return 0
+
+    cdef void _as_it_lies(self, TBlob* blob) noexcept nogil:
+        """Of channels-last memory the shape (N, *size, C)."""
+        cdef int64_t channels = blob.shape[1]
+        cdef int i
+        if not self.last:
+            return
+        for i in range(1, blob.ndim - 1):
+            blob.shape[i] = blob.shape[i + 1]
+        blob.shape[blob.ndim - 1] = channels
 
 
 # name, functor, aliases, docstring
