@@ -14,7 +14,6 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
-from harness import median_time
 
 import cynet as mx
 from cynet.graph.cost import flops
@@ -62,7 +61,9 @@ def kind_of(operator):
 def recurrent(num_classes=10):
     """Two LSTM layers in one operator over the rows of an image, and a classifier."""
     rows = mx.sym.transpose(mx.sym.reshape(mx.sym.Variable("data"), (0, -1, 28)), axes=(1, 0, 2))
-    out = mx.sym.RNN(rows, mode="lstm", state_size=128, num_layers=2, name="lstm")
+    params = mx.sym.Variable("lstm_parameters", init=mx.init.Uniform(0.05))
+    begin = [mx.sym.Variable(n, init=mx.init.Zero(), shape=(2, 64, 128)) for n in ("h", "c")]
+    out = mx.sym.RNN(rows, params, *begin, mode="lstm", state_size=128, num_layers=2, name="lstm")
     last = mx.sym.reshape(mx.sym.slice_axis(out, axis=0, begin=-1, end=None), (-1, 128))
     return mx.sym.SoftmaxOutput(
         mx.sym.FullyConnected(last, num_hidden=num_classes, name="fc"), name="softmax"
@@ -84,7 +85,22 @@ def networks():
     yield "LSTM (RNN),\nbatch 64", recurrent(), 64, image
 
 
-def step_times(symbol, batch, shape, n=10):
+def operations_of(step):
+    """Additions and multiplications of a step's products, those of recurrent layers included."""
+    forward = step.origin or step
+    if not hasattr(forward.prop, "state_size"):
+        return flops(step)
+    length, batch, width = forward.in_data[0].shape
+    size, total = forward.prop.state_size, 0
+    for layer in range(forward.prop.num_layers):
+        below, weights = (size if layer else width), 4 * size  # of an LSTM
+        total += 2 * length * batch * weights * (size + below)
+        if step.origin:  # of weights and of inputs, the first layer's apart
+            total += 2 * length * batch * weights * (size + (below if layer else 0))
+    return total
+
+
+def step_times(symbol, batch, shape, n=30):
     """Microseconds of a step by (direction, kind), and its operations of products."""
     rng = np.random.RandomState(0)
     module = mx.mod.Module(symbol, context=mx.cpu())
@@ -100,17 +116,18 @@ def step_times(symbol, batch, shape, n=10):
         module.forward_backward(data)
         mx.nd.waitall()
 
-    def train():
-        module.forward_backward(data)
-        module.update()
-        mx.nd.waitall()
-
     times = defaultdict(float)
     for direction, step, microseconds in executor.profile(run, n):
         times[direction, kind_of(step)] += microseconds
-    update = median_time(train, n, 3) - median_time(run, n, 3)
-    times["update", "update"] = max(update, 0.0) * 1e6
-    return times, sum(map(flops, executor._graph.steps))
+    updates = []
+    for _ in range(n):
+        run()
+        begin = time.perf_counter()
+        module.update()
+        mx.nd.waitall()
+        updates.append(time.perf_counter() - begin)
+    times["update", "update"] = float(np.median(updates)) * 1e6
+    return times, sum(map(operations_of, executor._graph.steps))
 
 
 def draw_times(rows, peak):
@@ -129,15 +146,14 @@ def draw_times(rows, peak):
                 left.barh(
                     y, share, left=at, height=0.62, color=colour, edgecolor="white", linewidth=0.6,
                     hatch="////" if direction == "backward" else None,
-                    label=kind if kind not in shown and direction != "backward" else None,
                 )
-                if direction != "backward":
-                    shown.add(kind)
+                shown.add(kind)
                 at += share
         left.text(101, y, f"{whole / 1e3:.2f} ms", va="center", fontsize=8)
         reached = 100 * operations / (whole * 1e-6) / peak
         right.barh(y, reached, height=0.62, color="#4a4a4a")
-        right.text(reached + 3, y, f"{reached:.0f} %", va="center", fontsize=8)
+        right.text(4 if reached > 40 else reached + 4, y, f"{reached:.0f} %",
+                   va="center", fontsize=8, color="white" if reached > 40 else INK)
     left.set_yticks(range(len(rows)), [name for name, _, _ in rows])
     left.invert_yaxis()
     left.set_xlim(0, 113)
@@ -147,7 +163,8 @@ def draw_times(rows, peak):
     right.set_xlim(0, 175)
     right.set_xticks((0, 50, 100, 150))
     right.set_xlabel(f"operations, % of a matrix\nproduct's {peak / 1e9:.0f} GFLOP/s")
-    figure.legend(*left.get_legend_handles_labels(), loc="upper center", ncols=len(shown),
+    handles = [plt.Rectangle((0, 0), 1, 1, color=c) for k, (c, _) in KINDS.items() if k in shown]
+    figure.legend(handles, [k for k in KINDS if k in shown], loc="upper center", ncols=len(shown),
                   frameon=False, fontsize=8, handlelength=1.2, columnspacing=1.2)
     figure.tight_layout(rect=(0, 0, 1, 0.92))
     return figure
@@ -229,7 +246,7 @@ def draw_spans(spans, steps=3):
             continue
         begin, end = max(begin, first), min(end, last)
         axes.barh(lanes.index(lane), 1e3 * (end - begin), left=1e3 * (begin - first), height=0.6,
-                  color=colours[what], edgecolor="white", linewidth=0.5)
+                  color=colours[what])
     for begin in begins:
         if first <= begin <= last:
             axes.axvline(1e3 * (begin - first), color=QUIET, linewidth=0.8, linestyle=":")
@@ -252,13 +269,9 @@ def draw_fit():
 # --- memory over a plan's steps -------------------------------------------------------------------
 def live_bytes(symbol, data, mirror):
     """(bytes of temporaries living at each step, steps of forward, MemoryReport) of training."""
-    before = mx.config.get("CYNET_BACKWARD_DO_MIRROR")
-    mx.config.set("CYNET_BACKWARD_DO_MIRROR", mirror)
-    try:
-        requests = dict.fromkeys(symbol.list_arguments(), "write")
+    requests = dict.fromkeys(symbol.list_arguments(), "write")
+    with mx.config.environment("CYNET_BACKWARD_DO_MIRROR", str(int(mirror))):
         graph = plan_memory(lower(symbol.entries, mx.cpu(), {"data": data}, {}, requests))
-    finally:
-        mx.config.set("CYNET_BACKWARD_DO_MIRROR", before)
     first, last = {}, {}
     for index, step in enumerate(graph.steps):
         for value in (*step.read(), *(v for _, v in step.written())):
