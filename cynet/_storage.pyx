@@ -1,4 +1,4 @@
-"""Pools: one per device, free lists by size class, a cap on what is kept, counters."""
+"""Pools: one per device, free lists by size class, arenas of pages, counters."""
 
 from libc.stdint cimport uint64_t
 from libcpp.atomic cimport atomic
@@ -9,88 +9,48 @@ from . import config
 from .context import Context, install_memory_info, load_gpu_backend
 from .errors import ArgumentError, CynetError
 
-cdef extern from *:
-    """
-    #include <atomic>
-    #include <cstdlib>
-    #include <thread>
-    // Held for about ten instructions: waiting on a core beats sleeping, and half the price of a
-    // mutex is what makes a pooled block cost less than malloc's. Yields, should its holder have
-    // lost its core.
-    struct CynetSpinLock {
-        std::atomic<bool> taken{false};
-        void lock() {
-            for (int spins = 0; taken.exchange(true, std::memory_order_acquire); ++spins)
-                if (spins >= 64) std::this_thread::yield();
-        }
-        void unlock() { taken.store(false, std::memory_order_release); }
-    };
-    #if defined(_WIN32)
-    #include <malloc.h>
-    #include <windows.h>
-    static void* cynet_host_alloc(size_t n) { return _aligned_malloc(n, 64); }
-    static void cynet_host_free(void* p) { _aligned_free(p); }
-    static void cynet_host_memory(size_t* available, size_t* total) {
-        MEMORYSTATUSEX s; s.dwLength = sizeof(s);
-        GlobalMemoryStatusEx(&s);
-        *available = (size_t)s.ullAvailPhys; *total = (size_t)s.ullTotalPhys;
-    }
-    static void cynet_at_fork(void (*)(), void (*)(), void (*)()) {}
-    #else
-    #include <pthread.h>
-    #include <sys/mman.h>
-    #include <unistd.h>
-    // Large blocks are asked for in huge pages: fewer faults when they are first written, fewer
-    // misses of the address cache later.
-    static void* cynet_host_alloc(size_t n) {
-        const size_t huge = (size_t)2 << 20;
-        void* p = nullptr;
-        if (posix_memalign(&p, n < 4 * huge ? 64 : huge, n) != 0) return nullptr;
-    #ifdef MADV_HUGEPAGE
-        if (n >= 4 * huge) madvise(p, n, MADV_HUGEPAGE);
-    #endif
-        return p;
-    }
-    static void cynet_host_free(void* p) { std::free(p); }
-    static void cynet_host_memory(size_t* available, size_t* total) {
-        size_t page = (size_t)sysconf(_SC_PAGESIZE);
-        *total = (size_t)sysconf(_SC_PHYS_PAGES) * page;
-    #ifdef _SC_AVPHYS_PAGES
-        *available = (size_t)sysconf(_SC_AVPHYS_PAGES) * page;
-    #else
-        *available = *total;
-    #endif
-    }
-    static void cynet_at_fork(void (*before)(), void (*parent)(), void (*child)()) {
-        pthread_atfork(before, parent, child);
-    }
-    #endif
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    static inline int cynet_log2(size_t n) {
-        unsigned long i;
-        _BitScanReverse64(&i, n);
-        return (int)i;
-    }
-    #else
-    static inline int cynet_log2(size_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
-    #endif
-    """
+cdef extern from "_storage_host.h":
     void* cynet_host_alloc(size_t n) noexcept nogil
     void cynet_host_free(void* p) noexcept nogil
     void cynet_host_memory(size_t* available, size_t* total) noexcept nogil
     void cynet_at_fork(void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
                        void (*child)() noexcept nogil) noexcept nogil
     int cynet_log2(size_t n) noexcept nogil
+    size_t cynet_page() noexcept nogil
+
+cdef extern from "_storage_arena.h":
     cppclass Lock "CynetSpinLock":
         # Never held while the GIL is asked for, so taking it with the GIL held cannot deadlock.
         void lock() noexcept nogil
         void unlock() noexcept nogil
+    cppclass Arena "CynetArena":
+        size_t free_bytes
+        uint64_t due
+        void init(size_t grain, uint64_t patience, uint64_t soon) noexcept nogil
+        size_t round(size_t n) noexcept nogil
+        void* take(size_t n, size_t* got) noexcept nogil
+        void* grow(size_t n, size_t* got, uint64_t clock, Lock* lock) noexcept nogil
+        void give(void* ptr) noexcept nogil
+        size_t excess(uint64_t clock) noexcept nogil
+        void* detach(size_t nbytes) noexcept nogil
+        void unmap(void* blocks, Lock* lock) noexcept nogil
+    bint HAS_ARENAS "CYNET_HAS_ARENAS"
 
 cdef enum:
     CLASSES = 4 + 4 * (47 - 8)  # 64, 128, 192, 256, then four steps to each doubling up to 2**47
     TYPES = 6                   # device codes are below this
     IDS = 64                    # device indices with a pool of their own
+    ARENAS = 4                  # of blocks below MIDDLE, LARGE, HUGE, and the rest
+    MIDDLE = 256 << 10          # what stays long is mostly smaller: it would split the others'
+    HUGE_PAGE = 2 << 20
+    LARGE = 4 * HUGE_PAGE       # from here blocks begin at huge pages
+    HUGE = 8 * HUGE_PAGE
+    # Allocations after which the system gets what none of them needed, and those within which
+    # what is needed again is known to recur.
+    PATIENCE = 4096
+    SOON = 2 * PATIENCE
+    HUGE_PATIENCE = 16
+    HUGE_SOON = 16 * HUGE_PATIENCE
 
 cdef size_t LARGEST = (<size_t>1) << 47  # more than any address space holds: refused without asking
 
@@ -104,8 +64,11 @@ cdef struct Node:
 cdef cppclass Pool:
     Lock lock
     Node* lists[CLASSES]
+    Arena arenas[ARENAS]
+    uint64_t due    # allocation at which the arenas are looked at
+    size_t listed   # blocks of at most so many bytes come from the lists
     size_t used
-    size_t cached
+    size_t cached   # in the lists
     size_t peak
     size_t limit
     uint64_t hits
@@ -192,6 +155,14 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
     if not _made[dev_type][dev_id].load():
         pool = new Pool()
         pool.limit = limit
+        pool.due = <uint64_t>-1
+        pool.listed = LARGEST
+        if backend is None and HAS_ARENAS:
+            pool.listed = 4 * cynet_page()
+            pool.arenas[0].init(cynet_page(), PATIENCE, SOON)
+            pool.arenas[1].init(cynet_page(), PATIENCE, SOON)
+            pool.arenas[2].init(HUGE_PAGE, PATIENCE, SOON)
+            pool.arenas[3].init(HUGE_PAGE, HUGE_PATIENCE, HUGE_SOON)
         pool.backend = <void*>backend if backend is not None else NULL
         pool.dev_type = dev_type
         pool.dev_id = dev_id
@@ -228,11 +199,42 @@ cdef void _raw_free(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
         (<object>pool.backend).raw_free(<size_t>ptr, capacity, pool.dev_id)
 
 
+cdef inline size_t _cached(Pool* pool) noexcept nogil:
+    cdef size_t total = pool.cached
+    cdef int i
+    for i in range(ARENAS):
+        total += pool.arenas[i].free_bytes
+    return total
+
+
+cdef inline void _count(Pool* pool, size_t capacity) noexcept nogil:
+    pool.used += capacity
+    if pool.used > pool.peak:
+        pool.peak = pool.used
+
+
+cdef void _tend(Pool* pool) noexcept nogil:
+    """Give back what the arenas have long not needed."""
+    cdef void* blocks
+    cdef Arena* arena
+    cdef uint64_t due = <uint64_t>-1
+    cdef int i
+    for i in range(ARENAS):
+        arena = &pool.arenas[i]
+        pool.lock.lock()
+        blocks = arena.detach(arena.excess(pool.hits + pool.misses))
+        due = min(due, arena.due)
+        pool.due = due
+        pool.lock.unlock()
+        arena.unmap(blocks, &pool.lock)
+
+
 cdef size_t _trim(Pool* pool) noexcept nogil:
     """Give back everything cached; returns its bytes."""
     cdef Node* lists[CLASSES]
     cdef Node* node
     cdef Node* after
+    cdef void* blocks
     cdef void* ptr
     cdef size_t given, capacity
     cdef int i
@@ -253,6 +255,12 @@ cdef size_t _trim(Pool* pool) noexcept nogil:
                 cynet_host_free(node)
             _raw_free(pool, ptr, capacity)
             node = after
+    for i in range(ARENAS):
+        pool.lock.lock()
+        given += pool.arenas[i].free_bytes
+        blocks = pool.arenas[i].detach(pool.arenas[i].free_bytes)
+        pool.lock.unlock()
+        pool.arenas[i].unmap(blocks, &pool.lock)
     return given
 
 
@@ -273,46 +281,92 @@ cdef int _exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
         f"peak {figures['peak_bytes']}; the device has {available} of {total} bytes free")
 
 
-cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 nogil:
-    """Memory of at least nbytes (0 counts as 1), uninitialised."""
-    cdef Pool* pool = _pool(dev_type, dev_id)
-    cdef Node* node = NULL
-    cdef size_t capacity, given
+cdef void* _from_list(Pool* pool, size_t nbytes, size_t* capacity) except? NULL nogil:
+    """A block of a size class; NULL without an exception when there is no memory."""
+    cdef int index = _class_of(nbytes, capacity)
+    cdef Node* node
     cdef void* ptr
-    cdef int index
-    if nbytes > LARGEST:
-        _exhausted(pool, nbytes, 0)
-    index = _class_of(nbytes if nbytes else 1, &capacity)
+    cdef bint due
     pool.lock.lock()
     node = pool.lists[index]
     if node != NULL:
         pool.lists[index] = node.next
         ptr = node.ptr
-        pool.cached -= capacity
+        pool.cached -= capacity[0]
         pool.hits += 1
-        pool.used += capacity
-        if pool.used > pool.peak:
-            pool.peak = pool.used
+        _count(pool, capacity[0])
+        due = pool.hits + pool.misses >= pool.due
         pool.lock.unlock()
         if pool.backend != NULL:
             cynet_host_free(node)
-    else:
-        pool.misses += 1
-        pool.lock.unlock()
-        ptr = _raw_alloc(pool, capacity)
-        if ptr == NULL:
-            given = _trim(pool)
-            ptr = _raw_alloc(pool, capacity)
-            if ptr == NULL:
-                _exhausted(pool, nbytes, given)
+        if due:
+            _tend(pool)
+        return ptr
+    pool.misses += 1
+    pool.lock.unlock()
+    ptr = _raw_alloc(pool, capacity[0])
+    if ptr != NULL:
         pool.lock.lock()
-        pool.used += capacity
-        if pool.used > pool.peak:
-            pool.peak = pool.used
+        _count(pool, capacity[0])
         pool.lock.unlock()
+    return ptr
+
+
+cdef inline Arena* _arena(Pool* pool, size_t nbytes) noexcept nogil:
+    return &pool.arenas[(nbytes >= MIDDLE) + (nbytes >= LARGE) + (nbytes >= HUGE)]
+
+
+cdef void* _from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nogil:
+    """Whole pages of the host; NULL when there is no memory."""
+    cdef size_t rounded = _arena(pool, nbytes).round(nbytes)
+    cdef Arena* arena = _arena(pool, rounded)
+    cdef uint64_t clock
+    cdef void* ptr
+    cdef bint due
+    pool.lock.lock()
+    ptr = arena.take(rounded, capacity)
+    if ptr != NULL:
+        pool.hits += 1
+        _count(pool, capacity[0])
+        due = pool.hits + pool.misses >= pool.due
+        pool.lock.unlock()
+        if due:
+            _tend(pool)
+        return ptr
+    pool.misses += 1
+    clock = pool.hits + pool.misses
+    pool.lock.unlock()
+    ptr = arena.grow(rounded, capacity, clock, &pool.lock)
+    if ptr != NULL:
+        pool.lock.lock()
+        _count(pool, capacity[0])
+        pool.due = min(pool.due, arena.due)
+        pool.lock.unlock()
+    return ptr
+
+
+cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 nogil:
+    """Memory of at least nbytes (0 counts as 1), uninitialised."""
+    cdef Pool* pool = _pool(dev_type, dev_id)
+    cdef size_t given = 0
+    cdef size_t wanted = nbytes if nbytes else 1
+    cdef void* ptr = NULL
+    cdef int attempt
+    if nbytes > LARGEST:
+        _exhausted(pool, nbytes, 0)
+    for attempt in range(2):
+        if wanted <= pool.listed:
+            ptr = _from_list(pool, wanted, &out.capacity)
+        else:
+            ptr = _from_arena(pool, wanted, &out.capacity)
+        if ptr != NULL:
+            break
+        if attempt == 0:
+            given = _trim(pool)
+        else:
+            _exhausted(pool, nbytes, given)
     out.ptr = ptr
     out.size = nbytes
-    out.capacity = capacity
     out.dev_type = dev_type
     out.dev_id = dev_id
     return 0
@@ -323,20 +377,26 @@ cdef void free(Handle* handle) noexcept nogil:
     cdef void* ptr = handle.ptr
     cdef size_t capacity = handle.capacity
     cdef Pool* pool
-    cdef Node* node
-    cdef int index
     if ptr == NULL:
         return
     handle.ptr = NULL
     pool = _pools[handle.dev_type][handle.dev_id]
-    index = _class_of(capacity, &capacity)
+    if capacity <= pool.listed:
+        _to_list(pool, ptr, capacity)
+    else:
+        _to_arena(pool, ptr, capacity)
+
+
+cdef void _to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
+    cdef int index = _class_of(capacity, &capacity)
+    cdef Node* node
     if pool.backend == NULL:
         node = <Node*>ptr
     else:
         node = <Node*>cynet_host_alloc(sizeof(Node))
     pool.lock.lock()
     pool.used -= capacity
-    if node != NULL and pool.cached + capacity <= pool.limit:
+    if node != NULL and _cached(pool) + capacity <= pool.limit:
         node.ptr = ptr
         node.next = pool.lists[index]
         pool.lists[index] = node
@@ -347,6 +407,21 @@ cdef void free(Handle* handle) noexcept nogil:
     if pool.backend != NULL and node != NULL:
         cynet_host_free(node)
     _raw_free(pool, ptr, capacity)
+
+
+cdef void _to_arena(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
+    cdef Arena* arena = _arena(pool, capacity)
+    cdef void* over = NULL
+    cdef size_t cached
+    pool.lock.lock()
+    pool.used -= capacity
+    arena.give(ptr)
+    cached = _cached(pool)
+    if cached > pool.limit:
+        over = arena.detach(cached - pool.limit)
+    pool.lock.unlock()
+    if over != NULL:
+        arena.unmap(over, &pool.lock)
 
 
 cdef unsigned long long trim_count() noexcept nogil:
@@ -383,7 +458,7 @@ cdef dict _figures(Pool* pool):
     cdef size_t used, cached, peak
     cdef uint64_t hits, misses
     pool.lock.lock()
-    used, cached, peak, hits, misses = pool.used, pool.cached, pool.peak, pool.hits, pool.misses
+    used, cached, peak, hits, misses = pool.used, _cached(pool), pool.peak, pool.hits, pool.misses
     pool.lock.unlock()
     return {"used_bytes": used, "cached_bytes": cached, "peak_bytes": peak, "hits": hits,
             "misses": misses}
@@ -499,57 +574,6 @@ def has_backend(device_type):
     """True when memory of that device type can be had."""
     code = Context.devstr2type.get(device_type)
     return code in (kCPU, kCPUPinned, kCPUShared) or code in _backends
-
-
-cdef class Memory:
-    """One block of pooled memory, given back when the object dies; a writable buffer on the host.
-
-    >>> from cynet._storage import Memory
-    >>> block = Memory(100, Context("cpu"))
-    >>> memoryview(block).nbytes
-    100
-    """
-
-    cdef Handle handle
-    cdef Py_ssize_t _length
-
-    def __init__(self, size_t nbytes, ctx):
-        if self.handle.ptr != NULL:
-            raise CynetError("this Memory is made already")
-        ctx = Context(ctx)
-        alloc(nbytes, ctx.device_typeid, ctx.device_id, &self.handle)
-        self._length = nbytes
-
-    def __dealloc__(self):
-        free(&self.handle)
-
-    @property
-    def data_ptr(self):
-        """Address of the first byte."""
-        return <size_t>self.handle.ptr
-
-    @property
-    def capacity(self):
-        """Bytes of the size class the block is of."""
-        return self.handle.capacity
-
-    def __getbuffer__(self, Py_buffer* view, int flags):
-        if self.handle.dev_type == kGPU or self.handle.ptr == NULL:
-            raise BufferError("this memory cannot be read from the host")
-        view.buf = self.handle.ptr
-        view.obj = self
-        view.len = self._length
-        view.itemsize = 1
-        view.readonly = 0
-        view.ndim = 1
-        view.format = b"B"
-        view.shape = &self._length
-        view.strides = &view.itemsize
-        view.suboffsets = NULL
-        view.internal = NULL
-
-    def __releasebuffer__(self, Py_buffer* view):
-        pass
 
 
 cdef _setup():

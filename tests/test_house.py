@@ -12,7 +12,8 @@ PACKAGE = ROOT / "cynet"
 # The table of docs/architecture/README.md: a file imports from its own floor and from below.
 FLOORS = {
     0: "_typedefs errors config context registry dtype compat files",
-    1: "_inline _engine engine _storage storage",  # and the parts of the engine: _engine_queue, ...
+    # and the parts of the engine: _engine_queue, ...
+    1: "_inline _engine engine _storage _storage_memory storage",
     2: "_resource _storage_testing kernels cuda",
     3: "_ndarray _copy operator",
     4: "ndarray symbol attribute name",

@@ -2,6 +2,7 @@
 there."""
 
 import gc
+import itertools
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import threading
 
 import numpy as np
 import pytest
-from cynet._storage import Memory
+from cynet._storage_memory import Memory
 from cynet._storage_testing import seconds_per_pair, stress
 
 import cynet as mx
@@ -61,6 +62,98 @@ def test_a_freed_block_is_the_next_one(ctx):
     assert Memory(5000, ctx).data_ptr == address
 
 
+def figures(ctx):
+    now = mx.storage.stats(ctx)
+    return now["used_bytes"], now["cached_bytes"]
+
+
+def fill(block, mark):
+    array = np.asarray(block)
+    array[:: max(1, array.size // 1000)] = mark
+    array[-1] = mark
+
+
+def test_large_blocks_are_split_and_joined(ctx):
+    """What three blocks gave back serves one of their size together, and two of other sizes."""
+    unit = 1 << 20
+    before = mx.storage.stats(ctx)["misses"]
+    blocks = [Memory(unit, ctx) for _ in range(3)]
+    first = min(b.data_ptr for b in blocks)
+    assert figures(ctx) == (3 * unit, 0)
+    del blocks[1], blocks[1], blocks[0]
+    assert figures(ctx) == (0, 3 * unit)
+    whole = Memory(3 * unit, ctx)
+    assert whole.data_ptr == first
+    del whole
+    parts = [Memory(unit // 2, ctx), Memory(2 * unit, ctx), Memory(unit // 2, ctx)]
+    assert figures(ctx) == (3 * unit, 0)
+    assert mx.storage.stats(ctx)["misses"] == before + 3
+    assert len({p.data_ptr for p in parts}) == 3
+    del parts
+    mx.storage.empty_cache(ctx)
+    assert figures(ctx) == (0, 0)
+
+
+def test_blocks_of_any_sizes_do_not_overlap(ctx):
+    seed = int.from_bytes(os.urandom(3), "little")
+    print("seed", seed)
+    rng = np.random.RandomState(seed)
+    held = {}
+    for i in range(3000):
+        if held and rng.rand() < 0.5:
+            block, mark = held.pop(list(held)[rng.randint(len(held))])
+            array = np.asarray(block)
+            assert (array[:: max(1, array.size // 1000)] == mark).all() and array[-1] == mark
+            array = block = None
+        else:
+            block = Memory(int(np.exp(rng.uniform(np.log(1e4), np.log(3e7)))), ctx)
+            assert block.data_ptr % (64 if block.capacity < 8 << 20 else 2 << 20) == 0
+            fill(block, i % 256)
+            held[i] = block, i % 256
+            if len(held) > 30:
+                del held[min(held)]
+        if i % 1000 == 500:
+            mx.storage.empty_cache(ctx)
+    spans = sorted((b.data_ptr, b.capacity) for b, _ in held.values())
+    assert all(p + n <= q for (p, n), (q, _) in itertools.pairwise(spans))
+    assert mx.storage.stats(ctx)["used_bytes"] == sum(n for _, n in spans)
+    block = None
+    held.clear()
+    mx.storage.empty_cache(ctx)
+    assert figures(ctx) == (0, 0)
+
+
+arenas = pytest.mark.skipif(os.name == "nt", reason="blocks of pages are not unmapped there")
+
+
+@arenas
+def test_a_huge_block_goes_back_when_it_was_needed_once():
+    device = mx.cpu(44)
+    Memory(100 << 20, device)
+    assert figures(device)[1] >= 100 << 20
+    for _ in range(40):
+        Memory(100, device)
+    assert figures(device)[1] < 1 << 20
+
+
+@arenas
+def test_a_huge_block_stays_when_it_is_needed_again_and_again():
+    device = mx.cpu(43)
+    for _ in range(12):
+        Memory(100 << 20, device)
+        for _ in range(60):
+            Memory(100, device)
+    before = mx.storage.stats(device)["misses"]
+    for _ in range(5):
+        Memory(100 << 20, device)
+        for _ in range(60):
+            Memory(100, device)
+    assert mx.storage.stats(device)["misses"] == before
+    for _ in range(1000):
+        Memory(100, device)
+    assert figures(device)[1] < 1 << 20
+
+
 def test_pools_of_devices_are_apart(ctx):
     other = mx.cpu(42)
     mx.storage.empty_cache(other)
@@ -80,18 +173,24 @@ def test_exhaustion_says_the_figures_and_the_next_request_succeeds(ctx, nbytes):
 
 
 def test_exhaustion_gives_the_cache_back_first():
-    """Where one block fits but not two, the second class needs the first one's bytes."""
+    """A block larger than the cached one fits only where that one was."""
     code = """
 import resource, sys
 import cynet as mx
-from cynet._storage import Memory
+from cynet._storage_memory import Memory
 size = 300 << 20
 used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + size + (100 << 20), resource.RLIM_INFINITY))
 Memory(size, mx.cpu())
 assert mx.storage.stats(mx.cpu())['cached_bytes'] >= size
-Memory(size // 2, mx.cpu())
-assert mx.storage.stats(mx.cpu())['cached_bytes'] < size
+small = Memory(1000, mx.cpu())
+del small
+larger = Memory(5 << 20, mx.cpu()), Memory(9 << 20, mx.cpu())  # of other arenas
+del larger
+Memory(9 << 20, mx.cpu())
+held = Memory(size + (80 << 20), mx.cpu())
+assert mx.storage.stats(mx.cpu())['cached_bytes'] < 20 << 20
+del held
 try:
     held = Memory(size, mx.cpu()), Memory(size, mx.cpu())
 except MemoryError as e:
@@ -109,7 +208,7 @@ Memory(size // 4, mx.cpu())
 def test_cache_is_capped():
     code = """
 import cynet as mx
-from cynet._storage import Memory
+from cynet._storage_memory import Memory
 blocks = [Memory(1 << 20, mx.cpu()) for _ in range(8)]
 del blocks
 assert mx.storage.stats(mx.cpu())['cached_bytes'] == 3 << 20, mx.storage.stats(mx.cpu())
@@ -152,7 +251,7 @@ def test_backend_of_a_device():
     """A backend's four methods carry a whole device: pooled, trimmed on exhaustion."""
     code = """
 import cynet as mx
-from cynet._storage import Memory
+from cynet._storage_memory import Memory
 
 class Fake(mx.storage.Backend):
     def __init__(self):
@@ -248,7 +347,7 @@ def test_fork_while_threads_allocate():
     code = """
 import os, threading, time
 from cynet._storage_testing import stress
-from cynet._storage import Memory
+from cynet._storage_memory import Memory
 import cynet as mx
 going = True
 def work():

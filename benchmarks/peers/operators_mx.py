@@ -153,7 +153,6 @@ def calls(size):
         "elu": lambda: nd.LeakyReLU(a, act_type="elu", slope=1.0),
         "gelu": lambda: nd.LeakyReLU(a, act_type="gelu"),
         "gather_nd": lambda: nd.gather_nd(m, places),
-        "batch_take": lambda: nd.batch_take(m, c),
         "eye": lambda: nd.eye(width),
         "array of a list": lambda: nd.array([1.0] * 10),
         "pad": lambda: nd.pad(image, mode="constant", pad_width=(0, 0, 0, 0, 1, 1, 1, 1)),

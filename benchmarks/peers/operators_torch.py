@@ -144,7 +144,6 @@ def calls(size):
         "elu": lambda: functional.elu(a),
         "gelu": lambda: functional.gelu(a),
         "gather_nd": lambda: m[i, c],
-        "batch_take": lambda: m.gather(1, c[:, None]),
         "eye": lambda: torch.eye(len(x)),
         "array of a list": lambda: torch.tensor([1.0] * 10),
         "pad": lambda: functional.pad(image, (1, 1, 1, 1)),

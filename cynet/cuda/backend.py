@@ -209,7 +209,7 @@ class UploadedMemory:
     """Bytes in a GPU's memory for as long as this lives: ``address``, ``nbytes``."""
 
     def __init__(self, device_id, data):
-        from .._storage import Memory
+        from .._storage_memory import Memory
         from ..context import gpu
 
         self.memory = Memory(max(len(data), 1), gpu(device_id))

@@ -110,6 +110,8 @@ cdef double _vector_by_vector(int64_t k, const floating* a, const floating* b) n
     if each < DOT_LEAST:
         each = DOT_LEAST
     n = (k + each - 1) // each
+    if n == 1:
+        return dot_line(a, b, k, 0)
     for i in prange(n, num_threads=threads, schedule="static"):
         parts[i] = dot_line(a + i * each, b + i * each, each if i + 1 < n else k - i * each, 0)
     for i in range(n):

@@ -23,6 +23,7 @@ cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not impleme
                      4: "no further implementation", 5: "runtime error", 6: "not required"}
 
 cdef enum:
+    PRIMITIVES = 8  # that oneDNN keeps, in use or not, in each of its cache's 16 parts
     F32 = 3
     ANY = 1
     CPU = 1
@@ -169,6 +170,7 @@ def _open():
             for i, name in enumerate(_FUNCTIONS):
                 function = getattr(_opened, f"dnnl_{name}")
                 slots[i] = <void*><size_t>ctypes.cast(function, ctypes.c_void_p).value
+            _check(_opened.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
             _check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
             _check(_dnnl.stream_create(&_dnnl.stream, _dnnl.engine, 1), "stream")
     return _opened is not False

@@ -90,15 +90,18 @@ CYNET_XINLINE T sigmoid(T x) {
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 
-// -(e^-2|x| - 1) / (e^-2|x| + 1) with the sign of x, where 2^n (e^r - 1) + (2^n - 1) keeps the
-// digits of what is near 0.
+// Cephes tanhf.c near 0, the quotient of exponentials elsewhere.
 CYNET_XINLINE float tanh(float x) {
-  float t;
-  const float a = std::fabs(x), c = a > 10.0f ? 10.0f : a;
-  const float p = expm1_near(exp_reduce(-2.0f * c, &t));
-  const float power = power_of_two(bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift));
-  const float e = power * p + (power - 1.0f);
-  return std::copysign(e / (e + 2.0f), x);
+  const float z = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  p = p * z * x + x;
+  const float a = std::fabs(x);
+  const float q = 1.0f - 2.0f / (math::exp(a + a) + 1.0f);
+  return std::copysign(a < 0.625f ? std::fabs(p) : q, x);
 }
 CYNET_XINLINE double tanh(double x) { return ::tanh(x); }
 

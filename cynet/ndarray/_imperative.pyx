@@ -1,11 +1,11 @@
 """Imperative calls: resolve an operator once per signature, push it (contract in the .pxd)."""
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from .. cimport _engine
 from .._copy cimport Region, push_copy, whole
@@ -17,7 +17,9 @@ from .._typedefs cimport (
     RunContext, TBlob, dtype_size, kGPU, kNullOp, kWriteInplace, kWriteTo)
 from ..kernels.parallel cimport team_rests
 from ..operator._base cimport OpContext, OpEntry, Operator
+from ._signature cimport freeze, pack
 
+from collections import deque
 from copy import copy
 
 from .._ndarray import device_context
@@ -40,8 +42,11 @@ cdef extern from "Python.h":
     void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace)
     void Py_XDECREF(PyObject* o)
 
+cdef extern from "../_storage_host.h":
+    void trim_heap "cynet_trim_heap" ()
+
 cdef enum:
-    CACHED_CALLS = 256       # signatures an operator remembers before it forgets them all
+    CACHED_CALLS = 512       # signatures remembered, of all operators together
     FEW = 16                 # arrays of a call whose variables need no memory of their own
 
 cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
@@ -154,42 +159,6 @@ cdef class Call:
             self.state = NULL
 
 
-cdef bytes _pack(list given, int dev_type, int dev_id):
-    # Everything about the arrays that a Call depends on, as bytes.
-    cdef Py_ssize_t size = 8
-    cdef NDArrayBase array
-    cdef char* to
-    for array in given:
-        size += 2 + 8 * array.blob.ndim
-    out = PyBytes_FromStringAndSize(NULL, size)
-    to = PyBytes_AS_STRING(out)
-    memcpy(to, &dev_type, 4)
-    memcpy(to + 4, &dev_id, 4)
-    to += 8
-    for array in given:
-        to[0] = <char>array.blob.dtype
-        to[1] = <char>array.blob.ndim
-        memcpy(to + 2, array.blob.shape, 8 * array.blob.ndim)
-        to += 2 + 8 * array.blob.ndim
-    return out
-
-
-cdef object _freeze(object value):
-    # Hashable, and unequal for values that parse differently (1, 1.0, True; 0.0, -0.0).
-    if type(value) is int or type(value) is str or value is None:
-        return value
-    if type(value) is float:
-        return repr(value), float
-    if type(value) is bool:
-        return value, bool
-    if type(value) is tuple or type(value) is list:
-        for each in value:
-            if type(each) is not int:
-                return type(value), tuple([_freeze(v) for v in value])
-        return tuple(value)
-    return value, type(value)
-
-
 cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int* dev_id):
     cdef NDArrayBase array, first
     if given:
@@ -215,13 +184,13 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
     cdef object key
     cdef Call call
     context = _device_of(entry, given, ctx, &dev_type, &dev_id)
-    packed = _pack(given, dev_type, dev_id)
+    packed = pack(given, dev_type, dev_id)
     try:
         if params:
             frozen = []
             for name, value in params.items():
                 frozen.append(name)
-                frozen.append(_freeze(value))
+                frozen.append(freeze(value))
             key = (packed, names, tuple(frozen))
         elif names:
             key = (packed, names)
@@ -234,10 +203,35 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
     if call is None:
         call = _prepare(entry, given, names, params, context or device_context(dev_type, dev_id))
         if key is not None:
-            if len(entry.cache) >= CACHED_CALLS:
-                entry.cache.clear()
-            entry.cache[key] = call
+            _remember(entry, key, call)
+    else:
+        call.used = True
     return call
+
+
+cdef object _remembered = deque()  # (entry, key) of each Call in an entry's cache
+cdef long _forgotten = 0
+
+
+cdef int _remember(OpEntry entry, object key, Call call) except -1:
+    # Forgets the oldest one that was not used since it was the oldest before.
+    cdef OpEntry owner
+    cdef Call oldest
+    global _forgotten
+    while len(_remembered) >= CACHED_CALLS:
+        owner, old_key = _remembered.popleft()
+        oldest = owner.cache.get(old_key)
+        if oldest is not None and oldest.used:
+            oldest.used = False
+            _remembered.append((owner, old_key))
+        else:
+            owner.cache.pop(old_key, None)
+            _forgotten += 1
+            if _forgotten % CACHED_CALLS == 0:  # the heap's holes between Calls add up
+                trim_heap()
+    entry.cache[key] = call
+    _remembered.append((entry, key))
+    return 0
 
 
 cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object context):

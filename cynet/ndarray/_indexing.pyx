@@ -24,6 +24,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     MAX_AXES = 16            # of a Region: the array's and the new ones
+    NUMBERED = 1 << 14       # rows that are numbered sooner than a key is looked at
 
 cdef tuple _NUMPY = tuple(NUMPY)
 
@@ -386,14 +387,16 @@ cdef tuple _rows(NDArrayBase array, tuple items):
             new = True
         arrays.append(item)
     shape = blob_shape(&array.blob)
-    numbers = None if new else _numbers(arrays[:lead], shape)
-    if numbers is not None:
-        return numbers, shape[lead:]
+    sizes = shape[:lead]
+    count = int(np.prod(sizes, dtype=np.int64))
+    if count > NUMBERED and not new:
+        numbers = _numbers(arrays[:lead], shape)
+        if numbers is not None:
+            return numbers, shape[lead:]
     while (arrays and PySlice_Check(arrays[len(arrays) - 1])
             and arrays[len(arrays) - 1] == slice(None)):
         arrays.pop()
-    sizes = shape[:lead]
-    numbers = np.arange(int(np.prod(sizes, dtype=np.int64)), dtype=np.int64).reshape(sizes)
+    numbers = np.arange(count, dtype=np.int64).reshape(sizes)
     return np.ascontiguousarray(numbers[tuple(arrays)]), shape[lead:]
 
 

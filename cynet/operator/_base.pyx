@@ -8,7 +8,7 @@ from .._typedefs cimport TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
 
 import numpy as np
 
-from .._storage import Memory
+from .._storage_memory import Memory
 from ..context import Context
 from ..dtype import numpy_dtype
 from ..errors import ArgumentTypeError, OperatorError

@@ -26,7 +26,7 @@ FUNCTIONS = [
     ("log2", np.log2, 1.7),
     ("log10", np.log10, 2),
     ("log1p", np.log1p, 1.5),
-    ("tanh", np.tanh, 2.6),
+    ("tanh", np.tanh, 1.4),
     ("sigmoid", sigmoid, 2.3),
     ("softrelu", softrelu, 1.7),
     ("erf", special.erf, 1.3),

@@ -1,43 +1,140 @@
-"""Ten thousand training steps: the process does not grow."""
-
-import os
-import sys
-from pathlib import Path
+"""Thousands of training steps, rebindings and predictions: resident memory stays where it was."""
 
 import pytest
 
-import cynet as mx
+from tests.steady import ROUNDS, STRESS, assert_flat
+
+NETWORK = """
+def network(hidden=32):
+    data = mx.sym.Variable("data")
+    net = mx.sym.Activation(mx.sym.FullyConnected(data, num_hidden=hidden, name="a"),
+                            act_type="relu")
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10, name="b"),
+                                name="softmax")
+
+def batch(n, width=20):
+    return mx.io.DataBatch([nd.array(rng.rand(n, width))], [nd.array(rng.randint(0, 10, n))])
+
+def module(n, optimizer="adam"):
+    made = mx.mod.Module(network(), context=mx.cpu())
+    made.bind([("data", (n, 20))], [("softmax_label", (n,))])
+    made.init_params()
+    made.init_optimizer(optimizer=optimizer)
+    return made
+"""
+
+STEPS = """
+net, metric = module(32, "sgd"), mx.metric.Accuracy()
+
+def body():
+    data = batch(32)
+    net.forward_backward(data)
+    net.update()
+    net.update_metric(metric, data.label)
+    if rng.rand() < 0.05:
+        metric.get(), metric.reset()
+"""
+
+LAST_BATCHES = """
+net, metric = module(32), mx.metric.create(["acc", "ce"])
+
+def body():
+    data = batch(int(rng.randint(1, 33)) if rng.rand() < 0.2 else 32)
+    net.forward_backward(data)
+    net.update()
+    net.update_metric(metric, data.label)
+"""
+
+EPOCHS = """
+x, y = rng.rand(70, 20).astype("float32"), rng.randint(0, 10, 70)
+data = mx.io.NDArrayIter(x, y, batch_size=16, shuffle=True)
+net = mx.mod.Module(network(), context=mx.cpu())
+net.fit(data, num_epoch=1)
+
+def body():
+    net.fit(data, num_epoch=2, begin_epoch=1)
+"""
+
+BUCKETS = """
+def generate(length):
+    data = mx.sym.Embedding(mx.sym.Variable("data"), input_dim=50, output_dim=8, name="words")
+    net = mx.sym.mean(data, axis=1)
+    net = mx.sym.FullyConnected(net, num_hidden=5, name="out")
+    return mx.sym.SoftmaxOutput(net, name="softmax"), ("data",), ("softmax_label",)
+
+def bucket(length):
+    return mx.io.DataBatch(
+        [nd.array(rng.randint(0, 50, (8, length)))], [nd.array(rng.randint(0, 5, 8))],
+        bucket_key=length, provide_data=[("data", (8, length))],
+        provide_label=[("softmax_label", (8,))])
+
+net, metric = mx.mod.BucketingModule(generate, default_bucket_key=50), mx.metric.Accuracy()
+net.bind([("data", (8, 50))], [("softmax_label", (8,))])
+net.init_params()
+net.init_optimizer()
+
+def body():
+    data = bucket(5 * int(rng.randint(1, 11)))
+    net.forward_backward(data)
+    net.update()
+    net.update_metric(metric, data.label)
+"""
+
+PREDICTIONS = """
+scores = network().get_internals()["b_output"]
+net = mx.mod.Module(mx.sym.softmax(scores), label_names=None, context=mx.cpu())
+net.bind([("data", (16, 20))], for_training=False)
+net.init_params()
+
+def body():
+    data = mx.io.DataBatch([nd.array(rng.rand(int(rng.randint(1, 65)), 20))])
+    net.forward(data, is_train=False)
+    net.get_outputs()[0].asnumpy()
+"""
+
+RESHAPED = """
+net = module(16)
+
+def body():
+    n = int(rng.randint(1, 65))
+    net.reshape([("data", (n, 20))], [("softmax_label", (n,))])
+    net.forward_backward(batch(n))
+    net.update()
+"""
+
+BOUND = """
+symbol = network(64)
+
+def body():
+    n, width = dims(1, 64, 2)
+    executor = symbol.simple_bind(mx.cpu(), data=(n, width))
+    executor.forward(is_train=True)
+    executor.backward()
+    executor.outputs[0].asnumpy()
+"""
+
+COMPOSED = """
+def body():  # a new network each time, with names of its own
+    net = mx.sym.Variable("data")
+    for i in range(3):
+        net = mx.sym.FullyConnected(net, num_hidden=int(rng.randint(1, 65)))
+        net = mx.sym.Activation(net, act_type="tanh")
+    executor = mx.sym.SoftmaxOutput(net).simple_bind(mx.cpu(), data=dims(1, 64, 2))
+    executor.forward(is_train=True)
+    executor.backward()
+    executor.outputs[0].asnumpy()
+"""
 
 
-def _resident():
-    """Bytes of this process in physical memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("script", [STEPS, LAST_BATCHES, BUCKETS, PREDICTIONS],
+                         ids=["steps", "last batches", "buckets", "predictions"])
+def test_memory_stays_flat_while_training(script):
+    assert_flat(NETWORK + script)
 
 
-def _network():
-    """A convolution, a norm with states, dropout and a loss."""
-    net = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), num_filter=4, name="conv")
-    net = mx.sym.Activation(mx.sym.BatchNorm(net, name="bn"), act_type="relu")
-    net = mx.sym.Pooling(net, kernel=(2, 2), stride=(2, 2), pool_type="max")
-    net = mx.sym.FullyConnected(mx.sym.Dropout(net), num_hidden=5, name="fc")
-    return mx.sym.SoftmaxOutput(net, name="softmax")
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_memory_stays_flat_over_ten_thousand_steps():
-    module = mx.mod.Module(_network(), context=mx.cpu())
-    module.bind([("data", (8, 1, 8, 8))], [("softmax_label", (8,))])
-    module.init_params()
-    module.init_optimizer(optimizer="sgd", optimizer_params={"momentum": 0.9})
-    metric = mx.metric.Accuracy()
-    batch = mx.io.DataBatch([mx.nd.ones((8, 1, 8, 8))], [mx.nd.ones((8,))])
-    sizes = []
-    for step in range(10_001):
-        module.forward_backward(batch)
-        module.update()
-        module.update_metric(metric, batch.label)
-        if step >= 1000 and step % 1000 == 0:
-            mx.nd.waitall()
-            sizes.append(_resident())
-    print(sizes)
-    assert max(sizes) <= 1.01 * sizes[0]
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("script", [EPOCHS, RESHAPED, BOUND, COMPOSED],
+                         ids=["epochs", "reshaped", "bound", "composed"])
+def test_memory_stays_flat_while_binding(script):
+    assert_flat(NETWORK + script, rounds=ROUNDS if STRESS else 1200)

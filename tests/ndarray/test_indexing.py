@@ -50,8 +50,9 @@ def test_random_keys_agree_with_numpy(rng, advanced, dtype):
         np.testing.assert_array_equal(array.asnumpy(), values, err_msg=str(key))
 
 
-def test_arrays_for_each_axis_and_among_slices(rng):
-    values = rng.standard_normal((5, 6, 7)).astype("float32")
+@pytest.mark.parametrize("shape", [(5, 6, 7), (300, 200, 7)])
+def test_arrays_for_each_axis_and_among_slices(rng, shape):
+    values = rng.standard_normal(shape).astype("float32")
     array = mx.nd.array(values)
     one, two = rng.integers(-5, 5, (3, 4)), rng.integers(-5, 5, (3, 4))
     for key in [
@@ -69,7 +70,9 @@ def test_arrays_for_each_axis_and_among_slices(rng):
         np.testing.assert_array_equal(array[key].asnumpy(), values[key], err_msg=str(key))
         array[key], values[key] = -1, -1
         np.testing.assert_array_equal(array.asnumpy(), values, err_msg=str(key))
-    for key in [(one, np.full((3, 4), 6)), (one, -7), (np.array([5]), slice(None), slice(None))]:
+    rows, columns, _ = shape
+    beyond = np.full((3, 4), columns)
+    for key in [(one, beyond), (one, -1 - columns), (np.array([rows]), slice(None), slice(None))]:
         with pytest.raises(IndexError):
             array[key]
     with pytest.raises(IndexError):

@@ -13,7 +13,7 @@ mkdir -p "$work/cynet" "$work/tests"
 cd "$root"
 cp setup.py pyproject.toml "$work"
 cp cynet/{_typedefs.pxd,errors.py,config.py,context.py} "$work/cynet"
-cp cynet/{_engine,_storage}*.p[yx][xd] cynet/{engine,storage}.py cynet/_resource.p[yx][xd] \
+cp cynet/{_engine,_storage}*.p[yx][xd] cynet/_storage_*.h cynet/{engine,storage}.py cynet/_resource.p[yx][xd] \
     "$work/cynet"
 cp tests/conftest.py tests/test_engine.py tests/test_engine_stress.py tests/test_storage.py \
     "$work/tests"

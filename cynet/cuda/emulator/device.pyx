@@ -13,7 +13,7 @@ from .._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
 from .launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
 
 from ... import config
-from ..._storage import Memory
+from ..._storage_memory import Memory
 from ...context import Context
 from ...errors import KernelError
 from .. import families

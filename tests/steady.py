@@ -1,0 +1,69 @@
+"""Runs a loop body thousands of times in a fresh interpreter and compares resident memory early
+and late."""
+
+import os
+import statistics
+import subprocess
+import sys
+
+import pytest
+
+STRESS = bool(os.environ.get("CYNET_STRESS_SHAPES"))
+ROUNDS = int(os.environ.get("CYNET_STRESS_SHAPES", "3000"))
+
+PRELUDE = """
+import gc, os, sys
+import numpy as np
+import cynet as mx
+from cynet import nd
+
+seed, rounds = int(sys.argv[1]), int(sys.argv[2])
+rng = np.random.RandomState(seed)
+page = os.sysconf("SC_PAGE_SIZE")
+
+def resident():
+    nd.waitall()
+    gc.collect()
+    return int(open("/proc/self/statm").read().split()[1]) * page
+
+def dims(low, high, n):
+    return tuple(int(k) for k in rng.randint(low, high + 1, n))
+"""
+
+LOOP = """
+for i in range(1, rounds + 1):
+    body()
+    if i % 20 == 0:
+        print(i, resident())
+"""
+
+
+def resident_bytes(script, rounds=ROUNDS, seed=None):
+    """What was resident early and late while `rounds` calls of the script's ``body()`` ran.
+
+    Early is from a twentieth (at most 500) of the rounds to a sixth (at most 1,000) or 1,000
+    where there are so many; late is the last tenth. Two lists of bytes, one for each 20 rounds.
+    """
+    if not os.path.exists("/proc/self/statm"):
+        pytest.skip("no /proc")
+    if seed is None:
+        seed = int.from_bytes(os.urandom(3), "little")
+    print("seed", seed)
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + script + LOOP, str(seed), str(rounds)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    seen = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    early = [b for i, b in seen if min(500, rounds // 6) < i <= min(1000, rounds // 3)]
+    late = [b for i, b in seen if i > rounds - rounds // 10]
+    print(f"resident MB: early at most {max(early) / 1e6:.2f}, late {max(late) / 1e6:.2f}; "
+          f"median {statistics.median(early) / 1e6:.2f}, {statistics.median(late) / 1e6:.2f}")
+    return early, late
+
+
+def assert_flat(script, rounds=ROUNDS, seed=None, of=max):
+    """`of` the bytes of the end (see `resident_bytes`) is at most 1 % above that of the start."""
+    early, late = resident_bytes(script, rounds, seed)
+    assert of(late) <= 1.01 * of(early), (of(early), of(late))
