@@ -10,6 +10,7 @@ import pytest
 from cynet.operator.tensor.broadcast import BroadcastProperty
 from cynet.operator.tensor.unary import UnaryProperty
 from cynet.operator.update.update import ROWS as UPDATES
+from cynet.optimizer._joined import JoinedUpdate
 
 import cynet as mx
 from cynet import config
@@ -215,7 +216,42 @@ def leaky_gradient(functor, g, a, b, dtype):
     return found["data"].asnumpy().astype(dtype)
 
 
-@pytest.mark.parametrize("rule", families.RULES)
+JOINED = {  # rules that no operator has: their own numbers, how many states
+    "nag": ((0.9,), 1),
+    "adagrad": ((1e-3,), 1),
+    "adadelta": ((0.9, 1e-3), 2),
+    "adamax": ((0.9, 0.99), 2),
+    "nadam": ((0.9, 0.99, 1e-3, 0.5, 0.25), 2),
+}
+
+
+@pytest.mark.parametrize("rule", JOINED)
+@pytest.mark.parametrize("clip", [-1.0, 0.4])
+def test_update_without_operator(rule, clip, rng):
+    numbers, count = JOINED[rule]
+    for kinds in types_of("update", "update", f"cynet::{rule}"):
+        kind, _, _, master = kinds.split(", ")
+        dtype, master = DTYPES[kind], master == "true"
+        weight, grad = (rng.standard_normal(100).astype(dtype) for _ in range(2))
+        state = [rng.uniform(0.5, 1.5, 100).astype("f" if master else dtype) for _ in range(count)]
+        exact = weight.astype("f") if master else np.zeros(1, "d" if kind == "double" else "f")
+        own = [*state, *[np.zeros(1, state[0].dtype)] * (3 - count)]
+        first, kept = (
+            mx.nd.array(weight, dtype=dtype),
+            [mx.nd.array(s, dtype=s.dtype) for s in state],
+        )
+        known = (mx.nd.array(exact), kept[0]) if master else tuple(kept)
+        update = JoinedUpdate(rule, [first], [mx.nd.array(grad, dtype=dtype)], [known], master)
+        update([0.1], [0.01], 0.5, clip, [numbers])
+        given, out = Numbers(0.1, 0.01, 0.5, clip, *numbers), np.zeros_like(weight)
+        run = kernel("update", f"update<cynet::{rule}, {kinds}>")
+        run.launch([weight, grad, out, *own, exact, given, LONG(100), INT(0)], 2, 64, threads=2)
+        close(out, first.asnumpy(), dtype)
+        for mine, theirs in zip(own, kept):
+            close(mine, theirs.asnumpy(), mine.dtype.name)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in families.RULES if rule not in JOINED])
 @pytest.mark.parametrize("clip", [-1.0, 0.4])
 def test_update(rule, clip, rng):
     name = next(n for n, p in UPDATES.items() if p.rule == rule)
