@@ -101,7 +101,7 @@ def test_memory_stays_flat():
 
 @pytest.mark.timeout(1800)
 def test_memory_stays_nearly_flat_with_primitives_made_anew():
-    """oneDNN's, and executors, leave holes in the C library's heap: 0.6 to 1.6 % in 3,000 shapes."""
+    """They leave holes in the C library's heap: 0.6 to 1.6 % in 3,000 shapes."""
     assert_flat(OPERATORS, within=0.04 if STRESS else 0.025)
 
 
