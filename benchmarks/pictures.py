@@ -218,12 +218,12 @@ def record_fit(symbol, batch, shape, batches=10):
     module = mx.mod.Module(symbol, context=mx.cpu())
     data = mx.io.PrefetchingIter(source)
     module.fit(data, num_epoch=1)
-    data.reset()
     timed(source, "next", "make a batch")
     timed(module, "forward_backward", "push the step")
     timed(module, "update", "push the step")
     timed(module, "update_metric", "metric: wait for the outputs")
     timed(data, "next", "take a batch")
+    data.reset()
     module.fit(data, num_epoch=2, begin_epoch=1)
     return spans
 

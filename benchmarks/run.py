@@ -7,7 +7,8 @@ from pathlib import Path
 from harness import run_file, table
 
 HERE = Path(__file__).parent
-NO_ROWS = ("harness", "run", "memory", "pictures", "roofline")  # files that measure no times beside MXNet's
+# files that measure no times beside MXNet's
+NO_ROWS = ("harness", "run", "memory", "pictures", "roofline")
 
 
 def main():

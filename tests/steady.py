@@ -63,7 +63,7 @@ def resident_bytes(script, rounds=ROUNDS, seed=None):
     return early, late
 
 
-def assert_flat(script, rounds=ROUNDS, seed=None, of=max):
-    """`of` the bytes of the end (see `resident_bytes`) is at most 1 % above that of the start."""
+def assert_flat(script, rounds=ROUNDS, seed=None, of=max, within=0.01):
+    """`of` the bytes of the end (see `resident_bytes`) is at most `within` above the start's."""
     early, late = resident_bytes(script, rounds, seed)
-    assert of(late) <= 1.01 * of(early), (of(early), of(late))
+    assert of(late) <= (1 + within) * of(early), (of(early), of(late))

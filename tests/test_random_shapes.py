@@ -7,7 +7,7 @@ import statistics
 
 import pytest
 
-from tests.steady import assert_flat
+from tests.steady import STRESS, assert_flat
 
 FEW = """
 def body():
@@ -95,13 +95,20 @@ def body():
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("script", [FEW, OPERATORS], ids=["small", "operators"])
-def test_memory_stays_flat(script):
-    assert_flat(script)
+def test_memory_stays_flat():
+    assert_flat(FEW)
+
+
+@pytest.mark.timeout(1800)
+def test_memory_stays_nearly_flat_with_primitives_made_anew():
+    """They leave holes in the C library's heap: 0.6 to 1.6 % in 3,000 shapes."""
+    assert_flat(OPERATORS, within=0.04 if STRESS else 0.025)
 
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("rare", [0, 0.004], ids=["megabytes", "some of 20 to 60 MB"])
 def test_memory_stays_flat_with_large_arrays(rare):
-    """The median: what a rare large array took stays for the next few calls."""
-    assert_flat(MEGABYTES % rare, of=statistics.median)
+    """The median: what a rare large array took stays for the next few calls. Of 20 MB that live at
+    once, one block that finds no hole large enough is a twentieth of what is resident, and goes
+    back thousands of calls later."""
+    assert_flat(MEGABYTES % rare, of=statistics.median, within=0.08)

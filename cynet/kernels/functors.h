@@ -169,8 +169,8 @@ CYNET_BINARY(greater, a > b)
 CYNET_BINARY(greater_equal, a >= b)
 CYNET_BINARY(lesser, a < b)
 CYNET_BINARY(lesser_equal, a <= b)
-CYNET_BINARY(logical_and, (a != T(0)) && (b != T(0)))
-CYNET_BINARY(logical_or, (a != T(0)) || (b != T(0)))
+CYNET_BINARY(logical_and, (a != T(0)) & (b != T(0)))  // without branches
+CYNET_BINARY(logical_or, (a != T(0)) | (b != T(0)))
 CYNET_BINARY(logical_xor, (a != T(0)) != (b != T(0)))
 
 // Integers: truncation towards zero, and what would trap (x / 0, lowest / -1) is defined instead.

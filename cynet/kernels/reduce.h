@@ -4,6 +4,7 @@
 #ifndef CYNET_REDUCE_H
 #define CYNET_REDUCE_H
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,6 +1,10 @@
 // The inner loops of the reductions, compiled for each level (levels.h). Included by reduce.h.
 
 #if defined(__GNUC__)
+// Whether a row is so long that it is read as four rows at once, which gives the hardware's
+// prefetchers more to ask for.
+CYNET_XINLINE bool is_streamed(int64_t n) { return LANES == 16 && n >= 1 << 19; }
+
 // The greatest (or least) of n >= LANES floats; false: there may be NaN among them, which their sum
 // tells. Its last vector may have elements that were seen before.
 template <class op>
@@ -10,14 +14,18 @@ CYNET_XINLINE bool extreme_row(const float* x, int64_t n, float* found) {
     best[k] = load(x);
     sum[k] = Vec{};
   }
-  int64_t i = 0;
-  for (; i + 4 * LANES <= n; i += 4 * LANES) {
+  const int64_t rounds = n / (4 * LANES);
+  const int64_t apart = is_streamed(n) ? rounds * LANES : LANES;
+  const int64_t step = is_streamed(n) ? LANES : 4 * LANES;
+  const float* at = x;
+  for (int64_t r = 0; r < rounds; ++r, at += step) {
     for (int k = 0; k < 4; ++k) {
-      const Vec v = load(x + i + k * LANES);
+      const Vec v = load(at + k * apart);
       best[k] = op::of(v, best[k]);
       sum[k] += v;
     }
   }
+  int64_t i = rounds * (4 * LANES);
   for (; i + LANES <= n; i += LANES) {
     best[0] = op::of(load(x + i), best[0]);
     sum[0] += load(x + i);
@@ -29,6 +37,24 @@ CYNET_XINLINE bool extreme_row(const float* x, int64_t n, float* found) {
   const float total = fold<Plus>((sum[0] + sum[1]) + (sum[2] + sum[3]));
   *found = fold<op>(op::of(op::of(best[0], best[1]), op::of(best[2], best[3])));
   return total == total;
+}
+
+// The sum of a streamed row: 64 of them in float before they go on in double.
+inline double streamed_sum(const float* x, int64_t n) {
+  const int64_t apart = n / (4 * LANES) * LANES;
+  double lanes[4 * LANES] = {}, total = 0;
+  for (int64_t i = 0; i < apart;) {
+    const int64_t stop = std::min<int64_t>(apart, i + 64 * LANES);
+    Vec part[4] = {};
+    for (; i < stop; i += LANES)
+      for (int k = 0; k < 4; ++k) part[k] += load(x + k * apart + i);
+    float parts[4 * LANES];
+    for (int k = 0; k < 4; ++k) store(parts + k * LANES, part[k]);
+    for (int l = 0; l < 4 * LANES; ++l) lanes[l] += parts[l];
+  }
+  for (int l = 0; l < 4 * LANES; ++l) total += lanes[l];
+  for (int64_t i = 4 * apart; i < n; ++i) total += x[i];
+  return total;
 }
 
 template <class R>
@@ -53,6 +79,9 @@ typename R::acc reduce_row(const T* x, int64_t n) {
   if constexpr (std::is_same<R, max<float>>::value || std::is_same<R, min<float>>::value) {
     float found;
     if (n >= CYNET_LANES && extreme_row<typename extreme_of<R>::op>(x, n, &found)) return found;
+  }
+  if constexpr (std::is_same<R, sum<float>>::value) {
+    if (is_streamed(n)) return streamed_sum(x, n);
   }
 #endif
   acc lanes[LANES];

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import cynet as mx
 from cynet.errors import ArgumentError
 from tests.operator.direct import call
 
@@ -14,6 +15,24 @@ def test_sum_of_ten_million_floats(rng):
     exact = x.astype("float64").sum()
     assert abs(float(call("sum", x)[0]) - exact) <= np.spacing(np.float32(exact))
     assert abs(float(call("mean", x)[0]) - exact / x.size) <= np.spacing(np.float32(0.5))
+
+
+@pytest.mark.parametrize("n", [2**19, 2**20 - 1, 2**20 + 61, 1_500_011])
+def test_long_rows_are_read_as_several(n, rng):
+    """Each element counts once, wherever a row is cut, also where it is infinite or NaN."""
+    values = rng.integers(-8, 9, (3, n)).astype("float32")  # sums of which are exact
+    array = mx.nd.array(values)
+    np.testing.assert_array_equal(mx.nd.sum(array, axis=1).asnumpy(), values.sum(1, np.float64))
+    for place in (0, n // 4 - 1, n // 4, n // 2, 3 * n // 4 + 1, n - 62, n - 1):
+        for value in (100, np.inf, np.nan):
+            values[1, place] = value
+            row = mx.nd.array(values[1])
+            for name in ("sum", "max"):
+                got, want = getattr(mx.nd, name)(row).asnumpy(), getattr(values[1], name)()
+                np.testing.assert_array_equal(got, [want], f"{name} with {value} at {place}")
+            values[1, place] = -100
+            assert mx.nd.min(mx.nd.array(values[1])).asscalar() == -100
+            values[1, place] = 3
 
 
 def test_sum_down_long_columns(rng):
