@@ -32,7 +32,7 @@ cdef extern from "_storage_arena.h":
         void* grow(size_t n, size_t* got, uint64_t clock, Lock* lock) noexcept nogil
         void give(void* ptr) noexcept nogil
         size_t excess(uint64_t clock) noexcept nogil
-        void* detach(size_t nbytes) noexcept nogil
+        void* detach(size_t nbytes, bint all) noexcept nogil
         void unmap(void* blocks, Lock* lock) noexcept nogil
     bint HAS_ARENAS "CYNET_HAS_ARENAS"
 
@@ -217,13 +217,15 @@ cdef void _tend(Pool* pool) noexcept nogil:
     """Give back what the arenas have long not needed."""
     cdef void* blocks
     cdef Arena* arena
-    cdef uint64_t due = <uint64_t>-1
-    cdef int i
+    cdef uint64_t due
+    cdef int i, k
     for i in range(ARENAS):
         arena = &pool.arenas[i]
         pool.lock.lock()
-        blocks = arena.detach(arena.excess(pool.hits + pool.misses))
-        due = min(due, arena.due)
+        blocks = arena.detach(arena.excess(pool.hits + pool.misses), False)
+        due = pool.arenas[0].due
+        for k in range(1, ARENAS):
+            due = min(due, pool.arenas[k].due)
         pool.due = due
         pool.lock.unlock()
         arena.unmap(blocks, &pool.lock)
@@ -258,7 +260,7 @@ cdef size_t _trim(Pool* pool) noexcept nogil:
     for i in range(ARENAS):
         pool.lock.lock()
         given += pool.arenas[i].free_bytes
-        blocks = pool.arenas[i].detach(pool.arenas[i].free_bytes)
+        blocks = pool.arenas[i].detach(pool.arenas[i].free_bytes, True)
         pool.lock.unlock()
         pool.arenas[i].unmap(blocks, &pool.lock)
     return given
@@ -418,7 +420,7 @@ cdef void _to_arena(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
     arena.give(ptr)
     cached = _cached(pool)
     if cached > pool.limit:
-        over = arena.detach(cached - pool.limit)
+        over = arena.detach(cached - pool.limit, False)
     pool.lock.unlock()
     if over != NULL:
         arena.unmap(over, &pool.lock)
@@ -509,6 +511,9 @@ def memory_info(ctx):
 
 def empty_cache(ctx):
     """Give everything a device's pool keeps for reuse back to the device; memory in use stays.
+
+    Of more than a thousand holes between blocks in use the pages go back, not the addresses:
+    ``cached_bytes`` goes on counting those.
 
     Temporary space of the calling thread goes back at once, that of other threads when they next
     run an operator that asks for some.

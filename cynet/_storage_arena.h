@@ -31,14 +31,12 @@ struct CynetArena {
     void* grow(size_t, size_t*, uint64_t, CynetSpinLock*) { return nullptr; }
     void give(void*) {}
     size_t excess(uint64_t) { return 0; }
-    void* detach(size_t) { return nullptr; }
+    void* detach(size_t, bool) { return nullptr; }
     void unmap(void*, CynetSpinLock*) {}
 };
 #else
 #include <sys/mman.h>
 
-#include <map>
-#include <vector>
 #if !defined(MAP_ANONYMOUS)
 #define MAP_ANONYMOUS MAP_ANON
 #endif
@@ -53,7 +51,15 @@ struct CynetArena {
         Block* next;  // of the free blocks of its class; of detached blocks; of spare records
         Block* previous;
         bool taken;
+        bool stays;         // detached for its pages alone
+        uint32_t place[2];  // in ends, where it is one
     };
+    struct Ends {
+        Block** list = nullptr;
+        size_t n = 0, room = 0;
+    };
+    // A process may have 65,530 mappings; beyond so many holes an arena makes none.
+    static const size_t MOST_PIECES = 1024;
     static const int STEPS = 32, LOWEST = 12, POWERS = 36;  // classes: 32 to each doubling
 
     Block* lists[POWERS * STEPS] = {};
@@ -62,9 +68,9 @@ struct CynetArena {
     size_t grain = 0;             // sizes and addresses are multiples
     size_t used = 0, free_bytes = 0;
     Block* spare = nullptr;
-    std::vector<Block*> table;  // taken blocks by address: open addressing, linear probing
-    size_t n_taken = 0;
-    std::map<char*, Block*> heads, tails;  // first block of a mapping by address, last by its end
+    Block** table = nullptr;  // taken blocks by address: open addressing, linear probing
+    size_t n_slots = 0, n_taken = 0;
+    Ends ends[2];  // the first blocks of the mappings, and the last ones; few, in no order
     // What to keep: the most that was in use during the last `patience` allocations of the pool.
     size_t peak = 0;
     // What grows again within `soon` of a release recurs: patience rises, up to `soon`.
@@ -121,12 +127,13 @@ struct CynetArena {
         Block* edge = nullptr;  // a free block at an end of a mapping, to be made larger
         lock->lock();
         if (!reserve()) return lock->unlock(), nullptr;
-        for (auto& each : heads)
-            if (!each.second->taken && (!edge || each.second->size > edge->size))
-                edge = each.second;
-        for (auto& each : tails)
-            if (!each.second->taken && (!edge || each.second->size > edge->size))
-                edge = each.second;
+        char* end = home;
+        for (const Ends& side : ends)
+            for (size_t i = 0; i < side.n; ++i) {
+                Block* b = side.list[i];
+                if (!b->taken && (!edge || b->size > edge->size)) edge = b;
+                if (b->at + b->size > end) end = b->at + b->size;
+            }
         if (edge && edge->size < n) {
             unlink(edge);
             free_bytes -= edge->size;
@@ -134,7 +141,6 @@ struct CynetArena {
         } else {
             edge = nullptr;
         }
-        char* end = tails.empty() || tails.rbegin()->first < home ? home : tails.rbegin()->first;
         const size_t more = edge ? n - edge->size : n;
         char* below = edge && !edge->before ? edge->at - more : nullptr;
         char* above = edge && !edge->after ? edge->at + edge->size : nullptr;
@@ -153,20 +159,20 @@ struct CynetArena {
         if (!at) at = map_anywhere(n);
         if (!at) return nullptr;
         lock->lock();
-        if (!reserve()) {  // others have used the records up
+        Block* b = reserve() ? record(at, edge ? more : n) : nullptr;
+        if (!b) {  // no memory for more records
             if (edge) put_back(edge);
             lock->unlock();
             munmap(at, edge ? more : n);
             return nullptr;
         }
+        adopt(b);
         if (released && clock - released_at <= soon) {
             if (patience < soon) patience *= 2;
             came_back = true;
             released = false;
         }
         if (due == UINT64_MAX) due = clock + patience;
-        Block* b = record(at, edge ? more : n);
-        adopt(b);
         if (edge) {
             if (b->before == edge) b = edge;
             absorb(b);
@@ -198,22 +204,28 @@ struct CynetArena {
     }
 
     // Takes free memory of at most `bytes`, the largest blocks first, out of the arena: a list
-    // for unmap(). Lock held.
-    void* detach(size_t bytes) {
+    // for unmap(). Where that would make one hole too many it ends, or, for `all`, blocks give
+    // back their pages and stay. Lock held.
+    void* detach(size_t bytes, bool all) {
         Block* out = nullptr;
         bytes = (bytes + grain - 1) & ~(grain - 1);
         while (powers && bytes >= grain && reserve()) {
             const int p = 63 - __builtin_clzll(powers);
             Block* b = lists[p * STEPS + 31 - __builtin_clz(steps[p])];
+            const bool hole = b->after && (b->before || b->size > bytes);
+            const bool stays = hole && ends[0].n >= MOST_PIECES;
+            if (stays && !all) break;
             unlink(b);
             if (b->size > bytes) {  // the upper end goes
                 Block* lower = b;
                 b = cut(lower, lower->size - bytes);
                 link(lower);
             }
+            if (!stays) leave(b);
             bytes -= b->size;
             free_bytes -= b->size;
-            leave(b);
+            b->taken = true;
+            b->stays = stays;
             b->next = out;
             out = b;
         }
@@ -224,19 +236,35 @@ struct CynetArena {
     void unmap(void* list, CynetSpinLock* lock) {
         for (Block* b = (Block*)list; b;) {
             Block* next = b->next;
-            munmap(b->at, b->size);
+            const bool gone = !b->stays && munmap(b->at, b->size) == 0;
+            if (!gone) madvise(b->at, b->size, MADV_DONTNEED);
             lock->lock();
-            b->next = spare;
-            spare = b;
+            if (gone) {
+                retire(b);
+            } else if (b->stays) {
+                put_back(b);
+            } else {  // the process has as many mappings as it may
+                b->before = b->after = nullptr;
+                if (reserve()) adopt(b), put_back(b);
+            }
             lock->unlock();
             b = next;
         }
     }
 
   private:
-    // At least four records to spare, so that splitting cannot fail, and room in the table.
+    // At least four records to spare, so that splitting cannot fail, and room in the tables.
+    // False, nothing changed: the system has no memory for them.
     bool reserve() {
-        if (2 * (n_taken + 2) > table.size()) rehash();
+        if (2 * (n_taken + 2) > n_slots && !rehash()) return false;
+        for (Ends& side : ends) {
+            if (side.n < side.room) continue;
+            const size_t room = side.room ? 2 * side.room : 64;
+            void* p = std::realloc(side.list, room * sizeof(Block*));
+            if (!p) return false;
+            side.list = (Block**)p;
+            side.room = room;
+        }
         Block* b = spare;
         for (int i = 0; i < 4; ++i, b = b->next) {
             if (b) continue;
@@ -257,8 +285,12 @@ struct CynetArena {
     Block* record(char* at, size_t size) {
         Block* b = spare;
         spare = b->next;
-        *b = {at, size, nullptr, nullptr, nullptr, nullptr, true};
+        *b = {at, size, nullptr, nullptr, nullptr, nullptr, true, false, {0, 0}};
         return b;
+    }
+    void retire(Block* b) {
+        b->next = spare;
+        spare = b;
     }
     void link(Block* b) {
         const int index = class_of(b->size);
@@ -286,7 +318,7 @@ struct CynetArena {
         rest->before = b;
         rest->after = b->after;
         if (b->after) b->after->before = rest;
-        else tails[rest->at + rest->size] = rest;
+        else replace(1, b, rest);
         b->after = rest;
         b->size = n;
         return rest;
@@ -296,9 +328,8 @@ struct CynetArena {
         b->size += gone->size;
         b->after = gone->after;
         if (b->after) b->after->before = b;
-        else tails[b->at + b->size] = b;
-        gone->next = spare;
-        spare = gone;
+        else replace(1, gone, b);
+        retire(gone);
     }
     // b, in no list, and its free neighbours as one block in no list.
     Block* join(Block* b) {
@@ -313,45 +344,59 @@ struct CynetArena {
         }
         return b;
     }
+    void enter(int side, Block* b) {
+        b->place[side] = (uint32_t)ends[side].n;
+        ends[side].list[ends[side].n++] = b;
+    }
+    void drop(int side, Block* b) {
+        Block* last = ends[side].list[--ends[side].n];
+        replace(side, last, b->place[side]);
+    }
+    void replace(int side, Block* old, Block* now) { replace(side, now, old->place[side]); }
+    void replace(int side, Block* now, uint32_t place) {
+        now->place[side] = place;
+        ends[side].list[place] = now;
+    }
     void adopt(Block* b) {  // b, freshly mapped, finds its neighbours
-        char* end = b->at + b->size;
-        auto before = tails.find(b->at);
-        if (before == tails.end()) {
-            heads[b->at] = b;
+        Block *before = nullptr, *after = nullptr;
+        for (size_t i = 0; i < ends[1].n; ++i)
+            if (ends[1].list[i]->at + ends[1].list[i]->size == b->at) before = ends[1].list[i];
+        for (size_t i = 0; i < ends[0].n; ++i)
+            if (ends[0].list[i]->at == b->at + b->size) after = ends[0].list[i];
+        b->before = before;
+        b->after = after;
+        if (before) {
+            drop(1, before);
+            before->after = b;
         } else {
-            b->before = before->second;
-            b->before->after = b;
-            tails.erase(before);
+            enter(0, b);
         }
-        auto after = heads.find(end);
-        if (after == heads.end()) {
-            tails[end] = b;
+        if (after) {
+            drop(0, after);
+            after->before = b;
         } else {
-            b->after = after->second;
-            b->after->before = b;
-            heads.erase(after);
+            enter(1, b);
         }
     }
     void leave(Block* b) {  // the opposite
-        char* end = b->at + b->size;
         if (b->before) {
             b->before->after = nullptr;
-            tails[b->at] = b->before;
+            enter(1, b->before);
         } else {
-            heads.erase(b->at);
+            drop(0, b);
         }
         if (b->after) {
             b->after->before = nullptr;
-            heads[end] = b->after;
+            enter(0, b->after);
         } else {
-            tails.erase(end);
+            drop(1, b);
         }
     }
 
     void* hand_out(Block* b, size_t* got) {
         b->taken = true;
         size_t i = slot(b->at);
-        while (table[i]) i = (i + 1) & (table.size() - 1);
+        while (table[i]) i = (i + 1) & (n_slots - 1);
         table[i] = b;
         ++n_taken;
         used += b->size;
@@ -360,10 +405,10 @@ struct CynetArena {
         return b->at;
     }
     size_t slot(char* at) const {
-        return ((uint64_t)((uintptr_t)at / grain) * 0x9E3779B97F4A7C15u >> 32) & (table.size() - 1);
+        return ((uint64_t)((uintptr_t)at / grain) * 0x9E3779B97F4A7C15u >> 32) & (n_slots - 1);
     }
     Block* forget(char* at) {
-        const size_t mask = table.size() - 1;
+        const size_t mask = n_slots - 1;
         size_t i = slot(at);
         while (table[i]->at != at) i = (i + 1) & mask;
         Block* b = table[i];
@@ -378,15 +423,21 @@ struct CynetArena {
         --n_taken;
         return b;
     }
-    void rehash() {
-        std::vector<Block*> old(table.empty() ? 64 : 2 * table.size(), nullptr);
-        old.swap(table);
-        for (Block* b : old) {
-            if (!b) continue;
-            size_t i = slot(b->at);
-            while (table[i]) i = (i + 1) & (table.size() - 1);
-            table[i] = b;
+    bool rehash() {
+        const size_t n_old = n_slots, n = n_old ? 2 * n_old : 64;
+        Block** old = table;
+        Block** fresh = (Block**)std::calloc(n, sizeof(Block*));
+        if (!fresh) return false;
+        table = fresh;
+        n_slots = n;
+        for (size_t j = 0; j < n_old; ++j) {
+            if (!old[j]) continue;
+            size_t i = slot(old[j]->at);
+            while (table[i]) i = (i + 1) & (n - 1);
+            table[i] = old[j];
         }
+        std::free(old);
+        return true;
     }
 
     bool huge() const { return grain >= (size_t)2 << 20; }

@@ -31,6 +31,8 @@ cdef extern from *:
 
 cdef enum:
     SLOTS = 32
+    SMALL = 3000   # bytes up to which every one is written and checked
+    STRIDE = 4001
 
 cdef Handle _shared[SLOTS]  # blocks left for any thread to take, so that memory is freed by others
 cdef uint8_t _marks[SLOTS]
@@ -41,11 +43,25 @@ cdef uint64_t _wrong
 
 cdef bint _holds(const Handle* block, uint8_t mark) noexcept nogil:
     cdef const uint8_t* data = <const uint8_t*>block.ptr
-    cdef size_t i
-    for i in range(block.size):
+    cdef size_t step = 1 if block.size <= SMALL else STRIDE
+    cdef size_t i = 0
+    while i < block.size:
         if data[i] != mark:
             return False
-    return True
+        i += step
+    return data[block.size - 1] == mark
+
+
+cdef void _fill(Handle* block, uint8_t mark) noexcept nogil:
+    cdef uint8_t* data = <uint8_t*>block.ptr
+    cdef size_t i = 0
+    if block.size <= SMALL:
+        memset(data, mark, block.size)
+        return
+    while i < block.size:
+        data[i] = mark
+        i += STRIDE
+    data[block.size - 1] = mark
 
 
 cdef void _body(int index) noexcept nogil:
@@ -58,13 +74,17 @@ cdef void _body(int index) noexcept nogil:
     cdef uint8_t mark
     cdef uint8_t* temporary
     cdef int slot
+    cdef size_t nbytes
     space.type, space.index = kTempSpace, 0
     for _ in range(_rounds):
         state = state * <uint64_t>6364136223846793005 + <uint64_t>1442695040888963407
         mark = <uint8_t>(state >> 50)
         slot = <int>((state >> 40) % SLOTS)
-        alloc((state >> 20) % 3000 + 1, kCPU, 0, &mine)
-        memset(mine.ptr, mark, mine.size)
+        nbytes = (state >> 20) % SMALL + 1
+        if (state >> 45) % 32 == 0:
+            nbytes <<= (state >> 58) % 14  # of all arenas, too
+        alloc(nbytes, kCPU, 0, &mine)
+        _fill(&mine, mark)
         _lock.lock()
         other, _shared[slot] = _shared[slot], mine
         mark, _marks[slot] = _marks[slot], mark

@@ -154,6 +154,86 @@ def test_a_huge_block_stays_when_it_is_needed_again_and_again():
     assert figures(device)[1] < 1 << 20
 
 
+def run_apart(code):
+    """Runs `code` in a process of its own that can ask for its mappings and address space."""
+    if not os.path.exists("/proc/self/maps"):
+        pytest.skip("needs /proc to measure the process")
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+@arenas
+def test_holes_between_blocks_in_use_stay_few_mappings():
+    """A system grants a process 65,530 mappings: after those nothing in it gets memory."""
+    code = """
+import cynet as mx, numpy as np
+from cynet._storage_memory import Memory
+ctx = mx.cpu(5)
+def mappings():
+    return sum(1 for _ in open('/proc/self/maps'))
+def resident():
+    return int(open('/proc/self/statm').read().split()[1]) * 4096
+blocks = [Memory(20480, ctx) for _ in range(20000)]
+for i, block in enumerate(blocks):
+    np.asarray(block)[:] = i % 251
+before, full = mappings(), resident()
+kept = blocks[::2]
+del blocks, block
+mx.storage.empty_cache(ctx)
+assert mappings() - before < 1200, mappings() - before
+assert full - resident() > 180 << 20, (full, resident())  # their pages went back all the same
+stats = mx.storage.stats(ctx)
+assert stats['used_bytes'] == 10000 * 20480, stats
+again = [Memory(20480, ctx) for _ in range(8000)]
+assert mx.storage.stats(ctx)['hits'] >= 8000
+for block in again:
+    np.asarray(block)[:] = 255
+for i, block in enumerate(kept):
+    assert (np.asarray(block) == 2 * i % 251).all(), i
+del kept, again, block
+mx.storage.empty_cache(ctx)
+assert mx.storage.stats(ctx)['cached_bytes'] == mx.storage.stats(ctx)['used_bytes'] == 0
+"""
+    run_apart(code)
+
+
+@arenas
+def test_the_cache_goes_back_when_even_the_heap_is_exhausted():
+    """Trimming makes holes, and records of them, when there is no memory for any record."""
+    code = """
+import ctypes, resource
+import cynet as mx
+from cynet._storage_memory import Memory
+ctx = mx.cpu(5)
+malloc = ctypes.CDLL(None).malloc
+malloc.restype, malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+def fails():
+    try:
+        Memory(1 << 46, ctx)
+    except MemoryError as e:
+        return 'have been given back' in str(e)
+assert fails()
+blocks = [Memory(100000, ctx) for _ in range(400)]
+del blocks[::2]
+used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 20), resource.RLIM_INFINITY))
+size = 1 << 20
+while size >= 8:
+    while malloc(size):
+        pass
+    size >>= 1
+while malloc(24) or malloc(56):
+    pass
+failed = fails()
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert failed
+del blocks
+mx.storage.empty_cache(ctx)
+assert mx.storage.stats(ctx)['cached_bytes'] == mx.storage.stats(ctx)['used_bytes'] == 0
+assert Memory(100000, ctx).capacity >= 100000
+"""
+    run_apart(code)
+
+
 def test_pools_of_devices_are_apart(ctx):
     other = mx.cpu(42)
     mx.storage.empty_cache(other)
