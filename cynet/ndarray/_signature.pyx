@@ -5,6 +5,8 @@ from libc.string cimport memcpy
 
 from .._ndarray cimport NDArrayBase
 
+import numpy as np
+
 
 cdef bytes pack(list given, int dev_type, int dev_id):
     # Everything about the arrays that a Call depends on, as bytes.
@@ -32,6 +34,8 @@ cdef object freeze(object value):
         return value
     if type(value) is float:
         return repr(value), float
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value)), type(value)
     if type(value) is bool:
         return value, bool
     if type(value) is tuple or type(value) is list:

@@ -262,9 +262,10 @@ def test_calls_like_one_before():
         np.testing.assert_array_equal(mx.nd.clip(a, 2, 5).asnumpy(), x.clip(2, 5))
         np.testing.assert_array_equal(mx.nd.clip(a, 2, 7).asnumpy(), x.clip(2, 7))
         np.testing.assert_array_equal(mx.nd.clip(a, a_min=2, a_max=7.5).asnumpy(), x.clip(2, 7.5))
-        assert np.signbit(mx.nd.clip(-a, 0.0, 0.0).asnumpy()[0, 1]) != np.signbit(
-            mx.nd.clip(-a, -0.0, -0.0).asnumpy()[0, 1]
-        )
+        for zero in (float(0), np.float64(0), np.float32(0)):
+            assert np.signbit(mx.nd.clip(-a, zero, zero).asnumpy()[0, 1]) != np.signbit(
+                mx.nd.clip(-a, -zero, -zero).asnumpy()[0, 1]
+            )
         np.testing.assert_array_equal(
             mx.nd.concat(a, b, dim=0).asnumpy(), np.concatenate([x, x + 1])
         )
