@@ -495,6 +495,12 @@ def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arr
     arg_shapes, _, aux_shapes = symbol.infer_shape(
         **{n: a.shape for n, a in zip(arg_names, arg_arrays)}
     )
+    if arg_shapes is None:
+        empty = [f"'{n}' {a.shape}" for n, a in zip(arg_names, arg_arrays) if a.size == 0]
+        raise ShapeError(
+            "bind: sizes of 0 stand for unknown ones, which the other shapes do not tell: "
+            + ", ".join(empty)
+        )
     for kind, names, arrays, shapes in (
         ("argument", arg_names, arg_arrays, arg_shapes),
         ("gradient of argument", arg_names, grad_arrays, arg_shapes),
