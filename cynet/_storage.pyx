@@ -50,7 +50,7 @@ cdef enum:
     PATIENCE = 4096
     SOON = 2 * PATIENCE
     HUGE_PATIENCE = 16
-    HUGE_SOON = 16 * HUGE_PATIENCE
+    HUGE_SOON = 256 * HUGE_PATIENCE
 
 cdef size_t LARGEST = (<size_t>1) << 47  # more than any address space holds: refused without asking
 

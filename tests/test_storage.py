@@ -234,6 +234,23 @@ assert Memory(100000, ctx).capacity >= 100000
     run_apart(code)
 
 
+@arenas
+def test_a_huge_block_stays_when_each_of_a_loops_long_steps_needs_it():
+    """Its pages would be faulted in anew each time: as long as thousands of small allocations."""
+    device = mx.cpu(45)
+    for _ in range(12):
+        Memory(100 << 20, device)
+        for _ in range(1500):
+            Memory(100, device)
+    before = mx.storage.stats(device)["misses"]
+    for _ in range(3):
+        Memory(100 << 20, device)
+        for _ in range(1500):
+            Memory(100, device)
+    assert mx.storage.stats(device)["misses"] == before
+    mx.storage.empty_cache(device)
+
+
 def test_pools_of_devices_are_apart(ctx):
     other = mx.cpu(42)
     mx.storage.empty_cache(other)
