@@ -405,3 +405,19 @@ def test_a_pass_runs_on_the_callers_thread_and_a_large_product_does_not():
     env = {**os.environ, "CYNET_ENGINE_TYPE": "ThreadedEngine"}
     run = subprocess.run(code, capture_output=True, text=True, timeout=100, env=env)
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "given"),
+    [
+        ("take", (0, 3), {"mode": "clip"}),
+        ("take", (2, 0), {"axis": 1, "mode": "wrap"}),
+        ("take", (0, 3), {"mode": "raise"}),
+        ("pick", (2, 0), {"mode": "wrap"}),
+        ("batch_take", (2, 0), {}),
+    ],
+)
+def test_nothing_is_taken_from_an_empty_axis(name, shape, given):
+    index = mx.nd.array([0, 1], dtype="int32")
+    with pytest.raises(mx.base.MXNetError, match=f"{name}: axis [01] of .* is empty"):
+        getattr(mx.nd, name)(mx.nd.zeros(shape), index, **given).wait_to_read()

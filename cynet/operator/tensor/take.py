@@ -25,6 +25,14 @@ class IndexedProperty(OperatorProperty):
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, in_data[1]]
 
+    def parts(self, data, axis):
+        """`data`'s shape split at the axis that is indexed, which has elements to name."""
+        if data[axis] == 0:
+            raise ShapeError(
+                f"{self.op_name}: axis {axis} of {data} is empty, so that no index is within it"
+            )
+        return split_at(data, axis)
+
 
 class TakeProperty(IndexedProperty):
     """Slices of an array along an axis, by index.
@@ -49,7 +57,7 @@ class TakeProperty(IndexedProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
-        parts = split_at(data, axis_of(self.axis, len(data)))
+        parts = self.parts(data, axis_of(self.axis, len(data)))
         return TakeOperator(self.op_name, in_types[0], *parts, self.mode)
 
 
@@ -84,7 +92,7 @@ class PickProperty(IndexedProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
-        parts = split_at(data, axis_of(self.axis, len(data)))
+        parts = self.parts(data, axis_of(self.axis, len(data)))
         return PickOperator(self.op_name, in_types[0], *parts, self.mode)
 
 
@@ -106,7 +114,7 @@ class BatchTakeProperty(IndexedProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
-        return PickOperator(self.op_name, in_types[0], *split_at(data, len(data) - 1), "clip")
+        return PickOperator(self.op_name, in_types[0], *self.parts(data, len(data) - 1), "clip")
 
 
 class OneHotProperty(OperatorProperty):
