@@ -421,3 +421,13 @@ def test_nothing_is_taken_from_an_empty_axis(name, shape, given):
     index = mx.nd.array([0, 1], dtype="int32")
     with pytest.raises(mx.base.MXNetError, match=f"{name}: axis [01] of .* is empty"):
         getattr(mx.nd, name)(mx.nd.zeros(shape), index, **given).wait_to_read()
+
+
+def test_nothing_is_made_of_inputs_without_elements():
+    nd, given = mx.nd, {"kernel": (3, 3), "num_filter": 3, "no_bias": True}
+    with pytest.raises(mx.base.MXNetError, match=r"Convolution: .*\(2, 0, 5, 5\) has no elements"):
+        nd.Convolution(nd.zeros((2, 0, 5, 5)), nd.zeros((3, 0, 3, 3)), **given)
+    with pytest.raises(mx.base.MXNetError, match=r"Deconvolution: .*\(2, 0, 5, 5\) has no elements"):
+        nd.Deconvolution(nd.zeros((2, 0, 5, 5)), nd.zeros((0, 3, 3, 3)), **given)
+    with pytest.raises(mx.base.MXNetError, match=r"SequenceLast: .*\(0, 2, 3\) has no elements"):
+        nd.SequenceLast(nd.zeros((0, 2, 3)))

@@ -21,7 +21,7 @@ from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
-from ..shapes import agree
+from ..shapes import agree, require_elements
 from .reordered import Reordered
 from .window import check_rank, check_window, pad3
 
@@ -145,6 +145,7 @@ class ConvolutionProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        require_elements(self, in_shapes[0])
         _, (out,), _ = self.infer_shape(in_shapes, [None])
         form = self.channels_last_form(in_shapes, in_types)
         own = None if form is None else form[0].own_operator(in_shapes[0], out)

@@ -21,7 +21,7 @@ from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
-from ..shapes import agree
+from ..shapes import agree, require_elements
 from .reordered import Reordered
 from .window import check_rank, check_window, pad3
 
@@ -134,6 +134,7 @@ class DeconvolutionProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        require_elements(self, in_shapes[0])
         data = in_shapes[0]
         sizes, pad = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
         out = data[0], self.num_filter, *sizes
