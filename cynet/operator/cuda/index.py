@@ -3,7 +3,7 @@
 import ctypes
 from math import prod
 
-from ..tensor.axes import axis_of, split_at
+from ..tensor.axes import axis_of
 from ..tensor.index_properties import MODES
 from .forms import form
 from .program import Steps, operator, zeros
@@ -46,7 +46,7 @@ def _refusal(prop, n):
 def take(prop, shapes, types, device):
     if prop.op_name == "take":
         data, index, mode = 0, 1, prop.mode
-        outer, n, inner = split_at(shapes[0], axis_of(prop.axis, len(shapes[0])))
+        outer, n, inner = prop.parts(shapes[0], axis_of(prop.axis, len(shapes[0])))
     else:
         data, index, mode = 1, 0, "clip"
         outer, n, inner = 1, prop.input_dim, prop.output_dim
@@ -69,7 +69,7 @@ def take(prop, shapes, types, device):
 def pick(prop, shapes, types, device):
     axis = prop.axis if prop.op_name == "pick" else -1
     mode = prop.mode if prop.op_name == "pick" else "clip"
-    outer, n, inner = split_at(shapes[0], axis_of(axis, len(shapes[0])))
+    outer, n, inner = prop.parts(shapes[0], axis_of(axis, len(shapes[0])))
     kind, count = C_TYPES[types[0]], outer * inner
     asked = IN[1], types[1], count, n, mode, _refusal(prop, n)
     forward, backward = Steps(), Steps()
