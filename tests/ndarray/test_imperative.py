@@ -429,5 +429,8 @@ def test_nothing_is_made_of_inputs_without_elements():
         nd.Convolution(nd.zeros((2, 0, 5, 5)), nd.zeros((3, 0, 3, 3)), **given)
     with pytest.raises(mx.base.MXNetError, match=r"Deconvolution: .*\(2, 0, 5, 5\) has no el"):
         nd.Deconvolution(nd.zeros((2, 0, 5, 5)), nd.zeros((0, 3, 3, 3)), **given)
+    nothing = mx.nd.zeros((3, 0)), mx.nd.zeros((4, 0)), mx.nd.zeros(4)
+    with pytest.raises(mx.base.MXNetError, match=r"FullyConnected: .*\(4, 0\) has no elements"):
+        mx.nd.FullyConnected(*nothing, num_hidden=4)
     with pytest.raises(mx.base.MXNetError, match=r"SequenceLast: .*\(0, 2, 3\) has no elements"):
         nd.SequenceLast(nd.zeros((0, 2, 3)))

@@ -18,7 +18,7 @@ from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Int
 from ..property import OperatorProperty, ResourceRequest
-from ..shapes import agree
+from ..shapes import agree, require_elements
 
 SMALL = 4096  # multiplications that take less time than the call of a oneDNN primitive
 
@@ -100,6 +100,7 @@ class FullyConnectedProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        require_elements(self, in_shapes[1])
         rows = self.rows(in_shapes[0])
         if in_types[0] == "float32" and 0 not in in_shapes[0] and onednn.available():
             from . import fully_connected_products
