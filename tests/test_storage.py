@@ -136,18 +136,20 @@ def test_a_huge_block_goes_back_when_it_was_needed_once():
     assert figures(device)[1] < 1 << 20
 
 
+def needed_again(device, times, between):
+    """A huge block, so often, with so many small ones after each."""
+    for _ in range(times):
+        Memory(100 << 20, device)
+        for _ in range(between):
+            Memory(100, device)
+
+
 @arenas
 def test_a_huge_block_stays_when_it_is_needed_again_and_again():
     device = mx.cpu(43)
-    for _ in range(12):
-        Memory(100 << 20, device)
-        for _ in range(60):
-            Memory(100, device)
+    needed_again(device, 12, 60)
     before = mx.storage.stats(device)["misses"]
-    for _ in range(5):
-        Memory(100 << 20, device)
-        for _ in range(60):
-            Memory(100, device)
+    needed_again(device, 5, 60)
     assert mx.storage.stats(device)["misses"] == before
     for _ in range(1000):
         Memory(100, device)
@@ -238,15 +240,9 @@ assert Memory(100000, ctx).capacity >= 100000
 def test_a_huge_block_stays_when_each_of_a_loops_long_steps_needs_it():
     """Its pages would be faulted in anew each time: as long as thousands of small allocations."""
     device = mx.cpu(45)
-    for _ in range(12):
-        Memory(100 << 20, device)
-        for _ in range(1500):
-            Memory(100, device)
+    needed_again(device, 12, 1500)
     before = mx.storage.stats(device)["misses"]
-    for _ in range(3):
-        Memory(100 << 20, device)
-        for _ in range(1500):
-            Memory(100, device)
+    needed_again(device, 3, 1500)
     assert mx.storage.stats(device)["misses"] == before
     mx.storage.empty_cache(device)
 

@@ -1,32 +1,31 @@
 // Loops that choose by value, compiled for each level (levels.h). Included by select.h.
 
-template <typename T>
-void clip_loop(const T* x, plain<T> low, plain<T> high, T* out, int64_t n, bool add) {
-  auto limited = [=](plain<T> v) { return v < low ? low : (v > high ? high : v); };
+// out = or += f(x)
+template <typename T, class F>
+CYNET_XINLINE void map_loop(const T* x, T* out, int64_t n, bool add, const F& f) {
   if (add) {
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) emit(out[i], limited(x[i]), true);
+    for (int64_t i = 0; i < n; ++i) emit(out[i], f(x[i]), true);
   } else {
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) emit(out[i], limited(x[i]), false);
+    for (int64_t i = 0; i < n; ++i) emit(out[i], f(x[i]), false);
   }
+}
+
+template <typename T>
+void clip_loop(const T* x, plain<T> low, plain<T> high, T* out, int64_t n, bool add) {
+  map_loop(x, out, n, add,
+           [=](plain<T> v) { return v < low ? low : (v > high ? high : v); });
 }
 
 // slope * x + shift limited to [0, 1]
 template <typename T>
 void hard_sigmoid_loop(const T* x, plain<T> slope, plain<T> shift, T* out, int64_t n, bool add) {
   typedef plain<T> P;
-  auto limited = [=](P x) {
+  map_loop(x, out, n, add, [=](P x) {
     const P v = static_cast<P>(slope * x + shift);
     return v < P(0) ? P(0) : (v > P(1) ? P(1) : v);
-  };
-  if (add) {
-    CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) emit(out[i], limited(x[i]), true);
-  } else {
-    CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) emit(out[i], limited(x[i]), false);
-  }
+  });
 }
 
 template <typename T>

@@ -13,6 +13,8 @@
 
 namespace cynet {
 
+constexpr int64_t UPDATE_BLOCK = 512;  // elements that an update loop takes together
+
 // What all updates take; a negative clip means none.
 struct UpdateParams {
   double lr, wd, rescale, clip;

@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t
 
 cdef extern from "update.h" namespace "cynet" nogil:
+    const int64_t UPDATE_BLOCK  # elements that a loop takes together
     struct UpdateParams:
         double lr
         double wd

@@ -9,8 +9,6 @@ CYNET_XINLINE bool nothing(const W* x, int64_t n) {
   return any == 0;
 }
 
-constexpr int64_t UPDATE_BLOCK = 512;
-
 // run(begin, end) for the parts of these blocks of n elements that have gradients: of an
 // embedding's rows most have none. Where the first of a block have some all are taken for such.
 template <typename W, class Run>

@@ -14,7 +14,8 @@ from ..cuda.driver cimport check, launch
 from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
 from ..kernels.parallel cimport parallel_ranges, team_rests, threads_for
-from ..kernels.update cimport UpdateArrays, UpdateParams, find_update, run_update
+from ..kernels.update cimport (
+    UPDATE_BLOCK, UpdateArrays, UpdateParams, find_update, run_update)
 
 from ..cuda.device import device
 from ..dtype import NAMES
@@ -31,7 +32,6 @@ cdef tuple _TYPES = ("float", "double", "cynet::half")
 
 cdef enum:
     BLOCK = 256  # threads on a GPU
-    UPDATE_BLOCK = 512  # elements that an update loop takes together
     MOST_BLOCKS = 1 << 16
 
 

@@ -147,10 +147,9 @@ class ConvolutionProperty(OperatorProperty):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         require_elements(self, in_shapes[0])
         _, (out,), _ = self.infer_shape(in_shapes, [None])
-        form = self.channels_last_form(in_shapes, in_types)
-        own = None if form is None else form[0].own_operator(in_shapes[0], out)
+        own = Reordered.by_own_kernels(self, in_shapes, in_types, out)
         if own is not None:
-            return Reordered(own, in_shapes[0], out)
+            return own
         operator = ConvolutionOperator(self, in_shapes[0], out)
         check_sizes(f"operator {self.op_name}", operator.largest())
         return operator

@@ -138,10 +138,9 @@ class DeconvolutionProperty(OperatorProperty):
         data = in_shapes[0]
         sizes, pad = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
         out = data[0], self.num_filter, *sizes
-        form = self.channels_last_form(in_shapes, in_types)
-        own = None if form is None else form[0].own_operator(data, out)
+        own = Reordered.by_own_kernels(self, in_shapes, in_types, out)
         if own is not None:
-            return Reordered(own, data, out)
+            return own
         stride, dilate = self.window[:2]
         operator = DeconvolutionOperator(data, out, self.kernel, stride, dilate, pad,
                                          self.num_group, not self.no_bias)

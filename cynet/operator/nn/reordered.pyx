@@ -55,6 +55,14 @@ cdef class Reordered(Operator):
     cdef Operator form
     cdef Order data, out
 
+    @staticmethod
+    def by_own_kernels(prop, in_shapes, in_types, out):
+        """The operator of a convolution or deconvolution whose channels-last form has kernels of
+        our own for these shapes; else None."""
+        form = prop.channels_last_form(in_shapes, in_types)
+        own = None if form is None else form[0].own_operator(in_shapes[0], out)
+        return None if own is None else Reordered(own, in_shapes[0], out)
+
     def __init__(self, form, data, out):
         self.form = form
         self.stateful = self.form.stateful
