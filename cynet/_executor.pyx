@@ -3,9 +3,10 @@
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from ._engine cimport (
+    VarHandle,
     delete_variable,
     kInline,
     kNormal,
@@ -15,6 +16,7 @@ from ._engine cimport (
 )
 from ._engine_core cimport writes_of
 from ._inline cimport INLINE_SEGMENT_US
+from ._lending cimport Lending, lend_to, share_of, take_back
 from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob, kGPU
@@ -143,8 +145,11 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
                 continue
         if profiled:
             begin = nanoseconds()
+        if run.n_lent:
+            lend_to(run, index)
         if _run_step(run.tables, index, run, run_ctx) == -1:
             run.current = index
+            take_back(run)
             with gil:
                 _raise_dressed(run)
         team_rests()
@@ -153,6 +158,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
         if profiled:
             run.tables.spent[index] += nanoseconds() - begin
             run.tables.calls[index] += 1
+    take_back(run)
     return 0
 
 
@@ -242,6 +248,8 @@ cdef class Plan:
         self.tables.keep = <void*>keep
         self._add_steps(graph, operators, arrays, arena)
         self._add_segments(graph, operators, arrays, arena if guard_arena else None)
+        self._lending = Lending()
+        self._lending.build(graph, operators, arrays, self.tables, self.n_forward_segments)
 
     def __dealloc__(self):
         cdef Tables* tables = self.tables
@@ -438,15 +446,27 @@ cdef class Plan:
                 for i in range(self.tables.calls.size())]
 
     # --- running ----------------------------------------------------------------------------------
-    def run_forward(self, bint is_train):
-        """Push the forward segments; returns at once."""
-        self._push(0, self.n_forward_segments, is_train)
+    def run_forward(self, bint is_train, sources=(), targets=()):
+        """Push copies of the arrays `sources` into `targets`, and the forward segments; returns at
+        once.
+
+        Returns
+        -------
+        bool
+            False, and nothing is done, unless each source is an NDArray of its target's shape.
+        """
+        cdef vector[Lent] lent
+        if not self._lending.take(sources, targets, &lent):
+            return False
+        self._push(0, self.n_forward_segments, is_train, &lent)
+        return True
 
     def run_backward(self):
         """Push the backward segments; returns at once."""
-        self._push(self.n_forward_segments, self.tables.segments.size(), True)
+        self._push(self.n_forward_segments, self.tables.segments.size(), True, NULL)
 
-    cdef int _push(self, size_t first, size_t last, bint is_train) except -1:
+    cdef int _push(self, size_t first, size_t last, bint is_train,
+                   const vector[Lent]* lent) except -1:
         cdef uint64_t seed = 0, stream = 0
         cdef size_t i, origin = self.origin()
         cdef Segment* segment
@@ -455,7 +475,8 @@ cdef class Plan:
                 segment = self.tables.segments[i]
                 if i == first and self.n_random:
                     stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
-                self.push_segment(i, is_train, seed, stream, origin)
+                if lent == NULL or not self._push_lent(i, is_train, seed, stream, origin, lent):
+                    self.push_segment(i, is_train, seed, stream, origin)
         return 0
 
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
@@ -468,6 +489,21 @@ cdef class Plan:
                          segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
                          0, segment.flags, b"executor")
 
+    cdef bint _push_lent(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
+                         size_t origin, const vector[Lent]* lent) except -1 nogil:
+        cdef Segment* segment = self.tables.segments[i]
+        cdef vector[Lent] own
+        cdef vector[VarHandle] read, write
+        cdef Run* run
+        share_of(segment, i, lent, &own, &read, &write)
+        if own.empty():
+            return False
+        run = new_run(self.tables, segment, is_train, seed, stream, origin, own.data(), own.size())
+        push_sync(_run_segment, run, end_run, segment.dev_type, segment.dev_id,
+                  read.data(), <int>read.size(), write.data(), <int>write.size(),
+                  0, segment.flags, b"executor")
+        return True
+
     cdef size_t origin(self) except? 0:
         """The number of the user's line that asks for this run."""
         where = user_frame()
@@ -479,14 +515,17 @@ cdef class Plan:
 
 
 cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
-                  size_t origin) except NULL nogil:
-    cdef Run* run = <Run*>malloc(sizeof(Run))
+                  size_t origin, const Lent* lent=NULL, size_t n_lent=0) except NULL nogil:
+    cdef Run* run = <Run*>malloc(sizeof(Run) + n_lent * sizeof(Lent))
     if run == NULL:
         with gil:
             raise MemoryError("no memory to push a run")
     tables.references.fetch_add(1)
     run.tables, run.segment, run.is_train, run.origin = tables, segment, is_train, origin
     run.seed, run.stream, run.current = seed, stream, segment.first
+    run.lent, run.n_lent = <Lent*>(run + 1), n_lent
+    if n_lent:
+        memcpy(run.lent, lent, n_lent * sizeof(Lent))
     return run
 
 

@@ -157,6 +157,7 @@ class Executor:
         list of NDArray
             `outputs`.
         """
+        values = {}
         for name, value in kwargs.items():
             bound = self.arg_dict.get(name)
             if bound is None:
@@ -170,12 +171,25 @@ class Executor:
                 raise ShapeError(
                     f"forward: argument '{name}' has shape {value.shape}, bound was {bound.shape}"
                 )
-            bound[:] = value
+            values[name] = value
+        self.forward_on(list(values.values()), [self.arg_dict[name] for name in values], is_train)
+        return self.outputs
+
+    def forward_on(self, sources, targets, is_train):
+        """What `forward` does, by arrays: with `sources` copied into `targets`, which are of
+        `arg_arrays`, before or while they are read.
+
+        Returns
+        -------
+        bool
+            False, and nothing is done, unless each source is an NDArray of its target's shape.
+        """
         self._take_plan(bool(is_train))
-        self._plan.run_forward(bool(is_train))
+        if not self._plan.run_forward(bool(is_train), sources, targets):
+            return False
         if self._monitor is not None:
             self._watch()
-        return self.outputs
+        return True
 
     def backward(self, out_grads=None, is_train=True):
         """Compute the gradients of what the last `forward` computed.

@@ -26,7 +26,8 @@ namespace cynet {
 
 // c = relu(a b + bias + c): a (m, k) in memory as it is, or (k, m) where `a_turned`; b (k, n) as it
 // is, or (n, k) where `b_turned`; rows of a_row, b_row and c_row floats. `bias` of n floats or
-// NULL.
+// NULL. Where `copy` is given, a, which is not turned, is copied there on the way, to rows as far
+// apart.
 struct Product {
   int64_t m, n, k;
   const float* a;
@@ -39,6 +40,7 @@ struct Product {
   int64_t c_row;
   const float* bias;
   bool relu, add;
+  float* copy = nullptr;
 };
 
 // Sizes of x (batch, height, width, channels in memory) and of a window; y is (batch, out_height,
@@ -66,6 +68,7 @@ struct Job {
   const float* a;
   int64_t step, depth, c_row;
   bool relu, add;
+  float* copy = nullptr;  // rows `step` floats apart
 };
 
 inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }

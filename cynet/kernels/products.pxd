@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t
 cdef extern from "products.h" namespace "cynet" nogil:
     # c = relu(a b + bias + c): a (m, k), or (k, m) in memory where `a_turned`; b (k, n), or (n, k)
     # where `b_turned`; rows lie a_row, b_row and c_row floats apart. `bias` of n floats or NULL.
+    # Where `copy` is given (NULL: not), a is not turned, and copied there on the way.
     struct Product:
         int64_t m, n, k
         const float* a
@@ -23,6 +24,7 @@ cdef extern from "products.h" namespace "cynet" nogil:
         int64_t c_row
         const float* bias
         bint relu, add
+        float* copy
 
     # x (batch, height, width, channels), y (batch, out_height, out_width, filters) and w (filters,
     # channels, kernel_h, kernel_w), each C-contiguous.

@@ -12,9 +12,9 @@ constexpr int ROWS = 8;
 constexpr int ROWS = LANES == 16 ? 8 : 4;
 #endif
 constexpr int WIDTH = 3;
-constexpr int64_t DEPTH = 512;                     // rows of b in a panel of a plain product
+constexpr int64_t DEPTH = 1024;                    // rows of b in a panel of a plain product
 constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
-constexpr int64_t STRIP = 5, BLOCK = 64;
+constexpr int64_t STRIP = 3, BLOCK = 64;
 constexpr int64_t FAR = 512;  // rows of a turned a so far apart would share few cache sets: copied
 constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK;  // floats a thread
 
@@ -23,10 +23,12 @@ constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
 
 // ----- sums
 
-// R rows of a target by V vectors of columns, `lanes` of the last one.
-template <int R, int V, bool LINES>
+// R rows of a target by V vectors of columns, `lanes` of the last one. With COPY, a is one piece,
+// and its rows are written to `copy` on the way.
+template <int R, int V, bool LINES, bool COPY = false>
 inline void tile(const Job& job, const float* a, const float* panel, const Piece* begin,
-                 const Piece* end, float* c, const float* bias, int64_t lanes) {
+                 const Piece* end, float* c, const float* bias, int64_t lanes,
+                 float* copy = nullptr) {
   Vec sum[R][V] = {};
   const int64_t step = job.step, depth = job.depth;
   for (int r = 0; r < R; ++r)  // what is written at the end comes meanwhile
@@ -34,17 +36,32 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
   for (const Piece* piece = begin; piece < end; ++piece) {
     const float* x = a + piece->a;
     const float* w = panel + piece->b * V * LANES;
+    const auto add = [&](int64_t k, int64_t stop) {
 #pragma GCC unroll 4
-    for (int64_t k = 0; k < depth; ++k) {
-      Vec weight[V];
+      for (; k < stop; ++k) {
+        Vec weight[V];
 #pragma GCC unroll 3
-      for (int v = 0; v < V; ++v) weight[v] = at(w + (k * V + v) * LANES);
+        for (int v = 0; v < V; ++v) weight[v] = at(w + (k * V + v) * LANES);
 #pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) {
-        const float value = LINES ? x[r * step + k] : x[k * step + r];
+        for (int r = 0; r < R; ++r) {
+          const float value = LINES ? x[r * step + k] : x[k * step + r];
 #pragma GCC unroll 3
-        for (int v = 0; v < V; ++v) sum[r][v] += value * weight[v];
+          for (int v = 0; v < V; ++v) sum[r][v] += value * weight[v];
+        }
       }
+    };
+    if constexpr (COPY) {
+      int64_t k = 0;
+      for (; k + LANES <= depth; k += LANES) {
+        add(k, k + LANES);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) store(copy + r * step + k, load(x + r * step + k));
+      }
+      add(k, depth);
+      for (int r = 0; r < R; ++r)
+        store_part(copy + r * step + k, load_part(x + r * step + k, depth - k), depth - k);
+    } else {
+      add(0, depth);
     }
   }
 #pragma GCC unroll 8
@@ -65,33 +82,35 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
   }
 }
 
-template <int R, int V, bool LINES>
+template <int R, int V, bool LINES, bool COPY>
 inline int64_t tiles_of(const Job& job, const float* panel, const Target& t, const Piece* pieces,
                         float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
   for (; row + R <= last; row += R)
-    tile<R, V, LINES>(job, job.a + (LINES ? row * job.step : row), panel, pieces + t.begin,
-                      pieces + t.end, c + t.c + row * job.c_row, bias, lanes);
+    tile<R, V, LINES, COPY>(job, job.a + (LINES ? row * job.step : row), panel, pieces + t.begin,
+                            pieces + t.end, c + t.c + row * job.c_row, bias, lanes,
+                            COPY ? job.copy + row * job.step : nullptr);
   return row;
 }
 
 // Rows row .. last of one target.
-template <int V, bool LINES>
+template <int V, bool LINES, bool COPY>
 inline void target_rows(const Job& job, const float* panel, const Target& t, const Piece* pieces,
                         float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
-  row = tiles_of<ROWS, V, LINES>(job, panel, t, pieces, c, bias, lanes, row, last);
-  if (ROWS == 8) row = tiles_of<4, V, LINES>(job, panel, t, pieces, c, bias, lanes, row, last);
-  row = tiles_of<2, V, LINES>(job, panel, t, pieces, c, bias, lanes, row, last);
-  tiles_of<1, V, LINES>(job, panel, t, pieces, c, bias, lanes, row, last);
+  row = tiles_of<ROWS, V, LINES, COPY>(job, panel, t, pieces, c, bias, lanes, row, last);
+  if (ROWS == 8)
+    row = tiles_of<4, V, LINES, COPY>(job, panel, t, pieces, c, bias, lanes, row, last);
+  row = tiles_of<2, V, LINES, COPY>(job, panel, t, pieces, c, bias, lanes, row, last);
+  tiles_of<1, V, LINES, COPY>(job, panel, t, pieces, c, bias, lanes, row, last);
 }
 
 // The same with the number of the panel's columns: c and bias begin at the first of them.
-template <bool LINES>
+template <bool LINES, bool COPY = false>
 inline void rows_of(const Job& job, const float* panel, int64_t columns, const Target& t,
                     const Piece* pieces, float* c, const float* bias, int64_t row, int64_t last) {
   const int64_t vectors = vectors_of(columns), lanes = columns - (vectors - 1) * LANES;
-  const auto run = vectors == 3   ? &target_rows<3, LINES>
-                   : vectors == 2 ? &target_rows<2, LINES>
-                                  : &target_rows<1, LINES>;
+  const auto run = vectors == 3   ? &target_rows<3, LINES, COPY>
+                   : vectors == 2 ? &target_rows<2, LINES, COPY>
+                                  : &target_rows<1, LINES, COPY>;
   run(job, panel, t, pieces, c, bias, lanes, row, last);
 }
 
@@ -151,6 +170,53 @@ CYNET_XINLINE void turn(Vec* rows) {
 #endif
 }
 
+#if CYNET_LANES == 16
+// Four floats of each of four lines, `step` floats apart, and both ways to interleave such vectors.
+CYNET_XINLINE __m512 fours(const float* from, int64_t step) {
+  __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(from));
+  v = _mm512_insertf32x4(v, _mm_loadu_ps(from + step), 1);
+  v = _mm512_insertf32x4(v, _mm_loadu_ps(from + 2 * step), 2);
+  return _mm512_insertf32x4(v, _mm_loadu_ps(from + 3 * step), 3);
+}
+CYNET_XINLINE void interleave(__m512 a, __m512 b, __m512* low, __m512* high) {
+  *low = _mm512_unpacklo_ps(a, b);
+  *high = _mm512_unpackhi_ps(a, b);
+}
+CYNET_XINLINE void interleave_pairs(__m512 a, __m512 b, Vec* low, Vec* high) {
+  const __m512d x = _mm512_castps_pd(a), y = _mm512_castps_pd(b);
+  *low = reinterpret_cast<Vec>(_mm512_unpacklo_pd(x, y));
+  *high = reinterpret_cast<Vec>(_mm512_unpackhi_pd(x, y));
+}
+#elif CYNET_LANES == 8
+CYNET_XINLINE __m256 fours(const float* from, int64_t step) {
+  const __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(from));
+  return _mm256_insertf128_ps(v, _mm_loadu_ps(from + step), 1);
+}
+CYNET_XINLINE void interleave(__m256 a, __m256 b, __m256* low, __m256* high) {
+  *low = _mm256_unpacklo_ps(a, b);
+  *high = _mm256_unpackhi_ps(a, b);
+}
+CYNET_XINLINE void interleave_pairs(__m256 a, __m256 b, Vec* low, Vec* high) {
+  const __m256d x = _mm256_castps_pd(a), y = _mm256_castps_pd(b);
+  *low = reinterpret_cast<Vec>(_mm256_unpacklo_pd(x, y));
+  *high = reinterpret_cast<Vec>(_mm256_unpackhi_pd(x, y));
+}
+#endif
+
+#if CYNET_LANES >= 8
+// Four floats of LANES lines, `step` floats apart: memory exchanges them by fours, two shuffles a
+// vector do the rest. rows[i] gets the i-th of each.
+CYNET_XINLINE void load_turned_fours(const float* from, int64_t step, Vec* rows) {
+  const auto a = fours(from, 4 * step), b = fours(from + step, 4 * step);
+  const auto c = fours(from + 2 * step, 4 * step), d = fours(from + 3 * step, 4 * step);
+  auto ab = a, cd = c, ab_high = a, cd_high = c;
+  interleave(a, b, &ab, &ab_high);
+  interleave(c, d, &cd, &cd_high);
+  interleave_pairs(ab, cd, rows, rows + 1);
+  interleave_pairs(ab_high, cd_high, rows + 2, rows + 3);
+}
+#endif
+
 // The first n floats of `lines` lines, `step` floats apart, neither more than LANES: rows[i] gets
 // the i-th of each. `rows` are zeros before.
 CYNET_XINLINE void load_turned(const float* from, int64_t step, int64_t lines, int64_t n,
@@ -169,8 +235,19 @@ inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t colum
   Vec seen = {};
   for (int64_t j = 0; j < columns; j += LANES) {
     const int64_t lanes = std::min<int64_t>(LANES, columns - j);
-    int64_t tap = 0, channel = 0;
-    for (int64_t e = 0; e < n; e += LANES) {
+    int64_t tap = 0, channel = 0, e = 0;
+#if CYNET_LANES >= 8
+    if (taps == 1 && lanes == LANES) {
+      for (; e + 4 <= n; e += 4) {
+        Vec rows[4];
+        load_turned_fours(from + j * step + e, step, rows);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) put<WATCHED>(panel + (e + i) * width + j, rows[i], &seen);
+      }
+      channel = e;
+    }
+#endif
+    for (; e < n; e += LANES) {
       const int64_t count = std::min<int64_t>(LANES, n - e);
       Vec rows[LANES] = {};
       load_turned(from + j * step + e, step, lanes, count, rows);
@@ -218,13 +295,14 @@ inline void share(int threads, int64_t rows, int64_t columns, const Body& body) 
 
 // ----- whole arrays
 
-// Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them.
+// Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them. Where parts
+// of c share rows of a, each copies some blocks of them.
 inline void multiply(const Product& p, int threads, float* space) {
   const Piece piece = {0, 0};
   const Target target = {0, 0, 1};
   const auto run = p.a_turned ? &rows_of<false> : &rows_of<true>;
-  share(threads, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first,
-                               int64_t end) {
+  const Grid grid(threads, p.m, p.n, vectors_of(p.n), (p.m + ROWS - 1) / ROWS);
+  share(grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
     float* panels = space + part * SCRATCH;
     float* rows = panels + STRIP * PANEL;
     each_panel(first, end, p.n, STRIP * WIDTH, [&](int64_t left, int64_t right) {
@@ -255,9 +333,12 @@ inline void multiply(const Product& p, int threads, float* space) {
             own.a = rows;
             own.step = vectors_of(stop - block) * LANES;
           }
+          const bool copies = p.copy && block / BLOCK % grid.columns == part % grid.columns;
+          if (copies) own.copy = p.copy + block * p.a_row + k;
           each([&](int64_t j, int64_t columns, const float* panel) {
-            run(own, panel, columns, target, &piece, p.c + block * p.c_row + j,
-                p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
+            const auto multiply_rows = copies && j == first * LANES ? &rows_of<true, true> : run;
+            multiply_rows(own, panel, columns, target, &piece, p.c + block * p.c_row + j,
+                          p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
           });
         }
       }

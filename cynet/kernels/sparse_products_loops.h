@@ -63,8 +63,9 @@ struct Lists {
 #endif
   }
 
-  // Of `rows` rows and `depth` columns that begin at a.
-  void fill(const float* a, int64_t step, bool turned, int64_t rows, int64_t depth, bool all) {
+  // Of `rows` rows and `depth` columns that begin at a, copied to `copy` unless it is NULL.
+  void fill(const float* a, int64_t step, bool turned, int64_t rows, int64_t depth, bool all,
+            float* copy = nullptr) {
     zeros = all;
     std::fill(counts, counts + rows, 0);
     if (!turned) {
@@ -72,7 +73,9 @@ struct Lists {
         for (int64_t k = 0; k < depth; k += LANES) {
           const int64_t n = std::min<int64_t>(LANES, depth - k);
           const float* from = a + r * step + k;
-          append(r, n == LANES ? load(from) : load_part(from, n), k, n);
+          const Vec v = n == LANES ? load(from) : load_part(from, n);
+          if (copy) store_part(copy + r * step + k, v, n);
+          append(r, v, k, n);
         }
       return;
     }
@@ -171,7 +174,9 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
         const int64_t rows = std::min(SPARSE_ROWS, stop - row);
         const int64_t k = cut(p.k, chunk, chunks), depth = cut(p.k, chunk + 1, chunks) - k;
         const float* a = p.a + (p.a_turned ? k * p.a_row + row : row * p.a_row + k);
-        lists.fill(a, p.a_row, p.a_turned, rows, depth, false);
+        const bool copies = p.copy && chunk % grid.columns == part % grid.columns;
+        lists.fill(a, p.a_row, p.a_turned, rows, depth, false,
+                   copies ? p.copy + row * p.a_row + k : nullptr);
         each_panel(first, end, p.n, SPARSE_WIDTH, [&](int64_t j, int64_t j_end) {
           const int64_t columns = j_end - j, vectors = vectors_of(columns);
           const bool all = is_unbounded(

@@ -12,7 +12,8 @@ from libcpp.set cimport set as cpp_set
 from libcpp.vector cimport vector
 
 from .._engine cimport VarHandle, kInline, push_sync
-from .._executor cimport Plan, Run, Segment, Tables, end_run, new_run, put_segment
+from .._executor cimport Plan, end_run, new_run, put_segment
+from .._plan_tables cimport Run, Segment, Tables
 from .._resource cimport draw_many
 from .._typedefs cimport RunContext, kGPU
 from ..cuda.graphs cimport Recording, hold, prepare, release

@@ -204,15 +204,26 @@ class DataParallelExecutorGroup:
 
     def forward(self, data_batch, is_train=None):
         """Copy a batch in and compute the outputs."""
-        self.load(data_batch)
         if is_train is None:
             is_train = self.for_training
+        self._load_label(data_batch)
+        if len(self.execs) == 1:
+            targets = [arrays[0] for arrays in self.data_arrays]
+            if self.execs[0].forward_on(data_batch.data, targets, is_train):
+                return
+        self._load_data(data_batch)
         for executor in self.execs:
             executor.forward(is_train)
 
     def load(self, data_batch):
         """Copy a batch in."""
+        self._load_data(data_batch)
+        self._load_label(data_batch)
+
+    def _load_data(self, data_batch):
         self._load("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
+
+    def _load_label(self, data_batch):
         label = getattr(data_batch, "label", None)
         if label and self.label_arrays:
             self._load("label", self.label_names, label, self.label_arrays, self.label_axes)

@@ -16,6 +16,7 @@ cdef struct OpContext:
     int n_in             # lengths of in_data, out_data (= out_grad) and aux_states
     int n_out
     int n_aux
+    void* copy           # where in_data[0] is to be copied while it is read, or NULL
 
 cdef class Operator:
     # True when a Python method has to be called: the engine then uses a Python worker.
@@ -23,6 +24,8 @@ cdef class Operator:
     # Errors: return -1 with an exception set (`with gil: raise ...`). Must be safe to run from
     # several threads at once unless `stateful` is set.
     cdef public bint stateful
+    # Set by __init__: forward copies in_data[0], C-contiguous, to ctx.copy on its way.
+    cdef bint _copies_input
     # What keeps the tensors' memory alive, for Python code that holds on to a view of one; or None.
     cdef public object memory_owner
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,

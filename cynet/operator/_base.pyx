@@ -35,6 +35,11 @@ cdef class Operator:
         self.runs_python = hasattr(type(self), "forward")
         self.stateful = self.runs_python
 
+    @property
+    def copies_input(self):
+        """Whether forward, asked to, copies its first input while it reads it."""
+        return self._copies_input
+
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         with gil:

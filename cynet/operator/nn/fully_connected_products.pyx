@@ -36,6 +36,7 @@ cdef class ProductFullyConnected(Operator):
         self.has_function = prop.activation is not None and not self.relu
         if self.has_function:
             self.function = find_unary(FUNCTIONS[prop.activation].functor.encode(), kFloat32, False)
+        self._copies_input = True
         self.activation = FoldedActivation(prop.activation, rows * hidden)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -48,6 +49,7 @@ cdef class ProductFullyConnected(Operator):
         p.b, p.b_row, p.b_turned = <const float*>in_data[1].data, p.k, True
         p.c, p.c_row, p.relu, p.add = <float*>out_data[0].data, p.n, self.relu, req[0] == kAddTo
         p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
+        p.copy = <float*>ctx.copy
         self._run(ctx, &p, 0)
         if self.has_function:
             run_unary(&self.function, p.c, p.c, p.m * p.n)

@@ -1,0 +1,74 @@
+"""What a plan is made of natively, fixed once it is built, and one run of it."""
+
+from libc.stdint cimport int64_t, uint64_t
+from libcpp.atomic cimport atomic
+from libcpp.vector cimport vector
+
+from ._engine cimport VarHandle
+from ._ndarray cimport Chunk
+from ._resource cimport Resource
+from ._typedefs cimport TBlob
+from .cuda.graphs cimport Recording
+from .operator._base cimport OpContext
+
+cdef struct NativeStep:
+    void* op           # Operator, kept alive by the tables
+    bint backward
+    OpContext context  # the lengths; is_train, run_ctx and random streams are set by each run
+    # where each list begins in the tables
+    size_t out_grad, in_data, out_data, in_grad, aux, req, requested
+    uint64_t random    # random streams drawn by the steps before this one
+    Kept* kept         # the group of steps it belongs to that run when something changed, or NULL
+
+cdef cppclass Kept:
+    # Steps whose results stay until one of the arrays they are made from is written. Guarded by
+    # the variable of their segment, in which they all lie.
+    size_t first, last       # of its steps: where is decided, and where is completed
+    bint fresh               # what was decided: this run leaves them out
+    bint valid               # they were run to the end, and nothing failed on the way
+    vector[Chunk*] sources
+    vector[unsigned] seen    # writes of each source when they ran
+
+cdef struct Lent:
+    # An input that a step reads where a batch lies, and copies to its bound array meanwhile.
+    size_t segment, step
+    void* data        # of the batch
+    VarHandle source
+    Chunk* target     # of the bound array
+
+cdef cppclass Segment:
+    size_t first, last  # steps [first, last)
+    int flags           # of the engine
+    int dev_type, dev_id
+    bint is_random      # a step takes random numbers
+    VarHandle var       # orders this segment with itself and with those it shares memory with
+    vector[VarHandle] const_vars
+    vector[VarHandle] mutable_vars
+    Recording recordings[2]  # on a GPU, predicting and training; guarded by `var`
+
+cdef cppclass Tables:
+    # Everything a run reads: shared by the Plan and the runs in flight. Fixed once built, but for
+    # the steps' contexts, which are guarded by their segment's variable.
+    atomic[long] references
+    vector[NativeStep] steps
+    vector[TBlob] blobs
+    vector[int] reqs
+    vector[Resource] resources
+    vector[Segment*] segments
+    vector[Kept*] kept
+    atomic[bint] profiled
+    vector[int64_t] spent   # nanoseconds of each step while `profiled`
+    vector[int64_t] calls   # and how often it ran
+    void* keep          # a Python list, owned: the operators, arrays, labels and origins
+
+cdef struct Run:
+    # One run of one segment, queued in the engine. Holds a reference to the tables.
+    Tables* tables
+    Segment* segment
+    size_t current  # the step that runs, for the error message
+    size_t origin   # who asked: index into the plan's origins
+    bint is_train
+    uint64_t seed
+    uint64_t stream
+    size_t n_lent     # as many Lent lie behind the Run
+    Lent* lent

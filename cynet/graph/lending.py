@@ -1,0 +1,44 @@
+"""Which arguments a forward run may read where a batch lies.
+
+A batch is copied into the bound arrays before a run. Where the first step that reads such an array
+can copy what it reads (``Operator.copies_input``), that pass over the batch is left to it: it reads
+the batch and writes the bound array, which every later step reads.
+"""
+
+from .graph import ARG, NULL
+
+
+def lendable_inputs(graph, operators):
+    """The steps that may copy an argument.
+
+    Parameters
+    ----------
+    graph : Graph
+        After the memory pass.
+    operators : dict of Step to Operator
+
+    Returns
+    -------
+    dict of Value to int
+        Argument to the position of the forward step that reads it first, as its first input.
+    """
+    found, seen = {}, set()
+    for step in graph.steps:
+        if step.kept is not None:  # need not run
+            seen.update(value for value in step.kept.sources)
+    for index, step in enumerate(graph.steps[: graph.n_forward]):
+        roots = [None if value is None else value.root for value in step.in_data]
+        root = roots[0] if roots else None
+        if (
+            root is not None
+            and root.kind == ARG
+            and root not in seen
+            and roots.count(root) == 1
+            and operators[step.origin or step].copies_input
+            and step.kept is None
+            and step.req[0] != NULL
+        ):
+            found[root] = index
+        seen.update(roots)
+        seen.update(value.root for _, value in step.written())
+    return found
