@@ -17,7 +17,7 @@ from . import symbol
 from . import symbol as sym
 from .attribute import AttrScope
 from .ndarray import waitall
-from . import executor  # floor 5
+from . import binding, executor  # floor 5
 from .executor import Executor
 from .graph import infer
 from . import callback, checkpoint, initializer, io, lr_scheduler, metric, monitor  # floor 6

@@ -3,10 +3,9 @@
 Promises:
 - Between two steps of a segment no Python runs and nothing is allocated.
 - A segment is one function of the engine. Segments that touch a common byte run in plan order;
-others may
-  run together.
+  others may run together.
 - Runs already pushed finish on valid memory even when the Plan and its arrays are dropped
-meanwhile.
+  meanwhile.
 """
 
 from libc.stdint cimport uint64_t
@@ -23,7 +22,7 @@ cdef class Plan:
     cdef uint64_t n_random
     cdef int dev_type, dev_id
     cdef readonly list labels   # "operator Convolution (node 'conv0')", one a step
-    cdef Lending _lending
+    cdef readonly Lending lending
     cdef list _origins
     cdef dict _origin_index
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
@@ -34,7 +33,8 @@ cdef class Plan:
     cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1
     cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
                             dict arrays) except -1
-    cdef int _push(self, size_t first, size_t last, bint is_train, const vector[Lent]* lent) except -1
+    cdef int _push(self, size_t first, size_t last, bint is_train,
+                   const vector[Lent]* lent) except -1
     # Push one segment of a run whose first random stream is `stream`.
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil

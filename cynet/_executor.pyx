@@ -248,8 +248,8 @@ cdef class Plan:
         self.tables.keep = <void*>keep
         self._add_steps(graph, operators, arrays, arena)
         self._add_segments(graph, operators, arrays, arena if guard_arena else None)
-        self._lending = Lending()
-        self._lending.build(graph, operators, arrays, self.tables, self.n_forward_segments)
+        self.lending = Lending()
+        self.lending.build(graph, arrays, self.tables, self.n_forward_segments)
 
     def __dealloc__(self):
         cdef Tables* tables = self.tables
@@ -456,7 +456,7 @@ cdef class Plan:
             False, and nothing is done, unless each source is an NDArray of its target's shape.
         """
         cdef vector[Lent] lent
-        if not self._lending.take(sources, targets, &lent):
+        if not self.lending.take(sources, targets, &lent):
             return False
         self._push(0, self.n_forward_segments, is_train, &lent)
         return True

@@ -15,14 +15,15 @@ cdef class Lending:
     # The arrays of a plan that may be filled so.
     cdef Tables* tables
     cdef list lendable  # (bound array, segment, step)
+    cdef readonly size_t n_lent  # batches so far that were read where they lay
 
     # Once `tables` has all segments.
-    cdef int build(self, graph, dict operators, dict arrays, Tables* tables,
-                   size_t n_segments) except -1
+    cdef int build(self, graph, dict arrays, Tables* tables, size_t n_segments) except -1
     # Push copies of `sources` into `targets`, but for what is put into `lent`. False, and nothing
     # is done, unless each source is an NDArray of its target's shape.
     cdef bint take(self, sources, targets, vector[Lent]* lent) except -1
     cdef bint lend(self, NDArrayBase source, NDArrayBase target, Lent* lent) except -1
+    cdef bint writes(self, VarHandle var, size_t last) noexcept
 
 # What of `lent` the segment at position `at` uses, and the variables that it then reads and writes.
 cdef void share_of(const Segment* segment, size_t at, const vector[Lent]* lent, vector[Lent]* own,

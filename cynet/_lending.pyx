@@ -5,22 +5,18 @@ from ._ndarray cimport same_shape
 from ._plan_tables cimport NativeStep
 from ._typedefs cimport TBlob, dtype_size, kCPU
 
-from .graph.lending import lendable_inputs
-
 
 cdef class Lending:
     """The bound arrays of a plan that one of its steps may fill with a batch that it reads."""
 
-    cdef int build(self, graph, dict operators, dict arrays, Tables* tables,
-                   size_t n_segments) except -1:
+    cdef int build(self, graph, dict arrays, Tables* tables, size_t n_segments) except -1:
         cdef NDArrayBase array
         cdef size_t i
-        self.tables = tables
-        self.lendable = []
+        self.tables, self.lendable, self.n_lent = tables, [], 0
         owners = {}  # arrays on one piece of memory are filled in the order of the copies
         for array in arrays.values():
             owners[<size_t>array.chunk] = owners.get(<size_t>array.chunk, 0) + 1
-        for value, step in lendable_inputs(graph, operators).items():
+        for value, step in graph.lendable.items():
             array = arrays[value]
             if owners[<size_t>array.chunk] > 1 or array.blob.dev_type != kCPU:
                 continue
@@ -46,27 +42,33 @@ cdef class Lending:
             source, target = sources[i], targets[i]
             if lends and self.lend(source, target, &each):
                 lent.push_back(each)
+                self.n_lent += 1
             elif source is not target:
                 copy_into(source, target)
         return True
 
     cdef bint lend(self, NDArrayBase source, NDArrayBase target, Lent* lent) except -1:
         """Whether a step reads `source` itself; then `lent` says how."""
-        cdef Segment* segment
-        cdef size_t i
         if (source.blob.dtype != target.blob.dtype or source.blob.dev_type != kCPU
                 or <size_t>source.blob.data % dtype_size(source.blob.dtype)):
             return False
         for bound, at, step in self.lendable:
-            if bound is not target:
-                continue
-            lent.segment, lent.step, lent.data = at, step, source.blob.data
-            lent.source, lent.target = source.chunk.var, target.chunk
-            segment = self.tables.segments[lent.segment]
-            for i in range(segment.mutable_vars.size()):  # an output of the last run, say
-                if segment.mutable_vars[i] == lent.source:
-                    return False
-            return True
+            if bound is target:
+                lent.segment, lent.step, lent.data = at, step, source.blob.data
+                lent.source, lent.target = source.chunk.var, target.chunk
+                return not self.writes(source.chunk.var, at)
+        return False
+
+    cdef bint writes(self, VarHandle var, size_t last) noexcept:
+        """Whether a segment up to `last` writes what `var` guards: an output of the last run, say,
+        that would no longer be what it was when the run was asked for."""
+        cdef size_t i, j
+        cdef Segment* segment
+        for i in range(last + 1):
+            segment = self.tables.segments[i]
+            for j in range(segment.mutable_vars.size()):
+                if segment.mutable_vars[j] == var:
+                    return True
         return False
 
 

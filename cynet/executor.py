@@ -3,19 +3,16 @@
 import numpy as np
 
 from ._executor import Plan, arena_view
-from .context import Context
 from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
 from .graph import passes
 from .graph.describe import describe
-from .graph.gradient import REQUESTS
 from .graph.graph import TEMP, Graph
-from .graph.infer import infer_types
+from .graph.lending import lendable_inputs
 from .graph.lower import lower
 from .graph.memory import plan_memory
 from .graph.profile import step_times
 from .ndarray import NDArray, array, empty, zeros
 from .operator import Operator
-from .symbol.hooks import install
 
 # What belongs to one plan of an executor.
 _PLAN = ("_graph", "_heads", "_arena", "_arena_is_guarded", "_arrays", "_plan")
@@ -88,6 +85,8 @@ class Executor:
                 operators[forward] = _create_operator(forward)
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
+        if "lend" in names:
+            graph.lendable = lendable_inputs(graph, operators)
         self._graph, self._other_plan = graph, None
         if not hasattr(self, "outputs"):
             self.outputs = [zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.outputs]
@@ -422,189 +421,3 @@ def _create_operator(step):
             f"{operator!r}, not an Operator"
         )
     return operator
-
-
-# --- binding --------------------------------------------------------------------------------------
-def _check_context(ctx):
-    if not isinstance(ctx, Context):
-        raise ArgumentTypeError(f"bind: ctx must be a Context, got {ctx!r}")
-    return ctx
-
-
-def _by_name(what, given, names, allow_missing):
-    """A list in the order of `names` from a list or dict of NDArray."""
-    if isinstance(given, dict):
-        missing = [n for n in names if n not in given]
-        if missing and not allow_missing:
-            raise ArgumentError(f"bind: {what} has no array for {', '.join(map(repr, missing))}")
-        found = [given.get(n) for n in names]
-    elif isinstance(given, (list, tuple)):
-        if len(given) != len(names):
-            raise ArgumentError(
-                f"bind: {what} has {len(given)} arrays, expected {len(names)}: {', '.join(names)}"
-            )
-        found = list(given)
-    else:
-        raise ArgumentTypeError(
-            f"bind: {what} must be a list or dict of NDArray, got {type(given).__name__}"
-        )
-    for name, value in zip(names, found):
-        if not (isinstance(value, NDArray) or (value is None and allow_missing)):
-            raise ArgumentTypeError(
-                f"bind: {what} '{name}' must be an NDArray, got {type(value).__name__}"
-            )
-    return found
-
-
-def _requests(grad_req, names):
-    """Argument name to request, from a word, a list or a dict."""
-    if isinstance(grad_req, str):
-        requests = dict.fromkeys(names, grad_req)
-    elif isinstance(grad_req, (list, tuple)):
-        if len(grad_req) != len(names):
-            raise ArgumentError(
-                f"bind: grad_req has {len(grad_req)} words, expected {len(names)}: "
-                f"{', '.join(names)}"
-            )
-        requests = dict(zip(names, grad_req))
-    elif isinstance(grad_req, dict):
-        requests = {name: grad_req.get(name, "null") for name in names}
-    else:
-        raise ArgumentTypeError(
-            f"bind: grad_req must be a str, list or dict, got {type(grad_req).__name__}"
-        )
-    for name, req in requests.items():
-        if req not in REQUESTS:
-            raise ArgumentError(
-                f"bind: grad_req of '{name}' is {req!r}; expected 'null', 'write' or 'add'"
-            )
-    return requests
-
-
-def bind(
-    symbol,
-    ctx,
-    args,
-    args_grad=None,
-    grad_req="write",
-    aux_states=None,
-    group2ctx=None,
-    shared_exec=None,
-):
-    """Bind `symbol` to arrays; see ``Symbol.bind``."""
-    _check_context(ctx)
-    arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
-    arg_arrays = _by_name("args", args, arg_names, False)
-    requests = _requests(grad_req, arg_names)
-    grad_arrays = _by_name("args_grad", {} if args_grad is None else args_grad, arg_names, True)
-    grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
-    aux_arrays = _by_name("aux_states", {} if aux_states is None else aux_states, aux_names, False)
-    _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
-    return Executor(
-        symbol, ctx, arg_arrays, grad_arrays, requests, aux_arrays, group2ctx, shared_exec
-    )
-
-
-def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
-    arg_shapes, _, aux_shapes = symbol.infer_shape(
-        **{n: a.shape for n, a in zip(arg_names, arg_arrays)}
-    )
-    if arg_shapes is None:
-        empty = [f"'{n}' {a.shape}" for n, a in zip(arg_names, arg_arrays) if a.size == 0]
-        raise ShapeError(
-            "bind: sizes of 0 stand for unknown ones, which the other shapes do not tell: "
-            + ", ".join(empty)
-        )
-    for kind, names, arrays, shapes in (
-        ("argument", arg_names, arg_arrays, arg_shapes),
-        ("gradient of argument", arg_names, grad_arrays, arg_shapes),
-        ("auxiliary state", aux_names, aux_arrays, aux_shapes),
-    ):
-        for name, value, shape in zip(names, arrays, shapes):
-            if value is not None and value.shape != tuple(shape):
-                raise ShapeError(
-                    f"bind: {kind} '{name}' has shape {value.shape}, expected {tuple(shape)}"
-                )
-    for name, value, grad in zip(arg_names, arg_arrays, grad_arrays):
-        if grad is not None and grad.dtype != value.dtype:
-            raise ArgumentTypeError(
-                f"bind: gradient of '{name}' has dtype {grad.dtype.__name__}, "
-                f"expected {value.dtype.__name__}"
-            )
-
-
-def simple_bind(
-    symbol,
-    ctx,
-    grad_req="write",
-    type_dict=None,
-    group2ctx=None,
-    shared_arg_names=None,
-    shared_exec=None,
-    shared_buffer=None,
-    **shapes,
-):
-    """Infer, allocate zeros and bind; see ``Symbol.simple_bind``."""
-    _check_context(ctx)
-    arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
-    arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
-    if arg_shapes is None:
-        raise ShapeError(f"simple_bind: the shapes given ({shapes}) do not determine all others")
-    arg_types, aux_types = _types(symbol, arg_names, aux_names, type_dict or {})
-    requests = _requests(grad_req, arg_names)
-    shared_names = set(shared_arg_names or ())
-    args, grads = [], []
-    for name, shape, dtype in zip(arg_names, arg_shapes, arg_types):
-        shared = (
-            shared_exec.arg_dict.get(name)
-            if shared_exec is not None and name in shared_names
-            else None
-        )
-        if shared is not None and (shared.shape != tuple(shape) or shared.dtype != np.dtype(dtype)):
-            raise ShapeError(
-                f"simple_bind: shared argument '{name}' has shape {shared.shape} and dtype "
-                f"{np.dtype(shared.dtype).name}, expected {tuple(shape)} and {dtype}"
-            )
-        grad = None
-        if shared is not None:
-            grad = shared_exec.grad_dict.get(name) if requests[name] != "null" else None
-        elif shared_buffer is not None and name not in shared_names:
-            shared = _from_buffer(shared_buffer, name, shape, dtype, ctx)
-        if shared is None:
-            shared = zeros(shape, ctx=ctx, dtype=dtype)
-        if grad is None and requests[name] != "null":
-            grad = zeros(shape, ctx=ctx, dtype=dtype)
-        args.append(shared)
-        grads.append(grad)
-    auxs = []
-    for name, shape, dtype in zip(aux_names, aux_shapes, aux_types):
-        shared = shared_exec.aux_dict.get(name) if shared_exec is not None else None
-        fits = shared is not None and shared.shape == tuple(shape)
-        auxs.append(shared if fits else zeros(shape, ctx=ctx, dtype=dtype))
-    return Executor(symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec)
-
-
-def _types(symbol, arg_names, aux_names, given):
-    """dtypes of arguments and auxiliary states; float32 where nothing else follows."""
-    unknown = sorted(set(given) - {*arg_names, *aux_names})
-    if unknown:
-        raise ArgumentTypeError(f"simple_bind: type_dict names no argument '{unknown[0]}'")
-    known = {name: np.dtype(dtype).name for name, dtype in given.items()}
-    found = infer_types(symbol.entries, known, default="float32")
-    by_name = {n.name: np.dtype(t).type for (n, _), t in found.items() if n.is_variable}
-    return [by_name[n] for n in arg_names], [by_name[n] for n in aux_names]
-
-
-def _from_buffer(buffer, name, shape, dtype, ctx):
-    """The front of ``buffer[name]`` in `shape`, or new memory that is remembered there."""
-    size = 1
-    for n in shape:
-        size *= n
-    old = buffer.get(name)
-    if old is not None and old.size >= size and old.dtype == dtype:
-        return old.reshape((-1,))[:size].reshape(shape)
-    buffer[name] = zeros(shape, ctx=ctx, dtype=dtype)
-    return buffer[name]
-
-
-install(bind=bind, simple_bind=simple_bind)

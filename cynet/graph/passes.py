@@ -19,15 +19,15 @@ from .mirror import mirror
 from .pack import pack
 from .share import share
 
-# When a pass runs: on the forward steps, on those of a plan that only predicts, on all steps, or as
-# a part of the memory pass.
-FORWARD, PREDICT, WHOLE, MEMORY = "forward", "predict", "whole", "memory"
+# When a pass runs: on the forward steps, on those of a plan that only predicts, on all steps, as a
+# part of the memory pass, or behind it.
+FORWARD, PREDICT, WHOLE, MEMORY, LAST = "forward", "predict", "whole", "memory", "last"
 
 
 class Pass(NamedTuple):
     """One row: its name, when it runs, the function from Graph to Graph, and what it does.
 
-    A row of stage MEMORY has no function: it is a switch of `plan_memory`.
+    Rows without a function are switches: MEMORY's of `plan_memory`, LAST's of the executor.
     """
 
     name: str
@@ -49,6 +49,7 @@ PASSES = (
     Pass("chain", WHOLE, chain, "elementwise steps together, a block of their arrays at a time"),
     Pass("inplace", MEMORY, None, "outputs in the memory of inputs that are read no more"),
     Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time"),
+    Pass("lend", LAST, None, "batches are copied by the first step that reads them"),
 )
 NAMES = frozenset(each.name for each in PASSES)
 

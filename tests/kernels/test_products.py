@@ -18,6 +18,8 @@ SIZES = [  # m, n, k
     (3, 1000, 40),
     (600, 17, 600),
     (9, 33, 0),
+    (5, 130, 34),  # whole and parts of what is transposed at a time
+    (5, 64, 1031),
 ]
 
 
@@ -59,6 +61,32 @@ def check_products(size, change=lambda a: a, **options):
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_products(size, threads, level):
     check_products(size, threads=threads, level=level)
+
+
+def check_copies(size, change=lambda a: a, **options):
+    """Every element of `a` is copied, nothing beside it is written, and the product is the same."""
+    m, n, k = size
+    a, b, c, bias = draw(5, (m, k), (k, n), (m, n), (n,))
+    a, same, room = change(a), np.empty_like(c), np.full(m * k + 128, np.nan, np.float32)
+    copy = room[64 : 64 + m * k].reshape(m, k)
+    for b_turned in False, True:
+        given = np.ascontiguousarray(b.T) if b_turned else b
+        copy[...] = np.nan
+        _product_arrays(a, given, same, b_turned=b_turned, bias=bias, **options)
+        _product_arrays(a, given, c, b_turned=b_turned, bias=bias, copy=copy, **options)
+        assert copy.tobytes() == a.tobytes() and c.tobytes() == same.tobytes()
+        assert np.isnan(room[:64]).all() and np.isnan(room[-64:]).all()
+
+
+COPIES = [size for size in SIZES if size[2]]
+COPIES += [(128, 128, 784), (1, 300, 1025), (33, 16, 2049), (200, 200, 30)]
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", COPIES, ids=str)
+def test_a_is_copied_on_the_way(size, threads, level):
+    check_copies(size, threads=threads, level=level)
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())

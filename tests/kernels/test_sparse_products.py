@@ -7,7 +7,7 @@ import pytest
 from cynet.kernels.dispatch import cpu_capabilities
 from cynet.kernels.products import _product_arrays
 
-from tests.kernels.test_products import SIZES, check_products, close, draw
+from tests.kernels.test_products import COPIES, SIZES, check_copies, check_products, close, draw
 
 LEVELS = cpu_capabilities()
 MORE = [(128, 300, 129), (300, 64, 64), (17, 33, 257)]  # several blocks of rows and chunks of sums
@@ -28,6 +28,15 @@ def test_products(size, threads, level):
     for share in (0.6, 1):
         thin = functools.partial(thinned, share=share, seed=2)
         check_products(size, thin, threads=threads, level=level, sparse=True)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", COPIES + MORE, ids=str)
+def test_a_is_copied_on_the_way(size, threads, level):
+    for share in (0.6, 1):
+        thin = functools.partial(thinned, share=share, seed=11)
+        check_copies(size, thin, threads=threads, level=level, sparse=True)
 
 
 @pytest.mark.parametrize("level", LEVELS)

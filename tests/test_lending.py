@@ -1,0 +1,331 @@
+"""Batches that the first step reads where they lie: as if they had been copied before the run."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import nd
+from cynet.errors import ArgumentError, CynetError, ShapeError
+from cynet.kernels import onednn
+from cynet.operator.nn.fully_connected_products import suits
+
+LENDS = onednn.available() and suits(16, 40, 40)
+SIZES = [(16, 24, 40), (17, 30, 37), (33, 70, 19), (100, 47, 3), (128, 64, 784)]  # N, M, K
+
+
+def _net(hidden):
+    first = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=hidden, name="first")
+    return mx.sym.FullyConnected(mx.sym.tanh(first), num_hidden=3, name="second")
+
+
+def _bound(net, rng, **shapes):
+    executor = net.simple_bind(mx.cpu(), **shapes)
+    for name, array in executor.arg_dict.items():
+        if name not in shapes:
+            array[:] = rng.uniform(-1, 1, array.shape)
+    return executor
+
+
+def _given(executor, **arrays):
+    """Outputs and gradients after the arrays were copied first; the bound arrays become NaN."""
+    for name, value in arrays.items():
+        executor.arg_dict[name][:] = value
+    found = _run(executor)
+    for name in arrays:
+        executor.arg_dict[name][:] = np.nan
+    return found
+
+
+def _run(executor, **arrays):
+    executor.forward(is_train=True, **arrays)
+    return _results(executor)
+
+
+def _results(executor):
+    executor.backward([nd.ones(each.shape) for each in executor.outputs])
+    grads = [each for each in executor.grad_dict.values() if each is not None]
+    return [each.asnumpy() for each in [*executor.outputs, *grads]]
+
+
+def _same(found, wanted):
+    assert len(found) == len(wanted) > 1
+    for ours, theirs in zip(found, wanted):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def _lent(executor, wanted):
+    """Whether that many batches were not copied before; where no kernel copies them, all were."""
+    return executor._plan.lending.n_lent == (wanted if LENDS else 0)
+
+
+@pytest.fixture(autouse=True)
+def _all_passes(monkeypatch):
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("zeros", [0, 0.8])
+def test_as_if_copied_before(size, zeros, rng):
+    batch, hidden, inputs = size
+    executor = _bound(_net(hidden), rng, data=(batch, inputs))
+    for i in range(3):
+        data = rng.uniform(-1, 1, (batch, inputs)).astype(np.float32)
+        data[rng.uniform(size=data.shape) < zeros] = 0
+        wanted = _given(executor, data=data)
+        given = nd.array(data)
+        _same(_run(executor, data=given), wanted)
+        assert _lent(executor, i + 1)
+        np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), data)
+        np.testing.assert_array_equal(given.asnumpy(), data)
+        _same(_run(executor), wanted)  # the bound array, again
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int32"])
+def test_batches_of_another_type_are_converted(dtype, rng):
+    executor = _bound(_net(200), rng, data=(20, 6))
+    data = rng.integers(-3, 4, (20, 6)).astype(dtype)
+    wanted = _given(executor, data=data)
+    for given in (nd.array(data, dtype=dtype), data):
+        _same(_run(executor, data=given), wanted)
+        np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), data)
+
+
+def test_a_batch_that_changes_after_the_call(rng):
+    """Forward and backward of what it was at the call."""
+    executor = _bound(_net(40), rng, data=(64, 300))
+    data = rng.uniform(-1, 1, (64, 300)).astype(np.float32)
+    wanted = _given(executor, data=data)
+    for _ in range(20):
+        given = nd.array(data)
+        executor.forward(is_train=True, data=given)
+        given[:] = np.nan
+        _same(_results(executor), wanted)
+    assert _lent(executor, 20)
+
+
+def test_a_batch_that_is_still_computed(rng):
+    executor = _bound(_net(40), rng, data=(64, 300))
+    data = rng.integers(-9, 10, (64, 300)).astype(np.float32)
+    wanted = _given(executor, data=data)
+    for _ in range(20):
+        given = nd.array(data - 8)
+        for _ in range(8):
+            given += 1
+        executor.forward(is_train=True, data=given)
+        del given
+        gc.collect()
+        _same(_results(executor), wanted)
+    assert _lent(executor, 20)
+
+
+def test_a_batch_behind_others_in_the_same_memory(rng):
+    """Rows of a larger array, as data iterators hand out, aligned or not to 64 bytes."""
+    executor = _bound(_net(200), rng, data=(20, 7))
+    whole = nd.array(rng.uniform(-1, 1, (60, 7)))
+    for begin in (0, 1, 13, 40):
+        data = whole[begin : begin + 20]
+        _same(_run(executor, data=data), _given(executor, data=data.asnumpy()))
+    assert _lent(executor, 4)
+
+
+def test_outputs_fed_back(rng):
+    """The last run's outputs as the next one's batch: what they were before they are written."""
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=30, name="only")
+    executor = _bound(net, rng, data=(16, 30))
+    weight, bias = (executor.arg_dict[f"only_{key}"].asnumpy() / 3 for key in ("weight", "bias"))
+    executor.arg_dict["only_weight"][:], executor.arg_dict["only_bias"][:] = weight, bias
+    state = rng.uniform(-1, 1, (16, 30)).astype(np.float32)
+    executor.forward(data=nd.array(state))
+    for _ in range(5):
+        state = state @ weight.T + bias
+        np.testing.assert_allclose(executor.outputs[0].asnumpy(), state, rtol=1e-4, atol=1e-5)
+        executor.forward(data=executor.outputs[0])
+    assert _lent(executor, 1)  # only the first
+
+
+class Doubled(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * 2)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * 2)
+
+
+@mx.operator.register("lending_doubled")
+class DoubledProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Doubled()
+
+
+def test_outputs_of_an_earlier_segment_fed_back(rng):
+    """The step that could read them runs after they were written anew."""
+    twice = mx.sym.Custom(mx.sym.var("first"), op_type="lending_doubled")
+    late = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=500, name="late")
+    net = mx.sym.Group([twice, mx.sym.broadcast_add(late, mx.sym.sum(twice) * 0)])
+    executor = _bound(net, rng, first=(20, 5), data=(20, 5))
+    first, second = (rng.uniform(-1, 1, (20, 5)).astype(np.float32) for _ in range(2))
+    executor.forward(first=nd.array(first), data=nd.array(second))
+    wanted = _given(executor, first=second, data=2 * first)
+    executor.forward(first=nd.array(first), data=nd.array(second))
+    assert _lent(executor, 2)
+    _same(_run(executor, first=nd.array(second), data=executor.outputs[0]), wanted)
+    assert _lent(executor, 2)
+
+
+def test_bound_arrays_as_batches(rng):
+    """Of two inputs, each other's; their copies are made in the order they are given."""
+    net = mx.sym.FullyConnected(mx.sym.var("a"), num_hidden=400) + mx.sym.FullyConnected(
+        mx.sym.var("b"), num_hidden=400
+    )
+    executor = _bound(net, rng, a=(20, 5), b=(20, 5))
+    first, second = (rng.uniform(-1, 1, (20, 5)).astype(np.float32) for _ in range(2))
+    bound = executor.arg_dict
+    for arrays, wanted in [
+        (lambda: {"a": bound["b"], "b": bound["a"]}, (second, second)),
+        (lambda: {"a": bound["a"]}, (first, second)),
+        (lambda: {"b": bound["a"]}, (first, first)),
+    ]:
+        results = _given(executor, a=wanted[0], b=wanted[1])
+        bound["a"][:], bound["b"][:] = first, second
+        _same(_run(executor, **arrays()), results)
+    assert _lent(executor, 1)  # the last
+    one = nd.array(first)
+    _same(_run(executor, a=one, b=one), _given(executor, a=first, b=first))
+    assert _lent(executor, 3)
+
+
+def test_one_memory_for_two_inputs(rng):
+    """The last that is given is what both are."""
+    net = mx.sym.FullyConnected(mx.sym.var("a"), num_hidden=400, no_bias=True, name="x")
+    net = net + mx.sym.FullyConnected(mx.sym.var("b"), num_hidden=400, no_bias=True, name="y")
+    shared, w = nd.zeros((20, 5)), nd.array(rng.uniform(-1, 1, (400, 5)))
+    executor = net.bind(mx.cpu(), {"a": shared, "b": shared, "x_weight": w, "y_weight": w})
+    first, second = (nd.array(rng.uniform(-1, 1, (20, 5))) for _ in range(2))
+    found = executor.forward(a=first, b=second)[0].asnumpy()
+    wanted = 2 * second.asnumpy() @ w.asnumpy().T
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    assert _lent(executor, 0)
+
+
+def test_read_by_several_steps(rng):
+    data = mx.sym.var("data")
+    first = mx.sym.FullyConnected(data, num_hidden=200, name="a")
+    other = mx.sym.FullyConnected(data, num_hidden=200, name="b")
+    net = mx.sym.Group([first * other, data * 2, mx.sym.exp(data)])
+    executor = _bound(net, rng, data=(20, 6))
+    given = rng.uniform(-1, 1, (20, 6)).astype(np.float32)
+    _same(_run(executor, data=nd.array(given)), _given(executor, data=given))
+    assert _lent(executor, 1)
+    assert "<- data where it is given" in executor.debug_str()
+
+
+def test_images_are_flattened(rng):
+    net = mx.sym.FullyConnected(mx.sym.Flatten(mx.sym.var("data")), num_hidden=60)
+    executor = _bound(net, rng, data=(20, 2, 3, 3))
+    given = rng.uniform(-1, 1, (20, 2, 3, 3)).astype(np.float32)
+    found = _run(executor, data=nd.array(given))
+    assert _lent(executor, 1)
+    np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), given)
+    _same(found, _given(executor, data=given))
+
+
+def test_watched_runs(rng):
+    executor = _bound(_net(200), rng, data=(20, 6))
+    seen = {}
+    executor.set_monitor_callback(lambda name, array: seen.update({name: array.asnumpy()}), True)
+    given = rng.uniform(-1, 1, (20, 6)).astype(np.float32)
+    executor.forward(is_train=True, data=nd.array(given))
+    weight, bias = (executor.arg_dict[f"first_{key}"].asnumpy() for key in ("weight", "bias"))
+    np.testing.assert_allclose(seen["first_output"], given @ weight.T + bias, rtol=1e-4, atol=1e-5)
+
+
+class Moody(mx.operator.CustomOp):
+    fails = False
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        if Moody.fails:
+            raise ValueError("in a bad mood")
+        self.assign(out_data[0], req[0], in_data[0])
+
+
+@mx.operator.register("lending_moody")
+class MoodyProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Moody()
+
+
+def test_after_a_run_that_failed(rng):
+    """Behind the step that reads the batch, and before it."""
+    for net in (
+        mx.sym.Custom(_net(200), op_type="lending_moody"),
+        _net(200) + mx.sym.Custom(mx.sym.var("other"), op_type="lending_moody"),
+    ):
+        shapes = {"data": (20, 6), "other": (20, 3)}
+        executor = _bound(net, rng, **{k: shapes[k] for k in net.list_arguments() if k in shapes})
+        first, second = (rng.uniform(-1, 1, (20, 6)).astype(np.float32) for _ in range(2))
+        wanted = executor.forward(data=nd.array(second))[0].asnumpy()
+        Moody.fails = True
+        with pytest.raises(CynetError, match="in a bad mood"):
+            executor.forward(data=nd.array(first))[0].asnumpy()
+        Moody.fails = False
+        found = executor.forward(data=nd.array(second))[0].asnumpy()
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_batch_that_could_not_be_computed(rng):
+    executor = _bound(_net(200), rng, data=(20, 6))
+    given = rng.uniform(-1, 1, (20, 6)).astype(np.float32)
+    wanted = executor.forward(data=nd.array(given))[0].asnumpy()
+    Moody.fails = True
+    bad = nd.Custom(nd.array(given), op_type="lending_moody")
+    with pytest.raises(CynetError, match="in a bad mood"):
+        executor.forward(data=bad)[0].asnumpy()
+    Moody.fails = False
+    np.testing.assert_array_equal(executor.forward(data=nd.array(given))[0].asnumpy(), wanted)
+
+
+def test_arguments_that_are_trained_may_be_given(rng):
+    executor = _bound(_net(200), rng, data=(20, 6))
+    weight = rng.uniform(-1, 1, (200, 6)).astype(np.float32)
+    data = rng.uniform(-1, 1, (20, 6)).astype(np.float32)
+    found = _run(executor, data=nd.array(data), first_weight=nd.array(weight))
+    _same(found, _given(executor, data=data, first_weight=weight))
+
+
+def test_the_switch(monkeypatch, rng):
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "-lend")
+    executor = _bound(_net(200), rng, data=(20, 6))
+    given = rng.uniform(-1, 1, (20, 6)).astype(np.float32)
+    _same(_run(executor, data=nd.array(given)), _given(executor, data=given))
+    assert _lent(executor, 0)
+
+
+def test_wrong_batches_change_nothing(rng):
+    executor = _bound(_net(200), rng, data=(20, 6))
+    executor.forward(data=nd.ones((20, 6)))
+    with pytest.raises(ShapeError, match=r"'data' has shape \(6, 20\), bound was \(20, 6\)"):
+        executor.forward(first_weight=nd.zeros((200, 6)), data=nd.ones((6, 20)))
+    assert (executor.arg_dict["data"].asnumpy() == 1).all()
+    assert (executor.arg_dict["first_weight"].asnumpy() != 0).all()
+
+
+def test_modules_read_batches_where_they_lie(rng):
+    net = mx.sym.SoftmaxOutput(_net(20), name="softmax")
+    module = mx.mod.Module(net, context=mx.cpu())
+    module.bind([("data", (16, 30))], [("softmax_label", (16,))])
+    module.init_params(mx.init.Uniform(0.5))
+    data, label = nd.array(rng.uniform(-1, 1, (16, 30))), nd.array(rng.integers(0, 3, 16))
+    executor = module._exec_group.execs[0]
+    executor.forward(is_train=True, data=data, softmax_label=label)
+    executor.backward()
+    wanted = [module.get_outputs()[0].asnumpy(), executor.grad_dict["first_weight"].asnumpy()]
+    executor.arg_dict["data"][:] = np.nan
+    module.forward_backward(mx.io.DataBatch([data], [label]))
+    assert _lent(executor, 2)
+    found = [module.get_outputs()[0].asnumpy(), executor.grad_dict["first_weight"].asnumpy()]
+    _same(found, wanted)
+    np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), data.asnumpy())
+    with pytest.raises(ArgumentError, match="the batch has 2 data arrays, the module takes 1"):
+        module.forward(mx.io.DataBatch([data, data], [label]))
