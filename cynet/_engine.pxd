@@ -76,6 +76,8 @@ cdef int wait_to_write(VarHandle var) except -1 nogil
 cdef int wait_for_all() except -1 nogil
 # No function that writes `var` is pending: its data may be read now.
 cdef bint is_ready(VarHandle var) noexcept nogil
+# The same, and no failure is on it that would keep a function that takes it from running.
+cdef bint is_settled(VarHandle var) noexcept nogil
 
 # ---- engines beside the default one (which everything above uses)
 ctypedef void* EngineHandle

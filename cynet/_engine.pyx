@@ -15,7 +15,7 @@ from ._engine_core cimport (
 from ._engine_native cimport PyGILState_GetThisThreadState
 from ._engine_process cimport create, stop_all, wake_all
 from ._engine_queue cimport (
-    distinct, enter, finish, leave_writes, make_run, make_var, release_operator, settle
+    distinct, enter, failure_on, finish, leave_writes, make_run, make_var, release_operator, settle
 )
 from ._engine_threads cimport (
     drain, new_failure, plan, plan_push, retire, run_here, set_bulk, settle_after
@@ -121,6 +121,19 @@ cdef bint is_ready(VarHandle handle) noexcept nogil:
     cdef Var* var = <Var*>handle
     cdef Engine* e = var.engine
     return var.epoch != e.epoch or var.pending_writes.load(memory_order_acquire) == 0
+
+
+cdef bint is_settled(VarHandle handle) noexcept nogil:
+    cdef Var* var = <Var*>handle
+    cdef bint failed
+    if not is_ready(handle):
+        return False
+    if var.failure.load(memory_order_acquire) == NULL:
+        return True
+    lock(var.engine)
+    failed = failure_on(var) != NULL
+    unlock(var.engine)
+    return not failed
 
 
 # ---- operators

@@ -21,6 +21,8 @@ cdef bint enter(
     int n_mutable) noexcept nogil
 # The failure `run` inherits from its variables, or NULL.
 cdef Failure* inherited(Engine* e, Run* run) noexcept nogil
+# The failure that keeps functions which take `var` from running, or NULL: none, or raised already.
+cdef Failure* failure_on(Var* var) noexcept nogil
 # A run that was granted everything: to its ready queue, or skipped because of a failure.
 cdef void settle(Engine* e, Run* run, After* after) noexcept nogil
 # A run is done: give back its variables, settle what becomes ready.

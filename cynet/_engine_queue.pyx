@@ -392,13 +392,19 @@ cdef Failure* inherited(Engine* e, Run* run) noexcept nogil:
     cdef Failure* failure
     cdef int _
     for _ in range(run.n_links):
-        failure = link.var.failure.load(memory_order_relaxed)
+        failure = failure_on(link.var)
         if failure != NULL:
-            if failure.error != NULL:
-                return failure
-            _set_failure(link.var, NULL)
+            return failure
         link += 1
     return NULL
+
+
+cdef Failure* failure_on(Var* var) noexcept nogil:
+    cdef Failure* failure = var.failure.load(memory_order_relaxed)
+    if failure != NULL and failure.error == NULL:
+        _set_failure(var, NULL)
+        return NULL
+    return failure
 
 
 cdef void _set_failure(Var* var, Failure* failure) noexcept nogil:

@@ -9,11 +9,10 @@ Promises:
 """
 
 from libc.stdint cimport uint64_t
-from libcpp.vector cimport vector
 
-from ._lending cimport Lending
+from ._feed cimport Feed
 from ._ndarray cimport NDArrayBase
-from ._plan_tables cimport Kept, Lent, NativeStep, Run, Segment, Tables
+from ._plan_tables cimport Fed, Kept, NativeStep, Run, Segment, Tables
 from ._typedefs cimport RunContext
 
 cdef class Plan:
@@ -22,7 +21,7 @@ cdef class Plan:
     cdef uint64_t n_random
     cdef int dev_type, dev_id
     cdef readonly list labels   # "operator Convolution (node 'conv0')", one a step
-    cdef readonly Lending lending
+    cdef readonly Feed feed
     cdef list _origins
     cdef dict _origin_index
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
@@ -33,20 +32,19 @@ cdef class Plan:
     cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1
     cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
                             dict arrays) except -1
-    cdef int _push(self, size_t first, size_t last, bint is_train,
-                   const vector[Lent]* lent) except -1
+    cdef int _push(self, size_t first, size_t last, bint is_train, const Fed* fed) except -1
     # Push one segment of a run whose first random stream is `stream`.
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil
-    # The same for one that is lent something; False, and nothing is done, where it is not.
-    cdef bint _push_lent(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
-                         size_t origin, const vector[Lent]* lent) except -1 nogil
+    # The same for the segment that is fed.
+    cdef int _push_fed(self, const Fed* fed, bint is_train, uint64_t seed, uint64_t stream,
+                       size_t origin) except -1 nogil
     # The number of the user's line that asks for a run.
     cdef size_t origin(self) except? 0
 
 # A run that holds the tables until `end_run`.
 cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
-                  size_t origin, const Lent* lent=*, size_t n_lent=*) except NULL nogil
+                  size_t origin) except NULL nogil
 cdef void end_run(void* arg) noexcept nogil
 # Put a Run's steps on the stream of a GPU (Put of cuda/graphs.pxd); `numbers` are the seed and the
 # first stream of its random numbers, which a graph's kernels count from.

@@ -3,7 +3,7 @@
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from ._engine cimport (
     VarHandle,
@@ -16,7 +16,7 @@ from ._engine cimport (
 )
 from ._engine_core cimport writes_of
 from ._inline cimport INLINE_SEGMENT_US
-from ._lending cimport Lending, lend_to, share_of, take_back
+from ._feed cimport FED_VARS, Feed, call_fed, copy_fed
 from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob, kGPU
@@ -81,6 +81,8 @@ cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) 
             context.requested[i].seed = run.seed
             context.requested[i].stream = stream
             stream += 1
+    if run.fed.data != NULL and run.fed.step == index:
+        return call_fed(run, step)
     return _call(step, blobs, tables.reqs.data() + step.req)
 
 
@@ -145,11 +147,10 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
                 continue
         if profiled:
             begin = nanoseconds()
-        if run.n_lent:
-            lend_to(run, index)
         if _run_step(run.tables, index, run, run_ctx) == -1:
             run.current = index
-            take_back(run)
+            if run.fed.data != NULL and run.fed.step >= index:
+                copy_fed(run)
             with gil:
                 _raise_dressed(run)
         team_rests()
@@ -158,7 +159,6 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
         if profiled:
             run.tables.spent[index] += nanoseconds() - begin
             run.tables.calls[index] += 1
-    take_back(run)
     return 0
 
 
@@ -248,8 +248,8 @@ cdef class Plan:
         self.tables.keep = <void*>keep
         self._add_steps(graph, operators, arrays, arena)
         self._add_segments(graph, operators, arrays, arena if guard_arena else None)
-        self.lending = Lending()
-        self.lending.build(graph, arrays, self.tables, self.n_forward_segments)
+        self.feed = Feed()
+        self.feed.build(graph, arrays, self.tables, self.n_forward_segments)
 
     def __dealloc__(self):
         cdef Tables* tables = self.tables
@@ -455,18 +455,18 @@ cdef class Plan:
         bool
             False, and nothing is done, unless each source is an NDArray of its target's shape.
         """
-        cdef vector[Lent] lent
-        if not self.lending.take(sources, targets, &lent):
+        cdef Fed fed
+        cdef list held = list(sources)  # until they are pushed, whoever else holds them
+        if not self.feed.take(held, list(targets), &fed):
             return False
-        self._push(0, self.n_forward_segments, is_train, &lent)
+        self._push(0, self.n_forward_segments, is_train, &fed)
         return True
 
     def run_backward(self):
         """Push the backward segments; returns at once."""
         self._push(self.n_forward_segments, self.tables.segments.size(), True, NULL)
 
-    cdef int _push(self, size_t first, size_t last, bint is_train,
-                   const vector[Lent]* lent) except -1:
+    cdef int _push(self, size_t first, size_t last, bint is_train, const Fed* fed) except -1:
         cdef uint64_t seed = 0, stream = 0
         cdef size_t i, origin = self.origin()
         cdef Segment* segment
@@ -475,7 +475,9 @@ cdef class Plan:
                 segment = self.tables.segments[i]
                 if i == first and self.n_random:
                     stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
-                if lent == NULL or not self._push_lent(i, is_train, seed, stream, origin, lent):
+                if fed != NULL and fed.data != NULL and fed.segment == i:
+                    self._push_fed(fed, is_train, seed, stream, origin)
+                else:
                     self.push_segment(i, is_train, seed, stream, origin)
         return 0
 
@@ -489,20 +491,20 @@ cdef class Plan:
                          segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
                          0, segment.flags, b"executor")
 
-    cdef bint _push_lent(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
-                         size_t origin, const vector[Lent]* lent) except -1 nogil:
-        cdef Segment* segment = self.tables.segments[i]
-        cdef vector[Lent] own
-        cdef vector[VarHandle] read, write
-        cdef Run* run
-        share_of(segment, i, lent, &own, &read, &write)
-        if own.empty():
-            return False
-        run = new_run(self.tables, segment, is_train, seed, stream, origin, own.data(), own.size())
-        push_sync(_run_segment, run, end_run, segment.dev_type, segment.dev_id,
-                  read.data(), <int>read.size(), write.data(), <int>write.size(),
-                  0, segment.flags, b"executor")
-        return True
+    cdef int _push_fed(self, const Fed* fed, bint is_train, uint64_t seed, uint64_t stream,
+                       size_t origin) except -1 nogil:
+        cdef Segment* segment = self.tables.segments[fed.segment]
+        cdef VarHandle read[FED_VARS + 1]
+        cdef size_t i, n = self.feed.const_vars.size()
+        cdef Run* run = new_run(self.tables, segment, is_train, seed, stream, origin)
+        run.fed = fed[0]
+        for i in range(n):
+            read[i] = self.feed.const_vars[i]
+        read[n] = fed.source
+        return push_sync(_run_segment, run, end_run, segment.dev_type, segment.dev_id,
+                         read, <int>n + 1,
+                         self.feed.mutable_vars.data(), <int>self.feed.mutable_vars.size(),
+                         0, segment.flags, b"executor")
 
     cdef size_t origin(self) except? 0:
         """The number of the user's line that asks for this run."""
@@ -515,17 +517,15 @@ cdef class Plan:
 
 
 cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
-                  size_t origin, const Lent* lent=NULL, size_t n_lent=0) except NULL nogil:
-    cdef Run* run = <Run*>malloc(sizeof(Run) + n_lent * sizeof(Lent))
+                  size_t origin) except NULL nogil:
+    cdef Run* run = <Run*>malloc(sizeof(Run))
     if run == NULL:
         with gil:
             raise MemoryError("no memory to push a run")
     tables.references.fetch_add(1)
     run.tables, run.segment, run.is_train, run.origin = tables, segment, is_train, origin
     run.seed, run.stream, run.current = seed, stream, segment.first
-    run.lent, run.n_lent = <Lent*>(run + 1), n_lent
-    if n_lent:
-        memcpy(run.lent, lent, n_lent * sizeof(Lent))
+    run.fed.data = NULL
     return run
 
 

@@ -29,11 +29,11 @@ cdef cppclass Kept:
     vector[Chunk*] sources
     vector[unsigned] seen    # writes of each source when they ran
 
-cdef struct Lent:
-    # An input that a step reads where a batch lies, and copies to its bound array meanwhile.
+cdef struct Fed:
+    # The input that a step of a run reads where a batch lies, and copies to its bound array.
     size_t segment, step
-    void* data        # of the batch
-    VarHandle source
+    void* data        # of the batch; NULL: there is no such input
+    VarHandle source  # the batch's
     Chunk* target     # of the bound array
 
 cdef cppclass Segment:
@@ -70,5 +70,4 @@ cdef struct Run:
     bint is_train
     uint64_t seed
     uint64_t stream
-    size_t n_lent     # as many Lent lie behind the Run
-    Lent* lent
+    Fed fed

@@ -6,8 +6,8 @@ from ._executor import Plan, arena_view
 from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
 from .graph import passes
 from .graph.describe import describe
+from .graph.feed import fed_input
 from .graph.graph import TEMP, Graph
-from .graph.lending import lendable_inputs
 from .graph.lower import lower
 from .graph.memory import plan_memory
 from .graph.profile import step_times
@@ -85,8 +85,8 @@ class Executor:
                 operators[forward] = _create_operator(forward)
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
-        if "lend" in names:
-            graph.lendable = lendable_inputs(graph, operators)
+        if "feed" in names:
+            graph.fed = fed_input(graph, operators)
         self._graph, self._other_plan = graph, None
         if not hasattr(self, "outputs"):
             self.outputs = [zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.outputs]
@@ -171,7 +171,9 @@ class Executor:
                     f"forward: argument '{name}' has shape {value.shape}, bound was {bound.shape}"
                 )
             values[name] = value
-        self.forward_on(list(values.values()), [self.arg_dict[name] for name in values], is_train)
+        targets = [self.arg_dict[name] for name in values]
+        if not self.forward_on(list(values.values()), targets, is_train):
+            raise CynetError("forward: the arguments changed while they were taken")
         return self.outputs
 
     def forward_on(self, sources, targets, is_train):

@@ -6,11 +6,11 @@ from .graph import FORWARD, TEMP
 
 def describe(graph):
     """What ``Executor.debug_str`` gives for a Graph whose memory is planned."""
-    lines, lent = [], {index: value for value, index in graph.lendable.items()}
+    lines, (fed, reader) = [], graph.fed or (None, None)
     for index, step in enumerate(graph.steps):
         lines.append(f"{index:4d} {step.direction:8s} {step.prop.op_name} {step.name} @{step.ctx}")
-        if index in lent:
-            lines.append(f"       <- {lent[index].name} where it is given, which this step copies")
+        if index == reader:
+            lines.append(f"       <- {fed.name} where it is given, copied on the way")
         for position, value in step.written():
             request = ("null", "write", "inplace", "add")[step.req[position]]
             place = "" if value.root.kind != TEMP else f" arena+{value.root.offset}"

@@ -174,8 +174,8 @@ class Graph:
         True: forward is right for ``is_train=False`` alone.
     memory : MemoryReport or None
         What the memory pass found.
-    lendable : dict of Value to int
-        Arguments that a step may read where a batch lies (graph/lending.py), and its position.
+    fed : (Value, int) or None
+        The argument that a step may read where a batch lies (graph/feed.py), and its position.
     """
 
     def __init__(self, steps, args, auxs, outputs):
@@ -189,7 +189,7 @@ class Graph:
         self.constant_steps = []
         self.only_predicts = False
         self.memory = None
-        self.lendable = {}
+        self.fed = None
 
     def set_forward(self, steps):
         """Take `steps` for all there are: what a pass before the gradient pass has made."""

@@ -49,7 +49,7 @@ PASSES = (
     Pass("chain", WHOLE, chain, "elementwise steps together, a block of their arrays at a time"),
     Pass("inplace", MEMORY, None, "outputs in the memory of inputs that are read no more"),
     Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time"),
-    Pass("lend", LAST, None, "batches are copied by the first step that reads them"),
+    Pass("feed", LAST, None, "a batch is copied by the first step that reads it"),
 )
 NAMES = frozenset(each.name for each in PASSES)
 

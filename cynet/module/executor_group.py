@@ -199,6 +199,7 @@ class DataParallelExecutorGroup:
         self.grad_arrays = of("grad_dict", [n for n in self.arg_names if n in self.param_names])
         self.input_grad_arrays = of("grad_dict", self.data_names)
         self.aux_arrays = of("aux_dict", self.aux_names)
+        self._targets = [arrays[0] for arrays in (*self.data_arrays, *self.label_arrays)]
 
     # --- running ---
 
@@ -206,27 +207,27 @@ class DataParallelExecutorGroup:
         """Copy a batch in and compute the outputs."""
         if is_train is None:
             is_train = self.for_training
-        self._load_label(data_batch)
         if len(self.execs) == 1:
-            targets = [arrays[0] for arrays in self.data_arrays]
-            if self.execs[0].forward_on(data_batch.data, targets, is_train):
-                return
-        self._load_data(data_batch)
+            data, label = data_batch.data, self._labels_of(data_batch)
+            if len(data) == len(self.data_arrays) and len(label) in (0, len(self.label_arrays)):
+                targets = self._targets[: len(data) + len(label)]
+                if self.execs[0].forward_on([*data, *label], targets, is_train):
+                    return
+        self.load(data_batch)
         for executor in self.execs:
             executor.forward(is_train)
 
     def load(self, data_batch):
         """Copy a batch in."""
-        self._load_data(data_batch)
-        self._load_label(data_batch)
-
-    def _load_data(self, data_batch):
         self._load("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
-
-    def _load_label(self, data_batch):
-        label = getattr(data_batch, "label", None)
-        if label and self.label_arrays:
+        label = self._labels_of(data_batch)
+        if label:
             self._load("label", self.label_names, label, self.label_arrays, self.label_axes)
+
+    def _labels_of(self, data_batch):
+        """The labels that are copied in: none where there are none, or nobody reads them."""
+        label = getattr(data_batch, "label", None)
+        return label if label and self.label_arrays else ()
 
     def _load(self, kind, names, sources, targets, axes):
         if len(sources) != len(targets):

@@ -1,6 +1,7 @@
 """Batches that the first step reads where they lie: as if they had been copied before the run."""
 
 import gc
+import os
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ import cynet as mx
 from cynet import nd
 from cynet.errors import ArgumentError, CynetError, ShapeError
 from cynet.kernels import onednn
+from tests.test_engine_fork import in_child
 
-LENDS = onednn.available() and suits(16, 40, 40)
+FEEDS = onednn.available() and suits(16, 40, 40)
 SIZES = [(16, 24, 40), (17, 30, 37), (33, 70, 19), (100, 47, 3), (128, 64, 784)]  # N, M, K
 
 
@@ -55,9 +57,9 @@ def _same(found, wanted):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def _lent(executor, wanted):
+def _fed(executor, wanted):
     """Whether that many batches were not copied before; where no kernel copies them, all were."""
-    return executor._plan.lending.n_lent == (wanted if LENDS else 0)
+    return executor._plan.feed.n_fed == (wanted if FEEDS else 0)
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +78,7 @@ def test_as_if_copied_before(size, zeros, rng):
         wanted = _given(executor, data=data)
         given = nd.array(data)
         _same(_run(executor, data=given), wanted)
-        assert _lent(executor, i + 1)
+        assert _fed(executor, i + 1)
         np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), data)
         np.testing.assert_array_equal(given.asnumpy(), data)
         _same(_run(executor), wanted)  # the bound array, again
@@ -102,7 +104,7 @@ def test_a_batch_that_changes_after_the_call(rng):
         executor.forward(is_train=True, data=given)
         given[:] = np.nan
         _same(_results(executor), wanted)
-    assert _lent(executor, 20)
+    assert _fed(executor, 20)
 
 
 def test_a_batch_that_is_still_computed(rng):
@@ -117,7 +119,7 @@ def test_a_batch_that_is_still_computed(rng):
         del given
         gc.collect()
         _same(_results(executor), wanted)
-    assert _lent(executor, 20)
+    assert _fed(executor, 20)
 
 
 def test_a_batch_behind_others_in_the_same_memory(rng):
@@ -127,7 +129,7 @@ def test_a_batch_behind_others_in_the_same_memory(rng):
     for begin in (0, 1, 13, 40):
         data = whole[begin : begin + 20]
         _same(_run(executor, data=data), _given(executor, data=data.asnumpy()))
-    assert _lent(executor, 4)
+    assert _fed(executor, 4)
 
 
 def test_outputs_fed_back(rng):
@@ -142,7 +144,7 @@ def test_outputs_fed_back(rng):
         state = state @ weight.T + bias
         np.testing.assert_allclose(executor.outputs[0].asnumpy(), state, rtol=1e-4, atol=1e-5)
         executor.forward(data=executor.outputs[0])
-    assert _lent(executor, 1)  # only the first
+    assert _fed(executor, 1)  # only the first
 
 
 class Doubled(mx.operator.CustomOp):
@@ -153,7 +155,7 @@ class Doubled(mx.operator.CustomOp):
         self.assign(in_grad[0], req[0], out_grad[0] * 2)
 
 
-@mx.operator.register("lending_doubled")
+@mx.operator.register("feed_doubled")
 class DoubledProp(mx.operator.CustomOpProp):
     def create_operator(self, ctx, shapes, dtypes):
         return Doubled()
@@ -161,7 +163,7 @@ class DoubledProp(mx.operator.CustomOpProp):
 
 def test_outputs_of_an_earlier_segment_fed_back(rng):
     """The step that could read them runs after they were written anew."""
-    twice = mx.sym.Custom(mx.sym.var("first"), op_type="lending_doubled")
+    twice = mx.sym.Custom(mx.sym.var("first"), op_type="feed_doubled")
     late = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=500, name="late")
     net = mx.sym.Group([twice, mx.sym.broadcast_add(late, mx.sym.sum(twice) * 0)])
     executor = _bound(net, rng, first=(20, 5), data=(20, 5))
@@ -169,9 +171,9 @@ def test_outputs_of_an_earlier_segment_fed_back(rng):
     executor.forward(first=nd.array(first), data=nd.array(second))
     wanted = _given(executor, first=second, data=2 * first)
     executor.forward(first=nd.array(first), data=nd.array(second))
-    assert _lent(executor, 2)
+    assert _fed(executor, 2)
     _same(_run(executor, first=nd.array(second), data=executor.outputs[0]), wanted)
-    assert _lent(executor, 2)
+    assert _fed(executor, 2)
 
 
 def test_bound_arrays_as_batches(rng):
@@ -190,10 +192,10 @@ def test_bound_arrays_as_batches(rng):
         results = _given(executor, a=wanted[0], b=wanted[1])
         bound["a"][:], bound["b"][:] = first, second
         _same(_run(executor, **arrays()), results)
-    assert _lent(executor, 1)  # the last
+    assert _fed(executor, 0)
     one = nd.array(first)
     _same(_run(executor, a=one, b=one), _given(executor, a=first, b=first))
-    assert _lent(executor, 3)
+    assert _fed(executor, 1)  # a, which is as large as b
 
 
 def test_one_memory_for_two_inputs(rng):
@@ -206,7 +208,7 @@ def test_one_memory_for_two_inputs(rng):
     found = executor.forward(a=first, b=second)[0].asnumpy()
     wanted = 2 * second.asnumpy() @ w.asnumpy().T
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
-    assert _lent(executor, 0)
+    assert _fed(executor, 0)
 
 
 def test_read_by_several_steps(rng):
@@ -217,8 +219,8 @@ def test_read_by_several_steps(rng):
     executor = _bound(net, rng, data=(20, 6))
     given = rng.uniform(-1, 1, (20, 6)).astype(np.float32)
     _same(_run(executor, data=nd.array(given)), _given(executor, data=given))
-    assert _lent(executor, 1)
-    assert ("<- data where it is given" in executor.debug_str()) is LENDS
+    assert _fed(executor, 1)
+    assert ("<- data where it is given" in executor.debug_str()) is FEEDS
 
 
 def test_images_are_flattened(rng):
@@ -226,7 +228,7 @@ def test_images_are_flattened(rng):
     executor = _bound(net, rng, data=(20, 2, 3, 3))
     given = rng.uniform(-1, 1, (20, 2, 3, 3)).astype(np.float32)
     found = _run(executor, data=nd.array(given))
-    assert _lent(executor, 1)
+    assert _fed(executor, 1)
     np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), given)
     _same(found, _given(executor, data=given))
 
@@ -250,7 +252,7 @@ class Moody(mx.operator.CustomOp):
         self.assign(out_data[0], req[0], in_data[0])
 
 
-@mx.operator.register("lending_moody")
+@mx.operator.register("feed_moody")
 class MoodyProp(mx.operator.CustomOpProp):
     def create_operator(self, ctx, shapes, dtypes):
         return Moody()
@@ -259,8 +261,8 @@ class MoodyProp(mx.operator.CustomOpProp):
 def test_after_a_run_that_failed(rng):
     """Behind the step that reads the batch, and before it."""
     for net in (
-        mx.sym.Custom(_net(200), op_type="lending_moody"),
-        _net(200) + mx.sym.Custom(mx.sym.var("other"), op_type="lending_moody"),
+        mx.sym.Custom(_net(200), op_type="feed_moody"),
+        _net(200) + mx.sym.Custom(mx.sym.var("other"), op_type="feed_moody"),
     ):
         shapes = {"data": (20, 6), "other": (20, 3)}
         executor = _bound(net, rng, **{k: shapes[k] for k in net.list_arguments() if k in shapes})
@@ -279,11 +281,93 @@ def test_a_batch_that_could_not_be_computed(rng):
     given = rng.uniform(-1, 1, (20, 6)).astype(np.float32)
     wanted = executor.forward(data=nd.array(given))[0].asnumpy()
     Moody.fails = True
-    bad = nd.Custom(nd.array(given), op_type="lending_moody")
+    bad = nd.Custom(nd.array(given), op_type="feed_moody")
     with pytest.raises(CynetError, match="in a bad mood"):
         executor.forward(data=bad)[0].asnumpy()
     Moody.fails = False
     np.testing.assert_array_equal(executor.forward(data=nd.array(given))[0].asnumpy(), wanted)
+
+
+def test_a_failure_in_front_of_the_step_that_reads_the_batch(rng):
+    """The batch is in the bound array all the same, and the next run is of it."""
+    draw = mx.sym.sample_multinomial(mx.sym.var("p"), shape=30, dtype="float32")
+    dense = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=30, no_bias=True, name="dense")
+    executor = (draw * 0 + dense).simple_bind(mx.cpu(), "null", data=(40, 50), p=(40, 3))
+    executor.arg_dict["dense_weight"][:] = 1
+    good = nd.array(np.tile(np.array([1, 0, 0]), (40, 1)))
+    executor.forward(data=nd.ones((40, 50)), p=good)
+    assert (executor.outputs[0].asnumpy() == 50).all()
+    executor.forward(data=nd.ones((40, 50)) * 2, p=nd.array(-np.ones((40, 3))))
+    with pytest.raises(CynetError, match="multinomial"):
+        executor.outputs[0].asnumpy()
+    assert (executor.arg_dict["data"].asnumpy() == 2).all()
+    assert (executor.forward(p=good)[0].asnumpy() == 100).all()
+
+
+def test_a_weight_that_could_not_be_computed(rng):
+    """Nothing of the run takes place, but the batch is copied."""
+    executor = _bound(_net(200), rng, data=(20, 6))
+    data = rng.uniform(-1, 1, (20, 6)).astype(np.float32)
+    weight = executor.arg_dict["first_weight"]
+    kept = weight.asnumpy()
+    wanted = executor.forward(data=nd.array(data))[0].asnumpy()
+    executor.forward(data=nd.zeros((20, 6)))
+    Moody.fails = True
+    nd.Custom(nd.zeros(kept.shape), op_type="feed_moody").copyto(weight)
+    executor.forward(data=nd.array(data))
+    with pytest.raises(CynetError, match="in a bad mood"):
+        executor.outputs[0].asnumpy()
+    Moody.fails = False
+    np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), data)
+    weight[:] = kept
+    np.testing.assert_array_equal(executor.forward()[0].asnumpy(), wanted)
+    executor.forward(data=nd.array(data))
+    assert _fed(executor, 3)  # again
+
+
+class Lazy(list):
+    """Makes an array each time it is asked."""
+
+    def __getitem__(self, index):
+        return nd.array(list.__getitem__(self, index))
+
+    def __iter__(self):
+        return map(nd.array, list.__iter__(self))
+
+
+def test_batches_whose_arrays_are_made_when_asked_for(rng):
+    module = mx.mod.Module(_net(50), label_names=None)
+    module.bind([("data", (16, 30))], for_training=False)
+    module.init_params(mx.init.Uniform(0.5))
+    for _ in range(20):
+        data = rng.uniform(-1, 1, (16, 30)).astype(np.float32)
+        module.forward(mx.io.DataBatch(Lazy([data]), None))
+        bound = module._exec_group.execs[0].arg_dict["data"].asnumpy()
+        np.testing.assert_array_equal(bound, data)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forks_within_a_run(rng):
+    """A child's plan reads what the child gives it, and nothing of the run it was forked in."""
+    net = _net(300)
+    for i in range(6):
+        net = mx.sym.FullyConnected(mx.sym.tanh(net), num_hidden=300, name=f"more{i}")
+    executor = _bound(net, rng, data=(1000, 700))
+    batches = [nd.array(rng.uniform(-1, 1, (1000, 700))) for _ in range(2)]
+    wanted = [executor.forward(data=each)[0].asnumpy() for each in batches]
+
+    def runs():
+        executor.forward(data=batches[1])
+        right = np.array_equal(executor.outputs[0].asnumpy(), wanted[1])
+        right &= np.array_equal(executor.arg_dict["data"].asnumpy(), batches[1].asnumpy())
+        executor.arg_dict["data"][:] = batches[0]
+        return not (right and np.array_equal(executor.forward()[0].asnumpy(), wanted[0]))
+
+    for _ in range(8):
+        executor.forward(data=batches[0])
+        assert in_child(runs) == 0
+        np.testing.assert_array_equal(executor.outputs[0].asnumpy(), wanted[0])
 
 
 def test_arguments_that_are_trained_may_be_given(rng):
@@ -295,11 +379,11 @@ def test_arguments_that_are_trained_may_be_given(rng):
 
 
 def test_the_switch(monkeypatch, rng):
-    monkeypatch.setenv("CYNET_GRAPH_PASSES", "-lend")
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", "-feed")
     executor = _bound(_net(200), rng, data=(20, 6))
     given = rng.uniform(-1, 1, (20, 6)).astype(np.float32)
     _same(_run(executor, data=nd.array(given)), _given(executor, data=given))
-    assert _lent(executor, 0)
+    assert _fed(executor, 0)
 
 
 def test_wrong_batches_change_nothing(rng):
@@ -323,7 +407,7 @@ def test_modules_read_batches_where_they_lie(rng):
     wanted = [module.get_outputs()[0].asnumpy(), executor.grad_dict["first_weight"].asnumpy()]
     executor.arg_dict["data"][:] = np.nan
     module.forward_backward(mx.io.DataBatch([data], [label]))
-    assert _lent(executor, 2)
+    assert _fed(executor, 2)
     found = [module.get_outputs()[0].asnumpy(), executor.grad_dict["first_weight"].asnumpy()]
     _same(found, wanted)
     np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), data.asnumpy())

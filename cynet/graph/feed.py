@@ -1,15 +1,17 @@
-"""Which arguments a forward run may read where a batch lies.
+"""Which argument a forward run may read where a batch lies.
 
 A batch is copied into the bound arrays before a run. Where the first step that reads such an array
 can copy what it reads (``Operator.copies_input``), that pass over the batch is left to it: it reads
 the batch and writes the bound array, which every later step reads.
 """
 
+from math import prod
+
 from .graph import ARG, NULL
 
 
-def lendable_inputs(graph, operators):
-    """The steps that may copy an argument.
+def fed_input(graph, operators):
+    """The largest argument that a step may copy.
 
     Parameters
     ----------
@@ -19,13 +21,13 @@ def lendable_inputs(graph, operators):
 
     Returns
     -------
-    dict of Value to int
-        Argument to the position of the forward step that reads it first, as its first input.
+    (Value, int) or None
+        The argument, and the position of the forward step that reads it first, as its first input.
     """
     found, seen = {}, set()
     for step in graph.steps:
-        if step.kept is not None:  # need not run
-            seen.update(value for value in step.kept.sources)
+        if step.kept is not None:  # made of these, they stay until one is written
+            seen.update(step.kept.sources)
     for index, step in enumerate(graph.steps[: graph.n_forward]):
         roots = [None if value is None else value.root for value in step.in_data]
         root = roots[0] if roots else None
@@ -41,4 +43,4 @@ def lendable_inputs(graph, operators):
             found[root] = index
         seen.update(roots)
         seen.update(value.root for _, value in step.written())
-    return found
+    return max(found.items(), key=lambda each: prod(each[0].shape), default=None)

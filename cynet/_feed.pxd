@@ -1,0 +1,37 @@
+"""The batch that a run reads where it lies, instead of copying it into the bound array before.
+
+The step that reads that array first copies what it reads (graph/feed.py says which). Its segment
+then reads the batch's variable and writes the bound array's: whoever writes the batch or reads the
+bound array afterwards waits for it, as for a copy.
+"""
+
+from libcpp.vector cimport vector
+
+from ._engine cimport VarHandle
+from ._ndarray cimport NDArrayBase
+from ._plan_tables cimport Fed, NativeStep, Run, Segment, Tables
+
+cdef enum:
+    FED_INPUTS = 4   # most inputs of a step that is fed
+    FED_VARS = 128   # most variables that its segment reads
+
+cdef class Feed:
+    # The bound array of a plan that one of its steps may fill with a batch that it reads, or None.
+    cdef NDArrayBase bound
+    cdef readonly size_t n_fed  # batches so far that were read where they lay
+    cdef Tables* tables
+    cdef size_t segment, step
+    # Of that segment when the bound array is written, but for the batch.
+    cdef vector[VarHandle] const_vars, mutable_vars
+
+    # Once `tables` has all segments.
+    cdef int build(self, graph, dict arrays, Tables* tables, size_t n_segments) except -1
+    # Push copies of `sources` into `targets`, but for what is told in `fed`. False, and nothing is
+    # done, unless each source is an NDArray of its target's shape.
+    cdef bint take(self, list sources, list targets, Fed* fed) except -1
+    cdef bint is_fed(self, NDArrayBase source, NDArrayBase target) except -1
+
+# Run the step on the batch. -1 with an exception pending when it fails.
+cdef int call_fed(Run* run, NativeStep* step) noexcept nogil
+# What the step would have done with the batch, when it is not reached or fails.
+cdef void copy_fed(Run* run) noexcept nogil
