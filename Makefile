@@ -68,7 +68,7 @@ bench: $(VENV)/.dev  ## print the table of benchmarks/ (MXNET=python of MXNet 1.
 
 bench-peers: $(VENV)/.dev  ## beside PyTorch and MXNet 1.9.1: writes benchmarks/README.md (an hour)
 	benchmarks/peers/setup.sh build/peers
-	$(PY) benchmarks/peers/run.py --torch build/peers/torch/bin/python \
+	env -u CC -u CXX $(PY) benchmarks/peers/run.py --torch build/peers/torch/bin/python \
 		--mxnet build/peers/mxnet/bin/python
 
 check-cuda: $(VENV)/.dev  ## compile every CUDA kernel with nvcc for sm_80, sm_90, sm_100, if there is one
