@@ -55,7 +55,11 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
       for (; k + LANES <= depth; k += LANES) {
         add(k, k + LANES);
 #pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) store(copy + r * step + k, load(x + r * step + k));
+        for (int r = 0; r < R; ++r) {
+          store(copy + r * step + k, load(x + r * step + k));
+          fetch<false>(x + (R + r) * step + k);  // the next rows come meanwhile
+          fetch<true>(copy + (R + r) * step + k);
+        }
       }
       add(k, depth);
       for (int r = 0; r < R; ++r)
