@@ -29,7 +29,7 @@ cdef class Feed:
     # Push copies of `sources` into `targets`, but for what is told in `fed`. False, and nothing is
     # done, unless each source is an NDArray of its target's shape.
     cdef bint take(self, list sources, list targets, Fed* fed) except -1
-    cdef bint is_fed(self, NDArrayBase source, NDArrayBase target) except -1
+    cdef bint is_fed(self, NDArrayBase source) except -1
 
 # Run the step on the batch. -1 with an exception pending when it fails.
 cdef int call_fed(Run* run, NativeStep* step) noexcept nogil

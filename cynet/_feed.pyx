@@ -50,23 +50,31 @@ cdef class Feed:
             if not same_shape(&source.blob, &target.blob):
                 return False
         apart = self.bound is not None and _apart(sources, targets)
+        batch = None
         for i in range(n):
             source, target = sources[i], targets[i]
-            if apart and target is self.bound and self.is_fed(source, target):
-                fed.data, fed.source, fed.target = source.blob.data, source.chunk.var, target.chunk
-                fed.segment, fed.step = self.segment, self.step
-                self.n_fed += 1
+            if apart and target is self.bound:
+                batch = source
             elif source is not target:
                 copy_into(source, target)
+        if batch is None:
+            return True
+        source = batch  # last: what the others may have failed at is known
+        if not self.is_fed(source):
+            copy_into(source, self.bound)
+            return True
+        fed.segment, fed.step, fed.data = self.segment, self.step, source.blob.data
+        fed.source, fed.target = source.chunk.var, self.bound.chunk
+        self.n_fed += 1
         return True
 
-    cdef bint is_fed(self, NDArrayBase source, NDArrayBase target) except -1:
+    cdef bint is_fed(self, NDArrayBase source) except -1:
         """Whether the step may read `source`: what its bytes are now is what it will find then, and
         nothing that failed before can keep the segment from running."""
         cdef VarHandle var = source.chunk.var
         cdef Segment* segment
         cdef size_t i, k
-        if (source.blob.dtype != target.blob.dtype or source.blob.dev_type != kCPU
+        if (source.blob.dtype != self.bound.blob.dtype or source.blob.dev_type != kCPU
                 or <size_t>source.blob.data % dtype_size(source.blob.dtype)
                 or not is_settled(var)):
             return False

@@ -325,6 +325,21 @@ def test_a_weight_that_could_not_be_computed(rng):
     assert _fed(executor, 3)  # again
 
 
+def test_labels_that_could_not_be_computed(rng):
+    """The batch that came with them is in the bound array."""
+    net = mx.sym.SoftmaxOutput(_net(200), name="softmax")
+    executor = _bound(net, rng, data=(20, 6), softmax_label=(20,))
+    data = rng.uniform(-1, 1, (20, 6)).astype(np.float32)
+    executor.forward(data=nd.zeros((20, 6)), softmax_label=nd.zeros(20))
+    Moody.fails = True
+    label = nd.Custom(nd.zeros(20), op_type="feed_moody")
+    executor.forward(data=nd.array(data), softmax_label=label)
+    with pytest.raises(CynetError, match="in a bad mood"):
+        executor.outputs[0].asnumpy()
+    Moody.fails = False
+    np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), data)
+
+
 class Lazy(list):
     """Makes an array each time it is asked."""
 
