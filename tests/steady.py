@@ -41,8 +41,9 @@ for i in range(1, rounds + 1):
 def resident_bytes(script, rounds=ROUNDS, seed=None):
     """What was resident early and late while `rounds` calls of the script's ``body()`` ran.
 
-    Early is from a twentieth (at most 500) of the rounds to a sixth (at most 1,000) or 1,000
-    where there are so many; late is the last tenth. Two lists of bytes, one for each 20 rounds.
+    Early is from a sixth of the rounds (500 at most) to a half (1,500 at most): what comes and goes
+    shows its whole range in a thousand calls, not in 500. Late is the last tenth. Two lists of
+    bytes, one for each 20 rounds.
     """
     if not os.path.exists("/proc/self/statm"):
         pytest.skip("no /proc")
@@ -56,7 +57,7 @@ def resident_bytes(script, rounds=ROUNDS, seed=None):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     seen = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
-    early = [b for i, b in seen if min(500, rounds // 6) < i <= min(1000, rounds // 3)]
+    early = [b for i, b in seen if min(500, rounds // 6) < i <= min(1500, rounds // 2)]
     late = [b for i, b in seen if i > rounds - rounds // 10]
     print(f"resident MB: early at most {max(early) / 1e6:.2f}, late {max(late) / 1e6:.2f}; "
           f"median {statistics.median(early) / 1e6:.2f}, {statistics.median(late) / 1e6:.2f}")
