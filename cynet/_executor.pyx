@@ -15,8 +15,8 @@ from ._engine cimport (
     push_sync,
 )
 from ._engine_core cimport writes_of
+from ._feed cimport FED_INPUTS, FED_VARS, Feed, copy_fed, put_batch
 from ._inline cimport INLINE_SEGMENT_US
-from ._feed cimport FED_VARS, Feed, call_fed, copy_fed
 from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob, kGPU
@@ -70,9 +70,13 @@ cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) 
     """Run one step; -1 with an exception pending when it fails."""
     cdef NativeStep* step = &tables.steps[index]
     cdef TBlob* blobs = tables.blobs.data()
+    cdef TBlob* in_data = blobs + step.in_data
     cdef OpContext* context = &step.context
     cdef uint64_t stream = run.stream + step.random
-    cdef int i
+    cdef bint is_fed = run.fed.data != NULL and run.fed.step == index
+    cdef TBlob inputs[FED_INPUTS]
+    cdef OpContext own
+    cdef int i, code
     context.is_train = run.is_train
     context.run_ctx = run_ctx[0]
     context.requested = tables.resources.data() + step.requested
@@ -81,26 +85,32 @@ cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) 
             context.requested[i].seed = run.seed
             context.requested[i].stream = stream
             stream += 1
-    if run.fed.data != NULL and run.fed.step == index:
-        return call_fed(run, step)
-    return _call(step, blobs, tables.reqs.data() + step.req)
+    if is_fed:
+        put_batch(run, &context, &in_data, &own, inputs)
+    code = _call(step, context, in_data, blobs, tables.reqs.data() + step.req)
+    if is_fed and code == 0:
+        run.fed.target.written = True
+    return code
 
 
-cdef int _call_checked(NativeStep* step, TBlob* blobs, const int* req) except -1 nogil:
+cdef int _call_checked(NativeStep* step, OpContext* context, const TBlob* in_data, TBlob* blobs,
+                       const int* req) except -1 nogil:
     if step.backward:
         return (<Operator>step.op).backward(
-            &step.context, blobs + step.out_grad, blobs + step.in_data, blobs + step.out_data,
-            req, blobs + step.in_grad, blobs + step.aux)
+            context, blobs + step.out_grad, in_data, blobs + step.out_data, req,
+            blobs + step.in_grad, blobs + step.aux)
     return (<Operator>step.op).forward(
-        &step.context, blobs + step.in_data, req, blobs + step.out_data, blobs + step.aux)
+        context, in_data, req, blobs + step.out_data, blobs + step.aux)
 
 
-ctypedef int (*Unchecked)(NativeStep*, TBlob*, const int*) noexcept nogil
+ctypedef int (*Unchecked)(NativeStep*, OpContext*, const TBlob*, TBlob*,
+                          const int*) noexcept nogil
 
 
-cdef inline int _call(NativeStep* step, TBlob* blobs, const int* req) noexcept nogil:
+cdef inline int _call(NativeStep* step, OpContext* context, const TBlob* in_data, TBlob* blobs,
+                      const int* req) noexcept nogil:
     # The cast keeps a pending exception pending: _run_segment dresses it.
-    return (<Unchecked>_call_checked)(step, blobs, req)
+    return (<Unchecked>_call_checked)(step, context, in_data, blobs, req)
 
 
 cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:

@@ -9,7 +9,9 @@ from libcpp.vector cimport vector
 
 from ._engine cimport VarHandle
 from ._ndarray cimport NDArrayBase
-from ._plan_tables cimport Fed, NativeStep, Run, Segment, Tables
+from ._plan_tables cimport Fed, Run, Segment, Tables
+from ._typedefs cimport TBlob
+from .operator._base cimport OpContext
 
 cdef enum:
     FED_INPUTS = 4   # most inputs of a step that is fed
@@ -31,7 +33,9 @@ cdef class Feed:
     cdef bint take(self, list sources, list targets, Fed* fed) except -1
     cdef bint is_fed(self, NDArrayBase source) except -1
 
-# Run the step on the batch. -1 with an exception pending when it fails.
-cdef int call_fed(Run* run, NativeStep* step) noexcept nogil
+# Let the step that is fed read the batch: by copies of its context and inputs, so that the tables
+# stay as they are.
+cdef void put_batch(Run* run, OpContext** context, TBlob** in_data, OpContext* own,
+                    TBlob* inputs) noexcept nogil
 # What the step would have done with the batch, when it is not reached or fails.
 cdef void copy_fed(Run* run) noexcept nogil

@@ -7,7 +7,6 @@ from ._copy import copy_into
 from ._engine cimport is_settled
 from ._ndarray cimport same_shape
 from ._typedefs cimport TBlob, dtype_size, kCPU
-from .operator._base cimport Operator, OpContext
 
 
 cdef class Feed:
@@ -102,28 +101,12 @@ cdef bint _apart(list sources, list targets) except -1:
     return True
 
 
-cdef int call_fed(Run* run, NativeStep* step) noexcept nogil:
-    cdef OpContext context = step.context
-    cdef TBlob* blobs = run.tables.blobs.data()
-    cdef TBlob inputs[FED_INPUTS]
-    cdef int code
-    memcpy(inputs, blobs + step.in_data, context.n_in * sizeof(TBlob))
-    context.copy, inputs[0].data = inputs[0].data, run.fed.data
-    # The cast keeps a pending exception pending.
-    code = (<Unchecked>_forward)(step, &context, inputs, run)
-    if code == 0:
-        run.fed.target.written = True
-    return code
-
-
-ctypedef int (*Unchecked)(NativeStep*, OpContext*, const TBlob*, Run*) noexcept nogil
-
-
-cdef int _forward(NativeStep* step, OpContext* context, const TBlob* inputs,
-                  Run* run) except -1 nogil:
-    cdef TBlob* blobs = run.tables.blobs.data()
-    return (<Operator>step.op).forward(context, inputs, run.tables.reqs.data() + step.req,
-                                       blobs + step.out_data, blobs + step.aux)
+cdef void put_batch(Run* run, OpContext** context, TBlob** in_data, OpContext* own,
+                    TBlob* inputs) noexcept nogil:
+    own[0] = context[0][0]
+    memcpy(inputs, in_data[0], own.n_in * sizeof(TBlob))
+    own.copy, inputs[0].data = inputs[0].data, run.fed.data
+    context[0], in_data[0] = own, inputs
 
 
 cdef void copy_fed(Run* run) noexcept nogil:
