@@ -34,9 +34,7 @@ cdef int64_t SHORT = 256
 
 
 cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil:
-    if m < 16 or cpu_level() == 0:  # few rows would share each weight
-        return False
-    return m * n * k <= LARGE or min(m, n, k) <= SHORT
+    return cpu_level() > 0 and (m * n * k <= LARGE or min(m, n, k) <= SHORT)
 
 
 cdef size_t product_space(int threads) noexcept nogil:

@@ -302,6 +302,7 @@ inline void share(int threads, int64_t rows, int64_t columns, const Body& body) 
 // Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them. Where parts
 // of c share rows of a, each copies some blocks of them.
 inline void multiply(const Product& p, int threads, float* space) {
+  if (few_suits(p)) return multiply_few(p, threads);
   const Piece piece = {0, 0};
   const Target target = {0, 0, 1};
   const auto run = p.a_turned ? &rows_of<false> : &rows_of<true>;

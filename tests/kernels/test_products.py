@@ -20,6 +20,9 @@ SIZES = [  # m, n, k
     (9, 33, 0),
     (5, 130, 34),  # whole and parts of what is transposed at a time
     (5, 64, 1031),
+    (15, 10, 100),  # few rows whose weights are read where they lie
+    (1, 7, 4100),
+    (14, 130, 16),
 ]
 
 
@@ -63,6 +66,13 @@ def test_products(size, threads, level):
     check_products(size, threads=threads, level=level)
 
 
+@pytest.mark.parametrize("level", cpu_capabilities())
+def test_few_rows(level):
+    """All numbers of rows and columns that are left over, and ends of lines."""
+    for m, n, k in itertools.product(range(1, 18), (1, 2, 4, 7), (1, 16, 37)):
+        check_products((m, n, k), level=level)
+
+
 def check_copies(size, change=lambda a: a, **options):
     """Every element of `a` is copied, nothing beside it is written, and the product is the same."""
     m, n, k = size
@@ -90,11 +100,14 @@ def test_a_is_copied_on_the_way(size, threads, level):
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
-def test_relu_comes_last(level):
+@pytest.mark.parametrize("rows, b_turned", [(20, False), (20, True), (5, True)])
+def test_relu_comes_last(rows, b_turned, level):
     """After the bias, what was there, and all blocks of the sum."""
-    a, b, c, bias = draw(2, (20, 1100), (1100, 40), (20, 40), (40,))
+    a, b, c, bias = draw(2, (rows, 1100), (1100, 40), (rows, 40), (40,))
     wanted = np.maximum(a.astype(np.float64) @ b + bias + c, 0)
-    untouched(_product_arrays(a, b, c, bias=bias, relu=True, add=True, level=level)[0])
+    b = np.ascontiguousarray(b.T) if b_turned else b
+    options = {"b_turned": b_turned, "bias": bias, "relu": True, "add": True, "level": level}
+    untouched(_product_arrays(a, b, c, **options)[0])
     close(c, wanted)
     assert (c == 0).any() and (c > 0).any()
 
@@ -188,7 +201,7 @@ def test_window_with_bias_and_relu(level):
 @pytest.mark.parametrize("level", cpu_capabilities())
 def test_same_whatever_the_threads(level):
     x, w, y, _ = window(WINDOWS[0], 6)
-    a, b = draw(7, (300, 90), (90, 200))
+    a, b, turned = draw(7, (300, 90), (90, 200), (23, 90))
     for index, what in enumerate(("backward_data", "backward_weight", "forward")):
         results = []
         for threads in (1, 2, 3):
@@ -196,10 +209,13 @@ def test_same_whatever_the_threads(level):
             _window_arrays(what, *arrays, *WINDOWS[0][6:], threads=threads, level=level)
             results.append(arrays[index])
         assert all(np.array_equal(results[0], each) for each in results)
-    products = [np.empty((300, 200), np.float32) for _ in range(3)]
-    for threads, c in enumerate(products, 1):
-        _product_arrays(a, b, c, threads=threads, level=level)
-    assert all(np.array_equal(products[0], each) for each in products)
+    for rows, given in (300, b), (11, turned):
+        products = [np.empty((rows, 200 if given is b else 23), np.float32) for _ in range(3)]
+        for threads, c in enumerate(products, 1):
+            _product_arrays(
+                a[:rows], given, c, b_turned=given is turned, threads=threads, level=level
+            )
+        assert all(np.array_equal(products[0], each) for each in products)
 
 
 def suits(batch, size, channels, filters, kernel, stride=1):
