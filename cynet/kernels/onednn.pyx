@@ -61,6 +61,7 @@ ctypedef int (*desc_clone_t)(void**, const void*) noexcept nogil
 ctypedef int (*destroy_t)(void*) noexcept nogil
 ctypedef const void* (*query_md_t)(const void*, int, int) noexcept nogil
 ctypedef int (*query_t)(const void*, int, int, void*) noexcept nogil
+ctypedef int (*next_t)(void*) noexcept nogil
 ctypedef int (*create_t)(void**, const void*) noexcept nogil
 ctypedef int (*memory_create_t)(void**, const void*, void*, void*) noexcept nogil
 ctypedef int (*set_handle_t)(void*, void*) noexcept nogil
@@ -115,6 +116,7 @@ cdef struct Library:
     convolution_data_t convolution_data
     convolution_weights_t convolution_weights
     matmul_t matmul
+    next_t next_implementation
     void* engine
     void* stream
 
@@ -130,7 +132,8 @@ cdef tuple _FUNCTIONS = (
     "post_ops_destroy", "reorder_primitive_desc_create",
     "convolution_forward_primitive_desc_create",
     "convolution_backward_data_primitive_desc_create",
-    "convolution_backward_weights_primitive_desc_create", "matmul_primitive_desc_create")
+    "convolution_backward_weights_primitive_desc_create", "matmul_primitive_desc_create",
+    "primitive_desc_next_impl")
 
 cdef Library _dnnl
 _opened = None  # None: not tried yet; False: not here; else the ctypes library, kept open
@@ -268,6 +271,29 @@ cdef void _execute(void* arg) noexcept nogil:
     call.status = _dnnl.execute(call.handle, _dnnl.stream, call.count, call.arguments)
 
 
+cdef bytes _implementation(const void* pd):
+    cdef const char* name = NULL
+    _dnnl.query(pd, QUERY_IMPLEMENTATION, 0, &name)
+    return name if name != NULL else b""
+
+
+cdef bint _leave_brgemm(void* pd) except -1:
+    """Make a description one of kernels that are freed with their primitives.
+
+    oneDNN keeps the brgemm kernels of convolutions for ever, some 8 KB for each new shape; those of
+    its other generator are as fast. False where there are none: the description is then used up.
+    """
+    cdef bytes name = _implementation(pd)
+    cdef bytes level = name.rpartition(b":")[2]
+    if not name.startswith(b"brg"):
+        return True
+    while not (name.startswith(b"jit") and name.endswith(level)):
+        if _dnnl.next_implementation(pd) != 0:
+            return False
+        name = _implementation(pd)
+    return True
+
+
 cdef Primitive _primitive(void* pd, list tensors):
     """Make the primitive of a description, which is freed.
 
@@ -275,7 +301,6 @@ cdef Primitive _primitive(void* pd, list tensors):
     """
     cdef Primitive self = Primitive.__new__(Primitive)
     cdef Layout layout
-    cdef const char* name = NULL
     cdef list layouts = []
     cdef int number, query, index
     cdef object tensor
@@ -289,8 +314,7 @@ cdef Primitive _primitive(void* pd, list tensors):
             _check(_dnnl.memory_create(&self.arguments[self.count].memory, layout.desc,
                                        _dnnl.engine, NULL), "memory")
             self.count += 1
-        _dnnl.query(pd, QUERY_IMPLEMENTATION, 0, &name)
-        self.implementation = name.decode() if name != NULL else ""
+        self.implementation = _implementation(pd).decode()
         _check(_dnnl.primitive_create(&self.handle, pd), f"primitive {self.implementation}")
     finally:
         _dnnl.pd_destroy(pd)
@@ -448,11 +472,14 @@ cdef class Convolution:
     cdef void* _forward(self, _Attributes attributes) except NULL:
         cdef void* pd = NULL
         cdef Window w = self.window
-        _check(_dnnl.convolution(
-            &pd, _dnnl.engine, FORWARD_TRAINING, CONVOLUTION_DIRECT, self.data.desc,
-            self.weight.desc, self.bias.desc if self.bias is not None else NULL, self.out.desc,
-            w.stride, w.dilate, w.pad, w.pad, attributes.attr), "convolution forward")
-        return pd
+        for chosen in (False, True):
+            _check(_dnnl.convolution(
+                &pd, _dnnl.engine, FORWARD_TRAINING, CONVOLUTION_DIRECT, self.data.desc,
+                self.weight.desc, self.bias.desc if self.bias is not None else NULL, self.out.desc,
+                w.stride, w.dilate, w.pad, w.pad, attributes.attr), "convolution forward")
+            if chosen or _leave_brgemm(pd):
+                return pd
+            _dnnl.pd_destroy(pd)
 
     def packing(self, activation=None):
         """(floats, Primitive) of the order in which the primitive of `forward` reads its weight,
@@ -490,9 +517,14 @@ cdef class Convolution:
         cdef Window w = self.window
         cdef _Attributes attributes = _Attributes()
         self._need_hint()
-        _check(_dnnl.convolution_data(
-            &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc, self.out.desc,
-            w.stride, w.dilate, w.pad, w.pad, self.hint, attributes.attr), "convolution backward")
+        for chosen in (False, True):
+            _check(_dnnl.convolution_data(
+                &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
+                self.out.desc, w.stride, w.dilate, w.pad, w.pad, self.hint, attributes.attr),
+                "convolution backward")
+            if chosen or _leave_brgemm(pd):
+                break
+            _dnnl.pd_destroy(pd)
         return _chain(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, None),
                            (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight),
                            (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, None)])
