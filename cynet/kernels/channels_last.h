@@ -1,7 +1,7 @@
 // Loops over channels-last float tensors: x[row * channels + c], row over (n, *size).
 //
-// Batch normalization (with a residual and relu folded in), pooling over 2-d windows, and the way
-// into that order and back. Each function picks the loops of a level (levels.h).
+// Batch normalization (with a residual and relu folded in) and pooling over 2-d windows. Each
+// function picks the loops of a level (levels.h).
 #ifndef CYNET_CHANNELS_LAST_H
 #define CYNET_CHANNELS_LAST_H
 
@@ -99,12 +99,6 @@ inline void norm_backward(int level, const NormShape* s, const NormGradient* g, 
                           double* space) {
   CYNET_PICK(norm_backward);
   levels[level](s, g, threads, space);
-}
-
-inline void swap_axes(int level, int64_t batch, int64_t rows, int64_t columns, const float* x,
-                      float* y, bool add, int threads) {
-  CYNET_PICK(swap_axes);
-  levels[level](batch, rows, columns, x, y, add, threads);
 }
 
 inline void window_pool(int level, const WindowShape* s, const float* x, float* y, bool add,

@@ -52,9 +52,6 @@ cdef void norm_statistics(const NormShape* s, const float* x, double* space) noe
 cdef void norm_apply(const NormShape* s, const float* x, const float* scale, const float* shift,
                      const float* residual, float* y, bint add) noexcept nogil
 cdef void norm_backward(const NormShape* s, const NormGradient* g, double* space) noexcept nogil
-# y[b][j][i] (+)= x[b][i][j]: x (batch, rows, columns), y (batch, columns, rows)
-cdef void swap_axes(int64_t batch, int64_t rows, int64_t columns, const float* x, float* y,
-                    bint add) noexcept nogil
 # y (+)= pool(x); dx (+)= its gradient (x is read for maxima only)
 cdef void window_pool(const WindowShape* s, const float* x, float* y, bint add) noexcept nogil
 cdef void window_unpool(const WindowShape* s, const float* dy, const float* x, float* dx,

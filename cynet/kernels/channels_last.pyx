@@ -14,8 +14,6 @@ cdef extern from "channels_last.h" namespace "cynet" nogil:
                                      int threads) noexcept
     void c_backward "cynet::norm_backward"(int level, const NormShape* s, const NormGradient* g,
                                            int threads, double* space) noexcept
-    void c_swap "cynet::swap_axes"(int level, int64_t batch, int64_t rows, int64_t columns,
-                                   const float* x, float* y, bint add, int threads) noexcept
     void c_pool "cynet::window_pool"(int level, const WindowShape* s, const float* x, float* y,
                                      bint add, int threads) noexcept
     void c_unpool "cynet::window_unpool"(int level, const WindowShape* s, const float* dy,
@@ -34,11 +32,6 @@ cdef void norm_apply(const NormShape* s, const float* x, const float* scale, con
 
 cdef void norm_backward(const NormShape* s, const NormGradient* g, double* space) noexcept nogil:
     c_backward(cpu_level(), s, g, threads_for(s.rows * s.channels), space)
-
-
-cdef void swap_axes(int64_t batch, int64_t rows, int64_t columns, const float* x, float* y,
-                    bint add) noexcept nogil:
-    c_swap(cpu_level(), batch, rows, columns, x, y, add, threads_for(batch * rows * columns))
 
 
 cdef int64_t _work(const WindowShape* s) noexcept nogil:

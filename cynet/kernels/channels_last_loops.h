@@ -159,25 +159,6 @@ static void norm_backward(const NormShape* s, const NormGradient* g, int threads
   });
 }
 
-// y[b][j][i] (+)= x[b][i][j]: x (batch, rows, columns), y (batch, columns, rows).
-static void swap_axes(int64_t batch, int64_t rows, int64_t columns, const float* x, float* y,
-                      bool add, int threads) {
-  const int64_t tiles = (columns + kLanes - 1) / kLanes;
-  parallel_for(threads, batch * tiles, [=](int64_t begin, int64_t end) {
-    for (int64_t work = begin; work < end; ++work) {
-      const float* from = x + work / tiles * rows * columns;
-      float* to = y + work / tiles * rows * columns;
-      const int64_t j0 = work % tiles * kLanes, j1 = std::min(columns, j0 + kLanes);
-      for (int64_t i0 = 0; i0 < rows; i0 += kLanes) {
-        const int64_t i1 = std::min(rows, i0 + kLanes);
-        for (int64_t j = j0; j < j1; ++j)
-          for (int64_t i = i0; i < i1; ++i)
-            to[j * rows + i] = from[i * columns + j] + (add ? to[j * rows + i] : 0.0f);
-      }
-    }
-  });
-}
-
 struct WindowPart {
   int64_t begin, end, counted;
 };

@@ -17,15 +17,12 @@ template <int C>
 CYNET_XINLINE void sums_of(const Vec* vectors, float* sums) {
 #if defined(__GNUC__)
   if constexpr (C == 4) {
-    typedef int32_t Places __attribute__((vector_size(16)));
     const auto pair = [](Vec v, Vec w) {
       const Four a = folded<Plus>(v), b = folded<Plus>(w);
-      return __builtin_shuffle(a, b, Places{0, 4, 1, 5}) +
-             __builtin_shuffle(a, b, Places{2, 6, 3, 7});
+      return Four{a[0], b[0], a[1], b[1]} + Four{a[2], b[2], a[3], b[3]};
     };
     const Four a = pair(vectors[0], vectors[1]), b = pair(vectors[2], vectors[3]);
-    const Four all = __builtin_shuffle(a, b, Places{0, 1, 4, 5}) +
-                     __builtin_shuffle(a, b, Places{2, 3, 6, 7});
+    const Four all = Four{a[0], a[1], b[0], b[1]} + Four{a[2], a[3], b[2], b[3]};
     std::memcpy(sums, &all, sizeof all);
   } else {
     for (int c = 0; c < C; ++c) sums[c] = fold<Plus>(vectors[c]);

@@ -2,8 +2,10 @@
 
 from libc.stdint cimport int64_t
 
+from .._typedefs cimport dtype_size, kFloat32
 from .dispatch cimport cpu_level
 from .parallel cimport threads_for
+from .swap cimport swap_strided
 
 
 cdef extern from "strided.h" namespace "cynet" nogil:
@@ -24,4 +26,9 @@ cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
         return
     for i in range(space.ndim):
         work *= space.shape[i]
+    if mode != STRIDED_SUBTRACT and (dtype == kFloat32 or (
+            mode == STRIDED_WRITE and dtype_size(dtype) == 4)):
+        if swap_strided(space.ndim, space.shape, space.dst_stride, space.src_stride, dst, src,
+                        mode == STRIDED_ADD, threads_for(work)):
+            return
     strided_all(threads_for(work), cpu_level(), dtype, mode, space[0], dst, src)

@@ -87,9 +87,8 @@ inline CopyFunction copy_function(int level, int dst_type, int src_type) {
   }
 }
 
-// `c` must have no axis of length 0; it is changed.
+// `c` must have no axis of length 0, and went through `coalesce`.
 inline void strided_copy(StridedCopy* c, int threads, int level) {
-  coalesce(c);
   c->shared = threads > 1;
   int64_t rows = c->ndim == 1 ? c->shape[0] : 1;
   for (int i = 0; i + 1 < c->ndim; ++i) rows *= c->shape[i];

@@ -2,10 +2,13 @@
 
 from libc.stdint cimport int64_t
 
+from .._typedefs cimport dtype_size
 from .dispatch cimport cpu_level
 from .parallel cimport threads_awake, threads_for
+from .swap cimport swap_strided
 
 cdef extern from "strided_copy.h" namespace "cynet" nogil:
+    void coalesce(StridedCopy* what) noexcept
     void strided_copy(StridedCopy* what, int threads, int level) noexcept
     void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
                      int threads) noexcept
@@ -15,11 +18,20 @@ cdef extern from "strided_copy.h" namespace "cynet" nogil:
 
 cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil:
     cdef int64_t size = 1
-    cdef int i
+    cdef int i, threads
     for i in range(what.ndim):
         size *= what.shape[i]
     if size:
-        strided_copy(what, threads_awake(size) if serial else threads_for(size), cpu_level())
+        threads = threads_awake(size) if serial else threads_for(size)
+        coalesce(what)
+        if not (_are_words(what) and swap_strided(
+                what.ndim, what.shape, what.dst_stride, what.src_stride, what.dst, what.src, False,
+                threads)):
+            strided_copy(what, threads, cpu_level())
+
+
+cdef inline bint _are_words(const StridedCopy* what) noexcept nogil:
+    return what.dst_type == what.src_type and dtype_size(what.dst_type) == 4
 
 
 cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,

@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
-from ...kernels.channels_last cimport swap_axes
+from ...kernels.swap cimport swap_axes
 from .._base cimport Operator, OpContext
 from .folded cimport aligned_floats
 

@@ -7,7 +7,7 @@ False is the way back, and each is the gradient of the other.
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.channels_last cimport swap_axes
+from ...kernels.swap cimport swap_axes
 from .._base cimport Operator, OpContext
 
 from math import prod

@@ -1,0 +1,13 @@
+"""Matrices of float32 transposed in memory; the memory of the two sides must not overlap."""
+
+from libc.stdint cimport int64_t
+
+# y[b][j][i] (+)= x[b][i][j]: x (batch, rows, columns), y (batch, columns, rows)
+cdef void swap_axes(int64_t batch, int64_t rows, int64_t columns, const float* x, float* y,
+                    bint add) noexcept nogil
+# dst (+)= src, views with strides in elements (of four bytes; to be added: floats), of at most 16
+# axes none of which is of length 1 or could be joined with the next. False, and nothing is done,
+# unless that is a transposition large enough.
+cdef bint swap_strided(int ndim, const int64_t* shape, const int64_t* dst_stride,
+                       const int64_t* src_stride, void* dst, const void* src, bint add,
+                       int threads) noexcept nogil
