@@ -1,60 +1,92 @@
-// Dropout: masks drawn from a Philox stream, and their application.
+// Dropout: masks drawn from a Philox stream, and their application. Element i is made of word i
+// behind the block the stream begins with; it stays where its number of [0, 1) is at least p.
 #ifndef CYNET_DROPOUT_H
 #define CYNET_DROPOUT_H
 
 #include <cstdint>
+#include <cstring>
 
-#include "parallel.h"
-#include "philox.h"
+#include "philox_blocks.h"
 
 namespace cynet {
 
-// to[i] = give(whether element i behind block `first` of the stream is at least p)
-template <typename T, class Give>
-inline void dropout_draw(uint64_t seed, uint64_t stream, int64_t first, double p, T* to, int64_t n,
-                         int threads, const Give& give) {
-  const Philox random(seed, stream);
-  const float limit = static_cast<float>(p);
-  parallel_for(threads, (n + 3) / 4, [=](int64_t begin, int64_t end) {
-    uint32_t words[4];
-    for (int64_t block = begin; block < end; ++block) {
-      random.block(static_cast<uint64_t>(first + block), words);
-      const int64_t last = n - block * 4 < 4 ? n - block * 4 : 4;
-      for (int64_t k = 0; k < last; ++k) to[block * 4 + k] = give(unit_float(words[k]) >= limit);
-    }
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+constexpr int BYTE_SHIFT[4] = {24, 16, 8, 0};
+#else
+constexpr int BYTE_SHIFT[4] = {0, 8, 16, 24};
+#endif
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "dropout_loops.h"
+#include "each_level.h"
+
+namespace cynet {
+
+typedef void (*DrawKept)(const Philox&, int64_t, float, bool*, int64_t);
+
+inline DrawKept draw_kept_at(int level) {
+  static const DrawKept loops[] = CYNET_AT_LEVELS(draw_kept);
+  return loops[level];
+}
+
+template <typename T>
+inline T dropout_scale(double p) {
+  return p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
+}
+
+inline void dropout_mask(int level, uint64_t seed, uint64_t stream, double p, bool* keep,
+                         int64_t n, int threads) {
+  const Philox key(seed, stream);
+  const DrawKept draw = draw_kept_at(level);
+  by_chunks(threads, n, [=](int64_t first, int64_t count) {
+    draw(key, first / 4, static_cast<float>(p), keep + first, count);
   });
 }
 
-inline void dropout_mask(uint64_t seed, uint64_t stream, double p, bool* keep, int64_t n,
-                         int threads) {
-  dropout_draw(seed, stream, 0, p, keep, n, threads, [](bool kept) { return kept; });
-}
-
-// What elements are to be multiplied by: 0, or 1 / (1 - p). `first` is a block of four words.
+// y = x / (1 - p) where keep, else 0; or added
 template <typename T>
-void dropout_factors(uint64_t seed, uint64_t stream, int64_t first, double p, T* factor, int64_t n,
-                     int threads) {
-  const T scale = p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
-  dropout_draw(seed, stream, first, p, factor, n, threads,
-               [scale](bool kept) { return kept ? scale : T(0); });
-}
-
-// y = x * scale where keep, else 0; or added
-template <typename T>
-void dropout_apply(const T* x, const bool* keep, T scale, T* y, int64_t n, bool add, int threads) {
+void dropout_apply(int level, const T* x, const bool* keep, double p, T* y, int64_t n, bool add,
+                   int threads) {
+  static decltype(&baseline::apply_kept<T>) const loops[] = CYNET_AT_LEVELS(apply_kept<T>);
+  const auto apply = loops[level];
   parallel_for(threads, n, [=](int64_t begin, int64_t end) {
-    if (add) {
-      for (int64_t i = begin; i < end; ++i) y[i] += keep[i] ? x[i] * scale : T(0);
-    } else {
-      for (int64_t i = begin; i < end; ++i) y[i] = keep[i] ? x[i] * scale : T(0);
-    }
+    apply(x + begin, keep + begin, dropout_scale<T>(p), y + begin, end - begin, add);
+  });
+}
+
+// Both, chunk by chunk.
+template <typename T>
+void dropout_forward(int level, uint64_t seed, uint64_t stream, double p, bool* keep, const T* x,
+                     T* y, int64_t n, bool add, int threads) {
+  const Philox key(seed, stream);
+  const DrawKept draw = draw_kept_at(level);
+  by_chunks(threads, n, [=](int64_t first, int64_t count) {
+    draw(key, first / 4, static_cast<float>(p), keep + first, count);
+    dropout_apply(level, x + first, keep + first, p, y + first, count, add, 1);
+  });
+}
+
+// factor = 0 or 1 / (1 - p), by the words from block `begin` on; x *= factor
+template <typename T>
+void dropout_factors(int level, uint64_t seed, uint64_t stream, int64_t begin, double p, T* factor,
+                     T* x, int64_t n, int threads) {
+  static decltype(&baseline::scale_kept<T>) const loops[] = CYNET_AT_LEVELS(scale_kept<T>);
+  const auto scale = loops[level];
+  const Philox key(seed, stream);
+  const DrawKept draw = draw_kept_at(level);
+  by_chunks(threads, n, [=](int64_t first, int64_t count) {
+    bool keep[CHUNK];
+    draw(key, begin + first / 4, static_cast<float>(p), keep, count);
+    scale(keep, dropout_scale<T>(p), factor + first, x + first, count);
   });
 }
 
 // The same where the mask repeats: its stride is 0 along the axes it lacks.
 template <typename T>
-void dropout_spread(const T* x, const bool* keep, T scale, T* y, int ndim, const int64_t* shape,
+void dropout_spread(const T* x, const bool* keep, double p, T* y, int ndim, const int64_t* shape,
                     const int64_t* stride, bool add) {
+  const T scale = dropout_scale<T>(p);
   int64_t at[8] = {0}, n = 1, k = 0;
   for (int axis = 0; axis < ndim; ++axis) n *= shape[axis];
   for (int64_t i = 0; i < n; ++i) {

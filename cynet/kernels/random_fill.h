@@ -12,13 +12,10 @@
 
 #include "half.h"
 #include "levels.h"
-#include "parallel.h"
+#include "philox_blocks.h"
 #include "random_draw.h"
 
 namespace cynet {
-
-static const int64_t CHUNK = 1024;  // elements; a multiple of 4 LANES
-static const int LANES = 32;        // blocks made together: as many as compilers keep loops over
 
 // What to draw: two numbers for all elements, or arrays with one pair for each `each` elements.
 struct Draw {
@@ -63,15 +60,6 @@ struct Parameters {
 #include "each_level.h"
 
 namespace cynet {
-
-// work(first, count) for the chunks of n elements
-template <class Work>
-inline void by_chunks(int threads, int64_t n, const Work& work) {
-  parallel_for(threads, (n + CHUNK - 1) / CHUNK, [&](int64_t begin, int64_t end) {
-    for (int64_t first = begin * CHUNK; first < end * CHUNK; first += CHUNK)
-      work(first, std::min(CHUNK, n - first));
-  });
-}
 
 template <typename T, typename C>
 inline void fill(int level, const Draw& d, T* out, int64_t n, bool add, int threads) {

@@ -2,13 +2,13 @@
 """Dropout: out = data * mask / (1 - p), mask random ones and zeros; out has data's shape."""
 
 from cython cimport floating
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 from libcpp cimport bool as cbool
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...kernels.dropout cimport dropout_apply, dropout_forward, dropout_mask, dropout_spread
 from ...kernels.elementwise cimport Kernel, run_unary
-from ...kernels.parallel cimport threads_for
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
@@ -18,14 +18,6 @@ from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Enum, Float, Shape
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
-
-cdef extern from "dropout.h" namespace "cynet" nogil:
-    void dropout_mask(uint64_t seed, uint64_t stream, double p, cbool* keep, int64_t n,
-                      int threads) noexcept
-    void dropout_apply[T](const T* x, const cbool* keep, T scale, T* y, int64_t n, bint add,
-                          int threads) noexcept
-    void dropout_spread[T](const T* x, const cbool* keep, T scale, T* y, int ndim,
-                           const int64_t* shape, const int64_t* stride, bint add) noexcept
 
 
 class DropoutProperty(OperatorProperty):
@@ -111,36 +103,42 @@ cdef class DropoutOperator(Operator):
                 run_unary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data,
                           out_data[0].data, in_data[0].size)
             return 0
-        dropout_mask(ctx.requested[0].seed, ctx.requested[0].stream, self.p, keep, out_data[1].size,
-                     threads_for(out_data[1].size * 8))
-        self._apply(&in_data[0], keep, &out_data[0], req[0])
+        self._apply(ctx, &in_data[0], keep, &out_data[0], req[0], out_data[1].size)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         if ctx.is_train or self.always:
-            self._apply(&out_grad[0], <const cbool*>out_data[1].data, &in_grad[0], req[0])
+            self._apply(ctx, &out_grad[0], <cbool*>out_data[1].data, &in_grad[0], req[0], 0)
         elif req[0] != kNullOp:
             run_unary(&self.add if req[0] == kAddTo else &self.write, out_grad[0].data,
                       in_grad[0].data, in_grad[0].size)
         return 0
 
-    cdef void _apply(self, const TBlob* x, const cbool* keep, TBlob* y, int req) noexcept nogil:
+    cdef void _apply(self, OpContext* ctx, const TBlob* x, cbool* keep, TBlob* y, int req,
+                     int64_t drawn) noexcept nogil:
+        """Apply the mask, of which `drawn` elements are drawn before."""
+        if x.dtype == kFloat32:
+            self._masked(ctx, <const float*>x.data, keep, <float*>y.data, x.size, req, drawn)
+        else:
+            self._masked(ctx, <const double*>x.data, keep, <double*>y.data, x.size, req, drawn)
+
+    cdef void _masked(self, OpContext* ctx, const floating* x, cbool* keep, floating* y, int64_t n,
+                      int req, int64_t drawn) noexcept nogil:
+        cdef bint add = req == kAddTo
+        if drawn and not self.repeats and req != kNullOp:
+            dropout_forward(ctx.requested[0].seed, ctx.requested[0].stream, self.p, keep, x, y, n,
+                            add)
+            return
+        if drawn:
+            dropout_mask(ctx.requested[0].seed, ctx.requested[0].stream, self.p, keep, drawn)
         if req == kNullOp:
             return
-        if x.dtype == kFloat32:
-            self._masked(<const float*>x.data, keep, <float*>y.data, x.size, req == kAddTo)
-        else:
-            self._masked(<const double*>x.data, keep, <double*>y.data, x.size, req == kAddTo)
-
-    cdef void _masked(self, const floating* x, const cbool* keep, floating* y, int64_t n,
-                      bint add) noexcept nogil:
-        cdef floating scale = <floating>(1 / (1 - self.p)) if self.p < 1 else 0
         if self.repeats:
-            dropout_spread(x, keep, scale, y, self.ndim, self.shape, self.stride, add)
+            dropout_spread(x, keep, self.p, y, self.ndim, self.shape, self.stride, add)
         else:
-            dropout_apply(x, keep, scale, y, n, add, threads_for(n))
+            dropout_apply(x, keep, self.p, y, n, add)
 
 
 register_operator("Dropout", DropoutProperty)

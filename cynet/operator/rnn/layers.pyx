@@ -1,14 +1,16 @@
 # cython: wraparound=True
 """What computes RNN on the CPU: the products over all steps, and the passes through them."""
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kFloat64, kInt64, kNullOp
+from ...kernels.binary cimport find_binary
 from ...kernels.blas cimport gemm
-from ...kernels.elementwise cimport Kernel, run_cast, run_unary
+from ...kernels.dropout cimport dropout_factors
+from ...kernels.elementwise cimport Kernel, run_binary, run_cast, run_unary
 from ...kernels.parallel cimport threads_for
 from ...kernels.products cimport Product, product, product_space, product_suits
 from ...kernels.recurrent cimport (GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, first_gives_nothing,
@@ -21,10 +23,6 @@ from .._base cimport Operator, OpContext
 from ...errors import ArgumentError
 from .layout import GATES
 from .layout import kept as lay_out
-
-cdef extern from "dropout.h" namespace "cynet" nogil:
-    void dropout_factors[T](uint64_t seed, uint64_t stream, int64_t first, double p, T* factor,
-                            int64_t n, int threads) noexcept
 
 MODES = {"rnn_relu": RNN_RELU, "rnn_tanh": RNN_TANH, "lstm": LSTM, "gru": GRU}
 
@@ -66,7 +64,7 @@ cdef class LayersOperator(Operator):
     cdef int64_t item, layers, directions, width, kept_size, state_size
     cdef bint has_lengths, state_outputs, drops
     cdef double p
-    cdef Kernel write, add
+    cdef Kernel write, add, multiply
     cdef object name
 
     def __init__(self, prop, data, dtype):
@@ -99,6 +97,7 @@ cdef class LayersOperator(Operator):
         self.masks = [offset * item for offset in masks]
         self.write = find_unary(b"identity", self.dtype, False)
         self.add = find_unary(b"identity", self.dtype, True)
+        self.multiply = find_binary(b"mul", self.dtype, False)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -186,7 +185,7 @@ cdef class LayersOperator(Operator):
                 self._backward_pass(layer, direction, x, dy, dx, add or direction > 0, out_grad,
                                     in_data, req, in_grad, kept, &space)
             if layer and self.drops:
-                self._multiply(dx, kept + self.masks[layer], size)
+                run_binary(&self.multiply, dx, 1, kept + self.masks[layer], 1, dx, size)
             dy = dx
         return 0
 
@@ -315,25 +314,15 @@ cdef class LayersOperator(Operator):
         """Draw the factors of a layer's input (all 1 in prediction) and multiply by them."""
         cdef char* factor = kept + self.masks[layer]
         cdef double p = self.p if ctx.is_train else 0
-        cdef int threads = threads_for(size * 8)
         # each layer has words of its own in the stream: they are counted in blocks of four
         cdef int64_t first = (layer - 1) * ((size + 3) // 4)
+        cdef char* x = kept + self.inputs[layer]
         if self.dtype == kFloat32:
             dropout_factors(ctx.requested[1].seed, ctx.requested[1].stream, first, p,
-                            <float*>factor, size, threads)
+                            <float*>factor, <float*>x, size)
         else:
             dropout_factors(ctx.requested[1].seed, ctx.requested[1].stream, first, p,
-                            <double*>factor, size, threads)
-        self._multiply(kept + self.inputs[layer], factor, size)
-
-    cdef void _multiply(self, char* x, const char* factor, int64_t n) noexcept nogil:
-        cdef int64_t i
-        if self.dtype == kFloat32:
-            for i in range(n):
-                (<float*>x)[i] *= (<const float*>factor)[i]
-        else:
-            for i in range(n):
-                (<double*>x)[i] *= (<const double*>factor)[i]
+                            <double*>factor, <double*>x, size)
 
     cdef void _give(self, int req, const char* state, TBlob* to, int64_t number) noexcept nogil:
         """Write states, or their gradients, of one direction of one layer."""

@@ -1,0 +1,41 @@
+// The loops of dropout.h, compiled for each level (levels.h), after philox_loops.h.
+
+// keep[i] = whether element i of those behind block `first` is at least `limit`; n <= CHUNK.
+static void draw_kept(const Philox& key, int64_t first, float limit, bool* keep, int64_t n) {
+  by_pieces<4 * LANES>(4 * first, n, keep, [&](uint64_t block, bool* to) {
+    const Blocks words(key, block);
+    uint32_t fours[LANES];  // of bytes, in the order of memory
+    for (int j = 0; j < LANES; ++j) {
+      uint32_t four = 0;
+      for (int w = 0; w < 4; ++w)
+        four |= static_cast<uint32_t>(unit_float(words.c[w][j]) >= limit) << BYTE_SHIFT[w];
+      fours[j] = four;
+    }
+    std::memcpy(to, fours, sizeof fours);
+  });
+}
+
+// value where kept, else 0: by bits, since a branch would be guessed wrongly every other time
+CYNET_XINLINE float kept_or_zero(float value, uint8_t kept) {
+  return bit_cast<float>(bit_cast<uint32_t>(value) & (0u - kept));
+}
+CYNET_XINLINE double kept_or_zero(double value, uint8_t kept) {
+  return bit_cast<double>(bit_cast<uint64_t>(value) & (uint64_t{0} - kept));
+}
+
+template <typename T>
+static void apply_kept(const T* x, const bool* keep, T scale, T* y, int64_t n, bool add) {
+  const uint8_t* kept = reinterpret_cast<const uint8_t*>(keep);
+  if (add) {
+    for (int64_t i = 0; i < n; ++i) y[i] += kept_or_zero(x[i] * scale, kept[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = kept_or_zero(x[i] * scale, kept[i]);
+  }
+}
+
+template <typename T>
+static void scale_kept(const bool* keep, T scale, T* factor, T* x, int64_t n) {
+  const uint8_t* kept = reinterpret_cast<const uint8_t*>(keep);
+  for (int64_t i = 0; i < n; ++i) factor[i] = kept_or_zero(scale, kept[i]);
+  for (int64_t i = 0; i < n; ++i) x[i] *= factor[i];
+}
