@@ -1,4 +1,4 @@
-"""Normalization along the middle axis of (outer, n, inner), and across channels."""
+"""Normalization along the middle axis of (outer, n, inner)."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t
@@ -24,15 +24,3 @@ cdef void l2_norm_forward(const floating* x, floating* y, int64_t outer, int64_t
                           double eps, bint add) noexcept nogil
 cdef void l2_norm_backward(const floating* dy, const floating* x, floating* dx, int64_t outer,
                            int64_t n, int64_t inner, double eps, bint add) noexcept nogil
-
-# Local response over channels: y (+)= x * norm^-beta, norm = knorm + alpha / size * the sum of x^2
-# over `size` channels around. Space as `lrn_space` says, in elements.
-cdef struct LocalResponse:
-    int64_t batch, channels, inner, size
-    double alpha, beta, knorm
-
-cdef int64_t lrn_space(const LocalResponse* shape, int threads) noexcept nogil
-cdef void lrn_forward(const LocalResponse* shape, const floating* x, floating* y, bint add,
-                      int threads) noexcept nogil
-cdef void lrn_backward(const LocalResponse* shape, const floating* dy, const floating* x,
-                       floating* dx, bint add, int threads, floating* space) noexcept nogil

@@ -1,4 +1,4 @@
-"""Normalization along lines and across channels (contract in normalization.pxd)."""
+"""Normalization along lines (contract in normalization.pxd)."""
 
 from cython.parallel cimport prange
 from libc.math cimport sqrt
@@ -6,12 +6,8 @@ from libc.math cimport sqrt
 from .parallel cimport threads_for
 from .sums cimport dot_line, normalize_line, sum_line
 
-cdef extern from "<cmath>" namespace "std" nogil:
-    float pow(float, float) noexcept
-    double pow(double, double) noexcept
-
 cdef enum:
-    WIDTH = 64  # positions that one step of local response, or of a sum over lines, takes together
+    WIDTH = 64  # positions that one step of a sum over lines takes together
     LANES = 8   # partial sums along a line
 
 
@@ -210,86 +206,3 @@ cdef void l2_norm_backward(const floating* dy, const floating* x, floating* dx, 
     for line in prange(outer * inner, num_threads=threads, schedule="static"):
         start = line // inner * n * inner + line % inner
         _l2_line_backward(dy + start, x + start, dx + start, n, inner, eps, add)
-
-
-cdef inline void _norms(const LocalResponse* s, const floating* x, int64_t c, int64_t width,
-                        floating* norm) noexcept nogil:
-    """norm of `width` positions at channel c; x is at channel 0."""
-    cdef int64_t first = max(c - s.size // 2, 0), last = min(c + s.size // 2, s.channels - 1), k, i
-    cdef floating factor = <floating>(s.alpha / s.size)
-    for i in range(width):
-        norm[i] = 0
-    for k in range(first, last + 1):
-        for i in range(width):
-            norm[i] += x[k * s.inner + i] * x[k * s.inner + i]
-    for i in range(width):
-        norm[i] = <floating>s.knorm + factor * norm[i]
-
-
-cdef void _lrn_part(const LocalResponse* s, const floating* x, floating* y, int64_t width,
-                    bint add) noexcept nogil:
-    cdef floating norm[WIDTH]
-    cdef int64_t c, i, at
-    for c in range(s.channels):
-        _norms(s, x, c, width, norm)
-        for i in range(width):
-            at = c * s.inner + i
-            if add:
-                y[at] += x[at] * pow(norm[i], <floating>-s.beta)
-            else:
-                y[at] = x[at] * pow(norm[i], <floating>-s.beta)
-
-
-cdef void lrn_forward(const LocalResponse* shape, const floating* x, floating* y, bint add,
-                      int threads) noexcept nogil:
-    cdef int64_t parts = (shape.inner + WIDTH - 1) // WIDTH, part, start, at
-    for part in prange(shape.batch * parts, num_threads=threads, schedule="static"):
-        start = part % parts * WIDTH
-        at = part // parts * shape.channels * shape.inner + start
-        _lrn_part(shape, x + at, y + at, min(shape.inner - start, <int64_t>WIDTH), add)
-
-
-cdef void _lrn_part_backward(const LocalResponse* s, const floating* dy, const floating* x,
-                             floating* dx,
-                             int64_t width, bint add, floating* power,
-                             floating* ratio) noexcept nogil:
-    cdef floating norm[WIDTH]
-    cdef floating total, factor = <floating>(2 * s.alpha * s.beta / s.size), value
-    cdef int64_t c, i, k, at, first, last
-    for c in range(s.channels):  # power = norm^-beta, ratio = dy x norm^(-beta - 1)
-        _norms(s, x, c, width, norm)
-        for i in range(width):
-            at = c * s.inner + i
-            power[c * WIDTH + i] = pow(norm[i], <floating>-s.beta)
-            ratio[c * WIDTH + i] = dy[at] * x[at] * power[c * WIDTH + i] / norm[i]
-    for c in range(s.channels):
-        first = max(c - s.size // 2, 0)
-        last = min(c + s.size // 2, s.channels - 1)
-        for i in range(width):
-            total = 0
-            for k in range(first, last + 1):
-                total += ratio[k * WIDTH + i]
-            at = c * s.inner + i
-            value = dy[at] * power[c * WIDTH + i] - factor * x[at] * total
-            if add:
-                dx[at] += value
-            else:
-                dx[at] = value
-
-
-cdef int64_t lrn_space(const LocalResponse* shape, int threads) noexcept nogil:
-    return 2 * shape.channels * WIDTH * threads
-
-
-cdef void lrn_backward(const LocalResponse* shape, const floating* dy, const floating* x,
-                       floating* dx, bint add, int threads, floating* space) noexcept nogil:
-    cdef int64_t parts = (shape.inner + WIDTH - 1) // WIDTH, size = shape.channels * WIDTH
-    cdef int64_t part, start, at, all_parts = shape.batch * parts
-    cdef int t
-    for t in prange(threads, num_threads=threads, schedule="static"):
-        for part in range(all_parts * t // threads, all_parts * (t + 1) // threads):
-            start = part % parts * WIDTH
-            at = part // parts * shape.channels * shape.inner + start
-            _lrn_part_backward(shape, dy + at, x + at, dx + at,
-                               min(shape.inner - start, <int64_t>WIDTH), add,
-                               space + 2 * size * t, space + 2 * size * t + size)

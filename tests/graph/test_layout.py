@@ -129,6 +129,9 @@ NETS = {
         enlarged(convolution(x), convolution(x), multi_input_mode="sum")
     ),
     "instances": lambda x: convolution(relu(instance_norm(convolution(x, 20)))),
+    "local response": lambda x: convolution(
+        pool(mx.sym.LRN(relu(convolution(x, 20)), nsize=5, alpha=0.5)), 5, (2, 2)
+    ),
     "instances and tanh": lambda x: relu(instance_norm(convolution(x)), "tanh"),
     "cropped": lambda x: convolution(
         mx.sym.Crop(convolution(x), h_w=(5, 4), offset=(1, 2)), 5, (2, 2)
@@ -294,7 +297,7 @@ def test_reorders_only_at_the_edges(monkeypatch):
     "name",
     [
         *("deconvolution", "limits", "leaky", "learned slopes", "enlarged", "instances"),
-        *("cropped", "cropped alike"),
+        *("cropped", "cropped alike", "local response"),
     ],
 )
 def test_what_keeps_the_order(name, monkeypatch):

@@ -5,7 +5,8 @@ from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.normalization cimport LocalResponse, lrn_backward, lrn_forward, lrn_space
+from ...kernels.local_response cimport (LocalResponse, lrn_backward, lrn_forward,
+                                        response_space)
 from ...kernels.parallel cimport threads_for
 from .._base cimport Operator, OpContext
 
@@ -47,28 +48,41 @@ class LRNProperty(OperatorProperty):
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 
+    def channels_last_form(self, in_shapes, in_types):
+        return (ChannelsLastLRN(**self.params()), [0]) if in_types[0] == "float32" else None
+
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], in_data[0]]
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        return LRNOperator(self, in_shapes[0])
+        return LRNOperator(self, in_shapes[0], False)
+
+
+class ChannelsLastLRN(LRNProperty):
+    """Local response normalization of channels-last data."""
+
+    op_name = "LRN"
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return LRNOperator(self, in_shapes[0], True)
 
 
 cdef class LRNOperator(Operator):
     cdef LocalResponse shape
     cdef int64_t work
 
-    def __init__(self, prop, data):
+    def __init__(self, prop, data, last):
         cdef LocalResponse* s = &self.shape
         s.batch, s.channels, s.inner = data[0], data[1], prod(data[2:])
         s.size, s.alpha, s.beta, s.knorm = prop.nsize, prop.alpha, prop.beta, prop.knorm
+        s.last = last
         self.work = prod(data) * (8 + prop.nsize)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef int threads = threads_for(self.work)
-        if req[0] == kNullOp:
+        if req[0] == kNullOp or self.work == 0:
             return 0
         if in_data[0].dtype == kFloat32:
             lrn_forward(&self.shape, <const float*>in_data[0].data, <float*>out_data[0].data,
@@ -84,9 +98,9 @@ cdef class LRNOperator(Operator):
         cdef int threads = threads_for(self.work)
         cdef size_t size = sizeof(float) if in_data[0].dtype == kFloat32 else sizeof(double)
         cdef void* space
-        if req[0] == kNullOp:
+        if req[0] == kNullOp or self.work == 0:
             return 0
-        space = get_space(&ctx.requested[0], lrn_space(&self.shape, threads) * size)
+        space = get_space(&ctx.requested[0], response_space(self.shape) * threads * size)
         if in_data[0].dtype == kFloat32:
             lrn_backward(&self.shape, <const float*>out_grad[0].data, <const float*>in_data[0].data,
                          <float*>in_grad[0].data, req[0] == kAddTo, threads, <float*>space)
