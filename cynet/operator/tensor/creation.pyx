@@ -84,7 +84,8 @@ cdef class ProgressionOperator(Operator):
 
     cdef void _fill(self, TBlob* out) noexcept nogil:
         cdef StridedCopy what
-        what.dst, what.src, what.dst_type, what.src_type = out.data, &self.start, out.dtype, kFloat64
+        what.dst, what.dst_type = out.data, out.dtype
+        what.src, what.src_type = &self.start, kFloat64
         what.ndim, what.shape[0], what.dst_stride[0], what.src_stride[0] = 1, out.size, 1, 0
         copy_strided(&what, False)
 
