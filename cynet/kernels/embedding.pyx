@@ -5,8 +5,16 @@ from cython.parallel cimport prange
 from libc.string cimport memcpy, memset
 
 from .._typedefs cimport dtype_size, kFloat32
+from .dispatch cimport cpu_level
 from .parallel cimport threads_for
 from .random cimport load_number
+
+cdef extern from "embedding.h" namespace "cynet" nogil:
+    void add_rows[T](int level, const T* x, const int64_t* rows, int64_t n, int64_t dim,
+                     int64_t first, int64_t last, T* y) noexcept
+
+cdef enum:
+    CHUNK = 256  # indices that are read at a time
 
 
 cdef inline int64_t _row(const void* index, int dtype, int64_t i, int64_t rows) noexcept nogil:
@@ -41,10 +49,14 @@ cdef void _scatter(const void* index, int index_dtype, int64_t n, const floating
                    int64_t rows,
                    int64_t dim, floating* dweight, int64_t first, int64_t last) noexcept nogil:
     """Columns [first, last): no two parts write one element, and sums go in order."""
-    cdef int64_t i
-    for i in range(n):
-        _add(dout + i * dim + first, dweight + _row(index, index_dtype, i, rows) * dim + first,
-             last - first)
+    cdef int64_t row[CHUNK]
+    cdef int64_t part, i, k, count
+    for part in range((n + CHUNK - 1) // CHUNK):
+        i = part * CHUNK
+        count = min(n - i, <int64_t>CHUNK)
+        for k in range(count):
+            row[k] = _row(index, index_dtype, i + k, rows)
+        add_rows(cpu_level(), dout + i * dim, row, count, dim, first, last, dweight)
 
 
 cdef enum:

@@ -151,11 +151,16 @@ struct Where {
     const int64_t size = element_size(cond_dtype), conditions = n / each;
     parallel_for(threads, conditions, [=](int64_t begin, int64_t end) {
       uint8_t mask[STEP];
+      const T zeros[STEP] = {};
+      T chosen[STEP];
       for (int64_t c = begin; c < end; c += STEP) {
         const int64_t m = end - c < STEP ? end - c : static_cast<int64_t>(STEP);
         truth(static_cast<const char*>(condition) + c * size, mask, m);
-        if (each == 1 && x && y && !add) {
-          loop(mask, x + c, y + c, out + c, m);
+        if (each == 1) {
+          loop(mask, x ? x + c : zeros, y ? y + c : zeros, add ? chosen : out + c, m);
+          if (add)
+            for (int64_t i = 0; i < m; ++i)
+              emit(out[c + i], static_cast<plain<T>>(chosen[i]), true);
           continue;
         }
         for (int64_t i = 0; i < m; ++i) {

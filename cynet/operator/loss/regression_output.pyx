@@ -6,11 +6,13 @@ sign for the absolute error, with m numbers in each label.
 """
 
 from cython cimport floating
+from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
 from ...kernels.elementwise cimport Kernel, run_unary
+from ...kernels.parallel cimport threads_for
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
@@ -128,16 +130,33 @@ cdef class RegressionOutputOperator(Operator):
 
     cdef void _gradient(self, const floating* y, const floating* label, floating* dx, int64_t n,
                         bint add) noexcept nogil:
-        cdef int64_t i
-        cdef floating value, scale = <floating>self.scale
+        cdef int64_t part, at, parts = (n + PART - 1) // PART
+        cdef int threads = threads_for(n)
+        cdef floating scale = <floating>self.scale
+        cdef bint absolute = self.absolute
+        for part in prange(parts, num_threads=threads, schedule="static"):
+            at = part * PART
+            _part(y + at, label + at, dx + at, min(n - at, <int64_t>PART), scale, absolute, add)
+
+
+cdef enum:
+    PART = 4096  # elements one thread takes at a time
+
+
+cdef void _part(const floating* y, const floating* label, floating* dx, int64_t n, floating scale,
+                bint absolute, bint add) noexcept nogil:
+    cdef int64_t i
+    cdef floating value
+    if absolute:
         for i in range(n):
-            value = y[i] - label[i]
-            if self.absolute:
-                value = <floating>((value > 0) - (value < 0))
-            if add:
-                dx[i] += scale * value
-            else:
-                dx[i] = scale * value
+            value = scale * <floating>((y[i] > label[i]) - (y[i] < label[i]))
+            dx[i] = dx[i] + value if add else value
+    elif add:
+        for i in range(n):
+            dx[i] += scale * (y[i] - label[i])
+    else:
+        for i in range(n):
+            dx[i] = scale * (y[i] - label[i])
 
 
 register_operator("LinearRegressionOutput", LinearRegressionOutputProperty)

@@ -2,11 +2,13 @@
 """SVMOutput: scores forward, the gradient of the hinge loss of their classes backward."""
 
 from cython cimport floating
+from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
 from ...kernels.elementwise cimport Kernel, run_unary
+from ...kernels.parallel cimport threads_for
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
@@ -99,19 +101,36 @@ cdef class SVMOutputOperator(Operator):
 
     cdef void _gradient(self, const floating* y, const floating* label, floating* dx,
                         bint add) noexcept nogil:
-        cdef int64_t i, k
-        cdef floating sign, room, value
-        for i in range(self.rows):
-            for k in range(self.classes):
-                sign = 1 if label[i] == k else -1
-                room = <floating>self.margin - sign * y[i * self.classes + k]
-                value = 0
-                if room > 0:
-                    value = -sign * <floating>self.scale * (1 if self.linear else 2 * room)
-                if add:
-                    dx[i * self.classes + k] += value
-                else:
-                    dx[i * self.classes + k] = value
+        cdef int64_t i, classes = self.classes
+        cdef int threads = threads_for(self.rows * classes * 2)
+        cdef floating margin = <floating>self.margin, scale = <floating>self.scale
+        cdef bint linear = self.linear
+        for i in prange(self.rows, num_threads=threads, schedule="static"):
+            _row(y + i * classes, label[i], dx + i * classes, classes, margin, scale, linear, add)
+
+
+cdef void _row(const floating* y, floating label, floating* dx, int64_t n, floating margin,
+               floating scale, bint linear, bint add) noexcept nogil:
+    """First as of a row of wrong classes, then the right one. dx may be y."""
+    cdef int64_t k
+    cdef floating value
+    cdef bint has_label = 0 <= label < n and label == <floating><int64_t>label
+    cdef int64_t right = <int64_t>label if has_label else 0
+    cdef floating score = y[right] if has_label else 0
+    cdef floating before = dx[right] if add and has_label else 0
+    for k in range(n):
+        value = _slope(margin + y[k], scale, linear)
+        dx[k] = dx[k] + value if add else value
+    if has_label:
+        value = -_slope(margin - score, scale, linear)
+        dx[right] = before + value if add else value
+
+
+cdef inline floating _slope(floating room, floating scale, bint linear) noexcept nogil:
+    """Of the loss of a class whose margin lacks `room`."""
+    if room > 0:
+        return scale if linear else scale * (2 * room)
+    return 0
 
 
 register_operator("SVMOutput", SVMOutputProperty)

@@ -113,15 +113,21 @@ class UpSamplingProperty(OperatorProperty):
 cdef void _enlarge(const floating* x, floating* y, int64_t height, int64_t width, int64_t scale,
                    bint add) noexcept nogil:
     """One plane; height and width are those of y."""
-    cdef int64_t h, w
-    cdef const floating* row
-    for h in range(height):
-        row = x + h // scale * (width // scale)
-        for w in range(width):
-            if add:
-                y[h * width + w] += row[w // scale]
-            else:
-                y[h * width + w] = row[w // scale]
+    cdef int64_t h, w, i, j, small = width // scale
+    cdef floating* row
+    for h in range(height // scale):
+        row = y + h * scale * width
+        if add:
+            for i in range(scale):
+                for w in range(small):
+                    for j in range(w * scale, (w + 1) * scale):
+                        row[i * width + j] += x[h * small + w]
+            continue
+        for w in range(small):
+            for j in range(w * scale, (w + 1) * scale):
+                row[j] = x[h * small + w]
+        for i in range(1, scale):
+            memcpy(row + i * width, row, width * sizeof(floating))
 
 
 cdef void _reduce(const floating* dy, floating* dx, int64_t height, int64_t width, int64_t scale,

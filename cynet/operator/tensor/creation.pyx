@@ -6,6 +6,7 @@ from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kInt64, kNullOp
 from ...kernels.elementwise cimport Kernel, run_cast, run_cast_add
+from ...kernels.strided_copy cimport StridedCopy, copy_strided
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
@@ -65,13 +66,28 @@ cdef class ProgressionOperator(Operator):
         cdef double chunk[512]
         cdef int64_t i, k, n, size = out_data[0].size
         cdef char* to
+        if self.step == 0 and req[0] != kAddTo:
+            if req[0] != kNullOp:
+                self._fill(&out_data[0])
+            return 0
         for i in range(0, size, 512):
             n = min(size - i, 512)
-            for k in range(n):
-                chunk[k] = self.start + self.step * ((i + k) // self.repeat)
+            if self.repeat == 1:
+                for k in range(n):
+                    chunk[k] = self.start + self.step * (i + k)
+            else:
+                for k in range(n):
+                    chunk[k] = self.start + self.step * ((i + k) // self.repeat)
             to = <char*>out_data[0].data + i * <int64_t>dtype_size(self.dtype)
             _put(self.dtype, &self.add, req[0], kFloat64, chunk, to, n)
         return 0
+
+    cdef void _fill(self, TBlob* out) noexcept nogil:
+        cdef StridedCopy what
+        what.dst, what.dst_type = out.data, out.dtype
+        what.src, what.src_type = &self.start, kFloat64
+        what.ndim, what.shape[0], what.dst_stride[0], what.src_stride[0] = 1, out.size, 1, 0
+        copy_strided(&what, False)
 
 
 cdef void _put(int dtype, const Kernel* add, int req, int source, const void* values, void* to,
