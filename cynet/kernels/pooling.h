@@ -3,6 +3,8 @@
 #define CYNET_POOLING_H
 
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "kernel.h"
 #include "half.h"
@@ -18,6 +20,7 @@ struct PoolShape {
 
 enum { POOL_MAX, POOL_AVG, POOL_SUM, POOL_LP };  // as in pooling.pxd
 enum { POOL_LINE = 2048, POOL_OUT = 1024, POOL_KERNEL = 512 };
+enum { POOL_HALF = POOL_LINE / 2 + 64 };
 
 // [begin, end) of the window of output `at` along an axis, inside the input; returns its extent as
 // an average counts it
@@ -38,6 +41,8 @@ CYNET_XINLINE int64_t pool_window(const PoolShape& s, int axis, int64_t at, int6
 
 #define CYNET_LOOPS "pooling_loops.h"
 #include "each_level.h"
+#define CYNET_LOOPS "pooling_back_loops.h"
+#include "each_level.h"
 
 namespace cynet {
 
@@ -57,6 +62,31 @@ void pool_plane(int level, const PoolShape& s, const T* x, T* y, bool add) {
   static const Loop most[] = CYNET_AT_LEVELS(pool_rows<T, true>);
   static const Loop totals[] = CYNET_AT_LEVELS(pool_rows<T, false>);
   (s.type == POOL_MAX ? most : totals)[level](s, x, y, add);
+}
+
+// Whether `pool_plane_backward` does it: places in a plane go into 32 bits, too.
+inline bool spreads_by_rows(const PoolShape& s) {
+  return pools_by_rows(s) && s.in_size[0] * s.in_size[1] * s.in_size[2] < (int64_t{1} << 30);
+}
+
+// Whether each element of the input lies in exactly one window.
+inline bool pools_tile(const PoolShape& s) {
+  for (int i = 0; i < 3; ++i)
+    if (s.stride[i] != s.kernel[i] || s.pad[i] || s.out_size[i] * s.kernel[i] != s.in_size[i])
+      return false;
+  return true;
+}
+
+// dx += the gradient, or with `fresh`, where windows tile the plane, dx = it. No maxima are fresh.
+template <typename T>
+void pool_plane_backward(int level, const PoolShape& s, const T* dy, const T* x, T* dx,
+                         bool fresh) {
+  typedef void (*Choice)(const PoolShape& s, const T* dy, const T* x, T* dx);
+  typedef void (*Spread)(const PoolShape& s, const T* dy, T* dx, bool fresh);
+  static const Choice choices[] = CYNET_AT_LEVELS(pool_rows_choice<T>);
+  static const Spread spreads[] = CYNET_AT_LEVELS(pool_rows_spread<T>);
+  if (s.type == POOL_MAX) choices[level](s, dy, x, dx);
+  else spreads[level](s, dy, dx, fresh);
 }
 
 }  // namespace cynet

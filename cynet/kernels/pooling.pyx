@@ -10,6 +10,10 @@ from .parallel cimport threads_for
 cdef extern from "pooling.h" namespace "cynet" nogil:
     bint pools_by_rows(const PoolShape& s) noexcept
     void pool_plane[T](int level, const PoolShape& s, const T* x, T* y, bint add) noexcept
+    bint spreads_by_rows(const PoolShape& s) noexcept
+    bint pools_tile(const PoolShape& s) noexcept
+    void pool_plane_backward[T](int level, const PoolShape& s, const T* dy, const T* x, T* dx,
+                                bint fresh) noexcept
 
 cdef extern from "<cmath>" namespace "std" nogil:
     float sqrt(float) noexcept
@@ -173,8 +177,14 @@ cdef void pool_backward(const PoolShape* shape, const floating* dy, const floati
                         const floating* y, floating* dx, bint add) noexcept nogil:
     cdef int64_t inside = _space(shape.in_size), outside = _space(shape.out_size), plane
     cdef int threads = threads_for(shape.planes * outside * _space(shape.kernel))
+    cdef bint by_rows = spreads_by_rows(shape[0])
+    cdef bint fresh = by_rows and not add and shape.type != kMaxPool and pools_tile(shape[0])
     for plane in prange(shape.planes, num_threads=threads, schedule="static"):
-        if not add:
+        if not add and not fresh:
             memset(dx + plane * inside, 0, inside * sizeof(floating))
-        _plane_backward(shape, dy + plane * outside, x + plane * inside,
-                        y + plane * outside if y != NULL else y, dx + plane * inside)
+        if by_rows:
+            pool_plane_backward(cpu_level(), shape[0], dy + plane * outside, x + plane * inside,
+                                dx + plane * inside, fresh)
+        else:
+            _plane_backward(shape, dy + plane * outside, x + plane * inside,
+                            y + plane * outside if y != NULL else y, dx + plane * inside)

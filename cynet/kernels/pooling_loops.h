@@ -9,6 +9,16 @@ CYNET_XINLINE T pool_step(T a, T x) {
   else return a + x;
 }
 
+// Elements 2 j and 2 j + 1 of a line, j < n: the one kind, and POOL_HALF behind it the other.
+template <typename T>
+CYNET_XINLINE void pool_split(const T* line, int64_t n, T* halves) {
+  CYNET_IVDEP
+  for (int64_t j = 0; j < n; ++j) {
+    halves[j] = line[2 * j];
+    halves[POOL_HALF + j] = line[2 * j + 1];
+  }
+}
+
 // out[i] of the window at line[i * stride]; S and K are stride and kernel, 0: as given
 template <bool largest, int S, int K, typename T>
 CYNET_XINLINE void pool_slide(const T* line, T* out, int64_t n, int64_t stride, int64_t kernel) {
@@ -35,6 +45,27 @@ CYNET_XINLINE void pool_slide_by(const T* line, T* out, int64_t n, int64_t strid
   if (kernel == 2) pool_slide<largest, S, 2>(line, out, n, stride, kernel);
   else if (kernel == 3) pool_slide<largest, S, 3>(line, out, n, stride, kernel);
   else pool_slide<largest, S, 0>(line, out, n, stride, kernel);
+}
+
+// pool_slide of windows of three at stride 2
+template <bool largest, typename T>
+CYNET_XINLINE void pool_slide_three(const T* line, T* out, int64_t n) {
+  T halves[2 * POOL_HALF];
+  pool_split(line, n, halves);
+  halves[n] = line[2 * n];
+  const int64_t whole = (n + 15) / 16 * 16;  // vectors: `out` has room
+  for (int64_t i = n; i < whole; ++i) halves[i + 1] = halves[POOL_HALF + i] = T(0);
+  CYNET_IVDEP
+  for (int64_t i = 0; i < whole; ++i) {
+    const T two = pool_step<largest>(halves[i], halves[POOL_HALF + i]);
+    out[i] = pool_step<largest>(two, halves[i + 1]);
+  }
+}
+
+// Outputs of a row that are done together.
+CYNET_XINLINE int64_t pool_part(const PoolShape& s) {
+  const int64_t part = (POOL_LINE - s.kernel[2]) / s.stride[2] + 1;
+  return part > POOL_OUT ? POOL_OUT : part;
 }
 
 // The fold of row [from, from + width) of all rows in the window (begin, end of the two axes
@@ -68,8 +99,7 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
   int64_t outer = s.in_size[2] + pad < kernel ? 0 : (s.in_size[2] + pad - kernel) / stride + 1;
   if (outer > out) outer = out;
   if (inner > outer) inner = outer;
-  int64_t part = (POOL_LINE - kernel) / stride + 1;
-  if (part > POOL_OUT) part = POOL_OUT;
+  const int64_t part = pool_part(s);
   T line[POOL_LINE], values[POOL_OUT];
   int64_t begin[3], end[3];
   for (int64_t d = 0; d < s.out_size[0]; ++d) {
@@ -93,6 +123,7 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
         const T* row = pool_fold<largest>(s, x, begin, end, w * stride - pad,
                                           (n - 1) * stride + kernel, line);
         if (stride == 1) pool_slide_by<largest, 1>(row, values, n, stride, kernel);
+        else if (stride == 2 && kernel == 3) pool_slide_three<largest>(row, values, n);
         else if (stride == 2) pool_slide_by<largest, 2>(row, values, n, stride, kernel);
         else pool_slide_by<largest, 0>(row, values, n, stride, kernel);
         const T factor = s.type == POOL_AVG ? T(1) / static_cast<T>(high * kernel) : T(1);

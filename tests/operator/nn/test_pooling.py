@@ -5,6 +5,8 @@ import pytest
 
 import cynet as mx
 
+from .harness import Ready
+
 
 def windows(x, kernel, stride, pad, full, count_pad, kind):
     """Pooling of (n, c, h, w) by looking at every window, in float64."""
@@ -89,3 +91,73 @@ def test_nan_and_infinity():
     assert y[0, 0, 1, 10] == np.inf
     assert y[0, 0, 1, 15] == -np.inf
     assert np.isfinite(y).sum() == y.size - 3
+
+
+def gradient(x, grad, kernel, stride, pad, count_pad, kind):
+    """What windows hand on to their elements: the first NaN, or else maximum, gets all."""
+    dx = np.zeros(x.shape)
+    size = x.shape[2:]
+    for at in np.ndindex(grad.shape):
+        begin = [i * s - p for i, s, p in zip(at[2:], stride, pad)]
+        end = [b + k for b, k in zip(begin, kernel)]
+        inside = tuple(slice(max(b, 0), min(e, n)) for b, e, n in zip(begin, end, size))
+        window = x[at[:2]][inside]
+        part = dx[at[:2]][inside]
+        if kind == "max":
+            nan = np.isnan(window).ravel()
+            first = nan.argmax() if nan.any() else window.argmax()
+            part[np.unravel_index(first, window.shape)] += grad[at]
+            continue
+        room = [min(e, n + p) - b for b, e, n, p in zip(begin, end, size, pad)]
+        count = np.prod(room) if count_pad else window.size
+        part += grad[at] / count if kind == "avg" else grad[at]
+    return dx
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["max", "avg", "sum"])
+def test_gradients_of_random_geometries(kind, dtype):
+    """Of few values, so that many are equal, with NaN and infinities; written and added."""
+    seed = np.random.randint(1 << 30)
+    print("seed", seed)
+    for number, (shape, kernel, stride, pad, draw) in enumerate(cases(seed, 40)):
+        if number % 4 == 0:  # windows side by side
+            stride, pad = kernel, (0, 0)
+            shape = (2, 3, *(-(-n // k) * k for n, k in zip(shape[2:], kernel)))
+        x = draw.randint(0, 4, shape).astype(dtype)
+        if kind == "max":
+            odd = draw.choice([np.nan, np.inf, -np.inf], shape)
+            x = np.where(draw.rand(*shape) < draw.choice([0, 0.05, 0.5]), odd, x).astype(dtype)
+        count_pad, full = bool(draw.randint(2)), bool(draw.randint(2))
+        params = {"pool_type": kind, "kernel": kernel, "stride": stride, "pad": pad}
+        params["pooling_convention"] = "full" if full else "valid"
+        params["count_include_pad"] = count_pad
+        op = Ready("Pooling", [x], params)
+        out = op.forward()
+        grad = draw.standard_normal(out[0].shape).astype(dtype)
+        want = gradient(x, grad, kernel, stride, pad, count_pad, kind)
+        about = f"{shape} {params}"
+        for req, begin in ((1, np.nan), (3, 2)):
+            got = op.backward([grad], out, req, [np.full_like(x, begin)])[0]
+            expected = want + (2 if req == 3 else 0)
+            np.testing.assert_allclose(got, expected, rtol=1e-5, atol=2e-5, err_msg=about)
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+def test_gradients_of_wide_rows_and_of_volumes(kind):
+    rng = np.random.RandomState(1)
+    for size, kernel, stride in (
+        ((3, 5001), (2, 2), (1, 2)),
+        ((3, 5000), (3, 3), (1, 1)),
+        ((1, 4500), (1, 5), (1, 3)),
+        ((2, 4501), (2, 7), (1, 2)),
+        ((5, 6, 21), (2, 3, 3), (2, 2, 2)),
+        ((4, 4, 36), (2, 2, 2), (2, 2, 2)),
+    ):
+        x = rng.randint(0, 9, (1, 2, *size)).astype(np.float32)
+        op = Ready("Pooling", [x], {"pool_type": kind, "kernel": kernel, "stride": stride})
+        out = op.forward()
+        grad = rng.standard_normal(out[0].shape).astype(np.float32)
+        want = gradient(x, grad, kernel, stride, (0,) * len(size), True, kind)
+        got = op.backward([grad], out)[0]
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5, err_msg=str(size))
