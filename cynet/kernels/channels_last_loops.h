@@ -175,12 +175,14 @@ static inline WindowPart window_part(const WindowShape* s, int axis, int64_t at)
   return w;
 }
 
-// f(V, c) over the channels [from, to): 16 at a time, then 4, then one.
+// f(V, c) over the channels [from, to): 16 at a time, then 4, then one; with `again` the last 16
+// instead, some of them a second time.
 template <typename F>
-CYNET_XINLINE void over_channels(int64_t from, int64_t to, F&& f) {
+CYNET_XINLINE void over_channels(int64_t from, int64_t to, bool again, F&& f) {
   int64_t c = from;
 #ifdef __GNUC__
   for (; c + 16 <= to; c += 16) f(Vector<16>(), c);
+  if (again && c > from && c < to) return f(Vector<16>(), to - 16);
   for (; c + 4 <= to; c += 4) f(Vector<4>(), c);
 #endif
   for (; c < to; ++c) f(Vector<1>(), c);
@@ -193,31 +195,49 @@ CYNET_XINLINE typename V::Floats fetch(const float* p) {
   return v;
 }
 
-template <typename V>
+// Whether `each` takes the place of the maximum v: it is larger, or the first NaN.
+template <typename Floats>
+CYNET_XINLINE auto window_takes(const Floats& each, const Floats& v) {
+  return ~(each <= v) & (v == v);
+}
+
+// K: windows of K x K, of which each axis has all; 0: as they are
+template <typename V, int K>
 CYNET_XINLINE typename V::Floats window_forward(const WindowShape* s, const float* x,
                                                 const WindowPart& h, const WindowPart& w,
                                                 int64_t c) {
   typedef typename V::Floats Floats;
   const int64_t C = s->channels, W = s->in_size[1];
+  const int64_t high = K ? K : h.end - h.begin, wide = K ? K : w.end - w.begin;
+  const float* from = x + (h.begin * W + w.begin) * C + c;
   Floats v = {};
   if (s->type == 0) {
-    if (h.begin >= h.end || w.begin >= w.end) return v - FLT_MAX;
-    v = fetch<V>(x + (h.begin * W + w.begin) * C + c);
-    for (int64_t i = h.begin; i < h.end; ++i) {
-      for (int64_t j = w.begin; j < w.end; ++j) {
-        const Floats each = fetch<V>(x + (i * W + j) * C + c);
-        v = ((each > v) | ((each != each) & (v == v))) ? each : v;
+    if (high <= 0 || wide <= 0) return v - FLT_MAX;
+    v = fetch<V>(from);
+    for (int64_t i = 0; i < high; ++i) {
+      for (int64_t j = 0; j < wide; ++j) {
+        const Floats each = fetch<V>(from + (i * W + j) * C);
+        v = window_takes(each, v) ? each : v;
       }
     }
     return v;
   }
-  for (int64_t i = h.begin; i < h.end; ++i)
-    for (int64_t j = w.begin; j < w.end; ++j) v += fetch<V>(x + (i * W + j) * C + c);
+  for (int64_t i = 0; i < high; ++i)
+    for (int64_t j = 0; j < wide; ++j) v += fetch<V>(from + (i * W + j) * C);
   if (s->type == 1) {
     const int64_t counted = h.counted * w.counted;
     v = counted ? v / static_cast<float>(counted) : Floats{};
   }
   return v;
+}
+
+// f(the K of above) for a window
+template <typename F>
+CYNET_XINLINE void by_window(const WindowPart& h, const WindowPart& w, F&& f) {
+  const int64_t high = h.end - h.begin, wide = w.end - w.begin;
+  if (high == 2 && wide == 2) f(std::integral_constant<int, 2>());
+  else if (high == 3 && wide == 3) f(std::integral_constant<int, 3>());
+  else f(std::integral_constant<int, 0>());
 }
 
 static void window_pool(const WindowShape* s, const float* x, float* y, bool add, int threads) {
@@ -230,11 +250,13 @@ static void window_pool(const WindowShape* s, const float* x, float* y, bool add
       for (int64_t j = 0; j < OW; ++j) {
         const WindowPart w = window_part(s, 1, j);
         float* out = y + (line * OW + j) * C;
-        over_channels(0, C, [=](auto kind, int64_t c) {
-          typedef decltype(kind) V;
-          typename V::Floats v = window_forward<V>(s, from, h, w, c);
-          if (add) v += fetch<V>(out + c);
-          std::memcpy(out + c, &v, sizeof v);
+        by_window(h, w, [=](auto size) {
+          over_channels(0, C, !add, [=](auto kind, int64_t c) {
+            typedef decltype(kind) V;
+            typename V::Floats v = window_forward<V, decltype(size)::value>(s, from, h, w, c);
+            if (add) v += fetch<V>(out + c);
+            std::memcpy(out + c, &v, sizeof v);
+          });
         });
       }
     }
@@ -243,32 +265,36 @@ static void window_pool(const WindowShape* s, const float* x, float* y, bool add
 
 // Add one output's gradient to its window; of equal maxima the first gets it. With `fresh` the
 // window's elements are written, not added to.
-template <typename V>
+template <typename V, int K>
 CYNET_XINLINE void window_spread(const WindowShape* s, const float* x, const float* dy,
                                  const WindowPart& h, const WindowPart& w, float* dx, int64_t c,
                                  bool fresh) {
   typedef typename V::Floats Floats;
   typedef typename V::Marks Marks;
-  const int64_t C = s->channels, W = s->in_size[1];
+  const int64_t C = s->channels, W = s->in_size[1], first = (h.begin * W + w.begin) * C + c;
+  const int64_t high = K ? K : h.end - h.begin, wide = K ? K : w.end - w.begin;
+  if (high <= 0 || wide <= 0) return;
   const Floats grad = fetch<V>(dy);
-  Floats part = grad, best = {};
-  Marks open = {};
+  Floats part = grad;
+  Marks where = {};  // which element of the window is its maximum
   if (s->type == 0) {
-    best = window_forward<V>(s, x, h, w, c);
-    open = ~open;  // lanes whose maximum has not been met yet
+    Floats best = fetch<V>(x + first);
+    for (int64_t i = 0; i < high; ++i) {
+      for (int64_t j = 0; j < wide; ++j) {
+        const Floats each = fetch<V>(x + first + (i * W + j) * C);
+        const auto take = window_takes(each, best);
+        best = take ? each : best;
+        where = take ? Marks{} + static_cast<int32_t>(i * wide + j) : where;
+      }
+    }
   } else if (s->type == 1) {
     if (!h.counted || !w.counted) return;
     part = grad / static_cast<float>(h.counted * w.counted);
   }
-  for (int64_t i = h.begin; i < h.end; ++i) {
-    for (int64_t j = w.begin; j < w.end; ++j) {
-      float* to = dx + (i * W + j) * C + c;
-      if (s->type == 0) {
-        const Floats each = fetch<V>(x + (i * W + j) * C + c);
-        const Marks met = open & ((each == best) | ((each != each) & (best != best)));
-        open &= ~met;
-        part = met ? grad : Floats{};
-      }
+  for (int64_t i = 0; i < high; ++i) {
+    for (int64_t j = 0; j < wide; ++j) {
+      float* to = dx + first + (i * W + j) * C;
+      if (s->type == 0) part = where == static_cast<int32_t>(i * wide + j) ? grad : Floats{};
       const Floats sum = fresh ? part : part + fetch<V>(to);
       std::memcpy(to, &sum, sizeof sum);
     }
@@ -307,8 +333,11 @@ static void window_unpool(const WindowShape* s, const float* dy, const float* x,
         for (int64_t j = 0; j < OW; ++j) {
           const WindowPart w = window_part(s, 1, j);
           const float* grad = dy + ((n_image * OH + i) * OW + j) * C;
-          over_channels(from, to, [=](auto kind, int64_t c) {
-            window_spread<decltype(kind)>(s, in, grad + c, h, w, out, c, fresh);
+          by_window(h, w, [=](auto size) {
+            over_channels(from, to, fresh, [=](auto kind, int64_t c) {
+              window_spread<decltype(kind), decltype(size)::value>(s, in, grad + c, h, w, out, c,
+                                                                   fresh);
+            });
           });
         }
       }

@@ -8,6 +8,16 @@ from cynet.operator import get_operator
 WRITE = 1  # an OpReq number
 
 
+def turned(x):
+    """The bytes of x, (N, C, *size), in channels-last order under the same shape."""
+    return np.ascontiguousarray(np.moveaxis(x, 1, -1)).reshape(x.shape)
+
+
+def turned_back(x):
+    n, c, *size = x.shape
+    return np.moveaxis(x.reshape(n, *size, c), -1, 1)
+
+
 class Ready:
     """One operator made for the shapes and types of `inputs`."""
 
@@ -21,6 +31,13 @@ class Ready:
         for x, shape, dtype in zip(self.aux, aux_shapes, aux_types):
             assert x.shape == tuple(shape) and x.dtype == dtype
         assert len(self.aux) == len(aux_shapes)
+        self.resources = (self.prop.forward_resource(shapes), self.prop.backward_resource(shapes))
+
+    def channels_last(self):
+        """Take the operator for channels-last data: arrays are to be `turned`."""
+        shapes, types = [x.shape for x in self.inputs], [str(x.dtype) for x in self.inputs]
+        self.prop, _ = self.prop.channels_last_form(shapes, types)
+        self.operator = prepare(self.prop, shapes, types)[0]
         self.resources = (self.prop.forward_resource(shapes), self.prop.backward_resource(shapes))
 
     def blank(self, value=np.nan):

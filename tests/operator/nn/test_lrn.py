@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from cynet.kernels.parallel import set_num_threads
-from cynet.operator._direct import prepare
 
-from .harness import Ready
+from .harness import Ready, turned, turned_back
 
 # one channel, lines, fewer channels than nsize, no multiples of a vector, more than one part
 SHAPES = [(2, 16, 7, 9), (3, 5), (1, 1, 33, 5), (2, 3, 300), (2, 70, 11, 13), (1, 300, 2), (67, 19)]
@@ -32,22 +31,11 @@ def expected(x, grad, nsize, alpha=1e-4, beta=0.75, knorm=2.0):
     return x * power, grad * power - part
 
 
-def turned(x):
-    """The bytes of x in channels-last order, under the same shape."""
-    return np.ascontiguousarray(np.moveaxis(x, 1, -1)).reshape(x.shape)
-
-
-def turned_back(x):
-    n, c, *size = x.shape
-    return np.moveaxis(x.reshape(n, *size, c), -1, 1)
-
-
 def run(x, grad, params, last, req=1):
     """Out and gradient; with req = 3 (add) both are added to ones."""
     op = Ready("LRN", [turned(x) if last else x], params)
     if last:
-        form, _ = op.prop.channels_last_form([x.shape], [str(x.dtype)])
-        op.operator = prepare(form, [x.shape], [str(x.dtype)])[0]
+        op.channels_last()
     begin = np.nan if req == 1 else 1
     out = op.forward(req, op.blank(begin))
     got = op.backward([turned(grad) if last else grad], out, req, [np.full_like(x, begin)])

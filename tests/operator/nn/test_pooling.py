@@ -5,7 +5,7 @@ import pytest
 
 import cynet as mx
 
-from .harness import Ready
+from .harness import Ready, turned, turned_back
 
 
 def windows(x, kernel, stride, pad, full, count_pad, kind):
@@ -161,3 +161,38 @@ def test_gradients_of_wide_rows_and_of_volumes(kind):
         want = gradient(x, grad, kernel, stride, (0,) * len(size), True, kind)
         got = op.backward([grad], out)[0]
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5, err_msg=str(size))
+
+
+@pytest.mark.parametrize("kind", ["max", "avg", "sum"])
+def test_channels_last(kind):
+    """Numbers of channels around those that vectors take; windows of all kinds."""
+    seed = np.random.randint(1 << 30)
+    print("seed", seed)
+    draw = np.random.RandomState(seed)
+    for channels in (1, 3, 4, 15, 16, 17, 20, 33, 50):
+        for size, kernel, stride, pad in (
+            ((6, 8), (2, 2), (2, 2), (0, 0)),
+            ((7, 9), (3, 3), (2, 2), (1, 1)),
+            ((6, 9), (3, 3), (3, 3), (0, 0)),
+            ((5, 6), (3, 3), (1, 1), (1, 1)),
+            ((4, 6), (4, 2), (4, 2), (0, 0)),
+            ((5, 5), (2, 3), (1, 2), (0, 1)),
+        ):
+            x = draw.randint(0, 4, (2, channels, *size)).astype(np.float32)
+            if kind == "max":
+                odd = draw.choice([np.nan, np.inf, -np.inf], x.shape)
+                x = np.where(draw.rand(*x.shape) < 0.1, odd, x).astype(np.float32)
+            params = {"pool_type": kind, "kernel": kernel, "stride": stride, "pad": pad}
+            op = Ready("Pooling", [turned(x)], params)
+            op.channels_last()
+            about = f"{x.shape} {params}"
+            for req, begin, base in ((1, np.nan, 0), (3, 2, 2)):
+                out = op.forward(req, op.blank(begin))
+                want = windows(x, kernel, stride, pad, False, True, kind) + base
+                got = turned_back(out[0])
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5, err_msg=about)
+                grad = draw.standard_normal(want.shape).astype(np.float32)
+                want = gradient(x, grad, kernel, stride, pad, True, kind) + base
+                got = op.backward([turned(grad)], out, req, [np.full_like(x, begin)])[0]
+                got = turned_back(got)
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=2e-5, err_msg=about)
