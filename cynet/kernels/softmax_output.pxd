@@ -15,6 +15,6 @@ cdef struct SoftmaxLoss:
 # dx (+)= scale / normalization * (y - onehot(label)) (* dy); a label outside [0, n) marks no class
 cdef void softmax_loss_gradient(const SoftmaxLoss* loss, const floating* y, const floating* label,
                                 const floating* dy, floating* dx, bint add) noexcept nogil
-# dx (+)= scale * (y - label) (* dy) for labels that are probabilities
-cdef void softmax_difference(const floating* y, const floating* label, const floating* dy,
-                             double scale, floating* dx, int64_t size, bint add) noexcept nogil
+# dx (+)= scale * (y - label) (* dy): of labels that are probabilities, and of squared errors
+cdef void scaled_difference(const floating* y, const floating* label, const floating* dy,
+                            double scale, floating* dx, int64_t size, bint add) noexcept nogil

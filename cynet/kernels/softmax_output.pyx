@@ -7,6 +7,7 @@ from .parallel cimport threads_for
 
 cdef enum:
     WIDTH = 256  # lines beside each other that are taken together
+    PART = 4096  # elements that one thread takes at a time
 
 
 cdef inline int64_t _class_of(floating label) noexcept nogil:
@@ -40,28 +41,21 @@ cdef void _lines(const SoftmaxLoss* loss, const floating* y, const floating* lab
     """`width` lines beside each other, by class: what lies together in memory at a time."""
     cdef floating hit = <floating>(1 - loss.smooth)
     cdef floating miss = <floating>(loss.smooth / (loss.n - 1)) if loss.n > 1 else 0
-    cdef floating factor[WIDTH]
     cdef floating value[WIDTH]
     cdef int32_t marked[WIDTH]
-    cdef bint some_ignored = False
-    cdef int64_t i, j, at, found
+    cdef int64_t i, j, at
     for j in range(width):
-        found = _class_of(label[j])
-        marked[j] = <int32_t>found
-        factor[j] = scale
-        if loss.use_ignore and found == loss.ignore_label:
-            factor[j] = 0
-            some_ignored = True
+        marked[j] = <int32_t>_class_of(label[j])
     for i in range(loss.n):
         at = i * loss.inner
         for j in range(width):
-            value[j] = factor[j] * (y[at + j] - (hit if marked[j] == <int32_t>i else miss))
+            value[j] = scale * (y[at + j] - (hit if marked[j] == <int32_t>i else miss))
         if dy != NULL:
             for j in range(width):
                 value[j] = value[j] * dy[at + j]
-        if some_ignored:  # zero, whatever y and dy are
+        if loss.use_ignore:  # zero, whatever y and dy are
             for j in range(width):
-                if factor[j] == 0:
+                if marked[j] == loss.ignore_label:
                     value[j] = 0
         if add:
             for j in range(width):
@@ -100,15 +94,26 @@ cdef void softmax_loss_gradient(const SoftmaxLoss* loss, const floating* y, cons
               dx + start, scale, add)
 
 
-cdef void softmax_difference(const floating* y, const floating* label, const floating* dy,
-                             double scale, floating* dx, int64_t size, bint add) noexcept nogil:
+cdef void _difference(const floating* y, const floating* label, const floating* dy,
+                      floating scale, floating* dx, int64_t n, bint add) noexcept nogil:
     cdef int64_t i
-    cdef floating value, factor = <floating>scale
-    for i in range(size):
-        value = factor * (y[i] - label[i])
-        if dy != NULL:
-            value = value * dy[i]
-        if add:
-            dx[i] += value
-        else:
-            dx[i] = value
+    cdef floating value
+    if dy != NULL:
+        for i in range(n):
+            value = scale * (y[i] - label[i]) * dy[i]
+            dx[i] = dx[i] + value if add else value
+    elif add:
+        for i in range(n):
+            dx[i] += scale * (y[i] - label[i])
+    else:
+        for i in range(n):
+            dx[i] = scale * (y[i] - label[i])
+
+
+cdef void scaled_difference(const floating* y, const floating* label, const floating* dy,
+                            double scale, floating* dx, int64_t size, bint add) noexcept nogil:
+    cdef int64_t part, at, parts = (size + PART - 1) // PART
+    for part in prange(parts, num_threads=threads_for(size), schedule="static"):
+        at = part * PART
+        _difference(y + at, label + at, dy + at if dy != NULL else dy, <floating>scale, dx + at,
+                    min(size - at, <int64_t>PART), add)

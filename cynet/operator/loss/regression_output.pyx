@@ -13,6 +13,7 @@ from libc.string cimport memset
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
 from ...kernels.elementwise cimport Kernel, run_unary
 from ...kernels.parallel cimport threads_for
+from ...kernels.softmax_output cimport scaled_difference
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
@@ -130,33 +131,18 @@ cdef class RegressionOutputOperator(Operator):
 
     cdef void _gradient(self, const floating* y, const floating* label, floating* dx, int64_t n,
                         bint add) noexcept nogil:
-        cdef int64_t part, at, parts = (n + PART - 1) // PART
+        cdef int64_t i
         cdef int threads = threads_for(n)
         cdef floating scale = <floating>self.scale
-        cdef bint absolute = self.absolute
-        for part in prange(parts, num_threads=threads, schedule="static"):
-            at = part * PART
-            _part(y + at, label + at, dx + at, min(n - at, <int64_t>PART), scale, absolute, add)
+        if not self.absolute:
+            scaled_difference(y, label, <const floating*>NULL, self.scale, dx, n, add)
+            return
+        for i in prange(n, num_threads=threads, schedule="static"):
+            _put(dx + i, scale * <floating>((y[i] > label[i]) - (y[i] < label[i])), add)
 
 
-cdef enum:
-    PART = 4096  # elements one thread takes at a time
-
-
-cdef void _part(const floating* y, const floating* label, floating* dx, int64_t n, floating scale,
-                bint absolute, bint add) noexcept nogil:
-    cdef int64_t i
-    cdef floating value
-    if absolute:
-        for i in range(n):
-            value = scale * <floating>((y[i] > label[i]) - (y[i] < label[i]))
-            dx[i] = dx[i] + value if add else value
-    elif add:
-        for i in range(n):
-            dx[i] += scale * (y[i] - label[i])
-    else:
-        for i in range(n):
-            dx[i] = scale * (y[i] - label[i])
+cdef inline void _put(floating* to, floating value, bint add) noexcept nogil:
+    to[0] = to[0] + value if add else value
 
 
 register_operator("LinearRegressionOutput", LinearRegressionOutputProperty)

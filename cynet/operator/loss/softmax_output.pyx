@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
 from ...kernels.softmax cimport softmax_forward
-from ...kernels.softmax_output cimport SoftmaxLoss, softmax_difference, softmax_loss_gradient
+from ...kernels.softmax_output cimport SoftmaxLoss, scaled_difference, softmax_loss_gradient
 from .._base cimport Operator, OpContext
 
 from math import prod
@@ -151,7 +151,7 @@ cdef class SoftmaxOutputOperator(Operator):
                                                     else NULL)
         cdef floating* dx = <floating*>in_grad[0].data
         if self.probabilities:
-            softmax_difference(y, label, dy, self.loss.scale, dx, out_data[0].size, add)
+            scaled_difference(y, label, dy, self.loss.scale, dx, out_data[0].size, add)
         else:
             softmax_loss_gradient(&self.loss, y, label, dy, dx, add)
 
