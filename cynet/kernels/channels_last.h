@@ -13,7 +13,12 @@
 #include <type_traits>
 
 #include "half.h"
+#include "levels.h"
 #include "parallel.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
 
 namespace cynet {
 
@@ -40,27 +45,6 @@ struct WindowShape {
   int count_pad;  // averages divide by the window as far as the padded input goes
 };
 
-#ifdef __GNUC__
-constexpr int kLanes = 16;
-typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
-
-// Types of n lanes.
-template <int n>
-struct Vector {
-  typedef float Floats __attribute__((vector_size(n * sizeof(float))));
-  typedef int32_t Marks __attribute__((vector_size(n * sizeof(int32_t))));
-};
-#else  // no vector types: one lane
-constexpr int kLanes = 1;
-typedef float Lanes;
-
-template <int n>
-struct Vector {
-  typedef float Floats;
-  typedef int32_t Marks;
-};
-#endif
-
 constexpr int64_t kRowsABlock = 64;   // summed in float
 constexpr int64_t kRowsAPart = 2048;  // one piece of work; sums of parts are added in order
 
@@ -75,6 +59,8 @@ static inline size_t norm_space(const NormShape* s) {
 
 }  // namespace cynet
 
+#define CYNET_LOOPS "vectors.h"
+#include "each_level.h"
 #define CYNET_LOOPS "channels_last_loops.h"
 #include "each_level.h"
 

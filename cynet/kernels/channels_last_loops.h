@@ -1,28 +1,40 @@
-// Loops of channels_last.h, compiled once for each level of CPU capability (levels.h).
+// Loops of channels_last.h, after vectors.h, compiled once for each level of CPU capability
+// (levels.h).
 //
-// Channels are taken 16 at a time in vector registers; sums are kept in double once a block of rows
+// Channels are taken a vector register at a time: vectors wider than the level's would be taken
+// apart, and comparisons of such element by element. Sums are kept in double once a block of rows
 // is done, and are cut by rows in fixed parts, so they do not depend on the number of threads.
 
-// The first n of 16 lanes; the rest is 0 and is not stored.
-static inline Lanes take(const float* p, int n) {
-  Lanes v = {};
-  if (n == kLanes) {
-    std::memcpy(&v, p, sizeof v);
-  } else {
-    float part[kLanes] = {};
-    for (int i = 0; i < n; ++i) part[i] = p[i];
-    std::memcpy(&v, part, sizeof v);
-  }
-  return v;
-}
+#ifdef __GNUC__
+typedef Vec Lanes;
+constexpr int kLanes = LANES;
 
-static inline void put(float* p, const Lanes& v, int n) {
-  if (n == kLanes) {
-    std::memcpy(p, &v, sizeof v);
-  } else {
-    std::memcpy(p, &v, n * sizeof(float));
-  }
+// Types of n lanes.
+template <int n>
+struct Vector {
+  typedef float Floats __attribute__((vector_size(n * sizeof(float))));
+  typedef int32_t Marks __attribute__((vector_size(n * sizeof(int32_t))));
+};
+
+// The first n of the lanes; the rest is 0 and is not stored.
+CYNET_XINLINE Lanes take(const float* p, int n) { return n == LANES ? load(p) : load_part(p, n); }
+CYNET_XINLINE void put(float* p, const Lanes& v, int n) {
+  if (n == LANES) store(p, v);
+  else store_part(p, v, n);
 }
+#else  // no vector types: one lane
+typedef float Lanes;
+constexpr int kLanes = 1;
+
+template <int n>
+struct Vector {
+  typedef float Floats;
+  typedef int32_t Marks;
+};
+
+CYNET_XINLINE Lanes take(const float* p, int) { return *p; }
+CYNET_XINLINE void put(float* p, Lanes v, int) { *p = v; }
+#endif
 
 // Sum of what `term` gives for each row, into two doubles a channel and part: total[part][0|1][c].
 // term(row, c, n, first, second) adds to two vectors.
@@ -175,14 +187,14 @@ static inline WindowPart window_part(const WindowShape* s, int axis, int64_t at)
   return w;
 }
 
-// f(V, c) over the channels [from, to): 16 at a time, then 4, then one; with `again` the last 16
-// instead, some of them a second time.
+// f(V, c) over the channels [from, to): a vector at a time, then 4, then one; with `again` the last
+// vector instead, some of it a second time.
 template <typename F>
 CYNET_XINLINE void over_channels(int64_t from, int64_t to, bool again, F&& f) {
   int64_t c = from;
 #ifdef __GNUC__
-  for (; c + 16 <= to; c += 16) f(Vector<16>(), c);
-  if (again && c > from && c < to) return f(Vector<16>(), to - 16);
+  for (; c + LANES <= to; c += LANES) f(Vector<LANES>(), c);
+  if (again && c > from && c < to) return f(Vector<LANES>(), to - LANES);
   for (; c + 4 <= to; c += 4) f(Vector<4>(), c);
 #endif
   for (; c < to; ++c) f(Vector<1>(), c);
