@@ -6,7 +6,8 @@
 // Blocks of scratch, 64-byte aligned; a position is (row i, column j) of a PxP transform:
 //   forward   u[filter block][i][channel][j][LANES]                     weights
 //             v[i][tile / ROWS][channel block][j][tile % ROWS][LANES]   tiles of one block
-//             s[tile][i][N][LANES]               products, the columns turned to pixels already
+//             s[filter block][tile][i][N][LANES]  products of FILTERS blocks, the columns turned
+//                                                to pixels already
 //   gradient  du[position][filter block][channel][LANES]                sums for the weights
 //             v[position][channel block][tile][LANES], m[position][filter block][tile][LANES]
 
@@ -114,35 +115,74 @@ inline void write_tile(const float* s, const Image& image, const Tile& virtual_t
 
 // ----- products
 
+// add(v, u, c) of all channels: v and u of blocks of LANES, whose positions lie between each other.
+template <int P, class Add>
+CYNET_XINLINE void each_channel(const float* v, const float* u, int64_t channels, const Add& add) {
+  for (; channels >= LANES; channels -= LANES) {
+#pragma GCC unroll 16
+    for (int c = 0; c < LANES; ++c) add(v, u, c);
+    v += P * ROWS * LANES;
+    u += P * LANES * LANES;
+  }
+  for (int64_t c = 0; c < channels; ++c) add(v, u, c);
+}
+
+// The columns' transform of one tile to s[N].
+template <int P, int N, class Get>
+CYNET_XINLINE void columns(const Get& get, float* s) {
+  Vec x[P], y[N];
+#pragma GCC unroll 6
+  for (int j = 0; j < P; ++j) x[j] = get(j);
+  gather<P, N>(x, y);
+#pragma GCC unroll 6
+  for (int j = 0; j < N; ++j) at(s + j * LANES) = y[j];
+}
+
 // Row i of the positions of ROWS tiles and one filter block: sums over channels of v u, then the
 // columns' transform to s[tile][i][N].
 template <int P, int N>
 CYNET_XINLINE void product(const float* v, const float* u, int64_t channels, float* s) {
   Vec sum[P][ROWS] = {};
-  auto step = [&](int64_t c) CYNET_XLAMBDA {
+  each_channel<P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j) {
       const Vec weight = at(u + (c * P + j) * LANES);
 #pragma GCC unroll 4
       for (int r = 0; r < ROWS; ++r) sum[j][r] += v[(j * ROWS + r) * LANES + c] * weight;
     }
-  };
-  for (; channels >= LANES; channels -= LANES) {
-#pragma GCC unroll 16
-    for (int c = 0; c < LANES; ++c) step(c);
-    v += P * ROWS * LANES;
-    u += P * LANES * LANES;
-  }
-  for (int64_t c = 0; c < channels; ++c) step(c);
+  });
 #pragma GCC unroll 4
-  for (int r = 0; r < ROWS; ++r) {
-    Vec x[P], y[N];
+  for (int r = 0; r < ROWS; ++r)
+    columns<P, N>([&](int j) CYNET_XLAMBDA { return sum[j][r]; }, s + r * P * N * LANES);
+}
+
+// The same with 16 registers, of BLOCKS filter blocks, u_block and s_block floats apart.
+template <int P, int N, int BLOCKS>
+CYNET_XINLINE void product_by_position(const float* v, const float* u, int64_t u_block,
+                                       int64_t channels, float* s, int64_t s_block) {
+  Vec sums[BLOCKS][ROWS][P];
+  for (int j = 0; j < P; ++j, v += ROWS * LANES, u += LANES) {
+    Vec sum[BLOCKS][ROWS] = {};
+    each_channel<P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
+      Vec weight[BLOCKS];
+#pragma GCC unroll 2
+      for (int b = 0; b < BLOCKS; ++b) weight[b] = at(u + b * u_block + c * P * LANES);
 #pragma GCC unroll 6
-    for (int j = 0; j < P; ++j) x[j] = sum[j][r];
-    gather<P, N>(x, y);
+      for (int r = 0; r < ROWS; ++r) {
+        const float value = v[r * LANES + c];
+#pragma GCC unroll 2
+        for (int b = 0; b < BLOCKS; ++b) sum[b][r] += value * weight[b];
+      }
+    });
+#pragma GCC unroll 2
+    for (int b = 0; b < BLOCKS; ++b)
 #pragma GCC unroll 6
-    for (int j = 0; j < N; ++j) at(s + (r * P * N + j) * LANES) = y[j];
+      for (int r = 0; r < ROWS; ++r) sums[b][r][j] = sum[b][r];
   }
+  for (int b = 0; b < BLOCKS; ++b)
+    for (int r = 0; r < ROWS; ++r)
+      columns<P, N>([&](int j) CYNET_XLAMBDA { return sums[b][r][j]; },
+                    s + b * s_block + r * P * N * LANES);
 }
 
 // u[channel] += sum over tiles of v[tile][channel] m[tile], COUNT channels by one filter block.
@@ -261,12 +301,12 @@ struct ForwardPlan {
   ForwardPlan(int64_t positions, int64_t channels, int64_t filters, int64_t pixels)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
     // few tiles: v stays in the first cache; with many weights, the more tiles the fewer reads of u
-    tile_block = channels <= 64 ? 8 : channels <= 256 ? 16 : 32;
+    tile_block = ROWS * (channels <= 64 ? 2 : channels <= 256 ? 4 : 8);
     group = channel_blocks * positions * ROWS * LANES;
     row = tile_block / ROWS * group + 16;
     zeros = padded(channels + LANES);
     u = padded(filter_blocks * positions * positions * channels * LANES);
-    part = padded(positions * row) + padded(positions * pixels * tile_block * LANES);
+    part = padded(positions * row) + FILTERS * padded(positions * pixels * tile_block * LANES);
   }
   int64_t size(int threads, bool packed = false) const {
     return zeros + (packed ? 0 : u) + threads * part;
@@ -311,7 +351,7 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
   constexpr bool spread = N == P;
   float* v = space;
   float* s = v + padded(P * plan.row);
-  const int64_t channels = depth(p.from);
+  const int64_t s_block = padded(P * N * plan.tile_block * LANES), channels = depth(p.from);
   const Tiles tiles(spread ? p.from : p.to, M);
   const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
   for (int64_t first = part.begin; first < part.end; first += plan.tile_block) {
@@ -329,16 +369,26 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
               input_tile<P>(get, to, plan.row, ROWS * LANES);
           });
     }
-    for (int64_t b = part.first_block; b < part.last_block; ++b) {
+    for (int64_t b = part.first_block; b < part.last_block; b += FILTERS) {
+      const int64_t filters = std::min<int64_t>(FILTERS, part.last_block - b);
       for (int64_t i = 0; i < P; ++i) {
         const float* weights = u + (b * P + i) * channels * P * LANES;
-        for (int64_t g = 0; g < groups; ++g)
-          product<P, N>(v + i * plan.row + g * plan.group, weights, channels,
-                        s + (g * ROWS * P + i) * N * LANES);
+        const int64_t u_block = P * channels * P * LANES;
+        for (int64_t g = 0; g < groups; ++g) {
+          const float* rows = v + i * plan.row + g * plan.group;
+          float* to = s + (g * ROWS * P + i) * N * LANES;
+          if constexpr (WIDE)
+            product<P, N>(rows, weights, channels, to);
+          else if (filters == FILTERS)
+            product_by_position<P, N, FILTERS>(rows, weights, u_block, channels, to, s_block);
+          else
+            product_by_position<P, N, 1>(rows, weights, u_block, channels, to, s_block);
+        }
       }
       for (int64_t t = 0; t < count; ++t) {
         const Tile tile = tiles(first + t, p.pad_h - pad_h, p.pad_w - pad_w);
-        write_tile<P, N>(s + t * P * N * LANES, p.to, tile, b, p.finish, p.y);
+        for (int64_t f = 0; f < filters; ++f)
+          write_tile<P, N>(s + f * s_block + t * P * N * LANES, p.to, tile, b + f, p.finish, p.y);
       }
     }
   }

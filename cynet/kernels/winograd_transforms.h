@@ -4,8 +4,10 @@
 
 using namespace cynet::winograd;
 
-// Tiles by 6 positions whose sums are held in registers.
-constexpr int ROWS = LANES == 16 || WINOGRAD_REGISTERS >= 32 ? 4 : 2;
+// Sums of tiles that are held in registers: of ROWS tiles by all positions of a row where there are
+// 32, else, a position at a time, of ROWS tiles by FILTERS blocks of filters.
+constexpr bool WIDE = LANES == 16 || WINOGRAD_REGISTERS >= 32;
+constexpr int ROWS = WIDE ? 4 : 6, FILTERS = WIDE ? 1 : 2;
 
 // ----- one-dimensional transforms at the points 0, A, -A, B, -B, infinity
 
