@@ -185,28 +185,48 @@ CYNET_XINLINE void product_by_position(const float* v, const float* u, int64_t u
                     s + b * s_block + r * P * N * LANES);
 }
 
-// u[channel] += sum over tiles of v[tile][channel] m[tile], COUNT channels by one filter block.
-template <int COUNT>
-CYNET_XINLINE void outer(const float* v, const float* m, int64_t tiles, float* u) {
-  Vec sum[COUNT];
+// u[channel] += sum over tiles of v[tile][channel] m[tile], COUNT channels by BLOCKS filter blocks,
+// m_block and u_block floats apart.
+template <int COUNT, int BLOCKS>
+CYNET_XINLINE void outer(const float* v, const float* m, int64_t m_block, int64_t tiles, float* u,
+                         int64_t u_block) {
+  Vec sum[BLOCKS][COUNT];
+#pragma GCC unroll 2
+  for (int b = 0; b < BLOCKS; ++b)
 #pragma GCC unroll 16
-  for (int c = 0; c < COUNT; ++c) sum[c] = at(u + c * LANES);
+    for (int c = 0; c < COUNT; ++c) sum[b][c] = at(u + b * u_block + c * LANES);
 #pragma GCC unroll 2
   for (int64_t t = 0; t < tiles; ++t) {
-    const Vec gradient = at(m + t * LANES);
+    Vec gradient[BLOCKS];
+#pragma GCC unroll 2
+    for (int b = 0; b < BLOCKS; ++b) gradient[b] = at(m + b * m_block + t * LANES);
 #pragma GCC unroll 16
-    for (int c = 0; c < COUNT; ++c) sum[c] += v[t * LANES + c] * gradient;
+    for (int c = 0; c < COUNT; ++c) {
+      const float value = v[t * LANES + c];
+#pragma GCC unroll 2
+      for (int b = 0; b < BLOCKS; ++b) sum[b][c] += value * gradient[b];
+    }
   }
+#pragma GCC unroll 2
+  for (int b = 0; b < BLOCKS; ++b)
 #pragma GCC unroll 16
-  for (int c = 0; c < COUNT; ++c) at(u + c * LANES) = sum[c];
+    for (int c = 0; c < COUNT; ++c) at(u + b * u_block + c * LANES) = sum[b][c];
 }
 
-// As many channels as there are, or up to three more.
-inline void outer_of(int64_t channels, const float* v, const float* m, int64_t tiles, float* u) {
-  if (channels > LANES * 3 / 4) return outer<LANES>(v, m, tiles, u);
-  if (channels > LANES / 2) return outer<LANES * 3 / 4>(v, m, tiles, u);
-  if (channels > LANES / 4) return outer<LANES / 2>(v, m, tiles, u);
-  outer<LANES / 4>(v, m, tiles, u);
+// As many channels as there are, or up to three more, of a filter block, or with 16 registers of
+// up to FILTERS.
+inline void outer_of(int64_t channels, int64_t filters, const float* v, const float* m,
+                     int64_t m_block, int64_t tiles, float* u, int64_t u_block) {
+  if constexpr (WIDE) {
+    if (channels > LANES * 3 / 4) return outer<LANES, 1>(v, m, 0, tiles, u, 0);
+    if (channels > LANES / 2) return outer<LANES * 3 / 4, 1>(v, m, 0, tiles, u, 0);
+    if (channels > LANES / 4) return outer<LANES / 2, 1>(v, m, 0, tiles, u, 0);
+    return outer<LANES / 4, 1>(v, m, 0, tiles, u, 0);
+  }
+  constexpr int HALF = LANES / 2;
+  for (int64_t c = 0; c < LANES && c < channels; c += HALF)
+    (filters > 1 ? outer<HALF, FILTERS> : outer<HALF, 1>)(v + c, m, m_block, tiles,
+                                                          u + c * LANES, u_block);
 }
 
 // ----- weights
@@ -481,12 +501,12 @@ inline void correlate(const Problem& p, const GradientPlan& plan, const float* z
                                            P * plan.m_position, plan.m_position);
                    });
     for (int64_t q = 0; q < P * P; ++q)
-      for (int64_t f = 0; f < last - c; ++f)
+      for (int64_t f = 0; f < last - c; f += FILTERS)
         for (int64_t b = 0; b < plan.channel_blocks; ++b)
-          outer_of(p.from.channels - b % blocks * LANES,
+          outer_of(p.from.channels - b % blocks * LANES, last - c - f,
                    v + q * plan.v_position + b * plan.v_block,
-                   m + q * plan.m_position + f * plan.v_block, count,
-                   du + q * plan.u_position + f * plan.u_block + b * LANES * LANES);
+                   m + q * plan.m_position + f * plan.v_block, plan.v_block, count,
+                   du + q * plan.u_position + f * plan.u_block + b * LANES * LANES, plan.u_block);
   }
 }
 
