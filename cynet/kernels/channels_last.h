@@ -47,6 +47,7 @@ struct WindowShape {
 
 constexpr int64_t kRowsABlock = 64;   // summed in float
 constexpr int64_t kRowsAPart = 2048;  // one piece of work; sums of parts are added in order
+constexpr int64_t kMapped = 1024;     // floats of an array that are written together
 
 static inline int64_t norm_parts(const NormShape* s) {
   return (s->rows + kRowsAPart - 1) / kRowsAPart;

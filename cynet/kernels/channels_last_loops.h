@@ -1,13 +1,59 @@
 // Loops of channels_last.h, after vectors.h, compiled once for each level of CPU capability
 // (levels.h).
 //
-// Channels are taken a vector register at a time: vectors wider than the level's would be taken
-// apart, and comparisons of such element by element. Sums are kept in double once a block of rows
-// is done, and are cut by rows in fixed parts, so they do not depend on the number of threads.
+// Vectors are the level's: wider ones would be taken apart by the compiler, and comparisons of such
+// element by element. Sums are kept in double once a block of rows is done, and are cut by rows in
+// fixed parts, so they do not depend on the number of threads.
 
 #ifdef __GNUC__
-typedef Vec Lanes;
-constexpr int kLanes = LANES;
+// A cache line of channels.
+constexpr int kLanes = 16, kParts = kLanes / LANES;
+struct Lanes {
+  Vec part[kParts] = {};
+};
+
+template <typename F>
+CYNET_XINLINE Lanes by_part(F&& f) {
+  Lanes v;
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) v.part[i] = f(i);
+  return v;
+}
+
+CYNET_XINLINE Lanes operator+(const Lanes& a, const Lanes& b) {
+  return by_part([&](int i) CYNET_XLAMBDA { return a.part[i] + b.part[i]; });
+}
+CYNET_XINLINE Lanes operator-(const Lanes& a, const Lanes& b) {
+  return by_part([&](int i) CYNET_XLAMBDA { return a.part[i] - b.part[i]; });
+}
+CYNET_XINLINE Lanes operator*(const Lanes& a, const Lanes& b) {
+  return by_part([&](int i) CYNET_XLAMBDA { return a.part[i] * b.part[i]; });
+}
+CYNET_XINLINE Lanes& operator+=(Lanes& a, const Lanes& b) { return a = a + b; }
+
+// v where `sign` is positive, else 0
+CYNET_XINLINE Lanes where_positive(const Lanes& sign, const Lanes& v) {
+  return by_part([&](int i) CYNET_XLAMBDA { return sign.part[i] > 0 ? v.part[i] : Vec{}; });
+}
+CYNET_XINLINE Lanes rectified(const Lanes& v) {
+  return by_part([&](int i) CYNET_XLAMBDA { return rectified(v.part[i]); });
+}
+
+// The first n of the lanes; the rest is 0 and is not stored.
+CYNET_XINLINE Lanes take(const float* p, int n) {
+  return by_part([&](int i) CYNET_XLAMBDA {
+    const int left = n - i * LANES;
+    return left >= LANES ? load(p + i * LANES) : left > 0 ? load_part(p + i * LANES, left) : Vec{};
+  });
+}
+CYNET_XINLINE void put(float* p, const Lanes& v, int n) {
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+    const int left = n - i * LANES;
+    if (left >= LANES) store(p + i * LANES, v.part[i]);
+    else if (left > 0) store_part(p + i * LANES, v.part[i], left);
+  }
+}
 
 // Types of n lanes.
 template <int n>
@@ -15,49 +61,53 @@ struct Vector {
   typedef float Floats __attribute__((vector_size(n * sizeof(float))));
   typedef int32_t Marks __attribute__((vector_size(n * sizeof(int32_t))));
 };
-
-// The first n of the lanes; the rest is 0 and is not stored.
-CYNET_XINLINE Lanes take(const float* p, int n) { return n == LANES ? load(p) : load_part(p, n); }
-CYNET_XINLINE void put(float* p, const Lanes& v, int n) {
-  if (n == LANES) store(p, v);
-  else store_part(p, v, n);
-}
 #else  // no vector types: one lane
-typedef float Lanes;
 constexpr int kLanes = 1;
+typedef float Lanes;
+
+CYNET_XINLINE Lanes where_positive(Lanes sign, Lanes v) { return sign > 0 ? v : 0; }
+CYNET_XINLINE Lanes rectified(Lanes v) { return v < 0 ? 0 : v; }
+CYNET_XINLINE Lanes take(const float* p, int) { return *p; }
+CYNET_XINLINE void put(float* p, Lanes v, int) { *p = v; }
 
 template <int n>
 struct Vector {
   typedef float Floats;
   typedef int32_t Marks;
 };
-
-CYNET_XINLINE Lanes take(const float* p, int) { return *p; }
-CYNET_XINLINE void put(float* p, Lanes v, int) { *p = v; }
 #endif
 
-// Sum of what `term` gives for each row, into two doubles a channel and part: total[part][0|1][c].
-// term(row, c, n, first, second) adds to two vectors.
-template <typename Term>
-static inline void norm_sums(const NormShape* s, int threads, double* total, Term term) {
-  const int64_t C = s->channels, parts = norm_parts(s);
+// f(n, c) for each cache line of C channels: n of them from c on, for whole ones known to the
+// compiler.
+template <typename F>
+CYNET_XINLINE void each_line(int64_t C, F&& f) {
+  int64_t c = 0;
+  for (; c + kLanes <= C; c += kLanes) f(std::integral_constant<int, kLanes>(), c);
+  if (c < C) f(static_cast<int>(C - c), c);
+}
+
+// Sums over rows, into two doubles a channel and part: total[part][0|1][c]. terms(n, c) gives a
+// function of a row's place that adds to two vectors.
+template <typename Terms>
+static inline void norm_sums(const NormShape* s, int threads, double* total, const Terms& terms) {
+  const int64_t C = s->channels, rows = s->rows, parts = norm_parts(s);
   parallel_for(threads, parts, [=](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       double* first = total + part * 2 * C;
       double* second = first + C;
       for (int64_t c = 0; c < 2 * C; ++c) first[c] = 0;
-      const int64_t last = std::min(s->rows, (part + 1) * kRowsAPart);
+      const int64_t last = std::min(rows, (part + 1) * kRowsAPart);
       for (int64_t block = part * kRowsAPart; block < last; block += kRowsABlock) {
         const int64_t stop = std::min(last, block + kRowsABlock);
-        for (int64_t c = 0; c < C; c += kLanes) {
-          const int n = static_cast<int>(std::min<int64_t>(kLanes, C - c));
+        each_line(C, [=](auto n, int64_t c) {
+          const auto term = terms(n, c);
           Lanes a0 = {}, b0 = {}, a1 = {}, b1 = {};
-          int64_t row = block;
-          for (; row + 1 < stop; row += 2) {
-            term(row, c, n, a0, b0);
-            term(row + 1, c, n, a1, b1);
+          int64_t at = block * C + c;
+          for (; at + C < stop * C; at += 2 * C) {
+            term(at, a0, b0);
+            term(at + C, a1, b1);
           }
-          if (row < stop) term(row, c, n, a0, b0);
+          if (at < stop * C) term(at, a0, b0);
           a0 += a1;
           b0 += b1;
           float a[kLanes], b[kLanes];
@@ -65,8 +115,24 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, Ter
           std::memcpy(b, &b0, sizeof b);
           for (int i = 0; i < n; ++i) first[c + i] += a[i];
           for (int i = 0; i < n; ++i) second[c + i] += b[i];
-        }
+        });
       }
+    }
+  });
+}
+
+// put(at) for each row's place: what maps(n, c) gives, a function that writes one.
+template <typename Maps>
+static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
+  const int64_t C = s->channels;
+  parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
+    const int64_t few = std::max<int64_t>(1, kMapped / C);  // rows that stay in the first cache
+    for (int64_t block = begin; block < end; block += few) {
+      const int64_t stop = std::min(end, block + few);
+      each_line(C, [=](auto n, int64_t c) {
+        const auto map = maps(n, c);
+        for (int64_t at = block * C + c; at < stop * C; at += C) map(at);
+      });
     }
   });
 }
@@ -76,10 +142,13 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, Ter
 static void norm_statistics(const NormShape* s, const float* x, int threads, double* space) {
   const int64_t C = s->channels;
   // around the first row, so that a large mean costs no digits
-  norm_sums(s, threads, space, [=](int64_t row, int64_t c, int n, Lanes& a, Lanes& b) {
-    const Lanes d = take(x + row * C + c, n) - take(x + c, n);
-    a += d;
-    b += d * d;
+  norm_sums(s, threads, space, [=](auto n, int64_t c) {
+    const Lanes around = take(x + c, n);
+    return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
+      const Lanes d = take(x + at, n) - around;
+      a += d;
+      b += d * d;
+    };
   });
   for (int64_t part = 1; part < norm_parts(s); ++part)
     for (int64_t c = 0; c < 2 * C; ++c) space[c] += space[part * 2 * C + c];
@@ -94,44 +163,44 @@ static void norm_statistics(const NormShape* s, const float* x, int threads, dou
 // y (+)= act(x * scale + shift + residual), scale and shift a channel.
 static void norm_apply(const NormShape* s, const float* x, const float* scale, const float* shift,
                        const float* residual, float* y, bool add, int threads) {
-  const int64_t C = s->channels;
   const bool relu = s->relu;
-  parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const float* from = x + row * C;
-      float* to = y + row * C;
-      for (int64_t c = 0; c < C; c += kLanes) {
-        const int n = static_cast<int>(std::min<int64_t>(kLanes, C - c));
-        Lanes v = take(from + c, n) * take(scale + c, n) + take(shift + c, n);
-        if (residual) v += take(residual + row * C + c, n);
-        if (relu) v = v < 0 ? Lanes{} : v;
-        if (add) v += take(to + c, n);
-        put(to + c, v, n);
-      }
-    }
+  norm_map(s, threads, [=](auto n, int64_t c) {
+    const Lanes factor = take(scale + c, n), offset = take(shift + c, n);
+    return [=](int64_t at) CYNET_XLAMBDA {
+      Lanes v = take(x + at, n) * factor + offset;
+      if (residual) v += take(residual + at, n);
+      if (relu) v = rectified(v);
+      if (add) v += take(y + at, n);
+      put(y + at, v, n);
+    };
   });
 }
 
-static inline Lanes norm_upstream(const NormShape* s, const NormGradient* g, int64_t at, int64_t c,
-                                  int n, const Lanes& x) {
-  Lanes dz = take(g->dy + at, n);
-  if (s->relu) {
-    if (s->residual) {
-      dz = take(g->y + at, n) > 0 ? dz : Lanes{};
-    } else {
-      dz = x * take(g->scale + c, n) + take(g->shift + c, n) > 0 ? dz : Lanes{};
-    }
-  }
-  return dz;
+// What of the gradient of the output reaches the normalized values: f(at, x) for some channels.
+template <typename N>
+CYNET_XINLINE auto norm_upstream(const NormShape* s, const NormGradient* g, N n, int64_t c) {
+  const float *dy = g->dy, *y = g->y;
+  const bool relu = s->relu, residual = s->residual;
+  const Lanes factor = relu ? take(g->scale + c, n) : Lanes{};
+  const Lanes offset = relu ? take(g->shift + c, n) : Lanes{};
+  return [=](int64_t at, const Lanes& x) CYNET_XLAMBDA {
+    const Lanes dz = take(dy + at, n);
+    if (!relu) return dz;
+    return where_positive(residual ? take(y + at, n) : x * factor + offset, dz);
+  };
 }
 
 static void norm_backward(const NormShape* s, const NormGradient* g, int threads, double* space) {
   const int64_t C = s->channels;
-  norm_sums(s, threads, space, [=](int64_t row, int64_t c, int n, Lanes& a, Lanes& b) {
-    const Lanes x = take(g->x + row * C + c, n);
-    const Lanes dz = norm_upstream(s, g, row * C + c, c, n, x);
-    a += dz;
-    b += dz * (x - take(g->mean + c, n));
+  const float* const in = g->x;
+  norm_sums(s, threads, space, [=](auto n, int64_t c) {
+    const auto upstream = norm_upstream(s, g, n, c);
+    const Lanes mean = take(g->mean + c, n);
+    return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
+      const Lanes x = take(in + at, n), dz = upstream(at, x);
+      a += dz;
+      b += dz * (x - mean);
+    };
   });
   for (int64_t part = 1; part < norm_parts(s); ++part)
     for (int64_t c = 0; c < 2 * C; ++c) space[c] += space[part * 2 * C + c];
@@ -151,23 +220,21 @@ static void norm_backward(const NormShape* s, const NormGradient* g, int threads
     q[c] = static_cast<float>(b);
     r[c] = static_cast<float>(g->constant ? 0 : -gamma * inv * total / s->rows - b * g->mean[c]);
   }
-  if (!g->dx && !g->dresidual) return;
-  parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      for (int64_t c = 0; c < C; c += kLanes) {
-        const int n = static_cast<int>(std::min<int64_t>(kLanes, C - c));
-        const int64_t at = row * C + c;
-        const Lanes x = take(g->x + at, n);
-        const Lanes dz = norm_upstream(s, g, at, c, n, x);
-        if (g->dx) {
-          Lanes v = dz * take(p + c, n) + x * take(q + c, n) + take(r + c, n);
-          if (g->add_x) v += take(g->dx + at, n);
-          put(g->dx + at, v, n);
-        }
-        if (g->dresidual)
-          put(g->dresidual + at, g->add_residual ? dz + take(g->dresidual + at, n) : dz, n);
+  float *const dx = g->dx, *const dresidual = g->dresidual;
+  if (!dx && !dresidual) return;
+  const bool add_x = g->add_x, add_residual = g->add_residual;
+  norm_map(s, threads, [=](auto n, int64_t c) {
+    const auto upstream = norm_upstream(s, g, n, c);
+    const Lanes a = take(p + c, n), b = take(q + c, n), d = take(r + c, n);
+    return [=](int64_t at) CYNET_XLAMBDA {
+      const Lanes x = take(in + at, n), dz = upstream(at, x);
+      if (dx) {
+        Lanes v = dz * a + x * b + d;
+        if (add_x) v += take(dx + at, n);
+        put(dx + at, v, n);
       }
-    }
+      if (dresidual) put(dresidual + at, add_residual ? dz + take(dresidual + at, n) : dz, n);
+    };
   });
 }
 

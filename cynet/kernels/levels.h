@@ -16,6 +16,13 @@
 #define CYNET_X86_LEVELS 1
 #endif
 
+// Behind the parameters of a lambda: it is inlined.
+#if defined(__GNUC__)
+#define CYNET_XLAMBDA __attribute__((always_inline))
+#else
+#define CYNET_XLAMBDA
+#endif
+
 namespace cynet {
 
 #ifdef CYNET_X86_LEVELS

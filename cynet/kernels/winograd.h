@@ -31,12 +31,6 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__GNUC__)
-#define CYNET_XLAMBDA __attribute__((always_inline))
-#else
-#define CYNET_XLAMBDA
-#endif
-
 #if defined(__aarch64__)
 #define WINOGRAD_REGISTERS 32
 #else
