@@ -1,7 +1,7 @@
 # cython: wraparound=True
 """Convolution of small channels-last float32 images by products of the taps that lie inside.
 
-As ChannelsLastConvolution says, with no activation or relu (kernels/products.h).
+As ChannelsLastConvolution says (kernels/products.h).
 """
 
 from ...kernels.products cimport (WindowShape, window_backward_data, window_backward_weight,
@@ -23,7 +23,7 @@ cdef WindowShape _shape_of(prop, data, out) except *:
 def suits(prop, data, out):
     """True when this is the quickest way for a convolution of these shapes (N, C, H, W)."""
     cdef WindowShape s
-    if (len(prop.kernel) != 2 or prop.num_group != 1 or prop.activation not in (None, "relu")
+    if (len(prop.kernel) != 2 or prop.num_group != 1
             or cpu_capability() == "baseline"):
         return False
     s = _shape_of(prop, data, out)
@@ -42,7 +42,7 @@ cdef class WindowConvolution(OwnConvolution):
 
     cdef void run_forward(self, const float* x, const float* w, const float* bias, float* y,
                           bint add, int threads, char* space) noexcept nogil:
-        window_forward(&self.shape, x, w, bias, self.relu, y, add, threads, space)
+        window_forward(&self.shape, x, w, bias, self.activation.relu, y, add, threads, space)
 
     cdef void run_backward_data(self, const float* w, const float* dy, float* dx, bint add,
                                 int threads, char* space) noexcept nogil:

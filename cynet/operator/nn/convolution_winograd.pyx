@@ -31,7 +31,7 @@ def suits(prop, data):
     cdef WinogradShape s
     stride, dilate, _ = prop.window
     if (len(prop.kernel) != 2 or prop.kernel[0] != prop.kernel[1] or stride[0] != stride[1]
-            or dilate != (1, 1) or prop.num_group != 1 or prop.activation not in (None, "relu")
+            or dilate != (1, 1) or prop.num_group != 1
             or cpu_capability() == "baseline"):
         return False
     s = _shape_of(prop, data)
@@ -74,7 +74,8 @@ cdef class WinogradConvolution(OwnConvolution):
 
     cdef void run_forward(self, const float* x, const float* w, const float* bias, float* y,
                           bint add, int threads, char* space) noexcept nogil:
-        winograd_forward(&self.shape, x, w, self.packed, bias, self.relu, y, add, threads, space)
+        winograd_forward(&self.shape, x, w, self.packed, bias, self.activation.relu, y, add,
+                         threads, space)
 
     cdef void run_backward_data(self, const float* w, const float* dy, float* dx, bint add,
                                 int threads, char* space) noexcept nogil:

@@ -1,4 +1,4 @@
-"""An activation that the fuse pass has folded into a float32 operator: its part of backward."""
+"""An activation that the fuse pass has folded into a float32 operator."""
 
 from libc.stdint cimport int64_t
 
@@ -11,9 +11,13 @@ cdef inline size_t aligned_floats(int64_t n) noexcept nogil:
 
 
 cdef class FoldedActivation:
-    cdef Kernel mask
+    cdef Kernel function, added, mask
     cdef int64_t size
     cdef readonly size_t nbytes  # of `space` below; 0 where nothing is folded in
+    cdef readonly bint relu   # kernels of our own apply it themselves
+    cdef readonly bint apart  # another activation, which `apply` applies to what they have written
+    # out = act(x), or out += act(x); x may be `out`.
+    cdef void apply(self, const void* x, void* out, bint add) noexcept nogil
     # The gradient of what the activation was applied to: `grad` itself, or where one is folded in
     # `space`, filled with grad * act'(out).
     cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil

@@ -5,10 +5,11 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport kFloat32
-from ...kernels.elementwise cimport run_binary
+from ...kernels.elementwise cimport run_binary, run_unary
 from ...kernels.parallel cimport threads_awake, threads_for
 from ...kernels.reduce_rows cimport sum_rows
 from ...kernels.sums cimport add_columns
+from ...kernels.unary cimport find_unary
 from ...kernels.unary_grad cimport find_unary_grad
 
 from .activation import FUNCTIONS
@@ -33,12 +34,20 @@ cdef class FoldedActivation:
     """The act_type `activation`, or None, of an output of `size` elements."""
 
     def __init__(self, activation, int64_t size):
-        cdef bytes gradient
+        cdef bytes functor, gradient
         self.size = size
         if activation is not None:
+            functor = FUNCTIONS[activation].functor.encode()
             gradient = FUNCTIONS[activation].gradient.encode()
+            self.function = find_unary(functor, kFloat32, False)
+            self.added = find_unary(functor, kFloat32, True)
             self.mask = find_unary_grad(gradient, kFloat32, False)
             self.nbytes = aligned_floats(size)
+        self.relu = activation == "relu"
+        self.apart = activation is not None and not self.relu
+
+    cdef void apply(self, const void* x, void* out, bint add) noexcept nogil:
+        run_unary(&self.added if add else &self.function, x, out, self.size)
 
     cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil:
         if self.nbytes == 0:

@@ -8,15 +8,11 @@ out = act(data weight^T + bias); data (N, K), weight (M, K), bias (M,), out (N, 
 from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
-from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.elementwise cimport Kernel, run_unary
+from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.parallel cimport threads_for
 from ...kernels.products cimport Product, product, product_space, product_suits
-from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
 from .folded cimport FoldedActivation
-
-from .activation import FUNCTIONS
 
 
 def suits(int64_t rows, int64_t units, int64_t hidden):
@@ -26,16 +22,12 @@ def suits(int64_t rows, int64_t units, int64_t hidden):
 
 cdef class ProductFullyConnected(Operator):
     cdef int64_t rows, units, hidden
-    cdef bint has_bias, relu, has_function
-    cdef Kernel function  # the activation, unless it is relu
+    cdef bint has_bias
     cdef FoldedActivation activation
 
     def __init__(self, prop, rows, units, hidden):
         self.rows, self.units, self.hidden = rows, units, hidden
-        self.has_bias, self.relu = not prop.no_bias, prop.activation == "relu"
-        self.has_function = prop.activation is not None and not self.relu
-        if self.has_function:
-            self.function = find_unary(FUNCTIONS[prop.activation].functor.encode(), kFloat32, False)
+        self.has_bias = not prop.no_bias
         self._copies_input = True
         self.activation = FoldedActivation(prop.activation, rows * hidden)
 
@@ -47,12 +39,12 @@ cdef class ProductFullyConnected(Operator):
         p.m, p.n, p.k = self.rows, self.hidden, self.units
         p.a, p.a_row, p.a_turned = <const float*>in_data[0].data, p.k, False
         p.b, p.b_row, p.b_turned = <const float*>in_data[1].data, p.k, True
-        p.c, p.c_row, p.relu, p.add = <float*>out_data[0].data, p.n, self.relu, req[0] == kAddTo
+        p.c, p.c_row, p.relu, p.add = <float*>out_data[0].data, p.n, self.activation.relu, req[0] == kAddTo
         p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
         p.copy = <float*>ctx.copy
         self._run(ctx, &p, 0)
-        if self.has_function:
-            run_unary(&self.function, p.c, p.c, p.m * p.n)
+        if self.activation.apart:
+            self.activation.apply(p.c, p.c, False)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
