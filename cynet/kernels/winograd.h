@@ -144,18 +144,35 @@ namespace cynet {
 
 namespace winograd {
 
-// Cycles for vectors of 16 floats, from times of the parts (docs/architecture/performance.md).
+// Cycles at a CPU level, from times of the parts (docs/architecture/performance.md): of a tile by a
+// channel and a vector of filters, by a vector of channels and by one of filters; where a vector is
+// not full; of a weight, to transform it or to read it transformed; of a direct sum, by a vector of
+// filters.
+struct Cost {
+  int64_t lanes, least;  // channels and filters that are worth it
+  double product, input, output, odd_input, odd_output, making, reading, direct;
+};
+
+inline const Cost& cost_at(int level) {
+  static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 25, 0.83};
+  static constexpr Cost narrow = {8, 4, 18, 236, 179, 41, 0, 84, 25, 0.65};
+  return level == N_LEVEL - 1 ? wide : narrow;
+}
+
 struct Cycles {
   double tiles, making, reading;  // of all tiles; to transform weights; to read transformed ones
-  Cycles(const WinogradShape& s, double tile_count) {
+  Cycles(const Cost& cost, const WinogradShape& s, double tile_count) {
+    const int64_t lanes = cost.lanes;
     const double phases = s.stride * s.stride, share = taps_of(s) == 2 ? 25.0 / 36 : 1;
-    const double c = phases * ((s.channels + 15) / 16), f = (s.filters + 15) / 16;
-    const double channels = s.stride == 1 ? s.channels : 16 * c;
-    const double products = 12.5 * (2 * f * channels + c * s.filters);
-    const double odd = (s.channels % 16 ? 300 * phases : 0) + (s.filters % 16 ? 200 : 0);
-    tiles = share * tile_count * (products + 260 * c + 240 * f + odd);
-    making = share * 40 * 256 * c * f;
-    reading = share * 25 * 256 * c * f;
+    const double c = phases * ((s.channels + lanes - 1) / lanes);
+    const double f = (s.filters + lanes - 1) / lanes;
+    const double channels = s.stride == 1 ? s.channels : lanes * c;
+    const double products = cost.product * (2 * f * channels + c * s.filters) / 3;
+    const double odd = (s.channels % lanes ? cost.odd_input * phases : 0) +
+                       (s.filters % lanes ? cost.odd_output : 0);
+    tiles = share * tile_count * (products + cost.input * c + cost.output * f + odd);
+    making = share * cost.making * lanes * lanes * c * f;
+    reading = share * cost.reading * lanes * lanes * c * f;
   }
 };
 
@@ -163,27 +180,29 @@ struct Cycles {
 
 // Whether this is quicker than a direct sum, forward and both gradients together, or forward alone
 // with packed weights.
-inline bool winograd_suits(const WinogradShape& s, bool packed) {
+inline bool winograd_suits(int level, const WinogradShape& s, bool packed) {
   if (!winograd::knows(s)) return false;
+  const winograd::Cost& cost = winograd::cost_at(level);
   const winograd::Image y = winograd::output_of(s);
   if (s.batch < 1 || s.height < 1 || s.width < 1 || y.height < 1 || y.width < 1) return false;
   const int64_t side = winograd::side_of(winograd::taps_of(s));
-  if (s.channels < 16 || s.filters < 16 || s.pad_h < 0 || s.pad_w < 0) return false;
+  if (std::min(s.channels, s.filters) < cost.least || s.pad_h < 0 || s.pad_w < 0) return false;
   const int64_t own_tiles = winograd::Tiles(y, side).count;
   const int64_t data_tiles =
       winograd::spreads(s) ? own_tiles : winograd::Tiles(winograd::input_of(s), side).count;
   const double tiles = packed ? own_tiles : (2.0 * own_tiles + data_tiles) / 3;
-  const winograd::Cycles own(s, tiles);
+  const winograd::Cycles own(cost, s, tiles);
   const double taps = static_cast<double>(s.kernel) * s.kernel;
-  return 1.2 * (own.tiles + (packed ? own.reading : own.making)) <
-         taps * s.batch * y.height * y.width * s.channels * ((s.filters + 15) / 16);
+  const int64_t vectors = (s.filters + cost.lanes - 1) / cost.lanes;
+  return own.tiles + (packed ? own.reading : own.making) <
+         cost.direct * taps * s.batch * y.height * y.width * s.channels * vectors;
 }
 
 // Whether packed weights, up to 11 times as large as w, save more than a tenth of the time.
-inline bool winograd_packs(const WinogradShape& s) {
+inline bool winograd_packs(int level, const WinogradShape& s) {
   const winograd::Image y = winograd::output_of(s);
   const int64_t side = winograd::side_of(winograd::taps_of(s));
-  const winograd::Cycles own(s, winograd::Tiles(y, side).count);
+  const winograd::Cycles own(winograd::cost_at(level), s, winograd::Tiles(y, side).count);
   return 10 * own.making > own.tiles;
 }
 

@@ -7,8 +7,9 @@ from .dispatch import cpu_capabilities
 import numpy as np
 
 cdef extern from "winograd.h" namespace "cynet" nogil:
-    bint cpp_suits "cynet::winograd_suits"(const WinogradShape& shape, bint packed) noexcept
-    bint cpp_packs "cynet::winograd_packs"(const WinogradShape& shape) noexcept
+    bint cpp_suits "cynet::winograd_suits"(
+        int level, const WinogradShape& shape, bint packed) noexcept
+    bint cpp_packs "cynet::winograd_packs"(int level, const WinogradShape& shape) noexcept
     size_t cpp_space "cynet::winograd_space"(int level, const WinogradShape& shape, int threads,
                                              Stage stage) noexcept
     int64_t cpp_packed_size "cynet::winograd_packed_size"(
@@ -27,11 +28,11 @@ cdef extern from "winograd.h" namespace "cynet" nogil:
 
 
 cdef bint winograd_suits(const WinogradShape* shape, bint packed) noexcept nogil:
-    return cpp_suits(shape[0], packed)
+    return cpp_suits(cpu_level(), shape[0], packed)
 
 
 cdef bint winograd_packs(const WinogradShape* shape) noexcept nogil:
-    return cpp_packs(shape[0])
+    return cpp_packs(cpu_level(), shape[0])
 
 
 cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil:
@@ -72,10 +73,11 @@ cdef WinogradShape _shape(x, filters, kernel, pad, stride):
     return shape
 
 
-def _winograd_suits(x_shape, filters, kernel, pad, bint packed=False, stride=1):
+def _winograd_suits(x_shape, filters, kernel, pad, bint packed=False, stride=1, level=None):
     """winograd_suits for an input of (batch, height, width, channels), for tests."""
     cdef WinogradShape shape = _shape(x_shape, filters, kernel, pad, stride)
-    return winograd_suits(&shape, packed)
+    return cpp_suits(cpu_level() if level is None else cpu_capabilities().index(level), shape,
+                     packed)
 
 
 def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=False,
