@@ -12,9 +12,9 @@ constexpr int ROWS = 8;
 constexpr int ROWS = LANES == 16 ? 8 : 4;
 #endif
 constexpr int WIDTH = 3;
-constexpr int64_t DEPTH = 1024;                    // rows of b in a panel of a plain product
+constexpr int64_t DEPTH = LANES == 16 ? 1024 : 256;  // rows of b in a panel of a plain product
 constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
-constexpr int64_t STRIP = 3, BLOCK = 64;
+constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
 constexpr int64_t FAR = 512;  // rows of a turned a so far apart would share few cache sets: copied
 constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK;  // floats a thread
 
