@@ -13,13 +13,13 @@ constexpr int ROWS = WIDE ? 4 : 6, FILTERS = WIDE ? 1 : 2;
 
 // B^T: 6 inputs to 6 positions, in three parts so that few registers are live.
 CYNET_XINLINE Vec input_first(Vec x0, Vec x2, Vec x4) {
-  return x4 + (A2 * B2 * x0 - (A2 + B2) * x2);
+  return x4 - (A2 + B2) * x2 + A2 * B2 * x0;
 }
 CYNET_XINLINE void input_pair(float p, float q2, Vec x1, Vec x2, Vec x3, Vec x4, Vec* plus,
                               Vec* minus) {
-  const Vec even = x4 - q2 * x2, odd = p * x3 - p * q2 * x1;
-  *plus = even + odd;
-  *minus = even - odd;
+  const Vec even = x4 - q2 * x2, odd = x3 - q2 * x1;
+  *plus = even + p * odd;
+  *minus = even - p * odd;
 }
 template <int P>
 CYNET_XINLINE void input_all(const Vec* x, Vec* w) {
@@ -62,15 +62,15 @@ CYNET_XINLINE void gather(const Vec* m, Vec* y) {
 // Its transpose, N coefficients to the polynomial's values at the positions: A with N = M.
 template <int P, int N>
 CYNET_XINLINE void evaluate(const Vec* y, Vec* w) {
-  Vec ea = y[0], eb = y[0], oa = A1 * y[1], ob = B1 * y[1];
+  Vec ea = y[0], eb = y[0], oa = y[1], ob = y[1];
   if constexpr (N > 2) ea += A2 * y[2], eb += B2 * y[2];
-  if constexpr (N > 3) oa += A3 * y[3], ob += B3 * y[3];
+  if constexpr (N > 3) oa += A2 * y[3], ob += B2 * y[3];
   if constexpr (N > 4) ea += A4 * y[4], eb += B4 * y[4];
   if constexpr (P == 6) *w++ = y[0];
-  w[0] = ea + oa;
-  w[1] = ea - oa;
-  w[2] = eb + ob;
-  w[3] = eb - ob;
+  w[0] = ea + A1 * oa;
+  w[1] = ea - A1 * oa;
+  w[2] = eb + B1 * ob;
+  w[3] = eb - B1 * ob;
   w[4] = y[N - 1];
 }
 
@@ -138,18 +138,18 @@ CYNET_XINLINE void gradient_tile(const Get& get, float* m, int64_t down, int64_t
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j) at(m + i * down + j * across) = w[j];
   };
-  auto pair = [&](int i, float a1, float a2, float a3) CYNET_XLAMBDA {
+  auto pair = [&](int i, float a1, float a2) CYNET_XLAMBDA {
 #pragma GCC unroll 4
     for (int j = 0; j < M; ++j) {
       e[j] = get(0, j);
-      o[j] = a1 * get(1, j);
+      o[j] = get(1, j);
       if constexpr (M > 2) e[j] += a2 * get(2, j);
-      if constexpr (M > 3) o[j] += a3 * get(3, j);
-      x[j] = e[j] + o[j];
+      if constexpr (M > 3) o[j] += a2 * get(3, j);
+      x[j] = e[j] + a1 * o[j];
     }
     put(i, x);
 #pragma GCC unroll 4
-    for (int j = 0; j < M; ++j) x[j] = e[j] - o[j];
+    for (int j = 0; j < M; ++j) x[j] = e[j] - a1 * o[j];
     put(i + 1, x);
   };
   auto row = [&](int i, int from) CYNET_XLAMBDA {
@@ -158,8 +158,8 @@ CYNET_XINLINE void gradient_tile(const Get& get, float* m, int64_t down, int64_t
     put(i, x);
   };
   if constexpr (P == 6) row(0, 0);
-  pair(P - 5, A1, A2, A3);
-  pair(P - 3, B1, B2, B3);
+  pair(P - 5, A1, A2);
+  pair(P - 3, B1, B2);
   row(P - 1, M - 1);
 }
 
