@@ -137,6 +137,8 @@ inline void for_parts(int threads, const Body& body) {
 #include "each_level.h"
 #define CYNET_LOOPS "winograd_transforms.h"
 #include "each_level.h"
+#define CYNET_LOOPS "winograd_products.h"
+#include "each_level.h"
 #define CYNET_LOOPS "winograd_loops.h"
 #include "each_level.h"
 
@@ -156,7 +158,10 @@ struct Cost {
 inline const Cost& cost_at(int level) {
   static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 25, 0.83};
   static constexpr Cost narrow = {8, 4, 18, 236, 179, 41, 0, 84, 25, 0.65};
-  return level == N_LEVEL - 1 ? wide : narrow;
+#ifdef CYNET_X86_LEVELS
+  if (level == AVX512) return wide;
+#endif
+  return narrow;
 }
 
 struct Cycles {

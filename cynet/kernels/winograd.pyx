@@ -73,11 +73,11 @@ cdef WinogradShape _shape(x, filters, kernel, pad, stride):
     return shape
 
 
-def _winograd_suits(x_shape, filters, kernel, pad, bint packed=False, stride=1, level=None):
-    """winograd_suits for an input of (batch, height, width, channels), for tests."""
+def _winograd_suits(x_shape, filters, kernel, pad, bint packed=False, stride=1, int level=0):
+    """winograd_suits for an input of (batch, height, width, channels), for tests; `level` as enum
+    Level of levels.h counts them."""
     cdef WinogradShape shape = _shape(x_shape, filters, kernel, pad, stride)
-    return cpp_suits(cpu_level() if level is None else cpu_capabilities().index(level), shape,
-                     packed)
+    return cpp_suits(level, shape, packed)
 
 
 def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=False,

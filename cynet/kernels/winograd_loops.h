@@ -1,5 +1,5 @@
 // Winograd's convolutions at one CPU level: loops over vectors of LANES channels, after
-// winograd_transforms.h. Included by winograd.h for each level. P, M and K as there; N is the
+// winograd_products.h. Included by winograd.h for each level. P, M and K as there; N is the
 // number of the pixels of a tile that are written: M, or P where tiles of a gradient are spread
 // over the inputs. The phases of an image count as channels of their own, in blocks of their own.
 //
@@ -111,122 +111,6 @@ inline void write_tile(const float* s, const Image& image, const Tile& virtual_t
       store_part(to, finish.relu ? rectified(v) : v, lanes);
     }
   });
-}
-
-// ----- products
-
-// add(v, u, c) of all channels: v and u of blocks of LANES, whose positions lie between each other.
-template <int P, class Add>
-CYNET_XINLINE void each_channel(const float* v, const float* u, int64_t channels, const Add& add) {
-  for (; channels >= LANES; channels -= LANES) {
-#pragma GCC unroll 16
-    for (int c = 0; c < LANES; ++c) add(v, u, c);
-    v += P * ROWS * LANES;
-    u += P * LANES * LANES;
-  }
-  for (int64_t c = 0; c < channels; ++c) add(v, u, c);
-}
-
-// The columns' transform of one tile to s[N].
-template <int P, int N, class Get>
-CYNET_XINLINE void columns(const Get& get, float* s) {
-  Vec x[P], y[N];
-#pragma GCC unroll 6
-  for (int j = 0; j < P; ++j) x[j] = get(j);
-  gather<P, N>(x, y);
-#pragma GCC unroll 6
-  for (int j = 0; j < N; ++j) at(s + j * LANES) = y[j];
-}
-
-// Row i of the positions of ROWS tiles and one filter block: sums over channels of v u, then the
-// columns' transform to s[tile][i][N].
-template <int P, int N>
-CYNET_XINLINE void product(const float* v, const float* u, int64_t channels, float* s) {
-  Vec sum[P][ROWS] = {};
-  each_channel<P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
-#pragma GCC unroll 6
-    for (int j = 0; j < P; ++j) {
-      const Vec weight = at(u + (c * P + j) * LANES);
-#pragma GCC unroll 4
-      for (int r = 0; r < ROWS; ++r) sum[j][r] += v[(j * ROWS + r) * LANES + c] * weight;
-    }
-  });
-#pragma GCC unroll 4
-  for (int r = 0; r < ROWS; ++r)
-    columns<P, N>([&](int j) CYNET_XLAMBDA { return sum[j][r]; }, s + r * P * N * LANES);
-}
-
-// The same with 16 registers, of BLOCKS filter blocks, u_block and s_block floats apart.
-template <int P, int N, int BLOCKS>
-CYNET_XINLINE void product_by_position(const float* v, const float* u, int64_t u_block,
-                                       int64_t channels, float* s, int64_t s_block) {
-  Vec sums[BLOCKS][ROWS][P];
-  for (int j = 0; j < P; ++j, v += ROWS * LANES, u += LANES) {
-    Vec sum[BLOCKS][ROWS] = {};
-    each_channel<P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
-      Vec weight[BLOCKS];
-#pragma GCC unroll 2
-      for (int b = 0; b < BLOCKS; ++b) weight[b] = at(u + b * u_block + c * P * LANES);
-#pragma GCC unroll 6
-      for (int r = 0; r < ROWS; ++r) {
-        const float value = v[r * LANES + c];
-#pragma GCC unroll 2
-        for (int b = 0; b < BLOCKS; ++b) sum[b][r] += value * weight[b];
-      }
-    });
-#pragma GCC unroll 2
-    for (int b = 0; b < BLOCKS; ++b)
-#pragma GCC unroll 6
-      for (int r = 0; r < ROWS; ++r) sums[b][r][j] = sum[b][r];
-  }
-  for (int b = 0; b < BLOCKS; ++b)
-    for (int r = 0; r < ROWS; ++r)
-      columns<P, N>([&](int j) CYNET_XLAMBDA { return sums[b][r][j]; },
-                    s + b * s_block + r * P * N * LANES);
-}
-
-// u[channel] += sum over tiles of v[tile][channel] m[tile], COUNT channels by BLOCKS filter blocks,
-// m_block and u_block floats apart.
-template <int COUNT, int BLOCKS>
-CYNET_XINLINE void outer(const float* v, const float* m, int64_t m_block, int64_t tiles, float* u,
-                         int64_t u_block) {
-  Vec sum[BLOCKS][COUNT];
-#pragma GCC unroll 2
-  for (int b = 0; b < BLOCKS; ++b)
-#pragma GCC unroll 16
-    for (int c = 0; c < COUNT; ++c) sum[b][c] = at(u + b * u_block + c * LANES);
-#pragma GCC unroll 2
-  for (int64_t t = 0; t < tiles; ++t) {
-    Vec gradient[BLOCKS];
-#pragma GCC unroll 2
-    for (int b = 0; b < BLOCKS; ++b) gradient[b] = at(m + b * m_block + t * LANES);
-#pragma GCC unroll 16
-    for (int c = 0; c < COUNT; ++c) {
-      const float value = v[t * LANES + c];
-#pragma GCC unroll 2
-      for (int b = 0; b < BLOCKS; ++b) sum[b][c] += value * gradient[b];
-    }
-  }
-#pragma GCC unroll 2
-  for (int b = 0; b < BLOCKS; ++b)
-#pragma GCC unroll 16
-    for (int c = 0; c < COUNT; ++c) at(u + b * u_block + c * LANES) = sum[b][c];
-}
-
-// As many channels as there are, or up to three more, of a filter block, or with 16 registers of
-// up to FILTERS.
-inline void outer_of(int64_t channels, int64_t filters, const float* v, const float* m,
-                     int64_t m_block, int64_t tiles, float* u, int64_t u_block) {
-  if constexpr (WIDE) {
-    if (channels > LANES * 3 / 4) return outer<LANES, 1>(v, m, 0, tiles, u, 0);
-    if (channels > LANES / 2) return outer<LANES * 3 / 4, 1>(v, m, 0, tiles, u, 0);
-    if (channels > LANES / 4) return outer<LANES / 2, 1>(v, m, 0, tiles, u, 0);
-    return outer<LANES / 4, 1>(v, m, 0, tiles, u, 0);
-  }
-  constexpr int HALF = LANES / 2;
-  for (int64_t c = 0; c < LANES && c < channels; c += HALF)
-    (filters > 1 ? outer<HALF, FILTERS> : outer<HALF, 1>)(v + c, m, m_block, tiles,
-                                                          u + c * LANES, u_block);
 }
 
 // ----- weights
