@@ -39,7 +39,8 @@ cdef class ProductFullyConnected(Operator):
         p.m, p.n, p.k = self.rows, self.hidden, self.units
         p.a, p.a_row, p.a_turned = <const float*>in_data[0].data, p.k, False
         p.b, p.b_row, p.b_turned = <const float*>in_data[1].data, p.k, True
-        p.c, p.c_row, p.relu, p.add = <float*>out_data[0].data, p.n, self.activation.relu, req[0] == kAddTo
+        p.c, p.c_row = <float*>out_data[0].data, p.n
+        p.relu, p.add = self.activation.relu, req[0] == kAddTo
         p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
         p.copy = <float*>ctx.copy
         self._run(ctx, &p, 0)
