@@ -218,6 +218,10 @@ def test_small_images(name, req, monkeypatch):
 
 TILED = {
     "3x3": lambda x: convolution(x, 40, pad=(1, 1)),
+    "3x3 and tanh": lambda x: relu(convolution(x, 40, pad=(1, 1)), "tanh"),
+    "3x3 and sigmoid, few channels": lambda x: relu(
+        convolution(convolution(x, 9), 12, pad=(1, 1), no_bias=True), "sigmoid"
+    ),
     "2x2": lambda x: convolution(x, 40, (2, 2)),
     "4x4": lambda x: convolution(x, 33, (4, 4), pad=(1, 1)),
     "4x4 with stride": lambda x: convolution(x, 48, (4, 4), pad=(1, 1), stride=(2, 2)),
