@@ -169,6 +169,7 @@ LEVELS = """
 import numpy as np, sys
 from tests.operator.rnn.test_rnn import made
 from tests.operator.rnn import reference
+from cynet.kernels.dispatch import cpu_capability
 from cynet.kernels.threads import set_num_threads
 for mode in reference.GATES:
     params = {"mode": mode, "state_size": 37, "num_layers": 2, "bidirectional": mode != "lstm"}
@@ -183,8 +184,12 @@ for mode in reference.GATES:
     for g, w in zip(found, wanted):
         np.testing.assert_allclose(g, w, 2e-3, 2e-4 * abs(w).max())
     set_num_threads(1)
-    np.testing.assert_array_equal(ready.forward()[0], out[0])
+    alone = ready.forward()[0]
     set_num_threads(0)
+    if cpu_capability() == "baseline":  # a library's products, which may sum in another order
+        np.testing.assert_allclose(alone, out[0], 1e-5, 1e-6 * abs(want).max())
+    else:
+        np.testing.assert_array_equal(alone, out[0])
 print("done")
 """
 
