@@ -13,13 +13,17 @@ SLOPES = {
 }
 
 
-def _gradients(rows, units, hidden, act, requests, seed, again=1):
-    """Gradients that an executor computes, and NumPy's in float64; both start from ones."""
+def _gradients(rows, units, hidden, act, requests, seed, again=1, eighths=False):
+    """Gradients that an executor computes, and NumPy's in float64; both start from ones.
+
+    `eighths`: data and weights are such, so that products are exact in any order."""
     rng = np.random.RandomState(seed)
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=hidden, name="fc")
     net = mx.sym.Activation(net, act_type=act)
     exe = net.simple_bind(mx.cpu(), data=(rows, units), grad_req=requests)
     given = {n: rng.uniform(-1, 1, a.shape).astype("f") for n, a in exe.arg_dict.items()}
+    if eighths:
+        given = {n: np.round(8 * value) / 8 for n, value in given.items()}
     for name, value in given.items():
         exe.arg_dict[name][:] = value
         exe.grad_dict[name][:] = 1
@@ -55,7 +59,8 @@ def test_no_number_of_threads_changes_the_gradient_of_a_bias():
     for threads in (1, 2, 3):
         before = set_num_threads(threads, beyond_cores=True)
         try:
-            found.append(_gradients(300, 8, 300, "tanh", "write", seed=5)[0]["fc_bias"])
+            gradients, _ = _gradients(300, 8, 300, "tanh", "write", seed=5, eighths=True)
+            found.append(gradients["fc_bias"])
         finally:
             set_num_threads(before)
     np.testing.assert_array_equal(found[1], found[0])
