@@ -121,7 +121,7 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, con
   });
 }
 
-// put(at) for each row's place: what maps(n, c) gives, a function that writes one.
+// map(at) for each row's place, some rows at a time; maps(n, c) gives map, which writes there.
 template <typename Maps>
 static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
   const int64_t C = s->channels;

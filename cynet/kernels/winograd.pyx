@@ -73,7 +73,7 @@ cdef WinogradShape _shape(x, filters, kernel, pad, stride):
     return shape
 
 
-def _winograd_suits(x_shape, filters, kernel, pad, bint packed=False, stride=1, int level=0):
+def _winograd_suits(x_shape, filters, kernel, pad, int level, bint packed=False, stride=1):
     """winograd_suits for an input of (batch, height, width, channels), for tests; `level` as enum
     Level of levels.h counts them."""
     cdef WinogradShape shape = _shape(x_shape, filters, kernel, pad, stride)

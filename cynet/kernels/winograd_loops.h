@@ -200,6 +200,7 @@ inline void weights_out(const float* du, int64_t position, int64_t parts, int64_
 struct ForwardPlan {
   int64_t channel_blocks, filter_blocks, tile_block;
   int64_t group, row;      // v of ROWS tiles, and of all tiles, in one row of positions
+  int64_t s_block;         // s of a filter block
   int64_t zeros, u, part;  // sizes: a pixel of zeros, weights, a thread's share
 
   ForwardPlan(int64_t positions, int64_t channels, int64_t filters, int64_t pixels)
@@ -210,7 +211,8 @@ struct ForwardPlan {
     row = tile_block / ROWS * group + 16;
     zeros = padded(channels + LANES);
     u = padded(filter_blocks * positions * positions * channels * LANES);
-    part = padded(positions * row) + FILTERS * padded(positions * pixels * tile_block * LANES);
+    s_block = padded(positions * pixels * tile_block * LANES);
+    part = padded(positions * row) + FILTERS * s_block;
   }
   int64_t size(int threads, bool packed = false) const {
     return zeros + (packed ? 0 : u) + threads * part;
@@ -255,7 +257,7 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
   constexpr bool spread = N == P;
   float* v = space;
   float* s = v + padded(P * plan.row);
-  const int64_t s_block = padded(P * N * plan.tile_block * LANES), channels = depth(p.from);
+  const int64_t s_block = plan.s_block, channels = depth(p.from);
   const Tiles tiles(spread ? p.from : p.to, M);
   const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
   for (int64_t first = part.begin; first < part.end; first += plan.tile_block) {

@@ -2,6 +2,21 @@
 // transformed weights, in the layout that winograd_loops.h describes. Included by winograd.h for
 // each level.
 
+// sum[b][i] += values[i * step] * lines[b * apart]: COUNT numbers by BLOCKS vectors.
+template <int COUNT, int BLOCKS>
+CYNET_XINLINE void add_outer(const float* values, int64_t step, const float* lines, int64_t apart,
+                             Vec (&sum)[BLOCKS][COUNT]) {
+  Vec line[BLOCKS];
+#pragma GCC unroll 2
+  for (int b = 0; b < BLOCKS; ++b) line[b] = at(lines + b * apart);
+#pragma GCC unroll 16
+  for (int i = 0; i < COUNT; ++i) {
+    const float value = values[i * step];
+#pragma GCC unroll 2
+    for (int b = 0; b < BLOCKS; ++b) sum[b][i] += value * line[b];
+  }
+}
+
 // add(v, u, c) of all channels: v and u of blocks of LANES, whose positions lie between each other.
 template <int P, class Add>
 CYNET_XINLINE void each_channel(const float* v, const float* u, int64_t channels, const Add& add) {
@@ -51,15 +66,7 @@ CYNET_XINLINE void product_by_position(const float* v, const float* u, int64_t u
   for (int j = 0; j < P; ++j, v += ROWS * LANES, u += LANES) {
     Vec sum[BLOCKS][ROWS] = {};
     each_channel<P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
-      Vec weight[BLOCKS];
-#pragma GCC unroll 2
-      for (int b = 0; b < BLOCKS; ++b) weight[b] = at(u + b * u_block + c * P * LANES);
-#pragma GCC unroll 6
-      for (int r = 0; r < ROWS; ++r) {
-        const float value = v[r * LANES + c];
-#pragma GCC unroll 2
-        for (int b = 0; b < BLOCKS; ++b) sum[b][r] += value * weight[b];
-      }
+      add_outer(v + c, LANES, u + c * P * LANES, u_block, sum);
     });
 #pragma GCC unroll 2
     for (int b = 0; b < BLOCKS; ++b)
@@ -83,17 +90,7 @@ CYNET_XINLINE void outer(const float* v, const float* m, int64_t m_block, int64_
 #pragma GCC unroll 16
     for (int c = 0; c < COUNT; ++c) sum[b][c] = at(u + b * u_block + c * LANES);
 #pragma GCC unroll 2
-  for (int64_t t = 0; t < tiles; ++t) {
-    Vec gradient[BLOCKS];
-#pragma GCC unroll 2
-    for (int b = 0; b < BLOCKS; ++b) gradient[b] = at(m + b * m_block + t * LANES);
-#pragma GCC unroll 16
-    for (int c = 0; c < COUNT; ++c) {
-      const float value = v[t * LANES + c];
-#pragma GCC unroll 2
-      for (int b = 0; b < BLOCKS; ++b) sum[b][c] += value * gradient[b];
-    }
-  }
+  for (int64_t t = 0; t < tiles; ++t) add_outer(v + t * LANES, 1, m + t * LANES, m_block, sum);
 #pragma GCC unroll 2
   for (int b = 0; b < BLOCKS; ++b)
 #pragma GCC unroll 16

@@ -71,9 +71,6 @@ def _identity():
     return "\n".join([version, headers.hexdigest(), native, platform.machine()])
 
 
-_NEAR = 512  # bytes of code behind an address without a line in which its line is looked for
-
-
 def _native():
     # compiled where it runs, and kept under a key that has the processor in it
     return ["-march=native"] if platform.machine() in ("x86_64", "AMD64") else ["-mcpu=native"]
@@ -250,13 +247,17 @@ def _odd_brace(text):
     return (opened[-1], "this { is never closed") if opened else None
 
 
+_NEAR = 512  # bytes of code behind an address without a line in which its line is looked for
+
+
 def line_of(path, offset, title):
-    """The user's line of a code address in a compiled object as ``"line 7"``; ``"near line 7"``
-    where the address has none, but what follows it in its function does: compilers move what a
-    loop reads in front of the loop. None where nothing is known."""
+    """The user's line of a code address in a compiled object, and whether it is only near.
+
+    It is where the address has none, but what follows it in its function does: compilers move
+    what a loop reads in front of the loop. (None, False) where nothing is known."""
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if tool is None or sys.platform == "win32":
-        return None
+        return None, False
     places = [hex(at) for at in range(offset - 1, offset + _NEAR)]
     said = _said([tool, "-a", "-f", "-i", "-e", str(path), *places])
     inside = None
@@ -264,8 +265,8 @@ def line_of(path, offset, title):
         functions, lines = frames.splitlines()[::2], frames.splitlines()[1::2]
         inside = inside or functions[-1]
         if functions[-1] != inside:
-            return None
+            break
         for file, number in re.findall(r"^(.*):(\d+)", "\n".join(lines), re.M):
             if os.path.basename(file) == title:
-                return f"near line {number}" if address else f"line {number}"
-    return None
+                return int(number), address > 0
+    return None, False

@@ -263,18 +263,17 @@ class EmulatedKernel:
 
         `name`: what it calls the kernel, if not by its own name; `names`: of the arguments.
         """
-        place = f"line {failure.line}" if failure.line else None
-        if not place and failure.caller:
-            place = line_of(self.module.path, failure.caller, self.module.title)
+        line, near = failure.line, False
+        if not line and failure.caller:
+            line, near = line_of(self.module.path, failure.caller, self.module.title)
         where = f"block {tuple(failure.block)}"
         if failure.thread[0] != _UNKNOWN_THREAD:
             where += f", thread {tuple(failure.thread)}"
         text = failure.text.decode(errors="replace")
         what = _WHAT[failure.kind](failure, text, _argument_name(failure.argument, names))
-        quoted = f"\n      {self.module.line(int(place.split()[-1]))}" if place else ""
-        return KernelError(
-            f"kernel {name or self.name}, {place or 'an unknown line'}, {where}: {what}{quoted}"
-        )
+        place = f"{'near ' if near else ''}line {line}" if line else "an unknown line"
+        quoted = f"\n      {self.module.line(line)}" if line else ""
+        return KernelError(f"kernel {name or self.name}, {place}, {where}: {what}{quoted}")
 
 
 def _whole(text, title, ways):
