@@ -41,6 +41,14 @@ inline void parallel_for(int threads, int64_t n, Body&& body) {
   body(static_cast<int64_t>(0), n);
 }
 
+// body(part) for the parts of a whole, one a thread.
+template <typename Body>
+inline void for_parts(int64_t parts, const Body& body) {
+  parallel_for(static_cast<int>(parts), parts, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) body(part);
+  });
+}
+
 typedef void (*RangeFunction)(void* arg, int64_t begin, int64_t end);
 
 // The same for a C function and its argument.

@@ -195,13 +195,11 @@ inline void each_panel(int64_t first, int64_t last, int64_t n, int64_t width, co
 template <class Body>
 inline void share(const Grid& grid, int64_t rows, int64_t columns, const Body& body) {
   const int64_t vectors = vectors_of(columns), blocks = (rows + ROWS - 1) / ROWS;
-  parallel_for(static_cast<int>(grid.parts()), grid.parts(), [&](int64_t begin, int64_t end) {
-    for (int64_t part = begin; part < end; ++part) {
-      const int64_t i = part / grid.columns, j = part % grid.columns;
-      body(part, cut(blocks, i, grid.rows) * ROWS,
-           std::min(cut(blocks, i + 1, grid.rows) * ROWS, rows), cut(vectors, j, grid.columns),
-           cut(vectors, j + 1, grid.columns));
-    }
+  for_parts(grid.parts(), [&](int64_t part) {
+    const int64_t i = part / grid.columns, j = part % grid.columns;
+    body(part, cut(blocks, i, grid.rows) * ROWS,
+         std::min(cut(blocks, i + 1, grid.rows) * ROWS, rows), cut(vectors, j, grid.columns),
+         cut(vectors, j + 1, grid.columns));
   });
 }
 

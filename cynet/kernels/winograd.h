@@ -122,14 +122,6 @@ inline bool spreads(const WinogradShape& s) {
   return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;
 }
 
-// body(part) for the parts of a whole, one a thread.
-template <class Body>
-inline void for_parts(int threads, const Body& body) {
-  parallel_for(threads, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t part = begin; part < end; ++part) body(part);
-  });
-}
-
 }  // namespace winograd
 }  // namespace cynet
 
@@ -137,7 +129,11 @@ inline void for_parts(int threads, const Body& body) {
 #include "each_level.h"
 #define CYNET_LOOPS "winograd_transforms.h"
 #include "each_level.h"
+#define CYNET_LOOPS "winograd_plans.h"
+#include "each_level.h"
 #define CYNET_LOOPS "winograd_products.h"
+#include "each_level.h"
+#define CYNET_LOOPS "winograd_tiles.h"
 #include "each_level.h"
 #define CYNET_LOOPS "winograd_loops.h"
 #include "each_level.h"
@@ -157,7 +153,7 @@ struct Cost {
 
 inline const Cost& cost_at(int level) {
   static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 25, 0.83};
-  static constexpr Cost narrow = {8, 4, 18, 236, 179, 41, 0, 84, 25, 0.65};
+  static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 20, 0.75};
 #ifdef CYNET_X86_LEVELS
   if (level == AVX512) return wide;
 #endif

@@ -1,117 +1,7 @@
 // Winograd's convolutions at one CPU level: loops over vectors of LANES channels, after
-// winograd_products.h. Included by winograd.h for each level. P, M and K as there; N is the
-// number of the pixels of a tile that are written: M, or P where tiles of a gradient are spread
-// over the inputs. The phases of an image count as channels of their own, in blocks of their own.
-//
-// Blocks of scratch, 64-byte aligned; a position is (row i, column j) of a PxP transform:
-//   forward   u[filter block][i][channel][j][LANES]                     weights
-//             v[i][tile / ROWS][channel block][j][tile % ROWS][LANES]   tiles of one block
-//             s[filter block][tile][i][N][LANES]  products of FILTERS blocks, the columns turned
-//                                                to pixels already
-//   gradient  du[position][filter block][channel][LANES]                sums for the weights
-//             v[position][channel block][tile][LANES], m[position][filter block][tile][LANES]
-
-// ----- images
-
-constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
-constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
-
-// Channels of all phases, the ends of their blocks included.
-inline int64_t depth(const Image& image) {
-  return image.step == 1 ? image.channels : 4 * blocks_of(image.channels) * LANES;
-}
-
-// Where a tile's pixels lie in a phase of the image, `step` apart.
-inline Tile in_phase(const Image& image, const Tile& tile, int64_t phase) {
-  if (image.step == 1) return tile;
-  return {tile.image, 2 * tile.row + phase / 2 - image.top,
-          2 * tile.column + phase % 2 - image.left};
-}
-
-// body(block, get) for each block of channels of one tile of SIDE x SIDE pixels, `step` apart;
-// `zeros` stands for the pixels outside. Offsets from it come without a branch: half of a small
-// image's tiles reach outside.
-template <int SIDE, class Body>
-CYNET_XINLINE void read_phase(const float* x, const Image& image, const Tile& tile,
-                              const float* zeros, int64_t first, const Body& body) {
-  const int64_t channels = image.channels, whole = channels / LANES, rest = channels % LANES;
-  const int64_t size = sizeof(float), column = channels * size, row = image.width * column;
-  const uintptr_t nothing = reinterpret_cast<uintptr_t>(zeros);
-  const int64_t origin = static_cast<int64_t>(reinterpret_cast<uintptr_t>(x) - nothing) +
-                         (tile.image * image.height + tile.row) * row + tile.column * column;
-  const int64_t step = image.step, down = step * row, across = step * column;
-  int64_t pixel[SIDE][SIDE], here[SIDE];
-#pragma GCC unroll 6
-  for (int j = 0; j < SIDE; ++j)
-    here[j] = -static_cast<int64_t>(static_cast<uint64_t>(tile.column + j * step) <
-                                    static_cast<uint64_t>(image.width));
-#pragma GCC unroll 6
-  for (int i = 0; i < SIDE; ++i) {
-    const int64_t inside = -static_cast<int64_t>(static_cast<uint64_t>(tile.row + i * step) <
-                                                 static_cast<uint64_t>(image.height));
-#pragma GCC unroll 6
-    for (int j = 0; j < SIDE; ++j)
-      pixel[i][j] = (origin + i * down + j * across) & here[j] & inside;
-  }
-  for (int64_t b = 0; b < whole; ++b) {
-    const uintptr_t from = nothing + b * LANES * size;
-    body(first + b, [&](int i, int j) CYNET_XLAMBDA {
-      return load(reinterpret_cast<const float*>(from + pixel[i][j]));
-    });
-  }
-  if (rest) {
-    const uintptr_t from = nothing + whole * LANES * size;
-    body(first + whole, [&](int i, int j) CYNET_XLAMBDA {
-      return load_part(reinterpret_cast<const float*>(from + pixel[i][j]), rest);
-    });
-  }
-}
-
-// The same for all phases.
-template <int SIDE, class Body>
-CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& tile,
-                             const float* zeros, const Body& body) {
-  const int64_t blocks = blocks_of(image.channels);
-  for (int64_t phase = 0; phase < image.phases(); ++phase)
-    read_phase<SIDE>(x, image, in_phase(image, tile, phase), zeros, phase * blocks, body);
-}
-
-// The NxN pixels of one tile and block: bias, sum, relu, edges.
-template <int P, int N>
-inline void write_tile(const float* s, const Image& image, const Tile& virtual_tile, int64_t block,
-                       const Finish& finish, float* y) {
-  const int64_t filters = image.channels, blocks = blocks_of(filters);
-  const Tile tile = in_phase(image, virtual_tile, block / blocks);
-  block %= blocks;
-  const int64_t lanes = std::min<int64_t>(LANES, filters - block * LANES), step = image.step;
-  const int64_t top = -tile.row, bottom = image.height - tile.row;
-  const int64_t left = -tile.column, right = image.width - tile.column;
-  const int64_t row = image.width * filters, down = step * row, across = step * filters;
-  float* base = y + (tile.image * image.height + tile.row) * row + tile.column * filters +
-                block * LANES;
-  const bool plain = !finish.bias && !finish.relu && !finish.add;
-  if (plain && lanes == LANES && top <= 0 && left <= 0 && bottom > step * (N - 1) &&
-      right > step * (N - 1)) {
-    output_tile<P, N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
-      store(base + i * down + j * across, v);
-    });
-    return;
-  }
-  Vec bias = {};
-  if (finish.bias) bias = load_part(finish.bias + block * LANES, lanes);
-  output_tile<P, N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
-    if (i * step < top || i * step >= bottom || j * step < left || j * step >= right) return;
-    float* to = base + i * down + j * across;
-    v += bias;
-    if (lanes == LANES) {
-      if (finish.add) v += load(to);
-      store(to, finish.relu ? rectified(v) : v);
-    } else {
-      if (finish.add) v += load_part(to, lanes);
-      store_part(to, finish.relu ? rectified(v) : v, lanes);
-    }
-  });
-}
+// winograd_tiles.h. Included by winograd.h for each level. P, M and K as in winograd_transforms.h;
+// N is the number of the pixels of a tile that are written: M, or P where tiles of a gradient are
+// spread over the inputs. Scratch is laid out as winograd_plans.h says.
 
 // ----- weights
 
@@ -144,10 +34,10 @@ inline void write_windows(const float (*window)[LANES], int64_t step, int64_t ta
     for (int64_t k = 0; k < taps; ++k) w[k] = add ? w[k] + window[k][lane] : window[k][lane];
 }
 
-// One filter block of one channel, a phase's taps to PxP positions in u[i][channel][j].
+// One filter block of one channel, a phase's taps to PxP positions u[i * down + j * across].
 template <int P, int K>
-inline void weights_in(const float (*window)[LANES], const Taps<K>& from, float* u,
-                       int64_t channels) {
+inline void weights_in(const float (*window)[LANES], const Taps<K>& from, float* u, int64_t down,
+                       int64_t across) {
   Vec t[P][K], x[P], g[K];
 #pragma GCC unroll 5
   for (int k = 0; k < K; ++k) {
@@ -164,7 +54,7 @@ inline void weights_in(const float (*window)[LANES], const Taps<K>& from, float*
   for (int i = 0; i < P; ++i) {
     weight_all<P, K>(t[i], x);
 #pragma GCC unroll 6
-    for (int j = 0; j < P; ++j) at(u + (i * channels * P + j) * LANES) = x[j];
+    for (int j = 0; j < P; ++j) at(u + i * down + j * across) = x[j];
   }
 }
 
@@ -195,57 +85,31 @@ inline void weights_out(const float* du, int64_t position, int64_t parts, int64_
 
 // ----- whole arrays
 
-// How scratch is laid out, in floats. An odd number of cache lines between the streams that a
-// transform writes keeps them out of each other's cache sets.
-struct ForwardPlan {
-  int64_t channel_blocks, filter_blocks, tile_block;
-  int64_t group, row;      // v of ROWS tiles, and of all tiles, in one row of positions
-  int64_t s_block;         // s of a filter block
-  int64_t zeros, u, part;  // sizes: a pixel of zeros, weights, a thread's share
-
-  ForwardPlan(int64_t positions, int64_t channels, int64_t filters, int64_t pixels)
-      : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
-    // few tiles: v stays in the first cache; with many weights, the more tiles the fewer reads of u
-    tile_block = ROWS * (channels <= 64 ? 2 : channels <= 256 ? 4 : 8);
-    group = channel_blocks * positions * ROWS * LANES;
-    row = tile_block / ROWS * group + 16;
-    zeros = padded(channels + LANES);
-    u = padded(filter_blocks * positions * positions * channels * LANES);
-    s_block = padded(positions * pixels * tile_block * LANES);
-    part = padded(positions * row) + FILTERS * s_block;
-  }
-  int64_t size(int threads, bool packed = false) const {
-    return zeros + (packed ? 0 : u) + threads * part;
-  }
-};
-
-struct GradientPlan {
-  int64_t channel_blocks, filter_blocks, tile_block;
-  int64_t chunk;  // filter blocks worked on at a time, so that their sums stay in the cache
-  int64_t u_block, u_position, v_block, v_position, m_position;
-  int64_t zeros, u, part;  // sizes: a pixel of zeros, a thread's sums, the rest of its share
-
-  GradientPlan(int64_t positions, int64_t channels, int64_t filters)
-      : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
-    tile_block = 16;
-    chunk = std::max<int64_t>(1, 32768 / (channel_blocks * LANES * LANES));
-    chunk = std::min(chunk, filter_blocks);
-    u_block = channel_blocks * LANES * LANES;
-    u_position = chunk * u_block + 16;
-    v_block = tile_block * LANES;
-    v_position = channel_blocks * v_block + 16;
-    m_position = chunk * v_block + 16;
-    zeros = padded(std::max(channels, filters) + LANES);
-    const int64_t all = positions * positions;
-    u = padded(all * u_position);
-    part = padded(all * v_position) + padded(all * m_position);
-  }
-  int64_t size(int threads) const { return zeros + threads * (u + part); }
-};
-
 // A part of the work: tiles begin .. end, filter blocks first .. last.
 struct Part {
   int64_t begin, end, first_block, last_block;
+};
+
+// How threads share y = x * w, of tiles of `to`, or with `spread` of `from`: its tiles or, where
+// they are few and channels are many, so that most of what there is to read are weights, filters.
+struct Parts {
+  int64_t threads, tiles, unit, units;
+  bool by_filters;
+
+  Parts(const Image& from, const Image& to, int64_t side, bool spread, int threads)
+      : threads(threads), tiles(Tiles(spread ? from : to, side).count) {
+    unit = spread ? tiles / from.batch : ROWS;  // tiles that overlap belong to one thread
+    units = (tiles + unit - 1) / unit;
+    by_filters = !spread && depth(from) >= 64 && units < 8 * threads;
+  }
+  int64_t most_tiles() const { return by_filters ? tiles : (units + threads - 1) / threads * unit; }
+  Part operator()(int64_t i, int64_t blocks) const {
+    const auto cut = [&](int64_t n, int64_t part) { return n * part / threads; };
+    const int64_t pairs = (blocks + FILTERS - 1) / FILTERS;
+    if (by_filters)
+      return {0, tiles, cut(pairs, i) * FILTERS, std::min(cut(pairs, i + 1) * FILTERS, blocks)};
+    return {cut(units, i) * unit, std::min(cut(units, i + 1) * unit, tiles), 0, blocks};
+  }
 };
 
 // A part of y = x * w, a correlation with the first pixel at -pad; or where N is P
@@ -256,45 +120,31 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
                      const Part& part, float* space) {
   constexpr bool spread = N == P;
   float* v = space;
-  float* s = v + padded(P * plan.row);
-  const int64_t s_block = plan.s_block, channels = depth(p.from);
+  float* s = v + plan.v;
+  float* strip = s + plan.s;
+  const int64_t channels = depth(p.from);
   const Tiles tiles(spread ? p.from : p.to, M);
   const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
+  const auto place = [&](int64_t b, int64_t t) CYNET_XLAMBDA {
+    return v + b * plan.v_block + t / ROWS * plan.v_group + t % ROWS * LANES;
+  };
   for (int64_t first = part.begin; first < part.end; first += plan.tile_block) {
-    const int64_t count = std::min(plan.tile_block, part.end - first);
-    const int64_t groups = (count + ROWS - 1) / ROWS;
-    for (int64_t t = 0; t < groups * ROWS; ++t) {
-      float* own = v + t / ROWS * plan.group + t % ROWS * LANES;
-      const Tile tile = tiles(std::min(first + t, part.end - 1), pad_h, pad_w);  // the last again
-      read_tile<spread ? M : P>(
-          p.x, p.from, tile, zeros, [&](int64_t b, const auto& get) CYNET_XLAMBDA {
-            float* to = own + b * P * ROWS * LANES;
-            if constexpr (spread)
-              gradient_tile<P, M>(get, to, plan.row, ROWS * LANES);
-            else
-              input_tile<P>(get, to, plan.row, ROWS * LANES);
-          });
-    }
-    for (int64_t b = part.first_block; b < part.last_block; b += FILTERS) {
-      const int64_t filters = std::min<int64_t>(FILTERS, part.last_block - b);
-      for (int64_t i = 0; i < P; ++i) {
-        const float* weights = u + (b * P + i) * channels * P * LANES;
-        const int64_t u_block = P * channels * P * LANES;
-        for (int64_t g = 0; g < groups; ++g) {
-          const float* rows = v + i * plan.row + g * plan.group;
-          float* to = s + (g * ROWS * P + i) * N * LANES;
-          if constexpr (WIDE)
-            product<P, N>(rows, weights, channels, to);
-          else if (filters == FILTERS)
-            product_by_position<P, N, FILTERS>(rows, weights, u_block, channels, to, s_block);
-          else
-            product_by_position<P, N, 1>(rows, weights, u_block, channels, to, s_block);
-        }
-      }
-      for (int64_t t = 0; t < count; ++t) {
-        const Tile tile = tiles(first + t, p.pad_h - pad_h, p.pad_w - pad_w);
-        for (int64_t f = 0; f < filters; ++f)
-          write_tile<P, N>(s + f * s_block + t * P * N * LANES, p.to, tile, b + f, p.finish, p.y);
+    const int64_t end = std::min(first + plan.tile_block, part.end);
+    if constexpr (spread)
+      read_gradients<P, M>(p.x, p.from, tiles, first, end, zeros, plan.v_down, plan.v_across,
+                           place);
+    else
+      read_inputs<P, M>(p.x, p.from, tiles, first, end, pad_h, pad_w, zeros, strip, plan.v_down,
+                        plan.v_across, place);
+    for (int64_t b = part.first_block; b < part.last_block; b += plan.chunk) {
+      const int64_t last = std::min(b + plan.chunk, part.last_block);
+      multiply<P, N>(plan, v, u, channels, (end - first + ROWS - 1) / ROWS, b, last, s);
+      for (int64_t t = first; t < end; ++t) {
+        const Tile tile = tiles(t, p.pad_h - pad_h, p.pad_w - pad_w);
+        const int64_t group = (t - first) / ROWS, row = (t - first) % ROWS;
+        const float* from = s + group * plan.s_group + row * plan.s_tile;
+        for (int64_t f = b; f < last; ++f, from += plan.s_block)
+          write_tile<P, N>(from, plan.s_position, p.to, tile, f, p.finish, p.y);
       }
     }
   }
@@ -313,9 +163,10 @@ template <int P, int K>
 inline void weights_all(const Image& from, const Image& to, const Weights& w, int threads,
                         float* u) {
   const bool apart = from.step > 1;
-  const int64_t depth_in = depth(from), phases = from.phases() * to.phases();
-  const int64_t channels = depth_in / from.phases(), blocks = blocks_of(to.channels);
-  parallel_for(threads, blocks * channels, [=](int64_t begin, int64_t end) {
+  const ForwardPlan plan(P, depth(from), depth(to), P);
+  const int64_t phases = from.phases() * to.phases();
+  const int64_t channels = depth(from) / from.phases(), blocks = blocks_of(to.channels);
+  parallel_for(threads, blocks * channels, [=, &plan](int64_t begin, int64_t end) {
     alignas(64) float window[MOST_TAPS][LANES];
     for (int64_t i = begin; i < end; ++i) {
       const int64_t b = i / channels, c = i % channels, filter = b * LANES;
@@ -326,7 +177,7 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
         const int64_t block = b + (apart ? 0 : phase * blocks);
         const int64_t channel = c + (apart ? phase * channels : 0);
         weights_in<P, K>(window, Taps<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
-                         u + (block * P * depth_in + channel) * P * LANES, depth_in);
+                         u + plan.weights(block, channel), plan.u_down, plan.u_across);
       }
     }
   });
@@ -337,7 +188,8 @@ template <int P, int M, int N>
 inline void convolve_all(const Problem& p, const float* u, const Weights& w, int threads,
                          float* space) {
   const int64_t channels = depth(p.from);
-  const ForwardPlan plan(P, channels, depth(p.to), N);
+  const Parts shares(p.from, p.to, M, N == P, threads);
+  const ForwardPlan plan(P, channels, depth(p.to), N, shares.most_tiles());
   float* zeros = space;
   float* parts = zeros + plan.zeros;
   std::memset(zeros, 0, plan.zeros * sizeof(float));
@@ -347,18 +199,8 @@ inline void convolve_all(const Problem& p, const float* u, const Weights& w, int
     weights_all<P, P + 1 - M>(p.from, p.to, w, threads, made);
     u = made;
   }
-  // tiles that overlap belong to one thread: whole images
-  const int64_t tiles = Tiles(N == P ? p.from : p.to, M).count;
-  const int64_t unit = N == P ? tiles / p.from.batch : ROWS, units = (tiles + unit - 1) / unit;
-  // few tiles of many channels: weights are most of what there is to read, each thread its own
-  const bool by_filters = N != P && channels >= 64 && units < 8 * threads;
-  const int64_t blocks = plan.filter_blocks;
   for_parts(threads, [&](int64_t i) {
-    const int64_t begin = units * i / threads * unit, end = units * (i + 1) / threads * unit;
-    const Part part = by_filters
-                          ? Part{0, tiles, blocks * i / threads, blocks * (i + 1) / threads}
-                          : Part{begin, std::min(end, tiles), 0, blocks};
-    convolve<P, M, N>(p, plan, zeros, u, part, parts + i * plan.part);
+    convolve<P, M, N>(p, plan, zeros, u, shares(i, plan.filter_blocks), parts + i * plan.part);
   });
 }
 
@@ -367,25 +209,23 @@ template <int P, int M>
 inline void correlate(const Problem& p, const GradientPlan& plan, const float* zeros, int64_t c,
                       int64_t last, int64_t begin, int64_t end, float* du, float* space) {
   float* v = space;
-  float* m = v + padded(P * P * plan.v_position);
+  float* m = v + plan.v;
+  float* strip = m + plan.m;
   const int64_t blocks = blocks_of(p.from.channels);
   const Tiles tiles(p.to, M);
   std::memset(du, 0, plan.u * sizeof(float));
   for (int64_t first = begin; first < end; first += plan.tile_block) {
     const int64_t count = std::min(plan.tile_block, end - first);
-    for (int64_t t = 0; t < count; ++t)
-      read_tile<P>(p.x, p.from, tiles(first + t, p.pad_h, p.pad_w), zeros,
-                   [&](int64_t b, const auto& get) CYNET_XLAMBDA {
-                     input_tile<P>(get, v + b * plan.v_block + t * LANES, P * plan.v_position,
-                                   plan.v_position);
-                   });
-    for (int64_t t = 0; t < count; ++t)
-      read_tile<M>(p.y, p.to, tiles(first + t, 0, 0), zeros,
-                   [&](int64_t b, const auto& get) CYNET_XLAMBDA {
-                     if (b >= c && b < last)
-                       gradient_tile<P, M>(get, m + (b - c) * plan.v_block + t * LANES,
-                                           P * plan.m_position, plan.m_position);
-                   });
+    const auto place = [&](int64_t b, int64_t t) CYNET_XLAMBDA {
+      return v + b * plan.v_block + t * LANES;
+    };
+    read_inputs<P, M>(p.x, p.from, tiles, first, first + count, p.pad_h, p.pad_w, zeros, strip,
+                      P * plan.v_position, plan.v_position, place);
+    read_gradients<P, M>(p.y, p.to, tiles, first, first + count, zeros, P * plan.m_position,
+                         plan.m_position, [&](int64_t b, int64_t t) CYNET_XLAMBDA {
+                           return b >= c && b < last ? m + (b - c) * plan.v_block + t * LANES
+                                                     : nullptr;
+                         });
     for (int64_t q = 0; q < P * P; ++q)
       for (int64_t f = 0; f < last - c; f += FILTERS)
         for (int64_t b = 0; b < plan.channel_blocks; ++b)
@@ -402,12 +242,12 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
   constexpr int K = P + 1 - M;
   const int64_t channels = p.from.channels, filters = p.to.channels, taps = kernel * kernel;
   const int64_t step = p.from.step, phases = p.from.phases(), blocks = blocks_of(channels);
-  const GradientPlan plan(P, depth(p.from), filters);
+  const int64_t tiles = Tiles(p.to, M).count;
+  const GradientPlan plan(P, depth(p.from), filters, (tiles + threads - 1) / threads);
   float* zeros = space;
   float* du = zeros + plan.zeros;
   float* parts = du + plan.u * threads;
   std::memset(zeros, 0, plan.zeros * sizeof(float));
-  const int64_t tiles = Tiles(p.to, M).count;
   for (int64_t first = 0; first < plan.filter_blocks; first += plan.chunk) {
     const int64_t last = std::min(first + plan.chunk, plan.filter_blocks);
     for_parts(threads, [&](int64_t part) {
@@ -440,12 +280,18 @@ inline int64_t positions_of(const WinogradShape& s) { return taps_of(s) == 2 ? 5
 
 inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
   const int64_t side = side_of(taps_of(s)), positions = positions_of(s);
-  const int64_t channels = depth(input_of(s));
-  if (stage != BACKWARD)
-    return ForwardPlan(positions, channels, s.filters, side).size(threads, stage == PACKED);
-  return std::max(
-      ForwardPlan(positions, s.filters, channels, spreads(s) ? positions : side).size(threads),
-      GradientPlan(positions, channels, s.filters).size(threads));
+  const int64_t channels = depth(input_of(s)), tiles = Tiles(output_of(s), side).count;
+  if (stage != BACKWARD) {
+    const Parts shares(input_of(s), output_of(s), side, false, threads);
+    return ForwardPlan(positions, channels, s.filters, side, shares.most_tiles())
+        .size(threads, stage == PACKED);
+  }
+  const Parts shares(output_of(s), input_of(s), side, spreads(s), threads);
+  return std::max(ForwardPlan(positions, s.filters, channels, spreads(s) ? positions : side,
+                              shares.most_tiles())
+                      .size(threads),
+                  GradientPlan(positions, channels, s.filters, (tiles + threads - 1) / threads)
+                      .size(threads));
 }
 
 inline int64_t packed_size(const WinogradShape& s) {

@@ -1,6 +1,5 @@
-// Winograd's products at one CPU level, after winograd_transforms.h: of transformed tiles by
-// transformed weights, in the layout that winograd_loops.h describes. Included by winograd.h for
-// each level.
+// Winograd's products at one CPU level, after winograd_plans.h, which says how their operands lie:
+// of transformed tiles by transformed weights. Included by winograd.h for each level.
 
 // sum[b][i] += values[i * step] * lines[b * apart]: COUNT numbers by BLOCKS vectors.
 template <int COUNT, int BLOCKS>
@@ -17,18 +16,6 @@ CYNET_XINLINE void add_outer(const float* values, int64_t step, const float* lin
   }
 }
 
-// add(v, u, c) of all channels: v and u of blocks of LANES, whose positions lie between each other.
-template <int P, class Add>
-CYNET_XINLINE void each_channel(const float* v, const float* u, int64_t channels, const Add& add) {
-  for (; channels >= LANES; channels -= LANES) {
-#pragma GCC unroll 16
-    for (int c = 0; c < LANES; ++c) add(v, u, c);
-    v += P * ROWS * LANES;
-    u += P * LANES * LANES;
-  }
-  for (int64_t c = 0; c < channels; ++c) add(v, u, c);
-}
-
 // The columns' transform of one tile to s[N].
 template <int P, int N, class Get>
 CYNET_XINLINE void columns(const Get& get, float* s) {
@@ -43,40 +30,71 @@ CYNET_XINLINE void columns(const Get& get, float* s) {
 // Row i of the positions of ROWS tiles and one filter block: sums over channels of v u, then the
 // columns' transform to s[tile][i][N].
 template <int P, int N>
-CYNET_XINLINE void product(const float* v, const float* u, int64_t channels, float* s) {
+CYNET_XINLINE void product_of_row(const float* v, const float* u, int64_t channels, float* s) {
   Vec sum[P][ROWS] = {};
-  each_channel<P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
+  const auto add = [&](int64_t c) CYNET_XLAMBDA {
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j) {
       const Vec weight = at(u + (c * P + j) * LANES);
 #pragma GCC unroll 4
       for (int r = 0; r < ROWS; ++r) sum[j][r] += v[(j * ROWS + r) * LANES + c] * weight;
     }
-  });
+  };
+  for (; channels >= LANES; channels -= LANES) {
+#pragma GCC unroll 16
+    for (int c = 0; c < LANES; ++c) add(c);
+    v += P * ROWS * LANES;
+    u += P * LANES * LANES;
+  }
+  for (int64_t c = 0; c < channels; ++c) add(c);
 #pragma GCC unroll 4
   for (int r = 0; r < ROWS; ++r)
     columns<P, N>([&](int j) CYNET_XLAMBDA { return sum[j][r]; }, s + r * P * N * LANES);
 }
 
-// The same with 16 registers, of BLOCKS filter blocks, u_block and s_block floats apart.
-template <int P, int N, int BLOCKS>
-CYNET_XINLINE void product_by_position(const float* v, const float* u, int64_t u_block,
-                                       int64_t channels, float* s, int64_t s_block) {
-  Vec sums[BLOCKS][ROWS][P];
-  for (int j = 0; j < P; ++j, v += ROWS * LANES, u += LANES) {
-    Vec sum[BLOCKS][ROWS] = {};
-    each_channel<P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
-      add_outer(v + c, LANES, u + c * P * LANES, u_block, sum);
-    });
-#pragma GCC unroll 2
-    for (int b = 0; b < BLOCKS; ++b)
-#pragma GCC unroll 6
-      for (int r = 0; r < ROWS; ++r) sums[b][r][j] = sum[b][r];
+// One position of ROWS tiles and BLOCKS filter blocks: sums over channels of v u to s[block][tile].
+// Weights are asked for 16 KiB ahead: many come from memory, and are read once for a few tiles.
+template <int BLOCKS>
+inline void product_of_position(const float* v, const float* u, int64_t channels, float* s) {
+  constexpr int64_t AHEAD = 4096;
+  Vec sum[BLOCKS][ROWS] = {};
+  const auto add = [&](int64_t c) CYNET_XLAMBDA {
+    fetch<false>(u + c * BLOCKS * LANES + AHEAD);
+    add_outer(v + c, LANES, u + c * BLOCKS * LANES, LANES, sum);
+  };
+  for (; channels >= LANES; channels -= LANES) {
+#pragma GCC unroll 16
+    for (int c = 0; c < LANES; ++c) add(c);
+    v += ROWS * LANES;
+    u += BLOCKS * LANES * LANES;
   }
+  for (int64_t c = 0; c < channels; ++c) add(c);
+#pragma GCC unroll 2
   for (int b = 0; b < BLOCKS; ++b)
-    for (int r = 0; r < ROWS; ++r)
-      columns<P, N>([&](int j) CYNET_XLAMBDA { return sums[b][r][j]; },
-                    s + b * s_block + r * P * N * LANES);
+#pragma GCC unroll 6
+    for (int r = 0; r < ROWS; ++r) at(s + (b * ROWS + r) * LANES) = sum[b][r];
+}
+
+// s of `groups` times ROWS tiles and filter blocks b .. last, at most plan.chunk of them.
+template <int P, int N>
+inline void multiply(const ForwardPlan& plan, const float* v, const float* u, int64_t channels,
+                     int64_t groups, int64_t b, int64_t last, float* s) {
+  if constexpr (WIDE) {
+    for (int64_t i = 0; i < P; ++i)
+      for (int64_t g = 0; g < groups; ++g)
+        product_of_row<P, N>(v + i * plan.v_down + g * plan.v_group,
+                             u + plan.weights(b, 0) + i * plan.u_down, channels,
+                             s + g * plan.s_group + i * plan.s_position);
+  } else {
+    for (int64_t q = 0; q < P * P; ++q)
+      for (int64_t f = b; f < last; f += FILTERS) {
+        const auto run = plan.beside(f) == FILTERS ? &product_of_position<FILTERS>
+                                                   : &product_of_position<1>;
+        for (int64_t g = 0; g < groups; ++g)
+          run(v + q * plan.v_across + g * plan.v_group, u + q * plan.u_across + plan.weights(f, 0),
+              channels, s + q * plan.s_position + g * plan.s_group + (f - b) * plan.s_block);
+      }
+  }
 }
 
 // u[channel] += sum over tiles of v[tile][channel] m[tile], COUNT channels by BLOCKS filter blocks,

@@ -1,0 +1,118 @@
+// How the scratch of Winograd's convolutions is laid out at one CPU level, in floats, each part
+// 64-byte aligned; after winograd_transforms.h. Included by winograd.h for each level. P, M, N and
+// K as in winograd_loops.h; a position is (row i, column j) of a PxP transform.
+//
+// With 32 registers a row of positions is multiplied at a time, and its sums leave with their
+// columns turned to pixels:
+//   forward   u[filter block][i][channel][j][LANES]                     weights
+//             v[i][tile / ROWS][channel block][j][tile % ROWS][LANES]   tiles of one block
+//             s[filter block][tile][i][N][LANES]                        products
+// With 16 it is a position at a time, whose weights lie in the order in which they are read:
+//   forward   u[i][j][filter block / FILTERS][channel][filter block % FILTERS][LANES]
+//             v[i][j][tile / ROWS][channel block][tile % ROWS][LANES]
+//             s[i][j][tile / ROWS][filter block][tile % ROWS][LANES]
+// For the weights' gradient:
+//   gradient  du[i][j][filter block][channel][LANES]                    sums for the weights
+//             v[i][j][channel block][tile][LANES], m[i][j][filter block][tile][LANES]
+
+constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
+constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
+
+// Floats for the columns of `tiles` tiles beside each other (read_run): at most 6 positions of each
+// column, 4 columns a tile and 2 more.
+constexpr int64_t strip_of(int64_t tiles) { return WIDE ? 0 : 6 * (4 * tiles + 2) * LANES; }
+
+// An odd number of cache lines between the streams that a transform writes keeps them out of each
+// other's cache sets.
+struct ForwardPlan {
+  int64_t channel_blocks, filter_blocks;
+  int64_t tile_block, chunk;                   // tiles, and filter blocks, worked on at a time
+  int64_t v_block, v_group, v_across, v_down;  // of a channel block, ROWS tiles, a position
+  int64_t u_block, u_channel, u_across, u_down;
+  int64_t s_block, s_tile, s_group, s_position;
+  int64_t zeros, u, v, s, part;  // sizes: a pixel of zeros, ..., a thread's share
+
+  // Of a thread that has `tiles` tiles at most.
+  ForwardPlan(int64_t positions, int64_t channels, int64_t filters, int64_t pixels,
+              int64_t tiles = 0)
+      : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
+    const int64_t all = positions * positions;
+    zeros = padded(channels + LANES);
+    if constexpr (WIDE) {
+      // few tiles: v stays in the first cache; with many weights, the more tiles the fewer reads
+      tile_block = ROWS * (channels <= 64 ? 2 : channels <= 256 ? 4 : 8);
+      chunk = 1;
+      v_across = ROWS * LANES;
+      v_block = positions * v_across;
+      v_group = channel_blocks * v_block;
+      v_down = tile_block / ROWS * v_group + 16;
+      v = padded(positions * v_down);
+      u_across = LANES;
+      u_channel = positions * LANES;
+      u_down = channels * u_channel;
+      u_block = positions * u_down;
+      u = padded(filter_blocks * u_block);
+      s_position = pixels * LANES;
+      s_tile = positions * s_position;
+      s_group = ROWS * s_tile;
+      s_block = padded(tile_block / ROWS * s_group);
+      s = s_block;
+    } else {
+      tile_block = ROWS * std::min<int64_t>((tiles + ROWS - 1) / ROWS, channels <= 256 ? 4 : 8);
+      chunk = std::min<int64_t>(16, filter_blocks);
+      v_block = ROWS * LANES;
+      v_group = channel_blocks * v_block;
+      v_across = tile_block / ROWS * v_group + 16;
+      v_down = positions * v_across;
+      v = padded(positions * v_down);
+      u_channel = LANES;
+      u_block = channels * u_channel;
+      u_across = filter_blocks * u_block + 16;
+      u_down = positions * u_across;
+      u = padded(positions * u_down);
+      s_tile = LANES;
+      s_block = ROWS * LANES;
+      s_group = chunk * s_block;
+      s_position = tile_block / ROWS * s_group + 16;
+      s = padded(all * s_position);
+    }
+    part = v + s + padded(strip_of(tile_block));
+  }
+  int64_t size(int threads, bool packed = false) const {
+    return zeros + (packed ? 0 : u) + threads * part;
+  }
+  // Filter blocks whose weights lie between each other, of which b is one.
+  int64_t beside(int64_t b) const {
+    return std::min<int64_t>(FILTERS, filter_blocks - b / FILTERS * FILTERS);
+  }
+  // Where the weights of a filter block and channel begin in u.
+  int64_t weights(int64_t b, int64_t channel) const {
+    return b / FILTERS * FILTERS * u_block + channel * beside(b) * u_channel + b % FILTERS * LANES;
+  }
+};
+
+struct GradientPlan {
+  int64_t channel_blocks, filter_blocks, tile_block;
+  int64_t chunk;  // filter blocks worked on at a time, so that their sums stay in the cache
+  int64_t u_block, u_position, v_block, v_position, m_position;
+  int64_t zeros, u, v, m, part;  // sizes: a pixel of zeros, a thread's sums, ..., its share
+
+  GradientPlan(int64_t positions, int64_t channels, int64_t filters, int64_t tiles)
+      : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
+    tile_block = WIDE ? 16 : std::clamp<int64_t>(tiles, 8, 48);
+    chunk = std::max<int64_t>(1, 32768 / (channel_blocks * LANES * LANES));
+    chunk = std::min(chunk, filter_blocks);
+    u_block = channel_blocks * LANES * LANES;
+    u_position = chunk * u_block + 16;
+    v_block = tile_block * LANES;
+    v_position = channel_blocks * v_block + 16;
+    m_position = chunk * v_block + 16;
+    zeros = padded(std::max(channels, filters) + LANES);
+    const int64_t all = positions * positions;
+    u = padded(all * u_position);
+    v = padded(all * v_position);
+    m = padded(all * m_position);
+    part = v + m + padded(strip_of(tile_block));
+  }
+  int64_t size(int threads) const { return zeros + threads * (u + part); }
+};

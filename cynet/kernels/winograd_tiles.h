@@ -1,0 +1,204 @@
+// Tiles of images on their way to positions and back, at one CPU level, after winograd_plans.h.
+// Included by winograd.h for each level. The phases of an image count as channels of their own, in
+// blocks of their own.
+
+// Channels of all phases, the ends of their blocks included.
+inline int64_t depth(const Image& image) {
+  return image.step == 1 ? image.channels : 4 * blocks_of(image.channels) * LANES;
+}
+
+// Where a tile's pixels lie in a phase of the image, `step` apart.
+inline Tile in_phase(const Image& image, const Tile& tile, int64_t phase) {
+  if (image.step == 1) return tile;
+  return {tile.image, 2 * tile.row + phase / 2 - image.top,
+          2 * tile.column + phase % 2 - image.left};
+}
+
+// body(block, get) for each block of channels of one tile of SIDE x SIDE pixels, `step` apart;
+// `zeros` stands for the pixels outside. Offsets from it come without a branch: half of a small
+// image's tiles reach outside.
+template <int SIDE, class Body>
+CYNET_XINLINE void read_phase(const float* x, const Image& image, const Tile& tile,
+                              const float* zeros, int64_t first, const Body& body) {
+  const int64_t channels = image.channels, whole = channels / LANES, rest = channels % LANES;
+  const int64_t size = sizeof(float), column = channels * size, row = image.width * column;
+  const uintptr_t nothing = reinterpret_cast<uintptr_t>(zeros);
+  const int64_t origin = static_cast<int64_t>(reinterpret_cast<uintptr_t>(x) - nothing) +
+                         (tile.image * image.height + tile.row) * row + tile.column * column;
+  const int64_t step = image.step, down = step * row, across = step * column;
+  int64_t pixel[SIDE][SIDE], here[SIDE];
+#pragma GCC unroll 6
+  for (int j = 0; j < SIDE; ++j)
+    here[j] = -static_cast<int64_t>(static_cast<uint64_t>(tile.column + j * step) <
+                                    static_cast<uint64_t>(image.width));
+#pragma GCC unroll 6
+  for (int i = 0; i < SIDE; ++i) {
+    const int64_t inside = -static_cast<int64_t>(static_cast<uint64_t>(tile.row + i * step) <
+                                                 static_cast<uint64_t>(image.height));
+#pragma GCC unroll 6
+    for (int j = 0; j < SIDE; ++j)
+      pixel[i][j] = (origin + i * down + j * across) & here[j] & inside;
+  }
+  for (int64_t b = 0; b < whole; ++b) {
+    const uintptr_t from = nothing + b * LANES * size;
+    body(first + b, [&](int i, int j) CYNET_XLAMBDA {
+      return load(reinterpret_cast<const float*>(from + pixel[i][j]));
+    });
+  }
+  if (rest) {
+    const uintptr_t from = nothing + whole * LANES * size;
+    body(first + whole, [&](int i, int j) CYNET_XLAMBDA {
+      return load_part(reinterpret_cast<const float*>(from + pixel[i][j]), rest);
+    });
+  }
+}
+
+// The same for all phases.
+template <int SIDE, class Body>
+CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& tile,
+                             const float* zeros, const Body& body) {
+  const int64_t blocks = blocks_of(image.channels);
+  for (int64_t phase = 0; phase < image.phases(); ++phase)
+    read_phase<SIDE>(x, image, in_phase(image, tile, phase), zeros, phase * blocks, body);
+}
+
+// Positions of `count` tiles beside each other, `first` the first of them, to to(block, tile): rows
+// are transformed once for all tiles, which share columns, on their way to `strip`.
+template <int P, int M, class To>
+inline void read_run(const float* x, const Image& image, const Tile& first, int64_t count,
+                     float* strip, int64_t down, int64_t across, const To& to) {
+  const int64_t channels = image.channels, blocks = blocks_of(channels), step = image.step;
+  const int64_t all = (count - 1) * M + P, line = all * LANES;
+  for (int64_t phase = 0; phase < image.phases(); ++phase) {
+    const Tile tile = in_phase(image, first, phase);
+    const auto inside = [=](int64_t pixel, int64_t size) {  // columns, or rows, up to a pixel
+      return (size - pixel + step - 1) / step;
+    };
+    const int64_t left = std::clamp<int64_t>(inside(tile.column, 0), 0, all);
+    const int64_t right = std::clamp<int64_t>(inside(tile.column, image.width), left, all);
+    const int64_t row = step * image.width * channels, column = step * channels;
+    const float* pixels = x + ((tile.image * image.height + tile.row) * image.width + tile.column) *
+                                  channels;
+    for (int64_t b = 0; b < blocks; ++b) {
+      const int64_t lanes = std::min<int64_t>(LANES, channels - b * LANES);
+      int64_t known[P];  // channels of each row, none where it lies outside
+      bool whole = lanes == LANES;
+#pragma GCC unroll 6
+      for (int i = 0; i < P; ++i) {
+        const int64_t at_row = tile.row + i * step;
+        known[i] = at_row >= 0 && at_row < image.height ? lanes : 0;
+        whole = whole && known[i] > 0;
+        std::memset(strip + i * line, 0, left * LANES * sizeof(float));
+        std::memset(strip + i * line + right * LANES, 0, (all - right) * LANES * sizeof(float));
+      }
+      const auto turn_rows = [&](const auto& get) CYNET_XLAMBDA {
+        const float* from = pixels + left * column + b * LANES;
+        for (int64_t j = left; j < right; ++j, from += column) {
+          Vec a[P], w[P];
+#pragma GCC unroll 6
+          for (int i = 0; i < P; ++i) a[i] = get(from + i * row, i);
+          input_all<P>(a, w);
+#pragma GCC unroll 6
+          for (int i = 0; i < P; ++i) at(strip + i * line + j * LANES) = w[i];
+        }
+      };
+      if (whole) {
+        turn_rows([&](const float* from, int) CYNET_XLAMBDA { return load(from); });
+      } else {
+        turn_rows([&](const float* from, int i) CYNET_XLAMBDA {
+          return load_part(from, known[i]);
+        });
+      }
+      for (int64_t k = 0; k < count; ++k) {
+        float* own = to(phase * blocks + b, k);
+        const float* from = strip + k * M * LANES;
+        for (int i = 0; i < P; ++i, own += down, from += line) {
+          Vec a[P], w[P];
+#pragma GCC unroll 6
+          for (int j = 0; j < P; ++j) a[j] = at(from + j * LANES);
+          input_all<P>(a, w);
+#pragma GCC unroll 6
+          for (int j = 0; j < P; ++j) at(own + j * across) = w[j];
+        }
+      }
+    }
+  }
+}
+
+// Tiles begin .. end of PxP pixels, M apart, to positions at to(block, tile - begin).
+template <int P, int M, class To>
+inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, int64_t begin,
+                        int64_t end, int64_t pad_h, int64_t pad_w, const float* zeros,
+                        float* strip, int64_t down, int64_t across, const To& to) {
+  if constexpr (WIDE) {
+    for (int64_t t = begin; t < end; ++t)
+      read_tile<P>(x, image, tiles(t, pad_h, pad_w), zeros,
+                   [&](int64_t b, const auto& get) CYNET_XLAMBDA {
+                     input_tile<P>(get, to(b, t - begin), down, across);
+                   });
+  } else {
+    for (int64_t t = begin, count; t < end; t += count) {
+      count = std::min(end - t, tiles.across - t % tiles.across);
+      read_run<P, M>(x, image, tiles(t, pad_h, pad_w), count, strip, down, across,
+                     [&](int64_t b, int64_t k) CYNET_XLAMBDA { return to(b, t - begin + k); });
+    }
+  }
+}
+
+// Tiles begin .. end of MxM output gradients to positions at to(block, tile - begin).
+template <int P, int M, class To>
+inline void read_gradients(const float* dy, const Image& image, const Tiles& tiles, int64_t begin,
+                           int64_t end, const float* zeros, int64_t down, int64_t across,
+                           const To& to) {
+  for (int64_t t = begin; t < end; ++t)
+    read_tile<M>(dy, image, tiles(t, 0, 0), zeros,
+                 [&](int64_t b, const auto& get) CYNET_XLAMBDA {
+                   if (float* own = to(b, t - begin)) gradient_tile<P, M>(get, own, down, across);
+                 });
+}
+
+// The NxN pixels of one tile and block: bias, sum, relu, edges. With 16 registers s has positions
+// `apart` floats apart, else it is [P][N].
+template <int P, int N>
+inline void write_tile(const float* s, int64_t apart, const Image& image,
+                       const Tile& virtual_tile, int64_t block, const Finish& finish, float* y) {
+  alignas(64) float turned[WIDE ? 1 : P * N * LANES];
+  if constexpr (!WIDE) {
+#pragma GCC unroll 6
+    for (int i = 0; i < P; ++i, s += P * apart)
+      columns<P, N>([&](int j) CYNET_XLAMBDA { return at(s + j * apart); },
+                    turned + i * N * LANES);
+    s = turned;
+  }
+  const int64_t filters = image.channels, blocks = blocks_of(filters);
+  const Tile tile = in_phase(image, virtual_tile, block / blocks);
+  block %= blocks;
+  const int64_t lanes = std::min<int64_t>(LANES, filters - block * LANES), step = image.step;
+  const int64_t top = -tile.row, bottom = image.height - tile.row;
+  const int64_t left = -tile.column, right = image.width - tile.column;
+  const int64_t row = image.width * filters, down = step * row, across = step * filters;
+  float* base = y + (tile.image * image.height + tile.row) * row + tile.column * filters +
+                block * LANES;
+  const bool plain = !finish.bias && !finish.relu && !finish.add;
+  if (plain && lanes == LANES && top <= 0 && left <= 0 && bottom > step * (N - 1) &&
+      right > step * (N - 1)) {
+    output_tile<P, N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
+      store(base + i * down + j * across, v);
+    });
+    return;
+  }
+  Vec bias = {};
+  if (finish.bias) bias = load_part(finish.bias + block * LANES, lanes);
+  output_tile<P, N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
+    if (i * step < top || i * step >= bottom || j * step < left || j * step >= right) return;
+    float* to = base + i * down + j * across;
+    v += bias;
+    if (lanes == LANES) {
+      if (finish.add) v += load(to);
+      store(to, finish.relu ? rectified(v) : v);
+    } else {
+      if (finish.add) v += load_part(to, lanes);
+      store_part(to, finish.relu ? rectified(v) : v, lanes);
+    }
+  });
+}
