@@ -136,6 +136,10 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
     else
       read_inputs<P, M>(p.x, p.from, tiles, first, end, pad_h, pad_w, zeros, strip, plan.v_down,
                         plan.v_across, place);
+    for (int64_t t = end - first; t % ROWS; ++t)  // what is multiplied with the last of them
+      for (int64_t b = 0; b < plan.channel_blocks; ++b)
+        for (int64_t q = 0; q < P * P; ++q)
+          at(place(b, t) + q / P * plan.v_down + q % P * plan.v_across) = Vec{};
     for (int64_t b = part.first_block; b < part.last_block; b += plan.chunk) {
       const int64_t last = std::min(b + plan.chunk, part.last_block);
       multiply<P, N>(plan, v, u, channels, (end - first + ROWS - 1) / ROWS, b, last, s);
