@@ -27,6 +27,9 @@ SHAPES = [
     (5, 4, 4, 17, 31, 3, 1, 1),
     (1, 7, 7, 96, 16, 3, 1, 1),
     (1, 8, 5, 272, 20, 3, 1, 1),
+    (1, 6, 7, 64, 145, 3, 1, 1),  # more filters, and more tiles, than are worked on at a time
+    (3, 18, 33, 12, 17, 3, 1, 1),
+    (2, 5, 6, 150, 64, 4, 1, 1, 2),
     (9, 6, 6, 20, 21, 3, 0, 0),  # from 8 images on dx is spread from dy's tiles where those are few
     (8, 7, 5, 16, 16, 3, 1, 0),
     (2, 12, 12, 20, 50, 5, 0, 0),
