@@ -170,18 +170,21 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
   const ForwardPlan plan(P, depth(from), depth(to), P);
   const int64_t phases = from.phases() * to.phases();
   const int64_t channels = depth(from) / from.phases(), blocks = blocks_of(to.channels);
-  parallel_for(threads, blocks * channels, [=, &plan](int64_t begin, int64_t end) {
+  const int64_t together = (blocks + FILTERS - 1) / FILTERS;
+  parallel_for(threads, together * channels, [=, &plan](int64_t begin, int64_t end) {
     alignas(64) float window[MOST_TAPS][LANES];
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t b = i / channels, c = i % channels, filter = b * LANES;
-      const int64_t lanes = c < from.channels ? to.channels - filter : 0;
-      read_windows(w.w + filter * w.out_step + c * w.in_step, w.out_step, w.kernel * w.kernel,
-                   std::min<int64_t>(LANES, lanes), window);
-      for (int64_t phase = 0; phase < phases; ++phase) {
-        const int64_t block = b + (apart ? 0 : phase * blocks);
-        const int64_t channel = c + (apart ? phase * channels : 0);
-        weights_in<P, K>(window, Taps<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
-                         u + plan.weights(block, channel), plan.u_down, plan.u_across);
+      const int64_t c = i % channels, first = i / channels * FILTERS;
+      for (int64_t b = first; b < std::min(first + FILTERS, blocks); ++b) {
+        const int64_t filter = b * LANES, lanes = c < from.channels ? to.channels - filter : 0;
+        read_windows(w.w + filter * w.out_step + c * w.in_step, w.out_step, w.kernel * w.kernel,
+                     std::min<int64_t>(LANES, lanes), window);
+        for (int64_t phase = 0; phase < phases; ++phase) {
+          const int64_t block = b + (apart ? 0 : phase * blocks);
+          const int64_t channel = c + (apart ? phase * channels : 0);
+          weights_in<P, K>(window, Taps<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
+                           u + plan.weights(block, channel), plan.u_down, plan.u_across);
+        }
       }
     }
   });

@@ -58,7 +58,9 @@ struct ForwardPlan {
       s_block = padded(tile_block / ROWS * s_group);
       s = s_block;
     } else {
-      tile_block = ROWS * std::min<int64_t>((tiles + ROWS - 1) / ROWS, channels <= 256 ? 4 : 8);
+      // weights are read once where the tiles are few
+      const int64_t groups = (tiles + ROWS - 1) / ROWS;
+      tile_block = ROWS * (groups > 8 && channels <= 256 ? 4 : std::min<int64_t>(groups, 8));
       chunk = std::min<int64_t>(16, filter_blocks);
       v_block = ROWS * LANES;
       v_group = channel_blocks * v_block;
