@@ -170,21 +170,21 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
   const ForwardPlan plan(P, depth(from), depth(to), P);
   const int64_t phases = from.phases() * to.phases();
   const int64_t channels = depth(from) / from.phases(), blocks = blocks_of(to.channels);
-  const int64_t together = (blocks + FILTERS - 1) / FILTERS;
-  parallel_for(threads, together * channels, [=, &plan](int64_t begin, int64_t end) {
+  parallel_for(threads, blocks * channels, [=, &plan](int64_t begin, int64_t end) {
     alignas(64) float window[MOST_TAPS][LANES];
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t c = i % channels, first = i / channels * FILTERS;
-      for (int64_t b = first; b < std::min(first + FILTERS, blocks); ++b) {
-        const int64_t filter = b * LANES, lanes = c < from.channels ? to.channels - filter : 0;
-        read_windows(w.w + filter * w.out_step + c * w.in_step, w.out_step, w.kernel * w.kernel,
-                     std::min<int64_t>(LANES, lanes), window);
-        for (int64_t phase = 0; phase < phases; ++phase) {
-          const int64_t block = b + (apart ? 0 : phase * blocks);
-          const int64_t channel = c + (apart ? phase * channels : 0);
-          weights_in<P, K>(window, Taps<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
-                           u + plan.weights(block, channel), plan.u_down, plan.u_across);
-        }
+      // blocks that lie between each other channel by channel, so that whole lines are written
+      const int64_t group = i / (channels * FILTERS) * FILTERS, rest = i - group * channels;
+      const int64_t beside = std::min<int64_t>(FILTERS, blocks - group);
+      const int64_t b = group + rest % beside, c = rest / beside, filter = b * LANES;
+      const int64_t lanes = c < from.channels ? to.channels - filter : 0;
+      read_windows(w.w + filter * w.out_step + c * w.in_step, w.out_step, w.kernel * w.kernel,
+                   std::min<int64_t>(LANES, lanes), window);
+      for (int64_t phase = 0; phase < phases; ++phase) {
+        const int64_t block = b + (apart ? 0 : phase * blocks);
+        const int64_t channel = c + (apart ? phase * channels : 0);
+        weights_in<P, K>(window, Taps<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
+                         u + plan.weights(block, channel), plan.u_down, plan.u_across);
       }
     }
   });
@@ -250,7 +250,7 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
   const int64_t channels = p.from.channels, filters = p.to.channels, taps = kernel * kernel;
   const int64_t step = p.from.step, phases = p.from.phases(), blocks = blocks_of(channels);
   const int64_t tiles = Tiles(p.to, M).count;
-  const GradientPlan plan(P, depth(p.from), filters, (tiles + threads - 1) / threads);
+  const GradientPlan plan(P, depth(p.from), filters, tiles, threads);
   float* zeros = space;
   float* du = zeros + plan.zeros;
   float* parts = du + plan.u * threads;
@@ -297,8 +297,7 @@ inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
   return std::max(ForwardPlan(positions, s.filters, channels, spreads(s) ? positions : side,
                               shares.most_tiles())
                       .size(threads),
-                  GradientPlan(positions, channels, s.filters, (tiles + threads - 1) / threads)
-                      .size(threads));
+                  GradientPlan(positions, channels, s.filters, tiles, threads).size(threads));
 }
 
 inline int64_t packed_size(const WinogradShape& s) {

@@ -99,9 +99,9 @@ struct GradientPlan {
   int64_t u_block, u_position, v_block, v_position, m_position;
   int64_t zeros, u, v, m, part;  // sizes: a pixel of zeros, a thread's sums, ..., its share
 
-  GradientPlan(int64_t positions, int64_t channels, int64_t filters, int64_t tiles)
+  GradientPlan(int64_t positions, int64_t channels, int64_t filters, int64_t tiles, int threads)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
-    tile_block = WIDE ? 16 : std::clamp<int64_t>(tiles, 8, 48);
+    tile_block = WIDE ? 16 : std::clamp<int64_t>((tiles + threads - 1) / threads, 8, 48);
     chunk = std::max<int64_t>(1, 32768 / (channel_blocks * LANES * LANES));
     chunk = std::min(chunk, filter_blocks);
     u_block = channel_blocks * LANES * LANES;

@@ -16,6 +16,19 @@ CYNET_XINLINE void add_outer(const float* values, int64_t step, const float* lin
   }
 }
 
+// add(v, u, c) of all channels c of v, in blocks of LANES with ROWS by V_LINES vectors, and of u,
+// with U_LINES vectors a channel.
+template <int V_LINES, int U_LINES, class Add>
+CYNET_XINLINE void each_channel(const float* v, const float* u, int64_t channels, const Add& add) {
+  for (; channels >= LANES; channels -= LANES) {
+#pragma GCC unroll 16
+    for (int c = 0; c < LANES; ++c) add(v, u, c);
+    v += V_LINES * ROWS * LANES;
+    u += U_LINES * LANES * LANES;
+  }
+  for (int64_t c = 0; c < channels; ++c) add(v, u, c);
+}
+
 // The columns' transform of one tile to s[N].
 template <int P, int N, class Get>
 CYNET_XINLINE void columns(const Get& get, float* s) {
@@ -32,21 +45,14 @@ CYNET_XINLINE void columns(const Get& get, float* s) {
 template <int P, int N>
 CYNET_XINLINE void product_of_row(const float* v, const float* u, int64_t channels, float* s) {
   Vec sum[P][ROWS] = {};
-  const auto add = [&](int64_t c) CYNET_XLAMBDA {
+  each_channel<P, P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j) {
       const Vec weight = at(u + (c * P + j) * LANES);
 #pragma GCC unroll 4
       for (int r = 0; r < ROWS; ++r) sum[j][r] += v[(j * ROWS + r) * LANES + c] * weight;
     }
-  };
-  for (; channels >= LANES; channels -= LANES) {
-#pragma GCC unroll 16
-    for (int c = 0; c < LANES; ++c) add(c);
-    v += P * ROWS * LANES;
-    u += P * LANES * LANES;
-  }
-  for (int64_t c = 0; c < channels; ++c) add(c);
+  });
 #pragma GCC unroll 4
   for (int r = 0; r < ROWS; ++r)
     columns<P, N>([&](int j) CYNET_XLAMBDA { return sum[j][r]; }, s + r * P * N * LANES);
@@ -58,17 +64,11 @@ template <int BLOCKS>
 inline void product_of_position(const float* v, const float* u, int64_t channels, float* s) {
   constexpr int64_t AHEAD = 4096;
   Vec sum[BLOCKS][ROWS] = {};
-  const auto add = [&](int64_t c) CYNET_XLAMBDA {
+  each_channel<1, BLOCKS>(v, u, channels, [&](const float* v, const float* u,
+                                              int64_t c) CYNET_XLAMBDA {
     fetch<false>(u + c * BLOCKS * LANES + AHEAD);
     add_outer(v + c, LANES, u + c * BLOCKS * LANES, LANES, sum);
-  };
-  for (; channels >= LANES; channels -= LANES) {
-#pragma GCC unroll 16
-    for (int c = 0; c < LANES; ++c) add(c);
-    v += ROWS * LANES;
-    u += BLOCKS * LANES * LANES;
-  }
-  for (int64_t c = 0; c < channels; ++c) add(c);
+  });
 #pragma GCC unroll 2
   for (int b = 0; b < BLOCKS; ++b)
 #pragma GCC unroll 6

@@ -62,6 +62,34 @@ CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& til
     read_phase<SIDE>(x, image, in_phase(image, tile, phase), zeros, phase * blocks, body);
 }
 
+// Columns left .. right of P rows, `row` floats apart, by get(place, row), to P lines of a strip.
+template <int P, class Get>
+CYNET_XINLINE void turn_rows(const float* from, int64_t row, int64_t column, int64_t left,
+                             int64_t right, float* strip, int64_t line, const Get& get) {
+  for (int64_t j = left; j < right; ++j) {
+    Vec a[P], w[P];
+#pragma GCC unroll 6
+    for (int i = 0; i < P; ++i) a[i] = get(from + j * column + i * row, i);
+    input_all<P>(a, w);
+#pragma GCC unroll 6
+    for (int i = 0; i < P; ++i) at(strip + i * line + j * LANES) = w[i];
+  }
+}
+
+// One tile's columns of the strip to positions v[i * down + j * across].
+template <int P>
+CYNET_XINLINE void turn_columns(const float* strip, int64_t line, float* v, int64_t down,
+                                int64_t across) {
+  for (int i = 0; i < P; ++i, v += down, strip += line) {
+    Vec a[P], w[P];
+#pragma GCC unroll 6
+    for (int j = 0; j < P; ++j) a[j] = at(strip + j * LANES);
+    input_all<P>(a, w);
+#pragma GCC unroll 6
+    for (int j = 0; j < P; ++j) at(v + j * across) = w[j];
+  }
+}
+
 // Positions of `count` tiles beside each other, `first` the first of them, to to(block, tile): rows
 // are transformed once for all tiles, which share columns, on their way to `strip`.
 template <int P, int M, class To>
@@ -88,39 +116,18 @@ inline void read_run(const float* x, const Image& image, const Tile& first, int6
         const int64_t at_row = tile.row + i * step;
         known[i] = at_row >= 0 && at_row < image.height ? lanes : 0;
         whole = whole && known[i] > 0;
-        std::memset(strip + i * line, 0, left * LANES * sizeof(float));
-        std::memset(strip + i * line + right * LANES, 0, (all - right) * LANES * sizeof(float));
+        for (int64_t j = 0; j < left; ++j) at(strip + i * line + j * LANES) = Vec{};
+        for (int64_t j = right; j < all; ++j) at(strip + i * line + j * LANES) = Vec{};
       }
-      const auto turn_rows = [&](const auto& get) CYNET_XLAMBDA {
-        const float* from = pixels + left * column + b * LANES;
-        for (int64_t j = left; j < right; ++j, from += column) {
-          Vec a[P], w[P];
-#pragma GCC unroll 6
-          for (int i = 0; i < P; ++i) a[i] = get(from + i * row, i);
-          input_all<P>(a, w);
-#pragma GCC unroll 6
-          for (int i = 0; i < P; ++i) at(strip + i * line + j * LANES) = w[i];
-        }
-      };
-      if (whole) {
-        turn_rows([&](const float* from, int) CYNET_XLAMBDA { return load(from); });
-      } else {
-        turn_rows([&](const float* from, int i) CYNET_XLAMBDA {
-          return load_part(from, known[i]);
-        });
-      }
-      for (int64_t k = 0; k < count; ++k) {
-        float* own = to(phase * blocks + b, k);
-        const float* from = strip + k * M * LANES;
-        for (int i = 0; i < P; ++i, own += down, from += line) {
-          Vec a[P], w[P];
-#pragma GCC unroll 6
-          for (int j = 0; j < P; ++j) a[j] = at(from + j * LANES);
-          input_all<P>(a, w);
-#pragma GCC unroll 6
-          for (int j = 0; j < P; ++j) at(own + j * across) = w[j];
-        }
-      }
+      const float* from = pixels + b * LANES;
+      if (whole)
+        turn_rows<P>(from, row, column, left, right, strip, line,
+                     [&](const float* p, int) CYNET_XLAMBDA { return load(p); });
+      else
+        turn_rows<P>(from, row, column, left, right, strip, line,
+                     [&](const float* p, int i) CYNET_XLAMBDA { return load_part(p, known[i]); });
+      for (int64_t k = 0; k < count; ++k)
+        turn_columns<P>(strip + k * M * LANES, line, to(phase * blocks + b, k), down, across);
     }
   }
 }
