@@ -343,7 +343,7 @@ def test_completion_from_another_thread(engine):
 
 def test_completion_twice_or_never(engine):
     v, kept = engine.new_variable(), []
-    engine.push_async(lambda ctx, done: (done(), kept.append(done)), None, (), (v,))
+    engine.push_async(lambda ctx, done: (kept.append(done), done()), None, (), (v,))
     engine.wait_for_all()
     with pytest.raises(mx.base.MXNetError, match="already"):
         kept[0]()
