@@ -46,11 +46,16 @@ struct WindowShape {
 };
 
 constexpr int64_t kRowsABlock = 64;   // summed in float
-constexpr int64_t kRowsAPart = 2048;  // one piece of work; sums of parts are added in order
+constexpr int64_t kReadAtOnce = 4;    // places of a part: prefetchers ask for more of memory
+constexpr int64_t kPage = 1024;       // floats of a page of memory
 constexpr int64_t kMapped = 1024;     // floats of an array that are written together
 
+// Rows of one piece of work: about 128 KB, whole blocks. Sums of pieces are added in order.
+static inline int64_t norm_rows(const NormShape* s) {
+  return std::clamp<int64_t>((1 << 15) / s->channels / kRowsABlock, 1, 32) * kRowsABlock;
+}
 static inline int64_t norm_parts(const NormShape* s) {
-  return (s->rows + kRowsAPart - 1) / kRowsAPart;
+  return (s->rows + norm_rows(s) - 1) / norm_rows(s);
 }
 
 // Bytes of scratch for both directions.

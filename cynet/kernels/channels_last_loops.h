@@ -90,24 +90,29 @@ CYNET_XINLINE void each_line(int64_t C, F&& f) {
 // function of a row's place that adds to two vectors.
 template <typename Terms>
 static inline void norm_sums(const NormShape* s, int threads, double* total, const Terms& terms) {
-  const int64_t C = s->channels, rows = s->rows, parts = norm_parts(s);
+  const int64_t C = s->channels, rows = s->rows, each = norm_rows(s), parts = norm_parts(s);
   parallel_for(threads, parts, [=](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       double* first = total + part * 2 * C;
       double* second = first + C;
       for (int64_t c = 0; c < 2 * C; ++c) first[c] = 0;
-      const int64_t last = std::min(rows, (part + 1) * kRowsAPart);
-      for (int64_t block = part * kRowsAPart; block < last; block += kRowsABlock) {
-        const int64_t stop = std::min(last, block + kRowsABlock);
+      const int64_t first_row = part * each, last = std::min(rows, first_row + each);
+      const int64_t apart = (last - first_row) / kReadAtOnce, far = apart * C;
+      int64_t block = 0;
+      do {
+        const int64_t stop = std::min(apart, block + kRowsABlock / kReadAtOnce);
         each_line(C, [=](auto n, int64_t c) {
           const auto term = terms(n, c);
           Lanes a0 = {}, b0 = {}, a1 = {}, b1 = {};
-          int64_t at = block * C + c;
-          for (; at + C < stop * C; at += 2 * C) {
+          for (int64_t at = (first_row + block) * C + c; at < (first_row + stop) * C; at += C) {
             term(at, a0, b0);
-            term(at + C, a1, b1);
+            term(at + far, a1, b1);
+            term(at + 2 * far, a0, b0);
+            term(at + 3 * far, a1, b1);
           }
-          if (at < stop * C) term(at, a0, b0);
+          if (stop == apart)  // rows left over
+            for (int64_t row = first_row + kReadAtOnce * apart; row < last; ++row)
+              term(row * C + c, a0, b0);
           a0 += a1;
           b0 += b1;
           float a[kLanes], b[kLanes];
@@ -116,24 +121,37 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, con
           for (int i = 0; i < n; ++i) first[c + i] += a[i];
           for (int i = 0; i < n; ++i) second[c + i] += b[i];
         });
-      }
+        block = stop;
+      } while (block < apart);
     }
   });
 }
 
-// map(at) for each row's place, some rows at a time; maps(n, c) gives map, which writes there.
+// map(at) for each row's place, some rows at a time; maps(n, c) gives map, which writes there. A
+// thread goes through both halves of its rows at once, which lie half a page apart in their pages:
+// processors take a load for one of what was just stored where they agree in their last 12 bits.
 template <typename Maps>
 static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
   const int64_t C = s->channels;
   parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
     const int64_t few = std::max<int64_t>(1, kMapped / C);  // rows that stay in the first cache
-    for (int64_t block = begin; block < end; block += few) {
-      const int64_t stop = std::min(end, block + few);
+    int64_t half = (end - begin) / 2;
+    half -= std::min(half, (half * C + kPage / 2) % kPage / C);
+    const int64_t far = half * C;
+    for (int64_t block = 0; block < half; block += few) {
+      const int64_t from = begin + block, stop = begin + std::min(half, block + few);
       each_line(C, [=](auto n, int64_t c) {
         const auto map = maps(n, c);
-        for (int64_t at = block * C + c; at < stop * C; at += C) map(at);
+        for (int64_t at = from * C + c; at < stop * C; at += C) {
+          map(at);
+          map(at + far);
+        }
       });
     }
+    each_line(C, [=](auto n, int64_t c) {  // rows left over
+      const auto map = maps(n, c);
+      for (int64_t at = (begin + 2 * half) * C + c; at < end * C; at += C) map(at);
+    });
   });
 }
 
@@ -160,41 +178,62 @@ static void norm_statistics(const NormShape* s, const float* x, int threads, dou
   }
 }
 
-// y (+)= act(x * scale + shift + residual), scale and shift a channel.
-static void norm_apply(const NormShape* s, const float* x, const float* scale, const float* shift,
-                       const float* residual, float* y, bool add, int threads) {
-  const bool relu = s->relu;
+// y (+)= act(x * scale + shift + residual), scale and shift a channel; PLAIN: nothing is added.
+template <bool PLAIN, bool RELU>
+static inline void norm_apply_as(const NormShape* s, const float* x, const float* scale,
+                                 const float* shift, const float* residual, float* y, bool add,
+                                 int threads) {
   norm_map(s, threads, [=](auto n, int64_t c) {
     const Lanes factor = take(scale + c, n), offset = take(shift + c, n);
     return [=](int64_t at) CYNET_XLAMBDA {
       Lanes v = take(x + at, n) * factor + offset;
-      if (residual) v += take(residual + at, n);
-      if (relu) v = rectified(v);
-      if (add) v += take(y + at, n);
+      if (!PLAIN && residual) v += take(residual + at, n);
+      if (RELU) v = rectified(v);
+      if (!PLAIN && add) v += take(y + at, n);
       put(y + at, v, n);
     };
   });
 }
 
+static void norm_apply(const NormShape* s, const float* x, const float* scale, const float* shift,
+                       const float* residual, float* y, bool add, int threads) {
+  const bool plain = !residual && !add;
+  const auto apply = s->relu ? (plain ? norm_apply_as<true, true> : norm_apply_as<false, true>)
+                             : (plain ? norm_apply_as<true, false> : norm_apply_as<false, false>);
+  apply(s, x, scale, shift, residual, y, add, threads);
+}
+
+// Where relu's mask is found.
+enum NormMask { NO_MASK, MASK_OF_X, MASK_OF_Y };
+
+// f(the mask of s), known to the compiler.
+template <typename F>
+static inline void by_mask(const NormShape* s, F&& f) {
+  if (!s->relu) f(std::integral_constant<NormMask, NO_MASK>());
+  else if (s->residual) f(std::integral_constant<NormMask, MASK_OF_Y>());
+  else f(std::integral_constant<NormMask, MASK_OF_X>());
+}
+
 // What of the gradient of the output reaches the normalized values: f(at, x) for some channels.
-template <typename N>
-CYNET_XINLINE auto norm_upstream(const NormShape* s, const NormGradient* g, N n, int64_t c) {
+template <NormMask MASK, typename N>
+CYNET_XINLINE auto norm_upstream(const NormGradient* g, N n, int64_t c) {
   const float *dy = g->dy, *y = g->y;
-  const bool relu = s->relu, residual = s->residual;
-  const Lanes factor = relu ? take(g->scale + c, n) : Lanes{};
-  const Lanes offset = relu ? take(g->shift + c, n) : Lanes{};
+  const Lanes factor = MASK == MASK_OF_X ? take(g->scale + c, n) : Lanes{};
+  const Lanes offset = MASK == MASK_OF_X ? take(g->shift + c, n) : Lanes{};
   return [=](int64_t at, const Lanes& x) CYNET_XLAMBDA {
     const Lanes dz = take(dy + at, n);
-    if (!relu) return dz;
-    return where_positive(residual ? take(y + at, n) : x * factor + offset, dz);
+    if constexpr (MASK == NO_MASK) return dz;
+    if constexpr (MASK == MASK_OF_Y) return where_positive(take(y + at, n), dz);
+    return where_positive(x * factor + offset, dz);
   };
 }
 
-static void norm_backward(const NormShape* s, const NormGradient* g, int threads, double* space) {
-  const int64_t C = s->channels;
+template <NormMask MASK>
+static inline void norm_gradient_sums(const NormShape* s, const NormGradient* g, int threads,
+                                      double* space) {
   const float* const in = g->x;
   norm_sums(s, threads, space, [=](auto n, int64_t c) {
-    const auto upstream = norm_upstream(s, g, n, c);
+    const auto upstream = norm_upstream<MASK>(g, n, c);
     const Lanes mean = take(g->mean + c, n);
     return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
       const Lanes x = take(in + at, n), dz = upstream(at, x);
@@ -202,12 +241,40 @@ static void norm_backward(const NormShape* s, const NormGradient* g, int threads
       b += dz * (x - mean);
     };
   });
+}
+
+// dx = p dz + q x + r; ONLY: this is all that is asked for.
+template <NormMask MASK, bool ONLY>
+static inline void norm_gradient_map(const NormShape* s, const NormGradient* g, const float* p,
+                                     const float* q, const float* r, int threads) {
+  const float* const in = g->x;
+  float *const dx = g->dx, *const dresidual = g->dresidual;
+  const bool add_x = g->add_x, add_residual = g->add_residual;
+  norm_map(s, threads, [=](auto n, int64_t c) {
+    const auto upstream = norm_upstream<MASK>(g, n, c);
+    const Lanes a = take(p + c, n), b = take(q + c, n), d = take(r + c, n);
+    return [=](int64_t at) CYNET_XLAMBDA {
+      const Lanes x = take(in + at, n), dz = upstream(at, x);
+      if (ONLY || dx) {
+        Lanes v = dz * a + x * b + d;
+        if (!ONLY && add_x) v += take(dx + at, n);
+        put(dx + at, v, n);
+      }
+      if (!ONLY && dresidual)
+        put(dresidual + at, add_residual ? dz + take(dresidual + at, n) : dz, n);
+    };
+  });
+}
+
+static void norm_backward(const NormShape* s, const NormGradient* g, int threads, double* space) {
+  const int64_t C = s->channels;
+  by_mask(s, [=](auto mask) { norm_gradient_sums<mask.value>(s, g, threads, space); });
   for (int64_t part = 1; part < norm_parts(s); ++part)
     for (int64_t c = 0; c < 2 * C; ++c) space[c] += space[part * 2 * C + c];
   float* const p = reinterpret_cast<float*>(space + 2 * norm_parts(s) * C);
   float* const q = p + C;
   float* const r = q + C;
-  for (int64_t c = 0; c < C; ++c) {  // dx = p dz + q x + r
+  for (int64_t c = 0; c < C; ++c) {
     const double total = space[c], product = space[C + c], inv = g->inv_std[c];
     const double gamma = s->fixed ? 1.0 : g->gamma[c];
     if (g->dbeta) g->dbeta[c] = static_cast<float>((g->add_beta ? g->dbeta[c] : 0) + total);
@@ -220,21 +287,11 @@ static void norm_backward(const NormShape* s, const NormGradient* g, int threads
     q[c] = static_cast<float>(b);
     r[c] = static_cast<float>(g->constant ? 0 : -gamma * inv * total / s->rows - b * g->mean[c]);
   }
-  float *const dx = g->dx, *const dresidual = g->dresidual;
-  if (!dx && !dresidual) return;
-  const bool add_x = g->add_x, add_residual = g->add_residual;
-  norm_map(s, threads, [=](auto n, int64_t c) {
-    const auto upstream = norm_upstream(s, g, n, c);
-    const Lanes a = take(p + c, n), b = take(q + c, n), d = take(r + c, n);
-    return [=](int64_t at) CYNET_XLAMBDA {
-      const Lanes x = take(in + at, n), dz = upstream(at, x);
-      if (dx) {
-        Lanes v = dz * a + x * b + d;
-        if (add_x) v += take(dx + at, n);
-        put(dx + at, v, n);
-      }
-      if (dresidual) put(dresidual + at, add_residual ? dz + take(dresidual + at, n) : dz, n);
-    };
+  if (!g->dx && !g->dresidual) return;
+  const bool only = !g->dresidual && !g->add_x;
+  by_mask(s, [=](auto mask) {
+    const auto map = only ? norm_gradient_map<mask.value, true> : norm_gradient_map<mask.value, false>;
+    map(s, g, p, q, r, threads);
   });
 }
 

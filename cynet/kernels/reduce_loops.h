@@ -3,7 +3,7 @@
 #if defined(__GNUC__)
 // Whether a row is so long that it is read as four rows at once, which gives the hardware's
 // prefetchers more to ask for.
-CYNET_XINLINE bool is_streamed(int64_t n) { return LANES == 16 && n >= 1 << 19; }
+CYNET_XINLINE bool is_streamed(int64_t n) { return LANES >= 8 && n >= 1 << 19; }
 
 // The greatest (or least) of n >= LANES floats; false: there may be NaN among them, which their sum
 // tells. Its last vector may have elements that were seen before.
