@@ -55,6 +55,11 @@ CYNET_XINLINE void put(float* p, const Lanes& v, int n) {
   }
 }
 
+CYNET_XINLINE void put_past(float* p, const Lanes& v) {
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) store_past(p + i * LANES, v.part[i]);
+}
+
 // Types of n lanes.
 template <int n>
 struct Vector {
@@ -69,6 +74,7 @@ CYNET_XINLINE Lanes where_positive(Lanes sign, Lanes v) { return sign > 0 ? v : 
 CYNET_XINLINE Lanes rectified(Lanes v) { return v < 0 ? 0 : v; }
 CYNET_XINLINE Lanes take(const float* p, int) { return *p; }
 CYNET_XINLINE void put(float* p, Lanes v, int) { *p = v; }
+CYNET_XINLINE void put_past(float* p, Lanes v) { *p = v; }
 
 template <int n>
 struct Vector {
@@ -152,6 +158,7 @@ static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
       const auto map = maps(n, c);
       for (int64_t at = (begin + 2 * half) * C + c; at < end * C; at += C) map(at);
     });
+    past_stored();
   });
 }
 
@@ -178,8 +185,9 @@ static void norm_statistics(const NormShape* s, const float* x, int threads, dou
   }
 }
 
-// y (+)= act(x * scale + shift + residual), scale and shift a channel; PLAIN: nothing is added.
-template <bool PLAIN, bool RELU>
+// y (+)= act(x * scale + shift + residual), scale and shift a channel; PLAIN: nothing is added,
+// PAST: y, of whole cache lines, is written past the caches.
+template <bool PLAIN, bool RELU, bool PAST>
 static inline void norm_apply_as(const NormShape* s, const float* x, const float* scale,
                                  const float* shift, const float* residual, float* y, bool add,
                                  int threads) {
@@ -190,16 +198,28 @@ static inline void norm_apply_as(const NormShape* s, const float* x, const float
       if (!PLAIN && residual) v += take(residual + at, n);
       if (RELU) v = rectified(v);
       if (!PLAIN && add) v += take(y + at, n);
-      put(y + at, v, n);
+      if (PAST) put_past(y + at, v);
+      else put(y + at, v, n);
     };
   });
 }
 
+template <bool RELU>
+static inline void norm_apply_with(const NormShape* s, const float* x, const float* scale,
+                                   const float* shift, const float* residual, float* y, bool add,
+                                   int threads) {
+  const bool plain = !residual && !add;
+  const bool past = s->rows * s->channels * int64_t(sizeof(float)) > BEYOND_CACHES && x != y &&
+                    s->channels % kLanes == 0 && reinterpret_cast<uintptr_t>(y) % 64 == 0;
+  const auto apply = !plain ? norm_apply_as<false, RELU, false>
+                     : past ? norm_apply_as<true, RELU, true>
+                            : norm_apply_as<true, RELU, false>;
+  apply(s, x, scale, shift, residual, y, add, threads);
+}
+
 static void norm_apply(const NormShape* s, const float* x, const float* scale, const float* shift,
                        const float* residual, float* y, bool add, int threads) {
-  const bool plain = !residual && !add;
-  const auto apply = s->relu ? (plain ? norm_apply_as<true, true> : norm_apply_as<false, true>)
-                             : (plain ? norm_apply_as<true, false> : norm_apply_as<false, false>);
+  const auto apply = s->relu ? norm_apply_with<true> : norm_apply_with<false>;
   apply(s, x, scale, shift, residual, y, add, threads);
 }
 

@@ -234,9 +234,7 @@ inline void unary_all(int threads, const Kernel& k, const void* x, void* out, in
 }
 
 #ifdef CYNET_X86_LEVELS
-// A result of more bytes than BEYOND would drive all else out of a last-level cache. (What sysconf
-// says of its size is that of many caches together on virtual machines.)
-enum { BEYOND = 32 << 20, STREAMED = 1024 };  // STREAMED: bytes at a time
+enum { STREAMED = 1024 };  // bytes at a time
 
 // binary_run of two runs into memory that it does not read, past the caches: a core that writes
 // into its cache first reads what it is going to overwrite.
@@ -260,7 +258,7 @@ inline void binary_all(int threads, const Kernel& k, const void* a, int sa, cons
                        void* out, int64_t n) {
   const int64_t size = element_size(k.dtype);
 #ifdef CYNET_X86_LEVELS
-  if (n * size > BEYOND && k.compute == k.dtype && !k.add && sa && sb && out != a &&
+  if (n * size > BEYOND_CACHES && k.compute == k.dtype && !k.add && sa && sb && out != a &&
       out != b && reinterpret_cast<uintptr_t>(out) % 64 == 0) {
     in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
       binary_streamed(k, at(a, begin, size), at(b, begin, size), at(out, begin, size), end - begin);

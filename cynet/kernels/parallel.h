@@ -20,6 +20,10 @@
 
 namespace cynet {
 
+// A result of more bytes would drive all else out of a last-level cache. (What sysconf says of its
+// size is that of many caches together on virtual machines.)
+enum { BEYOND_CACHES = 32 << 20 };
+
 // body(begin, end) over [0, n) in at most `threads` contiguous parts; body must not throw.
 template <typename Body>
 inline void parallel_for(int threads, int64_t n, Body&& body) {

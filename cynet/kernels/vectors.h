@@ -85,6 +85,24 @@ CYNET_XINLINE void store_part(float* p, Vec v, int64_t n) {
 #endif
 }
 
+// Past the caches, to memory that is aligned as the vector is. Others may read it after past_stored.
+CYNET_XINLINE void store_past(float* p, Vec v) {
+#if CYNET_LANES == 16
+  _mm512_stream_ps(p, reinterpret_cast<__m512>(v));
+#elif CYNET_LANES == 8
+  _mm256_stream_ps(p, reinterpret_cast<__m256>(v));
+#elif defined(CYNET_X86_LEVELS)
+  _mm_stream_ps(p, reinterpret_cast<__m128>(v));
+#else
+  at(p) = v;
+#endif
+}
+CYNET_XINLINE void past_stored() {
+#ifdef CYNET_X86_LEVELS
+  _mm_sfence();
+#endif
+}
+
 #if defined(__GNUC__)
 // Four floats that hold op of all lanes: op::of takes two vectors of any width.
 template <class op>
