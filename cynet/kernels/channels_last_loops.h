@@ -310,7 +310,8 @@ static void norm_backward(const NormShape* s, const NormGradient* g, int threads
   if (!g->dx && !g->dresidual) return;
   const bool only = !g->dresidual && !g->add_x;
   by_mask(s, [=](auto mask) {
-    const auto map = only ? norm_gradient_map<mask.value, true> : norm_gradient_map<mask.value, false>;
+    constexpr NormMask MASK = mask.value;
+    const auto map = only ? norm_gradient_map<MASK, true> : norm_gradient_map<MASK, false>;
     map(s, g, p, q, r, threads);
   });
 }
