@@ -75,6 +75,10 @@ inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }
 inline int64_t pixels_out(const WindowShape& s) { return s.out_height * s.out_width; }
 inline int64_t taps_of(const WindowShape& s) { return s.kernel_h * s.kernel_w; }
 
+// Rows of a panel from one tap to the next, for n channels: taps of one channel are written
+// together, and with whole pages between them they would all share a few sets of the first cache.
+inline int64_t tap_rows(int64_t n) { return n % 32 ? n : n + 8; }
+
 // body(output pixel, input pixel, tap) for each tap of each output pixel that lies in the image.
 template <class Body>
 inline void each_tap(const WindowShape& s, const Body& body) {
@@ -106,8 +110,8 @@ struct Pieces {
     return (bytes + 63) / 64 * 16;
   }
 
-  // `c_step`: from one target to the next in c.
-  Pieces(const WindowShape& s, Kind kind, int64_t c_step, float* space)
+  // `a_step`: from one pixel to the next in a; `c_step`: from one target to the next in c.
+  Pieces(const WindowShape& s, Kind kind, int64_t a_step, int64_t c_step, float* space)
       : targets(reinterpret_cast<Target*>(space)),
         pieces(reinterpret_cast<Piece*>(targets + targets_of(s, kind))),
         size(targets_of(s, kind)) {
@@ -123,9 +127,9 @@ struct Pieces {
     }
     each_tap(s, [&](int64_t p, int64_t q, int64_t tap) {
       Piece& piece = pieces[targets[target(p, q, tap)].end++];
-      if (kind == FORWARD) piece = {q * s.channels, tap * s.channels};
-      else if (kind == DATA) piece = {p * s.filters, tap * s.filters};
-      else piece = {p * s.filters, q * s.batch};
+      if (kind == FORWARD) piece = {q * a_step, tap * tap_rows(s.channels)};
+      else if (kind == DATA) piece = {p * a_step, tap * tap_rows(s.filters)};
+      else piece = {p * a_step, q * s.batch};
     });
   }
 };

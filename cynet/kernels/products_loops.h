@@ -15,6 +15,7 @@ constexpr int WIDTH = 3;
 constexpr int64_t DEPTH = LANES == 16 ? 1024 : 256;  // rows of b in a panel of a plain product
 constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
 constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
+constexpr int64_t FILTERS = 16;  // a cache line of them is packed at a time
 constexpr int64_t FAR = 512;  // rows of a turned a so far apart would share few cache sets: copied
 constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK;  // floats a thread
 
@@ -168,7 +169,10 @@ inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t colum
     for (; e < n; e += LANES) {
       const int64_t count = std::min<int64_t>(LANES, n - e);
       Vec rows[LANES] = {};
-      load_turned(from + j * step + e, step, lanes, count, rows);
+      const float* block = from + j * step + e;
+      if (count == LANES && lanes == LANES) load_turned(block, step, LANES, LANES, rows);
+      else if (count == 1) rows[0] = load_apart(block, step, lanes);
+      else load_turned(block, step, lanes, count, rows);
       for (int64_t i = 0; i < count; ++i) {
         put<WATCHED>(panel + (tap * apart + channel) * width + j, rows[i], &seen);
         if (++tap == taps) {
@@ -263,26 +267,31 @@ inline void multiply(const Product& p, int threads, float* space) {
   });
 }
 
+// Floats a thread, for the gradient of the weights: a panel, sums of ROWS filters, filters of dy.
+inline int64_t weight_scratch(const WindowShape& s) {
+  return (pixels_in(s) * s.batch + taps_of(s) * ROWS) * WIDTH * LANES +
+         pixels_out(s) * s.batch * FILTERS;
+}
+
 inline int64_t window_scratch(const WindowShape& s, int threads, bool backward) {
   const int64_t width = WIDTH * LANES, taps = taps_of(s);
-  if (!backward) return Pieces::space(s, FORWARD) + threads * taps * s.channels * width;
-  const int64_t data = Pieces::space(s, DATA) + threads * taps * s.filters * width;
-  const int64_t weight = Pieces::space(s, WEIGHT) +
-                         threads * (pixels_in(s) * s.batch + taps * ROWS) * width;
+  if (!backward) return Pieces::space(s, FORWARD) + threads * taps * tap_rows(s.channels) * width;
+  const int64_t data = Pieces::space(s, DATA) + threads * taps * tap_rows(s.filters) * width;
+  const int64_t weight = Pieces::space(s, WEIGHT) + threads * weight_scratch(s);
   return std::max(data, weight);
 }
 
 inline void window_forward(const WindowShape& s, const float* x, const float* w, const float* bias,
                            bool relu, float* y, bool add, int threads, float* space) {
-  const Pieces all(s, FORWARD, s.filters, space);
+  const Pieces all(s, FORWARD, s.channels, s.filters, space);
   const int64_t taps = taps_of(s), length = s.channels * taps;
   const Job job = {x, pixels_in(s) * s.channels, s.channels, pixels_out(s) * s.filters, relu, add};
   space += Pieces::space(s, FORWARD);
   share(threads, s.batch, s.filters, [&](int64_t part, int64_t row, int64_t last, int64_t first,
                                          int64_t end) {
-    float* panel = space + part * length * WIDTH * LANES;
+    float* panel = space + part * taps * tap_rows(s.channels) * WIDTH * LANES;
     each_panel(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
-      pack_turned(w + j * length, length, length, j_end - j, taps, s.channels, panel);
+      pack_turned(w + j * length, length, length, j_end - j, taps, tap_rows(s.channels), panel);
       for (int64_t i = 0; i < all.size; ++i)
         rows_of<true>(job, panel, j_end - j, all.targets[i], all.pieces, y + j,
                       bias ? bias + j : nullptr, row, last);
@@ -292,17 +301,17 @@ inline void window_forward(const WindowShape& s, const float* x, const float* w,
 
 inline void window_data(const WindowShape& s, const float* w, const float* dy, float* dx, bool add,
                         int threads, float* space) {
-  const Pieces all(s, DATA, s.channels, space);
+  const Pieces all(s, DATA, s.filters, s.channels, space);
   const int64_t taps = taps_of(s);
   const Job job = {dy, pixels_out(s) * s.filters, s.filters, pixels_in(s) * s.channels, false, add};
   space += Pieces::space(s, DATA);
   share(threads, s.batch, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
                                           int64_t end) {
-    float* panel = space + part * taps * s.filters * WIDTH * LANES;
+    float* panel = space + part * taps * tap_rows(s.filters) * WIDTH * LANES;
     each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
       for (int64_t f = 0; f < s.filters; ++f)
-        pack_turned(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps, s.filters,
-                    panel + f * vectors_of(j_end - j) * LANES);
+        pack_turned(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
+                    tap_rows(s.filters), panel + f * vectors_of(j_end - j) * LANES);
       for (int64_t i = 0; i < all.size; ++i)
         rows_of<true>(job, panel, j_end - j, all.targets[i], all.pieces, dx + j, nullptr, row,
                       last);
@@ -315,41 +324,71 @@ inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t co
                        float* dw, int64_t filter) {
   const int64_t width = vectors_of(columns) * LANES, step = ROWS * width;
   for (int64_t r = 0; r < rows; ++r, sums += width, dw += filter)
-    for (int64_t c = 0; c < columns; c += LANES)
-      for (int64_t t = 0; t < taps; t += LANES) {
-        const int64_t count = std::min<int64_t>(LANES, taps - t);
+    for (int64_t c = 0; c < columns; c += LANES) {
+      const int64_t lanes = std::min<int64_t>(LANES, columns - c);
+      int64_t t = 0;
+      const auto write = [&](auto n, auto wide) {  // n taps of `wide` channels
         Vec all[LANES] = {};
-        for (int64_t i = 0; i < count; ++i) all[i] = at(sums + (t + i) * step + c);
+        for (int64_t i = 0; i < n; ++i) all[i] = at(sums + (t + i) * step + c);
         turn(all);
-        for (int64_t i = 0; i < std::min<int64_t>(LANES, columns - c); ++i) {
+        for (int64_t i = 0; i < wide; ++i) {
           float* to = dw + (c + i) * taps + t;
-          store_part(to, add ? load_part(to, count) + all[i] : all[i], count);
+          store_part(to, add ? load_part(to, n) + all[i] : all[i], n);
         }
+      };
+      const std::integral_constant<int64_t, LANES> whole;
+      for (; t + LANES <= taps && lanes == LANES; t += LANES) write(whole, whole);
+      for (; t + 1 < taps; t += LANES) write(std::min<int64_t>(LANES, taps - t), lanes);
+      if (t + 1 == taps)  // one tap behind whole vectors, as odd windows have it
+        for (int64_t i = 0; i < lanes; ++i) {
+          float* to = dw + (c + i) * taps + t;
+          *to = sums[t * step + c + i] + (add ? *to : 0);
+        }
+    }
+}
+
+// dy of `count` filters from `from` on, ROWS filters after each other: [group][pixel][image][ROWS].
+inline void pack_filters(const WindowShape& s, const float* from, int64_t count, float* to) {
+  const int64_t pixels = pixels_out(s);
+  for (int64_t p = 0; p < pixels; ++p)
+    for (int64_t b = 0; b < s.batch; ++b)
+      for (int64_t r = 0; r < count; r += ROWS) {
+        const float* row = from + (b * pixels + p) * s.filters + r;
+        float* place = to + (r * pixels + p * ROWS) * s.batch + b * ROWS;
+        const int64_t n = std::min<int64_t>(ROWS, count - r);
+        if (n == ROWS) std::memcpy(place, row, ROWS * sizeof(float));
+        else std::copy(row, row + n, place);
       }
 }
 
 inline void window_weight(const WindowShape& s, const float* x, const float* dy, float* dw,
                           bool add, int threads, float* space) {
   const int64_t taps = taps_of(s), pixels = pixels_in(s), filter = s.channels * taps;
-  const int64_t x_step = pixels * s.channels, dy_step = pixels_out(s) * s.filters;
-  const Pieces all(s, WEIGHT, 0, space);
+  const int64_t panel_size = pixels * s.batch * WIDTH * LANES;
+  const Pieces all(s, WEIGHT, s.batch * ROWS, 0, space);
   space += Pieces::space(s, WEIGHT);
   share(threads, s.filters, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
                                             int64_t end) {
-    float* panel = space + part * (pixels * s.batch + taps * ROWS) * WIDTH * LANES;
-    float* sums = panel + pixels * s.batch * WIDTH * LANES;
+    float* panel = space + part * weight_scratch(s);
+    float* sums = panel + panel_size;
+    float* packed = sums + taps * ROWS * WIDTH * LANES;
     each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
       const int64_t width = vectors_of(j_end - j) * LANES;
       for (int64_t q = 0; q < pixels; ++q)
-        pack_lines(x + q * s.channels + j, x_step, s.batch, j_end - j,
+        pack_lines(x + q * s.channels + j, pixels * s.channels, s.batch, j_end - j,
                    panel + q * s.batch * width);
-      for (int64_t f = row; f < last; f += ROWS) {
-        const int64_t count = std::min<int64_t>(ROWS, last - f);
-        const Job job = {dy + f, dy_step, s.batch, width, false, false};
-        for (int64_t t = 0; t < taps; ++t)
-          rows_of<false>(job, panel, width, all.targets[t], all.pieces, sums + t * ROWS * width,
-                         nullptr, 0, count);
-        write_taps(sums, taps, count, j_end - j, add, dw + f * filter + j * taps, filter);
+      for (int64_t f = row; f < last; f += FILTERS) {
+        const int64_t block = std::min(FILTERS, last - f);
+        pack_filters(s, dy + f, block, packed);
+        for (int64_t r = 0; r < block; r += ROWS) {
+          const int64_t count = std::min<int64_t>(ROWS, block - r);
+          const float* group = packed + r * pixels_out(s) * s.batch;
+          const Job job = {group, ROWS, s.batch, width, false, false};
+          for (int64_t t = 0; t < taps; ++t)
+            rows_of<false>(job, panel, width, all.targets[t], all.pieces, sums + t * ROWS * width,
+                           nullptr, 0, count);
+          write_taps(sums, taps, count, j_end - j, add, dw + (f + r) * filter + j * taps, filter);
+        }
       }
     });
   });

@@ -1,36 +1,6 @@
 // Vectors with rows and columns exchanged, at one CPU level, after vectors.h. Included by headers
 // of loops that turn matrices in registers.
 
-// Exchange rows and columns of LANES vectors.
-CYNET_XINLINE void turn(Vec* rows) {
-#if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12) && CYNET_LANES == 16
-#define CYNET_LOW(j, d) ((j) & (d) ? 16 + (j) - (d) : (j))
-#define CYNET_HIGH(j, d) ((j) & (d) ? 16 + (j) : (j) + (d))
-#define CYNET_SHUFFLE(f, d)                                                                     \
-  __builtin_shufflevector(a, b, f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), \
-                          f(7, d), f(8, d), f(9, d), f(10, d), f(11, d), f(12, d), f(13, d),    \
-                          f(14, d), f(15, d))
-#define CYNET_STAGE(d)                            \
-  _Pragma("GCC unroll 16") for (int i = 0; i < 16; ++i) if (!(i & (d))) { \
-    const Vec a = rows[i], b = rows[i + (d)];     \
-    rows[i] = CYNET_SHUFFLE(CYNET_LOW, d);        \
-    rows[i + (d)] = CYNET_SHUFFLE(CYNET_HIGH, d); \
-  }
-  CYNET_STAGE(1)
-  CYNET_STAGE(2)
-  CYNET_STAGE(4)
-  CYNET_STAGE(8)
-#undef CYNET_STAGE
-#undef CYNET_SHUFFLE
-#undef CYNET_HIGH
-#undef CYNET_LOW
-#else
-  float* all = reinterpret_cast<float*>(rows);
-  for (int i = 0; i < LANES; ++i)
-    for (int j = 0; j < i; ++j) std::swap(all[i * LANES + j], all[j * LANES + i]);
-#endif
-}
-
 #if CYNET_LANES == 16
 // Four floats of each of four lines, `step` floats apart, and both ways to interleave such vectors.
 CYNET_XINLINE __m512 fours(const float* from, int64_t step) {
@@ -93,6 +63,49 @@ CYNET_XINLINE void load_turned_fours(const float* from, int64_t step, Vec* rows)
 }
 #endif
 
+// Exchange rows and columns of LANES vectors.
+CYNET_XINLINE void turn(Vec* rows) {
+#if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12) && CYNET_LANES == 16
+#define CYNET_LOW(j, d) ((j) & (d) ? 16 + (j) - (d) : (j))
+#define CYNET_HIGH(j, d) ((j) & (d) ? 16 + (j) : (j) + (d))
+#define CYNET_SHUFFLE(f, d)                                                                     \
+  __builtin_shufflevector(a, b, f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), \
+                          f(7, d), f(8, d), f(9, d), f(10, d), f(11, d), f(12, d), f(13, d),    \
+                          f(14, d), f(15, d))
+#define CYNET_STAGE(d)                            \
+  _Pragma("GCC unroll 16") for (int i = 0; i < 16; ++i) if (!(i & (d))) { \
+    const Vec a = rows[i], b = rows[i + (d)];     \
+    rows[i] = CYNET_SHUFFLE(CYNET_LOW, d);        \
+    rows[i + (d)] = CYNET_SHUFFLE(CYNET_HIGH, d); \
+  }
+  CYNET_STAGE(1)
+  CYNET_STAGE(2)
+  CYNET_STAGE(4)
+  CYNET_STAGE(8)
+#undef CYNET_STAGE
+#undef CYNET_SHUFFLE
+#undef CYNET_HIGH
+#undef CYNET_LOW
+#elif CYNET_LANES == 8
+  Vec low[4], high[4];  // of rows 0 .. 3 and 4 .. 7: columns i and i + 4 in halves
+  const __m256* lines = reinterpret_cast<const __m256*>(rows);
+  turn_fours(lines[0], lines[1], lines[2], lines[3], low);
+  turn_fours(lines[4], lines[5], lines[6], lines[7], high);
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const __m256 a = reinterpret_cast<__m256>(low[i]), b = reinterpret_cast<__m256>(high[i]);
+    rows[i] = reinterpret_cast<Vec>(_mm256_permute2f128_ps(a, b, 0x20));
+    rows[i + 4] = reinterpret_cast<Vec>(_mm256_permute2f128_ps(a, b, 0x31));
+  }
+#elif defined(__GNUC__) && CYNET_LANES == 4
+  turn_fours(rows[0], rows[1], rows[2], rows[3], rows);
+#else
+  float* all = reinterpret_cast<float*>(rows);
+  for (int i = 0; i < LANES; ++i)
+    for (int j = 0; j < i; ++j) std::swap(all[i * LANES + j], all[j * LANES + i]);
+#endif
+}
+
 // The first n floats of `lines` lines, `step` floats apart, neither more than LANES: rows[i] gets
 // the i-th of each. `rows` are zeros before.
 CYNET_XINLINE void load_turned(const float* from, int64_t step, int64_t lines, int64_t n,
@@ -102,3 +115,9 @@ CYNET_XINLINE void load_turned(const float* from, int64_t step, int64_t lines, i
   turn(rows);
 }
 
+// `n` floats, `step` apart; zeros behind.
+CYNET_XINLINE Vec load_apart(const float* from, int64_t step, int64_t n) {
+  float all[LANES] = {};
+  for (int64_t i = 0; i < n; ++i) all[i] = from[i * step];
+  return load(all);
+}

@@ -79,13 +79,27 @@ CYNET_XINLINE void store_part(float* p, Vec v, int64_t n) {
 #if CYNET_LANES == 16
   _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1 << n) - 1), reinterpret_cast<__m512>(v));
 #elif CYNET_LANES == 8
-  _mm256_maskstore_ps(p, first_lanes(n), reinterpret_cast<__m256>(v));
+  if (n >= LANES) return store(p, v);
+  // Zen takes 12 cycles and 42 operations for one masked store
+  const __m256 lanes = reinterpret_cast<__m256>(v);
+  __m128 rest = _mm256_castps256_ps128(lanes);
+  if (n & 4) {
+    _mm_storeu_ps(p, rest);
+    rest = _mm256_extractf128_ps(lanes, 1);
+    p += 4;
+  }
+  if (n & 2) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(p), rest);
+    rest = _mm_movehl_ps(rest, rest);
+    p += 2;
+  }
+  if (n & 1) _mm_store_ss(p, rest);
 #else
   std::memcpy(p, &v, n * sizeof(float));
 #endif
 }
 
-// Past the caches, to memory that is aligned as the vector is. Others may read it after past_stored.
+// Past the caches, to memory aligned as the vector is. Others may read it after past_stored.
 CYNET_XINLINE void store_past(float* p, Vec v) {
 #if CYNET_LANES == 16
   _mm512_stream_ps(p, reinterpret_cast<__m512>(v));
