@@ -36,7 +36,15 @@ class Ready:
     def channels_last(self):
         """Take the operator for channels-last data: arrays are to be `turned`."""
         shapes, types = [x.shape for x in self.inputs], [str(x.dtype) for x in self.inputs]
-        self.prop, _ = self.prop.channels_last_form(shapes, types)
+        self._take(self.prop.channels_last_form(shapes, types)[0])
+
+    def switch(self, **attributes):
+        """Take the operator of a property with these attributes, as a pass switches them on."""
+        self._take(self.prop.changed(**attributes))
+
+    def _take(self, prop):
+        self.prop = prop
+        shapes, types = [x.shape for x in self.inputs], [str(x.dtype) for x in self.inputs]
         self.operator = prepare(self.prop, shapes, types)[0]
         self.resources = (self.prop.forward_resource(shapes), self.prop.backward_resource(shapes))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from tests.operator.nn.harness import Ready
+from tests.operator.nn.harness import Ready, turned, turned_back
 
 GAMMA, BETA = np.array([1.5, 0.5, 2.0]), np.array([0.1, -0.2, 0.3])
 
@@ -48,7 +48,10 @@ def test_large_mean_small_variance():
     np.testing.assert_allclose(y, (wide - mean) / np.sqrt(var + 1e-5), atol=5e-3)
 
 
-@pytest.mark.parametrize("shape, axis", [((37, 21), 1), ((5, 4, 3, 18), -1), ((300, 1), 1)])
+ROWS = [((37, 21), 1), ((5, 4, 3, 18), -1), ((300, 1), 1), ((2, 37, 61, 20), -1), ((701, 512), 1)]
+
+
+@pytest.mark.parametrize("shape, axis", ROWS)
 @pytest.mark.parametrize("params", [{}, {"fix_gamma": True}, {"use_global_stats": True}])
 def test_rows_of_channels(shape, axis, params):
     """float32 rows go through loops of their own; float64 through those of planes."""
@@ -106,3 +109,42 @@ def test_statistics_move_in_front_of_blocked_gradients(monkeypatch, rng, grad_re
     for name in requests if grad_req == "write" else ():
         if not name.startswith("fc"):
             np.testing.assert_array_equal(executor.grad_dict[name].asnumpy(), 0, err_msg=name)
+
+
+def folded(x, gamma, beta, dy, relu):
+    """Output and gradients of relu(batch norm) of x, (N, C, size)."""
+    mean, var, axes = x.mean((0, 2)), x.var((0, 2)), (0, 2)
+    scale = (gamma / np.sqrt(var + 1e-3))[:, None]
+    normal = (x - mean[:, None]) / np.sqrt(var + 1e-3)[:, None]
+    y = normal * gamma[:, None] + beta[:, None]
+    dz = dy * (y > 0) if relu else dy
+    dgamma, dbeta = (dz * normal).sum(axes), dz.sum(axes)
+    share = (dbeta[:, None] + normal * dgamma[:, None]) / (x.shape[0] * x.shape[2])
+    return [np.maximum(y, 0) if relu else y, scale * (dz - share), dgamma, dbeta]
+
+
+# rows that fill several pieces of work, few rows, a result larger than the caches
+LAST = [(3, 20, 1517), (2, 512, 351), (1, 16, 5), (1, 33, 3), (2, 16, 265_225)]
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("shape", LAST, ids=str)
+def test_channels_last(shape, relu):
+    rng = np.random.RandomState(4)
+    x, dy = rng.standard_normal((2, *shape)).astype("float32")
+    x += rng.uniform(-2, 2, (shape[1], 1)).astype("float32")
+    gamma, beta = rng.uniform(-2, 2, (2, shape[1])).astype("float32")
+    aux = [np.zeros_like(beta), np.ones_like(beta)]
+    run = Ready("BatchNorm", [turned(x), gamma, beta], {"fix_gamma": False, "eps": 1e-3}, aux)
+    run.channels_last()
+    run.switch(relu=relu)
+    wide = [a.astype("float64") for a in (x, gamma, beta, dy)]
+    dy[np.abs(folded(*wide, False)[0]) < 1e-4] = 0  # where relu's mask is a matter of rounding
+    wide[-1] = dy.astype("float64")
+    out = run.forward()
+    found = [out[0], *run.backward([turned(dy)], out)]
+    for i, (got, want) in enumerate(zip(found, folded(*wide, relu), strict=True)):
+        got = turned_back(got) if want.ndim == 3 else got
+        np.testing.assert_allclose(
+            got, want, rtol=1e-4, atol=2e-5 * np.abs(want).max(), err_msg=f"array {i}"
+        )
