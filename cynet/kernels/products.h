@@ -16,7 +16,7 @@
 #include "half.h"
 #include "levels.h"
 #include "parallel.h"
-#include "winograd_sizes.h"
+#include "winograd_cost.h"
 
 #ifdef CYNET_X86_LEVELS
 #include <immintrin.h>
@@ -200,26 +200,34 @@ inline void product(int level, const Product& p, int threads, char* space) {
   product_by(level, product_is_sparse(level, p), p, threads, space);
 }
 
-// Whether this is quicker than other ways: where enough taps lie beside the image and enough images
-// share the weights. In cycles of a vector of 16 floats, a third of forward and both gradients,
-// from times of the parts (docs/architecture/performance.md).
-inline bool window_suits(const WindowShape& s) {
+// Whether this is quicker than other ways: where enough taps lie beside the image, or enough images
+// share the weights. In cycles of a vector, a third of forward and both gradients, from times of
+// the parts or of whole convolutions (docs/architecture/performance.md).
+inline bool window_suits(int level, const WindowShape& s) {
   const int64_t pixels = products::pixels_out(s), taps = products::taps_of(s);
-  if (s.batch < 16 || s.channels < 16 || s.filters < 16) return false;
-  if (pixels < 1 || pixels > 64 || taps > 49) return false;
+  if (pixels < 1 || pixels > 64 || taps < 2 || taps > 49 || s.filters < 16) return false;
   int64_t real = 0;
   products::each_tap(s, [&](int64_t, int64_t, int64_t) { ++real; });
+  const winograd::Cost& cost = winograd::cost_at(level);
+  const bool square = s.kernel_h == s.kernel_w && s.stride_w == s.stride_h && s.dilate_h == 1 &&
+                      s.dilate_w == 1;
+  const WinogradShape other = {s.batch,   s.height, s.width, s.channels, s.filters, s.kernel_h,
+                               s.pad_h, s.pad_w,  s.stride_h};
+  if (cost.lanes < 16) {
+    const double vectors = (s.filters + cost.lanes - 1) / cost.lanes;
+    const double own = 0.6 * real * s.batch * s.channels * vectors + 20000;
+    return s.batch >= 4 && s.channels >= 8 &&
+           own < winograd::direct_cycles(level, taps, s.batch * pixels, s.channels, s.filters) &&
+           !(square && winograd::cycles(level, other, false) < own);
+  }
+  if (s.batch < 16 || s.channels < 16) return false;
   if (5 * real > 4 * pixels * taps) return false;  // a direct sum over all taps
+  if (!square || !winograd::knows(other)) return true;
   // what winograd.h does: phases of the image, taps of a phase, outputs of a tile in a direction
   const int64_t stride = s.stride_h, phases = stride * stride;
-  if (s.kernel_h != s.kernel_w || s.stride_w != stride || s.dilate_h > 1 || s.dilate_w > 1 ||
-      !winograd::knows(s.kernel_h, stride))
-    return true;
-  const int64_t phase_taps = winograd::taps_of(s.kernel_h, stride);
-  const int64_t side = winograd::side_of(phase_taps);
+  const int64_t phase_taps = winograd::taps_of(other), side = winograd::side_of(phase_taps);
   const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16, products = s.channels * f;
-  const double tiles = s.batch * ((s.out_height + side - 1) / side) *
-                       ((s.out_width + side - 1) / side);
+  const double tiles = winograd::Tiles(winograd::output_of(other), side).count;
   const double share = phase_taps == 2 ? 25.0 / 36 : 1;
   const double weights = stride == 1 && s.kernel_h % 2 ? 90000 : 20000;
   return 1.1 * real * s.batch * products + 150 * taps * c * f <

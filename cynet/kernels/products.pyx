@@ -13,7 +13,7 @@ cdef extern from "products.h" namespace "cynet" nogil:
     bint cpp_is_sparse "cynet::product_is_sparse"(int level, const Product& p) noexcept
     void cpp_product_by "cynet::product_by"(int level, bint sparse, const Product& p, int threads,
                                             char* space) noexcept
-    bint cpp_suits "cynet::window_suits"(const WindowShape& shape) noexcept
+    bint cpp_suits "cynet::window_suits"(int level, const WindowShape& shape) noexcept
     size_t cpp_space "cynet::window_space"(int level, const WindowShape& shape, int threads,
                                            bint backward) noexcept
     void cpp_forward "cynet::window_forward"(
@@ -46,7 +46,7 @@ cdef void product(const Product* p, int threads, char* space) noexcept nogil:
 
 
 cdef bint window_suits(const WindowShape* shape) noexcept nogil:
-    return cpp_suits(shape[0])
+    return cpp_suits(cpu_level(), shape[0])
 
 
 cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil:
@@ -108,10 +108,10 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     return room[start + size:], chosen
 
 
-def _window_suits(x_shape, w_shape, y_shape, stride=(1, 1), dilate=(1, 1), pad=(0, 0)):
+def _window_suits(x_shape, w_shape, y_shape, stride=(1, 1), dilate=(1, 1), pad=(0, 0), level=None):
     """window_suits for shapes as _window_arrays takes them, for tests."""
     cdef WindowShape shape = _shape(x_shape, w_shape, y_shape, stride, dilate, pad)
-    return window_suits(&shape)
+    return cpp_suits(_level(level), shape)
 
 
 cdef WindowShape _shape(x, w, y, stride, dilate, pad):

@@ -25,6 +25,7 @@
 #include "half.h"
 #include "levels.h"
 #include "parallel.h"
+#include "winograd_cost.h"
 #include "winograd_sizes.h"
 
 #ifdef CYNET_X86_LEVELS
@@ -39,13 +40,6 @@
 
 namespace cynet {
 
-// Sizes of x (batch, height, width, channels in memory); y is (batch, (height + 2 pad_h - kernel) /
-// stride + 1, (width + 2 pad_w - kernel) / stride + 1, filters), w (filters, channels, kernel,
-// kernel); stride is 1 or 2.
-struct WinogradShape {
-  int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w, stride;
-};
-
 namespace winograd {
 
 // The points' powers, and what scales G: 1 / (A2 B2), 1 / (2 A2 (A2 - B2)), 1 / (2 B2 (B2 - A2)).
@@ -54,31 +48,6 @@ constexpr float B1 = 1.5f, B2 = B1 * B1, B3 = B2 * B1, B4 = B3 * B1;
 constexpr float G0 = static_cast<float>(1 / (double(A2) * B2));
 constexpr float GA = static_cast<float>(0.5 / (double(A2) * (double(A2) - B2)));
 constexpr float GB = static_cast<float>(0.5 / (double(B2) * (double(B2) - A2)));
-
-inline int64_t taps_of(const WinogradShape& s) { return taps_of(s.kernel, s.stride); }
-inline bool knows(const WinogradShape& s) { return knows(s.kernel, s.stride); }
-
-// An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is the image's
-// (2 i + p - top, 2 j + q - left), which may lie outside.
-struct Image {
-  int64_t batch, height, width, channels, step, top, left;
-  int64_t rows() const { return step == 1 ? height : (height - 1 + top) / 2 + 1; }
-  int64_t columns() const { return step == 1 ? width : (width - 1 + left) / 2 + 1; }
-  int64_t phases() const { return step * step; }
-};
-
-inline Image input_of(const WinogradShape& s) {
-  const bool apart = s.stride == 2;
-  return {s.batch, s.height, s.width, s.channels, s.stride, apart ? s.pad_h : 0,
-          apart ? s.pad_w : 0};
-}
-inline Image output_of(const WinogradShape& s) {
-  const auto length = [&](int64_t size, int64_t pad) {
-    const int64_t free = size + 2 * pad - s.kernel;
-    return free < 0 ? 0 : free / s.stride + 1;
-  };
-  return {s.batch, length(s.height, s.pad_h), length(s.width, s.pad_w), s.filters, 1, 0, 0};
-}
 
 // y = relu(sum + bias + y), each where asked for.
 struct Finish {
@@ -96,31 +65,6 @@ struct Problem {
 
 // What scratch is for: forward, forward with weights that pack has made, or both gradients.
 enum Stage { FORWARD = 0, BACKWARD = 1, PACKED = 2 };
-
-struct Tile {
-  int64_t image, row, column;  // of the first pixel, which may lie outside
-};
-
-// The tiles of side x side pixels of an image, row by row.
-struct Tiles {
-  int64_t side, down, across, count;
-  Tiles(const Image& image, int64_t side)
-      : side(side),
-        down((image.rows() + side - 1) / side),
-        across((image.columns() + side - 1) / side),
-        count(image.batch * down * across) {}
-  Tile operator()(int64_t tile, int64_t pad_h, int64_t pad_w) const {
-    const int64_t column = tile % across, rest = tile / across;
-    return {rest / down, rest % down * side - pad_h, column * side - pad_w};
-  }
-};
-
-// Whether the gradient of x is spread from tiles of dy: they are fewer, and there are images enough
-// for the threads.
-inline bool spreads(const WinogradShape& s) {
-  const int64_t side = side_of(taps_of(s));
-  return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;
-}
 
 }  // namespace winograd
 }  // namespace cynet
@@ -140,63 +84,13 @@ inline bool spreads(const WinogradShape& s) {
 
 namespace cynet {
 
-namespace winograd {
-
-// Cycles at a CPU level, from times of the parts (docs/architecture/performance.md): of a tile by a
-// channel and a vector of filters, by a vector of channels and by one of filters; where a vector is
-// not full; of a weight, to transform it or to read it transformed; of a direct sum, by a vector of
-// filters.
-struct Cost {
-  int64_t lanes, least;  // channels and filters that are worth it
-  double product, input, output, odd_input, odd_output, making, reading, direct;
-};
-
-inline const Cost& cost_at(int level) {
-  static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 25, 0.83};
-  static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 20, 0.75};
-#ifdef CYNET_X86_LEVELS
-  if (level == AVX512) return wide;
-#endif
-  return narrow;
-}
-
-struct Cycles {
-  double tiles, making, reading;  // of all tiles; to transform weights; to read transformed ones
-  Cycles(const Cost& cost, const WinogradShape& s, double tile_count) {
-    const int64_t lanes = cost.lanes;
-    const double phases = s.stride * s.stride, share = taps_of(s) == 2 ? 25.0 / 36 : 1;
-    const double c = phases * ((s.channels + lanes - 1) / lanes);
-    const double f = (s.filters + lanes - 1) / lanes;
-    const double channels = s.stride == 1 ? s.channels : lanes * c;
-    const double products = cost.product * (2 * f * channels + c * s.filters) / 3;
-    const double odd = (s.channels % lanes ? cost.odd_input * phases : 0) +
-                       (s.filters % lanes ? cost.odd_output : 0);
-    tiles = share * tile_count * (products + cost.input * c + cost.output * f + odd);
-    making = share * cost.making * lanes * lanes * c * f;
-    reading = share * cost.reading * lanes * lanes * c * f;
-  }
-};
-
-}  // namespace winograd
-
 // Whether this is quicker than a direct sum, forward and both gradients together, or forward alone
 // with packed weights.
 inline bool winograd_suits(int level, const WinogradShape& s, bool packed) {
-  if (!winograd::knows(s)) return false;
-  const winograd::Cost& cost = winograd::cost_at(level);
   const winograd::Image y = winograd::output_of(s);
-  if (s.batch < 1 || s.height < 1 || s.width < 1 || y.height < 1 || y.width < 1) return false;
-  const int64_t side = winograd::side_of(winograd::taps_of(s));
-  if (std::min(s.channels, s.filters) < cost.least || s.pad_h < 0 || s.pad_w < 0) return false;
-  const int64_t own_tiles = winograd::Tiles(y, side).count;
-  const int64_t data_tiles =
-      winograd::spreads(s) ? own_tiles : winograd::Tiles(winograd::input_of(s), side).count;
-  const double tiles = packed ? own_tiles : (2.0 * own_tiles + data_tiles) / 3;
-  const winograd::Cycles own(cost, s, tiles);
-  const double taps = static_cast<double>(s.kernel) * s.kernel;
-  const int64_t vectors = (s.filters + cost.lanes - 1) / cost.lanes;
-  return own.tiles + (packed ? own.reading : own.making) <
-         cost.direct * taps * s.batch * y.height * y.width * s.channels * vectors;
+  return winograd::cycles(level, s, packed) <
+         winograd::direct_cycles(level, s.kernel * s.kernel, s.batch * y.height * y.width,
+                                 s.channels, s.filters);
 }
 
 // Whether packed weights, up to 11 times as large as w, save more than a tenth of the time.

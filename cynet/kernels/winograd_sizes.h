@@ -1,11 +1,19 @@
-// Which square windows Winograd's products take, and into what they cut them. Included by
-// winograd.h and by products.h, which weighs its own way against that one.
+// Which square windows Winograd's products take, and into what they cut images. Included by
+// winograd.h and winograd_cost.h.
 #ifndef CYNET_WINOGRAD_SIZES_H
 #define CYNET_WINOGRAD_SIZES_H
 
 #include <cstdint>
 
 namespace cynet {
+
+// Sizes of x (batch, height, width, channels in memory); y is (batch, (height + 2 pad_h - kernel) /
+// stride + 1, (width + 2 pad_w - kernel) / stride + 1, filters), w (filters, channels, kernel,
+// kernel); stride is 1 or 2.
+struct WinogradShape {
+  int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w, stride;
+};
+
 namespace winograd {
 
 constexpr int64_t MOST_KERNEL = 8;  // loops hold a window of so many rows
@@ -18,6 +26,56 @@ inline bool knows(int64_t kernel, int64_t stride) {
   const int64_t taps = taps_of(kernel, stride);
   return (stride == 1 || (stride == 2 && kernel > 2)) && taps > 1 && taps < 6 &&
          kernel <= MOST_KERNEL;
+}
+
+inline int64_t taps_of(const WinogradShape& s) { return taps_of(s.kernel, s.stride); }
+inline bool knows(const WinogradShape& s) { return knows(s.kernel, s.stride); }
+
+// An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is the image's
+// (2 i + p - top, 2 j + q - left), which may lie outside.
+struct Image {
+  int64_t batch, height, width, channels, step, top, left;
+  int64_t rows() const { return step == 1 ? height : (height - 1 + top) / 2 + 1; }
+  int64_t columns() const { return step == 1 ? width : (width - 1 + left) / 2 + 1; }
+  int64_t phases() const { return step * step; }
+};
+
+inline Image input_of(const WinogradShape& s) {
+  const bool apart = s.stride == 2;
+  return {s.batch, s.height, s.width, s.channels, s.stride, apart ? s.pad_h : 0,
+          apart ? s.pad_w : 0};
+}
+inline Image output_of(const WinogradShape& s) {
+  const auto length = [&](int64_t size, int64_t pad) {
+    const int64_t free = size + 2 * pad - s.kernel;
+    return free < 0 ? 0 : free / s.stride + 1;
+  };
+  return {s.batch, length(s.height, s.pad_h), length(s.width, s.pad_w), s.filters, 1, 0, 0};
+}
+
+struct Tile {
+  int64_t image, row, column;  // of the first pixel, which may lie outside
+};
+
+// The tiles of side x side pixels of an image, row by row.
+struct Tiles {
+  int64_t side, down, across, count;
+  Tiles(const Image& image, int64_t side)
+      : side(side),
+        down((image.rows() + side - 1) / side),
+        across((image.columns() + side - 1) / side),
+        count(image.batch * down * across) {}
+  Tile operator()(int64_t tile, int64_t pad_h, int64_t pad_w) const {
+    const int64_t column = tile % across, rest = tile / across;
+    return {rest / down, rest % down * side - pad_h, column * side - pad_w};
+  }
+};
+
+// Whether the gradient of x is spread from tiles of dy: they are fewer, and there are images enough
+// for the threads.
+inline bool spreads(const WinogradShape& s) {
+  const int64_t side = side_of(taps_of(s));
+  return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;
 }
 
 }  // namespace winograd

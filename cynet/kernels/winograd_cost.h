@@ -1,0 +1,77 @@
+// What a convolution costs by Winograd's products and by a direct sum. Included by winograd.h and by
+// products.h, which weighs its own way against these.
+#ifndef CYNET_WINOGRAD_COST_H
+#define CYNET_WINOGRAD_COST_H
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "levels.h"
+#include "winograd_sizes.h"
+
+namespace cynet {
+namespace winograd {
+
+// Cycles at a CPU level, from times of the parts (docs/architecture/performance.md): of a tile by a
+// channel and a vector of filters, by a vector of channels and by one of filters; where a vector is
+// not full; of a weight, to transform it or to read it transformed; of a direct sum, by a vector of
+// filters.
+struct Cost {
+  int64_t lanes, least;  // channels and filters that are worth it
+  double product, input, output, odd_input, odd_output, making, reading, direct;
+};
+
+inline const Cost& cost_at(int level) {
+  static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 25, 0.83};
+  static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 20, 0.75};
+#ifdef CYNET_X86_LEVELS
+  if (level == AVX512) return wide;
+#endif
+  return narrow;
+}
+
+struct Cycles {
+  double tiles, making, reading;  // of all tiles; to transform weights; to read transformed ones
+  Cycles(const Cost& cost, const WinogradShape& s, double tile_count) {
+    const int64_t lanes = cost.lanes;
+    const double phases = s.stride * s.stride, share = taps_of(s) == 2 ? 25.0 / 36 : 1;
+    const double c = phases * ((s.channels + lanes - 1) / lanes);
+    const double f = (s.filters + lanes - 1) / lanes;
+    const double channels = s.stride == 1 ? s.channels : lanes * c;
+    const double products = cost.product * (2 * f * channels + c * s.filters) / 3;
+    const double odd = (s.channels % lanes ? cost.odd_input * phases : 0) +
+                       (s.filters % lanes ? cost.odd_output : 0);
+    tiles = share * tile_count * (products + cost.input * c + cost.output * f + odd);
+    making = share * cost.making * lanes * lanes * c * f;
+    reading = share * cost.reading * lanes * lanes * c * f;
+  }
+};
+
+// Of forward and both gradients, a third; with `packed`, of forward with packed weights. Infinite
+// where this way is not to be taken.
+inline double cycles(int level, const WinogradShape& s, bool packed) {
+  const Cost& cost = cost_at(level);
+  const Image y = output_of(s);
+  if (!knows(s) || std::min(s.channels, s.filters) < cost.least || s.pad_h < 0 || s.pad_w < 0 ||
+      s.batch < 1 || s.height < 1 || s.width < 1 || y.height < 1 || y.width < 1)
+    return std::numeric_limits<double>::infinity();
+  const int64_t side = side_of(taps_of(s));
+  const int64_t own_tiles = Tiles(y, side).count;
+  const int64_t data_tiles = spreads(s) ? own_tiles : Tiles(input_of(s), side).count;
+  const Cycles own(cost, s, packed ? own_tiles : (2.0 * own_tiles + data_tiles) / 3);
+  return own.tiles + (packed ? own.reading : own.making);
+}
+
+// Of a direct sum of `taps` for so many pixels, by oneDNN.
+inline double direct_cycles(int level, int64_t taps, int64_t pixels, int64_t channels,
+                            int64_t filters) {
+  const Cost& cost = cost_at(level);
+  const int64_t vectors = (filters + cost.lanes - 1) / cost.lanes;
+  return cost.direct * static_cast<double>(taps) * pixels * channels * vectors;
+}
+
+}  // namespace winograd
+}  // namespace cynet
+
+#endif
