@@ -1,5 +1,5 @@
-// What a convolution costs by Winograd's products and by a direct sum. Included by winograd.h and by
-// products.h, which weighs its own way against these.
+// What a convolution costs by Winograd's products and by a direct sum. Included by winograd.h, and
+// by products.h, which weighs its own way against these.
 #ifndef CYNET_WINOGRAD_COST_H
 #define CYNET_WINOGRAD_COST_H
 
