@@ -158,7 +158,7 @@ static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
       const auto map = maps(n, c);
       for (int64_t at = (begin + 2 * half) * C + c; at < end * C; at += C) map(at);
     });
-    past_stored();
+    past_stored();  // if map wrote past the caches
   });
 }
 
