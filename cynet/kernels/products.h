@@ -74,6 +74,7 @@ struct Job {
 inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }
 inline int64_t pixels_out(const WindowShape& s) { return s.out_height * s.out_width; }
 inline int64_t taps_of(const WindowShape& s) { return s.kernel_h * s.kernel_w; }
+constexpr int64_t MOST_TAPS = 49;  // of windows that the choices below take
 
 // Rows of a panel from one tap to the next, for n channels: taps of one channel are written
 // together, and with whole pages between them they would all share a few sets of the first cache.
@@ -205,7 +206,8 @@ inline void product(int level, const Product& p, int threads, char* space) {
 // the parts or of whole convolutions (docs/architecture/performance.md).
 inline bool window_suits(int level, const WindowShape& s) {
   const int64_t pixels = products::pixels_out(s), taps = products::taps_of(s);
-  if (pixels < 1 || pixels > 64 || taps < 2 || taps > 49 || s.filters < 16) return false;
+  if (pixels < 1 || pixels > 64 || taps < 2 || taps > products::MOST_TAPS) return false;
+  if (s.filters < 16) return false;
   int64_t real = 0;
   products::each_tap(s, [&](int64_t, int64_t, int64_t) { ++real; });
   const winograd::Cost& cost = winograd::cost_at(level);
@@ -262,6 +264,20 @@ inline void window_backward_weight(int level, const WindowShape& shape, const fl
                                    char* space) {
   static constexpr decltype(&baseline::window_weight) table[] = CYNET_AT_LEVELS(window_weight);
   table[level](shape, x, dy, dw, add, threads, reinterpret_cast<float*>(space));
+}
+
+// Whether the same for a convolution whose groups are single channels is quicker than by oneDNN,
+// which has a product for each group where the image is smaller than the window.
+inline bool window_goes_by_channel(const WindowShape& s) {
+  return (s.height < s.kernel_h || s.width < s.kernel_w) && products::pixels_in(s) <= 64 &&
+         products::taps_of(s) <= products::MOST_TAPS;
+}
+
+// dw (channels, 1, kernel_h, kernel_w) where `window_goes_by_channel`.
+inline void window_channel_weight(int level, const WindowShape& s, const float* x, const float* dy,
+                                  float* dw, bool add, int threads) {
+  static constexpr decltype(&baseline::channel_weight) table[] = CYNET_AT_LEVELS(channel_weight);
+  table[level](s, x, dy, dw, add, threads);
 }
 
 }  // namespace cynet

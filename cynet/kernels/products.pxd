@@ -51,3 +51,7 @@ cdef void window_backward_data(const WindowShape* shape, const float* w, const f
 # dw = gradient of w, or dw += with `add`.
 cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
                                  float* dw, bint add, int threads, char* space) noexcept nogil
+# Whether the gradient of w (channels, 1, kernel_h, kernel_w), each channel a group, pays.
+cdef bint window_goes_by_channel(const WindowShape* shape) noexcept nogil
+cdef void window_channel_weight(const WindowShape* shape, const float* x, const float* dy,
+                                float* dw, bint add, int threads) noexcept nogil

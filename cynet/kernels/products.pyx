@@ -25,6 +25,10 @@ cdef extern from "products.h" namespace "cynet" nogil:
     void cpp_backward_weight "cynet::window_backward_weight"(
         int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
         bint add, int threads, char* space) noexcept
+    bint cpp_goes_by_channel "cynet::window_goes_by_channel"(const WindowShape& shape) noexcept
+    void cpp_channel_weight "cynet::window_channel_weight"(
+        int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
+        bint add, int threads) noexcept
 
 
 # Multiply-adds of a product that a library, which copies both matrices in blocks, computes faster,
@@ -67,6 +71,15 @@ cdef void window_backward_data(const WindowShape* shape, const float* w, const f
 cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
                                  float* dw, bint add, int threads, char* space) noexcept nogil:
     cpp_backward_weight(cpu_level(), shape[0], x, dy, dw, add, threads, space)
+
+
+cdef bint window_goes_by_channel(const WindowShape* shape) noexcept nogil:
+    return cpp_goes_by_channel(shape[0])
+
+
+cdef void window_channel_weight(const WindowShape* shape, const float* x, const float* dy,
+                                float* dw, bint add, int threads) noexcept nogil:
+    cpp_channel_weight(cpu_level(), shape[0], x, dy, dw, add, threads)
 
 
 def _scratch(size_t size):

@@ -393,3 +393,34 @@ inline void window_weight(const WindowShape& s, const float* x, const float* dy,
     });
   });
 }
+
+// The same where each channel is a group of its own: dw (channels, 1, kernel_h, kernel_w), of
+// MOST_TAPS at most.
+inline void channel_weight(const WindowShape& s, const float* x, const float* dy, float* dw,
+                           bool add, int threads) {
+  const int64_t taps = taps_of(s), channels = s.channels;
+  parallel_for(threads, vectors_of(channels), [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin * LANES; c < end * LANES; c += LANES) {
+      const int64_t lanes = std::min<int64_t>(LANES, channels - c);
+      const auto part = [&](const float* from) CYNET_XLAMBDA {
+        return lanes == LANES ? load(from + c) : load_part(from + c, lanes);
+      };
+      Vec sums[MOST_TAPS] = {};
+      each_tap(s, [&](int64_t p, int64_t q, int64_t tap) {
+        Vec sum = sums[tap];
+        for (int64_t b = 0; b < s.batch; ++b)
+          sum += part(dy + (b * pixels_out(s) + p) * channels) *
+                 part(x + (b * pixels_in(s) + q) * channels);
+        sums[tap] = sum;
+      });
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        float all[LANES];
+        store(all, sums[tap]);
+        for (int64_t i = 0; i < lanes; ++i) {
+          float* to = dw + (c + i) * taps + tap;
+          *to = all[i] + (add ? *to : 0);
+        }
+      }
+    }
+  });
+}

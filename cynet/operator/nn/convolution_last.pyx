@@ -12,8 +12,11 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.elementwise cimport Kernel, run_unary
 from ...kernels.onednn cimport Chain, Primitive
+from ...kernels.parallel cimport threads_for
+from ...kernels.products cimport WindowShape, window_channel_weight, window_goes_by_channel
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
+from .convolution_window cimport shape_of
 from .folded cimport FoldedActivation, aligned_floats
 
 from math import prod
@@ -145,7 +148,8 @@ cdef class ChannelsLastConv(Operator):
     cdef object primitives
     cdef Chain out, data_grad, weight_grad
     cdef FoldedActivation activation
-    cdef bint has_bias
+    cdef WindowShape window
+    cdef bint has_bias, by_channel  # the weights' gradient, each channel by itself
     cdef Kernel add
     cdef int64_t out_size, data_size, weight_size, filters
 
@@ -156,13 +160,18 @@ cdef class ChannelsLastConv(Operator):
         self.out_size, self.data_size = prod(out), prod(in_shapes[0])
         self.weight_size, self.filters = prod(weight), out[1]
         self.activation = FoldedActivation(prop.activation, self.out_size)
+        self.by_channel = False
+        if len(prop.kernel) == 2 and prop.no_bias and prop.num_group == in_shapes[0][1] == out[1]:
+            self.window = shape_of(prop, in_shapes[0], out)
+            self.by_channel = window_goes_by_channel(&self.window)
         self.primitives = prop.primitives(in_shapes)
         self.out = self.primitives.forward(prop.activation, prop.weight_shape is not None)
 
     def prepare_backward(self):
         """Make the primitives that only backward needs."""
         self.data_grad = self.primitives.backward_data()
-        self.weight_grad = self.primitives.backward_weight()
+        if not self.by_channel:
+            self.weight_grad = self.primitives.backward_weight()
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -196,13 +205,17 @@ cdef class ChannelsLastConv(Operator):
                 self.prepare_backward()
         if req[0] != kNullOp:
             need = self.data_grad.room(self.data_size, req[0] == kAddTo)
-        if weights:
+        if weights and not self.by_channel:
             scratch = kept_weight + kept_bias + self.weight_grad.scratch_bytes
             need = scratch if scratch > need else need
         space = <char*>get_space(&ctx.requested[0], masked + need)
         tensors[0] = self.activation.gradient(out_grad[0].data, out_data[0].data, space)
         space += masked
-        if weights:
+        if weights and self.by_channel:
+            window_channel_weight(&self.window, <const float*>in_data[0].data,
+                                  <const float*>tensors[0], <float*>in_grad[1].data,
+                                  req[1] == kAddTo, threads_for(self.data_size * 8))
+        elif weights:
             tensors[1] = in_data[0].data
             if self.has_bias:
                 tensors[2] = in_grad[2].data if _writes(req[2]) else space + kept_weight

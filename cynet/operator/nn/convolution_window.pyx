@@ -11,7 +11,7 @@ from .convolution_own cimport OwnConvolution
 from ...kernels.dispatch import cpu_capability
 
 
-cdef WindowShape _shape_of(prop, data, out) except *:
+cdef WindowShape shape_of(prop, data, out) except *:
     cdef WindowShape s
     s.batch, s.channels, s.height, s.width = data
     _, s.filters, s.out_height, s.out_width = out
@@ -26,7 +26,7 @@ def suits(prop, data, out):
     if (len(prop.kernel) != 2 or prop.num_group != 1
             or cpu_capability() == "baseline"):
         return False
-    s = _shape_of(prop, data, out)
+    s = shape_of(prop, data, out)
     return window_suits(&s)
 
 
@@ -35,7 +35,7 @@ cdef class WindowConvolution(OwnConvolution):
 
     def __init__(self, prop, data, out):
         super().__init__(prop, data, out)
-        self.shape = _shape_of(prop, data, out)
+        self.shape = shape_of(prop, data, out)
 
     cdef size_t scratch(self, int threads, bint backward) noexcept nogil:
         return window_space(&self.shape, threads, backward)
