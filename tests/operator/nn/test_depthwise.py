@@ -18,8 +18,9 @@ SHAPES = [
 
 @pytest.mark.parametrize("req", [1, 3])
 @pytest.mark.parametrize("shape, kernel, stride, dilate, pad", SHAPES)
-def test_gradients(shape, kernel, stride, dilate, pad, req):
+def test_gradients(shape, kernel, stride, dilate, pad, req, monkeypatch):
     """Beside the loops of float64, which work in row-major order; req 3 adds to ones."""
+    monkeypatch.setenv("CYNET_KERNELS", "auto")  # the portable ones are row-major
     params = {
         "num_filter": shape[1],
         "num_group": shape[1],
