@@ -24,6 +24,11 @@ namespace cynet {
 // size is that of many caches together on virtual machines.)
 enum { BEYOND_CACHES = 32 << 20 };
 
+// Floats between what a thread writes and what others read or write. Prefetchers run ahead of what
+// a core reads, to the end of its page and into the next one, and take away what another core is
+// writing there.
+enum { FLOATS_APART = 2048 };
+
 // body(begin, end) over [0, n) in at most `threads` contiguous parts; body must not throw.
 template <typename Body>
 inline void parallel_for(int threads, int64_t n, Body&& body) {

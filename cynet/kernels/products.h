@@ -62,6 +62,14 @@ struct Target {
   int64_t c, begin, end;
 };
 
+struct Span {
+  int64_t begin, end;
+  // What lies in `size` from `first` on, counted from there.
+  Span within(int64_t first, int64_t size) const {
+    return {std::clamp<int64_t>(begin - first, 0, size), std::clamp<int64_t>(end - first, 0, size)};
+  }
+};
+
 // What does not change within a panel. Rows of a are `step` floats apart where a is taken by lines,
 // else its columns are.
 struct Job {
@@ -69,6 +77,7 @@ struct Job {
   int64_t step, depth, c_row;
   bool relu, add;
   float* copy = nullptr;  // rows `step` floats apart
+  Span copied = {0, 0};   // columns
 };
 
 inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }

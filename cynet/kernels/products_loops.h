@@ -17,7 +17,7 @@ constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
 constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
 constexpr int64_t FILTERS = 16;  // a cache line of them is packed at a time
 constexpr int64_t FAR = 512;  // rows of a turned a so far apart would share few cache sets: copied
-constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK;  // floats a thread
+constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK + FLOATS_APART;  // floats a thread
 
 constexpr int64_t vectors_of(int64_t n) { return (n + LANES - 1) / LANES; }
 constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
@@ -25,7 +25,7 @@ constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
 // ----- sums
 
 // R rows of a target by V vectors of columns, `lanes` of the last one. With COPY, a is one piece,
-// and its rows are written to `copy` on the way.
+// and the job's copied columns of its rows are written to `copy` on the way.
 template <int R, int V, bool LINES, bool COPY = false>
 inline void tile(const Job& job, const float* a, const float* panel, const Piece* begin,
                  const Piece* end, float* c, const float* bias, int64_t lanes,
@@ -52,8 +52,9 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
       }
     };
     if constexpr (COPY) {
-      int64_t k = 0;
-      for (; k + LANES <= depth; k += LANES) {
+      int64_t k = job.copied.begin;
+      add(0, k);
+      for (; k + LANES <= job.copied.end; k += LANES) {
         add(k, k + LANES);
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
@@ -63,8 +64,9 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
         }
       }
       add(k, depth);
-      for (int r = 0; r < R; ++r)
-        store_part(copy + r * step + k, load_part(x + r * step + k, depth - k), depth - k);
+      const int64_t rest = job.copied.end - k;
+      for (int r = 0; r < R && rest > 0; ++r)
+        store_part(copy + r * step + k, load_part(x + r * step + k, rest), rest);
     } else {
       add(0, depth);
     }
@@ -215,8 +217,16 @@ inline void share(int threads, int64_t rows, int64_t columns, const Body& body) 
 
 // ----- whole arrays
 
-// Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them. Where parts
-// of c share rows of a, each copies some blocks of them.
+// Columns of a that a part copies: those of which it will have the product where a's columns are
+// the result's, as in the gradient of weights. So a core finds what it has written in its own
+// cache.
+inline Span copied_columns(const Product& p, const Grid& grid, int64_t part) {
+  const int64_t vectors = vectors_of(p.k), j = part % grid.columns;
+  return {cut(vectors, j, grid.columns) * LANES,
+          std::min(cut(vectors, j + 1, grid.columns) * LANES, p.k)};
+}
+
+// Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them.
 inline void multiply(const Product& p, int threads, float* space) {
   if (few_suits(p)) return multiply_few(p, threads);
   const Piece piece = {0, 0};
@@ -254,10 +264,12 @@ inline void multiply(const Product& p, int threads, float* space) {
             own.a = rows;
             own.step = vectors_of(stop - block) * LANES;
           }
-          const bool copies = p.copy && block / BLOCK % grid.columns == part % grid.columns;
-          if (copies) own.copy = p.copy + block * p.a_row + k;
+          if (p.copy) {
+            own.copy = p.copy + block * p.a_row + k;
+            own.copied = copied_columns(p, grid, part).within(k, depth);
+          }
           each([&](int64_t j, int64_t columns, const float* panel) {
-            const auto multiply_rows = copies && j == first * LANES ? &rows_of<true, true> : run;
+            const auto multiply_rows = p.copy && j == first * LANES ? &rows_of<true, true> : run;
             multiply_rows(own, panel, columns, target, &piece, p.c + block * p.c_row + j,
                           p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
           });
@@ -267,16 +279,20 @@ inline void multiply(const Product& p, int threads, float* space) {
   });
 }
 
-// Floats a thread, for the gradient of the weights: a panel, sums of ROWS filters, filters of dy.
+// Floats a thread, for products of so many channels.
+inline int64_t panel_scratch(const WindowShape& s, int64_t channels) {
+  return taps_of(s) * tap_rows(channels) * WIDTH * LANES + FLOATS_APART;
+}
+
+// The same for the gradient of the weights: a panel, sums of ROWS filters, filters of dy.
 inline int64_t weight_scratch(const WindowShape& s) {
   return (pixels_in(s) * s.batch + taps_of(s) * ROWS) * WIDTH * LANES +
-         pixels_out(s) * s.batch * FILTERS;
+         pixels_out(s) * s.batch * FILTERS + FLOATS_APART;
 }
 
 inline int64_t window_scratch(const WindowShape& s, int threads, bool backward) {
-  const int64_t width = WIDTH * LANES, taps = taps_of(s);
-  if (!backward) return Pieces::space(s, FORWARD) + threads * taps * tap_rows(s.channels) * width;
-  const int64_t data = Pieces::space(s, DATA) + threads * taps * tap_rows(s.filters) * width;
+  if (!backward) return Pieces::space(s, FORWARD) + threads * panel_scratch(s, s.channels);
+  const int64_t data = Pieces::space(s, DATA) + threads * panel_scratch(s, s.filters);
   const int64_t weight = Pieces::space(s, WEIGHT) + threads * weight_scratch(s);
   return std::max(data, weight);
 }
@@ -289,7 +305,7 @@ inline void window_forward(const WindowShape& s, const float* x, const float* w,
   space += Pieces::space(s, FORWARD);
   share(threads, s.batch, s.filters, [&](int64_t part, int64_t row, int64_t last, int64_t first,
                                          int64_t end) {
-    float* panel = space + part * taps * tap_rows(s.channels) * WIDTH * LANES;
+    float* panel = space + part * panel_scratch(s, s.channels);
     each_panel(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
       pack_turned(w + j * length, length, length, j_end - j, taps, tap_rows(s.channels), panel);
       for (int64_t i = 0; i < all.size; ++i)
@@ -307,7 +323,7 @@ inline void window_data(const WindowShape& s, const float* w, const float* dy, f
   space += Pieces::space(s, DATA);
   share(threads, s.batch, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
                                           int64_t end) {
-    float* panel = space + part * taps * tap_rows(s.filters) * WIDTH * LANES;
+    float* panel = space + part * panel_scratch(s, s.filters);
     each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
       for (int64_t f = 0; f < s.filters; ++f)
         pack_turned(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,

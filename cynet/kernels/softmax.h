@@ -77,6 +77,15 @@ void softmax_lines(int threads, int level, const SoftmaxShape& s, const T* x, T*
       strip(x + start, y + start, s.n, s.inner, m, scale, s.log_of, s.add);
     });
   }
+  if (s.inner == 1 && !s.lengths) {
+    typedef void (*Each)(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log_of,
+                         bool add);
+    static const Each levels[] = CYNET_AT_LEVELS(softmax_each<T>);
+    const Each each = levels[sizeof(T) == sizeof(float) ? level : BASELINE];
+    return parallel_for(threads, s.outer, [&](int64_t begin, int64_t end) {
+      each(x + begin * s.n, y + begin * s.n, s.n, end - begin, scale, s.log_of, s.add);
+    });
+  }
   for_lines(s, threads, [&](int64_t start, int64_t length) {
     line(x + start, y + start, s.n, length, s.inner, scale, s.log_of, s.add);
   });

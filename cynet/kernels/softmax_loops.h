@@ -207,6 +207,42 @@ void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T s
     for (int64_t i = length; i < n; ++i) y[i * step] = 0;
 }
 
+#if defined(__GNUC__)
+// Four lines of n <= LANES floats, one behind the other, which are all read before any is written:
+// a load beside what was just stored in part waits for it.
+template <bool log_of>
+CYNET_XINLINE void softmax_fours(const float* x, float* y, int64_t n, float scale, bool add) {
+  Vec v[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i)
+    v[i] = first_of(load_part(x + i * n, n) * scale, n, -std::numeric_limits<float>::infinity());
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    v[i] -= Vec{} + fold<Greater>(v[i]);
+    const Vec e = math::exp_below<IVec>(v[i]);
+    const float sum = fold<Plus>(e);
+    v[i] = log_of ? v[i] - math::log(sum) : e * (1 / sum);
+    if (add) v[i] += load_part(y + i * n, n);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) store_part(y + i * n, v[i], n);
+}
+#endif
+
+// Whole lines of n entries, one behind the other.
+template <typename T>
+void softmax_each(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log_of, bool add) {
+  int64_t i = 0;
+#if defined(__GNUC__)
+  if constexpr (std::is_same<T, float>::value) {
+    const auto fours = log_of ? &softmax_fours<true> : &softmax_fours<false>;
+    if (n > 0 && n <= LANES)
+      for (; i + 4 <= lines; i += 4) fours(x + i * n, y + i * n, n, scale, add);
+  }
+#endif
+  for (; i < lines; ++i) softmax_line(x + i * n, y + i * n, n, n, 1, scale, log_of, add);
+}
+
 template <typename T>
 void softmax_line_gradient(const T* dy, const T* y, T* dx, int64_t n, int64_t length, int64_t step,
                            T scale, bool log_of, bool add) {

@@ -11,7 +11,7 @@ constexpr int64_t SPARSE_DEPTH = 128;  // its rows: it should stay in the L1 cac
 constexpr int64_t SPARSE_ROWS = 256;  // rows of a whose lists are made at a time
 constexpr int64_t LIST = SPARSE_DEPTH + LANES;
 constexpr int64_t SPARSE_SCRATCH =  // floats a thread: panel, values and positions of the lists
-    SPARSE_DEPTH * SPARSE_WIDTH * LANES + 2 * SPARSE_ROWS * LIST;
+    SPARSE_DEPTH * SPARSE_WIDTH * LANES + 2 * SPARSE_ROWS * LIST + FLOATS_APART;
 constexpr int64_t SAMPLE = 64;  // vectors that are looked at before
 
 // The rows of a block: the values that count and where in the chunk they are.
@@ -63,9 +63,9 @@ struct Lists {
 #endif
   }
 
-  // Of `rows` rows and `depth` columns that begin at a, copied to `copy` unless it is NULL.
+  // Of `rows` rows and `depth` columns that begin at a. Columns `copied` go to `copy` on the way.
   void fill(const float* a, int64_t step, bool turned, int64_t rows, int64_t depth, bool all,
-            float* copy = nullptr) {
+            float* copy = nullptr, Span copied = {0, 0}) {
     zeros = all;
     std::fill(counts, counts + rows, 0);
     if (!turned) {
@@ -74,7 +74,7 @@ struct Lists {
           const int64_t n = std::min<int64_t>(LANES, depth - k);
           const float* from = a + r * step + k;
           const Vec v = n == LANES ? load(from) : load_part(from, n);
-          if (copy) store_part(copy + r * step + k, v, n);
+          if (k >= copied.begin && k < copied.end) store_part(copy + r * step + k, v, n);
           append(r, v, k, n);
         }
       return;
@@ -163,8 +163,8 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
 #endif
   };
   const int64_t chunks = std::max<int64_t>(1, (p.k + SPARSE_DEPTH - 1) / SPARSE_DEPTH);
-  // By rows where each thread has some: packing b twice costs less than making all lists twice.
-  const Grid grid(threads, p.m, 0, vectors_of(p.n), p.m / LANES);
+  // a list costs as much as packing two columns, and parts of columns make all lists
+  const Grid grid(threads, 2 * p.m, p.n, vectors_of(p.n), p.m / LANES);
   share(grid, p.m, p.n, [&](int64_t part, int64_t begin, int64_t stop, int64_t first,
                             int64_t end) {
     float* panel = space + part * SPARSE_SCRATCH;
@@ -174,9 +174,9 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
         const int64_t rows = std::min(SPARSE_ROWS, stop - row);
         const int64_t k = cut(p.k, chunk, chunks), depth = cut(p.k, chunk + 1, chunks) - k;
         const float* a = p.a + (p.a_turned ? k * p.a_row + row : row * p.a_row + k);
-        const bool copies = p.copy && chunk % grid.columns == part % grid.columns;
+        const Span copied = p.copy ? copied_columns(p, grid, part).within(k, depth) : Span{0, 0};
         lists.fill(a, p.a_row, p.a_turned, rows, depth, false,
-                   copies ? p.copy + row * p.a_row + k : nullptr);
+                   p.copy ? p.copy + row * p.a_row + k : nullptr, copied);
         each_panel(first, end, p.n, SPARSE_WIDTH, [&](int64_t j, int64_t j_end) {
           const int64_t columns = j_end - j, vectors = vectors_of(columns);
           const bool all = is_unbounded(

@@ -198,11 +198,11 @@ inline void convolve_all(const Problem& p, const float* u, const Weights& w, int
   const Parts shares(p.from, p.to, M, N == P, threads);
   const ForwardPlan plan(P, channels, depth(p.to), N, shares.most_tiles());
   float* zeros = space;
-  float* parts = zeros + plan.zeros;
+  float* parts = zeros + apart(plan.zeros);
   std::memset(zeros, 0, plan.zeros * sizeof(float));
   if (u == nullptr) {
     float* made = parts;
-    parts += plan.u;
+    parts += apart(plan.u);
     weights_all<P, P + 1 - M>(p.from, p.to, w, threads, made);
     u = made;
   }
@@ -252,14 +252,15 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
   const int64_t tiles = Tiles(p.to, M).count;
   const GradientPlan plan(P, depth(p.from), filters, tiles, threads);
   float* zeros = space;
-  float* du = zeros + plan.zeros;
-  float* parts = du + plan.u * threads;
+  float* du = zeros + apart(plan.zeros);
+  float* parts = du + plan.sums * threads;
   std::memset(zeros, 0, plan.zeros * sizeof(float));
   for (int64_t first = 0; first < plan.filter_blocks; first += plan.chunk) {
     const int64_t last = std::min(first + plan.chunk, plan.filter_blocks);
     for_parts(threads, [&](int64_t part) {
       correlate<P, M>(p, plan, zeros, first, last, tiles * part / threads,
-                      tiles * (part + 1) / threads, du + part * plan.u, parts + part * plan.part);
+                      tiles * (part + 1) / threads, du + part * plan.sums,
+                      parts + part * plan.part);
     });
     parallel_for(threads, (last - first) * channels, [=, &plan](int64_t begin, int64_t end) {
       alignas(64) float window[MOST_TAPS][LANES];
@@ -267,8 +268,8 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
         const int64_t b = i / channels, c = i % channels, filter = (first + b) * LANES;
         for (int64_t phase = 0; phase < phases; ++phase) {
           const int64_t lane = phase * blocks * LANES + c;
-          weights_out<P, K>(du + b * plan.u_block + lane * LANES, plan.u_position, threads, plan.u,
-                            Taps<K>(kernel, step, phase, false), window);
+          weights_out<P, K>(du + b * plan.u_block + lane * LANES, plan.u_position, threads,
+                            plan.sums, Taps<K>(kernel, step, phase, false), window);
         }
         write_windows(window, channels * taps, taps, std::min<int64_t>(LANES, filters - filter),
                       add, dw + (filter * channels + c) * taps);

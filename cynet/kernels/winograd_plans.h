@@ -17,6 +17,8 @@
 
 constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
 constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
+// n floats that others read or write than what follows.
+constexpr int64_t apart(int64_t n) { return padded(n) + FLOATS_APART; }
 
 // Floats for the columns of `tiles` tiles beside each other (read_run): at most 6 positions of each
 // column, 4 columns a tile and 2 more.
@@ -30,7 +32,7 @@ struct ForwardPlan {
   int64_t v_block, v_group, v_across, v_down;  // of a channel block, ROWS tiles, a position
   int64_t u_block, u_channel, u_across, u_down;
   int64_t s_block, s_tile, s_group, s_position;
-  int64_t zeros, u, v, s, part;  // sizes: a pixel of zeros, ..., a thread's share
+  int64_t zeros, u, v, s, part;  // sizes: a pixel of zeros, ..., from one thread's to the next's
 
   // Of a thread that has `tiles` tiles at most.
   ForwardPlan(int64_t positions, int64_t channels, int64_t filters, int64_t pixels,
@@ -78,10 +80,10 @@ struct ForwardPlan {
       s_position = tile_block / ROWS * s_group + 16;
       s = padded(all * s_position);
     }
-    part = v + s + padded(strip_of(tile_block));
+    part = apart(v + s + strip_of(tile_block));
   }
   int64_t size(int threads, bool packed = false) const {
-    return zeros + (packed ? 0 : u) + threads * part;
+    return apart(zeros) + (packed ? 0 : apart(u)) + threads * part;
   }
   // Filter blocks whose weights lie between each other, of which b is one.
   int64_t beside(int64_t b) const {
@@ -97,7 +99,9 @@ struct GradientPlan {
   int64_t channel_blocks, filter_blocks, tile_block;
   int64_t chunk;  // filter blocks worked on at a time, so that their sums stay in the cache
   int64_t u_block, u_position, v_block, v_position, m_position;
-  int64_t zeros, u, v, m, part;  // sizes: a pixel of zeros, a thread's sums, ..., its share
+  // Sizes: a pixel of zeros, a thread's sums, ...; from one thread's sums, and from what else it
+  // has, to the next one's.
+  int64_t zeros, u, v, m, sums, part;
 
   GradientPlan(int64_t positions, int64_t channels, int64_t filters, int64_t tiles, int threads)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
@@ -114,7 +118,8 @@ struct GradientPlan {
     u = padded(all * u_position);
     v = padded(all * v_position);
     m = padded(all * m_position);
-    part = v + m + padded(strip_of(tile_block));
+    sums = apart(u);
+    part = apart(v + m + strip_of(tile_block));
   }
-  int64_t size(int threads) const { return zeros + threads * (u + part); }
+  int64_t size(int threads) const { return apart(zeros) + threads * (sums + part); }
 };
