@@ -19,6 +19,7 @@
 #include "winograd_cost.h"
 
 #ifdef CYNET_X86_LEVELS
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -169,6 +170,19 @@ struct LaneOrders {
 };
 inline constexpr LaneOrders LANE_ORDERS;
 
+// Whether the processor has one multiplier for vectors of AVX-512, and not two: Zen 4, which is of
+// AMD's family 0x19.
+inline bool multiplies_once() {
+#ifdef CYNET_X86_LEVELS
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  __builtin_cpu_init();
+  return __builtin_cpu_is("amd") && __get_cpuid(1, &a, &b, &c, &d) &&
+         (a >> 8 & 0xf) + (a >> 20 & 0xff) == 0x19;
+#else
+  return false;
+#endif
+}
+
 // Where part i of n parts of `size` begins.
 inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 
@@ -212,38 +226,23 @@ inline void product(int level, const Product& p, int threads, char* space) {
 
 // Whether this is quicker than other ways: where enough taps lie beside the image, or enough images
 // share the weights. In cycles of a vector, a third of forward and both gradients, from times of
-// the parts or of whole convolutions (docs/architecture/performance.md).
+// whole convolutions (docs/architecture/performance.md).
 inline bool window_suits(int level, const WindowShape& s) {
   const int64_t pixels = products::pixels_out(s), taps = products::taps_of(s);
   if (pixels < 1 || pixels > 64 || taps < 2 || taps > products::MOST_TAPS) return false;
-  if (s.filters < 16) return false;
+  if (s.filters < 16 || s.channels < 8 || s.batch < 4) return false;
   int64_t real = 0;
   products::each_tap(s, [&](int64_t, int64_t, int64_t) { ++real; });
   const winograd::Cost& cost = winograd::cost_at(level);
-  const bool square = s.kernel_h == s.kernel_w && s.stride_w == s.stride_h && s.dilate_h == 1 &&
-                      s.dilate_w == 1;
+  const double vectors = (s.filters + cost.lanes - 1) / cost.lanes;
+  const double own = cost.window * real * s.batch * s.channels * vectors + cost.window_start;
+  if (own >= winograd::direct_cycles(level, taps, s.batch * pixels, s.channels, s.filters))
+    return false;
   const WinogradShape other = {s.batch,   s.height, s.width, s.channels, s.filters, s.kernel_h,
                                s.pad_h, s.pad_w,  s.stride_h};
-  if (cost.lanes < 16) {
-    const double vectors = (s.filters + cost.lanes - 1) / cost.lanes;
-    const double own = 0.6 * real * s.batch * s.channels * vectors + 20000;
-    return s.batch >= 4 && s.channels >= 8 &&
-           own < winograd::direct_cycles(level, taps, s.batch * pixels, s.channels, s.filters) &&
-           !(square && winograd::cycles(level, other, false) < own);
-  }
-  if (s.batch < 16 || s.channels < 16) return false;
-  if (5 * real > 4 * pixels * taps) return false;  // a direct sum over all taps
-  if (!square || !winograd::knows(other)) return true;
-  // what winograd.h does: phases of the image, taps of a phase, outputs of a tile in a direction
-  const int64_t stride = s.stride_h, phases = stride * stride;
-  const int64_t phase_taps = winograd::taps_of(other), side = winograd::side_of(phase_taps);
-  const double c = (s.channels + 15) / 16, f = (s.filters + 15) / 16, products = s.channels * f;
-  const double tiles = winograd::Tiles(winograd::output_of(other), side).count;
-  const double share = phase_taps == 2 ? 25.0 / 36 : 1;
-  const double weights = stride == 1 && s.kernel_h % 2 ? 90000 : 20000;
-  return 1.1 * real * s.batch * products + 150 * taps * c * f <
-         share * (tiles * (37.5 * phases * products + 250 * (phases * c + f)) +
-                  weights * phases * c * f);
+  const bool square = s.kernel_h == s.kernel_w && s.stride_w == s.stride_h && s.dilate_h == 1 &&
+                      s.dilate_w == 1;
+  return !(square && winograd::cycles(level, other, false) < own);
 }
 
 // Bytes of scratch, to be aligned to 64, for forward, or for both gradients.

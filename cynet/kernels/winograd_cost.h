@@ -16,15 +16,16 @@ namespace winograd {
 // Cycles at a CPU level, from times of the parts (docs/architecture/performance.md): of a tile by a
 // channel and a vector of filters, by a vector of channels and by one of filters; where a vector is
 // not full; of a weight, to transform it or to read it transformed; of a direct sum, by a vector of
-// filters.
+// filters; of a window's taps one by one (products.h), in the same way, and before them.
 struct Cost {
   int64_t lanes, least;  // channels and filters that are worth it
   double product, input, output, odd_input, odd_output, making, reading, direct;
+  double window, window_start;
 };
 
 inline const Cost& cost_at(int level) {
-  static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 25, 0.83};
-  static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 20, 0.75};
+  static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 25, 0.83, 0.8, 5000};
+  static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 20, 0.75, 0.6, 20000};
 #ifdef CYNET_X86_LEVELS
   if (level == AVX512) return wide;
 #endif

@@ -244,6 +244,4 @@ def test_where_it_pays(level):
     assert not suits(level, 1, 2, 512, 512, 3)  # more weights than pixels
     assert not suits(level, 32, 4, 3, 64, 3)  # few channels
     assert not suits(level, 32, 4, 64, 64, 1)  # no tap lies outside
-    # with 16 registers strides of 2 are slower by oneDNN and Winograd's tiles, small tiles quicker
-    assert suits(level, 32, 8, 128, 256, 3, stride=2) == (level != "avx512")
-    assert suits(level, 32, 4, 192, 192, 3) == (level == "avx512")
+    assert suits(level, 32, 8, 128, 256, 3, stride=2)
