@@ -60,7 +60,6 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
         for (int r = 0; r < R; ++r) {
           store(copy + r * step + k, load(x + r * step + k));
           fetch<false>(x + (R + r) * step + k);  // the next rows come meanwhile
-          fetch<true>(copy + (R + r) * step + k);
         }
       }
       add(k, depth);
