@@ -98,7 +98,8 @@ template <typename Terms>
 static inline void norm_sums(const NormShape* s, int threads, double* total, const Terms& terms) {
   const int64_t C = s->channels, rows = s->rows, each = norm_rows(s), parts = norm_parts(s);
   parallel_for(threads, parts, [=](int64_t begin, int64_t end) {
-    for (int64_t part = begin; part < end; ++part) {
+    // the last first: what was written last is still near, and the beginning is for who comes next
+    for (int64_t part = end - 1; part >= begin; --part) {
       double* first = total + part * 2 * C;
       double* second = first + C;
       for (int64_t c = 0; c < 2 * C; ++c) first[c] = 0;
