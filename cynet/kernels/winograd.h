@@ -98,7 +98,7 @@ inline bool winograd_packs(int level, const WinogradShape& s) {
   const winograd::Image y = winograd::output_of(s);
   const int64_t side = winograd::side_of(winograd::taps_of(s));
   const winograd::Cycles own(winograd::cost_at(level), s, winograd::Tiles(y, side).count);
-  return 10 * own.making > own.tiles;
+  return 10 * own.packing > own.tiles;
 }
 
 // Bytes of scratch, to be aligned to 64.

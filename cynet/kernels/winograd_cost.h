@@ -15,17 +15,18 @@ namespace winograd {
 
 // Cycles at a CPU level, from times of the parts (docs/architecture/performance.md): of a tile by a
 // channel and a vector of filters, by a vector of channels and by one of filters; where a vector is
-// not full; of a weight, to transform it or to read it transformed; of a direct sum, by a vector of
-// filters; of a window's taps one by one (products.h), in the same way, and before them.
+// not full; of a weight, to transform it in forward, in the mean of forward and both gradients, or
+// to read it transformed; of a direct sum, by a vector of filters; of a window's taps one by one
+// (products.h), in the same way, and before them.
 struct Cost {
   int64_t lanes, least;  // channels and filters that are worth it
-  double product, input, output, odd_input, odd_output, making, reading, direct;
-  double window, window_start;
+  double product, input, output, odd_input, odd_output, packing, making, reading;
+  double direct, window, window_start;
 };
 
 inline const Cost& cost_at(int level) {
-  static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 25, 0.83, 0.8, 5000};
-  static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 20, 0.75, 0.6, 20000};
+  static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 105, 25, 0.83, 0.8, 5000};
+  static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 105, 20, 0.75, 0.6, 20000};
 #ifdef CYNET_X86_LEVELS
   if (level == AVX512) return wide;
 #endif
@@ -33,7 +34,7 @@ inline const Cost& cost_at(int level) {
 }
 
 struct Cycles {
-  double tiles, making, reading;  // of all tiles; to transform weights; to read transformed ones
+  double tiles, packing, making, reading;  // of all tiles; of all weights, as in Cost
   Cycles(const Cost& cost, const WinogradShape& s, double tile_count) {
     const int64_t lanes = cost.lanes;
     const double phases = s.stride * s.stride, share = taps_of(s) == 2 ? 25.0 / 36 : 1;
@@ -44,8 +45,10 @@ struct Cycles {
     const double odd = (s.channels % lanes ? cost.odd_input * phases : 0) +
                        (s.filters % lanes ? cost.odd_output : 0);
     tiles = share * tile_count * (products + cost.input * c + cost.output * f + odd);
-    making = share * cost.making * lanes * lanes * c * f;
-    reading = share * cost.reading * lanes * lanes * c * f;
+    const double weights = share * lanes * lanes * c * f;
+    packing = cost.packing * weights;
+    making = cost.making * weights;
+    reading = cost.reading * weights;
   }
 };
 
