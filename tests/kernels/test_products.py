@@ -245,3 +245,5 @@ def test_where_it_pays(level):
     assert not suits(level, 32, 4, 3, 64, 3)  # few channels
     assert not suits(level, 32, 4, 64, 64, 1)  # no tap lies outside
     assert suits(level, 32, 8, 128, 256, 3, stride=2)
+    # with 16 registers small tiles are quicker
+    assert suits(level, 32, 4, 192, 192, 3) == (level == "avx512")

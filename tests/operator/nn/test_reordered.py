@@ -11,7 +11,7 @@ from cynet.operator import get_operator
 
 # batch, channels, height, width, filters, kernel, stride, pad
 SHAPES = [
-    (2, 16, 25, 25, 16, 3, 1, 1),
+    (1, 16, 35, 37, 16, 3, 1, 1),
     (4, 32, 13, 18, 48, 3, 1, 0),
     (32, 32, 4, 4, 48, 3, 1, 1),
     (16, 20, 12, 12, 50, 5, 1, 0),
