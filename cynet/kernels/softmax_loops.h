@@ -117,38 +117,50 @@ CYNET_XINLINE void fill_line(T* y, int64_t n, int64_t step, bool add, F&& f) {
 }
 
 #if defined(__GNUC__)
-// A line of `count` vectors, the last of `rest` floats: read and written once, kept in registers.
-template <int count>
-CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t rest, float scale, bool log_of,
+// Lines of n floats, one behind the other, in `count` vectors each: read and written once, kept in
+// registers. All are read before any is written, since a load beside what was just stored in part
+// waits for it.
+template <int lines, int count>
+CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t n, float scale, bool log_of,
                                    bool add) {
   enum { LAST = count - 1 };
-  Vec v[count];
-  v[LAST] = first_of(load_part(x + LAST * LANES, rest) * scale, rest,
-                     -std::numeric_limits<float>::infinity());
-  Vec most = v[LAST];
+  const int64_t rest = n - LAST * LANES;
+  Vec v[lines][count];
+#pragma GCC unroll 4
+  for (int i = 0; i < lines; ++i) {
+    const float* from = x + i * n;
 #pragma GCC unroll 8
-  for (int k = 0; k < LAST; ++k) {
-    v[k] = load(x + k * LANES) * scale;
-    most = Greater::of(v[k], most);
+    for (int k = 0; k < LAST; ++k) v[i][k] = load(from + k * LANES) * scale;
+    v[i][LAST] = first_of(load_part(from + LAST * LANES, rest) * scale, rest,
+                          -std::numeric_limits<float>::infinity());
   }
-  const Vec top = Vec{} + fold<Greater>(most);
-  Vec total = {};
+#pragma GCC unroll 4
+  for (int i = 0; i < lines; ++i) {
+    Vec most = v[i][LAST];
 #pragma GCC unroll 8
-  for (int k = 0; k < count; ++k) {
-    v[k] -= top;
-    const Vec e = math::exp_below<IVec>(v[k]);
-    total += e;
-    if (!log_of) v[k] = e;
+    for (int k = 0; k < LAST; ++k) most = Greater::of(v[i][k], most);
+    const Vec top = Vec{} + fold<Greater>(most);
+    Vec total = {};
+#pragma GCC unroll 8
+    for (int k = 0; k < count; ++k) {
+      v[i][k] -= top;
+      const Vec e = math::exp_below<IVec>(v[i][k]);
+      total += e;
+      if (!log_of) v[i][k] = e;
+    }
+    const float sum = fold<Plus>(total);
+    const float shift = log_of ? math::log(sum) : 0.0f, factor = log_of ? 1.0f : 1 / sum;
+#pragma GCC unroll 8
+    for (int k = 0; k < count; ++k) v[i][k] = log_of ? v[i][k] - shift : v[i][k] * factor;
   }
-  const float sum = fold<Plus>(total);
-  const float shift = log_of ? math::log(sum) : 0.0f, factor = log_of ? 1.0f : 1 / sum;
+#pragma GCC unroll 4
+  for (int i = 0; i < lines; ++i) {
+    float* to = y + i * n;
 #pragma GCC unroll 8
-  for (int k = 0; k < count; ++k) {
-    Vec value = log_of ? v[k] - shift : v[k] * factor;
-    float* to = y + k * LANES;
-    if (add) value += k < LAST ? load(to) : load_part(to, rest);
-    if (k < LAST) store(to, value);
-    else store_part(to, value, rest);
+    for (int k = 0; k < LAST; ++k)
+      store(to + k * LANES, add ? v[i][k] + load(to + k * LANES) : v[i][k]);
+    to += LAST * LANES;
+    store_part(to, add ? v[i][LAST] + load_part(to, rest) : v[i][LAST], rest);
   }
 }
 
@@ -156,10 +168,10 @@ enum { SHORT_LINE = 8 * LANES };
 
 template <bool log_of>
 CYNET_XINLINE void softmax_short(const float* x, float* y, int64_t n, float scale, bool add) {
-  const int64_t count = (n + LANES - 1) / LANES, rest = n - (count - 1) * LANES;
+  const int64_t count = (n + LANES - 1) / LANES;
 #define CYNET_COUNT(c) \
   case c:              \
-    return softmax_vectors<c>(x, y, rest, scale, log_of, add);
+    return softmax_vectors<1, c>(x, y, n, scale, log_of, add);
   switch (count) {
     CYNET_COUNT(1)
     CYNET_COUNT(2)
@@ -207,37 +219,17 @@ void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T s
     for (int64_t i = length; i < n; ++i) y[i * step] = 0;
 }
 
-#if defined(__GNUC__)
-// Four lines of n <= LANES floats, one behind the other, which are all read before any is written:
-// a load beside what was just stored in part waits for it.
-template <bool log_of>
-CYNET_XINLINE void softmax_fours(const float* x, float* y, int64_t n, float scale, bool add) {
-  Vec v[4];
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i)
-    v[i] = first_of(load_part(x + i * n, n) * scale, n, -std::numeric_limits<float>::infinity());
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    v[i] -= Vec{} + fold<Greater>(v[i]);
-    const Vec e = math::exp_below<IVec>(v[i]);
-    const float sum = fold<Plus>(e);
-    v[i] = log_of ? v[i] - math::log(sum) : e * (1 / sum);
-    if (add) v[i] += load_part(y + i * n, n);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) store_part(y + i * n, v[i], n);
-}
-#endif
-
 // Whole lines of n entries, one behind the other.
 template <typename T>
 void softmax_each(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log_of, bool add) {
   int64_t i = 0;
 #if defined(__GNUC__)
   if constexpr (std::is_same<T, float>::value) {
-    const auto fours = log_of ? &softmax_fours<true> : &softmax_fours<false>;
     if (n > 0 && n <= LANES)
-      for (; i + 4 <= lines; i += 4) fours(x + i * n, y + i * n, n, scale, add);
+      for (; i + 4 <= lines; i += 4) {
+        if (log_of) softmax_vectors<4, 1>(x + i * n, y + i * n, n, scale, true, add);
+        else softmax_vectors<4, 1>(x + i * n, y + i * n, n, scale, false, add);
+      }
   }
 #endif
   for (; i < lines; ++i) softmax_line(x + i * n, y + i * n, n, n, 1, scale, log_of, add);
