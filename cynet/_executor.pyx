@@ -15,7 +15,9 @@ from ._engine cimport (
     push_sync,
 )
 from ._engine_core cimport writes_of
-from ._feed cimport FED_INPUTS, FED_VARS, Feed, copy_fed, put_batch
+from ._feed cimport (
+    FED_INPUTS, FED_VARS, Feed, Reader, copy_fed, is_lent, note_fed, put_batch
+)
 from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
 from ._resource cimport Resource, draw_many, kRandom
@@ -73,7 +75,8 @@ cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) 
     cdef TBlob* in_data = blobs + step.in_data
     cdef OpContext* context = &step.context
     cdef uint64_t stream = run.stream + step.random
-    cdef bint is_fed = run.fed.data != NULL and run.fed.step == index
+    cdef bint is_fed = (run.fed.data != NULL and run.fed.step == index
+                        and not (run.fed.backward and not is_lent(run)))
     cdef TBlob inputs[FED_INPUTS]
     cdef OpContext own
     cdef int i, code
@@ -88,8 +91,8 @@ cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) 
     if is_fed:
         put_batch(run, &context, &in_data, &own, inputs)
     code = _call(step, context, in_data, blobs, tables.reqs.data() + step.req)
-    if is_fed and code == 0:
-        run.fed.target.written = True
+    if is_fed and code == 0 and not run.fed.backward:
+        note_fed(run)
     return code
 
 
@@ -159,7 +162,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
             begin = nanoseconds()
         if _run_step(run.tables, index, run, run_ctx) == -1:
             run.current = index
-            if run.fed.data != NULL and run.fed.step >= index:
+            if run.fed.data != NULL and not run.fed.backward and run.fed.step >= index:
                 copy_fed(run)
             with gil:
                 _raise_dressed(run)
@@ -474,7 +477,9 @@ cdef class Plan:
 
     def run_backward(self):
         """Push the backward segments; returns at once."""
-        self._push(self.n_forward_segments, self.tables.segments.size(), True, NULL)
+        cdef Fed fed
+        cdef NDArrayBase held = self.feed.take_back(&fed)  # until it is pushed
+        self._push(self.n_forward_segments, self.tables.segments.size(), True, &fed)
 
     cdef int _push(self, size_t first, size_t last, bint is_train, const Fed* fed) except -1:
         cdef uint64_t seed = 0, stream = 0
@@ -485,7 +490,7 @@ cdef class Plan:
                 segment = self.tables.segments[i]
                 if i == first and self.n_random:
                     stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
-                if fed != NULL and fed.data != NULL and fed.segment == i:
+                if fed.data != NULL and fed.segment == i:
                     self._push_fed(fed, is_train, seed, stream, origin)
                 else:
                     self.push_segment(i, is_train, seed, stream, origin)
@@ -504,16 +509,17 @@ cdef class Plan:
     cdef int _push_fed(self, const Fed* fed, bint is_train, uint64_t seed, uint64_t stream,
                        size_t origin) except -1 nogil:
         cdef Segment* segment = self.tables.segments[fed.segment]
+        cdef const Reader* reader = &self.feed.readers[fed.backward]
         cdef VarHandle read[FED_VARS + 1]
-        cdef size_t i, n = self.feed.const_vars.size()
+        cdef size_t i, n = reader.const_vars.size()
         cdef Run* run = new_run(self.tables, segment, is_train, seed, stream, origin)
         run.fed = fed[0]
         for i in range(n):
-            read[i] = self.feed.const_vars[i]
+            read[i] = reader.const_vars[i]
         read[n] = fed.source
         return push_sync(_run_segment, run, end_run, segment.dev_type, segment.dev_id,
                          read, <int>n + 1,
-                         self.feed.mutable_vars.data(), <int>self.feed.mutable_vars.size(),
+                         reader.mutable_vars.data(), <int>reader.mutable_vars.size(),
                          0, segment.flags, b"executor")
 
     cdef size_t origin(self) except? 0:

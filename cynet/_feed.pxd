@@ -3,13 +3,16 @@
 The step that reads that array first copies what it reads (graph/feed.py says which). Its segment
 then reads the batch's variable and writes the bound array's: whoever writes the batch or reads the
 bound array afterwards waits for it, as for a copy.
+
+Backward the same operator reads the batch again instead of its copy, unless one of the two has been
+written meanwhile: all cores have the batch in their caches, and half of the copy, or none, each.
 """
 
 from libcpp.vector cimport vector
 
 from ._engine cimport VarHandle
 from ._ndarray cimport NDArrayBase
-from ._plan_tables cimport Fed, Run, Segment, Tables
+from ._plan_tables cimport Fed, Run, Tables
 from ._typedefs cimport TBlob
 from .operator._base cimport OpContext
 
@@ -17,25 +20,39 @@ cdef enum:
     FED_INPUTS = 4   # most inputs of a step that is fed
     FED_VARS = 128   # most variables that its segment reads
 
+cdef cppclass Reader:
+    # A step that may read the batch, and what its segment then reads, but for the batch, and
+    # writes.
+    size_t segment, step
+    vector[VarHandle] const_vars, mutable_vars
+
 cdef class Feed:
     # The bound array of a plan that one of its steps may fill with a batch that it reads, or None.
     cdef NDArrayBase bound
     cdef readonly size_t n_fed  # batches so far that were read where they lay
     cdef Tables* tables
-    cdef size_t segment, step
-    # Of that segment when the bound array is written, but for the batch.
-    cdef vector[VarHandle] const_vars, mutable_vars
+    cdef Reader readers[2]  # forward, backward
+    cdef bint goes_back     # there is one backward
+    cdef NDArrayBase batch  # that the last run forward has read, until one backward; or None
 
     # Once `tables` has all segments.
     cdef int build(self, graph, dict arrays, Tables* tables, size_t n_segments) except -1
     # Push copies of `sources` into `targets`, but for what is told in `fed`. False, and nothing is
     # done, unless each source is an NDArray of its target's shape.
     cdef bint take(self, list sources, list targets, Fed* fed) except -1
+    # Tell in `fed` what the next run backward may read. The batch, to be held until it is pushed,
+    # or None.
+    cdef NDArrayBase take_back(self, Fed* fed)
     cdef bint is_fed(self, NDArrayBase source) except -1
+    cdef int _lend(self, NDArrayBase batch, const Reader* reader, Fed* fed) except -1
 
 # Let the step that is fed read the batch: by copies of its context and inputs, so that the tables
 # stay as they are.
 cdef void put_batch(Run* run, OpContext** context, TBlob** in_data, OpContext* own,
                     TBlob* inputs) noexcept nogil
+# The step has read the batch forward.
+cdef void note_fed(Run* run) noexcept nogil
+# Backward: whether batch and copy are what they were then.
+cdef bint is_lent(const Run* run) noexcept nogil
 # What the step would have done with the batch, when it is not reached or fails.
 cdef void copy_fed(Run* run) noexcept nogil

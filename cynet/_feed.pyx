@@ -5,41 +5,41 @@ from libc.string cimport memcpy
 
 from ._copy import copy_into
 from ._engine cimport is_settled
+from ._engine_core cimport writes_of
 from ._ndarray cimport same_shape
+from ._plan_tables cimport Lent
 from ._typedefs cimport TBlob, dtype_size, kCPU
 
 
 cdef class Feed:
     """Which array of a plan is filled with a batch by the step that reads it."""
 
-    cdef int build(self, graph, dict arrays, Tables* tables, size_t n_segments) except -1:
+    cdef int build(self, graph, dict arrays, Tables* tables, size_t n_forward) except -1:
         cdef NDArrayBase array, bound
-        cdef Segment* segment
-        cdef size_t i, k
+        cdef size_t step
         self.tables = tables
         if graph.fed is None:
             return 0
-        bound, self.step = arrays[graph.fed[0]], graph.fed[1]
+        bound, step = arrays[graph.fed[0]], graph.fed[1]
         for value, array in arrays.items():  # on one piece of memory, the last copy would count
             if value is not graph.fed[0] and array.chunk == bound.chunk:
                 return 0
-        if bound.blob.dev_type != kCPU or tables.steps[self.step].context.n_in > FED_INPUTS:
+        if bound.blob.dev_type != kCPU or tables.steps[step].context.n_in > FED_INPUTS:
             return 0
-        for i in range(n_segments):
-            segment = tables.segments[i]
-            if segment.first <= self.step < segment.last and segment.const_vars.size() < FED_VARS:
-                self.bound, self.segment = bound, i
-                self.mutable_vars = segment.mutable_vars
-                self.mutable_vars.push_back(bound.chunk.var)
-                for k in range(segment.const_vars.size()):
-                    if segment.const_vars[k] != bound.chunk.var:
-                        self.const_vars.push_back(segment.const_vars[k])
+        if not _find_reader(tables, step, 0, n_forward, &self.readers[0]):
+            return 0
+        self.bound = bound
+        _exchange(&self.readers[0], bound.chunk.var)
+        for index, each in enumerate(graph.steps):
+            if each.origin is graph.steps[step] and each.in_data[0] is not None:
+                self.goes_back = each.in_data[0].root is graph.fed[0] and _find_reader(
+                    tables, index, n_forward, tables.segments.size(), &self.readers[1])
         return 0
 
     cdef bint take(self, list sources, list targets, Fed* fed) except -1:
         cdef NDArrayBase source, target
         cdef Py_ssize_t i, n = len(sources)
-        fed.data = NULL
+        fed.data, self.batch = NULL, None
         if n != len(targets):
             return False
         for i in range(n):
@@ -62,33 +62,79 @@ cdef class Feed:
         if not self.is_fed(source):
             copy_into(source, self.bound)
             return True
-        fed.segment, fed.step, fed.data = self.segment, self.step, source.blob.data
-        fed.source, fed.target = source.chunk.var, self.bound.chunk
+        self._lend(source, &self.readers[0], fed)
         self.n_fed += 1
+        if self.goes_back:
+            self.batch = source
         return True
+
+    cdef NDArrayBase take_back(self, Fed* fed):
+        cdef NDArrayBase batch = self.batch
+        fed.data, self.batch = NULL, None
+        if (batch is not None and is_settled(batch.chunk.var) and not batch.chunk.exposed.load()
+                and not self.bound.chunk.exposed.load()
+                and not _holds(&self.readers[1].const_vars, batch.chunk.var)
+                and not _holds(&self.readers[1].mutable_vars, batch.chunk.var)):
+            self._lend(batch, &self.readers[1], fed)
+        return batch
+
+    cdef int _lend(self, NDArrayBase batch, const Reader* reader, Fed* fed) except -1:
+        fed.segment, fed.step, fed.data = reader.segment, reader.step, batch.blob.data
+        fed.source, fed.target = batch.chunk.var, self.bound.chunk
+        fed.backward = reader == &self.readers[1]
+        return 0
 
     cdef bint is_fed(self, NDArrayBase source) except -1:
         """Whether the step may read `source`: what its bytes are now is what it will find then, and
         nothing that failed before can keep the segment from running."""
         cdef VarHandle var = source.chunk.var
-        cdef Segment* segment
-        cdef size_t i, k
+        cdef Reader* reader = &self.readers[0]
+        cdef size_t i
         if (source.blob.dtype != self.bound.blob.dtype or source.blob.dev_type != kCPU
                 or <size_t>source.blob.data % dtype_size(source.blob.dtype)
                 or not is_settled(var)):
             return False
-        for i in range(self.segment + 1):  # an output of the last run is written anew, say
-            segment = self.tables.segments[i]
-            for k in range(segment.mutable_vars.size()):
-                if segment.mutable_vars[k] == var:
-                    return False
-        for k in range(self.const_vars.size()):
-            if self.const_vars[k] == var or not is_settled(self.const_vars[k]):
+        for i in range(reader.segment + 1):  # an output of the last run is written anew, say
+            if _holds(&self.tables.segments[i].mutable_vars, var):
                 return False
-        for k in range(self.mutable_vars.size()):
-            if not is_settled(self.mutable_vars[k]):
+        for i in range(reader.const_vars.size()):
+            if reader.const_vars[i] == var or not is_settled(reader.const_vars[i]):
+                return False
+        for i in range(reader.mutable_vars.size()):
+            if not is_settled(reader.mutable_vars[i]):
                 return False
         return True
+
+
+cdef bint _find_reader(Tables* tables, size_t step, size_t first, size_t last, Reader* reader):
+    """Fill in the reader for a step in one of the segments first .. last."""
+    cdef size_t i
+    for i in range(first, last):
+        if tables.segments[i].first <= step < tables.segments[i].last:
+            reader.segment, reader.step = i, step
+            reader.const_vars = tables.segments[i].const_vars
+            reader.mutable_vars = tables.segments[i].mutable_vars
+            return reader.const_vars.size() < FED_VARS
+    return False
+
+
+cdef void _exchange(Reader* reader, VarHandle var):
+    """What the segment reads it writes."""
+    cdef vector[VarHandle] others
+    cdef size_t i
+    for i in range(reader.const_vars.size()):
+        if reader.const_vars[i] != var:
+            others.push_back(reader.const_vars[i])
+    reader.const_vars = others
+    reader.mutable_vars.push_back(var)
+
+
+cdef bint _holds(const vector[VarHandle]* variables, VarHandle var) noexcept:
+    cdef size_t i
+    for i in range(variables.size()):
+        if variables[0][i] == var:
+            return True
+    return False
 
 
 cdef bint _apart(list sources, list targets) except -1:
@@ -107,6 +153,19 @@ cdef void put_batch(Run* run, OpContext** context, TBlob** in_data, OpContext* o
     memcpy(inputs, in_data[0], own.n_in * sizeof(TBlob))
     own.copy, inputs[0].data = inputs[0].data, run.fed.data
     context[0], in_data[0] = own, inputs
+
+
+cdef void note_fed(Run* run) noexcept nogil:
+    cdef Lent* lent = &run.tables.lent
+    run.fed.target.written = True
+    lent.data, lent.source_writes = run.fed.data, writes_of(run.fed.source)
+    lent.target_writes = writes_of(run.fed.target.var) + 1  # when this run has ended
+
+
+cdef bint is_lent(const Run* run) noexcept nogil:
+    cdef const Lent* lent = &run.tables.lent
+    return (lent.data == run.fed.data and lent.source_writes == writes_of(run.fed.source)
+            and lent.target_writes == writes_of(run.fed.target.var))
 
 
 cdef void copy_fed(Run* run) noexcept nogil:

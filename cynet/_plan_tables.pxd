@@ -30,11 +30,19 @@ cdef cppclass Kept:
     vector[unsigned] seen    # writes of each source when they ran
 
 cdef struct Fed:
-    # The input that a step of a run reads where a batch lies, and copies to its bound array.
+    # The input that a step of a run reads where a batch lies. Forward it copies the batch to its
+    # bound array; backward it reads the batch if both are still what they were then.
     size_t segment, step
+    bint backward
     void* data        # of the batch; NULL: there is no such input
     VarHandle source  # the batch's
     Chunk* target     # of the bound array
+
+cdef struct Lent:
+    # The batch that was copied last, and how often both arrays had been written then. Guarded by
+    # the bound array's variable.
+    void* data
+    unsigned source_writes, target_writes
 
 cdef cppclass Segment:
     size_t first, last  # steps [first, last)
@@ -56,6 +64,7 @@ cdef cppclass Tables:
     vector[Resource] resources
     vector[Segment*] segments
     vector[Kept*] kept
+    Lent lent
     atomic[bint] profiled
     vector[int64_t] spent   # nanoseconds of each step while `profiled`
     vector[int64_t] calls   # and how often it ran

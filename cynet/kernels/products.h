@@ -28,7 +28,7 @@ namespace cynet {
 // c = relu(a b + bias + c): a (m, k) in memory as it is, or (k, m) where `a_turned`; b (k, n) as it
 // is, or (n, k) where `b_turned`; rows of a_row, b_row and c_row floats. `bias` of n floats or
 // NULL. Where `copy` is given, a, which is not turned, is copied there on the way, to rows as far
-// apart.
+// apart. `b_shared` says that all threads have just read the whole of b.
 struct Product {
   int64_t m, n, k;
   const float* a;
@@ -42,6 +42,7 @@ struct Product {
   const float* bias;
   bool relu, add;
   float* copy = nullptr;
+  bool b_shared = false;
 };
 
 // Sizes of x (batch, height, width, channels in memory) and of a window; y is (batch, out_height,
@@ -150,10 +151,14 @@ struct Grid {
   int64_t rows, columns;
 
   // Of m x n, with `vectors` of columns and `blocks` of rows: the smaller operand is read by all.
-  Grid(int64_t threads, int64_t m, int64_t n, int64_t vectors, int64_t blocks)
+  // Where the columns' is in all caches anyway, each thread writes rows: lines that lie together
+  // and that no other one has read, as an update of weights does behind their gradient.
+  Grid(int64_t threads, int64_t m, int64_t n, int64_t vectors, int64_t blocks,
+       bool b_shared = false)
       : rows(1), columns(1) {
     const bool fit = vectors >= 2 * threads, by_rows = blocks >= threads;
     if (by_rows && (!fit || m > 2 * n)) rows = threads;
+    else if (b_shared && blocks >= 4 * threads) rows = threads;
     else columns = std::min(threads, vectors);
   }
   int64_t parts() const { return rows * columns; }

@@ -15,6 +15,7 @@ constexpr int WIDTH = 3;
 constexpr int64_t DEPTH = LANES == 16 ? 1024 : 256;  // rows of b in a panel of a plain product
 constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
 constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
+constexpr int64_t NEAR = 1 << 16;  // floats of an a that stays in the second cache
 constexpr int64_t FILTERS = 16;  // a cache line of them is packed at a time
 constexpr int64_t FAR = 512;  // rows of a turned a so far apart would share few cache sets: copied
 constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK + FLOATS_APART;  // floats a thread
@@ -225,17 +226,19 @@ inline Span copied_columns(const Product& p, const Grid& grid, int64_t part) {
           std::min(cut(vectors, j + 1, grid.columns) * LANES, p.k)};
 }
 
-// Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them.
+// Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them: an a that is
+// not NEAR comes from far away once for all of these.
 inline void multiply(const Product& p, int threads, float* space) {
   if (few_suits(p)) return multiply_few(p, threads);
   const Piece piece = {0, 0};
   const Target target = {0, 0, 1};
   const auto run = p.a_turned ? &rows_of<false> : &rows_of<true>;
-  const Grid grid(threads, p.m, p.n, vectors_of(p.n), (p.m + ROWS - 1) / ROWS);
+  const Grid grid(threads, p.m, p.n, vectors_of(p.n), (p.m + ROWS - 1) / ROWS, p.b_shared);
+  const int64_t strip = p.m * p.k <= NEAR ? 1 : STRIP;
   share(grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
     float* panels = space + part * SCRATCH;
     float* rows = panels + STRIP * PANEL;
-    each_panel(first, end, p.n, STRIP * WIDTH, [&](int64_t left, int64_t right) {
+    each_panel(first, end, p.n, strip * WIDTH, [&](int64_t left, int64_t right) {
       const int64_t parts = std::max<int64_t>((p.k + DEPTH - 1) / DEPTH, 1);
       for (int64_t i = 0; i < parts; ++i) {
         const int64_t k = cut(p.k, i, parts), depth = cut(p.k, i + 1, parts) - k;

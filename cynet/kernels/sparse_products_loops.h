@@ -164,7 +164,7 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
   };
   const int64_t chunks = std::max<int64_t>(1, (p.k + SPARSE_DEPTH - 1) / SPARSE_DEPTH);
   // a list costs as much as packing two columns, and parts of columns make all lists
-  const Grid grid(threads, 2 * p.m, p.n, vectors_of(p.n), p.m / LANES);
+  const Grid grid(threads, 2 * p.m, p.n, vectors_of(p.n), p.m / LANES, p.b_shared);
   share(grid, p.m, p.n, [&](int64_t part, int64_t begin, int64_t stop, int64_t first,
                             int64_t end) {
     float* panel = space + part * SPARSE_SCRATCH;

@@ -16,7 +16,9 @@ cdef struct OpContext:
     int n_in             # lengths of in_data, out_data (= out_grad) and aux_states
     int n_out
     int n_aux
-    void* copy           # where in_data[0] is to be copied while it is read, or NULL
+    # Forward: where in_data[0] is to be copied while it is read, or NULL. Backward: where it has
+    # been copied to when it is given itself again, or NULL.
+    void* copy
 
 cdef class Operator:
     # True when a Python method has to be called: the engine then uses a Python worker.

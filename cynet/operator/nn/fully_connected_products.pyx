@@ -70,7 +70,9 @@ cdef class ProductFullyConnected(Operator):
         if req[1] != kNullOp:
             p.m, p.k, p.a_turned, p.add = self.hidden, self.rows, True, req[1] == kAddTo
             p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
+            p.b_shared = ctx.copy != NULL
             self._run(ctx, &p, kept)
+            p.b_shared = False
         if req[0] != kNullOp:
             p.m, p.k, p.a_turned, p.add = self.rows, self.hidden, False, req[0] == kAddTo
             p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data
