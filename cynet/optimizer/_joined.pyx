@@ -35,6 +35,11 @@ cdef enum:
     MOST_BLOCKS = 1 << 16
 
 
+cdef struct Shares:
+    Task* task
+    int64_t parts
+
+
 cdef struct Given:  # what kernels/update.cu takes
     UpdateParams values
     const UpdateParams* now
@@ -44,39 +49,62 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Task* task = <Task*>arg
     cdef Joined* joined = task.joined
     cdef Item* item
+    cdef Shares shares
     cdef size_t i
     if joined.apart:
         for i in range(joined.items.size()):
             item = &joined.items[i]
             run_update(item.loop, &task.params[i], &item.arrays, item.size)
     else:
-        parallel_ranges(threads_for(joined.total), joined.total, _share, arg)
+        shares.task, shares.parts = task, threads_for(joined.total)
+        parallel_ranges(<int>shares.parts, shares.parts, _share, &shares)
     team_rests()
     return 0
 
 
 cdef void _share(void* arg, int64_t begin, int64_t end) noexcept nogil:
-    """The update of elements `begin` to `end` of all weights, one behind the other."""
-    cdef Task* task = <Task*>arg
-    cdef Item* item
+    """Parts `begin` to `end`: of each large weight its own rows, which products share out in the
+    same way, so that a core finds them in its cache; of the others as if they were one."""
+    cdef Task* task = (<Shares*>arg).task
+    cdef int64_t parts = (<Shares*>arg).parts
+    cdef int64_t part, before, small = 0
+    cdef size_t i, n = task.joined.items.size()
+    cdef Item* items = task.joined.items.data()
+    for i in range(n):
+        if not _is_large(&items[i], parts):
+            small += items[i].size
+    for part in range(begin, end):
+        before = 0
+        for i in range(n):
+            if _is_large(&items[i], parts):
+                _update_part(task, i, items[i].size * part // parts,
+                             items[i].size * (part + 1) // parts)
+            else:
+                _update_part(task, i, small * part // parts - before,
+                             small * (part + 1) // parts - before)
+                before += items[i].size
+
+
+cdef inline bint _is_large(const Item* item, int64_t parts) noexcept nogil:
+    return item.size >= 4 * parts * UPDATE_BLOCK
+
+
+cdef void _update_part(Task* task, size_t i, int64_t begin, int64_t end) noexcept nogil:
+    """The update of what elements `begin` to `end` and the i-th weight have in common."""
+    cdef Item* item = &task.joined.items[i]
+    cdef int64_t first = _edge(begin, item.size), last = _edge(end, item.size)
     cdef UpdateArrays part
-    cdef int64_t first, last, before = 0
-    cdef size_t i
     cdef int k
-    for i in range(task.joined.items.size()):
-        item = &task.joined.items[i]
-        first, last = _edge(begin - before, item.size), _edge(end - before, item.size)
-        before += item.size
-        if first >= last:
-            continue
-        part.weight = <const char*>item.arrays.weight + first * item.width
-        part.grad = <const char*>item.arrays.grad + first * item.width
-        part.out = <char*>item.arrays.out + first * item.width
-        for k in range(4):
-            part.state[k] = NULL
-            if item.arrays.state[k] != NULL:
-                part.state[k] = <char*>item.arrays.state[k] + first * item.state_width[k]
-        run_update(item.loop, &task.params[i], &part, last - first)
+    if first >= last:
+        return
+    part.weight = <const char*>item.arrays.weight + first * item.width
+    part.grad = <const char*>item.arrays.grad + first * item.width
+    part.out = <char*>item.arrays.out + first * item.width
+    for k in range(4):
+        part.state[k] = NULL
+        if item.arrays.state[k] != NULL:
+            part.state[k] = <char*>item.arrays.state[k] + first * item.state_width[k]
+    run_update(item.loop, &task.params[i], &part, last - first)
 
 
 cdef inline int64_t _edge(int64_t at, int64_t size) noexcept nogil:
