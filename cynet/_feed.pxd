@@ -33,6 +33,7 @@ cdef class Feed:
     cdef Tables* tables
     cdef Reader readers[2]  # forward, backward
     cdef bint goes_back     # there is one backward
+    cdef bint alone         # nothing else reads the bound array
     cdef NDArrayBase batch  # that the last run forward has read, until one backward; or None
 
     # Once `tables` has all segments.
@@ -44,6 +45,7 @@ cdef class Feed:
     # or None.
     cdef NDArrayBase take_back(self, Fed* fed)
     cdef bint is_fed(self, NDArrayBase source) except -1
+    cdef bint _lends(self, NDArrayBase batch) noexcept
     cdef int _lend(self, NDArrayBase batch, const Reader* reader, Fed* fed) except -1
 
 # Let the step that is fed read the batch: by copies of its context and inputs, so that the tables

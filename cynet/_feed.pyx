@@ -30,10 +30,12 @@ cdef class Feed:
             return 0
         self.bound = bound
         _exchange(&self.readers[0], bound.chunk.var)
-        for index, each in enumerate(graph.steps):
-            if each.origin is graph.steps[step] and each.in_data[0] is not None:
-                self.goes_back = each.in_data[0].root is graph.fed[0] and _find_reader(
-                    tables, index, n_forward, tables.segments.size(), &self.readers[1])
+        readers = [i for i, each in enumerate(graph.steps)
+                   if graph.fed[0] in [value.root for value in each.read()]]
+        if len(readers) == 2 and graph.steps[readers[1]].origin is graph.steps[step]:
+            self.goes_back = _find_reader(tables, readers[1], n_forward, tables.segments.size(),
+                                          &self.readers[1])
+        self.alone = len(readers) == 1 + self.goes_back
         return 0
 
     cdef bint take(self, list sources, list targets, Fed* fed) except -1:
@@ -64,24 +66,29 @@ cdef class Feed:
             return True
         self._lend(source, &self.readers[0], fed)
         self.n_fed += 1
-        if self.goes_back:
+        if self.goes_back and self._lends(source):
             self.batch = source
+        fed.past = self.alone and not (self.goes_back and self.batch is None)
         return True
 
     cdef NDArrayBase take_back(self, Fed* fed):
         cdef NDArrayBase batch = self.batch
         fed.data, self.batch = NULL, None
-        if (batch is not None and is_settled(batch.chunk.var) and not batch.chunk.exposed.load()
-                and not self.bound.chunk.exposed.load()
-                and not _holds(&self.readers[1].const_vars, batch.chunk.var)
-                and not _holds(&self.readers[1].mutable_vars, batch.chunk.var)):
+        if batch is not None and is_settled(batch.chunk.var) and self._lends(batch):
             self._lend(batch, &self.readers[1], fed)
         return batch
+
+    cdef bint _lends(self, NDArrayBase batch) noexcept:
+        """Whether its variable tells if the batch has changed, and can be read backward."""
+        cdef const Reader* reader = &self.readers[1]
+        return not (batch.chunk.exposed.load() or self.bound.chunk.exposed.load()
+                    or _holds(&reader.const_vars, batch.chunk.var)
+                    or _holds(&reader.mutable_vars, batch.chunk.var))
 
     cdef int _lend(self, NDArrayBase batch, const Reader* reader, Fed* fed) except -1:
         fed.segment, fed.step, fed.data = reader.segment, reader.step, batch.blob.data
         fed.source, fed.target = batch.chunk.var, self.bound.chunk
-        fed.backward = reader == &self.readers[1]
+        fed.backward, fed.past = reader == &self.readers[1], False
         return 0
 
     cdef bint is_fed(self, NDArrayBase source) except -1:
@@ -151,7 +158,7 @@ cdef void put_batch(Run* run, OpContext** context, TBlob** in_data, OpContext* o
                     TBlob* inputs) noexcept nogil:
     own[0] = context[0][0]
     memcpy(inputs, in_data[0], own.n_in * sizeof(TBlob))
-    own.copy, inputs[0].data = inputs[0].data, run.fed.data
+    own.copy, own.copy_past, inputs[0].data = inputs[0].data, run.fed.past, run.fed.data
     context[0], in_data[0] = own, inputs
 
 

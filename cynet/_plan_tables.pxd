@@ -34,6 +34,7 @@ cdef struct Fed:
     # bound array; backward it reads the batch if both are still what they were then.
     size_t segment, step
     bint backward
+    bint past         # only the batch is going to be read: its copy need not stay in the caches
     void* data        # of the batch; NULL: there is no such input
     VarHandle source  # the batch's
     Chunk* target     # of the bound array

@@ -28,7 +28,8 @@ namespace cynet {
 // c = relu(a b + bias + c): a (m, k) in memory as it is, or (k, m) where `a_turned`; b (k, n) as it
 // is, or (n, k) where `b_turned`; rows of a_row, b_row and c_row floats. `bias` of n floats or
 // NULL. Where `copy` is given, a, which is not turned, is copied there on the way, to rows as far
-// apart. `b_shared` says that all threads have just read the whole of b.
+// apart; with `copy_past` past the caches, where its rows are whole vectors. `b_shared` says that
+// all threads have just read the whole of b.
 struct Product {
   int64_t m, n, k;
   const float* a;
@@ -42,7 +43,7 @@ struct Product {
   const float* bias;
   bool relu, add;
   float* copy = nullptr;
-  bool b_shared = false;
+  bool copy_past = false, b_shared = false;
 };
 
 // Sizes of x (batch, height, width, channels in memory) and of a window; y is (batch, out_height,
@@ -80,6 +81,7 @@ struct Job {
   bool relu, add;
   float* copy = nullptr;  // rows `step` floats apart
   Span copied = {0, 0};   // columns
+  bool past = false;      // the caches
 };
 
 inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }

@@ -11,8 +11,8 @@ from libc.stdint cimport int64_t
 cdef extern from "products.h" namespace "cynet" nogil:
     # c = relu(a b + bias + c): a (m, k), or (k, m) in memory where `a_turned`; b (k, n), or (n, k)
     # where `b_turned`; rows lie a_row, b_row and c_row floats apart. `bias` of n floats or NULL.
-    # Where `copy` is given (NULL: not), a is not turned, and copied there on the way. `b_shared`:
-    # all threads have just read the whole of b.
+    # Where `copy` is given (NULL: not), a is not turned, and copied there on the way, past the
+    # caches with `copy_past`. `b_shared`: all threads have just read the whole of b.
     struct Product:
         int64_t m, n, k
         const float* a
@@ -26,7 +26,7 @@ cdef extern from "products.h" namespace "cynet" nogil:
         const float* bias
         bint relu, add
         float* copy
-        bint b_shared
+        bint copy_past, b_shared
 
     # x (batch, height, width, channels), y (batch, out_height, out_width, filters) and w (filters,
     # channels, kernel_h, kernel_w), each C-contiguous.

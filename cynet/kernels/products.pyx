@@ -94,7 +94,7 @@ def _level(name):
 
 def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
                     bint add=False, int threads=1, level=None, sparse=None, copy=None,
-                    bint b_shared=False):
+                    bint copy_past=False, bint b_shared=False):
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
     `sparse` says whether the zeros of a are left out; None: as `product` chooses. `copy` has a's
@@ -112,7 +112,7 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     p.a, p.a_row, p.a_turned = <float*>pa, a.shape[1], a_turned
     p.b, p.b_row, p.b_turned = <float*>pb, b.shape[1], b_turned
     p.c, p.c_row, p.bias, p.relu, p.add = <float*>pc, c.shape[1], <float*>pbias, relu, add
-    p.copy, p.b_shared = <float*>pcopy, b_shared
+    p.copy, p.copy_past, p.b_shared = <float*>pcopy, copy_past, b_shared
     room, start = _scratch(size)
     cdef size_t space = room.ctypes.data + start
     chosen = bool(cpp_is_sparse(at, p))

@@ -59,7 +59,9 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
         add(k, k + LANES);
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
-          store(copy + r * step + k, load(x + r * step + k));
+          const Vec v = load(x + r * step + k);
+          if (job.past) store_past(copy + r * step + k, v);
+          else store(copy + r * step + k, v);
           fetch<false>(x + (R + r) * step + k);  // the next rows come meanwhile
         }
       }
@@ -226,6 +228,12 @@ inline Span copied_columns(const Product& p, const Grid& grid, int64_t part) {
           std::min(cut(vectors, j + 1, grid.columns) * LANES, p.k)};
 }
 
+// Whether the copy is of whole vectors that may go past the caches.
+inline bool copies_past(const Product& p) {
+  return p.copy_past && p.a_row % LANES == 0 && p.k % LANES == 0 &&
+         reinterpret_cast<uintptr_t>(p.copy) % sizeof(Vec) == 0;
+}
+
 // Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them: an a that is
 // not NEAR comes from far away once for all of these.
 inline void multiply(const Product& p, int threads, float* space) {
@@ -235,6 +243,7 @@ inline void multiply(const Product& p, int threads, float* space) {
   const auto run = p.a_turned ? &rows_of<false> : &rows_of<true>;
   const Grid grid(threads, p.m, p.n, vectors_of(p.n), (p.m + ROWS - 1) / ROWS, p.b_shared);
   const int64_t strip = p.m * p.k <= NEAR ? 1 : STRIP;
+  const bool past = copies_past(p);
   share(grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
     float* panels = space + part * SCRATCH;
     float* rows = panels + STRIP * PANEL;
@@ -269,6 +278,7 @@ inline void multiply(const Product& p, int threads, float* space) {
           if (p.copy) {
             own.copy = p.copy + block * p.a_row + k;
             own.copied = copied_columns(p, grid, part).within(k, depth);
+            own.past = past && k % LANES == 0;
           }
           each([&](int64_t j, int64_t columns, const float* panel) {
             const auto multiply_rows = p.copy && j == first * LANES ? &rows_of<true, true> : run;
@@ -278,6 +288,7 @@ inline void multiply(const Product& p, int threads, float* space) {
         }
       }
     });
+    if (past) past_stored();
   });
 }
 

@@ -63,9 +63,10 @@ struct Lists {
 #endif
   }
 
-  // Of `rows` rows and `depth` columns that begin at a. Columns `copied` go to `copy` on the way.
+  // Of `rows` rows and `depth` columns that begin at a. Columns `copied` go to `copy` on the way,
+  // with `past` in whole vectors past the caches.
   void fill(const float* a, int64_t step, bool turned, int64_t rows, int64_t depth, bool all,
-            float* copy = nullptr, Span copied = {0, 0}) {
+            float* copy = nullptr, Span copied = {0, 0}, bool past = false) {
     zeros = all;
     std::fill(counts, counts + rows, 0);
     if (!turned) {
@@ -74,7 +75,10 @@ struct Lists {
           const int64_t n = std::min<int64_t>(LANES, depth - k);
           const float* from = a + r * step + k;
           const Vec v = n == LANES ? load(from) : load_part(from, n);
-          if (k >= copied.begin && k < copied.end) store_part(copy + r * step + k, v, n);
+          if (k >= copied.begin && k < copied.end) {
+            if (past && n == LANES) store_past(copy + r * step + k, v);
+            else store_part(copy + r * step + k, v, n);
+          }
           append(r, v, k, n);
         }
       return;
@@ -163,6 +167,7 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
 #endif
   };
   const int64_t chunks = std::max<int64_t>(1, (p.k + SPARSE_DEPTH - 1) / SPARSE_DEPTH);
+  const bool past = copies_past(p);
   // a list costs as much as packing two columns, and parts of columns make all lists
   const Grid grid(threads, 2 * p.m, p.n, vectors_of(p.n), p.m / LANES, p.b_shared);
   share(grid, p.m, p.n, [&](int64_t part, int64_t begin, int64_t stop, int64_t first,
@@ -176,7 +181,7 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
         const float* a = p.a + (p.a_turned ? k * p.a_row + row : row * p.a_row + k);
         const Span copied = p.copy ? copied_columns(p, grid, part).within(k, depth) : Span{0, 0};
         lists.fill(a, p.a_row, p.a_turned, rows, depth, false,
-                   p.copy ? p.copy + row * p.a_row + k : nullptr, copied);
+                   p.copy ? p.copy + row * p.a_row + k : nullptr, copied, past && k % LANES == 0);
         each_panel(first, end, p.n, SPARSE_WIDTH, [&](int64_t j, int64_t j_end) {
           const int64_t columns = j_end - j, vectors = vectors_of(columns);
           const bool all = is_unbounded(
@@ -190,6 +195,7 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
                                 columns - (vectors - 1) * LANES);
         });
       }
+    if (past) past_stored();
   });
 }
 

@@ -114,7 +114,7 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     ctx.requested = task.requested
     ctx.n_requested = task.n_resources
     ctx.n_in, ctx.n_out, ctx.n_aux = task.n_in, task.n_out, task.n_aux
-    ctx.copy = NULL
+    ctx.copy, ctx.copy_past = NULL, False
     # Through a type without exceptions, so that the one it may leave is dressed before it travels.
     if (<QuietForward>_forward)(<PyObject*>task.state.op, task, &ctx) == -1:
         with gil:

@@ -19,6 +19,7 @@ cdef struct OpContext:
     # Forward: where in_data[0] is to be copied while it is read, or NULL. Backward: where it has
     # been copied to when it is given itself again, or NULL.
     void* copy
+    bint copy_past       # that copy is not going to be read soon: it may go past the caches
 
 cdef class Operator:
     # True when a Python method has to be called: the engine then uses a Python worker.

@@ -42,7 +42,7 @@ cdef class ProductFullyConnected(Operator):
         p.c, p.c_row = <float*>out_data[0].data, p.n
         p.relu, p.add = self.activation.relu, req[0] == kAddTo
         p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
-        p.copy = <float*>ctx.copy
+        p.copy, p.copy_past = <float*>ctx.copy, ctx.copy_past
         self._run(ctx, &p, 0)
         if self.activation.apart:
             self.activation.apply(p.c, p.c, False)
