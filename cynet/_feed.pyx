@@ -158,7 +158,9 @@ cdef void put_batch(Run* run, OpContext** context, TBlob** in_data, OpContext* o
                     TBlob* inputs) noexcept nogil:
     own[0] = context[0][0]
     memcpy(inputs, in_data[0], own.n_in * sizeof(TBlob))
-    own.copy, own.copy_past, inputs[0].data = inputs[0].data, run.fed.past, run.fed.data
+    if not run.fed.backward:
+        own.copy, own.copy_past = inputs[0].data, run.fed.past
+    inputs[0].data = run.fed.data
     context[0], in_data[0] = own, inputs
 
 

@@ -215,6 +215,12 @@ inline size_t product_space(int level, int threads) {
   return threads * table[level] * sizeof(float);
 }
 
+// Whether each of its threads reads the whole of a.
+inline bool product_shares_a(int level, int64_t m, int64_t n, int threads) {
+  static constexpr decltype(&baseline::shares_a) table[] = CYNET_AT_LEVELS(shares_a);
+  return table[level](m, n, threads);
+}
+
 // Whether `product` leaves out the zeros of a, and both ways by name.
 inline bool product_is_sparse(int level, const Product& p) {
   static constexpr decltype(&baseline::sparse_suits) table[] = CYNET_AT_LEVELS(sparse_suits);

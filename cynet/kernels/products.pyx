@@ -8,6 +8,8 @@ import numpy as np
 
 cdef extern from "products.h" namespace "cynet" nogil:
     size_t cpp_product_space "cynet::product_space"(int level, int threads) noexcept
+    bint cpp_shares_a "cynet::product_shares_a"(int level, int64_t m, int64_t n,
+                                                int threads) noexcept
     void cpp_product "cynet::product"(int level, const Product& p, int threads,
                                       char* space) noexcept
     bint cpp_is_sparse "cynet::product_is_sparse"(int level, const Product& p) noexcept
@@ -39,6 +41,10 @@ cdef int64_t SHORT = 256
 
 cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil:
     return cpu_level() > 0 and (m * n * k <= LARGE or min(m, n, k) <= SHORT)
+
+
+cdef bint product_shares_a(int64_t m, int64_t n, int threads) noexcept nogil:
+    return cpp_shares_a(cpu_level(), m, n, threads)
 
 
 cdef size_t product_space(int threads) noexcept nogil:

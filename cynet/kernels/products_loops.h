@@ -199,6 +199,10 @@ inline void each_panel(int64_t first, int64_t last, int64_t n, int64_t width, co
          std::min((first + cut(last - first, i + 1, count)) * LANES, n));
 }
 
+inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
+  return Grid(threads, m, n, vectors_of(n), (m + ROWS - 1) / ROWS, b_shared);
+}
+
 // body(part, first row, last row, first vector, last vector) for each thread's share.
 template <class Body>
 inline void share(const Grid& grid, int64_t rows, int64_t columns, const Body& body) {
@@ -213,11 +217,14 @@ inline void share(const Grid& grid, int64_t rows, int64_t columns, const Body& b
 
 template <class Body>
 inline void share(int threads, int64_t rows, int64_t columns, const Body& body) {
-  share(Grid(threads, rows, columns, vectors_of(columns), (rows + ROWS - 1) / ROWS), rows, columns,
-        body);
+  share(grid_of(rows, columns, threads, false), rows, columns, body);
 }
 
 // ----- whole arrays
+
+inline bool shares_a(int64_t m, int64_t n, int threads) {
+  return grid_of(m, n, threads, false).rows == 1;
+}
 
 // Columns of a that a part copies: those of which it will have the product where a's columns are
 // the result's, as in the gradient of weights. So a core finds what it has written in its own
@@ -241,7 +248,7 @@ inline void multiply(const Product& p, int threads, float* space) {
   const Piece piece = {0, 0};
   const Target target = {0, 0, 1};
   const auto run = p.a_turned ? &rows_of<false> : &rows_of<true>;
-  const Grid grid(threads, p.m, p.n, vectors_of(p.n), (p.m + ROWS - 1) / ROWS, p.b_shared);
+  const Grid grid = grid_of(p.m, p.n, threads, p.b_shared);
   const int64_t strip = p.m * p.k <= NEAR ? 1 : STRIP;
   const bool past = copies_past(p);
   share(grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {

@@ -16,10 +16,8 @@ cdef struct OpContext:
     int n_in             # lengths of in_data, out_data (= out_grad) and aux_states
     int n_out
     int n_aux
-    # Forward: where in_data[0] is to be copied while it is read, or NULL. Backward: where it has
-    # been copied to when it is given itself again, or NULL.
-    void* copy
-    bint copy_past       # that copy is not going to be read soon: it may go past the caches
+    void* copy           # where forward copies in_data[0] while it is read, or NULL
+    bint copy_past       # nothing will read that copy soon: it may go past the caches
 
 cdef class Operator:
     # True when a Python method has to be called: the engine then uses a Python worker.

@@ -10,7 +10,9 @@ from libc.stdint cimport int64_t
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.parallel cimport threads_for
-from ...kernels.products cimport Product, product, product_space, product_suits
+from ...kernels.products cimport (
+    Product, product, product_shares_a, product_space, product_suits
+)
 from .._base cimport Operator, OpContext
 from .folded cimport FoldedActivation
 
@@ -70,7 +72,7 @@ cdef class ProductFullyConnected(Operator):
         if req[1] != kNullOp:
             p.m, p.k, p.a_turned, p.add = self.hidden, self.rows, True, req[1] == kAddTo
             p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
-            p.b_shared = ctx.copy != NULL
+            p.b_shared = product_shares_a(self.rows, self.hidden, self._threads())
             self._run(ctx, &p, kept)
             p.b_shared = False
         if req[0] != kNullOp:
