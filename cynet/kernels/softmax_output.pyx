@@ -2,6 +2,7 @@
 
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t
+from libc.string cimport memset
 
 from .parallel cimport threads_for
 
@@ -33,6 +34,33 @@ cdef void _line(const SoftmaxLoss* loss, const floating* y, int64_t label, const
             dx[at] += value
         else:
             dx[at] = value
+
+
+cdef void _rows(const SoftmaxLoss* loss, const floating* y, const floating* label, floating* dx,
+                floating scale, int64_t rows) noexcept nogil:
+    """Up to WIDTH lines one behind the other, as if no label hit, and then what the labels hit. dx
+    may be y."""
+    cdef floating hit = <floating>(1 - loss.smooth)
+    cdef floating miss = <floating>(loss.smooth / (loss.n - 1)) if loss.n > 1 else 0
+    cdef floating values[WIDTH]
+    cdef int64_t places[WIDTH]
+    cdef int64_t i, row, marked
+    for row in range(rows):
+        marked = _class_of(label[row])
+        places[row] = row * loss.n + marked if 0 <= marked < loss.n else -1
+        if places[row] >= 0:
+            values[row] = scale * (y[places[row]] - hit)
+    if dx == y:  # compilers see that no element is read after another one is written
+        for i in range(rows * loss.n):
+            dx[i] = scale * (dx[i] - miss)
+    else:
+        for i in range(rows * loss.n):
+            dx[i] = scale * (y[i] - miss)
+    for row in range(rows):
+        if places[row] >= 0:
+            dx[places[row]] = values[row]
+        if loss.use_ignore and _class_of(label[row]) == loss.ignore_label:
+            memset(dx + row * loss.n, 0, loss.n * sizeof(floating))
 
 
 cdef void _lines(const SoftmaxLoss* loss, const floating* y, const floating* label,
@@ -68,7 +96,7 @@ cdef void _lines(const SoftmaxLoss* loss, const floating* y, const floating* lab
 cdef void softmax_loss_gradient(const SoftmaxLoss* loss, const floating* y, const floating* label,
                                 const floating* dy, floating* dx, bint add) noexcept nogil:
     cdef int64_t line, start, valid = loss.labels, lines = loss.outer * loss.inner
-    cdef int64_t part, first, parts = (loss.inner + WIDTH - 1) // WIDTH
+    cdef int64_t rows, part, first, parts = (loss.inner + WIDTH - 1) // WIDTH
     cdef floating scale
     cdef int threads = threads_for(lines * loss.n * 2)
     if loss.normalization == 2:
@@ -87,6 +115,12 @@ cdef void softmax_loss_gradient(const SoftmaxLoss* loss, const floating* y, cons
             _lines(loss, y + start, label + part // parts * loss.inner + first,
                    dy + start if dy != NULL else dy, dx + start, scale,
                    min(loss.inner - first, <int64_t>WIDTH), add)
+        return
+    if loss.inner == 1 and dy == NULL and not add:
+        rows = max(1, min(<int64_t>WIDTH, PART // max(loss.n, 1)))
+        for part in prange((lines + rows - 1) // rows, num_threads=threads, schedule="static"):
+            _rows(loss, y + part * rows * loss.n, label + part * rows, dx + part * rows * loss.n,
+                  scale, min(lines - part * rows, rows))
         return
     for line in prange(lines, num_threads=threads, schedule="static"):
         start = line // loss.inner * loss.n * loss.inner + line % loss.inner
