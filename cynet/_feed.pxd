@@ -29,7 +29,8 @@ cdef cppclass Reader:
 cdef class Feed:
     # The bound array of a plan that one of its steps may fill with a batch that it reads, or None.
     cdef NDArrayBase bound
-    cdef readonly size_t n_fed  # batches so far that were read where they lay
+    cdef readonly size_t n_fed   # batches so far that were read where they lay
+    cdef readonly size_t n_lent  # and of which a run backward may have read them again
     cdef Tables* tables
     cdef Reader readers[2]  # forward, backward
     cdef bint goes_back     # there is one backward

@@ -76,6 +76,7 @@ cdef class Feed:
         fed.data, self.batch = NULL, None
         if batch is not None and is_settled(batch.chunk.var) and self._lends(batch):
             self._lend(batch, &self.readers[1], fed)
+            self.n_lent += 1
         return batch
 
     cdef bint _lends(self, NDArrayBase batch) noexcept:

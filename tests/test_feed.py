@@ -107,6 +107,85 @@ def test_a_batch_that_changes_after_the_call(rng):
     assert _fed(executor, 20)
 
 
+def _lent(executor, wanted):
+    """Whether so many runs backward read the batch itself."""
+    return executor._plan.feed.n_lent == (wanted if FEEDS else 0)
+
+
+@pytest.mark.parametrize("size", [(128, 64, 784), (128, 128, 80), (33, 200, 70)], ids=str)
+def test_backward_reads_the_batch_again(size, rng):
+    batch, hidden, inputs = size
+    executor = _bound(_net(hidden), rng, data=(batch, inputs))
+    for i in range(3):
+        data = rng.uniform(-1, 1, (batch, inputs)).astype(np.float32)
+        wanted = _given(executor, data=data)
+        assert _lent(executor, i)
+        _same(_run(executor, data=nd.array(data)), wanted)
+        assert _lent(executor, i + 1)
+        _same(_results(executor), wanted)  # again, of the bound array
+        assert _lent(executor, i + 1)
+
+
+def test_a_bound_array_that_changes_before_backward(rng):
+    executor = _bound(_net(40), rng, data=(64, 300))
+    first, second = (rng.uniform(-1, 1, (64, 300)).astype(np.float32) for _ in range(2))
+    executor.forward(is_train=True, data=nd.array(first))
+    executor.arg_dict["data"][:] = second
+    wanted = _results(executor)
+    executor.forward(is_train=True, data=nd.array(first))
+    executor.outputs[0].wait_to_read()
+    given = nd.array(second)
+    executor.arg_dict["data"][:] = given
+    _same(_results(executor), wanted)
+    assert not np.array_equal(wanted[2], _given(executor, data=first)[2])
+
+
+def test_a_batch_that_changed_before_backward(rng):
+    """By the engine, after forward has ended, and by who has its memory."""
+    executor = _bound(_net(40), rng, data=(64, 300))
+    data = rng.uniform(-1, 1, (64, 300)).astype(np.float32)
+    wanted = _given(executor, data=data)
+    given = nd.array(data)
+    executor.forward(is_train=True, data=given)
+    executor.outputs[0].wait_to_read()
+    given[:] = np.nan
+    given.wait_to_read()
+    _same(_results(executor), wanted)
+    given = nd.array(data)
+    memory = np.frombuffer(given, np.float32)
+    executor.forward(is_train=True, data=given)
+    executor.outputs[0].wait_to_read()
+    memory[:] = np.nan
+    _same(_results(executor), wanted)
+    assert _fed(executor, 2)
+    assert _lent(executor, 1)  # pushed, but when it ran the batch was another one
+
+
+def test_a_batch_that_could_not_be_computed_anew_before_backward(rng):
+    executor = _bound(_net(40), rng, data=(64, 300))
+    data = rng.uniform(-1, 1, (64, 300)).astype(np.float32)
+    wanted = _given(executor, data=data)
+    given = nd.array(data)
+    executor.forward(is_train=True, data=given)
+    Moody.fails = True
+    nd.Custom(nd.array(data), op_type="feed_moody").copyto(given)
+    with pytest.raises(CynetError, match="in a bad mood"):
+        given.wait_to_read()
+    Moody.fails = False
+    _same(_results(executor), wanted)
+
+
+def test_a_batch_that_is_a_gradient(rng):
+    """What backward writes cannot be what it reads."""
+    executor = _bound(_net(40), rng, data=(64, 300))
+    data = rng.uniform(-1, 1, (64, 300)).astype(np.float32)
+    wanted = _given(executor, data=data)
+    grad = executor.grad_dict["data"]
+    grad[:] = data
+    _same(_run(executor, data=grad), wanted)
+    assert _lent(executor, 0)
+
+
 def test_a_batch_that_is_still_computed(rng):
     executor = _bound(_net(40), rng, data=(64, 300))
     data = rng.integers(-9, 10, (64, 300)).astype(np.float32)

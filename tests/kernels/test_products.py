@@ -67,6 +67,13 @@ def test_products(size, threads, level):
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("size", [*SIZES, (128, 784, 128), (64, 130, 33)], ids=str)
+def test_shared_out_by_rows_where_all_have_read_b(size, threads, level):
+    check_products(size, threads=threads, level=level, b_shared=True)
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
 def test_few_rows(level):
     """All numbers of rows and columns that are left over, and ends of lines."""
     for m, n, k in itertools.product(range(1, 18), (1, 2, 4, 7), (1, 16, 37)):
@@ -77,19 +84,22 @@ def check_copies(size, change=lambda a: a, **options):
     """Every element of `a` is copied, nothing beside it is written, and the product is the same."""
     m, n, k = size
     a, b, c, bias = draw(5, (m, k), (k, n), (m, n), (n,))
-    a, same, room = change(a), np.empty_like(c), np.full(m * k + 128, np.nan, np.float32)
+    a, same, room = change(a), np.empty_like(c), np.full(m * k + 144, np.nan, np.float32)
+    room = room[-room.ctypes.data % 64 // 4 :][: m * k + 128]
     copy = room[64 : 64 + m * k].reshape(m, k)
-    for b_turned in False, True:
+    for b_turned, past in itertools.product((False, True), repeat=2):
         given = np.ascontiguousarray(b.T) if b_turned else b
         copy[...] = np.nan
         _product_arrays(a, given, same, b_turned=b_turned, bias=bias, **options)
-        _product_arrays(a, given, c, b_turned=b_turned, bias=bias, copy=copy, **options)
+        _product_arrays(
+            a, given, c, b_turned=b_turned, bias=bias, copy=copy, copy_past=past, **options
+        )
         assert copy.tobytes() == a.tobytes() and c.tobytes() == same.tobytes()
         assert np.isnan(room[:64]).all() and np.isnan(room[-64:]).all()
 
 
 COPIES = [size for size in SIZES if size[2]]
-COPIES += [(128, 128, 784), (1, 300, 1025), (33, 16, 2049), (200, 200, 30)]
+COPIES += [(128, 128, 784), (1, 300, 1025), (33, 16, 2049), (200, 200, 30), (40, 50, 1552)]
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())

@@ -31,6 +31,14 @@ def test_products(size, threads, level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("threads", [2, 3])
+def test_shared_out_by_rows_where_all_have_read_b(threads, level):
+    for size in (128, 784, 128), (64, 130, 33), (300, 50, 600):
+        thin = functools.partial(thinned, share=0.6, seed=2)
+        check_products(size, thin, threads=threads, level=level, sparse=True, b_shared=True)
+
+
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 @pytest.mark.parametrize("size", COPIES + MORE, ids=str)
 def test_a_is_copied_on_the_way(size, threads, level):
