@@ -478,7 +478,8 @@ cdef class Plan:
     def run_backward(self):
         """Push the backward segments; returns at once."""
         cdef Fed fed
-        cdef NDArrayBase held = self.feed.take_back(&fed)  # until it is pushed
+        cdef NDArrayBase batch = self.feed.batch  # held until it is pushed
+        self.feed.take_back(batch, &fed)
         self._push(self.n_forward_segments, self.tables.segments.size(), True, &fed)
 
     cdef int _push(self, size_t first, size_t last, bint is_train, const Fed* fed) except -1:

@@ -42,9 +42,9 @@ cdef class Feed:
     # Push copies of `sources` into `targets`, but for what is told in `fed`. False, and nothing is
     # done, unless each source is an NDArray of its target's shape.
     cdef bint take(self, list sources, list targets, Fed* fed) except -1
-    # Tell in `fed` what the next run backward may read. The batch, to be held until it is pushed,
-    # or None.
-    cdef NDArrayBase take_back(self, Fed* fed)
+    # Tell in `fed` whether the run backward may read `batch`, which was self.batch and is held by
+    # the caller until the run is pushed.
+    cdef int take_back(self, NDArrayBase batch, Fed* fed) except -1
     cdef bint is_fed(self, NDArrayBase source) except -1
     cdef bint _lends(self, NDArrayBase batch) noexcept
     cdef int _lend(self, NDArrayBase batch, const Reader* reader, Fed* fed) except -1

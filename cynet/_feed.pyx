@@ -71,13 +71,12 @@ cdef class Feed:
         fed.past = self.alone and not (self.goes_back and self.batch is None)
         return True
 
-    cdef NDArrayBase take_back(self, Fed* fed):
-        cdef NDArrayBase batch = self.batch
+    cdef int take_back(self, NDArrayBase batch, Fed* fed) except -1:
         fed.data, self.batch = NULL, None
         if batch is not None and is_settled(batch.chunk.var) and self._lends(batch):
             self._lend(batch, &self.readers[1], fed)
             self.n_lent += 1
-        return batch
+        return 0
 
     cdef bint _lends(self, NDArrayBase batch) noexcept:
         """Whether its variable tells if the batch has changed, and can be read backward."""

@@ -248,7 +248,8 @@ inline bool window_suits(int level, const WindowShape& s) {
   products::each_tap(s, [&](int64_t, int64_t, int64_t) { ++real; });
   const winograd::Cost& cost = winograd::cost_at(level);
   const double vectors = (s.filters + cost.lanes - 1) / cost.lanes;
-  const double own = cost.window * real * s.batch * s.channels * vectors + cost.window_start;
+  const double own = (cost.window * real * s.channels + cost.window_result * pixels) * s.batch *
+                         vectors + cost.window_start;
   if (own >= winograd::direct_cycles(level, taps, s.batch * pixels, s.channels, s.filters))
     return false;
   const WinogradShape other = {s.batch,   s.height, s.width, s.channels, s.filters, s.kernel_h,

@@ -241,8 +241,8 @@ inline bool copies_past(const Product& p) {
          reinterpret_cast<uintptr_t>(p.copy) % sizeof(Vec) == 0;
 }
 
-// Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them: an a that is
-// not NEAR comes from far away once for all of these.
+// Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them: an a that
+// is not NEAR comes from far away once for all of these.
 inline void multiply(const Product& p, int threads, float* space) {
   if (few_suits(p)) return multiply_few(p, threads);
   const Piece piece = {0, 0};

@@ -17,16 +17,16 @@ namespace winograd {
 // channel and a vector of filters, by a vector of channels and by one of filters; where a vector is
 // not full; of a weight, to transform it in forward, in the mean of forward and both gradients, or
 // to read it transformed; of a direct sum, by a vector of filters; of a window's taps one by one
-// (products.h), in the same way, and before them.
+// (products.h), in the same way, of its results, by a vector, and before them.
 struct Cost {
   int64_t lanes, least;  // channels and filters that are worth it
   double product, input, output, odd_input, odd_output, packing, making, reading;
-  double direct, window, window_start;
+  double direct, window, window_result, window_start;
 };
 
 inline const Cost& cost_at(int level) {
-  static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 105, 25, 0.83, 0.8, 5000};
-  static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 105, 20, 0.75, 0.6, 20000};
+  static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 105, 25, 0.83, 0.6, 80, 8000};
+  static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 105, 20, 0.75, 0.6, 0, 20000};
 #ifdef CYNET_X86_LEVELS
   if (level == AVX512) return wide;
 #endif
