@@ -206,6 +206,8 @@ inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 #include "each_level.h"
 #define CYNET_LOOPS "sparse_products_loops.h"
 #include "each_level.h"
+#define CYNET_LOOPS "spread_loops.h"
+#include "each_level.h"
 
 namespace cynet {
 
@@ -277,6 +279,25 @@ inline void window_forward(int level, const WindowShape& shape, const float* x, 
 inline void window_backward_data(int level, const WindowShape& shape, const float* w,
                                  const float* dy, float* dx, bool add, int threads, char* space) {
   static constexpr decltype(&baseline::window_data) table[] = CYNET_AT_LEVELS(window_data);
+  table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
+}
+
+// Whether dx, of few channels, is made quicker by `window_spread`: up to half a vector of them.
+inline bool spread_suits(int level, const WindowShape& s) {
+  return 2 * s.channels <= winograd::cost_at(level).lanes && s.filters >= 16 &&
+         s.dilate_h == 1 && s.dilate_w == 1;
+}
+
+// Bytes of scratch, to be aligned to 64.
+inline size_t spread_space(int level, const WindowShape& s, int threads) {
+  static constexpr decltype(&baseline::spread_scratch) table[] = CYNET_AT_LEVELS(spread_scratch);
+  return table[level](s, threads) * sizeof(float);
+}
+
+// dx = gradient of x, or dx += with `add`, of windows that are not dilated.
+inline void window_spread(int level, const WindowShape& shape, const float* w, const float* dy,
+                          float* dx, bool add, int threads, char* space) {
+  static constexpr decltype(&baseline::spread_data) table[] = CYNET_AT_LEVELS(spread_data);
   table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
 }
 

@@ -24,6 +24,12 @@ cdef extern from "products.h" namespace "cynet" nogil:
     void cpp_backward_data "cynet::window_backward_data"(
         int level, const WindowShape& shape, const float* w, const float* dy, float* dx,
         bint add, int threads, char* space) noexcept
+    bint cpp_spread_suits "cynet::spread_suits"(int level, const WindowShape& shape) noexcept
+    size_t cpp_spread_space "cynet::spread_space"(int level, const WindowShape& shape,
+                                                  int threads) noexcept
+    void cpp_spread "cynet::window_spread"(
+        int level, const WindowShape& shape, const float* w, const float* dy, float* dx,
+        bint add, int threads, char* space) noexcept
     void cpp_backward_weight "cynet::window_backward_weight"(
         int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
         bint add, int threads, char* space) noexcept
@@ -72,6 +78,19 @@ cdef void window_forward(const WindowShape* shape, const float* x, const float* 
 cdef void window_backward_data(const WindowShape* shape, const float* w, const float* dy, float* dx,
                                bint add, int threads, char* space) noexcept nogil:
     cpp_backward_data(cpu_level(), shape[0], w, dy, dx, add, threads, space)
+
+
+cdef bint spread_suits(const WindowShape* shape) noexcept nogil:
+    return cpu_level() > 0 and cpp_spread_suits(cpu_level(), shape[0])
+
+
+cdef size_t spread_space(const WindowShape* shape, int threads) noexcept nogil:
+    return cpp_spread_space(cpu_level(), shape[0], threads)
+
+
+cdef void window_spread(const WindowShape* shape, const float* w, const float* dy, float* dx,
+                        bint add, int threads, char* space) noexcept nogil:
+    cpp_spread(cpu_level(), shape[0], w, dy, dx, add, threads, space)
 
 
 cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
@@ -149,12 +168,15 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
                    int threads=1, level=None):
     """One of the three convolutions on C-contiguous NumPy float32 arrays, for tests and benchmarks.
 
-    `what` is ``'forward'``, ``'backward_data'`` or ``'backward_weight'``; y, x or w is written.
+    `what` is ``'forward'``, ``'backward_data'``, ``'backward_weight'`` or ``'spread'``; y, x, w or
+    x is written.
     What lies behind the scratch is returned: bytes of 255.
     """
     cdef WindowShape shape = _shape(x.shape, w.shape, y.shape, stride, dilate, pad)
-    cdef int at = _level(level), which = ("forward", "backward_data", "backward_weight").index(what)
-    cdef size_t size = cpp_space(at, shape, threads, which > 0)
+    cdef int at = _level(level)
+    cdef int which = ("forward", "backward_data", "backward_weight", "spread").index(what)
+    cdef size_t size = (cpp_spread_space(at, shape, threads) if which == 3
+                        else cpp_space(at, shape, threads, which > 0))
     room, start = _scratch(size)
     cdef size_t space = room.ctypes.data + start
     cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
@@ -166,6 +188,8 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
         elif which == 1:
             cpp_backward_data(at, shape, <float*>pw, <float*>py, <float*>px, add, threads,
                               <char*>space)
+        elif which == 3:
+            cpp_spread(at, shape, <float*>pw, <float*>py, <float*>px, add, threads, <char*>space)
         else:
             cpp_backward_weight(at, shape, <float*>px, <float*>py, <float*>pw, add, threads,
                                 <char*>space)

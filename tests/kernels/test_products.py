@@ -200,6 +200,32 @@ def test_windows(shape, threads, level):
                 np.testing.assert_array_equal(arrays[i], (x, w, y)[i])
 
 
+SPREAD = [  # as WINDOWS, of few channels
+    (3, 8, 12, 3, 20, (4, 4), (2, 2), (1, 1), (1, 1)),
+    (1, 17, 9, 1, 9, (5, 3), (3, 2), (1, 1), (2, 1)),
+    (2, 30, 70, 4, 33, (3, 3), (1, 1), (1, 1), (1, 1)),
+    (1, 8, 11, 2, 8, (2, 2), (3, 3), (1, 1), (0, 0)),  # some pixels in no window
+    (5, 9, 10, 3, 16, (7, 7), (2, 2), (1, 1), (3, 3)),
+    (2, 3, 2, 3, 40, (5, 5), (1, 1), (1, 1), (4, 3)),  # windows of the padding alone
+]
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("shape", SPREAD, ids=str)
+def test_windows_are_spread(shape, level):
+    x, w, y, seen = window(shape, 8)
+    wanted = backward_data(x, w, y, seen, shape[8])
+    for add in (False, True):
+        found = []
+        for threads in (1, 2, 3, 7):
+            dx = x.copy() if add else np.full_like(x, np.nan)
+            options = {"add": add, "threads": threads, "level": level}
+            untouched(_window_arrays("spread", dx, w, y, *shape[6:], **options))
+            close(dx, wanted + x if add else wanted)
+            found.append(dx)
+        assert all(np.array_equal(found[0], each) for each in found)
+
+
 @pytest.mark.parametrize("level", cpu_capabilities())
 def test_window_with_bias_and_relu(level):
     shape = WINDOWS[0]

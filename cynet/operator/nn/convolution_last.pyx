@@ -13,10 +13,12 @@ from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.elementwise cimport Kernel, run_unary
 from ...kernels.onednn cimport Chain, Primitive
 from ...kernels.parallel cimport threads_for
-from ...kernels.products cimport WindowShape, window_channel_weight, window_goes_by_channel
+from ...kernels.products cimport (
+    WindowShape, spread_space, window_channel_weight, window_goes_by_channel, window_spread
+)
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
-from .convolution_window cimport shape_of
+from .convolution_window cimport shape_of, spreads_data
 from .folded cimport FoldedActivation, aligned_floats
 
 from math import prod
@@ -149,7 +151,10 @@ cdef class ChannelsLastConv(Operator):
     cdef Chain out, data_grad, weight_grad
     cdef FoldedActivation activation
     cdef WindowShape window
-    cdef bint has_bias, by_channel  # the weights' gradient, each channel by itself
+    cdef bint has_bias
+    cdef bint by_channel  # the weights' gradient, each channel by itself
+    cdef bint has_prepared
+    cdef readonly bint spreads  # the gradient of data of few channels
     cdef Kernel add
     cdef int64_t out_size, data_size, weight_size, filters
 
@@ -161,6 +166,7 @@ cdef class ChannelsLastConv(Operator):
         self.weight_size, self.filters = prod(weight), out[1]
         self.activation = FoldedActivation(prop.activation, self.out_size)
         self.by_channel = False
+        self.spreads = spreads_data(prop, in_shapes[0], out, &self.window)
         if len(prop.kernel) == 2 and prop.no_bias and prop.num_group == in_shapes[0][1] == out[1]:
             self.window = shape_of(prop, in_shapes[0], out)
             self.by_channel = window_goes_by_channel(&self.window)
@@ -169,7 +175,9 @@ cdef class ChannelsLastConv(Operator):
 
     def prepare_backward(self):
         """Make the primitives that only backward needs."""
-        self.data_grad = self.primitives.backward_data()
+        self.has_prepared = True
+        if not self.spreads:
+            self.data_grad = self.primitives.backward_data()
         if not self.by_channel:
             self.weight_grad = self.primitives.backward_weight()
 
@@ -199,12 +207,13 @@ cdef class ChannelsLastConv(Operator):
         cdef size_t need = 0, scratch
         cdef char* space
         cdef void* tensors[4]
-        cdef int n = 2
-        if <void*>self.data_grad == <void*>None:  # the first time
+        cdef int n = 2, threads = threads_for(self.data_size * 8)
+        if not self.has_prepared:
             with gil:
                 self.prepare_backward()
         if req[0] != kNullOp:
-            need = self.data_grad.room(self.data_size, req[0] == kAddTo)
+            need = (spread_space(&self.window, threads) if self.spreads
+                    else self.data_grad.room(self.data_size, req[0] == kAddTo))
         if weights and not self.by_channel:
             scratch = kept_weight + kept_bias + self.weight_grad.scratch_bytes
             need = scratch if scratch > need else need
@@ -214,7 +223,7 @@ cdef class ChannelsLastConv(Operator):
         if weights and self.by_channel:
             window_channel_weight(&self.window, <const float*>in_data[0].data,
                                   <const float*>tensors[0], <float*>in_grad[1].data,
-                                  req[1] == kAddTo, threads_for(self.data_size * 8))
+                                  req[1] == kAddTo, threads)
         elif weights:
             tensors[1] = in_data[0].data
             if self.has_bias:
@@ -226,7 +235,10 @@ cdef class ChannelsLastConv(Operator):
                 run_unary(&self.add, space, in_grad[1].data, self.weight_size)
             if self.has_bias and req[2] == kAddTo:
                 run_unary(&self.add, space + kept_weight, in_grad[2].data, self.filters)
-        if req[0] != kNullOp:
+        if req[0] != kNullOp and self.spreads:
+            window_spread(&self.window, <const float*>in_data[1].data, <const float*>tensors[0],
+                          <float*>in_grad[0].data, req[0] == kAddTo, threads, space)
+        elif req[0] != kNullOp:
             tensors[1] = in_data[1].data
             tensors[2] = in_grad[0].data
             self.data_grad.run_to(tensors, self.data_size, req[0] == kAddTo, space)

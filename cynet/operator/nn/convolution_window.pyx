@@ -5,7 +5,7 @@ As ChannelsLastConvolution says (kernels/products.h).
 """
 
 from ...kernels.products cimport (WindowShape, window_backward_data, window_backward_weight,
-                                  window_forward, window_space, window_suits)
+                                  window_forward, window_space, window_suits, spread_suits)
 from .convolution_own cimport OwnConvolution
 
 from ...kernels.dispatch import cpu_capability
@@ -18,6 +18,13 @@ cdef WindowShape shape_of(prop, data, out) except *:
     s.kernel_h, s.kernel_w = prop.kernel
     (s.stride_h, s.stride_w), (s.dilate_h, s.dilate_w), (s.pad_h, s.pad_w) = prop.window
     return s
+
+
+cdef bint spreads_data(prop, data, out, WindowShape* shape) except *:
+    if len(prop.kernel) != 2 or prop.num_group != 1:
+        return False
+    shape[0] = shape_of(prop, data, out)
+    return spread_suits(shape)
 
 
 def suits(prop, data, out):

@@ -12,9 +12,11 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.onednn cimport Chain
 from ...kernels.parallel cimport threads_for
+from ...kernels.products cimport WindowShape, spread_space, window_spread
 from ...kernels.reduce_rows cimport spread_rows, sum_rows
 from .._base cimport Operator, OpContext
 from .convolution_own cimport OwnConvolution
+from .convolution_window cimport spreads_data
 
 from math import prod
 
@@ -131,15 +133,19 @@ cdef class OwnDeconvolution(ChannelsLastDeconv):
 
 
 cdef class PrimitiveDeconvolution(ChannelsLastDeconv):
-    """By oneDNN."""
+    """By oneDNN, but for an output of few channels."""
 
     cdef object primitives
     cdef Chain out, data_grad, weight_grad
+    cdef WindowShape window
+    cdef readonly bint spreads  # out of few channels
 
     def __init__(self, prop, data, out, primitives):
         super().__init__(prop, data, out)
         self.stateful, self.primitives = True, primitives
-        self.out = primitives.backward_data()
+        self.spreads = spreads_data(prop.mirrored(data), out, data, &self.window)
+        if not self.spreads:
+            self.out = primitives.backward_data()
 
     def prepare_backward(self):
         """Make the primitives that only backward needs."""
@@ -149,6 +155,12 @@ cdef class PrimitiveDeconvolution(ChannelsLastDeconv):
     cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
                   bint add) except -1 nogil:
         cdef void* tensors[3]
+        cdef int threads = threads_for(self.data_size * self.filters)
+        if self.spreads:
+            window_spread(&self.window, <const float*>in_data[1].data,
+                          <const float*>in_data[0].data, out, add, threads,
+                          <char*>get_space(&ctx.requested[0], spread_space(&self.window, threads)))
+            return 0
         tensors[0], tensors[1], tensors[2] = in_data[0].data, in_data[1].data, out
         return self.out.run_to(tensors, self.out_size, add,
                                get_space(&ctx.requested[0], self.out.room(self.out_size, add)))
