@@ -28,8 +28,8 @@ namespace cynet {
 // c = relu(a b + bias + c): a (m, k) in memory as it is, or (k, m) where `a_turned`; b (k, n) as it
 // is, or (n, k) where `b_turned`; rows of a_row, b_row and c_row floats. `bias` of n floats or
 // NULL. Where `copy` is given, a, which is not turned, is copied there on the way, to rows as far
-// apart; with `copy_past` past the caches, where its rows are whole vectors. `b_shared` says that
-// all threads have just read the whole of b.
+// apart; with `copy_past` past the caches, where vectors are whole lines of them. `b_shared` says
+// that all threads have just read the whole of b.
 struct Product {
   int64_t m, n, k;
   const float* a;

@@ -235,9 +235,10 @@ inline Span copied_columns(const Product& p, const Grid& grid, int64_t part) {
           std::min(cut(vectors, j + 1, grid.columns) * LANES, p.k)};
 }
 
-// Whether the copy is of whole vectors that may go past the caches.
+// Whether the copy is of whole cache lines that may go past the caches: vectors of half a line
+// would leave it in parts.
 inline bool copies_past(const Product& p) {
-  return p.copy_past && p.a_row % LANES == 0 && p.k % LANES == 0 &&
+  return p.copy_past && sizeof(Vec) == 64 && p.a_row % LANES == 0 && p.k % LANES == 0 &&
          reinterpret_cast<uintptr_t>(p.copy) % sizeof(Vec) == 0;
 }
 
