@@ -175,11 +175,11 @@ cdef class ChannelsLastConv(Operator):
 
     def prepare_backward(self):
         """Make the primitives that only backward needs."""
-        self.has_prepared = True
         if not self.spreads:
             self.data_grad = self.primitives.backward_data()
         if not self.by_channel:
             self.weight_grad = self.primitives.backward_weight()
+        self.has_prepared = True  # last: the next run tries again what failed
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
