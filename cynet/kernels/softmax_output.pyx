@@ -18,13 +18,19 @@ cdef inline int64_t _class_of(floating label) noexcept nogil:
     return -1
 
 
+cdef inline void _targets(const SoftmaxLoss* loss, floating* hit, floating* miss) noexcept nogil:
+    """What the class of the label is to be, and every other one."""
+    hit[0] = <floating>(1 - loss.smooth)
+    miss[0] = <floating>(loss.smooth / (loss.n - 1)) if loss.n > 1 else 0
+
+
 cdef void _line(const SoftmaxLoss* loss, const floating* y, int64_t label, const floating* dy,
                 floating* dx, floating scale, bint add) noexcept nogil:
     cdef int64_t i, at
     cdef floating value
-    cdef floating hit = <floating>(1 - loss.smooth)
-    cdef floating miss = <floating>(loss.smooth / (loss.n - 1)) if loss.n > 1 else 0
+    cdef floating hit, miss
     cdef bint ignored = loss.use_ignore and label == loss.ignore_label
+    _targets(loss, &hit, &miss)
     for i in range(loss.n):
         at = i * loss.inner
         value = 0 if ignored else scale * (y[at] - (hit if i == label else miss))
@@ -40,11 +46,11 @@ cdef void _rows(const SoftmaxLoss* loss, const floating* y, const floating* labe
                 floating scale, int64_t rows) noexcept nogil:
     """Up to WIDTH lines one behind the other, as if no label hit, and then what the labels hit. dx
     may be y."""
-    cdef floating hit = <floating>(1 - loss.smooth)
-    cdef floating miss = <floating>(loss.smooth / (loss.n - 1)) if loss.n > 1 else 0
+    cdef floating hit, miss
     cdef floating values[WIDTH]
     cdef int64_t places[WIDTH]
     cdef int64_t i, row, marked
+    _targets(loss, &hit, &miss)
     for row in range(rows):
         marked = _class_of(label[row])
         places[row] = row * loss.n + marked if 0 <= marked < loss.n else -1
@@ -67,11 +73,11 @@ cdef void _lines(const SoftmaxLoss* loss, const floating* y, const floating* lab
                  const floating* dy, floating* dx, floating scale, int64_t width,
                  bint add) noexcept nogil:
     """`width` lines beside each other, by class: what lies together in memory at a time."""
-    cdef floating hit = <floating>(1 - loss.smooth)
-    cdef floating miss = <floating>(loss.smooth / (loss.n - 1)) if loss.n > 1 else 0
+    cdef floating hit, miss
     cdef floating value[WIDTH]
     cdef int32_t marked[WIDTH]
     cdef int64_t i, j, at
+    _targets(loss, &hit, &miss)
     for j in range(width):
         marked[j] = <int32_t>_class_of(label[j])
     for i in range(loss.n):
