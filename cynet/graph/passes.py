@@ -14,6 +14,7 @@ from .commute import commute
 from .fold import fold
 from .fuse import fuse
 from .layout import layout
+from .mask import mask
 from .memory import views
 from .mirror import mirror
 from .pack import pack
@@ -45,6 +46,7 @@ PASSES = (
     Pass("fuse", FORWARD, fuse, "activations and sums inside the step before them"),
     Pass("pack", PREDICT, pack, "weights kept in the form that kernels read"),
     Pass("mirror", WHOLE, mirror, "recomputes in backward, where asked to, what would wait for it"),
+    Pass("mask", WHOLE, mask, "the gradient of a relu inside the step that comes to it"),
     Pass("views", WHOLE, views, "what only changes the shape, or copies a gradient, is not run"),
     Pass("chain", WHOLE, chain, "elementwise steps together, a block of their arrays at a time"),
     Pass("inplace", MEMORY, None, "outputs in the memory of inputs that are read no more"),

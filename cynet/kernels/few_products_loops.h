@@ -65,6 +65,7 @@ inline void few_dots(const Product& p, int64_t row, int64_t column) {
       float y = all[c];
       if (p.bias) y += p.bias[column + c];
       if (p.add) y += *to;
+      if (p.mask) y *= (p.mask[to - p.c] > 0 ? 1 : 0 * p.mask[to - p.c]);
       *to = p.relu && y < 0 ? 0 : y;
     }
   }

@@ -44,6 +44,7 @@ struct Product {
   bool relu, add;
   float* copy = nullptr;
   bool copy_past = false, b_shared = false;
+  const float* mask = nullptr;
 };
 
 // Sizes of x (batch, height, width, channels in memory) and of a window; y is (batch, out_height,
@@ -82,6 +83,7 @@ struct Job {
   float* copy = nullptr;  // rows `step` floats apart
   Span copied = {0, 0};   // columns
   bool past = false;      // the caches
+  const float *mask = nullptr, *masked = nullptr;  // the whole of mask and of the result
 };
 
 inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }

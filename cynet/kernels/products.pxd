@@ -12,7 +12,8 @@ cdef extern from "products.h" namespace "cynet" nogil:
     # c = relu(a b + bias + c): a (m, k), or (k, m) in memory where `a_turned`; b (k, n), or (n, k)
     # where `b_turned`; rows lie a_row, b_row and c_row floats apart. `bias` of n floats or NULL.
     # Where `copy` is given (NULL: not), a is not turned, and copied there on the way, past the
-    # caches with `copy_past`. `b_shared`: all threads have just read the whole of b.
+    # caches with `copy_past`. `b_shared`: all threads have just read the whole of b. `mask`, which
+    # lies as c does, or NULL: what relu gave; c is multiplied by relu's gradient there.
     struct Product:
         int64_t m, n, k
         const float* a
@@ -27,6 +28,7 @@ cdef extern from "products.h" namespace "cynet" nogil:
         bint relu, add
         float* copy
         bint copy_past, b_shared
+        const float* mask
 
     # x (batch, height, width, channels), y (batch, out_height, out_width, filters) and w (filters,
     # channels, kernel_h, kernel_w), each C-contiguous.

@@ -119,7 +119,7 @@ def _level(name):
 
 def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
                     bint add=False, int threads=1, level=None, sparse=None, copy=None,
-                    bint copy_past=False, bint b_shared=False):
+                    bint copy_past=False, bint b_shared=False, mask=None):
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
     `sparse` says whether the zeros of a are left out; None: as `product` chooses. `copy` has a's
@@ -133,11 +133,13 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
     cdef size_t pbias = 0 if bias is None else bias.ctypes.data
     cdef size_t pcopy = 0 if copy is None else copy.ctypes.data
+    cdef size_t pmask = 0 if mask is None else mask.ctypes.data
     p.m, p.n, p.k = c.shape[0], c.shape[1], a.shape[0] if a_turned else a.shape[1]
     p.a, p.a_row, p.a_turned = <float*>pa, a.shape[1], a_turned
     p.b, p.b_row, p.b_turned = <float*>pb, b.shape[1], b_turned
     p.c, p.c_row, p.bias, p.relu, p.add = <float*>pc, c.shape[1], <float*>pbias, relu, add
     p.copy, p.copy_past, p.b_shared = <float*>pcopy, copy_past, b_shared
+    p.mask = <float*>pmask
     room, start = _scratch(size)
     cdef size_t space = room.ctypes.data + start
     chosen = bool(cpp_is_sparse(at, p))

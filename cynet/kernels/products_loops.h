@@ -35,6 +35,9 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
   const int64_t step = job.step, depth = job.depth;
   for (int r = 0; r < R; ++r)  // what is written at the end comes meanwhile
     for (int v = 0; v < V; ++v) fetch<true>(c + r * job.c_row + v * LANES);
+  const float* mask = job.mask ? job.mask + (c - job.masked) : nullptr;
+  for (int r = 0; r < R && mask; ++r)
+    for (int v = 0; v < V; ++v) fetch<false>(mask + r * job.c_row + v * LANES);
   for (const Piece* piece = begin; piece < end; ++piece) {
     const float* x = a + piece->a;
     const float* w = panel + piece->b * V * LANES;
@@ -83,6 +86,10 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
       if (bias) y += part ? load_part(bias + v * LANES, lanes) : load(bias + v * LANES);
       if (job.add) y += part ? load_part(to + v * LANES, lanes) : load(to + v * LANES);
       if (job.relu) y = rectified(y);
+      if (mask) {
+        const float* given = mask + r * job.c_row + v * LANES;
+        y *= rectified_gradient(part ? load_part(given, lanes) : load(given));
+      }
       if (part)
         store_part(to + v * LANES, y, lanes);
       else
@@ -259,8 +266,13 @@ inline void multiply(const Product& p, int threads, float* space) {
       const int64_t parts = std::max<int64_t>((p.k + DEPTH - 1) / DEPTH, 1);
       for (int64_t i = 0; i < parts; ++i) {
         const int64_t k = cut(p.k, i, parts), depth = cut(p.k, i + 1, parts) - k;
-        const Job job = {p.a + (p.a_turned ? k * p.a_row : k), p.a_row, depth, p.c_row,
-                         p.relu && i + 1 == parts, p.add || i > 0};
+        const bool ends = i + 1 == parts;
+        Job job = {p.a + (p.a_turned ? k * p.a_row : k), p.a_row, depth, p.c_row, p.relu && ends,
+                   p.add || i > 0};
+        if (ends) {
+          job.mask = p.mask;
+          job.masked = p.c;
+        }
         const auto each = [&](const auto& body) {
           float* panel = panels;
           each_panel(left / LANES, vectors_of(right), p.n, WIDTH, [&](int64_t j, int64_t j_end) {

@@ -108,7 +108,7 @@ inline bool is_unbounded(Vec seen) {
 template <int V>
 inline void sparse_row(const float* values, const int32_t* places, int64_t count,
                        const float* panel, float* c, const float* bias, bool add, bool relu,
-                       int64_t lanes) {
+                       const float* mask, int64_t lanes) {
   // a narrow panel adds to several sums in turn, or each addition would wait for the last one
   constexpr int TURNS = V >= SPARSE_WIDTH ? 1 : 2 * V >= SPARSE_WIDTH ? 2 : 4;
   Vec sums[TURNS][V] = {};
@@ -144,6 +144,8 @@ inline void sparse_row(const float* values, const int32_t* places, int64_t count
     if (bias) y += part ? load_part(bias + v * LANES, lanes) : load(bias + v * LANES);
     if (add) y += part ? load_part(c + v * LANES, lanes) : load(c + v * LANES);
     if (relu) y = rectified(y);
+    if (mask)
+      y *= rectified_gradient(part ? load_part(mask + v * LANES, lanes) : load(mask + v * LANES));
     if (part)
       store_part(c + v * LANES, y, lanes);
     else
@@ -153,10 +155,11 @@ inline void sparse_row(const float* values, const int32_t* places, int64_t count
 
 template <int V>
 inline void sparse_rows(const Lists& lists, int64_t rows, const float* panel, float* c,
-                        int64_t c_row, const float* bias, bool add, bool relu, int64_t lanes) {
+                        int64_t c_row, const float* bias, bool add, bool relu,
+                        const float* mask, int64_t lanes) {
   for (int64_t r = 0; r < rows; ++r)
     sparse_row<V>(lists.values + r * LIST, lists.places + r * LIST, lists.counts[r], panel,
-                  c + r * c_row, bias, add, relu, lanes);
+                  c + r * c_row, bias, add, relu, mask ? mask + r * c_row : nullptr, lanes);
 }
 
 inline void multiply_sparse(const Product& p, int threads, float* space) {
@@ -176,6 +179,7 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
     Lists lists(panel + SPARSE_DEPTH * SPARSE_WIDTH * LANES);
     for (int64_t row = begin; row < stop; row += SPARSE_ROWS)
       for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        const bool ends = chunk + 1 == chunks;
         const int64_t rows = std::min(SPARSE_ROWS, stop - row);
         const int64_t k = cut(p.k, chunk, chunks), depth = cut(p.k, chunk + 1, chunks) - k;
         const float* a = p.a + (p.a_turned ? k * p.a_row + row : row * p.a_row + k);
@@ -191,7 +195,8 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
           if (all != lists.zeros) lists.fill(a, p.a_row, p.a_turned, rows, depth, all);
           by_width[vectors - 1](lists, rows, panel, p.c + row * p.c_row + j, p.c_row,
                                 p.bias && k == 0 ? p.bias + j : nullptr, p.add || k > 0,
-                                p.relu && chunk + 1 == chunks,
+                                p.relu && ends,
+                                p.mask && ends ? p.mask + row * p.c_row + j : nullptr,
                                 columns - (vectors - 1) * LANES);
         });
       }

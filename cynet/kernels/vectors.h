@@ -10,6 +10,8 @@ typedef float Loose __attribute__((vector_size(LANES * 4), aligned(4), may_alias
 CYNET_XINLINE Vec load(const float* p) { return *reinterpret_cast<const Loose*>(p); }
 CYNET_XINLINE void store(float* p, Vec v) { *reinterpret_cast<Loose*>(p) = v; }
 CYNET_XINLINE Vec rectified(Vec v) { return v < 0 ? Vec{} : v; }
+// relu's gradient where it gave y: 1, 0 or, for NaN, NaN.
+CYNET_XINLINE Vec rectified_gradient(Vec y) { return y > 0 ? Vec{} + 1 : 0 * y; }
 typedef int32_t IVec __attribute__((vector_size(LANES * 4), may_alias));
 typedef float Four __attribute__((vector_size(16), may_alias));
 #else
@@ -41,6 +43,10 @@ CYNET_XINLINE void store(float* p, const Vec& v) { std::memcpy(p, &v, sizeof v);
 CYNET_XINLINE Vec rectified(Vec v) {
   for (int i = 0; i < LANES; ++i) v.lane[i] = v.lane[i] < 0 ? 0 : v.lane[i];
   return v;
+}
+CYNET_XINLINE Vec rectified_gradient(Vec y) {
+  for (int i = 0; i < LANES; ++i) y.lane[i] = y.lane[i] > 0 ? 1 : 0 * y.lane[i];
+  return y;
 }
 #endif
 

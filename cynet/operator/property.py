@@ -247,6 +247,16 @@ class OperatorProperty:
         None."""
         return None
 
+    def masking_data(self, in_shapes, in_types):
+        """The property whose backward multiplies its gradient of input 0 by that of the relu that
+        gave input 0, or None."""
+        return None
+
+    def with_masked_gradient(self):
+        """The property with a relu folded in whose backward gets the gradient of output 0 behind
+        that relu, or None."""
+        return None
+
     def with_scaled_weight(self, axis, ndim):
         """The property that has a bias, so that weights scaled along their first axis and another
         bias scale and shift output 0, of `ndim` axes, along `axis`; None where they would not."""

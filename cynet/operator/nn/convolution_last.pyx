@@ -27,6 +27,7 @@ from ...kernels import onednn
 from ..property import OperatorProperty, ResourceRequest
 from . import convolution_window, convolution_winograd, fully_connected_products
 from .convolution import ConvolutionProperty
+from .folded import FoldsActivation
 
 
 # Outputs of a filter from which on reordering a weight, at about 1 ns an element, takes less than a
@@ -34,22 +35,20 @@ from .convolution import ConvolutionProperty
 MANY_PIXELS = 2048
 
 
-class ChannelsLastConvolution(ConvolutionProperty):
-    """Convolution on channels-last data; `activation` is an act_type that the fuse pass adds,
-    `weight_shape` the shape of a weight that the pack pass has packed."""
+class ChannelsLastConvolution(FoldsActivation, ConvolutionProperty):
+    """Convolution on channels-last data; `weight_shape` is the shape of a weight that the pack pass
+    has packed."""
 
     op_name = "Convolution"
     prefers_channels_last = True
-    activation = None
     weight_shape = None
 
     def with_activation(self, act_type, in_types):
         known = self.activation is None and onednn.has_activation(act_type)
         return self.changed(activation=act_type) if known else None
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        needed = [out_grad[0], in_data[0], in_data[1]]
-        return needed if self.activation is None else [*needed, out_data[0]]
+    def masking_data(self, in_shapes, in_types):
+        return self.changed(gives_masked=True) if self._suits_product(in_shapes) else None
 
     def packed_form(self, in_shapes, in_types, replaces):
         if self.weight_shape is not None or 0 in in_shapes[0]:
@@ -79,11 +78,9 @@ class ChannelsLastConvolution(ConvolutionProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         weight = self.weight_shape or in_shapes[1]
         _, (out,), _ = self.infer_shape([in_shapes[0], weight, *in_shapes[2:]], [None])
-        if self.weight_shape is None:
-            if self._is_product and fully_connected_products.suits(
-                    prod(out) // out[1], weight[1], out[1]):
-                return fully_connected_products.ProductFullyConnected(
-                    self, prod(out) // out[1], weight[1], out[1])
+        if self._suits_product(in_shapes):
+            return fully_connected_products.ProductFullyConnected(
+                self, prod(out) // out[1], weight[1], out[1])
         return self.own_operator(in_shapes[0], out) or ChannelsLastConv(
             self, in_shapes, weight, out)
 
@@ -96,11 +93,14 @@ class ChannelsLastConvolution(ConvolutionProperty):
             return convolution_winograd.WinogradConvolution(self, data, out)
         return None
 
-    @property
-    def _is_product(self):
-        """True for one product of all pixels by the weights: 1x1, no stride, no pad."""
+    def _suits_product(self, in_shapes):
+        """Whether it is one product of all pixels by the weights (1x1, no stride, no pad), and best
+        computed so."""
         stride, _, pad = self.window
-        return self.num_group == 1 and set((*self.kernel, *stride)) == {1} and not any(pad)
+        product = self.num_group == 1 and set((*self.kernel, *stride)) == {1} and not any(pad)
+        data, weight = in_shapes[:2]
+        return product and self.weight_shape is None and fully_connected_products.suits(
+            prod(data) // data[1], weight[1], weight[0])
 
 
 class PackWeight(OperatorProperty):
@@ -164,7 +164,7 @@ cdef class ChannelsLastConv(Operator):
         self.add = find_unary(b"identity", kFloat32, True)
         self.out_size, self.data_size = prod(out), prod(in_shapes[0])
         self.weight_size, self.filters = prod(weight), out[1]
-        self.activation = FoldedActivation(prop.activation, self.out_size)
+        self.activation = FoldedActivation(prop, self.out_size)
         self.by_channel = False
         self.spreads = spreads_data(prop, in_shapes[0], out, &self.window)
         if len(prop.kernel) == 2 and prop.no_bias and prop.num_group == in_shapes[0][1] == out[1]:

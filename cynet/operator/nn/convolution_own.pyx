@@ -11,7 +11,7 @@ cdef class OwnConvolution(Operator):
     def __init__(self, prop, data, out):
         self.has_bias = not prop.no_bias
         self.rows, self.filters = out[0] * out[2] * out[3], out[1]
-        self.activation = FoldedActivation(prop.activation, self.rows * self.filters)
+        self.activation = FoldedActivation(prop, self.rows * self.filters)
         self.work = self.rows * self.filters * data[1]
 
     cdef size_t scratch(self, int threads, bint backward) noexcept nogil:

@@ -30,11 +30,33 @@ class TakesRelu:
         return self.changed(relu=True) if act_type == "relu" and not self.relu else None
 
 
-cdef class FoldedActivation:
-    """The act_type `activation`, or None, of an output of `size` elements."""
+class FoldsActivation:
+    """What a property has whose operator applies the act_type `activation` to output 0: a linear
+    map of data, weight and perhaps a bias.
 
-    def __init__(self, activation, int64_t size):
+    Where `gives_masked`, its gradient of the data has the gradient of the relu in it that gave the
+    data; where `gets_masked`, the gradient of output 0 has that of `activation` in it already. The
+    fuse and mask passes set them.
+    """
+
+    activation = None
+    gives_masked = gets_masked = False
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        needed = [out_grad[0], in_data[0], in_data[1]]
+        applied = self.activation is not None and not self.gets_masked
+        return [*needed, out_data[0]] if applied else needed
+
+    def with_masked_gradient(self):
+        return self.changed(gets_masked=True) if self.activation == "relu" else None
+
+
+cdef class FoldedActivation:
+    """What `prop`, a FoldsActivation, has folded into an output of `size` elements."""
+
+    def __init__(self, prop, int64_t size):
         cdef bytes functor, gradient
+        activation = prop.activation
         self.size = size
         if activation is not None:
             functor = FUNCTIONS[activation].functor.encode()
@@ -42,7 +64,7 @@ cdef class FoldedActivation:
             self.function = find_unary(functor, kFloat32, False)
             self.added = find_unary(functor, kFloat32, True)
             self.mask = find_unary_grad(gradient, kFloat32, False)
-            self.nbytes = aligned_floats(size)
+            self.nbytes = 0 if prop.gets_masked else aligned_floats(size)
         self.relu = activation == "relu"
         self.apart = activation is not None and not self.relu
 

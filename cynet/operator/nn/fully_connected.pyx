@@ -19,11 +19,12 @@ from ..floats import require_float_cpu
 from ..parameters import Bool, Int
 from ..property import OperatorProperty, ResourceRequest
 from ..shapes import agree, require_elements
+from .folded import FoldsActivation
 
 SMALL = 4096  # multiplications that take less time than the call of a oneDNN primitive
 
 
-class FullyConnectedProperty(OperatorProperty):
+class FullyConnectedProperty(FoldsActivation, OperatorProperty):
     """Linear map of the last axis (or of all axes but the first): ``out = data . weight^T + bias``.
 
     With `flatten`, data of shape (N, d1, d2, ...) is read as (N, d1*d2*...) and out is (N,
@@ -34,7 +35,6 @@ class FullyConnectedProperty(OperatorProperty):
     num_hidden = Int(doc="Number of outputs of the map.", low=1)
     no_bias = Bool(False, doc="Leave out the bias.")
     flatten = Bool(True, doc="Collapse all axes but the first before the map.")
-    activation = None  # an act_type of Activation that the fuse pass folds in
 
     float32_beside_half = ()
     inputs_doc = {
@@ -76,10 +76,6 @@ class FullyConnectedProperty(OperatorProperty):
             shapes.append(agree("bias", in_shapes[2], (hidden,)))
         return shapes, [out], []
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        needed = [out_grad[0], in_data[0], in_data[1]]
-        return needed if self.activation is None else [*needed, out_data[0]]
-
     def with_scaled_weight(self, axis, ndim):
         return self.changed(no_bias=False) if axis == ndim - 1 else None
 
@@ -94,6 +90,10 @@ class FullyConnectedProperty(OperatorProperty):
             return None
         return self.changed(activation=act_type) if onednn.has_activation(act_type) else None
 
+    def masking_data(self, in_shapes, in_types):
+        suits = in_types[0] == "float32" and self._suits_products(in_shapes)
+        return self.changed(gives_masked=True) if suits else None
+
     def rows(self, data):
         """How many vectors the map is applied to in data of this shape."""
         return data[0] if self.flatten else prod(data[:-1])
@@ -103,16 +103,25 @@ class FullyConnectedProperty(OperatorProperty):
         require_elements(self, in_shapes[1])
         rows = self.rows(in_shapes[0])
         if in_types[0] == "float32" and 0 not in in_shapes[0] and onednn.available():
-            from . import fully_connected_products
             from .fully_connected_onednn import MatmulFullyConnected
+            from .fully_connected_products import ProductFullyConnected
 
             sizes = rows, in_shapes[1][1], self.num_hidden
-            if fully_connected_products.suits(*sizes):
-                return fully_connected_products.ProductFullyConnected(self, *sizes)
+            if self._suits_products(in_shapes):
+                return ProductFullyConnected(self, *sizes)
             if self.activation is not None or prod(sizes) > SMALL:
                 return MatmulFullyConnected(self, *sizes)
         check_sizes(f"operator {self.op_name}", rows, *in_shapes[1])
         return FullyConnectedOperator(self, in_shapes)
+
+    def _suits_products(self, in_shapes):
+        """Whether products of our own compute it best, in float32."""
+        from . import fully_connected_products
+
+        if 0 in in_shapes[0] or not onednn.available():
+            return False
+        return fully_connected_products.suits(
+            self.rows(in_shapes[0]), in_shapes[1][1], self.num_hidden)
 
 
 cdef class FullyConnectedOperator(Operator):

@@ -34,7 +34,7 @@ cdef class MatmulFullyConnected(Operator):
         self.stateful = True
         self.rows, self.units, self.hidden = rows, units, hidden
         self.has_bias, self.act_type, self._made = not prop.no_bias, prop.activation, []
-        self.activation = FoldedActivation(prop.activation, rows * hidden)
+        self.activation = FoldedActivation(prop, rows * hidden)
         self._make(FORWARD, False)
 
     cdef void* _product(self, int kind, bint add) except NULL nogil:

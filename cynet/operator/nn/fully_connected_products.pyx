@@ -24,14 +24,14 @@ def suits(int64_t rows, int64_t units, int64_t hidden):
 
 cdef class ProductFullyConnected(Operator):
     cdef int64_t rows, units, hidden
-    cdef bint has_bias
+    cdef bint has_bias, gives_masked
     cdef FoldedActivation activation
 
     def __init__(self, prop, rows, units, hidden):
         self.rows, self.units, self.hidden = rows, units, hidden
-        self.has_bias = not prop.no_bias
+        self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
         self._copies_input = True
-        self.activation = FoldedActivation(prop.activation, rows * hidden)
+        self.activation = FoldedActivation(prop, rows * hidden)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -78,6 +78,7 @@ cdef class ProductFullyConnected(Operator):
         if req[0] != kNullOp:
             p.m, p.k, p.a_turned, p.add = self.rows, self.hidden, False, req[0] == kAddTo
             p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data
+            p.mask = <const float*>in_data[0].data if self.gives_masked else NULL
             self._run(ctx, &p, kept)
         return 0
 
