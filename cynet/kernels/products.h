@@ -45,6 +45,8 @@ struct Product {
   float* copy = nullptr;
   bool copy_past = false, b_shared = false;
   const float* mask = nullptr;
+  float* sums = nullptr;
+  bool add_sums = false;
 };
 
 // Sizes of x (batch, height, width, channels in memory) and of a window; y is (batch, out_height,
@@ -84,6 +86,8 @@ struct Job {
   Span copied = {0, 0};   // columns
   bool past = false;      // the caches
   const float *mask = nullptr, *masked = nullptr;  // the whole of mask and of the result
+  float* sums = nullptr;  // of the rows of a turned a
+  bool add_sums = false;
 };
 
 inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }

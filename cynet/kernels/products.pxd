@@ -13,7 +13,8 @@ cdef extern from "products.h" namespace "cynet" nogil:
     # where `b_turned`; rows lie a_row, b_row and c_row floats apart. `bias` of n floats or NULL.
     # Where `copy` is given (NULL: not), a is not turned, and copied there on the way, past the
     # caches with `copy_past`. `b_shared`: all threads have just read the whole of b. `mask`, which
-    # lies as c does, or NULL: what relu gave; c is multiplied by relu's gradient there.
+    # lies as c does, or NULL: what relu gave; c is multiplied by relu's gradient there. `sums`, if
+    # not NULL, gets or with `add_sums` is added the m sums of a's rows; a is turned then.
     struct Product:
         int64_t m, n, k
         const float* a
@@ -29,6 +30,8 @@ cdef extern from "products.h" namespace "cynet" nogil:
         float* copy
         bint copy_past, b_shared
         const float* mask
+        float* sums
+        bint add_sums
 
     # x (batch, height, width, channels), y (batch, out_height, out_width, filters) and w (filters,
     # channels, kernel_h, kernel_w), each C-contiguous.

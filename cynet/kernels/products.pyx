@@ -119,7 +119,8 @@ def _level(name):
 
 def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
                     bint add=False, int threads=1, level=None, sparse=None, copy=None,
-                    bint copy_past=False, bint b_shared=False, mask=None):
+                    bint copy_past=False, bint b_shared=False, mask=None, sums=None,
+                    bint add_sums=False):
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
     `sparse` says whether the zeros of a are left out; None: as `product` chooses. `copy` has a's
@@ -139,7 +140,8 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     p.b, p.b_row, p.b_turned = <float*>pb, b.shape[1], b_turned
     p.c, p.c_row, p.bias, p.relu, p.add = <float*>pc, c.shape[1], <float*>pbias, relu, add
     p.copy, p.copy_past, p.b_shared = <float*>pcopy, copy_past, b_shared
-    p.mask = <float*>pmask
+    cdef size_t psums = 0 if sums is None else sums.ctypes.data
+    p.mask, p.sums, p.add_sums = <float*>pmask, <float*>psums, add_sums
     room, start = _scratch(size)
     cdef size_t space = room.ctypes.data + start
     chosen = bool(cpp_is_sparse(at, p))

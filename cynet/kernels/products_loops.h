@@ -25,13 +25,45 @@ constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
 
 // ----- sums
 
-// R rows of a target by V vectors of columns, `lanes` of the last one. With COPY, a is one piece,
-// and the job's copied columns of its rows are written to `copy` on the way.
-template <int R, int V, bool LINES, bool COPY = false>
+// n floats, one for each of n rows.
+#if defined(__GNUC__)
+template <int N>
+struct RowOf {
+  typedef float type __attribute__((vector_size(N * 4)));
+};
+template <>
+struct RowOf<1> {
+  typedef float type;
+};
+template <int N>
+using Row = typename RowOf<N>::type;
+#else
+template <int N>
+struct Row {
+  float of[N];
+  Row& operator+=(const Row& other) {
+    for (int i = 0; i < N; ++i) of[i] += other.of[i];
+    return *this;
+  }
+};
+#endif
+
+template <class T>
+CYNET_XINLINE T read(const float* from) {
+  T all;
+  std::memcpy(&all, from, sizeof all);
+  return all;
+}
+
+// R rows of a target by V vectors of columns, `lanes` of the last one. With ALSO, a is one piece,
+// and on the way the job's copied columns of its rows go to `also`, or where it is turned the sums
+// of its rows.
+template <int R, int V, bool LINES, bool ALSO = false>
 inline void tile(const Job& job, const float* a, const float* panel, const Piece* begin,
                  const Piece* end, float* c, const float* bias, int64_t lanes,
-                 float* copy = nullptr) {
+                 float* also = nullptr) {
   Vec sum[R][V] = {};
+  Row<R> whole = {};
   const int64_t step = job.step, depth = job.depth;
   for (int r = 0; r < R; ++r)  // what is written at the end comes meanwhile
     for (int v = 0; v < V; ++v) fetch<true>(c + r * job.c_row + v * LANES);
@@ -47,6 +79,7 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
         Vec weight[V];
 #pragma GCC unroll 3
         for (int v = 0; v < V; ++v) weight[v] = at(w + (k * V + v) * LANES);
+        if constexpr (ALSO && !LINES) whole += read<Row<R>>(x + k * step);
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
           const float value = LINES ? x[r * step + k] : x[k * step + r];
@@ -55,7 +88,7 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
         }
       }
     };
-    if constexpr (COPY) {
+    if constexpr (ALSO && LINES) {
       int64_t k = job.copied.begin;
       add(0, k);
       for (; k + LANES <= job.copied.end; k += LANES) {
@@ -63,18 +96,22 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
           const Vec v = load(x + r * step + k);
-          if (job.past) store_past(copy + r * step + k, v);
-          else store(copy + r * step + k, v);
+          if (job.past) store_past(also + r * step + k, v);
+          else store(also + r * step + k, v);
           fetch<false>(x + (R + r) * step + k);  // the next rows come meanwhile
         }
       }
       add(k, depth);
       const int64_t rest = job.copied.end - k;
       for (int r = 0; r < R && rest > 0; ++r)
-        store_part(copy + r * step + k, load_part(x + r * step + k, rest), rest);
+        store_part(also + r * step + k, load_part(x + r * step + k, rest), rest);
     } else {
       add(0, depth);
     }
+  }
+  if constexpr (ALSO && !LINES) {
+    if (job.add_sums) whole += read<Row<R>>(also);
+    std::memcpy(also, &whole, sizeof whole);
   }
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
@@ -98,35 +135,35 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
   }
 }
 
-template <int R, int V, bool LINES, bool COPY>
+template <int R, int V, bool LINES, bool ALSO>
 inline int64_t tiles_of(const Job& job, const float* panel, const Target& t, const Piece* pieces,
                         float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
   for (; row + R <= last; row += R)
-    tile<R, V, LINES, COPY>(job, job.a + (LINES ? row * job.step : row), panel, pieces + t.begin,
+    tile<R, V, LINES, ALSO>(job, job.a + (LINES ? row * job.step : row), panel, pieces + t.begin,
                             pieces + t.end, c + t.c + row * job.c_row, bias, lanes,
-                            COPY ? job.copy + row * job.step : nullptr);
+                            !ALSO ? nullptr : LINES ? job.copy + row * job.step : job.sums + row);
   return row;
 }
 
 // Rows row .. last of one target.
-template <int V, bool LINES, bool COPY>
+template <int V, bool LINES, bool ALSO>
 inline void target_rows(const Job& job, const float* panel, const Target& t, const Piece* pieces,
                         float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
-  row = tiles_of<ROWS, V, LINES, COPY>(job, panel, t, pieces, c, bias, lanes, row, last);
+  row = tiles_of<ROWS, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
   if (ROWS == 8)
-    row = tiles_of<4, V, LINES, COPY>(job, panel, t, pieces, c, bias, lanes, row, last);
-  row = tiles_of<2, V, LINES, COPY>(job, panel, t, pieces, c, bias, lanes, row, last);
-  tiles_of<1, V, LINES, COPY>(job, panel, t, pieces, c, bias, lanes, row, last);
+    row = tiles_of<4, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
+  row = tiles_of<2, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
+  tiles_of<1, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
 }
 
 // The same with the number of the panel's columns: c and bias begin at the first of them.
-template <bool LINES, bool COPY = false>
+template <bool LINES, bool ALSO = false>
 inline void rows_of(const Job& job, const float* panel, int64_t columns, const Target& t,
                     const Piece* pieces, float* c, const float* bias, int64_t row, int64_t last) {
   const int64_t vectors = vectors_of(columns), lanes = columns - (vectors - 1) * LANES;
-  const auto run = vectors == 3   ? &target_rows<3, LINES, COPY>
-                   : vectors == 2 ? &target_rows<2, LINES, COPY>
-                                  : &target_rows<1, LINES, COPY>;
+  const auto run = vectors == 3   ? &target_rows<3, LINES, ALSO>
+                   : vectors == 2 ? &target_rows<2, LINES, ALSO>
+                                  : &target_rows<1, LINES, ALSO>;
   run(job, panel, t, pieces, c, bias, lanes, row, last);
 }
 
@@ -300,8 +337,14 @@ inline void multiply(const Product& p, int threads, float* space) {
             own.copied = copied_columns(p, grid, part).within(k, depth);
             own.past = past && k % LANES == 0;
           }
+          if (p.sums) {
+            own.sums = p.sums + block;
+            own.add_sums = p.add_sums || i > 0;
+          }
           each([&](int64_t j, int64_t columns, const float* panel) {
-            const auto multiply_rows = p.copy && j == first * LANES ? &rows_of<true, true> : run;
+            const auto multiply_rows = p.copy && j == first * LANES ? &rows_of<true, true>
+                                       : p.sums && j == 0           ? &rows_of<false, true>
+                                                                    : run;
             multiply_rows(own, panel, columns, target, &piece, p.c + block * p.c_row + j,
                           p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
           });

@@ -93,6 +93,17 @@ struct Lists {
       }
     }
   }
+
+  float sum(int64_t row) const {
+    const float* from = values + row * LIST;
+    Vec all = {};
+    int64_t i = 0;
+    for (; i + LANES <= counts[row]; i += LANES) all += load(from + i);
+    if (i < counts[row]) all += load_part(from + i, counts[row] - i);
+    float sum;
+    sums_of<1>(&all, &sum);
+    return sum;
+  }
 };
 
 // Whether a panel with an infinity or NaN was packed, by what the packing has seen.
@@ -186,6 +197,10 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
         const Span copied = p.copy ? copied_columns(p, grid, part).within(k, depth) : Span{0, 0};
         lists.fill(a, p.a_row, p.a_turned, rows, depth, false,
                    p.copy ? p.copy + row * p.a_row + k : nullptr, copied, past && k % LANES == 0);
+        for (int64_t r = 0; p.sums && first == 0 && r < rows; ++r) {
+          float& to = p.sums[row + r];
+          to = lists.sum(r) + (p.add_sums || k > 0 ? to : 0);
+        }
         each_panel(first, end, p.n, SPARSE_WIDTH, [&](int64_t j, int64_t j_end) {
           const int64_t columns = j_end - j, vectors = vectors_of(columns);
           const bool all = is_unbounded(

@@ -59,7 +59,8 @@ cdef class ProductFullyConnected(Operator):
             &ctx.requested[0], kept + product_space(self._threads()))
         cdef const float* grad
         cdef Product p
-        if self.has_bias and req[2] != kNullOp:
+        cdef bint sums = self.has_bias and req[2] != kNullOp
+        if sums and req[1] == kNullOp:
             grad = <const float*>self.activation.gradient_and_sums(
                 out_grad[0].data, out_data[0].data, space, self.hidden, <float*>in_grad[2].data,
                 req[2] == kAddTo)
@@ -72,9 +73,12 @@ cdef class ProductFullyConnected(Operator):
         if req[1] != kNullOp:
             p.m, p.k, p.a_turned, p.add = self.hidden, self.rows, True, req[1] == kAddTo
             p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
+            if sums:
+                p.sums, p.add_sums = <float*>in_grad[2].data, req[2] == kAddTo
             p.b_shared = product_shares_a(self.rows, self.hidden, self._threads())
             self._run(ctx, &p, kept)
             p.b_shared = False
+            p.sums = NULL
         if req[0] != kNullOp:
             p.m, p.k, p.a_turned, p.add = self.rows, self.hidden, False, req[0] == kAddTo
             p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data
