@@ -139,7 +139,7 @@ cdef class LayersOperator(Operator):
             run_unary(&self.add, parameters + at.h2h_bias, space.bias, self.width)
         self._times(r.steps * r.batch, self.width, at.inputs, Matrix(x, at.inputs, False),
                     Matrix(parameters + at.i2h_weight, at.inputs, True), r.gates, False,
-                    space.bias, space.scratch)
+                    space.bias, NULL, space.scratch)
         memcpy(<char*>r.h + self._first(direction), <char*>in_data[2].data + number * states,
                states)
         if r.mode == LSTM:
@@ -212,15 +212,14 @@ cdef class LayersOperator(Operator):
         if req[1] != kNullOp:
             self._times(self.width, at.inputs, rows, Matrix(r.dgates, self.width, True),
                         Matrix(x, at.inputs, False), gradient + at.i2h_weight, sums, NULL,
-                        space.scratch)
+                        space.bias, space.scratch)
             h = <char*>r.h + (self.state_size * self.item if r.reverse else 0)
             if r.steps > 1 and first_gives_nothing(&r):
                 left, skipped = rows - r.batch, 0 if r.reverse else r.batch * self.item
             self._times(self.width, r.hidden, left,
                         Matrix(<char*>r.dgates_h + skipped * self.width, self.width, True),
                         Matrix(h + skipped * r.hidden, r.hidden, False),
-                        gradient + at.h2h_weight, sums, NULL, space.scratch)
-            self._sum(r.dgates, rows, space.bias)
+                        gradient + at.h2h_weight, sums, NULL, NULL, space.scratch)
             self._assign(sums, space.bias, gradient + at.i2h_bias, self.width)
             if r.mode == GRU:
                 self._sum(r.dgates_h, rows, space.bias)
@@ -228,7 +227,7 @@ cdef class LayersOperator(Operator):
         if dx != NULL:
             self._times(rows, at.inputs, self.width, Matrix(r.dgates, self.width, False),
                         Matrix(parameters + at.i2h_weight, at.inputs, False), dx, add, NULL,
-                        space.scratch)
+                        NULL, space.scratch)
         self._give(req[2], space.dh, &in_grad[2], number)
         if r.mode == LSTM:
             self._give(req[3], space.dc, &in_grad[3], number)
@@ -349,16 +348,20 @@ cdef class LayersOperator(Operator):
             sum_rows(<const double*>x, rows, self.width, <double*>to, False)
 
     cdef void _times(self, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void* c, bint add,
-                     const char* bias, char* scratch) noexcept nogil:
-        """c (m, n) = a b + bias, or c += that."""
+                     const char* bias, char* sums, char* scratch) noexcept nogil:
+        """c (m, n) = a b + bias, or c += that; the sums of the rows of a turned a to `sums`, where
+        it is not NULL."""
         cdef Product p
         if self.dtype == kFloat32 and product_suits(m, n, k):
             p.m, p.n, p.k, p.relu, p.add = m, n, k, False, add
             p.a, p.a_row, p.a_turned = <const float*>a.data, a.row, a.turned
             p.b, p.b_row, p.b_turned = <const float*>b.data, b.row, b.turned
-            p.c, p.c_row, p.bias = <float*>c, n, <const float*>bias
+            p.c, p.c_row, p.bias, p.sums = <float*>c, n, <const float*>bias, <float*>sums
             product(&p, threads_for(m * n * k // 8), scratch)
-        elif self.dtype == kFloat32:
+            return
+        if sums != NULL:
+            self._sum(a.data, k, sums)
+        if self.dtype == kFloat32:
             if bias != NULL:
                 spread_rows(<const float*>bias, m, n, <float*>c, add)
             gemm(a.turned, b.turned, m, n, k, <float>1, <const float*>a.data, a.row,
