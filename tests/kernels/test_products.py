@@ -122,6 +122,52 @@ def test_relu_comes_last(rows, b_turned, level):
     assert (c == 0).any() and (c > 0).any()
 
 
+def relu_gradient(given):
+    return np.where(given > 0, 1, given * np.float32(0))
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("rows, a_turned, b_turned", [(70, 0, 0), (70, 1, 1), (5, 0, 1), (33, 1, 0)])
+def test_masked(rows, a_turned, b_turned, sparse, level):
+    """By what a relu gave, after all blocks of the sum; NaN and infinity go where they would."""
+    a, b, c, mask = draw(7, (rows, 1100), (1100, 53), (rows, 53), (rows, 53))
+    mask = np.maximum(mask, 0)
+    mask[0, :3] = np.nan, np.inf, -0.0
+    a[1] = np.inf
+    with np.errstate(invalid="ignore"):
+        wanted = (a.astype(np.float64) @ b) * relu_gradient(mask)
+    a = np.ascontiguousarray(a.T) if a_turned else a
+    b = np.ascontiguousarray(b.T) if b_turned else b
+    options = {"a_turned": a_turned, "b_turned": b_turned, "sparse": sparse, "level": level}
+    untouched(_product_arrays(a, b, c, mask=mask, threads=2, **options)[0])
+    assert np.isnan(c[0, 0]) and not np.isfinite(c[1]).any()
+    np.testing.assert_array_equal(np.isnan(c), np.isnan(wanted))
+    assert ((c == 0) == (wanted == 0)).all()
+    finite = np.isfinite(wanted)
+    close(c[finite], wanted[finite])
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("size", [size for size in SIZES if size[2]] + [(520, 40, 1100)], ids=str)
+def test_sums_of_a_turned_a(size, threads, level):
+    """Written and added, whichever way the product goes, and the product is the same."""
+    m, n, k = size
+    a, b, c, same, before = draw(8, (k, m), (k, n), (m, n), (m, n), (m,))
+    a *= np.random.RandomState(8).rand(k, m) < 0.5
+    for sparse, b_shared, add in itertools.product((False, True), repeat=3):
+        options = {"a_turned": True, "b_shared": b_shared, "threads": threads, "level": level}
+        sums = before.copy()
+        behind, _ = _product_arrays(
+            a, b, c, sums=sums, add_sums=add, sparse=sparse, **options
+        )
+        untouched(behind)
+        _product_arrays(a, b, same, sparse=sparse, **options)
+        assert c.tobytes() == same.tobytes()
+        close(sums, a.sum(0, dtype=np.float64) + (before if add else 0))
+
+
 WINDOWS = [  # batch, height, width, channels, filters, kernel, stride, dilate, pad
     (32, 2, 2, 24, 40, (3, 3), (1, 1), (1, 1), (1, 1)),
     (5, 4, 4, 20, 33, (3, 3), (2, 2), (1, 1), (1, 1)),
