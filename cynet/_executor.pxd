@@ -39,7 +39,8 @@ cdef class Plan:
     # The same for the segment that is fed.
     cdef int _push_fed(self, const Fed* fed, bint is_train, uint64_t seed, uint64_t stream,
                        size_t origin) except -1 nogil
-    # The number of the user's line that asks for a run.
+    # The number of the user's line that asks for a run; HERE (_plan_tables.pxd) stands for it where
+    # the line still is on the stack.
     cdef size_t origin(self) except? 0
 
 # A run that holds the tables until `end_run`.

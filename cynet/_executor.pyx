@@ -6,13 +6,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from ._engine cimport (
-    VarHandle,
-    delete_variable,
-    kInline,
-    kNormal,
-    kPython,
-    new_variable,
-    push_sync,
+    VarHandle, delete_variable, is_ready, kInline, kNormal, kPython, new_variable, push_sync
 )
 from ._engine_core cimport writes_of
 from ._feed cimport (
@@ -20,6 +14,7 @@ from ._feed cimport (
 )
 from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
+from ._plan_tables cimport HERE, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
 from ._typedefs cimport RunContext, TBlob, kGPU
 from .cuda.graphs cimport prepare, release, set_random_base
@@ -188,13 +183,23 @@ cdef int _raise_dressed(Run* run) except -1:
     try:
         _pending()
     except BaseException as error:
-        filename, line = keep[ORIGINS][run.origin]
+        filename, line = _where(run, keep[ORIGINS])
         inputs = ", ".join([_describe(&run.tables.blobs[step.in_data + i])
                             for i in range(step.context.n_in)])
         direction = "backward" if step.backward else "forward"
         raise dress(error, f"{keep[LABELS][run.current]} failed in {direction} "
                            f"with inputs {inputs}, run from {filename}:{line}: "
                            f"{type(error).__name__}: {error}") from error
+
+
+cdef tuple _where(Run* run, list origins):
+    """The user's line that asked for the run."""
+    if run.origin != HERE:
+        return origins[run.origin]
+    try:
+        return user_frame()
+    except ValueError:  # no Python on this thread: what was ready has been taken meanwhile
+        return "a line that is not known", 0
 
 
 cdef str _describe(const TBlob* blob):
@@ -484,8 +489,13 @@ cdef class Plan:
 
     cdef int _push(self, size_t first, size_t last, bint is_train, const Fed* fed) except -1:
         cdef uint64_t seed = 0, stream = 0
-        cdef size_t i, origin = self.origin()
+        cdef bint here = fed.data == NULL or is_ready(fed.source)
+        cdef size_t i, origin = HERE
         cdef Segment* segment
+        for i in range(first, last):
+            here = here and runs_at_once(self.tables.segments[i])
+        if not here:
+            origin = self.origin()
         with nogil:
             for i in range(first, last):
                 segment = self.tables.segments[i]

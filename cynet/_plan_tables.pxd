@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.vector cimport vector
 
-from ._engine cimport VarHandle
+from ._engine cimport VarHandle, is_ready, kInline
 from ._ndarray cimport Chunk
 from ._resource cimport Resource
 from ._typedefs cimport TBlob
@@ -55,6 +55,19 @@ cdef cppclass Segment:
     vector[VarHandle] mutable_vars
     Recording recordings[2]  # on a GPU, predicting and training; guarded by `var`
 
+cdef inline bint runs_at_once(Segment* segment) noexcept:
+    """Whether a segment, if pushed now, has run when push_sync returns."""
+    cdef VarHandle var
+    if segment.flags != kInline:
+        return False
+    for var in segment.const_vars:
+        if not is_ready(var):
+            return False
+    for var in segment.mutable_vars:
+        if not is_ready(var):
+            return False
+    return True
+
 cdef cppclass Tables:
     # Everything a run reads: shared by the Plan and the runs in flight. Fixed once built, but for
     # the steps' contexts, which are guarded by their segment's variable.
@@ -71,12 +84,15 @@ cdef cppclass Tables:
     vector[int64_t] calls   # and how often it ran
     void* keep          # a Python list, owned: the operators, arrays, labels and origins
 
+cdef extern from *:
+    const size_t HERE "SIZE_MAX"  # the user's line is on the stack of the thread that runs
+
 cdef struct Run:
     # One run of one segment, queued in the engine. Holds a reference to the tables.
     Tables* tables
     Segment* segment
     size_t current  # the step that runs, for the error message
-    size_t origin   # who asked: index into the plan's origins
+    size_t origin   # who asked: index into the plan's origins, or HERE
     bint is_train
     uint64_t seed
     uint64_t stream
