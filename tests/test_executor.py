@@ -1,6 +1,8 @@
 """Executor: binding, running, gradients, sharing, reshaping, watching, and what wrong calls get."""
 
 import gc
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -295,6 +297,53 @@ def test_wrong_calls_say_what_is_wrong():
         executor.backward()
     with pytest.raises(ShapeError, match=r"has shape \(3,\), expected \(2,\)"):
         executor.backward(mx.nd.ones((3,)))
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_an_error_in_a_run_names_the_line_that_asked_for_it(direction, waits):
+    """Whether the run was over when the call returned, or waited for an array and came later."""
+    names = "data parameters state lengths".split()
+    net = mx.sym.RNN(
+        *(mx.sym.var(name) for name in names[:3]),
+        sequence_length=mx.sym.var(names[3]),
+        use_sequence_length=True,
+        state_size=2,
+        num_layers=1,
+        mode="rnn_tanh",
+    )
+    executor = net.simple_bind(mx.cpu(), data=(3, 2, 2))
+    lengths = executor.arg_dict["lengths"]
+    lengths[:] = 1
+    executor.forward(is_train=True)
+    lengths[:] = 1 if waits else 7
+    mx.nd.waitall()
+    go = threading.Event()
+    if waits:
+
+        class Late(mx.operator.NumpyOp):
+            def infer_shape(self, in_shape):
+                return in_shape, in_shape
+
+            def forward(self, in_data, out_data):
+                assert go.wait(20)
+                out_data[0][:] = 7
+
+        late = Late(need_top_grad=False)(mx.sym.var("x")).bind(mx.cpu(), {"x": mx.nd.ones(2)})
+        late.forward()[0].copyto(lengths)
+    with pytest.raises(mx.base.MXNetError) as caught:
+        if direction == "forward":
+            line = sys._getframe().f_lineno + 1
+            executor.forward(is_train=True)
+        else:
+            line = sys._getframe().f_lineno + 1
+            executor.backward(mx.nd.ones((3, 2, 2)))
+        go.set()
+        read = executor.outputs[0] if direction == "forward" else executor.grad_dict["parameters"]
+        read.asnumpy()
+    text = str(caught.value)
+    assert "sequence_length[0] is 7" in text and f"failed in {direction}" in text
+    assert f"run from {__file__}:{line}:" in text
 
 
 def test_a_gpu_says_what_it_needs():
