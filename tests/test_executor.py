@@ -303,7 +303,7 @@ def test_wrong_calls_say_what_is_wrong():
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_an_error_in_a_run_names_the_line_that_asked_for_it(direction, waits):
     """Whether the run was over when the call returned, or waited for an array and came later."""
-    names = "data parameters state lengths".split()
+    names = ["data", "parameters", "state", "lengths"]
     net = mx.sym.RNN(
         *(mx.sym.var(name) for name in names[:3]),
         sequence_length=mx.sym.var(names[3]),

@@ -3,11 +3,11 @@ somebody else reads what would be masked."""
 
 import numpy as np
 import pytest
+from cynet.kernels.dispatch import cpu_capability
 
 import cynet as mx
 from cynet.graph.lower import lower
 from cynet.kernels import onednn
-from cynet.kernels.dispatch import cpu_capability
 
 pytestmark = pytest.mark.skipif(
     not onednn.available() or cpu_capability() == "baseline", reason="no products of our own"

@@ -128,7 +128,9 @@ def relu_gradient(given):
 
 @pytest.mark.parametrize("level", cpu_capabilities())
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("rows, a_turned, b_turned", [(70, 0, 0), (70, 1, 1), (5, 0, 1), (33, 1, 0)])
+@pytest.mark.parametrize(
+    "rows, a_turned, b_turned", [(70, 0, 0), (70, 1, 1), (5, 0, 1), (33, 1, 0)]
+)
 def test_masked(rows, a_turned, b_turned, sparse, level):
     """By what a relu gave, after all blocks of the sum; NaN and infinity go where they would."""
     a, b, c, mask = draw(7, (rows, 1100), (1100, 53), (rows, 53), (rows, 53))
