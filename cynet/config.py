@@ -74,10 +74,10 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CPU_CAPABILITY",
-            _one_of("auto", "baseline", "avx2", "avx512"),
+            _one_of("auto", "baseline", "avx2", "avx512", "amx"),
             "auto",
-            "Vector instructions of the CPU kernels: baseline, avx2, avx512, or auto: the best "
-            "that the machine has.",
+            "Vector instructions of the CPU kernels: baseline, avx2, avx512, amx (avx512, and AMX "
+            "for products of matrices), or auto: the best that the machine has.",
         ),
         Setting(
             "CYNET_KERNELS",

@@ -7,7 +7,7 @@ cdef extern from "levels.h" namespace "cynet" nogil:
     int machine_level() noexcept
 
 cdef int _level = 0
-_NAMES = ("baseline", "avx2", "avx512")  # as enum Level of levels.h
+_NAMES = ("baseline", "avx2", "avx512", "amx")  # as enum Level of levels.h
 
 
 cdef int cpu_level() noexcept nogil:

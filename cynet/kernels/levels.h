@@ -23,32 +23,62 @@
 #define CYNET_XLAMBDA
 #endif
 
+#if defined(CYNET_X86_LEVELS) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace cynet {
 
 #ifdef CYNET_X86_LEVELS
-enum Level { BASELINE, AVX2, AVX512, N_LEVEL };
+// With AMX, all but some products is as with AVX-512.
+enum Level { BASELINE, AVX2, AVX512, AMX, N_LEVEL };
 #define CYNET_AT_LEVELS(...) \
   {                          \
-    baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__ \
+    baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__, avx512::__VA_ARGS__ \
   }
+#if defined(__linux__) && __has_include(<amxbf16intrin.h>)
+#define CYNET_AMX 1
+#endif
 #else
 enum Level { BASELINE, N_LEVEL };
 #define CYNET_AT_LEVELS(...) \
   { baseline::__VA_ARGS__ }
 #endif
 
-// The highest level whose instructions this machine and its operating system have.
-inline int machine_level() {
+#ifdef CYNET_AMX
+// Whether there is AMX for bfloat16 and the operating system lets this process use its registers:
+// Linux wants to be asked.
+inline bool has_amx() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+  enum { BF16 = 1 << 22, TILE = 1 << 24 };
+  enum { REQUEST = 0x1023, TILE_DATA = 18 };  // arch_prctl's ARCH_REQ_XCOMP_PERM
+  return (d & BF16) && (d & TILE) &&
+         syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+}
+#else
+inline bool has_amx() { return false; }
+#endif
+
+inline int find_machine_level() {
 #ifdef CYNET_X86_LEVELS
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return BASELINE;
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-             ? AVX512
-             : AVX2;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
+    return AVX2;
+  return has_amx() ? AMX : AVX512;
 #else
   return BASELINE;
 #endif
+}
+
+// The highest level whose instructions this machine and its operating system have.
+inline int machine_level() {
+  static const int level = find_machine_level();
+  return level;
 }
 
 }  // namespace cynet

@@ -214,35 +214,60 @@ inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 #include "each_level.h"
 #define CYNET_LOOPS "spread_loops.h"
 #include "each_level.h"
+#include "amx_products.h"
 
 namespace cynet {
 
 // Bytes of scratch, to be aligned to 64.
 inline size_t product_space(int level, int threads) {
   static constexpr int64_t table[] = CYNET_AT_LEVELS(PRODUCT_SCRATCH);
-  return threads * table[level] * sizeof(float);
+  int64_t floats = table[level];
+#ifdef CYNET_AMX
+  if (level == AMX) floats = std::max(floats, amx::SCRATCH);
+#endif
+  return threads * floats * sizeof(float);
+}
+
+// Whether tiles of AMX are quicker for it than the level's loops.
+inline bool product_is_tiled(int level, int64_t m, int64_t n, int64_t k) {
+#ifdef CYNET_AMX
+  return level == AMX && amx::suits(m, n, k);
+#else
+  return false;
+#endif
 }
 
 // Whether each of its threads reads the whole of a.
-inline bool product_shares_a(int level, int64_t m, int64_t n, int threads) {
+inline bool product_shares_a(int level, int64_t m, int64_t n, int64_t k, int threads) {
+#ifdef CYNET_AMX
+  if (product_is_tiled(level, m, n, k)) return amx::grid_of(m, n, threads, false).rows == 1;
+#endif
   static constexpr decltype(&baseline::shares_a) table[] = CYNET_AT_LEVELS(shares_a);
   return table[level](m, n, threads);
 }
 
-// Whether `product` leaves out the zeros of a, and both ways by name.
-inline bool product_is_sparse(int level, const Product& p) {
+// Loops over all numbers, without the zeros of a, by AMX; which one `product` takes; each by name.
+enum ProductWay { PLAIN, SPARSE, TILED };
+
+inline ProductWay product_way(int level, const Product& p) {
   static constexpr decltype(&baseline::sparse_suits) table[] = CYNET_AT_LEVELS(sparse_suits);
-  return table[level](p);
+  const bool tiled = product_is_tiled(level, p.m, p.n, p.k);
+  return table[level](p, tiled) ? SPARSE : tiled ? TILED : PLAIN;
 }
 
-inline void product_by(int level, bool sparse, const Product& p, int threads, char* space) {
-  static constexpr decltype(&baseline::multiply) with_zeros[] = CYNET_AT_LEVELS(multiply);
-  static constexpr decltype(&baseline::multiply) without[] = CYNET_AT_LEVELS(multiply_sparse);
-  (sparse ? without : with_zeros)[level](p, threads, reinterpret_cast<float*>(space));
+inline void product_by(int level, ProductWay way, const Product& p, int threads, char* space) {
+  static constexpr decltype(&baseline::multiply) plain[] = CYNET_AT_LEVELS(multiply);
+  static constexpr decltype(&baseline::multiply) sparse[] = CYNET_AT_LEVELS(multiply_sparse);
+  float* room = reinterpret_cast<float*>(space);
+  if (way == SPARSE) return sparse[level](p, threads, room);
+#ifdef CYNET_AMX
+  if (way == TILED) return amx::multiply(p, threads, room);
+#endif
+  plain[level](p, threads, room);
 }
 
 inline void product(int level, const Product& p, int threads, char* space) {
-  product_by(level, product_is_sparse(level, p), p, threads, space);
+  product_by(level, product_way(level, p), p, threads, space);
 }
 
 // Whether this is quicker than other ways: where enough taps lie beside the image, or enough images

@@ -41,8 +41,8 @@ cdef extern from "products.h" namespace "cynet" nogil:
 
 # Whether a library's product of m x k by k x n is slower.
 cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil
-# Whether a product with m x n results has each of its threads read the whole of a.
-cdef bint product_shares_a(int64_t m, int64_t n, int threads) noexcept nogil
+# Whether a product of m x k by k x n has each of its threads read the whole of a.
+cdef bint product_shares_a(int64_t m, int64_t n, int64_t k, int threads) noexcept nogil
 cdef size_t product_space(int threads) noexcept nogil
 cdef void product(const Product* p, int threads, char* space) noexcept nogil
 

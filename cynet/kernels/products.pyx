@@ -8,13 +8,16 @@ import numpy as np
 
 cdef extern from "products.h" namespace "cynet" nogil:
     size_t cpp_product_space "cynet::product_space"(int level, int threads) noexcept
-    bint cpp_shares_a "cynet::product_shares_a"(int level, int64_t m, int64_t n,
+    bint cpp_shares_a "cynet::product_shares_a"(int level, int64_t m, int64_t n, int64_t k,
                                                 int threads) noexcept
+    bint cpp_is_tiled "cynet::product_is_tiled"(int level, int64_t m, int64_t n, int64_t k) noexcept
     void cpp_product "cynet::product"(int level, const Product& p, int threads,
                                       char* space) noexcept
-    bint cpp_is_sparse "cynet::product_is_sparse"(int level, const Product& p) noexcept
-    void cpp_product_by "cynet::product_by"(int level, bint sparse, const Product& p, int threads,
-                                            char* space) noexcept
+    ctypedef enum ProductWay:
+        PLAIN, SPARSE, TILED
+    ProductWay cpp_way "cynet::product_way"(int level, const Product& p) noexcept
+    void cpp_product_by "cynet::product_by"(int level, ProductWay way, const Product& p,
+                                            int threads, char* space) noexcept
     bint cpp_suits "cynet::window_suits"(int level, const WindowShape& shape) noexcept
     size_t cpp_space "cynet::window_space"(int level, const WindowShape& shape, int threads,
                                            bint backward) noexcept
@@ -46,11 +49,12 @@ cdef int64_t SHORT = 256
 
 
 cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil:
-    return cpu_level() > 0 and (m * n * k <= LARGE or min(m, n, k) <= SHORT)
+    return cpu_level() > 0 and (m * n * k <= LARGE or min(m, n, k) <= SHORT
+                                or cpp_is_tiled(cpu_level(), m, n, k))
 
 
-cdef bint product_shares_a(int64_t m, int64_t n, int threads) noexcept nogil:
-    return cpp_shares_a(cpu_level(), m, n, threads)
+cdef bint product_shares_a(int64_t m, int64_t n, int64_t k, int threads) noexcept nogil:
+    return cpp_shares_a(cpu_level(), m, n, k, threads)
 
 
 cdef size_t product_space(int threads) noexcept nogil:
@@ -117,19 +121,23 @@ def _level(name):
     return cpu_level() if name is None else cpu_capabilities().index(name)
 
 
+_WAYS = ("plain", "sparse", "tiled")  # as enum ProductWay of products.h
+
+
 def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
-                    bint add=False, int threads=1, level=None, sparse=None, copy=None,
+                    bint add=False, int threads=1, level=None, way=None, copy=None,
                     bint copy_past=False, bint b_shared=False, mask=None, sums=None,
                     bint add_sums=False):
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
-    `sparse` says whether the zeros of a are left out; None: as `product` chooses. `copy` has a's
-    shape and gets its elements. Returned are what lies behind the scratch, bytes of 255, and what
-    `product` would choose.
+    `way` is ``'plain'``, ``'sparse'`` (the zeros of a are left out), ``'tiled'`` (by AMX; at level
+    ``'amx'`` alone, k > 0) or None: as `product` chooses. `copy` has a's shape and gets its
+    elements. Returned are what lies behind the scratch, bytes of 255, and what `product` would
+    choose.
     """
     cdef Product p
     cdef int at = _level(level)
-    cdef bint without
+    cdef ProductWay chosen, taken
     cdef size_t size = cpp_product_space(at, threads)
     cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
     cdef size_t pbias = 0 if bias is None else bias.ctypes.data
@@ -144,11 +152,11 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     p.mask, p.sums, p.add_sums = <float*>pmask, <float*>psums, add_sums
     room, start = _scratch(size)
     cdef size_t space = room.ctypes.data + start
-    chosen = bool(cpp_is_sparse(at, p))
-    without = chosen if sparse is None else sparse
+    chosen = cpp_way(at, p)
+    taken = chosen if way is None else <ProductWay><int>_WAYS.index(way)
     with nogil:
-        cpp_product_by(at, without, p, threads, <char*>space)
-    return room[start + size:], chosen
+        cpp_product_by(at, taken, p, threads, <char*>space)
+    return room[start + size:], _WAYS[chosen]
 
 
 def _window_suits(x_shape, w_shape, y_shape, stride=(1, 1), dilate=(1, 1), pad=(0, 0), level=None):

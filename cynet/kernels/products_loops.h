@@ -55,6 +55,24 @@ CYNET_XINLINE T read(const float* from) {
   return all;
 }
 
+// A vector of sums to its place, or the first `lanes` floats of it where there are no more: with
+// the bias, with what is there before, and through relu or its gradient, as the job says.
+CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, const float* mask,
+                          int64_t lanes) {
+  const bool part = lanes < LANES;
+  const auto given = [&](const float* from) CYNET_XLAMBDA {
+    return part ? load_part(from, lanes) : load(from);
+  };
+  if (bias) y += given(bias);
+  if (job.add) y += given(to);
+  if (job.relu) y = rectified(y);
+  if (mask) y *= rectified_gradient(given(mask));
+  if (part)
+    store_part(to, y, lanes);
+  else
+    store(to, y);
+}
+
 // R rows of a target by V vectors of columns, `lanes` of the last one. With ALSO, a is one piece,
 // and on the way the job's copied columns of its rows go to `also`, or where it is turned the sums
 // of its rows.
@@ -117,21 +135,9 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
   for (int r = 0; r < R; ++r) {
     float* to = c + r * job.c_row;
 #pragma GCC unroll 3
-    for (int v = 0; v < V; ++v) {
-      const bool part = v == V - 1 && lanes < LANES;
-      Vec y = sum[r][v];
-      if (bias) y += part ? load_part(bias + v * LANES, lanes) : load(bias + v * LANES);
-      if (job.add) y += part ? load_part(to + v * LANES, lanes) : load(to + v * LANES);
-      if (job.relu) y = rectified(y);
-      if (mask) {
-        const float* given = mask + r * job.c_row + v * LANES;
-        y *= rectified_gradient(part ? load_part(given, lanes) : load(given));
-      }
-      if (part)
-        store_part(to + v * LANES, y, lanes);
-      else
-        store(to + v * LANES, y);
-    }
+    for (int v = 0; v < V; ++v)
+      finish(job, sum[r][v], to + v * LANES, bias ? bias + v * LANES : nullptr,
+             mask ? mask + r * job.c_row + v * LANES : nullptr, v == V - 1 ? lanes : LANES);
   }
 }
 

@@ -219,8 +219,9 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
   });
 }
 
-// Whether enough of a is zeros, by a sample: what is left out must pay for the lists.
-inline bool sparse_suits(const Product& p) {
+// Whether enough of a is zeros, by a sample: what is left out must pay for the lists, and for what
+// is gained by AMX if the product would be `tiled`.
+inline bool sparse_suits(const Product& p, bool tiled) {
 #if defined(__GNUC__)
   const int64_t lines = p.a_turned ? p.k : p.m, length = p.a_turned ? p.m : p.k;
   if (p.n < 32 || lines < 16 || length < 16) return false;
@@ -233,7 +234,8 @@ inline bool sparse_suits(const Product& p) {
   for (int i = 0; i < LANES; ++i) zeros += found[i];
   const double full = 1 - zeros / double(SAMPLE * LANES);
   static const bool once = LANES < 16 || multiplies_once();
-  const double each = once ? 1.2 : 1.75;  // an element of a list, beside one of a plain product
+  // an element of a list, beside one of a plain product
+  const double each = once ? 1.2 : tiled ? 2.6 : 1.75;
   const double lists = LANES < 16 ? (p.b_turned ? 56 : 40) : once ? 24 : 40;
   return p.n * (1 - each * full) > lists;
 #else

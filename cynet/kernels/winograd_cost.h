@@ -28,7 +28,7 @@ inline const Cost& cost_at(int level) {
   static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 105, 25, 0.83, 0.6, 80, 8000};
   static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 105, 20, 0.75, 0.6, 0, 20000};
 #ifdef CYNET_X86_LEVELS
-  if (level == AVX512) return wide;
+  if (level >= AVX512) return wide;
 #endif
   return narrow;
 }

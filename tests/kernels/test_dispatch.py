@@ -46,7 +46,7 @@ def test_what_the_machine_lacks_is_refused():
     assert level_of("avx2", 2) == 1
     with pytest.raises(ArgumentError, match="avx512: .* have avx2 at most"):
         level_of("avx512", 1)
-    for level in {"avx2", "avx512"} - set(cpu_capabilities()):
+    for level in {"avx2", "avx512", "amx"} - set(cpu_capabilities()):
         assert f"{level}: this machine" in run(level, "-c", "import cynet").stderr
 
 
@@ -54,7 +54,7 @@ def test_unknown_level_is_refused():
     done = run("sse9", "-c", "import cynet")
     assert done.returncode != 0
     assert "CYNET_CPU_CAPABILITY='sse9'" in done.stderr
-    assert "expected one of auto, baseline, avx2, avx512" in done.stderr
+    assert "expected one of auto, baseline, avx2, avx512, amx" in done.stderr
 
 
 @pytest.mark.parametrize("level", [x for x in cpu_capabilities() if x != cpu_capability()])

@@ -126,12 +126,17 @@ def relu_gradient(given):
     return np.where(given > 0, 1, given * np.float32(0))
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
-@pytest.mark.parametrize("sparse", [False, True])
+# Every way of `product` at each level that has it.
+WAYS = [(level, way) for level in cpu_capabilities() for way in ("plain", "sparse")]
+if "amx" in cpu_capabilities():
+    WAYS.append(("amx", "tiled"))
+
+
+@pytest.mark.parametrize("level, way", WAYS)
 @pytest.mark.parametrize(
     "rows, a_turned, b_turned", [(70, 0, 0), (70, 1, 1), (5, 0, 1), (33, 1, 0)]
 )
-def test_masked(rows, a_turned, b_turned, sparse, level):
+def test_masked(rows, a_turned, b_turned, level, way):
     """By what a relu gave, after all blocks of the sum; NaN and infinity go where they would."""
     a, b, c, mask = draw(7, (rows, 1100), (1100, 53), (rows, 53), (rows, 53))
     mask = np.maximum(mask, 0)
@@ -141,7 +146,7 @@ def test_masked(rows, a_turned, b_turned, sparse, level):
         wanted = (a.astype(np.float64) @ b) * relu_gradient(mask)
     a = np.ascontiguousarray(a.T) if a_turned else a
     b = np.ascontiguousarray(b.T) if b_turned else b
-    options = {"a_turned": a_turned, "b_turned": b_turned, "sparse": sparse, "level": level}
+    options = {"a_turned": a_turned, "b_turned": b_turned, "way": way, "level": level}
     untouched(_product_arrays(a, b, c, mask=mask, threads=2, **options)[0])
     assert np.isnan(c[0, 0]) and not np.isfinite(c[1]).any()
     np.testing.assert_array_equal(np.isnan(c), np.isnan(wanted))
@@ -150,22 +155,22 @@ def test_masked(rows, a_turned, b_turned, sparse, level):
     close(c[finite], wanted[finite])
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("level, way", WAYS)
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("size", [size for size in SIZES if size[2]] + [(520, 40, 1100)], ids=str)
-def test_sums_of_a_turned_a(size, threads, level):
+def test_sums_of_a_turned_a(size, threads, level, way):
     """Written and added, whichever way the product goes, and the product is the same."""
     m, n, k = size
     a, b, c, same, before = draw(8, (k, m), (k, n), (m, n), (m, n), (m,))
     a *= np.random.RandomState(8).rand(k, m) < 0.5
-    for sparse, b_shared, add in itertools.product((False, True), repeat=3):
-        options = {"a_turned": True, "b_shared": b_shared, "threads": threads, "level": level}
+    options = {"a_turned": True, "threads": threads, "level": level, "way": way}
+    for b_shared, add in itertools.product((False, True), repeat=2):
         sums = before.copy()
         behind, _ = _product_arrays(
-            a, b, c, sums=sums, add_sums=add, sparse=sparse, **options
+            a, b, c, sums=sums, add_sums=add, b_shared=b_shared, **options
         )
         untouched(behind)
-        _product_arrays(a, b, same, sparse=sparse, **options)
+        _product_arrays(a, b, same, b_shared=b_shared, **options)
         assert c.tobytes() == same.tobytes()
         close(sums, a.sum(0, dtype=np.float64) + (before if add else 0))
 
@@ -330,4 +335,4 @@ def test_where_it_pays(level):
     assert not suits(level, 32, 4, 64, 64, 1)  # no tap lies outside
     assert suits(level, 32, 8, 128, 256, 3, stride=2)
     # with 16 registers small tiles are quicker
-    assert suits(level, 32, 4, 192, 192, 3) == (level == "avx512")
+    assert suits(level, 32, 4, 192, 192, 3) == (level in ("avx512", "amx"))

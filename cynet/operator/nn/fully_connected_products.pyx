@@ -75,7 +75,8 @@ cdef class ProductFullyConnected(Operator):
             p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
             if sums:
                 p.sums, p.add_sums = <float*>in_grad[2].data, req[2] == kAddTo
-            p.b_shared = product_shares_a(self.rows, self.hidden, self._threads())
+            p.b_shared = product_shares_a(self.rows, self.hidden, self.units,
+                                          self._threads())
             self._run(ctx, &p, kept)
             p.b_shared = False
             p.sums = NULL

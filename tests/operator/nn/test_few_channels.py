@@ -12,7 +12,7 @@ from tests.operator.nn.test_reordered import near, spread, windows
 
 # channels of the image, kernel, stride, pad
 KINDS = [(3, 4, 2, 1), (1, 5, 2, 2), (4, 3, 1, 1), (2, 2, 3, 0), (5, 4, 2, 1), (9, 4, 2, 1)]
-MOST = {"avx512": 8, "avx2": 4}  # channels: half a vector
+MOST = {"amx": 8, "avx512": 8, "avx2": 4}  # channels: half a vector
 
 
 def _draw(seed, *shapes):
