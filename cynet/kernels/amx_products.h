@@ -38,162 +38,7 @@ constexpr int64_t SPLIT_A = DEPTH / CHUNK * STEP, SPLIT_B = STRIP / (BLOCK * CHU
 constexpr int64_t WIDE_PANEL = DEPTH * BLOCK;  // of b as it is
 constexpr int64_t SCRATCH = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_APART;  // floats a thread
 
-// Of numbers that were split: bits of the greatest and of the least high part that is not 0, the
-// latter less 1, and of the greatest low part, which is NaN if there was a NaN or an infinity, or if
-// a high part became one. All bits of low parts together: the last 16 are 0 but of numbers that are
-// too small for a high part.
-struct Extent {
-  __m512i most, least, low, bits;
-  Extent()
-      : most(_mm512_setzero_si512()), least(_mm512_set1_epi16(-1)), low(most), bits(most) {}
-};
-struct Range {
-  int greatest, least;  // exponents, as in a float32's bits
-
-  static Range of(const Extent& e) {
-    alignas(64) uint16_t most[2 * LANES], least[2 * LANES];
-    _mm512_store_si512(most, _mm512_max_epu16(e.most, e.low));
-    _mm512_store_si512(least, e.least);
-    const bool lost = _mm512_test_epi32_mask(e.bits, _mm512_set1_epi32(0xffff)) != 0;
-    const uint16_t low = *std::min_element(least, least + 2 * LANES) + 1;  // 0: all are 0
-    return {*std::max_element(most, most + 2 * LANES) >> 7, lost ? 0 : low ? low >> 7 : 255};
-  }
-  // Whether no part of these and of others, no product of parts that is added, and no sum of DEPTH
-  // of them is infinite, NaN or below the least normal number.
-  bool multiplies(const Range& other) const {
-    return greatest < 255 && other.greatest < 255 && greatest + other.greatest <= 127 + 241 &&
-           least >= 25 && other.least >= 25 && least + other.least >= 127 + 26;
-  }
-};
-
-// The number of 8 bits that is nearest, upwards in magnitude from half way; of a NaN anything.
-CYNET_XINLINE __m512i nearest(__m512 x) {
-  return _mm512_and_si512(
-      _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000)),
-      _mm512_set1_epi32(-0x10000));
-}
-CYNET_XINLINE __m512 less(__m512 x, __m512i part) {
-  return _mm512_sub_ps(x, _mm512_castsi512_ps(part));
-}
-// Lanes of x and y, of 8 bits each, in turn.
-CYNET_XINLINE __m512i pairs(__m512i x, __m512i y) {
-  return _mm512_or_si512(_mm512_srli_epi32(x, 16), y);
-}
-
-// Lanes of x and y as pairs of high, middle and low parts, TILE floats apart.
-CYNET_XINLINE void split(__m512 x, __m512 y, float* to, Extent* extent) {
-  const __m512i high_x = nearest(x), high_y = nearest(y), high = pairs(high_x, high_y);
-  x = less(x, high_x);
-  y = less(y, high_y);
-  const __m512i middle_x = nearest(x), middle_y = nearest(y);
-  const __m512i low_x = _mm512_castps_si512(less(x, middle_x));
-  const __m512i low_y = _mm512_castps_si512(less(y, middle_y)), low = pairs(low_x, low_y);
-  _mm512_store_si512(to, high);
-  _mm512_store_si512(to + TILE, pairs(middle_x, middle_y));
-  _mm512_store_si512(to + 2 * TILE, low);
-  const __m512i signs = _mm512_set1_epi16(0x7fff);
-  const __m512i magnitude = _mm512_and_si512(high, signs);
-  extent->most = _mm512_max_epu16(extent->most, magnitude);
-  extent->least =
-      _mm512_min_epu16(extent->least, _mm512_sub_epi16(magnitude, _mm512_set1_epi16(1)));
-  extent->low = _mm512_max_epu16(extent->low, _mm512_and_si512(low, signs));
-  extent->bits = _mm512_ternarylogic_epi32(extent->bits, low_x, low_y, 0xfe);  // or
-}
-
-CYNET_XINLINE __m512 some(const float* from, int64_t n) {
-  if (n >= LANES) return _mm512_loadu_ps(from);
-  return n > 0 ? reinterpret_cast<__m512>(load_part(from, n)) : _mm512_setzero_ps();
-}
-
-// How an operand's tiles lie in memory. Rows of a's tiles are LINES of the sum, columns of b's are
-// COLUMNS of lines, and either may be turned.
-enum Order { LINES, TURNED_LINES, COLUMNS, TURNED_COLUMNS };
-
-// Splits a block of an operand step by step, between other things: `count` of its rows or columns
-// of `depth` numbers, whose lines in memory are `step` apart. A row of a tile has the pairs of
-// numbers, or of lines, i and 16 + i of a chunk.
-struct Splitter {
-  const float* from = nullptr;
-  int64_t step = 0, count = 0, depth = 0;
-  float* to = nullptr;
-  int64_t k = 0, tile = 0, row = 0;  // what is next: of the depth, of count, of the tile
-  Extent extent;
-  Vec halves[2][LANES];
-
-  Splitter() {}
-  Splitter(const float* from, int64_t step, int64_t count, int64_t depth, float* to)
-      : from(from), step(step), count(count), depth(depth), to(to) {}
-
-  int64_t size() const {  // rows of tiles
-    return (depth + CHUNK - 1) / CHUNK * ((count + SIDE - 1) / SIDE * SIDE);
-  }
-
-  // A tile from memory that is turned.
-  template <Order ORDER>
-  void turn_tile() {
-    const int64_t wide = std::min(SIDE, count - tile);
-    for (int half = 0; half < 2; ++half) {
-      const int64_t first = k + half * LANES;
-      const int64_t n = std::clamp<int64_t>(depth - first, 0, LANES);
-      Vec* rows = halves[half];
-      const float* block = from + (ORDER == TURNED_LINES ? first * step + tile
-                                                         : tile * step + first);
-      if (ORDER == TURNED_COLUMNS && n == LANES && wide == SIDE) {
-        for (int64_t e = 0; e < LANES; e += 4) load_turned_fours(block + e, step, rows + e);
-        continue;
-      }
-      std::fill(rows, rows + LANES, Vec{});
-      if (n > 0 && ORDER == TURNED_LINES) load_turned(block, step, n, wide, rows);
-      else if (n > 0) load_turned(block, step, wide, n, rows);
-    }
-  }
-
-  // The next n rows of tiles.
-  template <Order ORDER>
-  void run(int64_t n) {
-    Extent seen = extent;
-    for (; n > 0 && k < depth; --n) {
-      __m512 x, y;
-      if (ORDER == LINES) {
-        const float* line = from + (tile + row) * step + k;
-        x = some(line, tile + row < count ? depth - k : 0);
-        y = some(line + LANES, tile + row < count ? depth - k - LANES : 0);
-      } else if (ORDER == COLUMNS) {
-        const float* line = from + (k + row) * step + tile;
-        x = some(line, k + row < depth ? count - tile : 0);
-        y = some(line + LANES * step, k + row + LANES < depth ? count - tile : 0);
-      } else {
-        if (ORDER == TURNED_LINES) {
-          // lines of the next chunk come meanwhile: they may lie far apart
-          const float* line = from + (k + CHUNK + tile + row) * step;
-          fetch<false>(line);
-          fetch<false>(line + LANES);
-        }
-        if (row == 0) turn_tile<ORDER>();
-        x = reinterpret_cast<__m512>(halves[0][row]);
-        y = reinterpret_cast<__m512>(halves[1][row]);
-      }
-      split(x, y, to + tile / SIDE * PARTS * TILE + row * LANES, &seen);
-      if (++row == SIDE) {
-        row = 0;
-        tile += SIDE;
-        if (tile >= count) {
-          tile = 0;
-          k += CHUNK;
-          to += STEP;
-        }
-      }
-    }
-    extent = seen;
-  }
-
-  // What is left, and what was found in all.
-  template <Order ORDER>
-  Range end() {
-    run<ORDER>(INT64_MAX);
-    return Range::of(extent);
-  }
-};
+#include "amx_split.h"
 
 // Puts a block of sums where it belongs, row by row.
 struct Finisher {
@@ -270,16 +115,14 @@ inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sum
   asm volatile("" ::: "memory");
 }
 
-// Lines of a on their way: columns `copied` of them to `copy`.
-inline void copy_lines(const Job& job, int64_t lines) {
-  for (int64_t r = 0; r < lines; ++r)
-    for (int64_t k = job.copied.begin; k < job.copied.end; k += LANES) {
-      const float* from = job.a + r * job.step + k;
-      float* to = job.copy + r * job.step + k;
-      const int64_t n = job.copied.end - k;
-      if (job.past && n >= LANES) store_past(to, load(from));
-      else store_part(to, reinterpret_cast<Vec>(some(from, n)), std::min<int64_t>(n, LANES));
-    }
+// The same by the tiles that a block of so many rows and columns has.
+template <class Work>
+inline void sum_block(const float* a, const float* b, int64_t rows, int64_t columns,
+                      int64_t chunks, float* sums, const Work& work) {
+  if (rows > SIDE && columns > SIDE) sum_tiles<2, 2>(a, b, chunks, sums, work);
+  else if (rows > SIDE) sum_tiles<2, 1>(a, b, chunks, sums, work);
+  else if (columns > SIDE) sum_tiles<1, 2>(a, b, chunks, sums, work);
+  else sum_tiles<1, 1>(a, b, chunks, sums, work);
 }
 
 // Sums of the `rows` rows of a turned a.
@@ -294,14 +137,15 @@ inline void sum_lines(const Job& job, int64_t rows) {
   }
 }
 
-// Whether it is quicker than the loops for AVX-512, by times of both (in ns, of one thread): of a
-// product of tiles, of splitting, of a block of the result, and of a multiply-add of those.
+// Whether it is quicker than the loops for AVX-512 by so much that all else gains, too: these tiles
+// lower the clock by a seventh for a while. In ns of one thread: of a product of tiles, of
+// splitting, of a block of the result, of a call, and of multiply-adds of those loops.
 inline bool suits(int64_t m, int64_t n, int64_t k) {
   const auto parts = [](int64_t size, int64_t each) { return (size + each - 1) / each; };
   const double rows = parts(m, SIDE), columns = parts(n, SIDE), chunks = parts(k, CHUNK);
   const double own = 43 * rows * columns * chunks + 92 * (rows + columns) * chunks +
-                     230 * parts(m, BLOCK) * parts(n, BLOCK);
-  return m >= SIDE && own * 80 < double(m) * n * k;
+                     230 * parts(m, BLOCK) * parts(n, BLOCK) + 6000;
+  return m >= SIDE && own * 120 < double(m) * n * k;
 }
 
 // Of an m x n result: threads share its blocks. Where all have read b they take rows (Grid).
@@ -317,11 +161,21 @@ struct Side {
   const float* from;
   int64_t step, across, along;  // from line to line, from one of those to the next, along the sum
   Span range;
+  float* copy = nullptr;  // of a: where columns `copied` of it go on the way
+  Span copied = {0, 0};
+  bool past = false;  // the caches
 
   int64_t blocks() const { return (range.end - range.begin + BLOCK - 1) / BLOCK; }
-  Splitter splitter(int64_t first, int64_t k, int64_t depth, float* to) const {
-    return Splitter(from + first * across + k * along, step,
-                    std::min(BLOCK, range.end - first), depth, to);
+  // With `copies` for the first time that it is split.
+  Splitter splitter(int64_t first, int64_t k, int64_t depth, float* to, bool copies) const {
+    Splitter s(from + first * across + k * along, step, std::min(BLOCK, range.end - first), depth,
+               to);
+    if (copy && copies) {
+      s.copy = copy + first * across + k * along;
+      s.copied = copied.within(k, depth);
+      s.past = past && k % LANES == 0;
+    }
+    return s;
   }
 };
 
@@ -334,13 +188,13 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
   float *split = space + 2 * SPLIT_A, *panel = split + SPLIT_B;
   Range ranges[STRIP / BLOCK / CHUNK];
   alignas(64) float sums[2][BLOCK * BLOCK];
-  const int64_t parts = (p.k + DEPTH - 1) / DEPTH;
-  const int64_t deepest = ((p.k + parts - 1) / parts + CHUNK - 1) / CHUNK * CHUNK;
-  const int64_t strip = STRIP / deepest / BLOCK * BLOCK;
+  const int64_t all = (p.k + CHUNK - 1) / CHUNK, parts = (p.k + DEPTH - 1) / DEPTH;
+  const int64_t strip = STRIP / ((all + parts - 1) / parts * CHUNK) / BLOCK * BLOCK;
   for (int64_t left = inner.range.begin; left < inner.range.end; left += strip)
     for (int64_t i = 0; i < parts; ++i) {
       const int64_t right = std::min(left + strip, inner.range.end);
-      const int64_t k = cut(p.k, i, parts), depth = cut(p.k, i + 1, parts) - k;
+      const int64_t k = cut(all, i, parts) * CHUNK;
+      const int64_t depth = std::min(cut(all, i + 1, parts) * CHUNK, p.k) - k;
       const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
       const bool ends = i + 1 == parts;
       Job job = {nullptr, p.a_row, depth, p.c_row, p.relu && ends, p.add || i > 0};
@@ -348,18 +202,19 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
       job.masked = p.c;
       for (int64_t at = left; at < right; at += BLOCK)
         ranges[(at - left) / BLOCK] =
-            inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP)
+            inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP, true)
                 .template end<INNER>();
       const int64_t calls = (right - left + BLOCK - 1) / BLOCK * chunks * 6;
       Finisher finisher;
-      Splitter next = outer.splitter(outer.range.begin, k, depth, blocks[0]);
+      const bool once = left == inner.range.begin;
+      Splitter next = outer.splitter(outer.range.begin, k, depth, blocks[0], once);
       int turn = 0, buffer = 0;
       for (int64_t first = outer.range.begin; first < outer.range.end; first += BLOCK) {
         const Range range = next.template end<OUTER>();
         const float* block = blocks[turn];
         turn = 1 - turn;
         next = first + BLOCK < outer.range.end
-                   ? outer.splitter(first + BLOCK, k, depth, blocks[turn])
+                   ? outer.splitter(first + BLOCK, k, depth, blocks[turn], once)
                    : Splitter();
         const int64_t each = (next.size() + calls - 1) / calls;
         for (int64_t at = left; at < right; at += BLOCK) {
@@ -388,10 +243,7 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
           for (int64_t r = 0; r < rows; ++r)  // what will be written comes meanwhile
             for (int64_t j = 0; j < columns; j += LANES) fetch<true>(c + r * p.c_row + j);
           const float *a = BY_ROWS ? block : other, *b = BY_ROWS ? other : block;
-          if (rows > SIDE && columns > SIDE) sum_tiles<2, 2>(a, b, chunks, sums[buffer], work);
-          else if (rows > SIDE) sum_tiles<2, 1>(a, b, chunks, sums[buffer], work);
-          else if (columns > SIDE) sum_tiles<1, 2>(a, b, chunks, sums[buffer], work);
-          else sum_tiles<1, 1>(a, b, chunks, sums[buffer], work);
+          sum_block(a, b, rows, columns, chunks, sums[buffer], work);
           finisher.run(BLOCK);
           finisher = {&job, sums[buffer], c, bias, rows, columns};
           buffer = 1 - buffer;
@@ -410,17 +262,13 @@ inline void multiply(const Product& p, int threads, float* space) {
       const int64_t blocks = (n + BLOCK - 1) / BLOCK;
       return Span{cut(blocks, i, of) * BLOCK, std::min(cut(blocks, i + 1, of) * BLOCK, n)};
     };
-    const Side a = {p.a, p.a_row, p.a_turned ? 1 : p.a_row, p.a_turned ? p.a_row : 1,
-                    own(p.m, part / grid.columns, grid.rows)};
+    Side a = {p.a, p.a_row, p.a_turned ? 1 : p.a_row, p.a_turned ? p.a_row : 1,
+              own(p.m, part / grid.columns, grid.rows)};
+    a.copy = p.copy;
+    a.copied = copied_columns(p, grid, part);
+    a.past = past;
     const Side b = {p.b, p.b_row, p.b_turned ? p.b_row : 1, p.b_turned ? 1 : p.b_row,
                     own(p.n, part % grid.columns, grid.columns)};
-    if (p.copy) {
-      Job job = {p.a + a.range.begin * p.a_row, p.a_row, p.k, p.c_row, false, false};
-      job.copy = p.copy + a.range.begin * p.a_row;
-      job.copied = copied_columns(p, grid, part);
-      job.past = past;
-      copy_lines(job, a.range.end - a.range.begin);
-    }
     if (p.sums && b.range.begin == 0) {
       Job job = {p.a + a.range.begin, p.a_row, p.k, p.c_row, false, false};
       job.sums = p.sums + a.range.begin;
@@ -441,6 +289,72 @@ inline void multiply(const Product& p, int threads, float* space) {
     else by_columns(std::integral_constant<Order, LINES>());
     if (past) past_stored();
   });
+}
+
+// ----- products by one matrix again and again, which is split before
+
+constexpr int64_t PACKED_DEPTH = 256;
+
+// Floats for b (k, n): the ranges of its blocks, then their parts.
+inline int64_t ranges_of(int64_t k, int64_t n) {
+  return ((k + PACKED_DEPTH - 1) / PACKED_DEPTH * ((n + BLOCK - 1) / BLOCK) * 2 + 15) / 16 * 16;
+}
+inline int64_t packed_size(int64_t k, int64_t n) {
+  return ranges_of(k, n) + (k + CHUNK - 1) / CHUNK * ((n + BLOCK - 1) / BLOCK) * STEP;
+}
+
+inline void pack(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n, float* to) {
+  Range* range = reinterpret_cast<Range*>(to);
+  to += ranges_of(k, n);
+  for (int64_t first = 0; first < k; first += PACKED_DEPTH)
+    for (int64_t j = 0; j < n; j += BLOCK) {
+      const int64_t depth = std::min(PACKED_DEPTH, k - first);
+      Splitter s(b + (turned ? j * b_row + first : first * b_row + j), b_row,
+                 std::min(BLOCK, n - j), depth, to);
+      *range++ = turned ? s.end<TURNED_COLUMNS>() : s.end<COLUMNS>();
+      to += (depth + CHUNK - 1) / CHUNK * STEP;
+    }
+}
+
+// c = a b, or c += a b where `add`: a (m, k), b (k, n) packed, and as it lies in memory.
+inline void times(const float* a, int64_t a_row, int64_t m, const float* packed, const float* b,
+                  int64_t b_row, bool turned, int64_t k, int64_t n, float* c, int64_t c_row,
+                  bool add) {
+  const Tiles tiles;
+  alignas(64) float split[PACKED_DEPTH / CHUNK * STEP], sums[2][BLOCK * BLOCK];
+  alignas(64) float panel[PACKED_DEPTH * BLOCK];
+  for (int64_t row = 0; row < m; row += BLOCK) {
+    const Range* range = reinterpret_cast<const Range*>(packed);
+    const float* parts = packed + ranges_of(k, n);
+    const int64_t rows = std::min(BLOCK, m - row);
+    for (int64_t first = 0; first < k; first += PACKED_DEPTH) {
+      const int64_t depth = std::min(PACKED_DEPTH, k - first);
+      const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
+      const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || first > 0};
+      const Range own = Splitter(job.a, a_row, rows, depth, split).end<LINES>();
+      const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
+      Finisher finisher;
+      int buffer = 0;
+      for (int64_t j = 0; j < n; j += BLOCK, parts += chunks * STEP) {
+        const int64_t columns = std::min(BLOCK, n - j);
+        float* to = c + row * c_row + j;
+        if (!own.multiplies(*range++)) {
+          const float* from = b + (turned ? j * b_row + first : first * b_row + j);
+          if (turned) pack_turned(from, b_row, depth, columns, 1, 0, panel);
+          else pack_lines(from, b_row, depth, columns, panel);
+          const Piece piece = {0, 0};
+          rows_of<true>(job, panel, columns, {0, 0, 1}, &piece, to, nullptr, 0, rows);
+          continue;
+        }
+        const auto work = [&] { finisher.run(finished); };
+        sum_block(split, parts, rows, columns, chunks, sums[buffer], work);
+        finisher.run(BLOCK);
+        finisher = {&job, sums[buffer], to, nullptr, rows, columns};
+        buffer = 1 - buffer;
+      }
+      finisher.run(BLOCK);
+    }
+  }
 }
 
 }  // namespace amx

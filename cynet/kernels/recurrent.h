@@ -19,6 +19,16 @@ inline int64_t gates_of(int mode) { return mode == LSTM ? 4 : mode == GRU ? 3 : 
 typedef void (*Dgemm)(int, int, int64_t, int64_t, int64_t, double, const double*, int64_t,
                       const double*, int64_t, double, double*, int64_t);
 
+// Products by a matrix of weights that is packed in another way than for the level's loops: sizes
+// in floats, weights as they lie and packed (amx_products.h).
+struct PackedProducts {
+  int64_t (*size)(int64_t k, int64_t n);
+  void (*pack)(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n, float* to);
+  void (*times)(const float* a, int64_t a_row, int64_t m, const float* packed, const float* b,
+                int64_t b_row, bool turned, int64_t k, int64_t n, float* c, int64_t c_row,
+                bool add);
+};
+
 // One direction of one layer; arrays are of float, or of double where `wide`. `h` and `c` have one
 // step more than there are: the first in the layer's direction is the initial state.
 struct Recurrence {
@@ -29,7 +39,9 @@ struct Recurrence {
   bool clip, clip_nan;     // of an LSTM's cells
   double clip_min, clip_max;
   Dgemm gemm;
-  const void* weight;  // as recurrent_pack made it
+  const void* weight;  // (gates * hidden, hidden)
+  const void* packed;  // as recurrent_pack made it
+  const PackedProducts* products;  // NULL: the level's own
   void* gates;         // (steps, batch, gates, hidden): forward turns sums into gates
   void* h;             // (steps + 1, batch, hidden)
   void* c;             // the same; LSTM
@@ -58,19 +70,28 @@ struct Recurrence {
 
 namespace cynet {
 
-// Numbers (float or double) that recurrent_pack writes for forward or backward, to be aligned to 64
-// bytes.
-inline int64_t recurrent_packed(int level, int mode, bool wide, int64_t hidden) {
-  static constexpr decltype(&baseline::packed_size) table[] = CYNET_AT_LEVELS(packed_size);
-  const auto size = table[wide ? BASELINE : level];
-  return std::max(size(mode, wide, hidden, false), size(mode, wide, hidden, true));
+// AMX where a tile's rows are mostly used, else the level's loops.
+inline const PackedProducts* recurrent_products(int level, bool wide, int64_t batch,
+                                                int64_t hidden) {
+#ifdef CYNET_AMX
+  static constexpr PackedProducts tiled = {&amx::packed_size, &amx::pack, &amx::times};
+  if (level == AMX && !wide && batch >= 32 && hidden >= 96) return &tiled;
+#endif
+  return nullptr;
 }
 
-// The recurrent weights (gates * hidden, hidden) in the order in which a run reads them.
-inline void recurrent_pack(int level, int mode, bool wide, int64_t hidden, bool backward,
-                           const void* from, void* to) {
+// Numbers (float or double) that recurrent_pack writes for forward or backward, to be aligned to 64
+// bytes.
+inline int64_t recurrent_packed(int level, const Recurrence& r) {
+  static constexpr decltype(&baseline::packed_size) table[] = CYNET_AT_LEVELS(packed_size);
+  const auto size = table[r.wide ? BASELINE : level];
+  return std::max(size(r, false), size(r, true));
+}
+
+// The recurrent weights in the order in which a run reads them.
+inline void recurrent_pack(int level, bool backward, const Recurrence& r, void* to) {
   static constexpr decltype(&baseline::pack_weights) table[] = CYNET_AT_LEVELS(pack_weights);
-  table[wide ? BASELINE : level](mode, wide, hidden, backward, from, to);
+  table[r.wide ? BASELINE : level](r, backward, to);
 }
 
 inline void recurrent_forward(int level, int threads, const Recurrence& r) {

@@ -16,6 +16,9 @@ cdef extern from "recurrent.h" namespace "cynet" nogil:
         LSTM
         GRU
 
+    struct PackedProducts:
+        pass
+
     struct Recurrence:
         int64_t steps, batch, hidden
         int mode          # a RecurrentMode
@@ -26,6 +29,8 @@ cdef extern from "recurrent.h" namespace "cynet" nogil:
         double clip_min, clip_max
         Dgemm gemm        # set by recurrent.pyx
         const void* weight
+        const void* packed  # both set by recurrent_pack
+        const PackedProducts* products
         void* gates
         void* h
         void* c
@@ -42,10 +47,9 @@ cdef extern from "recurrent.h" namespace "cynet" nogil:
         bint wants_dh
 
 # How many numbers the packed weights have; they are to lie at a multiple of 64 bytes.
-cdef int64_t recurrent_packed(int mode, bint wide, int64_t hidden) noexcept nogil
-# `to` = the recurrent weights (gates * hidden, hidden) for forward, or for backward.
-cdef void recurrent_pack(const Recurrence* r, bint backward, const void* weight,
-                         void* to) noexcept nogil
+cdef int64_t recurrent_packed(Recurrence* r) noexcept nogil
+# `to` = the recurrent weights (gates * hidden, hidden), packed for forward, or for backward.
+cdef void recurrent_pack(Recurrence* r, bint backward, void* to) noexcept nogil
 cdef void recurrent_forward(Recurrence* r) noexcept nogil
 cdef void recurrent_backward(Recurrence* r) noexcept nogil
 # After recurrent_backward: whether the first step leaves the gradient of the recurrent

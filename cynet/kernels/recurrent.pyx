@@ -5,10 +5,11 @@ from .dispatch cimport cpu_level
 from .parallel cimport threads_for
 
 cdef extern from "recurrent.h" namespace "cynet" nogil:
-    int64_t cpp_packed "cynet::recurrent_packed"(int level, int mode, bint wide,
-                                                 int64_t hidden) noexcept
-    void cpp_pack "cynet::recurrent_pack"(int level, int mode, bint wide, int64_t hidden,
-                                          bint backward, const void* weight, void* to) noexcept
+    const PackedProducts* cpp_products "cynet::recurrent_products"(
+        int level, bint wide, int64_t batch, int64_t hidden) noexcept
+    int64_t cpp_packed "cynet::recurrent_packed"(int level, const Recurrence& r) noexcept
+    void cpp_pack "cynet::recurrent_pack"(int level, bint backward, const Recurrence& r,
+                                          void* to) noexcept
     void cpp_forward "cynet::recurrent_forward"(int level, int threads,
                                                 const Recurrence& r) noexcept
     void cpp_backward "cynet::recurrent_backward"(int level, int threads,
@@ -17,13 +18,15 @@ cdef extern from "recurrent.h" namespace "cynet" nogil:
     int64_t gates_of(int mode) noexcept
 
 
-cdef int64_t recurrent_packed(int mode, bint wide, int64_t hidden) noexcept nogil:
-    return cpp_packed(cpu_level(), mode, wide, hidden)
+cdef int64_t recurrent_packed(Recurrence* r) noexcept nogil:
+    r.products = cpp_products(cpu_level(), r.wide, r.batch, r.hidden)
+    return cpp_packed(cpu_level(), r[0])
 
 
-cdef void recurrent_pack(const Recurrence* r, bint backward, const void* weight,
-                         void* to) noexcept nogil:
-    cpp_pack(cpu_level(), r.mode, r.wide, r.hidden, backward, weight, to)
+cdef void recurrent_pack(Recurrence* r, bint backward, void* to) noexcept nogil:
+    r.products = cpp_products(cpu_level(), r.wide, r.batch, r.hidden)
+    r.packed = to
+    cpp_pack(cpu_level(), backward, r[0], to)
 
 
 cdef int _threads(const Recurrence* r) noexcept nogil:

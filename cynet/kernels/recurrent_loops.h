@@ -24,9 +24,12 @@ inline void pack_matrix(const float* b, int64_t b_row, bool turned, int64_t k, i
   }
 }
 
-// c = a b, or c += a b where `add`: a (m, k), b (k, n) packed.
-inline void times(const Recurrence&, bool, const float* a, int64_t a_row, int64_t m,
-                  const float* packed, int64_t k, int64_t n, float* c, int64_t c_row, bool add) {
+// c = a b, or c += a b where `add`: a (m, k), b (k, n) packed. `weight` is where b lies as it is.
+inline void times(const Recurrence& r, bool turned, const float* a, int64_t a_row, int64_t m,
+                  const float* packed, const float* weight, int64_t k, int64_t n, float* c,
+                  int64_t c_row, bool add) {
+  if (r.products)
+    return r.products->times(a, a_row, m, packed, weight, r.hidden, turned, k, n, c, c_row, add);
   const Piece piece = {0, 0};
   const Target target = {0, 0, 1};
   for (int64_t row = 0; row < m; row += BLOCK) {
@@ -45,36 +48,36 @@ inline void times(const Recurrence&, bool, const float* a, int64_t a_row, int64_
 
 // The same where b lies as it is, (n, k) where `turned`.
 inline void times(const Recurrence& r, bool turned, const double* a, int64_t a_row, int64_t m,
-                  const double* b, int64_t k, int64_t n, double* c, int64_t c_row, bool add) {
-  r.gemm(0, turned, m, n, k, 1.0, a, a_row, b, turned ? k : n, add ? 1.0 : 0.0, c, c_row);
+                  const double*, const double* weight, int64_t k, int64_t n, double* c,
+                  int64_t c_row, bool add) {
+  r.gemm(0, turned, m, n, k, 1.0, a, a_row, weight, turned ? k : n, add ? 1.0 : 0.0, c, c_row);
 }
 
-inline int64_t part_size(float, int64_t k, int64_t n) { return packed_floats(k, n); }
-inline int64_t part_size(double, int64_t k, int64_t n) { return k * n; }
-
-inline int64_t packed_size(int mode, bool wide, int64_t hidden, bool backward) {
-  const int64_t n = gates_of(mode) * hidden;
-  if (wide) return n * hidden;
-  if (backward) return packed_floats(n, hidden);
-  return mode == GRU ? packed_floats(hidden, 2 * hidden) + packed_floats(hidden, hidden)
-                     : packed_floats(hidden, n);
+inline int64_t part_size(const Recurrence& r, int64_t k, int64_t n) {
+  return r.wide ? 0 : r.products ? r.products->size(k, n) : packed_floats(k, n);
 }
 
-inline void pack_weights(int mode, bool wide, int64_t hidden, bool backward, const void* from,
-                         void* to) {
-  const int64_t n = gates_of(mode) * hidden;
-  const float* b = static_cast<const float*>(from);
-  float* panels = static_cast<float*>(to);
-  if (wide) {
-    std::memcpy(to, from, n * hidden * sizeof(double));
-  } else if (backward) {
-    pack_matrix(b, hidden, false, n, hidden, panels);
-  } else if (mode == GRU) {
-    pack_matrix(b, hidden, true, hidden, 2 * hidden, panels);
-    pack_matrix(b + 2 * hidden * hidden, hidden, true, hidden, hidden,
-                panels + packed_floats(hidden, 2 * hidden));
+inline int64_t packed_size(const Recurrence& r, bool backward) {
+  const int64_t hidden = r.hidden, n = gates_of(r.mode) * hidden;
+  if (backward) return part_size(r, n, hidden);
+  return r.mode == GRU ? part_size(r, hidden, 2 * hidden) + part_size(r, hidden, hidden)
+                       : part_size(r, hidden, n);
+}
+
+inline void pack_weights(const Recurrence& r, bool backward, void* to) {
+  if (r.wide) return;
+  const auto pack = r.products ? r.products->pack : &pack_matrix;
+  const int64_t hidden = r.hidden, n = gates_of(r.mode) * hidden;
+  const float* b = static_cast<const float*>(r.weight);
+  float* packed = static_cast<float*>(to);
+  if (backward) {
+    pack(b, hidden, false, n, hidden, packed);
+  } else if (r.mode == GRU) {
+    pack(b, hidden, true, hidden, 2 * hidden, packed);
+    pack(b + 2 * hidden * hidden, hidden, true, hidden, hidden,
+         packed + part_size(r, hidden, 2 * hidden));
   } else {
-    pack_matrix(b, hidden, true, hidden, n, panels);
+    pack(b, hidden, true, hidden, n, packed);
   }
 }
 
@@ -194,7 +197,7 @@ inline void give(const T* h, T* y, int64_t n, bool add) {
 template <typename T>
 inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   const int64_t n = r.hidden, width = gates_of(r.mode) * n, rows = end - begin;
-  const T* weight = static_cast<const T*>(r.weight);
+  const T *weight = static_cast<const T*>(r.weight), *packed = static_cast<const T*>(r.packed);
   T *all_h = static_cast<T*>(r.h), *all_c = static_cast<T*>(r.c);
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? r.steps - 1 - step : step, first = t * r.batch + begin;
@@ -203,14 +206,14 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
     T* gates = static_cast<T*>(r.gates) + first * width;
     T* product = r.mode == GRU ? static_cast<T*>(r.n) + first * n : nullptr;
     const int64_t added = r.mode == GRU ? 2 * n : width;
-    const bool vanishes =
-        step == 0 && first_vanishes(r, weight, packed_size(r.mode, r.wide, n, false));
-    if (!vanishes) times(r, true, all_h + from, n, rows, weight, n, added, gates, width, true);
+    const bool vanishes = step == 0 && first_vanishes(r, weight, width * n);
+    if (!vanishes)
+      times(r, true, all_h + from, n, rows, packed, weight, n, added, gates, width, true);
     if (vanishes && r.mode == GRU)
       std::memset(product, 0, rows * n * sizeof(T));
     else if (r.mode == GRU)
-      times(r, true, all_h + from, n, rows, weight + part_size(T(), n, added), n, n, product, n,
-            false);
+      times(r, true, all_h + from, n, rows, packed + part_size(r, n, added), weight + added * n, n,
+            n, product, n, false);
     for (int64_t i = 0; i < rows; ++i) {
       const T* before = all_h + from + i * n;
       T* h = all_h + to + i * n;
@@ -294,7 +297,7 @@ inline void fetch_all(const T* p, int64_t n) {
 template <typename T>
 inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   const int64_t n = r.hidden, width = gates_of(r.mode) * n, rows = end - begin;
-  const T* weight = static_cast<const T*>(r.weight);
+  const T *weight = static_cast<const T*>(r.weight), *packed = static_cast<const T*>(r.packed);
   const T *all_h = static_cast<const T*>(r.h), *all_c = static_cast<const T*>(r.c);
   T* all_dh = static_cast<T*>(r.dh) + begin * n;
   // what dh keeps beside the product: of a GRU, of sequences that have ended
@@ -332,6 +335,6 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
       if (add && r.mode != GRU) std::memset(dh, 0, n * sizeof(T));
     }
     if (step + 1 < r.steps || r.wants_dh)
-      times(r, false, sums_h, width, rows, weight, width, n, all_dh, n, add);
+      times(r, false, sums_h, width, rows, packed, weight, width, n, all_dh, n, add);
   }
 }

@@ -145,7 +145,8 @@ cdef class LayersOperator(Operator):
         if r.mode == LSTM:
             memcpy(<char*>r.c + self._first(direction), <char*>in_data[3].data + number * states,
                    states)
-        recurrent_pack(&r, False, parameters + at.h2h_weight, space.weight)
+        r.weight = parameters + at.h2h_weight
+        recurrent_pack(&r, False, space.weight)
         r.y_row = self.directions * r.hidden
         if top and req[0] != kNullOp:
             r.y, r.y_add = out_data[0].data, req[0] == kAddTo
@@ -207,7 +208,8 @@ cdef class LayersOperator(Operator):
         self._last_gradient(1, number, out_grad, space.dh)
         if r.mode == LSTM:
             self._last_gradient(2, number, out_grad, space.dc)
-        recurrent_pack(&r, True, parameters + at.h2h_weight, space.weight)
+        r.weight = parameters + at.h2h_weight
+        recurrent_pack(&r, True, space.weight)
         recurrent_backward(&r)
         if req[1] != kNullOp:
             self._times(self.width, at.inputs, rows, Matrix(r.dgates, self.width, True),
@@ -246,7 +248,7 @@ cdef class LayersOperator(Operator):
         memset(sizes, 0, sizeof(sizes))
         sizes[0] = self.shape.batch * sizeof(int64_t) if self.has_lengths else 0
         sizes[1] = self.width * self.item
-        sizes[2] = self.item * recurrent_packed(self.shape.mode, self.shape.wide, self.shape.hidden)
+        sizes[2] = self.item * recurrent_packed(&self.shape)
         sizes[3] = product_space(threads_for(1 << 40)) if self.dtype == kFloat32 else 0
         if backward:
             sizes[5] = sizes[6] = self.state_size * self.item
@@ -277,7 +279,7 @@ cdef class LayersOperator(Operator):
         cdef const Offsets* at = &self.passes[number]
         r.reverse, r.lengths = direction == 1, space.lengths if self.has_lengths else NULL
         r.gates, r.h, r.c, r.n = kept + at.gates, kept + at.h, kept + at.c, kept + at.n
-        r.weight, r.dh, r.dc, r.dgates = space.weight, space.dh, space.dc, space.sums
+        r.dh, r.dc, r.dgates = space.dh, space.dc, space.sums
         r.dgates_h = space.sums_h if r.mode == GRU else space.sums
         return r
 
