@@ -96,3 +96,25 @@ def test_a_sum_of_what_is_used_later_keeps_its_copy(rng):
     for name in "xy":
         got = executor.grad_dict[name].asnumpy()
         np.testing.assert_allclose(got, want[name], rtol=1e-5, atol=2e-6)  # 1 - tanh^2 cancels
+
+
+@pytest.mark.parametrize("copied", ["identity", "BlockGrad"])
+def test_what_only_hands_its_input_on_is_not_copied(copied, rng):
+    """Of an argument and of a temporary value; BlockGrad's gradient is zero all the same."""
+    x, y = mx.sym.var("x"), mx.sym.tanh(mx.sym.var("y"))
+    same = getattr(mx.sym, copied)
+    net = mx.sym.sum(same(x) * x) + mx.sym.sum(mx.sym.exp(same(y)) * y)
+    executor = net.simple_bind(mx.cpu(), x=(3, 4), y=(5,))
+    names = [step.prop.op_name for step in executor._graph.steps[: executor._graph.n_forward]]
+    assert "_copy" not in names and "BlockGrad" not in names
+    values = {"x": rng.standard_normal((3, 4)), "y": rng.standard_normal(5)}
+    for name, value in values.items():
+        executor.arg_dict[name][:] = value
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.ones((1,))])
+    x, t = values["x"], np.tanh(values["y"])
+    assert abs(executor.outputs[0].asscalar() - (x * x).sum() - (np.exp(t) * t).sum()) < 1e-4
+    flows = copied == "identity"
+    want = {"x": x * (1 + flows), "y": np.exp(t) * (1 + flows * t) * (1 - t**2)}
+    for name in "xy":
+        np.testing.assert_allclose(executor.grad_dict[name].asnumpy(), want[name], 1e-5, 1e-6)

@@ -36,6 +36,7 @@ class BlockGradProperty(ConstantGradientProperty):
     """The input as it is; no gradient flows back through it."""
 
     differentiable = False
+    identity = True
 
     def create_operator(self, ctx, in_shapes, in_types):
         if ctx.device_type == "gpu":

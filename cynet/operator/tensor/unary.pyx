@@ -106,5 +106,5 @@ _BOOL = ("_copy", "logical_not", "zeros_like", "ones_like")
 for _name, _functor, _gradient, _reads, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (UnaryProperty,), {
         "__doc__": _doc, "__module__": __name__, "functor": _functor, "gradient": _gradient,
-        "reads": _reads, "elementwise": True,
+        "reads": _reads, "elementwise": True, "identity": _name == "_copy",
         "differentiable": _gradient is not None, "takes_bool": _name in _BOOL}), aliases=_aliases)
