@@ -32,7 +32,7 @@ cdef class Feed:
     cdef readonly size_t n_fed   # batches so far that were read where they lay
     cdef readonly size_t n_lent  # and of which a run backward may have read them again
     cdef Tables* tables
-    cdef Reader readers[2]  # forward, backward
+    cdef vector[Reader] readers  # forward, backward: Cython would not destroy an array of them
     cdef bint goes_back     # there is one backward
     cdef bint alone         # nothing else reads the bound array
     cdef NDArrayBase batch  # that the last run forward has read, until one backward; or None

@@ -18,6 +18,7 @@ cdef class Feed:
         cdef NDArrayBase array, bound
         cdef size_t step
         self.tables = tables
+        self.readers.resize(2)
         if graph.fed is None:
             return 0
         bound, step = arrays[graph.fed[0]], graph.fed[1]

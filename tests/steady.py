@@ -1,6 +1,7 @@
 """Runs a loop body thousands of times in a fresh interpreter and compares resident memory early
 and late."""
 
+import ctypes
 import os
 import statistics
 import subprocess
@@ -8,7 +9,6 @@ import sys
 
 import pytest
 
-STRESS = bool(os.environ.get("CYNET_STRESS_SHAPES"))
 ROUNDS = int(os.environ.get("CYNET_STRESS_SHAPES", "3000"))
 
 PRELUDE = """
@@ -30,12 +30,58 @@ def dims(low, high, n):
     return tuple(int(k) for k in rng.randint(low, high + 1, n))
 """
 
+HEAP = """
+import ctypes
+
+class Info(ctypes.Structure):
+    names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
+
+mallinfo = ctypes.CDLL(None).mallinfo2
+mallinfo.restype = Info
+
+def in_use():
+    nd.waitall()
+    gc.collect()
+    return mallinfo().uordblks
+
+def measure(function):
+    def body():
+        rng.seed(seed)
+        function().asnumpy()
+    for _ in range(300):
+        body()
+    before = in_use()
+    for _ in range(rounds):
+        body()
+    print(function.__name__, (in_use() - before) / rounds)
+"""
+
 LOOP = """
 for i in range(1, rounds + 1):
     body()
     if i % 20 == 0:
         print(i, resident())
 """
+
+
+def heap_growth(script, rounds=500, seed=7):
+    """What each function that the script hands to ``measure`` leaves in the C library's heap: a
+    dict of its name to bytes a call. `rng` gives every call the same numbers."""
+    if not hasattr(ctypes.CDLL(None), "mallinfo2"):
+        pytest.skip("the C library has no mallinfo2")
+    done = _run(PRELUDE + HEAP + script, seed, rounds)
+    return {name: float(n) for name, n in map(str.split, done.splitlines())}
+
+
+def _run(script, seed, rounds):
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(seed), str(rounds)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
 
 
 def resident_bytes(script, rounds=ROUNDS, seed=None):
@@ -50,13 +96,8 @@ def resident_bytes(script, rounds=ROUNDS, seed=None):
     if seed is None:
         seed = int.from_bytes(os.urandom(3), "little")
     print("seed", seed)
-    done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + script + LOOP, str(seed), str(rounds)],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    seen = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    lines = _run(PRELUDE + script + LOOP, seed, rounds).splitlines()
+    seen = [tuple(map(int, line.split())) for line in lines]
     early = [b for i, b in seen if min(500, rounds // 6) < i <= min(1500, rounds // 2)]
     late = [b for i, b in seen if i > rounds - rounds // 10]
     print(f"resident MB: early at most {max(early) / 1e6:.2f}, late {max(late) / 1e6:.2f}; "
