@@ -49,6 +49,23 @@ def _reference(args):
     return prob, grads
 
 
+def test_nothing_is_left_to_the_garbage_collector():
+    """What a binding took goes when it is dropped, not some time later."""
+    for grad_req in ("write", "null"):
+        gc.collect()
+        gc.disable()
+        try:
+            executor = _mlp().simple_bind(mx.cpu(), data=(4, 6), grad_req=grad_req)
+            executor.forward(is_train=grad_req == "write")
+            if grad_req == "write":
+                executor.backward()
+            executor.outputs[0].asnumpy()
+            del executor
+            assert gc.collect() == 0
+        finally:
+            gc.enable()
+
+
 def test_forward_and_backward_of_an_mlp(rng):
     executor = _mlp().simple_bind(mx.cpu(), data=(4, 6))
     _fill(executor, rng)

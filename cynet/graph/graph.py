@@ -37,7 +37,7 @@ class Value:
         Bytes from the start of the arena, for the root of a temp.
     """
 
-    __slots__ = ("channels_last", "ctx", "dtype", "kind", "name", "offset", "root", "shape")
+    __slots__ = ("_root", "channels_last", "ctx", "dtype", "kind", "name", "offset", "shape")
 
     def __init__(self, name, shape, dtype, ctx, kind=TEMP, channels_last=False):
         self.name = name
@@ -46,8 +46,16 @@ class Value:
         self.ctx = ctx
         self.kind = kind
         self.channels_last = channels_last
-        self.root = self
+        self._root = None  # itself: a reference to it would leave it to the garbage collector
         self.offset = None
+
+    @property
+    def root(self):
+        return self if self._root is None else self._root
+
+    @root.setter
+    def root(self, value):
+        self._root = None if value is self else value
 
     def __repr__(self):
         return f"<{self.kind} {self.name} {self.shape} {self.dtype}>"
