@@ -17,7 +17,7 @@ from .._typedefs cimport (
     RunContext, TBlob, dtype_size, kGPU, kNullOp, kWriteInplace, kWriteTo)
 from ..kernels.parallel cimport team_rests
 from ..operator._base cimport OpContext, OpEntry, Operator
-from ._signature cimport freeze, pack
+from ._signature cimport came_lately, freeze, pack
 
 from collections import deque
 from copy import copy
@@ -211,14 +211,22 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
 
 
 cdef object _remembered = deque()  # (entry, key) of each Call in an entry's cache
-cdef long _forgotten = 0
+cdef long _misses = 0
 
 
 cdef int _remember(OpEntry entry, object key, Call call) except -1:
-    # Forgets the oldest one that was not used since it was the oldest before.
+    # When there is no more room, only what was called twice lately, for the oldest one that was not
+    # used since it was the oldest before. Of shapes that never come again nothing stays then, so
+    # nothing lies scattered in memory that is free again after each call.
     cdef OpEntry owner
     cdef Call oldest
-    global _forgotten
+    global _misses
+    if len(_remembered) >= CACHED_CALLS:
+        _misses += 1
+        if _misses % CACHED_CALLS == 0:  # the heap's holes between Calls add up
+            trim_heap()
+        if not came_lately(entry, key):
+            return 0
     while len(_remembered) >= CACHED_CALLS:
         owner, old_key = _remembered.popleft()
         oldest = owner.cache.get(old_key)
@@ -227,9 +235,6 @@ cdef int _remember(OpEntry entry, object key, Call call) except -1:
             _remembered.append((owner, old_key))
         else:
             owner.cache.pop(old_key, None)
-            _forgotten += 1
-            if _forgotten % CACHED_CALLS == 0:  # the heap's holes between Calls add up
-                trim_heap()
     entry.cache[key] = call
     _remembered.append((entry, key))
     return 0

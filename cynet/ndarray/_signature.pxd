@@ -4,3 +4,5 @@
 cdef bytes pack(list given, int dev_type, int dev_id)
 # A parameter's value.
 cdef object freeze(object value)
+# Whether this was asked for the same entry and key before, and lately (of some thousands).
+cdef bint came_lately(object entry, object key) except -1

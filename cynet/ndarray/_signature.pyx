@@ -1,11 +1,17 @@
 """What imperative calls are remembered by: arrays and parameters as something hashable."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from .._ndarray cimport NDArrayBase
 
 import numpy as np
+
+cdef enum:
+    LATELY = 4099  # hashes of signatures, each in the one place it can have
+
+cdef uint64_t _lately[LATELY]
 
 
 cdef bytes pack(list given, int dev_type, int dev_id):
@@ -44,3 +50,13 @@ cdef object freeze(object value):
                 return type(value), tuple([freeze(v) for v in value])
         return tuple(value)
     return value, type(value)
+
+
+cdef bint came_lately(object entry, object key) except -1:
+    # Whether this was asked for the same pair, and for none in its place since.
+    cdef uint64_t sign = <uint64_t><size_t><void*>entry ^ <uint64_t>hash(key)
+    cdef uint64_t* place = &_lately[sign % LATELY]
+    if place[0] == sign:
+        return True
+    place[0] = sign
+    return False

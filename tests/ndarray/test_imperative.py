@@ -277,6 +277,20 @@ def test_calls_like_one_before():
         assert [part.shape for part in parts] == [(3, 2), (3, 2)]
 
 
+def test_calls_that_come_once_are_not_remembered():
+    """Once there is no more room, only a signature that was called twice is."""
+    cache = OPERATORS.get("test_scale").cache
+    for n in range(1, 1000):
+        mx.nd.test_scale(mx.nd.zeros((n,)))
+    kept, new = set(cache), mx.nd.zeros((3, 1000))
+    assert len(kept) <= 512
+    mx.nd.test_scale(new)
+    assert set(cache) == kept
+    for _ in range(2):
+        mx.nd.test_scale(new)
+        assert len(set(cache) - kept) == 1
+
+
 def test_a_call_like_one_before_with_out():
     a, out = mx.nd.array([[1.0, -2.0]]), mx.nd.zeros((1, 2))
     for _ in range(3):
