@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+STRESS = bool(os.environ.get("CYNET_STRESS_SHAPES"))
 ROUNDS = int(os.environ.get("CYNET_STRESS_SHAPES", "3000"))
 
 PRELUDE = """
