@@ -7,7 +7,7 @@ section 3.1):
 - views: an operator that only changes the shape (Flatten, Reshape) is not run, its output is its
   input; nor does backward copy the gradient of a sum to its terms;
 - in place: an output takes the memory of an input nobody reads afterwards, where the operator
-  allows it;
+  allows it; what becomes an output of the graph is made in that output's array;
 - sharing: values that do not live at the same time overlap in the arena. Offsets are found by size:
   the largest value first, each at the lowest place that is free while it lives (Pisarchyk and Lee,
   "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5). Where that leaves
@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .graph import ADD, BACKWARD, FORWARD, INPLACE, NULL, TEMP, WRITE, Graph
+from .graph import ADD, BACKWARD, FORWARD, INPLACE, NULL, OUTPUT, TEMP, WRITE, Graph
 
 ALIGN = 64
 
@@ -244,7 +244,6 @@ def _place_in_place(graph, lives, kept):
             root = source.root
             if (
                 step.req[position] != WRITE
-                or target.kind != TEMP
                 or target.root is not target
                 or root.kind != TEMP
                 or root in taken
@@ -255,7 +254,12 @@ def _place_in_place(graph, lives, kept):
                 or _times_used(step, root) != 1
             ):
                 continue
-            lives.join(target, root)
+            if target.kind == TEMP:
+                lives.join(target, root)
+            elif target.kind == OUTPUT and lives.first[target] == index:
+                lives.join(root, target)
+            else:
+                continue
             step.req[position] = INPLACE
             taken.add(root)
 

@@ -118,3 +118,44 @@ def test_what_only_hands_its_input_on_is_not_copied(copied, rng):
     want = {"x": x * (1 + flows), "y": np.exp(t) * (1 + flows * t) * (1 - t**2)}
     for name in "xy":
         np.testing.assert_allclose(executor.grad_dict[name].asnumpy(), want[name], 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("head", ["LinearRegressionOutput", "SoftmaxOutput", "BlockGrad"])
+def test_what_becomes_an_output_is_made_in_its_array(head, monkeypatch, rng):
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=6, name="f")
+    net = getattr(mx.sym, head)(net, name="head")
+    executors = []
+    for passes in ("all", "-inplace"):
+        monkeypatch.setenv("CYNET_GRAPH_PASSES", passes)
+        executors.append(net.simple_bind(mx.cpu(), data=(8, 5)))
+    values = {name: rng.standard_normal(a.shape) for name, a in executors[0].arg_dict.items()}
+    if "head_label" in values:
+        values["head_label"] = np.ones_like(values["head_label"])
+    seen = []
+    for executor in executors:
+        for name, value in values.items():
+            executor.arg_dict[name][:] = value
+        for _ in range(2):  # the second run begins with what the first has left there
+            executor.forward(is_train=True)
+            executor.backward()
+        grads = [g.asnumpy() for g in executor.grad_arrays if g is not None]
+        seen.append([executor.outputs[0].asnumpy(), *grads])
+    for ours, theirs in zip(*seen):
+        np.testing.assert_array_equal(ours, theirs)
+    graph = executors[0]._graph
+    assert graph.steps[0].out_data[0].root is graph.outputs[0]
+    graph = executors[1]._graph
+    assert graph.steps[0].out_data[0].root is not graph.outputs[0]
+
+
+def test_what_backward_reads_is_not_in_the_array_of_an_output(rng):
+    """Changing an output between forward and backward changes no gradient of an activation."""
+    executor = mx.sym.MakeLoss(mx.sym.tanh(mx.sym.var("x"))).simple_bind(mx.cpu(), x=(4, 5))
+    x = rng.standard_normal((4, 5))
+    executor.arg_dict["x"][:] = x
+    executor.forward(is_train=True)
+    executor.outputs[0][:] = 7
+    executor.backward()
+    np.testing.assert_allclose(
+        executor.grad_dict["x"].asnumpy(), 1 - np.tanh(x) ** 2, rtol=1e-5, atol=1e-6
+    )

@@ -5,7 +5,7 @@ from cython cimport floating
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp, kWriteInplace
 from ...kernels.elementwise cimport Kernel, run_unary
 from ...kernels.unary cimport find_unary
 from .._base cimport Operator, OpContext
@@ -100,7 +100,7 @@ cdef class ConstantGradientOperator(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        if req[0] != kNullOp:
+        if req[0] != kNullOp and req[0] != kWriteInplace:
             run_unary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data,
                       out_data[0].data, out_data[0].size)
         return 0

@@ -10,7 +10,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp, kWriteInplace
 from ...kernels.elementwise cimport Kernel, run_unary
 from ...kernels.parallel cimport threads_for
 from ...kernels.softmax_output cimport scaled_difference
@@ -98,18 +98,18 @@ class MAERegressionOutputProperty(RegressionOutputProperty):
 
 cdef class RegressionOutputOperator(Operator):
     cdef Kernel write, add
-    cdef bint absolute
+    cdef bint absolute, copies
     cdef double scale
 
     def __init__(self, dtype, functor, absolute, scale):
         self.write = find_unary(functor, dtype_flag(dtype), False)
         self.add = find_unary(functor, dtype_flag(dtype), True)
-        self.absolute = absolute
+        self.absolute, self.copies = absolute, functor == b"identity"
         self.scale = scale
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        if req[0] != kNullOp:
+        if req[0] != kNullOp and not (self.copies and req[0] == kWriteInplace):
             run_unary(&self.add if req[0] == kAddTo else &self.write, in_data[0].data,
                       out_data[0].data, out_data[0].size)
         return 0
