@@ -35,10 +35,12 @@ constexpr int64_t PARTS = 3;
 constexpr int64_t TILE = SIDE * CHUNK / 2;           // floats of a tile's bytes
 constexpr int64_t STEP = BLOCK / SIDE * PARTS * TILE;  // of a chunk: its tiles, each of three parts
 constexpr int64_t SPLIT_A = DEPTH / CHUNK * STEP, SPLIT_B = STRIP / (BLOCK * CHUNK) * STEP;
+constexpr int64_t AHEAD = 32 * TILE;  // of what is multiplied, lines are asked for
 constexpr int64_t WIDE_PANEL = DEPTH * BLOCK;  // of b as it is
 constexpr int64_t SCRATCH = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_APART;  // floats a thread
 
 #include "amx_split.h"
+#include "amx_packed.h"
 
 // Puts a block of sums where it belongs, row by row.
 struct Finisher {
@@ -140,12 +142,12 @@ inline void sum_lines(const Job& job, int64_t rows) {
 // Whether it is quicker than the loops for AVX-512 by so much that all else gains, too: these tiles
 // lower the clock by a seventh for a while. In ns of one thread: of a product of tiles, of
 // splitting, of a block of the result, of a call, and of multiply-adds of those loops.
-inline bool suits(int64_t m, int64_t n, int64_t k) {
+inline bool suits(int64_t m, int64_t n, int64_t k, bool packed) {
   const auto parts = [](int64_t size, int64_t each) { return (size + each - 1) / each; };
   const double rows = parts(m, SIDE), columns = parts(n, SIDE), chunks = parts(k, CHUNK);
-  const double own = 43 * rows * columns * chunks + 92 * (rows + columns) * chunks +
-                     230 * parts(m, BLOCK) * parts(n, BLOCK) + 6000;
-  return m >= SIDE && own * 120 < double(m) * n * k;
+  const double own = 43 * rows * columns * chunks + 92 * (rows + !packed * columns) * chunks +
+                     230 * parts(m, BLOCK) * parts(n, BLOCK) + 6000 + packed * 0.5 * n * k;
+  return m >= SIDE && own * (packed ? 95 : 120) < double(m) * n * k;
 }
 
 // Of an m x n result: threads share its blocks. Where all have read b they take rows (Grid).
@@ -158,12 +160,14 @@ inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
 
 // One operand of a part of the result: where it lies, and which of its rows or columns count.
 struct Side {
-  const float* from;
+  const float* from;            // NULL where `packed` is not
   int64_t step, across, along;  // from line to line, from one of those to the next, along the sum
   Span range;
   float* copy = nullptr;  // of a: where columns `copied` of it go on the way
   Span copied = {0, 0};
-  bool past = false;  // the caches
+  bool past = false;               // the caches
+  const float* packed = nullptr;   // b in a Packing
+  Packing<DEPTH> packing = {0, 0};
 
   int64_t blocks() const { return (range.end - range.begin + BLOCK - 1) / BLOCK; }
   // With `copies` for the first time that it is split.
@@ -179,8 +183,9 @@ struct Side {
   }
 };
 
-// A part of the result. One operand is split as a whole, or STRIP of it; of the other one (a, where
-// OUTER is of lines) a block is split while the block before is multiplied by all of those.
+// A part of the result. One operand is split as a whole, or STRIP of it, or has been; of the other
+// one (a, where OUTER is of lines) a block is split while the block before is multiplied by all of
+// those.
 template <Order OUTER, Order INNER>
 inline void multiply_part(const Product& p, const Side& outer, const Side& inner, float* space) {
   constexpr bool BY_ROWS = OUTER == LINES || OUTER == TURNED_LINES;
@@ -200,10 +205,14 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
       Job job = {nullptr, p.a_row, depth, p.c_row, p.relu && ends, p.add || i > 0};
       job.mask = ends ? p.mask : nullptr;
       job.masked = p.c;
+      const float* const blocks_in =
+          inner.packed ? inner.packed + inner.packing.place(i, left / BLOCK) : split;
       for (int64_t at = left; at < right; at += BLOCK)
         ranges[(at - left) / BLOCK] =
-            inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP, true)
-                .template end<INNER>();
+            inner.packed
+                ? inner.packing.range(inner.packed, i, at / BLOCK)
+                : inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP, true)
+                      .template end<INNER>();
       const int64_t calls = (right - left + BLOCK - 1) / BLOCK * chunks * 6;
       Finisher finisher;
       const bool once = left == inner.range.begin;
@@ -223,22 +232,29 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
           const int64_t columns = std::min(BLOCK, (BY_ROWS ? right : outer.range.end) - column);
           float* c = p.c + row * p.c_row + column;
           const float* bias = p.bias && i == 0 ? p.bias + column : nullptr;
-          if (!range.multiplies(ranges[(at - left) / BLOCK])) {
-            const float* lines = p.b + (p.b_turned ? column * p.b_row + k : k * p.b_row + column);
-            if (p.b_turned) pack_turned(lines, p.b_row, depth, columns, 1, 0, panel);
-            else pack_lines(lines, p.b_row, depth, columns, panel);
+          const float* other = blocks_in + (at - left) / BLOCK * chunks * STEP;
+          const Range& others = ranges[(at - left) / BLOCK];
+          if (!range.multiplies(others)) {
+            const float* b = panel;
+            if (inner.packed) b = panel_of(other, others, depth, columns, panel);
+            else pack_panel(p.b, p.b_row, p.b_turned, k, column, depth, columns, panel);
             Job own = job;
             own.a = p.a + (p.a_turned ? k * p.a_row + row : row * p.a_row + k);
             const Piece piece = {0, 0};
-            (p.a_turned ? &rows_of<false> : &rows_of<true>)(own, panel, columns, {0, 0, 1}, &piece,
-                                                            c, bias, 0, rows);
+            (p.a_turned ? &rows_of<false> : &rows_of<true>)(own, b, columns, {0, 0, 1}, &piece, c,
+                                                            bias, 0, rows);
             continue;
           }
-          const float* other = split + (at - left) / BLOCK * chunks * STEP;
           const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
+          // a packed operand's next lines come meanwhile: six tiles a chunk, in which work is called
+          // six times
+          const float* ahead = inner.packed && first == outer.range.begin ? other + AHEAD : nullptr;
           const auto work = [&] {
             finisher.run(finished);
             next.template run<OUTER>(each);
+            if (!ahead) return;
+            for (int64_t line = 0; line < TILE; line += LANES) fetch<false>(ahead + line);
+            ahead += TILE;
           };
           for (int64_t r = 0; r < rows; ++r)  // what will be written comes meanwhile
             for (int64_t j = 0; j < columns; j += LANES) fetch<true>(c + r * p.c_row + j);
@@ -267,8 +283,10 @@ inline void multiply(const Product& p, int threads, float* space) {
     a.copy = p.copy;
     a.copied = copied_columns(p, grid, part);
     a.past = past;
-    const Side b = {p.b, p.b_row, p.b_turned ? p.b_row : 1, p.b_turned ? 1 : p.b_row,
-                    own(p.n, part % grid.columns, grid.columns)};
+    Side b = {p.b, p.b_row, p.b_turned ? p.b_row : 1, p.b_turned ? 1 : p.b_row,
+              own(p.n, part % grid.columns, grid.columns)};
+    b.packed = p.packed;
+    b.packing = {p.k, p.n};
     if (p.sums && b.range.begin == 0) {
       Job job = {p.a + a.range.begin, p.a_row, p.k, p.c_row, false, false};
       job.sums = p.sums + a.range.begin;
@@ -276,7 +294,7 @@ inline void multiply(const Product& p, int threads, float* space) {
       sum_lines(job, a.range.end - a.range.begin);
     }
     const auto run = [&](auto rows, auto columns) {
-      if (a.blocks() >= b.blocks())
+      if (p.packed || a.blocks() >= b.blocks())
         multiply_part<rows.value, columns.value>(p, a, b, space + part * SCRATCH);
       else
         multiply_part<columns.value, rows.value>(p, b, a, space + part * SCRATCH);
@@ -291,63 +309,38 @@ inline void multiply(const Product& p, int threads, float* space) {
   });
 }
 
-// ----- products by one matrix again and again, which is split before
-
+// c = a b, or c += a b where `add`: a (m, k), b (k, n) packed with PACKED_DEPTH.
 constexpr int64_t PACKED_DEPTH = 256;
 
-// Floats for b (k, n): the ranges of its blocks, then their parts.
-inline int64_t ranges_of(int64_t k, int64_t n) {
-  return ((k + PACKED_DEPTH - 1) / PACKED_DEPTH * ((n + BLOCK - 1) / BLOCK) * 2 + 15) / 16 * 16;
-}
-inline int64_t packed_size(int64_t k, int64_t n) {
-  return ranges_of(k, n) + (k + CHUNK - 1) / CHUNK * ((n + BLOCK - 1) / BLOCK) * STEP;
-}
-
-inline void pack(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n, float* to) {
-  Range* range = reinterpret_cast<Range*>(to);
-  to += ranges_of(k, n);
-  for (int64_t first = 0; first < k; first += PACKED_DEPTH)
-    for (int64_t j = 0; j < n; j += BLOCK) {
-      const int64_t depth = std::min(PACKED_DEPTH, k - first);
-      Splitter s(b + (turned ? j * b_row + first : first * b_row + j), b_row,
-                 std::min(BLOCK, n - j), depth, to);
-      *range++ = turned ? s.end<TURNED_COLUMNS>() : s.end<COLUMNS>();
-      to += (depth + CHUNK - 1) / CHUNK * STEP;
-    }
-}
-
-// c = a b, or c += a b where `add`: a (m, k), b (k, n) packed, and as it lies in memory.
-inline void times(const float* a, int64_t a_row, int64_t m, const float* packed, const float* b,
-                  int64_t b_row, bool turned, int64_t k, int64_t n, float* c, int64_t c_row,
-                  bool add) {
+inline void times(const float* a, int64_t a_row, int64_t m, const float* packed, int64_t k,
+                  int64_t n, float* c, int64_t c_row, bool add) {
   const Tiles tiles;
+  const Packing<PACKED_DEPTH> packing = {k, n};
   alignas(64) float split[PACKED_DEPTH / CHUNK * STEP], sums[2][BLOCK * BLOCK];
   alignas(64) float panel[PACKED_DEPTH * BLOCK];
   for (int64_t row = 0; row < m; row += BLOCK) {
-    const Range* range = reinterpret_cast<const Range*>(packed);
-    const float* parts = packed + ranges_of(k, n);
     const int64_t rows = std::min(BLOCK, m - row);
-    for (int64_t first = 0; first < k; first += PACKED_DEPTH) {
-      const int64_t depth = std::min(PACKED_DEPTH, k - first);
+    for (int64_t part = 0; part < packing.parts(); ++part) {
+      const int64_t first = packing.begin(part) * CHUNK, depth = packing.depth(part);
       const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
-      const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || first > 0};
+      const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || part > 0};
       const Range own = Splitter(job.a, a_row, rows, depth, split).end<LINES>();
       const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
       Finisher finisher;
       int buffer = 0;
-      for (int64_t j = 0; j < n; j += BLOCK, parts += chunks * STEP) {
+      for (int64_t j = 0; j < n; j += BLOCK) {
         const int64_t columns = std::min(BLOCK, n - j);
+        const float* block = packed + packing.place(part, j / BLOCK);
+        const Range& range = packing.range(packed, part, j / BLOCK);
         float* to = c + row * c_row + j;
-        if (!own.multiplies(*range++)) {
-          const float* from = b + (turned ? j * b_row + first : first * b_row + j);
-          if (turned) pack_turned(from, b_row, depth, columns, 1, 0, panel);
-          else pack_lines(from, b_row, depth, columns, panel);
+        if (!own.multiplies(range)) {
           const Piece piece = {0, 0};
-          rows_of<true>(job, panel, columns, {0, 0, 1}, &piece, to, nullptr, 0, rows);
+          rows_of<true>(job, panel_of(block, range, depth, columns, panel), columns, {0, 0, 1},
+                        &piece, to, nullptr, 0, rows);
           continue;
         }
         const auto work = [&] { finisher.run(finished); };
-        sum_block(split, parts, rows, columns, chunks, sums[buffer], work);
+        sum_block(split, block, rows, columns, chunks, sums[buffer], work);
         finisher.run(BLOCK);
         finisher = {&job, sums[buffer], to, nullptr, rows, columns};
         buffer = 1 - buffer;

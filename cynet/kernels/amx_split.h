@@ -21,11 +21,12 @@ struct Range {
     const uint16_t low = *std::min_element(least, least + 2 * LANES) + 1;  // 0: all are 0
     return {*std::max_element(most, most + 2 * LANES) >> 7, lost ? 0 : low ? low >> 7 : 255};
   }
+  bool splits() const { return greatest < 255 && least >= 25; }
   // Whether no part of these and of others, no product of parts that is added, and no sum of DEPTH
   // of them is infinite, NaN or below the least normal number.
   bool multiplies(const Range& other) const {
-    return greatest < 255 && other.greatest < 255 && greatest + other.greatest <= 127 + 241 &&
-           least >= 25 && other.least >= 25 && least + other.least >= 127 + 26;
+    return splits() && other.splits() && greatest + other.greatest <= 127 + 241 &&
+           least + other.least >= 127 + 26;
   }
 };
 

@@ -29,7 +29,8 @@ namespace cynet {
 // is, or (n, k) where `b_turned`; rows of a_row, b_row and c_row floats. `bias` of n floats or
 // NULL. Where `copy` is given, a, which is not turned, is copied there on the way, to rows as far
 // apart; with `copy_past` past the caches, where vectors are whole lines of them. `b_shared` says
-// that all threads have just read the whole of b.
+// that all threads have just read the whole of b. Where `packed` is given, by product_pack, b is not
+// read, and a is not turned.
 struct Product {
   int64_t m, n, k;
   const float* a;
@@ -47,6 +48,7 @@ struct Product {
   const float* mask = nullptr;
   float* sums = nullptr;
   bool add_sums = false;
+  const float* packed = nullptr;
 };
 
 // Sizes of x (batch, height, width, channels in memory) and of a window; y is (batch, out_height,
@@ -231,9 +233,34 @@ inline size_t product_space(int level, int threads) {
 // Whether tiles of AMX are quicker for it than the level's loops.
 inline bool product_is_tiled(int level, int64_t m, int64_t n, int64_t k) {
 #ifdef CYNET_AMX
-  return level == AMX && amx::suits(m, n, k);
+  return level == AMX && amx::suits(m, n, k, false);
 #else
   return false;
+#endif
+}
+
+// Whether they are where b is packed, which is split before; floats of it then; the packed form of
+// b (k, n), or (n, k) in memory where `turned`.
+inline bool product_packs(int level, int64_t m, int64_t n, int64_t k) {
+#ifdef CYNET_AMX
+  return level == AMX && amx::suits(m, n, k, true);
+#else
+  return false;
+#endif
+}
+
+inline int64_t product_packed_size(int64_t n, int64_t k) {
+#ifdef CYNET_AMX
+  return amx::packed_size<amx::DEPTH>(k, n);
+#else
+  return 0;
+#endif
+}
+
+inline void product_pack(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n,
+                         float* to, int threads) {
+#ifdef CYNET_AMX
+  amx::pack_by<amx::DEPTH>(threads, b, b_row, turned, k, n, to);
 #endif
 }
 
@@ -250,6 +277,7 @@ inline bool product_shares_a(int level, int64_t m, int64_t n, int64_t k, int thr
 enum ProductWay { PLAIN, SPARSE, TILED };
 
 inline ProductWay product_way(int level, const Product& p) {
+  if (p.packed) return TILED;
   static constexpr decltype(&baseline::sparse_suits) table[] = CYNET_AT_LEVELS(sparse_suits);
   const bool tiled = product_is_tiled(level, p.m, p.n, p.k);
   return table[level](p, tiled) ? SPARSE : tiled ? TILED : PLAIN;

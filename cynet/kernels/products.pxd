@@ -14,7 +14,8 @@ cdef extern from "products.h" namespace "cynet" nogil:
     # Where `copy` is given (NULL: not), a is not turned, and copied there on the way, past the
     # caches with `copy_past`. `b_shared`: all threads have just read the whole of b. `mask`, which
     # lies as c does, or NULL: what relu gave; c is multiplied by relu's gradient there. `sums`, if
-    # not NULL, gets or with `add_sums` is added the m sums of a's rows; a is turned then.
+    # not NULL, gets or with `add_sums` is added the m sums of a's rows; a is turned then. With
+    # `packed`, b as product_pack gives it, b is not read, and a is not turned.
     struct Product:
         int64_t m, n, k
         const float* a
@@ -32,6 +33,7 @@ cdef extern from "products.h" namespace "cynet" nogil:
         const float* mask
         float* sums
         bint add_sums
+        const float* packed
 
     # x (batch, height, width, channels), y (batch, out_height, out_width, filters) and w (filters,
     # channels, kernel_h, kernel_w), each C-contiguous.
@@ -43,6 +45,12 @@ cdef extern from "products.h" namespace "cynet" nogil:
 cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil
 # Whether a product of m x k by k x n has each of its threads read the whole of a.
 cdef bint product_shares_a(int64_t m, int64_t n, int64_t k, int threads) noexcept nogil
+# Whether products by a packed b are quicker than others; how many floats that are; and b in that
+# form, to be aligned to 64 bytes.
+cdef bint product_packs(int64_t m, int64_t n, int64_t k) noexcept nogil
+cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil
+cdef void product_pack(const float* b, int64_t b_row, bint turned, int64_t k, int64_t n, float* to,
+                       int threads) noexcept nogil
 cdef size_t product_space(int threads) noexcept nogil
 cdef void product(const Product* p, int threads, char* space) noexcept nogil
 

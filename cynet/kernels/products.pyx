@@ -11,6 +11,10 @@ cdef extern from "products.h" namespace "cynet" nogil:
     bint cpp_shares_a "cynet::product_shares_a"(int level, int64_t m, int64_t n, int64_t k,
                                                 int threads) noexcept
     bint cpp_is_tiled "cynet::product_is_tiled"(int level, int64_t m, int64_t n, int64_t k) noexcept
+    bint cpp_packs "cynet::product_packs"(int level, int64_t m, int64_t n, int64_t k) noexcept
+    int64_t cpp_packed_size "cynet::product_packed_size"(int64_t n, int64_t k) noexcept
+    void cpp_pack "cynet::product_pack"(const float* b, int64_t b_row, bint turned, int64_t k,
+                                        int64_t n, float* to, int threads) noexcept
     void cpp_product "cynet::product"(int level, const Product& p, int threads,
                                       char* space) noexcept
     ctypedef enum ProductWay:
@@ -55,6 +59,19 @@ cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil:
 
 cdef bint product_shares_a(int64_t m, int64_t n, int64_t k, int threads) noexcept nogil:
     return cpp_shares_a(cpu_level(), m, n, k, threads)
+
+
+cdef bint product_packs(int64_t m, int64_t n, int64_t k) noexcept nogil:
+    return cpp_packs(cpu_level(), m, n, k)
+
+
+cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil:
+    return cpp_packed_size(n, k)
+
+
+cdef void product_pack(const float* b, int64_t b_row, bint turned, int64_t k, int64_t n, float* to,
+                       int threads) noexcept nogil:
+    cpp_pack(b, b_row, turned, k, n, to, threads)
 
 
 cdef size_t product_space(int threads) noexcept nogil:
@@ -127,12 +144,12 @@ _WAYS = ("plain", "sparse", "tiled")  # as enum ProductWay of products.h
 def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
                     bint add=False, int threads=1, level=None, way=None, copy=None,
                     bint copy_past=False, bint b_shared=False, mask=None, sums=None,
-                    bint add_sums=False):
+                    bint add_sums=False, bint packed=False):
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
     `way` is ``'plain'``, ``'sparse'`` (the zeros of a are left out), ``'tiled'`` (by AMX; at level
     ``'amx'`` alone, k > 0) or None: as `product` chooses. `copy` has a's shape and gets its
-    elements. Returned are what lies behind the scratch, bytes of 255, and what `product` would
+    elements. With `packed`, b is packed before, and then not read. Returned are what lies behind the scratch, bytes of 255, and what `product` would
     choose.
     """
     cdef Product p
@@ -151,7 +168,13 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     cdef size_t psums = 0 if sums is None else sums.ctypes.data
     p.mask, p.sums, p.add_sums = <float*>pmask, <float*>psums, add_sums
     room, start = _scratch(size)
-    cdef size_t space = room.ctypes.data + start
+    cdef size_t space = room.ctypes.data + start, pkept
+    if packed:
+        kept, first = _scratch(4 * cpp_packed_size(p.n, p.k))
+        pkept = kept.ctypes.data + first
+        cpp_pack(p.b, p.b_row, b_turned, p.k, p.n, <float*>pkept, threads)
+        p.packed = <float*>pkept
+        p.b = NULL
     chosen = cpp_way(at, p)
     taken = chosen if way is None else <ProductWay><int>_WAYS.index(way)
     with nogil:

@@ -24,12 +24,11 @@ inline void pack_matrix(const float* b, int64_t b_row, bool turned, int64_t k, i
   }
 }
 
-// c = a b, or c += a b where `add`: a (m, k), b (k, n) packed. `weight` is where b lies as it is.
-inline void times(const Recurrence& r, bool turned, const float* a, int64_t a_row, int64_t m,
-                  const float* packed, const float* weight, int64_t k, int64_t n, float* c,
+// c = a b, or c += a b where `add`: a (m, k), b (k, n) packed.
+inline void times(const Recurrence& r, bool, const float* a, int64_t a_row, int64_t m,
+                  const float* packed, const float*, int64_t k, int64_t n, float* c,
                   int64_t c_row, bool add) {
-  if (r.products)
-    return r.products->times(a, a_row, m, packed, weight, r.hidden, turned, k, n, c, c_row, add);
+  if (r.products) return r.products->times(a, a_row, m, packed, k, n, c, c_row, add);
   const Piece piece = {0, 0};
   const Target target = {0, 0, 1};
   for (int64_t row = 0; row < m; row += BLOCK) {

@@ -10,6 +10,7 @@ import pytest
 import cynet as mx
 from cynet.graph.lower import lower
 from cynet.kernels import onednn
+from cynet.kernels.dispatch import cpu_capability
 
 needs_onednn = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
 PASSES = ["all", "absorb", "layout,pack", "layout,fuse,absorb,pack", "-pack", "-absorb", "-layout"]
@@ -339,6 +340,19 @@ def test_a_failed_write_is_raised_and_then_made_good(monkeypatch):
     for executor in (got, want):
         executor.arg_dict["winograd_weight"][:] = 0.5
     compare(got, want)
+
+
+@needs_onednn
+@pytest.mark.skipif(cpu_capability() != "amx", reason="no AMX")
+def test_convolutions_of_one_pixel_by_packed_products(monkeypatch):
+    net = relu(norm(convolution(mx.sym.var("x"), 512, (1, 1), name="c")))
+    got, want = pair(net, "all", monkeypatch, shape=(2, 256, 14, 14))
+    assert [step.prop.by_product for step in steps_of(got, "_pack_weight")] == [True]
+    compare(got, want)
+    for value in (np.inf, 1e-36, 0.25):  # a block that is not split, and is again
+        for executor in got, want:
+            executor.arg_dict["c_weight"][7, 40] = value
+        compare(got, want)
 
 
 # --- the plan -------------------------------------------------------------------------------------

@@ -133,6 +133,38 @@ def test_results_do_not_depend_on_threads(turned):
         assert first.tobytes() == other.tobytes()
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("turned", [False, True], ids=["", "turned"])
+@pytest.mark.parametrize("size", ALL, ids=str)
+def test_products_by_a_packed_matrix(size, turned, threads):
+    """What b gives that is split in each product, to the bit."""
+    m, n, k = size
+    a, b, c, wanted, bias = draw(9, (m, k), (k, n), (m, n), (m, n), (n,))
+    if turned:
+        b = np.ascontiguousarray(b.T)
+    options = {"b_turned": turned, "bias": bias, "relu": True, **TILED}
+    _product_arrays(a, b, wanted, **options)
+    behind, _ = _product_arrays(a, b, c, threads=threads, packed=True, **options)
+    np.testing.assert_array_equal(c, wanted)
+    assert (behind == 255).all()
+
+
+@pytest.mark.parametrize("bits", BITS, ids=hex)
+@pytest.mark.parametrize("turned", [False, True], ids=["", "turned"])
+def test_packed_numbers_that_parts_cannot_hold(bits, turned):
+    """In b blocks with them are kept as they are; in a, b is put together from its parts."""
+    odd = np.array(bits, np.uint32).view(np.float32)
+    for m, n, k in (70, 100, 1130), (20, 50, 40):
+        for in_a in True, False:
+            a, b, c, wanted = draw(10, (m, k), (k, n), (m, n), (m, n))
+            (a if in_a else b)[17, 33] = odd
+            if turned:
+                b = np.ascontiguousarray(b.T)
+            _product_arrays(a, b, wanted, b_turned=turned, **TILED)
+            _product_arrays(a, b, c, b_turned=turned, packed=True, **TILED)
+            np.testing.assert_array_equal(c, wanted)
+
+
 def test_chosen_where_it_pays():
     for m, n, k, wanted in (
         (128, 784, 128, "plain"),  # quicker, but not by as much as the clock would be lower

@@ -78,9 +78,9 @@ class ChannelsLastConvolution(FoldsActivation, ConvolutionProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         weight = self.weight_shape or in_shapes[1]
         _, (out,), _ = self.infer_shape([in_shapes[0], weight, *in_shapes[2:]], [None])
-        if self._suits_product(in_shapes):
+        if self._suits_product(in_shapes) or self.packed_product(in_shapes) is not None:
             return fully_connected_products.ProductFullyConnected(
-                self, prod(out) // out[1], weight[1], out[1])
+                self, prod(out) // out[1], weight[1], out[1], self.weight_shape is not None)
         return self.own_operator(in_shapes[0], out) or ChannelsLastConv(
             self, in_shapes, weight, out)
 
@@ -96,11 +96,23 @@ class ChannelsLastConvolution(FoldsActivation, ConvolutionProperty):
     def _suits_product(self, in_shapes):
         """Whether it is one product of all pixels by the weights (1x1, no stride, no pad), and best
         computed so."""
+        return self.weight_shape is None and self._is_product() and (
+            fully_connected_products.suits(*self._product_sizes(in_shapes)))
+
+    def packed_product(self, in_shapes):
+        """Floats of the packed weight of that one product; None where it is not one, or not best
+        with a packed weight."""
+        if self.weight_shape is None or not self._is_product():
+            return None
+        return fully_connected_products.packed_size(*self._product_sizes(in_shapes))
+
+    def _is_product(self):
         stride, _, pad = self.window
-        product = self.num_group == 1 and set((*self.kernel, *stride)) == {1} and not any(pad)
-        data, weight = in_shapes[:2]
-        return product and self.weight_shape is None and fully_connected_products.suits(
-            prod(data) // data[1], weight[1], weight[0])
+        return self.num_group == 1 and set((*self.kernel, *stride)) == {1} and not any(pad)
+
+    def _product_sizes(self, in_shapes):
+        data = in_shapes[0]
+        return prod(data) // data[1], data[1], self.num_filter
 
 
 class PackWeight(OperatorProperty):
@@ -113,10 +125,13 @@ class PackWeight(OperatorProperty):
     def __init__(self, convolution, in_shapes):
         super().__init__()
         self.convolution, self.shapes = convolution, in_shapes
-        self.by_winograd = convolution_winograd.suits(convolution, in_shapes[0])
+        self.size = convolution.packed_product(in_shapes)
+        self.by_product = self.size is not None
+        self.by_winograd = not self.by_product and convolution_winograd.suits(
+            convolution, in_shapes[0])
         if self.by_winograd:
             self.size = convolution_winograd.packed_size(convolution, in_shapes[0])
-        else:
+        elif not self.by_product:
             packing = convolution.primitives(in_shapes).packing(convolution.activation)
             self.size = None if packing is None else packing[0]
 
@@ -128,6 +143,9 @@ class PackWeight(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         convolution = self.convolution
+        if self.by_product:
+            _, units, hidden = convolution._product_sizes(self.shapes)
+            return fully_connected_products.PackProductWeight(units, hidden)
         if self.by_winograd:
             return convolution_winograd.WinogradPack(convolution, self.shapes[0])
         _, primitive = convolution.primitives(self.shapes).packing(convolution.activation)

@@ -11,7 +11,8 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.parallel cimport threads_for
 from ...kernels.products cimport (
-    Product, product, product_shares_a, product_space, product_suits
+    Product, product, product_pack, product_packed_size, product_packs, product_shares_a,
+    product_space, product_suits
 )
 from .._base cimport Operator, OpContext
 from .folded cimport FoldedActivation
@@ -22,13 +23,34 @@ def suits(int64_t rows, int64_t units, int64_t hidden):
     return product_suits(rows, hidden, units)
 
 
+def packed_size(int64_t rows, int64_t units, int64_t hidden):
+    """Floats of the weights in the form in which these products read them, or None where they are
+    as quick with weights as they lie."""
+    return product_packed_size(hidden, units) if product_packs(rows, hidden, units) else None
+
+
+cdef class PackProductWeight(Operator):
+    """Weights (hidden, units) in the form that ``ProductFullyConnected(packed=True)`` reads."""
+
+    cdef int64_t units, hidden
+
+    def __init__(self, units, hidden):
+        self.units, self.hidden = units, hidden
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        product_pack(<const float*>in_data[0].data, self.units, True, self.units, self.hidden,
+                     <float*>out_data[0].data, threads_for(self.units * self.hidden))
+        return 0
+
+
 cdef class ProductFullyConnected(Operator):
     cdef int64_t rows, units, hidden
-    cdef bint has_bias, gives_masked
+    cdef bint has_bias, gives_masked, packed
     cdef FoldedActivation activation
 
-    def __init__(self, prop, rows, units, hidden):
-        self.rows, self.units, self.hidden = rows, units, hidden
+    def __init__(self, prop, rows, units, hidden, packed=False):
+        self.rows, self.units, self.hidden, self.packed = rows, units, hidden, packed
         self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
         self._copies_input = True
         self.activation = FoldedActivation(prop, rows * hidden)
@@ -41,6 +63,9 @@ cdef class ProductFullyConnected(Operator):
         p.m, p.n, p.k = self.rows, self.hidden, self.units
         p.a, p.a_row, p.a_turned = <const float*>in_data[0].data, p.k, False
         p.b, p.b_row, p.b_turned = <const float*>in_data[1].data, p.k, True
+        if self.packed:
+            p.packed = p.b
+            p.b = NULL
         p.c, p.c_row = <float*>out_data[0].data, p.n
         p.relu, p.add = self.activation.relu, req[0] == kAddTo
         p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
