@@ -7,6 +7,8 @@ from .dispatch cimport cpu_level
 from .parallel cimport threads_for
 from .swap cimport swap_strided
 
+from ..errors import ArgumentError
+
 
 cdef extern from "strided.h" namespace "cynet" nogil:
     void simplify(StridedSpace* s) noexcept
@@ -32,3 +34,16 @@ cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
                         mode == STRIDED_ADD, threads_for(work)):
             return
     strided_all(threads_for(work), cpu_level(), dtype, mode, space[0], dst, src)
+
+
+cdef int strided_space(StridedSpace* space, target, source) except -1:
+    cdef int i
+    if len(target.shape) > 16:
+        raise ArgumentError(f"a view of {len(target.shape)} axes; at most 16 are supported")
+    space.ndim = len(target.shape)
+    for i in range(space.ndim):
+        space.shape[i] = target.shape[i]
+        space.dst_stride[i] = target.strides[i]
+        space.src_stride[i] = source.strides[i]
+    simplify_space(space)
+    return 0

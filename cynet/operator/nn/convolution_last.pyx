@@ -26,6 +26,7 @@ from math import prod
 from ...kernels import onednn
 from ..property import OperatorProperty, ResourceRequest
 from . import convolution_window, convolution_winograd, fully_connected_products
+from ..tensor.pieces import contiguous, sliced
 from .convolution import ConvolutionProperty
 from .folded import FoldsActivation
 
@@ -80,7 +81,8 @@ class ChannelsLastConvolution(FoldsActivation, ConvolutionProperty):
         _, (out,), _ = self.infer_shape([in_shapes[0], weight, *in_shapes[2:]], [None])
         if self._suits_product(in_shapes) or self.packed_product(in_shapes) is not None:
             return fully_connected_products.ProductFullyConnected(
-                self, prod(out) // out[1], weight[1], out[1], self.weight_shape is not None)
+                self, prod(out) // out[1], weight[1], out[1], self.weight_shape is not None,
+                self._pixels(in_shapes[0]))
         return self.own_operator(in_shapes[0], out) or ChannelsLastConv(
             self, in_shapes, weight, out)
 
@@ -96,23 +98,34 @@ class ChannelsLastConvolution(FoldsActivation, ConvolutionProperty):
     def _suits_product(self, in_shapes):
         """Whether it is one product of all pixels by the weights (1x1, no stride, no pad), and best
         computed so."""
-        return self.weight_shape is None and self._is_product() and (
-            fully_connected_products.suits(*self._product_sizes(in_shapes)))
+        product = self.weight_shape is None and self._is_product() and set(self.window[0]) == {1}
+        return product and fully_connected_products.suits(*self._product_sizes(in_shapes))
 
     def packed_product(self, in_shapes):
-        """Floats of the packed weight of that one product; None where it is not one, or not best
-        with a packed weight."""
+        """Floats of the packed weight of such a product, or with a stride of one of the pixels that
+        are read; None where it is not one, or not best with a packed weight."""
         if self.weight_shape is None or not self._is_product():
             return None
         return fully_connected_products.packed_size(*self._product_sizes(in_shapes))
 
     def _is_product(self):
-        stride, _, pad = self.window
-        return self.num_group == 1 and set((*self.kernel, *stride)) == {1} and not any(pad)
+        return self.num_group == 1 and set(self.kernel) == {1} and not any(self.window[2])
 
     def _product_sizes(self, in_shapes):
         data = in_shapes[0]
-        return prod(data) // data[1], data[1], self.num_filter
+        return data[0] * prod(self._out_sizes(data)), data[1], self.num_filter
+
+    def _out_sizes(self, data):
+        return [self.output_size(axis, size) for axis, size in enumerate(data[2:])]
+
+    def _pixels(self, data):
+        """The View of the pixels that a 1x1 window reads of channels-last data; None: of all."""
+        stride = self.window[0]
+        if set(stride) == {1}:
+            return None
+        whole = contiguous((data[0], *data[2:], data[1]))
+        return sliced(whole, (0,) * len(data), (1, *stride, 1),
+                      (data[0], *self._out_sizes(data), data[1]))
 
 
 class PackWeight(OperatorProperty):

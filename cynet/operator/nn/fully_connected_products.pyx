@@ -8,14 +8,17 @@ out = act(data weight^T + bias); data (N, K), weight (M, K), bias (M,), out (N, 
 from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
-from ..._typedefs cimport TBlob, kAddTo, kNullOp
+from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.parallel cimport threads_for
 from ...kernels.products cimport (
     Product, product, product_pack, product_packed_size, product_packs, product_shares_a,
     product_space, product_suits
 )
+from ...kernels.strided cimport STRIDED_WRITE, StridedSpace, run_strided, strided_space
 from .._base cimport Operator, OpContext
-from .folded cimport FoldedActivation
+from .folded cimport FoldedActivation, aligned_floats
+
+from ..tensor.pieces import contiguous
 
 
 def suits(int64_t rows, int64_t units, int64_t hidden):
@@ -45,19 +48,29 @@ cdef class PackProductWeight(Operator):
 
 
 cdef class ProductFullyConnected(Operator):
+    """out = act(data weight^T + bias), `packed` where `packed_size` says so. `picked` is the View of
+    data's rows that count, for predictions; None: all."""
+
     cdef int64_t rows, units, hidden
+    cdef StridedSpace picked
+    cdef size_t picked_bytes
     cdef bint has_bias, gives_masked, packed
     cdef FoldedActivation activation
 
-    def __init__(self, prop, rows, units, hidden, packed=False):
+    def __init__(self, prop, rows, units, hidden, packed=False, picked=None):
         self.rows, self.units, self.hidden, self.packed = rows, units, hidden, packed
         self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
         self._copies_input = True
         self.activation = FoldedActivation(prop, rows * hidden)
+        self.picked_bytes = 0
+        if picked is not None:
+            strided_space(&self.picked, contiguous(picked.shape), picked)
+            self.picked_bytes = aligned_floats(rows * units)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef Product p
+        cdef void* rows
         if req[0] == kNullOp:
             return 0
         p.m, p.n, p.k = self.rows, self.hidden, self.units
@@ -70,7 +83,11 @@ cdef class ProductFullyConnected(Operator):
         p.relu, p.add = self.activation.relu, req[0] == kAddTo
         p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
         p.copy, p.copy_past = <float*>ctx.copy, ctx.copy_past
-        self._run(ctx, &p, 0)
+        if self.picked_bytes:
+            rows = get_space(&ctx.requested[0], self.picked_bytes + product_space(self._threads()))
+            run_strided(&self.picked, kFloat32, STRIDED_WRITE, rows, p.a)
+            p.a = <const float*>rows
+        self._run(ctx, &p, self.picked_bytes)
         if self.activation.apart:
             self.activation.apply(p.c, p.c, False)
         return 0

@@ -13,7 +13,7 @@ from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kNullOp
 from ...kernels.elementwise cimport run_cast
 from ...kernels.reduce cimport find_reduce, make_reduce_space, run_reduce
 from ...kernels.strided cimport (
-    STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, run_strided, simplify_space,
+    STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, run_strided, strided_space,
 )
 from .._base cimport Operator, OpContext
 
@@ -100,9 +100,9 @@ cdef class PiecesOperator(Operator):
             piece = &self.pieces[i]
             piece.source_index, piece.target_index = each.index, each.to
             piece.source_offset, piece.target_offset = each.source.offset, each.target.offset
-            _space(&piece.forward, each.target, each.source)
-            _space(&piece.backward, each.source, each.target)
-            _space(&piece.unfill, each.target,
+            strided_space(&piece.forward, each.target, each.source)
+            strided_space(&piece.backward, each.source, each.target)
+            strided_space(&piece.unfill, each.target,
                    View(each.target.shape, (0,) * len(each.target.shape)))
             piece.folds = _fold(&piece.fold, each.source)
 
@@ -163,19 +163,6 @@ cdef bint _takes(PiecesOperator self, int index) noexcept nogil:
         if self.pieces[i].source_index == index:
             return True
     return False
-
-
-cdef int _space(StridedSpace* space, target, source) except -1:
-    cdef int i
-    if len(target.shape) > 16:
-        raise ArgumentError(f"a view of {len(target.shape)} axes; at most 16 are supported")
-    space.ndim = len(target.shape)
-    for i in range(space.ndim):
-        space.shape[i] = target.shape[i]
-        space.dst_stride[i] = target.strides[i]
-        space.src_stride[i] = source.strides[i]
-    simplify_space(space)
-    return 0
 
 
 cdef bint _fold(ReduceSpace* fold, source) except -1:
