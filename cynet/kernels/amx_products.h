@@ -246,13 +246,14 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
             continue;
           }
           const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
-          // a packed operand's next lines come meanwhile: six tiles a chunk, in which work is called
-          // six times
-          const float* ahead = inner.packed && first == outer.range.begin ? other + AHEAD : nullptr;
+          // a packed operand's next lines come meanwhile: work is called six times a chunk, which
+          // has six tiles
+          const bool streams = inner.packed && first == outer.range.begin;
+          const float* ahead = other + AHEAD;
           const auto work = [&] {
             finisher.run(finished);
             next.template run<OUTER>(each);
-            if (!ahead) return;
+            if (!streams) return;
             for (int64_t line = 0; line < TILE; line += LANES) fetch<false>(ahead + line);
             ahead += TILE;
           };

@@ -29,8 +29,8 @@ namespace cynet {
 // is, or (n, k) where `b_turned`; rows of a_row, b_row and c_row floats. `bias` of n floats or
 // NULL. Where `copy` is given, a, which is not turned, is copied there on the way, to rows as far
 // apart; with `copy_past` past the caches, where vectors are whole lines of them. `b_shared` says
-// that all threads have just read the whole of b. Where `packed` is given, by product_pack, b is not
-// read, and a is not turned.
+// that all threads have just read the whole of b. Where `packed` is given, by product_pack, b is
+// not read, and a is not turned.
 struct Product {
   int64_t m, n, k;
   const float* a;

@@ -6,11 +6,11 @@ import io
 
 import numpy as np
 import pytest
+from cynet.kernels.dispatch import cpu_capability
 
 import cynet as mx
 from cynet.graph.lower import lower
 from cynet.kernels import onednn
-from cynet.kernels.dispatch import cpu_capability
 
 needs_onednn = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
 PASSES = ["all", "absorb", "layout,pack", "layout,fuse,absorb,pack", "-pack", "-absorb", "-layout"]

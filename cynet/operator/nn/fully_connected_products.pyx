@@ -48,8 +48,8 @@ cdef class PackProductWeight(Operator):
 
 
 cdef class ProductFullyConnected(Operator):
-    """out = act(data weight^T + bias), `packed` where `packed_size` says so. `picked` is the View of
-    data's rows that count, for predictions; None: all."""
+    """`packed` says that weights come as PackProductWeight makes them; `picked` is the View of the
+    rows of data that are read, which is for predictions (None: all)."""
 
     cdef int64_t rows, units, hidden
     cdef StridedSpace picked
