@@ -149,8 +149,8 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
 
     `way` is ``'plain'``, ``'sparse'`` (the zeros of a are left out), ``'tiled'`` (by AMX; at level
     ``'amx'`` alone, k > 0) or None: as `product` chooses. `copy` has a's shape and gets its
-    elements. With `packed`, b is packed before, and then not read. Returned are what lies behind the scratch, bytes of 255, and what `product` would
-    choose.
+    elements. With `packed`, b is packed before, and then not read. Returned are what lies behind
+    the scratch, bytes of 255, and what `product` would choose.
     """
     cdef Product p
     cdef int at = _level(level)

@@ -103,7 +103,7 @@ cdef class PiecesOperator(Operator):
             strided_space(&piece.forward, each.target, each.source)
             strided_space(&piece.backward, each.source, each.target)
             strided_space(&piece.unfill, each.target,
-                   View(each.target.shape, (0,) * len(each.target.shape)))
+                          View(each.target.shape, (0,) * len(each.target.shape)))
             piece.folds = _fold(&piece.fold, each.source)
 
     def __dealloc__(self):
