@@ -35,7 +35,8 @@ CYNET_XINLINE double clip_limit(double clip) {
 }
 template <typename T>
 CYNET_XINLINE T within(T x, T limit) {
-  return x > limit ? limit : (x < -limit ? -limit : x);
+  const T low = limit < x ? limit : x;  // two instructions; what is not a number stays it
+  return -limit > low ? -limit : low;
 }
 template <typename T>
 CYNET_XINLINE T clipped(T x, T limit) {

@@ -30,7 +30,7 @@ CYNET_XINLINE void where_gradients(const W* grad, int64_t first, int64_t last, i
 // after the rule's own is the weight in T, from which W is rounded.
 template <class R, typename W, typename S, typename T, bool master, bool add>
 void update_loop(int threads, const UpdateParams& params, const UpdateArrays& arrays, int64_t n) {
-  const Rule<T> p(params);
+  const Rule<T> rule(params);
   const W* weight = static_cast<const W*>(arrays.weight);
   const W* grad = static_cast<const W*>(arrays.grad);
   W* out = static_cast<W*>(arrays.out);
@@ -39,6 +39,7 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
   S* s2 = static_cast<S*>(arrays.state[2]);
   T* exact = static_cast<T*>(arrays.state[R::N]);
   const auto run = [=](int64_t begin, int64_t end) {
+    const Rule<T> p = rule;  // in registers: no store of the loop can be to it
     CYNET_IVDEP
     for (int64_t i = begin; i < end; ++i) {
       T a = R::N > 0 ? static_cast<T>(s0[i]) : T(0);

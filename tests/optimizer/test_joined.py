@@ -47,6 +47,19 @@ def test_rows_without_gradients(rule, dtype, decay, rescale, rng):
     np.testing.assert_array_equal(weight.asnumpy(), wanted.astype(dtype))
 
 
+@pytest.mark.parametrize("clip", [-1.0, 0.0, 0.5])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_clipping_at_the_edges(dtype, clip):
+    """What is not a number stays it; infinities are clipped, or move a weight to one."""
+    special = np.array([np.nan, np.inf, -np.inf, 0.5, -0.5, 2.0, -2.0, 0.0, -0.0])
+    grad = np.tile(special, 9).astype(dtype)
+    weight = mx.nd.ones(grad.size, dtype=dtype)
+    update = JoinedUpdate("sgd", [weight], [mx.nd.array(grad, dtype=dtype)], [None])
+    update([1.0], [0.0], 1.0, clip, [()])
+    wanted = 1 - (grad if clip < 0 else np.clip(grad, -clip, clip))
+    np.testing.assert_array_equal(weight.asnumpy(), wanted.astype(dtype))
+
+
 def test_it_waits_for_gradients_and_is_waited_for():
     weight, grad = mx.nd.zeros(100000), mx.nd.zeros(100000)
     update = JoinedUpdate("sgd", [weight], [grad], [None])
