@@ -26,11 +26,13 @@ cdef class Plan:
     cdef dict _origin_index
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
+    cdef int _watch_rows(self, graph, step, operator, NativeStep* native,
+                         dict arrays) except -1
     cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
     cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1
-    cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
+    cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,
                             dict arrays) except -1
     cdef int _push(self, size_t first, size_t last, bint is_train, const Fed* fed) except -1
     # Push one segment of a run whose first random stream is `stream`.

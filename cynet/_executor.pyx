@@ -16,7 +16,8 @@ from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
 from ._plan_tables cimport HERE, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
-from ._typedefs cimport RunContext, TBlob, kGPU
+from ._row_set cimport rows_end, rows_hold, watch_rows
+from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
 from .cuda.graphs cimport prepare, release, set_random_base
 from .cuda.graphs cimport run as run_recorded
 from .kernels.parallel cimport team_rests
@@ -26,7 +27,8 @@ from .dtype import NAMES, dtype_flag
 from .errors import dress, user_frame
 from .graph.cost import seconds
 from .graph.graph import FORWARD, TEMP
-from .graph.memory import nbytes
+from .graph.rows import gradient_by_rows
+from .graph.touched import meet, touched
 
 cdef extern from *:
     """
@@ -85,7 +87,11 @@ cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) 
             stream += 1
     if is_fed:
         put_batch(run, &context, &in_data, &own, inputs)
+    if step.watched != NULL:
+        context.rows.known = rows_hold(step.watched)
     code = _call(step, context, in_data, blobs, tables.reqs.data() + step.req)
+    if step.watched != NULL:
+        rows_end(step.watched, code == 0)
     if is_fed and code == 0 and not run.fed.backward:
         note_fed(run)
     return code
@@ -299,11 +305,28 @@ cdef class Plan:
             native.context.n_in = len(step.in_data)
             native.context.n_out = len(step.out_data)
             native.context.n_aux = len(step.aux)
+            self._watch_rows(graph, step, operator, &native, arrays)
             self._add_resources(step, &native)
             if step.kept is not None:
                 native.kept = self._kept_of(step.kept, kept, arrays)
                 native.kept.last = self.tables.steps.size()
             self.tables.steps.push_back(native)
+        return 0
+
+    cdef int _watch_rows(self, graph, step, operator, NativeStep* native,
+                         dict arrays) except -1:
+        """Where the step fills a gradient by rows, and alone has its memory: let it keep them."""
+        cdef NDArrayBase array, other
+        value = gradient_by_rows(graph, step, operator)
+        if value is None or arrays[value].ctx.device_typeid != kCPU:
+            return 0
+        array = arrays[value]
+        for key, other in arrays.items():
+            if key is not value and other.chunk == array.chunk:
+                return 0
+        native.context.rows = watch_rows(array)
+        if native.context.rows != NULL:
+            native.watched = array.chunk
         return 0
 
     cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL:
@@ -398,9 +421,9 @@ cdef class Plan:
                 segment.flags = kInline  # what a GPU runs is only put on its stream
             elif 1e6 * sum([seconds(step) for step in steps]) <= INLINE_SEGMENT_US:
                 segment.flags = kInline
-            touched = _touched(steps)
-            self._add_variables(segment, touched, spans, arrays)
-            spans.append(touched)
+            reached = touched(steps)
+            self._add_variables(segment, reached, spans, arrays)
+            spans.append(reached)
             if guard is not None:
                 segment.mutable_vars.push_back(guard.chunk.var)
             first = last
@@ -427,25 +450,25 @@ cdef class Plan:
                         return False
         return True
 
-    cdef int _add_variables(self, Segment* segment, tuple touched, list earlier,
+    cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,
                             dict arrays) except -1:
         """What the segment reads and writes: arrays, and the variables of earlier segments it
         meets."""
         cdef NDArrayBase array
         segment.mutable_vars.push_back(segment.var)
         seen = set()
-        for value in touched[1]:
+        for value in reached[1]:
             array = arrays.get(value)
             if array is not None and <size_t>array.chunk.var not in seen:
                 seen.add(<size_t>array.chunk.var)
                 segment.mutable_vars.push_back(array.chunk.var)
-        for value in touched[0]:
+        for value in reached[0]:
             array = arrays.get(value)
             if array is not None and <size_t>array.chunk.var not in seen:
                 seen.add(<size_t>array.chunk.var)
                 segment.const_vars.push_back(array.chunk.var)
         for i, other in enumerate(earlier):
-            if _meet(other, touched):
+            if meet(other, reached):
                 segment.const_vars.push_back(self.tables.segments[i].var)
         return 0
 
@@ -560,29 +583,6 @@ cdef bint _waits(dict operators, step) except -1:
     """Whether the host waits for a GPU while it puts the step on its stream."""
     waits = getattr(operators[step.origin or step], "waits", None)
     return waits is not None and waits(step.direction != FORWARD)
-
-
-def _touched(steps):
-    """(read, written, read bytes, written bytes) of a segment: external roots, and spans of the
-    arena."""
-    read, written = {}, {}
-    for step in steps:
-        for value in (*step.out_data, *[v for _, v in step.written()], *step.aux):
-            if value is not None and (step.direction == FORWARD or value not in step.out_data):
-                written[value.root] = None
-        for value in step.read():
-            read[value.root] = None
-
-    def spans(roots):
-        return [(r.offset, r.offset + nbytes(r)) for r in roots if r.kind == TEMP]
-    return list(read), list(written), spans(read), spans(written)
-
-
-def _meet(a, b):
-    """True when one of the two segments writes arena bytes that the other touches."""
-    def overlap(first, second):
-        return any([x < v and u < y for x, y in first for u, v in second])
-    return overlap(a[3], b[3]) or overlap(a[3], b[2]) or overlap(a[2], b[3])
 
 
 def arena_view(NDArrayBase arena, size_t offset, tuple shape, dtype):

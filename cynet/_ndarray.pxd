@@ -8,12 +8,25 @@ Promises:
 readers too.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libcpp.atomic cimport atomic
+from libcpp.vector cimport vector
 
 from ._engine cimport VarHandle
 from ._storage cimport Handle
 from ._typedefs cimport TBlob
+
+cdef cppclass RowSet:
+    # Rows of an array of which the others are zeros, as long as `rows_hold` (_row_set.pxd) says so.
+    # Guarded by the array's variable.
+    char* data
+    int64_t n, length      # of all rows, bytes of each
+    unsigned writes        # of the variable when the set was made
+    bint known             # it has been
+    vector[uint64_t] bits  # one for each row, the lowest first
+    atomic[int64_t] most   # at least as many as are in it: an estimate that anybody may read
+
+ctypedef RowSet* RowSetPointer
 
 cdef cppclass Chunk:
     atomic[int] references
@@ -26,6 +39,7 @@ cdef cppclass Chunk:
     # True: somebody outside of the engine has, or had, the memory to write in (DLPack, a writable
     # buffer, foreign memory), so that the variable does not tell of all changes.
     atomic[bint] exposed
+    atomic[RowSetPointer] rows  # of an array in it, or NULL; never taken back
 
 cdef class NDArrayBase:
     cdef TBlob blob      # data points into the chunk

@@ -79,11 +79,15 @@ def set_public_class(cls):
 cdef void _free_chunk(void* arg) noexcept nogil:
     # Runs when the engine is done with the variable, on any thread.
     cdef Chunk* chunk = <Chunk*>arg
+    cdef RowSet* rows
     if chunk.handle.ptr != NULL:
         storage_free(&chunk.handle)
     if chunk.owner != NULL:
         with gil:
             Py_DECREF(<object>chunk.owner)
+    rows = chunk.rows.load()
+    if rows != NULL:
+        del rows
     del chunk
 
 
@@ -93,6 +97,7 @@ cdef Chunk* _new_chunk() except NULL:
     chunk.owner = NULL
     chunk.written = True
     chunk.exposed.store(False)
+    chunk.rows.store(NULL)
     memset(&chunk.handle, 0, sizeof(Handle))
     chunk.var = NULL
     try:

@@ -18,6 +18,7 @@ cdef struct NativeStep:
     # where each list begins in the tables
     size_t out_grad, in_data, out_data, in_grad, aux, req, requested
     uint64_t random    # random streams drawn by the steps before this one
+    Chunk* watched     # of a gradient of which backward keeps the rows, or NULL
     Kept* kept         # the group of steps it belongs to that run when something changed, or NULL
 
 cdef cppclass Kept:

@@ -15,7 +15,7 @@ FLOORS = {
     # and the parts of the engine: _engine_queue, ...
     1: "_inline _engine engine _storage _storage_memory storage",
     2: "_resource _storage_testing kernels cuda",
-    3: "_ndarray _copy operator",
+    3: "_ndarray _row_set _copy operator",
     4: "ndarray symbol attribute name",
     5: "graph _plan_tables _feed _executor executor binding",
     6: "autograd random initializer optimizer lr_scheduler metric io recordio image kvstore "

@@ -29,6 +29,11 @@ struct UpdateArrays {
   void* state[4];
 };
 
+// Whether a rule that RESTS passes over gradients that are 0.
+inline bool leaves_alone(const UpdateParams& p) {
+  return p.wd == 0 && p.rescale >= 0 && std::isfinite(p.rescale) && std::isfinite(p.lr);
+}
+
 // Infinity, within which everything is, for "none".
 CYNET_XINLINE double clip_limit(double clip) {
   return clip < 0 ? bit_cast<double>(static_cast<int64_t>(0x7ff0000000000000LL)) : clip;
@@ -222,6 +227,7 @@ typedef void (*UpdateLoop)(int threads, const UpdateParams& params, const Update
 
 struct UpdateRow {
   const char* name;
+  bool rests;
   UpdateLoop loop[N_REQ][4][N_LEVEL];  // float, double, half, half with a float master
 };
 
@@ -232,7 +238,7 @@ struct UpdateRow {
    {baseline::update_loop<R, half, float, float, true, add>}}
 #define CYNET_UPDATE(R)                                     \
   {                                                         \
-    #R, { CYNET_UPDATES(R, false), CYNET_UPDATES(R, true) } \
+    #R, R::RESTS != 0, { CYNET_UPDATES(R, false), CYNET_UPDATES(R, true) } \
   }
 static const UpdateRow update_table[] = {
     CYNET_UPDATE(sgd),    CYNET_UPDATE(sgd_mom), CYNET_UPDATE(nag_mom), CYNET_UPDATE(signsgd),
@@ -240,6 +246,12 @@ static const UpdateRow update_table[] = {
     CYNET_UPDATE(ftrl),   CYNET_UPDATE(ftml),    CYNET_UPDATE(nag),     CYNET_UPDATE(adagrad),
     CYNET_UPDATE(adamax), CYNET_UPDATE(nadam),   CYNET_UPDATE(adadelta),
 };
+
+inline bool update_rests(const char* name) {
+  for (const UpdateRow& row : update_table)
+    if (std::strcmp(row.name, name) == 0) return row.rests;
+  return false;
+}
 
 // dtype is F32, F64 or F16; `master` goes with F16 alone.
 inline UpdateLoop find_update_loop(const char* name, int dtype, int master, int add,

@@ -21,6 +21,9 @@ cdef extern from "update.h" namespace "cynet" nogil:
         void* state[4]  # of the rule; a float32 master of the weight comes last
     ctypedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
                                 int64_t n) noexcept
+    # Whether a weight whose gradient is 0 stays as it is: by the rule, and with these numbers.
+    bint update_rests(const char* rule)
+    bint leaves_alone(const UpdateParams& params)
 
 # NULL: no such rule for the weight's dtype
 cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) noexcept nogil

@@ -55,8 +55,7 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
     }
   };
   if constexpr (R::RESTS && !master && !add) {
-    if (out == weight && params.wd == 0 && params.rescale >= 0 && std::isfinite(params.rescale) &&
-        std::isfinite(params.lr))
+    if (out == weight && leaves_alone(params))
       return parallel_for(threads, (n + UPDATE_BLOCK - 1) / UPDATE_BLOCK,
                           [=](int64_t first, int64_t last) {
                             where_gradients(grad, first, last, n, run);

@@ -109,12 +109,12 @@ ctypedef int (*QuietForward)(PyObject* op, Task* task, OpContext* ctx) noexcept 
 cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Task* task = <Task*>arg
     cdef OpContext ctx
+    memset(&ctx, 0, sizeof(ctx))
     ctx.is_train = task.is_train
     ctx.run_ctx = run_ctx[0]
     ctx.requested = task.requested
     ctx.n_requested = task.n_resources
     ctx.n_in, ctx.n_out, ctx.n_aux = task.n_in, task.n_out, task.n_aux
-    ctx.copy, ctx.copy_past = NULL, False
     # Through a type without exceptions, so that the one it may leave is dressed before it travels.
     if (<QuietForward>_forward)(<PyObject*>task.state.op, task, &ctx) == -1:
         with gil:

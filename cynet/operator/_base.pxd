@@ -5,6 +5,7 @@ overrides the two cdef methods below, which cost one virtual call and run withou
 in Python it defines methods of the same names; the default cdef methods take the GIL and call them.
 """
 
+from .._ndarray cimport RowSet
 from .._resource cimport Resource
 from .._typedefs cimport RunContext, TBlob
 
@@ -18,6 +19,9 @@ cdef struct OpContext:
     int n_aux
     void* copy           # where forward copies in_data[0] while it is read, or NULL
     bint copy_past       # nothing will read that copy soon: it may go past the caches
+    # NULL, or the rows of a gradient (Operator._rows_of), which backward keeps: where they are
+    # `known`, all others are zeros.
+    RowSet* rows
 
 cdef class Operator:
     # True when a Python method has to be called: the engine then uses a Python worker.
@@ -27,6 +31,9 @@ cdef class Operator:
     cdef public bint stateful
     # Set by __init__: forward copies in_data[0], C-contiguous, to ctx.copy on its way.
     cdef bint _copies_input
+    # Set by __init__: the input of whose gradient backward fills some rows, and all others with
+    # zeros; it keeps ctx.rows, if there are. 0: none.
+    cdef int _rows_of
     # What keeps the tensors' memory alive, for Python code that holds on to a view of one; or None.
     cdef public object memory_owner
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,

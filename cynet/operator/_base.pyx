@@ -40,6 +40,11 @@ cdef class Operator:
         """Whether forward, asked to, copies its first input while it reads it."""
         return self._copies_input
 
+    @property
+    def rows_of(self):
+        """The input of whose gradient backward keeps the rows that are not zero, or 0."""
+        return self._rows_of
+
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         with gil:

@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
 from .._engine cimport VarHandle
+from .._ndarray cimport Chunk
 from .._typedefs cimport RunContext
 from ..cuda.graphs cimport Recording
 from ..kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams
@@ -21,12 +22,13 @@ cdef struct Item:
     int state_width[4]  # and of each state
     int master    # which of the states is a float32 copy of the weight; -1: none
     void* kernel  # of a GPU, instead of `loop`
+    bint rests    # where its gradient is 0, if it does not decay
+    Chunk* grad   # in which the gradient lies
 
 cdef cppclass Joined:
     # What the runs of a JoinedUpdate share with it, each a holder of the recording. Fixed, but for
     # the recording, which the weights' variables guard.
     vector[Item] items
-    int64_t total  # elements of all items
     bint apart     # some lie in the same memory: one item after the other
     int dev_id
     Recording recording
@@ -39,7 +41,8 @@ cdef class JoinedUpdate:
     cdef Joined* joined
     cdef vector[VarHandle] reads, writes
     cdef readonly tuple weights, grads, states
-    cdef int dev_type, dev_id, flags
+    cdef int dev_type, dev_id
+    cdef int _flags(self, const Task* task) noexcept nogil
     # A run with these numbers (`__call__`), to be given to `free_task` once it is over.
     cdef Task* task(self, list lrs, list wds, double rescale, double clip,
                     list numbers) except NULL

@@ -1,6 +1,6 @@
 """JoinedUpdate (contract in _joined.pxd)."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 from libcpp.set cimport set as cpp_set
@@ -8,14 +8,15 @@ from libcpp.set cimport set as cpp_set
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
 from .._inline cimport INLINE_UPDATE_ELEMENTS
-from .._ndarray cimport NDArrayBase, blob_shape
+from .._ndarray cimport NDArrayBase, RowSet, blob_shape
+from .._row_set cimport rows_hold
 from .._typedefs cimport RunContext, dtype_size, kFloat16, kFloat32, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
 from ..kernels.parallel cimport parallel_ranges, team_rests, threads_for
 from ..kernels.update cimport (
-    UPDATE_BLOCK, UpdateArrays, UpdateParams, find_update, run_update)
+    UPDATE_BLOCK, UpdateArrays, UpdateParams, find_update, leaves_alone, run_update, update_rests)
 
 from ..cuda.device import device
 from ..dtype import NAMES
@@ -33,6 +34,12 @@ cdef tuple _TYPES = ("float", "double", "cynet::half")
 cdef enum:
     BLOCK = 256  # threads on a GPU
     MOST_BLOCKS = 1 << 16
+
+
+cdef extern from "rows.h" namespace "cynet" nogil:
+    const int64_t ROWS_AHEAD, ROWS_TOGETHER
+    int64_t next_row(const uint64_t* bits, int64_t row, int64_t last) noexcept
+    void fetch_row "cynet::fetch_row<true>"(const void* row, int64_t n_bytes) noexcept
 
 
 cdef struct Shares:
@@ -56,27 +63,62 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
             item = &joined.items[i]
             run_update(item.loop, &task.params[i], &item.arrays, item.size)
     else:
-        shares.task, shares.parts = task, threads_for(joined.total)
+        shares.task, shares.parts = task, threads_for(_changed(task))
         parallel_ranges(<int>shares.parts, shares.parts, _share, &shares)
     team_rests()
     return 0
 
 
+cdef int64_t _changed(const Task* task) noexcept nogil:
+    """How many weights the step changes, about: those of rows without gradients stay as they
+    are."""
+    cdef const Item* item
+    cdef const RowSet* rows
+    cdef int64_t changed = 0
+    cdef size_t i
+    for i in range(task.joined.items.size()):
+        item = &task.joined.items[i]
+        rows = _rows_of(task, i)
+        changed += item.size if rows == NULL else rows.most.load() * rows.length // item.width
+    return changed
+
+
+cdef inline const RowSet* _rows_of(const Task* task, size_t i) noexcept nogil:
+    """The set of rows that says, while it holds, which of the i-th weight change; or NULL."""
+    cdef const Item* item = &task.joined.items[i]
+    cdef const RowSet* rows = item.grad.rows.load()
+    if (rows == NULL or not item.rests or rows.data != item.arrays.grad
+            or rows.n * rows.length != item.size * item.width
+            or not leaves_alone(task.params[i])):
+        return NULL
+    return rows
+
+
+cdef inline const RowSet* _rows_that_hold(const Task* task, size_t i) noexcept nogil:
+    cdef const RowSet* rows = _rows_of(task, i)
+    return rows if rows != NULL and rows_hold(task.joined.items[i].grad) else NULL
+
+
 cdef void _share(void* arg, int64_t begin, int64_t end) noexcept nogil:
     """Parts `begin` to `end`: of each large weight its own rows, which products share out in the
-    same way, so that a core finds them in its cache; of the others as if they were one."""
+    same way, so that a core finds them in its cache; of one of whose gradient few rows are known
+    not to be zeros, some of these; of the others as if they were one."""
     cdef Task* task = (<Shares*>arg).task
     cdef int64_t parts = (<Shares*>arg).parts
     cdef int64_t part, before, small = 0
     cdef size_t i, n = task.joined.items.size()
     cdef Item* items = task.joined.items.data()
+    cdef const RowSet* rows
     for i in range(n):
-        if not _is_large(&items[i], parts):
+        if not _is_large(&items[i], parts) and _rows_that_hold(task, i) == NULL:
             small += items[i].size
     for part in range(begin, end):
         before = 0
         for i in range(n):
-            if _is_large(&items[i], parts):
+            rows = _rows_that_hold(task, i)
+            if rows != NULL:
+                _update_rows(task, i, rows, part, parts)
+            elif _is_large(&items[i], parts):
                 _update_part(task, i, items[i].size * part // parts,
                              items[i].size * (part + 1) // parts)
             else:
@@ -91,12 +133,41 @@ cdef inline bint _is_large(const Item* item, int64_t parts) noexcept nogil:
 
 cdef void _update_part(Task* task, size_t i, int64_t begin, int64_t end) noexcept nogil:
     """The update of what elements `begin` to `end` and the i-th weight have in common."""
-    cdef Item* item = &task.joined.items[i]
+    cdef const Item* item = &task.joined.items[i]
     cdef int64_t first = _edge(begin, item.size), last = _edge(end, item.size)
+    if first < last:
+        _update_span(task, i, first, last)
+
+
+cdef void _update_rows(Task* task, size_t i, const RowSet* rows, int64_t part,
+                       int64_t parts) noexcept nogil:
+    """The update of those rows of the i-th weight that have gradients: one of several parts."""
+    cdef Item* item = &task.joined.items[i]
+    cdef const uint64_t* bits = rows.bits.data()
+    cdef int64_t length = rows.length // item.width
+    cdef int64_t first = part * ROWS_TOGETHER, last, row, ahead, n
+    while first < rows.n:
+        last = min(first + ROWS_TOGETHER, rows.n)
+        row = ahead = next_row(bits, first, last)
+        for _ in range(ROWS_AHEAD):
+            ahead = next_row(bits, ahead + 1, last)
+        while row < last:
+            n = 0
+            while n == 0 or next_row(bits, row + n, last) == row + n < last:
+                if ahead < last:
+                    fetch_row(<const char*>item.arrays.weight + ahead * rows.length, rows.length)
+                    fetch_row(<const char*>item.arrays.grad + ahead * rows.length, rows.length)
+                    ahead = next_row(bits, ahead + 1, last)
+                n += 1
+            _update_span(task, i, row * length, (row + n) * length)
+            row = next_row(bits, row + n, last)
+        first += parts * ROWS_TOGETHER
+
+
+cdef void _update_span(Task* task, size_t i, int64_t first, int64_t last) noexcept nogil:
+    cdef Item* item = &task.joined.items[i]
     cdef UpdateArrays part
     cdef int k
-    if first >= last:
-        return
     part.weight = <const char*>item.arrays.weight + first * item.width
     part.grad = <const char*>item.arrays.grad + first * item.width
     part.out = <char*>item.arrays.out + first * item.width
@@ -193,7 +264,6 @@ cdef class JoinedUpdate:
         cdef cpp_set[VarHandle] read
         cdef NDArrayBase weight, grad, array, master
         cdef Item item
-        cdef int64_t total = 0
         cdef size_t arrays_written = 0
         cdef int i
         cdef bytes name = rule.encode()
@@ -226,9 +296,9 @@ cdef class JoinedUpdate:
                 raise ArgumentTypeError(f"update rule '{rule}' takes weights of a floating dtype,"
                                         f" got {NAMES[weight.blob.dtype]}")
             item.arrays.weight = item.arrays.out = weight.blob.data
-            item.arrays.grad = grad.blob.data
+            item.arrays.grad, item.grad = grad.blob.data, grad.chunk
+            item.rests = master is None and update_rests(name)
             item.size, item.width = weight.blob.size, <int>dtype_size(weight.blob.dtype)
-            total += item.size
             written.insert(weight.chunk.var)
             arrays_written += 1
             read.insert(grad.chunk.var)
@@ -250,7 +320,6 @@ cdef class JoinedUpdate:
                 written.insert(master.chunk.var)
                 arrays_written += 1
             self.joined.items.push_back(item)
-        self.joined.total = total
         # one launch is not worth a graph
         self.joined.recording.never = self.joined.items.size() < 2
         self.joined.apart = written.size() < arrays_written
@@ -264,10 +333,11 @@ cdef class JoinedUpdate:
             weight = weights[0]
             self.dev_type, self.dev_id = weight.blob.dev_type, weight.blob.dev_id
             self.joined.dev_id = self.dev_id
-        if total <= INLINE_UPDATE_ELEMENTS or self.dev_type == kGPU:
-            self.flags = kInline  # what a GPU runs is only put on its stream
-        else:
-            self.flags = kNormal
+
+    cdef int _flags(self, const Task* task) noexcept nogil:
+        if self.dev_type == kGPU:
+            return kInline  # what a GPU runs is only put on its stream
+        return kInline if _changed(task) <= INLINE_UPDATE_ELEMENTS else kNormal
 
     def fits(self, list weights, list grads, list states):
         """Whether these are the arrays that the update was made for."""
@@ -301,7 +371,8 @@ cdef class JoinedUpdate:
             _engine.push_sync(_run_device if self.dev_type == kGPU else _run, task, free_task,
                               self.dev_type, self.dev_id,
                               self.reads.data(), <int>self.reads.size(),
-                              self.writes.data(), <int>self.writes.size(), 0, self.flags,
+                              self.writes.data(), <int>self.writes.size(), 0,
+                              self._flags(task),
                               b"update")
 
     cdef Task* task(self, list lrs, list wds, double rescale, double clip,

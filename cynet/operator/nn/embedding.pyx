@@ -1,7 +1,7 @@
 # cython: wraparound=True
 """Embedding: out[..., :] = weight[data[...]]; weight (input_dim, output_dim)."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
@@ -61,6 +61,7 @@ cdef class EmbeddingOperator(Operator):
 
     def __init__(self, rows, dim):
         self.rows, self.dim = rows, dim
+        self._rows_of = 1
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -73,12 +74,17 @@ cdef class EmbeddingOperator(Operator):
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
+        cdef uint64_t* bits = NULL
+        cdef bint known = False
+        if ctx.rows != NULL:
+            bits, known = ctx.rows.bits.data(), ctx.rows.known
+            ctx.rows.most.store(min(in_data[0].size, self.rows))
         if req[0] != kNullOp and req[0] != kAddTo:
             memset(in_grad[0].data, 0, in_grad[0].size * dtype_size(in_grad[0].dtype))
         if req[1] != kNullOp:
             embedding_backward(in_data[0].data, in_data[0].dtype, in_data[0].size, out_grad[0].data,
                                out_grad[0].dtype, self.rows, self.dim, in_grad[1].data,
-                               req[1] == kAddTo)
+                               req[1] == kAddTo, bits, known)
         return 0
 
 
