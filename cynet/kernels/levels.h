@@ -23,8 +23,10 @@
 #define CYNET_XLAMBDA
 #endif
 
-#if defined(CYNET_X86_LEVELS) && defined(__linux__)
+#ifdef CYNET_X86_LEVELS
 #include <cpuid.h>
+#endif
+#if defined(CYNET_X86_LEVELS) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -79,6 +81,24 @@ inline int find_machine_level() {
 inline int machine_level() {
   static const int level = find_machine_level();
   return level;
+}
+
+// Whether the processor has one multiplier for vectors of AVX-512, and not two: Zen 4, which is of
+// AMD's family 0x19.
+inline bool find_multiplies_once() {
+#ifdef CYNET_X86_LEVELS
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  __builtin_cpu_init();
+  return __builtin_cpu_is("amd") && __get_cpuid(1, &a, &b, &c, &d) &&
+         (a >> 8 & 0xf) + (a >> 20 & 0xff) == 0x19;
+#else
+  return false;
+#endif
+}
+
+inline bool multiplies_once() {
+  static const bool once = find_multiplies_once();
+  return once;
 }
 
 }  // namespace cynet

@@ -19,7 +19,6 @@
 #include "winograd_cost.h"
 
 #ifdef CYNET_X86_LEVELS
-#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -185,19 +184,6 @@ struct LaneOrders {
 };
 inline constexpr LaneOrders LANE_ORDERS;
 
-// Whether the processor has one multiplier for vectors of AVX-512, and not two: Zen 4, which is of
-// AMD's family 0x19.
-inline bool multiplies_once() {
-#ifdef CYNET_X86_LEVELS
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  __builtin_cpu_init();
-  return __builtin_cpu_is("amd") && __get_cpuid(1, &a, &b, &c, &d) &&
-         (a >> 8 & 0xf) + (a >> 20 & 0xff) == 0x19;
-#else
-  return false;
-#endif
-}
-
 // Where part i of n parts of `size` begins.
 inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 
@@ -307,17 +293,18 @@ inline bool window_suits(int level, const WindowShape& s) {
   if (s.filters < 16 || s.channels < 8 || s.batch < 4) return false;
   int64_t real = 0;
   products::each_tap(s, [&](int64_t, int64_t, int64_t) { ++real; });
-  const winograd::Cost& cost = winograd::cost_at(level);
+  const WinogradShape other = {s.batch,   s.height, s.width, s.channels, s.filters, s.kernel_h,
+                               s.pad_h, s.pad_w,  s.stride_h};
+  const int form = winograd::form_at(level, other);
+  const winograd::Cost& cost = winograd::cost_at(form);
   const double vectors = (s.filters + cost.lanes - 1) / cost.lanes;
   const double own = (cost.window * real * s.channels + cost.window_result * pixels) * s.batch *
                          vectors + cost.window_start;
-  if (own >= winograd::direct_cycles(level, taps, s.batch * pixels, s.channels, s.filters))
+  if (own >= winograd::direct_cycles(form, taps, s.batch * pixels, s.channels, s.filters))
     return false;
-  const WinogradShape other = {s.batch,   s.height, s.width, s.channels, s.filters, s.kernel_h,
-                               s.pad_h, s.pad_w,  s.stride_h};
   const bool square = s.kernel_h == s.kernel_w && s.stride_w == s.stride_h && s.dilate_h == 1 &&
                       s.dilate_w == 1;
-  return !(square && winograd::cycles(level, other, false) < own);
+  return !(square && winograd::cycles(form, other, false) < own);
 }
 
 // Bytes of scratch, to be aligned to 64, for forward, or for both gradients.

@@ -233,7 +233,7 @@ inline bool sparse_suits(const Product& p, bool tiled) {
   int zeros = 0;
   for (int i = 0; i < LANES; ++i) zeros += found[i];
   const double full = 1 - zeros / double(SAMPLE * LANES);
-  static const bool once = LANES < 16 || multiplies_once();
+  const bool once = LANES < 16 || multiplies_once();
   // an element of a list, beside one of a plain product
   const double each = once ? 1.2 : tiled ? 2.6 : 1.75;
   const double lists = LANES < 16 ? (p.b_turned ? 56 : 40) : once ? 24 : 40;

@@ -66,84 +66,99 @@ struct Problem {
 // What scratch is for: forward, forward with weights that pack has made, or both gradients.
 enum Stage { FORWARD = 0, BACKWARD = 1, PACKED = 2 };
 
+// What a form of the loops has; contract below.
+struct Loops {
+  int64_t (*scratch)(const WinogradShape&, int threads, Stage);
+  int64_t (*packed_size)(const WinogradShape&);
+  void (*pack)(const WinogradShape&, const float* w, int threads, float* u);
+  void (*forward)(const WinogradShape&, const float* x, const float* w, bool packed, const Finish&,
+                  float* y, int threads, float* space);
+  void (*backward_data)(const WinogradShape&, const float* w, const float* dy, float* dx, bool add,
+                        int threads, float* space);
+  void (*backward_weight)(const WinogradShape&, const float* x, const float* dy, float* dw,
+                          bool add, int threads, float* space);
+};
+
 }  // namespace winograd
 }  // namespace cynet
 
 #define CYNET_LOOPS "vectors.h"
 #include "each_level.h"
-#define CYNET_LOOPS "winograd_transforms.h"
-#include "each_level.h"
-#define CYNET_LOOPS "winograd_plans.h"
-#include "each_level.h"
-#define CYNET_LOOPS "winograd_products.h"
-#include "each_level.h"
-#define CYNET_LOOPS "winograd_tiles.h"
-#include "each_level.h"
-#define CYNET_LOOPS "winograd_loops.h"
+#define CYNET_LOOPS "winograd_forms.h"
 #include "each_level.h"
 
 namespace cynet {
 
+// The loops of a form, as form_at gives it.
+inline const winograd::Loops& winograd_loops(int form) {
+#if WINOGRAD_REGISTERS == 32
+  static constexpr const winograd::Loops* table[] = {&baseline::by_row::LOOPS};
+#elif defined(CYNET_X86_LEVELS)
+  static constexpr const winograd::Loops* table[] = {
+      &baseline::by_position::LOOPS, &avx2::by_position::LOOPS, &avx512::by_position::LOOPS,
+      &avx512::by_position::LOOPS, &avx512::by_row::LOOPS};
+#else
+  static constexpr const winograd::Loops* table[] = {&baseline::by_position::LOOPS};
+#endif
+  return *table[form];
+}
+
 // Whether this is quicker than a direct sum, forward and both gradients together, or forward alone
 // with packed weights.
-inline bool winograd_suits(int level, const WinogradShape& s, bool packed) {
+inline bool winograd_suits(int form, const WinogradShape& s, bool packed) {
   const winograd::Image y = winograd::output_of(s);
-  return winograd::cycles(level, s, packed) <
-         winograd::direct_cycles(level, s.kernel * s.kernel, s.batch * y.height * y.width,
+  return winograd::cycles(form, s, packed) <
+         winograd::direct_cycles(form, s.kernel * s.kernel, s.batch * y.height * y.width,
                                  s.channels, s.filters);
 }
 
 // Whether packed weights, up to 11 times as large as w, save more than a tenth of the time.
-inline bool winograd_packs(int level, const WinogradShape& s) {
+inline bool winograd_packs(int form, const WinogradShape& s) {
   const winograd::Image y = winograd::output_of(s);
   const int64_t side = winograd::side_of(winograd::taps_of(s));
-  const winograd::Cycles own(winograd::cost_at(level), s, winograd::Tiles(y, side).count);
+  const winograd::Cycles own(winograd::cost_at(form), s, winograd::Tiles(y, side).count);
   return 10 * own.packing > own.tiles;
 }
 
 // Bytes of scratch, to be aligned to 64.
-inline size_t winograd_space(int level, const WinogradShape& shape, int threads,
+inline size_t winograd_space(int form, const WinogradShape& shape, int threads,
                              winograd::Stage stage) {
-  static constexpr decltype(&baseline::scratch) table[] = CYNET_AT_LEVELS(scratch);
-  return table[level](shape, threads, stage) * sizeof(float);
+  return winograd_loops(form).scratch(shape, threads, stage) * sizeof(float);
 }
 
 // Floats of packed weights.
-inline int64_t winograd_packed_size(int level, const WinogradShape& shape) {
-  static constexpr decltype(&baseline::packed_size) table[] = CYNET_AT_LEVELS(packed_size);
-  return table[level](shape);
+inline int64_t winograd_packed_size(int form, const WinogradShape& shape) {
+  return winograd_loops(form).packed_size(shape);
 }
 
-// Weights to what forward takes as packed ones at this level, aligned to 64.
-inline void winograd_pack(int level, const WinogradShape& shape, const float* w, int threads,
+// Weights to what forward takes as packed ones in this form, aligned to 64.
+inline void winograd_pack(int form, const WinogradShape& shape, const float* w, int threads,
                           float* packed) {
-  static constexpr decltype(&baseline::pack) table[] = CYNET_AT_LEVELS(pack);
-  table[level](shape, w, threads, packed);
+  winograd_loops(form).pack(shape, w, threads, packed);
 }
 
 // y = relu(x * w + bias + y): `bias` may be NULL, `relu` and `add` (of y) false.
-inline void winograd_forward(int level, const WinogradShape& shape, const float* x, const float* w,
+inline void winograd_forward(int form, const WinogradShape& shape, const float* x, const float* w,
                              bool packed, const float* bias, bool relu, float* y, bool add,
                              int threads, char* space) {
-  static constexpr decltype(&baseline::forward) table[] = CYNET_AT_LEVELS(forward);
-  table[level](shape, x, w, packed, {bias, relu, add}, y, threads,
-               reinterpret_cast<float*>(space));
+  winograd_loops(form).forward(shape, x, w, packed, {bias, relu, add}, y, threads,
+                               reinterpret_cast<float*>(space));
 }
 
 // dx = gradient of x, or dx += with `add`.
-inline void winograd_backward_data(int level, const WinogradShape& shape, const float* w,
+inline void winograd_backward_data(int form, const WinogradShape& shape, const float* w,
                                    const float* dy, float* dx, bool add, int threads,
                                    char* space) {
-  static constexpr decltype(&baseline::backward_data) table[] = CYNET_AT_LEVELS(backward_data);
-  table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
+  winograd_loops(form).backward_data(shape, w, dy, dx, add, threads,
+                                     reinterpret_cast<float*>(space));
 }
 
 // dw = gradient of w, or dw += with `add`: one sum a thread, added in their order.
-inline void winograd_backward_weight(int level, const WinogradShape& shape, const float* x,
+inline void winograd_backward_weight(int form, const WinogradShape& shape, const float* x,
                                      const float* dy, float* dw, bool add, int threads,
                                      char* space) {
-  static constexpr decltype(&baseline::backward_weight) table[] = CYNET_AT_LEVELS(backward_weight);
-  table[level](shape, x, dy, dw, add, threads, reinterpret_cast<float*>(space));
+  winograd_loops(form).backward_weight(shape, x, dy, dw, add, threads,
+                                       reinterpret_cast<float*>(space));
 }
 
 }  // namespace cynet

@@ -13,7 +13,22 @@
 namespace cynet {
 namespace winograd {
 
-// Cycles at a CPU level, from times of the parts (docs/architecture/performance.md): of a tile by a
+// Winograd's loops come in forms (winograd_plans.h), which have the numbers of the CPU levels; one
+// more is that of AVX-512 by rows. By positions each number that is read serves two
+// multiplications, and most processors with AVX-512 do as many in a cycle. With one vector of
+// filters it serves one, and a small block of tiles at a time is quicker.
+enum { AVX512_BY_ROW = N_LEVEL };
+
+// The form for this machine and these sizes.
+inline int form_at(int level, const WinogradShape& s) {
+#ifdef CYNET_X86_LEVELS
+  const bool one = std::max(s.channels * s.stride * s.stride, s.filters) <= 16;
+  if (level >= AVX512 && (one || multiplies_once())) return AVX512_BY_ROW;
+#endif
+  return level;
+}
+
+// Cycles in a form, from times of the parts (docs/architecture/performance.md): of a tile by a
 // channel and a vector of filters, by a vector of channels and by one of filters; where a vector is
 // not full; of a weight, to transform it in forward, in the mean of forward and both gradients, or
 // to read it transformed; of a direct sum, by a vector of filters; of a window's taps one by one
@@ -24,11 +39,14 @@ struct Cost {
   double direct, window, window_result, window_start;
 };
 
-inline const Cost& cost_at(int level) {
-  static constexpr Cost wide = {16, 16, 37.5, 260, 240, 300, 200, 40, 105, 25, 0.83, 0.6, 80, 8000};
+inline const Cost& cost_at(int form) {
+  static constexpr Cost by_row = {16,  16, 37.5, 260, 240,  300, 200,
+                                  40, 105, 25,   0.83, 0.6, 80,  8000};
+  static constexpr Cost wide = {16, 8, 33, 230, 220, 260, 170, 40, 150, 25, 0.83, 0.6, 80, 8000};
   static constexpr Cost narrow = {8, 4, 18, 200, 170, 0, 0, 105, 105, 20, 0.75, 0.6, 0, 20000};
 #ifdef CYNET_X86_LEVELS
-  if (level >= AVX512) return wide;
+  if (form == AVX512_BY_ROW) return by_row;
+  if (form >= AVX512) return wide;
 #endif
   return narrow;
 }
@@ -54,8 +72,8 @@ struct Cycles {
 
 // Of forward and both gradients, a third; with `packed`, of forward with packed weights. Infinite
 // where this way is not to be taken.
-inline double cycles(int level, const WinogradShape& s, bool packed) {
-  const Cost& cost = cost_at(level);
+inline double cycles(int form, const WinogradShape& s, bool packed) {
+  const Cost& cost = cost_at(form);
   const Image y = output_of(s);
   if (!knows(s) || std::min(s.channels, s.filters) < cost.least || s.pad_h < 0 || s.pad_w < 0 ||
       s.batch < 1 || s.height < 1 || s.width < 1 || y.height < 1 || y.width < 1)
@@ -68,9 +86,9 @@ inline double cycles(int level, const WinogradShape& s, bool packed) {
 }
 
 // Of a direct sum of `taps` for so many pixels, by oneDNN.
-inline double direct_cycles(int level, int64_t taps, int64_t pixels, int64_t channels,
+inline double direct_cycles(int form, int64_t taps, int64_t pixels, int64_t channels,
                             int64_t filters) {
-  const Cost& cost = cost_at(level);
+  const Cost& cost = cost_at(form);
   const int64_t vectors = (filters + cost.lanes - 1) / cost.lanes;
   return cost.direct * static_cast<double>(taps) * pixels * channels * vectors;
 }

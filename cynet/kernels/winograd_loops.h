@@ -1,7 +1,7 @@
-// Winograd's convolutions at one CPU level: loops over vectors of LANES channels, after
-// winograd_tiles.h. Included by winograd.h for each level. P, M and K as in winograd_transforms.h;
-// N is the number of the pixels of a tile that are written: M, or P where tiles of a gradient are
-// spread over the inputs. Scratch is laid out as winograd_plans.h says.
+// Winograd's convolutions in one form: loops over vectors of LANES channels, after
+// winograd_tiles.h. Included by winograd_forms.h for each form. P, M and K as in
+// winograd_transforms.h; N is the number of the pixels of a tile that are written: M, or P where
+// tiles of a gradient are spread over the inputs. Scratch is laid out as winograd_plans.h says.
 
 // ----- weights
 
@@ -98,7 +98,7 @@ struct Parts {
 
   Parts(const Image& from, const Image& to, int64_t side, bool spread, int threads)
       : threads(threads), tiles(Tiles(spread ? from : to, side).count) {
-    unit = spread ? tiles / from.batch : ROWS;  // tiles that overlap belong to one thread
+    unit = spread ? tiles / from.batch : STEP;  // tiles that overlap belong to one thread
     units = (tiles + unit - 1) / unit;
     by_filters = !spread && depth(from) >= 64 && units < 8 * threads;
   }
@@ -136,13 +136,13 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
     else
       read_inputs<P, M>(p.x, p.from, tiles, first, end, pad_h, pad_w, zeros, strip, plan.v_down,
                         plan.v_across, place);
-    for (int64_t t = end - first; t % ROWS; ++t)  // what is multiplied with the last of them
+    for (int64_t t = end - first; t % STEP; ++t)  // what is multiplied with the last of them
       for (int64_t b = 0; b < plan.channel_blocks; ++b)
         for (int64_t q = 0; q < P * P; ++q)
           at(place(b, t) + q / P * plan.v_down + q % P * plan.v_across) = Vec{};
     for (int64_t b = part.first_block; b < part.last_block; b += plan.chunk) {
       const int64_t last = std::min(b + plan.chunk, part.last_block);
-      multiply<P, N>(plan, v, u, channels, (end - first + ROWS - 1) / ROWS, b, last, s);
+      multiply<P, N>(plan, v, u, channels, end - first, b, last, s);
       for (int64_t t = first; t < end; ++t) {
         const Tile tile = tiles(t, p.pad_h - pad_h, p.pad_w - pad_w);
         const int64_t group = (t - first) / ROWS, row = (t - first) % ROWS;
@@ -362,3 +362,6 @@ inline void backward_weight(const WinogradShape& s, const float* x, const float*
                            &correlate_all<6, 2>);
   run(p, s.kernel, add, dw, threads, space);
 }
+
+inline constexpr Loops LOOPS = {&scratch,       &packed_size,   &pack,
+                                &forward,       &backward_data, &backward_weight};

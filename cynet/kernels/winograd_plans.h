@@ -1,13 +1,14 @@
-// How the scratch of Winograd's convolutions is laid out at one CPU level, in floats, each part
-// 64-byte aligned; after winograd_transforms.h. Included by winograd.h for each level. P, M, N and
-// K as in winograd_loops.h; a position is (row i, column j) of a PxP transform.
+// How the scratch of Winograd's convolutions is laid out in one form, in floats, each part 64-byte
+// aligned. Included by winograd_forms.h for each form. P, M, N and K as in winograd_loops.h; a
+// position is (row i, column j) of a PxP transform.
 //
-// With 32 registers a row of positions is multiplied at a time, and its sums leave with their
-// columns turned to pixels:
+// By row, a row of positions is multiplied at a time, and its sums leave with their columns turned
+// to pixels. Every multiplication reads a number from the cache:
 //   forward   u[filter block][i][channel][j][LANES]                     weights
 //             v[i][tile / ROWS][channel block][j][tile % ROWS][LANES]   tiles of one block
 //             s[filter block][tile][i][N][LANES]                        products
-// With 16 it is a position at a time, whose weights lie in the order in which they are read:
+// By position, numbers serve for FILTERS multiplications and weights for ROWS; weights lie in the
+// order in which they are read:
 //   forward   u[i][j][filter block / FILTERS][channel][filter block % FILTERS][LANES]
 //             v[i][j][tile / ROWS][channel block][tile % ROWS][LANES]
 //             s[i][j][tile / ROWS][filter block][tile % ROWS][LANES]
@@ -15,14 +16,23 @@
 //   gradient  du[i][j][filter block][channel][LANES]                    sums for the weights
 //             v[i][j][channel block][tile][LANES], m[i][j][filter block][tile][LANES]
 
+constexpr bool BY_ROW = WINOGRAD_BY_ROW;
+// Sums that are held in registers: of ROWS tiles, or fewer by STEP, by all positions of a row, or
+// by FILTERS blocks of filters.
+constexpr int ROWS = BY_ROW ? 4 : LANES == 16 ? 12 : 6, STEP = BY_ROW ? ROWS : ROWS / 3;
+constexpr int FILTERS = BY_ROW ? 1 : 2;
+
 constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
 constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 // n floats that others read or write than what follows.
 constexpr int64_t apart(int64_t n) { return padded(n) + FLOATS_APART; }
 
+// Whether tiles beside each other are transformed together.
+constexpr bool STRIPS = LANES < 16 && !BY_ROW;
+
 // Floats for the columns of `tiles` tiles beside each other (read_run): at most 6 positions of each
 // column, 4 columns a tile and 2 more.
-constexpr int64_t strip_of(int64_t tiles) { return WIDE ? 0 : 6 * (4 * tiles + 2) * LANES; }
+constexpr int64_t strip_of(int64_t tiles) { return STRIPS ? 6 * (4 * tiles + 2) * LANES : 0; }
 
 // An odd number of cache lines between the streams that a transform writes keeps them out of each
 // other's cache sets.
@@ -40,7 +50,7 @@ struct ForwardPlan {
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
     const int64_t all = positions * positions;
     zeros = padded(channels + LANES);
-    if constexpr (WIDE) {
+    if constexpr (BY_ROW) {
       // few tiles: v stays in the first cache; with many weights, the more tiles the fewer reads
       tile_block = ROWS * (channels <= 64 ? 2 : channels <= 256 ? 4 : 8);
       chunk = 1;
@@ -62,8 +72,11 @@ struct ForwardPlan {
     } else {
       // weights are read once where the tiles are few
       const int64_t groups = (tiles + ROWS - 1) / ROWS;
-      tile_block = ROWS * (groups > 8 && channels <= 256 ? 4 : std::min<int64_t>(groups, 8));
-      chunk = std::min<int64_t>(16, filter_blocks);
+      const int64_t most = LANES == 16                      ? (channels < 128 ? 2 : 8)
+                           : groups > 8 && channels <= 256 ? 4
+                                                           : 8;
+      tile_block = ROWS * std::min(groups, most);
+      chunk = std::min<int64_t>(LANES == 16 ? 8 : 16, filter_blocks);
       v_block = ROWS * LANES;
       v_group = channel_blocks * v_block;
       v_across = tile_block / ROWS * v_group + 16;
@@ -105,7 +118,8 @@ struct GradientPlan {
 
   GradientPlan(int64_t positions, int64_t channels, int64_t filters, int64_t tiles, int threads)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
-    tile_block = WIDE ? 16 : std::clamp<int64_t>((tiles + threads - 1) / threads, 8, 48);
+    const int64_t own = (tiles + threads - 1) / threads;
+    tile_block = LANES == 16 || BY_ROW ? 16 : std::clamp<int64_t>(own, 8, 48);
     chunk = std::max<int64_t>(1, 32768 / (channel_blocks * LANES * LANES));
     chunk = std::min(chunk, filter_blocks);
     u_block = channel_blocks * LANES * LANES;

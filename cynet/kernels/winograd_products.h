@@ -1,5 +1,5 @@
-// Winograd's products at one CPU level, after winograd_plans.h, which says how their operands lie:
-// of transformed tiles by transformed weights. Included by winograd.h for each level.
+// Winograd's products in one form, after winograd_plans.h, which says how their operands lie: of
+// transformed tiles by transformed weights. Included by winograd_forms.h for each form.
 
 // sum[b][i] += values[i * step] * lines[b * apart]: COUNT numbers by BLOCKS vectors.
 template <int COUNT, int BLOCKS>
@@ -58,12 +58,13 @@ CYNET_XINLINE void product_of_row(const float* v, const float* u, int64_t channe
     columns<P, N>([&](int j) CYNET_XLAMBDA { return sum[j][r]; }, s + r * P * N * LANES);
 }
 
-// One position of ROWS tiles and BLOCKS filter blocks: sums over channels of v u to s[block][tile].
-// Weights are asked for 16 KiB ahead: many come from memory, and are read once for a few tiles.
-template <int BLOCKS>
+// One position of TILES tiles, up to ROWS, and BLOCKS filter blocks: sums over channels of v u to
+// s[block][tile]. Weights are asked for 16 KiB ahead: many come from memory, and are read once for
+// a few tiles.
+template <int TILES, int BLOCKS>
 inline void product_of_position(const float* v, const float* u, int64_t channels, float* s) {
   constexpr int64_t AHEAD = 4096;
-  Vec sum[BLOCKS][ROWS] = {};
+  Vec sum[BLOCKS][TILES] = {};
   each_channel<1, BLOCKS>(v, u, channels, [&](const float* v, const float* u,
                                               int64_t c) CYNET_XLAMBDA {
     fetch<false>(u + c * BLOCKS * LANES + AHEAD);
@@ -71,15 +72,25 @@ inline void product_of_position(const float* v, const float* u, int64_t channels
   });
 #pragma GCC unroll 2
   for (int b = 0; b < BLOCKS; ++b)
-#pragma GCC unroll 6
-    for (int r = 0; r < ROWS; ++r) at(s + (b * ROWS + r) * LANES) = sum[b][r];
+#pragma GCC unroll 12
+    for (int r = 0; r < TILES; ++r) at(s + (b * ROWS + r) * LANES) = sum[b][r];
 }
 
-// s of `groups` times ROWS tiles and filter blocks b .. last, at most plan.chunk of them.
+template <int BLOCKS>
+inline void product_of_tiles(int64_t tiles, const float* v, const float* u, int64_t channels,
+                             float* s) {
+  const auto run = tiles > 2 * STEP ? &product_of_position<ROWS, BLOCKS>
+                   : tiles > STEP   ? &product_of_position<2 * STEP, BLOCKS>
+                                    : &product_of_position<STEP, BLOCKS>;
+  run(v, u, channels, s);
+}
+
+// s of so many tiles and filter blocks b .. last, at most plan.chunk of them.
 template <int P, int N>
 inline void multiply(const ForwardPlan& plan, const float* v, const float* u, int64_t channels,
-                     int64_t groups, int64_t b, int64_t last, float* s) {
-  if constexpr (WIDE) {
+                     int64_t tiles, int64_t b, int64_t last, float* s) {
+  const int64_t groups = (tiles + ROWS - 1) / ROWS;
+  if constexpr (BY_ROW) {
     for (int64_t i = 0; i < P; ++i)
       for (int64_t g = 0; g < groups; ++g)
         product_of_row<P, N>(v + i * plan.v_down + g * plan.v_group,
@@ -88,11 +99,12 @@ inline void multiply(const ForwardPlan& plan, const float* v, const float* u, in
   } else {
     for (int64_t q = 0; q < P * P; ++q)
       for (int64_t f = b; f < last; f += FILTERS) {
-        const auto run = plan.beside(f) == FILTERS ? &product_of_position<FILTERS>
-                                                   : &product_of_position<1>;
+        const auto run =
+            plan.beside(f) == FILTERS ? &product_of_tiles<FILTERS> : &product_of_tiles<1>;
         for (int64_t g = 0; g < groups; ++g)
-          run(v + q * plan.v_across + g * plan.v_group, u + q * plan.u_across + plan.weights(f, 0),
-              channels, s + q * plan.s_position + g * plan.s_group + (f - b) * plan.s_block);
+          run(tiles - g * ROWS, v + q * plan.v_across + g * plan.v_group,
+              u + q * plan.u_across + plan.weights(f, 0), channels,
+              s + q * plan.s_position + g * plan.s_group + (f - b) * plan.s_block);
       }
   }
 }
@@ -115,11 +127,11 @@ CYNET_XINLINE void outer(const float* v, const float* m, int64_t m_block, int64_
     for (int c = 0; c < COUNT; ++c) at(u + b * u_block + c * LANES) = sum[b][c];
 }
 
-// As many channels as there are, or up to three more, of a filter block, or with 16 registers of
-// up to FILTERS.
+// As many channels as there are, or up to three more, of a filter block, or by position of up to
+// FILTERS.
 inline void outer_of(int64_t channels, int64_t filters, const float* v, const float* m,
                      int64_t m_block, int64_t tiles, float* u, int64_t u_block) {
-  if constexpr (WIDE) {
+  if constexpr (BY_ROW) {
     if (channels > LANES * 3 / 4) return outer<LANES, 1>(v, m, 0, tiles, u, 0);
     if (channels > LANES / 2) return outer<LANES * 3 / 4, 1>(v, m, 0, tiles, u, 0);
     if (channels > LANES / 4) return outer<LANES / 2, 1>(v, m, 0, tiles, u, 0);

@@ -1,5 +1,5 @@
-// Tiles of images on their way to positions and back, at one CPU level, after winograd_plans.h.
-// Included by winograd.h for each level. The phases of an image count as channels of their own, in
+// Tiles of images on their way to positions and back, in one form, after winograd_plans.h. Included
+// by winograd_forms.h for each form. The phases of an image count as channels of their own, in
 // blocks of their own.
 
 // Channels of all phases, the ends of their blocks included.
@@ -137,7 +137,7 @@ template <int P, int M, class To>
 inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, int64_t begin,
                         int64_t end, int64_t pad_h, int64_t pad_w, const float* zeros,
                         float* strip, int64_t down, int64_t across, const To& to) {
-  if constexpr (WIDE) {
+  if constexpr (!STRIPS) {
     for (int64_t t = begin; t < end; ++t)
       read_tile<P>(x, image, tiles(t, pad_h, pad_w), zeros,
                    [&](int64_t b, const auto& get) CYNET_XLAMBDA {
@@ -164,13 +164,13 @@ inline void read_gradients(const float* dy, const Image& image, const Tiles& til
                  });
 }
 
-// The NxN pixels of one tile and block: bias, sum, relu, edges. With 16 registers s has positions
+// The NxN pixels of one tile and block: bias, sum, relu, edges. By position s has them
 // `apart` floats apart, else it is [P][N].
 template <int P, int N>
 inline void write_tile(const float* s, int64_t apart, const Image& image,
                        const Tile& virtual_tile, int64_t block, const Finish& finish, float* y) {
-  alignas(64) float turned[WIDE ? 1 : P * N * LANES];
-  if constexpr (!WIDE) {
+  alignas(64) float turned[BY_ROW ? 1 : P * N * LANES];
+  if constexpr (!BY_ROW) {
 #pragma GCC unroll 6
     for (int i = 0; i < P; ++i, s += P * apart)
       columns<P, N>([&](int j) CYNET_XLAMBDA { return at(s + j * apart); },

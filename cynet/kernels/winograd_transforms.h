@@ -4,11 +4,6 @@
 
 using namespace cynet::winograd;
 
-// Sums of tiles that are held in registers: of ROWS tiles by all positions of a row where there are
-// 32, else, a position at a time, of ROWS tiles by FILTERS blocks of filters.
-constexpr bool WIDE = LANES == 16 || WINOGRAD_REGISTERS >= 32;
-constexpr int ROWS = WIDE ? 4 : 6, FILTERS = WIDE ? 1 : 2;
-
 // ----- one-dimensional transforms at the points 0, A, -A, B, -B, infinity
 
 // B^T: 6 inputs to 6 positions, in three parts so that few registers are live.

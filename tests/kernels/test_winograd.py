@@ -1,11 +1,11 @@
-"""Winograd convolutions against direct sums in float64, at each CPU level."""
+"""Winograd convolutions against direct sums in float64, in each form."""
 
 import numpy as np
 import pytest
-from cynet.kernels.dispatch import cpu_capabilities
-from cynet.kernels.winograd import _winograd_arrays, _winograd_suits
+from cynet.kernels.winograd import _winograd_arrays, _winograd_forms, _winograd_suits
 
-AVX2, AVX512 = 1, 2  # enum Level of levels.h
+FORMS = _winograd_forms()
+AVX2, AVX512, BY_ROW = 1, 2, 4  # of x86-64, as winograd_cost.h counts them
 # Of the largest number of a result. A direct sum in float32 is at 1e-6 with 64 channels.
 TOLERANCE = 1e-5
 SHAPES = [
@@ -128,10 +128,10 @@ def close(ours, wanted):
     assert error < TOLERANCE, error
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_against_direct_sums(shape, threads, level):
+def test_against_direct_sums(shape, threads, form):
     x, w, y, _ = draw(shape, 1)
     pad, stride = geometry(shape)
     out = forward(x, w, y, pad, stride)
@@ -147,7 +147,7 @@ def test_against_direct_sums(shape, threads, level):
             before = arrays[index].copy()
             if not add:
                 arrays[index][...] = np.nan
-            run(what, *arrays, pad, add=add, threads=threads, level=level, stride=stride)
+            run(what, *arrays, pad, add=add, threads=threads, form=form, stride=stride)
             close(arrays[index], wanted + before if add else wanted)
             for i in {0, 1, 2} - {index}:
                 np.testing.assert_array_equal(arrays[i], (x, w, y)[i])
@@ -163,19 +163,19 @@ BIASED = [
 ]
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
 @pytest.mark.parametrize("shape", BIASED, ids=str)
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize("relu", [False, True])
-def test_bias_sum_and_relu(shape, level, add, relu):
+def test_bias_sum_and_relu(shape, form, add, relu):
     x, w, y, bias = draw(shape, 2)
     pad, stride = geometry(shape)
     wanted = forward(x, w, y, pad, stride) + bias + (y if add else 0)
-    run("forward", x, w, y, pad, bias=bias, relu=relu, add=add, level=level, stride=stride)
+    run("forward", x, w, y, pad, bias=bias, relu=relu, add=add, form=form, stride=stride)
     close(y, np.maximum(wanted, 0) if relu else wanted)
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
 @pytest.mark.parametrize(
     "shape",
     [
@@ -184,7 +184,7 @@ def test_bias_sum_and_relu(shape, level, add, relu):
     ],
     ids=str,
 )
-def test_same_whatever_the_threads(shape, level):
+def test_same_whatever_the_threads(shape, form):
     """Forward and the gradient of x do not depend on how many; that of w does not change by run."""
     x, w, y, _ = draw(shape, 3)
     pad, stride = geometry(shape)
@@ -192,7 +192,7 @@ def test_same_whatever_the_threads(shape, level):
         results = []
         for threads in (1, 2, 3, 3):
             arrays = [x.copy(), w.copy(), y.copy()]
-            run(what, *arrays, pad, threads=threads, level=level, stride=stride)
+            run(what, *arrays, pad, threads=threads, form=form, stride=stride)
             results.append(arrays[index])
         np.testing.assert_array_equal(results[2], results[3])
         if what != "backward_weight":
@@ -200,14 +200,14 @@ def test_same_whatever_the_threads(shape, level):
             np.testing.assert_array_equal(results[0], results[2])
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
 @pytest.mark.parametrize("kernel, tile", [(3, 4), (5, 2)])
-def test_nan_and_infinity_stay_near(kernel, tile, level):
+def test_nan_and_infinity_stay_near(kernel, tile, form):
     """What is not finite spoils the tiles that see it, which a direct sum would leave in part."""
     pad = kernel // 2
     x, w, y, _ = draw((2, 16, 16, 16, 16, kernel, pad, pad), 4)
     x[0, 2, 2, 5] = np.nan
-    run("forward", x, w, y, (pad, pad), relu=True, level=level)
+    run("forward", x, w, y, (pad, pad), relu=True, form=form)
     near = slice(2 - pad, 3 + pad)
     assert np.isnan(y[0, near, near]).all()
     behind = -(-(3 + pad) // tile) * tile
@@ -236,10 +236,10 @@ def test_large(size, channels, kernel, stride):
     close(dw, backward_weight(x, w, dy, pad, stride))
 
 
-@pytest.mark.parametrize("level", [AVX2, AVX512])
-def test_where_it_pays(level):
+@pytest.mark.parametrize("form", [AVX2, AVX512, BY_ROW])
+def test_where_it_pays(form):
     def suits(*args, **kwargs):
-        return _winograd_suits(*args, level=level, **kwargs)
+        return _winograd_suits(*args, form=form, **kwargs)
 
     assert suits((64, 32, 32, 16), 16, 3, (1, 1))
     assert suits((64, 8, 8, 64), 64, 3, (1, 1))
@@ -265,7 +265,8 @@ def test_where_it_pays(level):
     assert not suits((8, 64, 64, 64), 64, 10, (4, 4), stride=2)
     assert not suits((16, 32, 32, 64), 128, 2, (0, 0), stride=2)  # one tap a phase
     # where a direct sum has half of the speed and vectors are half full at most
-    assert suits((64, 32, 32, 8), 16, 3, (1, 1)) == (level == AVX2)
-    assert suits((64, 16, 16, 12), 36, 3, (1, 1)) == (level == AVX2)
+    assert suits((64, 32, 32, 8), 16, 3, (1, 1)) == (form == AVX2)
+    assert suits((64, 32, 32, 8), 32, 3, (1, 1)) == (form != BY_ROW)
+    assert suits((64, 16, 16, 12), 36, 3, (1, 1)) == (form != BY_ROW)
     # a phase has few taps
-    assert suits((16, 28, 28, 256), 256, 3, (1, 1), stride=2) == (level == AVX2)
+    assert suits((16, 28, 28, 256), 256, 3, (1, 1), stride=2) == (form == AVX2)

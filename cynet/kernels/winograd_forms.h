@@ -1,0 +1,25 @@
+// Winograd's loops at one CPU level, after vectors.h, in each form that the level has
+// (winograd_plans.h): by positions, by rows of positions, or both. Included by winograd.h for each
+// level.
+
+#include "winograd_transforms.h"
+#if WINOGRAD_REGISTERS == 16
+#define WINOGRAD_BY_ROW false
+namespace by_position {
+#include "winograd_plans.h"
+#include "winograd_products.h"
+#include "winograd_tiles.h"
+#include "winograd_loops.h"
+}
+#undef WINOGRAD_BY_ROW
+#endif
+#if WINOGRAD_REGISTERS == 32 || CYNET_LANES == 16
+#define WINOGRAD_BY_ROW true
+namespace by_row {
+#include "winograd_plans.h"
+#include "winograd_products.h"
+#include "winograd_tiles.h"
+#include "winograd_loops.h"
+}
+#undef WINOGRAD_BY_ROW
+#endif
