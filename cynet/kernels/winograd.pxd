@@ -30,7 +30,8 @@ cdef bint winograd_packs(const WinogradShape* shape) noexcept nogil
 # Bytes of scratch.
 cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil
 
-# Floats of packed weights, and w in that form, which belongs to the CPU level and is aligned to 64.
+# Floats of packed weights, and w in that form, which belongs to the processor, the CPU level and
+# these sizes, and is aligned to 64.
 cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil
 cdef void winograd_pack(const WinogradShape* shape, const float* w, int threads,
                         float* packed) noexcept nogil
