@@ -61,7 +61,7 @@ build: $(VENV)/.dev  ## compile in place what has changed
 lint: export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 lint: $(VENV)/.dev  ## ruff and cython-lint
 	ruff check .
-	cython-lint cynet examples tests/operator/pyx/simple_ops.pyx
+	cython-lint cynet examples tests/operator/pyx/simple_ops.pyx tests/graph/pyx/row_ops.pyx
 
 bench: $(VENV)/.dev  ## print the table of benchmarks/ (MXNET=python of MXNet 1.x: beside it)
 	$(PY) benchmarks/run.py $(if $(MXNET),--mxnet $(MXNET))

@@ -14,14 +14,15 @@ from ._feed cimport (
 )
 from ._inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
-from ._plan_tables cimport HERE, runs_at_once
+from ._plan_tables cimport HERE, call_step, nanoseconds, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
 from ._row_set cimport rows_end, rows_hold, watch_rows
+from ._split cimport add_parts, run_parts
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
 from .cuda.graphs cimport prepare, release, set_random_base
 from .cuda.graphs cimport run as run_recorded
 from .kernels.parallel cimport team_rests
-from .operator._base cimport OpContext, Operator
+from .operator._base cimport OpContext
 
 from .dtype import NAMES, dtype_flag
 from .errors import dress, user_frame
@@ -29,16 +30,6 @@ from .graph.cost import seconds
 from .graph.graph import FORWARD, TEMP
 from .graph.rows import gradient_by_rows
 from .graph.touched import meet, touched
-
-cdef extern from *:
-    """
-    #include <chrono>
-    static inline long long nanoseconds() {
-      return std::chrono::duration_cast<std::chrono::nanoseconds>(
-          std::chrono::steady_clock::now().time_since_epoch()).count();
-    }
-    """
-    int64_t nanoseconds() noexcept nogil
 
 # Positions in Tables.keep.
 cdef enum:
@@ -89,32 +80,12 @@ cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) 
         put_batch(run, &context, &in_data, &own, inputs)
     if step.watched != NULL:
         context.rows.known = rows_hold(step.watched)
-    code = _call(step, context, in_data, blobs, tables.reqs.data() + step.req)
+    code = call_step(step, context, in_data, blobs, tables.reqs.data() + step.req)
     if step.watched != NULL:
         rows_end(step.watched, code == 0)
     if is_fed and code == 0 and not run.fed.backward:
         note_fed(run)
     return code
-
-
-cdef int _call_checked(NativeStep* step, OpContext* context, const TBlob* in_data, TBlob* blobs,
-                       const int* req) except -1 nogil:
-    if step.backward:
-        return (<Operator>step.op).backward(
-            context, blobs + step.out_grad, in_data, blobs + step.out_data, req,
-            blobs + step.in_grad, blobs + step.aux)
-    return (<Operator>step.op).forward(
-        context, in_data, req, blobs + step.out_data, blobs + step.aux)
-
-
-ctypedef int (*Unchecked)(NativeStep*, OpContext*, const TBlob*, TBlob*,
-                          const int*) noexcept nogil
-
-
-cdef inline int _call(NativeStep* step, OpContext* context, const TBlob* in_data, TBlob* blobs,
-                      const int* req) noexcept nogil:
-    # The cast keeps a pending exception pending: _run_segment dresses it.
-    return (<Unchecked>_call_checked)(step, context, in_data, blobs, req)
 
 
 cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:
@@ -148,31 +119,43 @@ ctypedef int (*Quiet)(void* arg, RunContext* run_ctx) noexcept nogil
 
 cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Run* run = <Run*>arg
-    cdef size_t index
+    cdef size_t index = run.segment.first
     cdef bint profiled = run.tables.profiled.load()
     cdef int64_t begin = 0
     cdef Kept* kept
-    for index in range(run.segment.first, run.segment.last):
-        kept = run.tables.steps[index].kept
+    while index < run.segment.last:
+        run.current = index
+        if run.tables.steps[index].split.last:
+            if run_parts(run, run_ctx) == -1:
+                _give_up(run)
+            index = run.tables.steps[index].split.last
+            continue
+        index += 1
+        kept = run.tables.steps[run.current].kept
         if kept != NULL:
-            if kept.first == index:
+            if kept.first == run.current:
                 kept.fresh = kept.valid = _is_fresh(kept)
             if kept.fresh:
                 continue
         if profiled:
             begin = nanoseconds()
-        if _run_step(run.tables, index, run, run_ctx) == -1:
-            run.current = index
-            if run.fed.data != NULL and not run.fed.backward and run.fed.step >= index:
-                copy_fed(run)
-            with gil:
-                _raise_dressed(run)
+        if _run_step(run.tables, run.current, run, run_ctx) == -1:
+            _give_up(run)
         team_rests()
-        if kept != NULL and kept.last == index:
+        if kept != NULL and kept.last == run.current:
             _complete(kept)
         if profiled:
-            run.tables.spent[index] += nanoseconds() - begin
-            run.tables.calls[index] += 1
+            run.tables.spent[run.current] += nanoseconds() - begin
+            run.tables.calls[run.current] += 1
+    return 0
+
+
+cdef int _give_up(Run* run) except -1 nogil:
+    """Step `current` has failed: raise what is pending."""
+    if run.fed.data != NULL and not run.fed.backward and run.fed.step >= run.current:
+        copy_fed(run)
+    with gil:
+        _raise_dressed(run)
     return 0
 
 
@@ -311,6 +294,8 @@ cdef class Plan:
                 native.kept = self._kept_of(step.kept, kept, arrays)
                 native.kept.last = self.tables.steps.size()
             self.tables.steps.push_back(native)
+        for split in graph.splits:
+            add_parts(self.tables, split, graph.steps, operators, arrays)
         return 0
 
     cdef int _watch_rows(self, graph, step, operator, NativeStep* native,

@@ -9,7 +9,30 @@ from ._ndarray cimport Chunk
 from ._resource cimport Resource
 from ._typedefs cimport TBlob
 from .cuda.graphs cimport Recording
-from .operator._base cimport OpContext
+from .operator._base cimport OpContext, Operator
+
+cdef extern from *:
+    """
+    #include <chrono>
+    static inline long long nanoseconds() {
+      return std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
+    """
+    int64_t nanoseconds() noexcept nogil
+
+cdef struct SplitSteps:
+    # Steps that run in parts (_split.pxd), as positions in the tables.
+    size_t last         # behind the last of them; 0: no such steps begin here
+    size_t parts, begin  # how many parts, and the first of their steps in part_steps
+    size_t sums, sums_end
+    int64_t work        # of all parts, for kernels/parallel.pxd
+
+cdef struct PartSum:
+    # What a part has summed over its rows, to be added to what the first part has.
+    void* sum
+    const void* part
+    int64_t size
 
 cdef struct NativeStep:
     void* op           # Operator, kept alive by the tables
@@ -20,6 +43,7 @@ cdef struct NativeStep:
     uint64_t random    # random streams drawn by the steps before this one
     Chunk* watched     # of a gradient of which backward keeps the rows, or NULL
     Kept* kept         # the group of steps it belongs to that run when something changed, or NULL
+    SplitSteps split   # the steps from this one on that run in parts
 
 cdef cppclass Kept:
     # Steps whose results stay until one of the arrays they are made from is written. Guarded by
@@ -74,6 +98,8 @@ cdef cppclass Tables:
     # the steps' contexts, which are guarded by their segment's variable.
     atomic[long] references
     vector[NativeStep] steps
+    vector[NativeStep] part_steps  # of those that run in parts, part by part
+    vector[PartSum] sums
     vector[TBlob] blobs
     vector[int] reqs
     vector[Resource] resources
@@ -84,6 +110,23 @@ cdef cppclass Tables:
     vector[int64_t] spent   # nanoseconds of each step while `profiled`
     vector[int64_t] calls   # and how often it ran
     void* keep          # a Python list, owned: the operators, arrays, labels and origins
+
+ctypedef int (*Uncaught)(NativeStep*, OpContext*, const TBlob*, TBlob*,
+                         const int*) noexcept nogil
+
+cdef inline int call_checked(NativeStep* step, OpContext* context, const TBlob* in_data,
+                             TBlob* blobs, const int* req) except -1 nogil:
+    if step.backward:
+        return (<Operator>step.op).backward(
+            context, blobs + step.out_grad, in_data, blobs + step.out_data, req,
+            blobs + step.in_grad, blobs + step.aux)
+    return (<Operator>step.op).forward(
+        context, in_data, req, blobs + step.out_data, blobs + step.aux)
+
+cdef inline int call_step(NativeStep* step, OpContext* context, const TBlob* in_data,
+                          TBlob* blobs, const int* req) noexcept nogil:
+    # Run a step's operator. -1: it failed, and its exception is still pending: hence the cast.
+    return (<Uncaught>call_checked)(step, context, in_data, blobs, req)
 
 cdef extern from *:
     const size_t HERE "SIZE_MAX"  # the user's line is on the stack of the thread that runs

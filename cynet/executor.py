@@ -11,6 +11,7 @@ from .graph.graph import TEMP, Graph
 from .graph.lower import lower
 from .graph.memory import plan_memory
 from .graph.profile import step_times
+from .graph.split import row_positions
 from .ndarray import NDArray, array, empty, zeros
 from .operator import Operator
 
@@ -83,6 +84,7 @@ class Executor:
             forward = step.origin or step
             if forward not in operators:
                 operators[forward] = _create_operator(forward)
+        _keep_splits(graph, operators)
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
         if "feed" in names:
@@ -407,9 +409,25 @@ def _constants(graph):
     return {value: made_array for value, made_array in arrays.items() if value in read}
 
 
-def _create_operator(step):
-    """The Operator of a forward step; a failure names the node."""
+def _keep_splits(graph, operators):
+    """Leave out what cannot run on several threads, and make the operators of parts."""
+    for each in list(graph.splits):
+        forward = [step.origin or step for step in graph.steps[each.first : each.last]]
+        if any(operators[step].runs_python or operators[step].stateful for step in forward):
+            graph.splits.remove(each)
+            continue
+        for step in forward:
+            for rows in each.rows:
+                if (step, rows) not in operators:
+                    operators[step, rows] = _create_operator(step, rows)
+
+
+def _create_operator(step, rows=None):
+    """The Operator of a forward step, or of `rows` rows of it; a failure names the node."""
     shapes = [v.shape for v in step.in_data]
+    if rows is not None:
+        for i in row_positions(step):
+            shapes[i] = (rows, *shapes[i][1:])
     try:
         operator = step.prop.operator_on(step.ctx, shapes, [v.dtype for v in step.in_data])
     except Exception as error:

@@ -184,6 +184,8 @@ class Graph:
         What the memory pass found.
     fed : (Value, int) or None
         The argument that a step may read where a batch lies (graph/feed.py), and its position.
+    splits : list of Split
+        The steps that run in parts (graph/split.py).
     """
 
     def __init__(self, steps, args, auxs, outputs):
@@ -198,6 +200,7 @@ class Graph:
         self.only_predicts = False
         self.memory = None
         self.fed = None
+        self.splits = []
 
     def set_forward(self, steps):
         """Take `steps` for all there are: what a pass before the gradient pass has made."""
@@ -219,6 +222,8 @@ class Graph:
         return {v for step in self.steps if step.prop.forward_moves_states for v in step.aux}
 
     def kept_values(self):
-        """Values that stay from run to run, in the order of the steps that make them."""
+        """Values that have memory of their own: those that stay from run to run, in the order of
+        the steps that make them, and sums of parts."""
         made = [v for step in self.steps if step.kept is not None for v in step.out_data]
-        return [v for v in made if v.kind == KEPT]
+        parts = [v for each in self.splits for values in each.sums.values() for v in values]
+        return [v for v in made if v.kind == KEPT] + parts

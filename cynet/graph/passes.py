@@ -19,6 +19,7 @@ from .memory import views
 from .mirror import mirror
 from .pack import pack
 from .share import share
+from .split import split
 
 # When a pass runs: on the forward steps, on those of a plan that only predicts, on all steps, as a
 # part of the memory pass, or behind it.
@@ -49,6 +50,7 @@ PASSES = (
     Pass("mask", WHOLE, mask, "the gradient of a relu inside the step that comes to it"),
     Pass("views", WHOLE, views, "what only changes the shape, or copies a gradient, is not run"),
     Pass("chain", WHOLE, chain, "elementwise steps together, a block of their arrays at a time"),
+    Pass("split", WHOLE, split, "small steps together, each thread with rows of its own"),
     Pass("inplace", MEMORY, None, "outputs in the memory of inputs that are read no more"),
     Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time"),
     Pass("feed", LAST, None, "a batch is copied by the first step that reads it"),

@@ -231,6 +231,20 @@ class OperatorProperty:
         """
         return None
 
+    def row_inputs(self, in_shapes, in_types):
+        """The inputs that forward and backward treat row by row, along the first axis.
+
+        Returns
+        -------
+        tuple of int or None
+            Their positions: row i of every output, and of the gradients of these inputs, comes from
+            rows i of outputs, their gradients and these inputs, and from the others whole, and
+            gradients of the others are sums over the rows. The operator keeps nothing from one call
+            to the next, takes any number of rows, and several of it run at once. None: something of
+            that is not so.
+        """
+        return None
+
     def pieces(self, in_shapes):
         """What forward moves where, and backward moves back: a list of `PieceOf`
         (tensor/pieces.pyx) of which each element of the outputs is in one, or None where the

@@ -62,6 +62,9 @@ class RegressionOutputProperty(OperatorProperty):
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         return [(out_data[0], in_grad[0])]
 
+    def row_inputs(self, in_shapes, in_types):
+        return 0, 1
+
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         scale = self.grad_scale / prod(in_shapes[1][1:])

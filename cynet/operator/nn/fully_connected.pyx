@@ -94,6 +94,10 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
         suits = in_types[0] == "float32" and self._suits_products(in_shapes)
         return self.changed(gives_masked=True) if suits else None
 
+    def row_inputs(self, in_shapes, in_types):
+        suits = in_types[0] == "float32" and self._suits_products(in_shapes)
+        return (0,) if suits else None
+
     def rows(self, data):
         """How many vectors the map is applied to in data of this shape."""
         return data[0] if self.flatten else prod(data[:-1])

@@ -1,0 +1,177 @@
+"""The split pass: small steps behind each other run together, each thread with rows of its own.
+
+A step that takes some microseconds is shared out among threads by itself, and then what one core
+has written changes over to the other for the next step, which costs as much as computing it. Where
+steps treat the rows of a batch apart (OperatorProperty.row_inputs), a thread may take its rows
+through all of them before it meets the others. What is summed over the rows, as gradients of
+weights are, each part sums for itself, and the sums are added behind.
+
+The parts depend on the number of rows alone, so results do not depend on the number of threads.
+Runs behind all passes that make or join steps.
+"""
+
+from itertools import pairwise
+from math import prod
+
+from .cost import flops
+from .graph import ARG, AUX, BACKWARD, CONST, KEPT, Value
+from .memory import nbytes
+
+LEAST_ROWS = 32
+ROWS, MOST = 64, 8  # rows of a part, where there are as many; and how many parts there are then
+BLOCK = 16  # rows that kernels have at a time: parts begin at a multiple of it
+LEAST_WORK = 1 << 16  # of a group, as kernels/parallel.pxd counts it: less is one thread's
+MOST_BYTES = 1 << 20  # of what a part touches, to stay in a core's cache
+
+
+class Split:
+    """Steps of a graph that run in parts.
+
+    Attributes
+    ----------
+    first, last : int
+        They are ``graph.steps[first:last]``.
+    rows : tuple of int
+        How many each part has.
+    work : int
+        Elements and, as kernels count them, arithmetic of all parts together.
+    sums : dict of Value to list of Value
+        What is summed over the rows, to the sums of all parts but the first, whose go there.
+    """
+
+    def __init__(self, first, last, rows, work, sums):
+        self.first, self.last, self.rows, self.work, self.sums = first, last, rows, work, sums
+
+
+def split(graph):
+    """Find the steps of `graph` that run in parts.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its backward steps, if any.
+
+    Returns
+    -------
+    Graph
+        The same graph with `splits`.
+    """
+    graph.splits = []
+    for begin, end in ((0, graph.n_forward), (graph.n_forward, len(graph.steps))):
+        group = None
+        for i in range(begin, end):
+            step, rows = graph.steps[i], _rows_of(graph.steps[i])
+            if group is not None and not (rows == group.rows and group.takes(step)):
+                _close(graph, group)
+                group = None
+            if rows is not None and group is None and _Group(i, rows).takes(step):
+                group = _Group(i, rows)
+            if group is not None:
+                group.add(step)
+        if group is not None:
+            _close(graph, group)
+    return graph
+
+
+def parts_of(rows):
+    """Rows of each part of so many: whole blocks, nearly as many each.
+
+    >>> parts_of(128), parts_of(100), parts_of(300)
+    ((64, 64), (48, 52), (64, 80, 80, 76))
+    """
+    parts, blocks = min(max(rows // ROWS, 2), MOST), -(-rows // BLOCK)
+    cuts = [blocks * i // parts * BLOCK for i in range(parts)] + [rows]
+    return tuple(end - begin for begin, end in pairwise(cuts))
+
+
+def row_positions(step):
+    """The inputs of a step that are cut by rows, or None where it cannot run in parts."""
+    inputs = (step.origin or step).in_data
+    return step.prop.row_inputs([v.shape for v in inputs], [v.dtype for v in inputs])
+
+
+def _rows_of(step):
+    """How many rows a step treats apart; None where it does not, or where it would not pay."""
+    if step.ctx.device_type == "gpu" or step.kept is not None or step.aux or not step.prop.pure:
+        return None
+    positions = row_positions(step)
+    if not positions:
+        return None
+    inputs = (step.origin or step).in_data
+    if inputs[0].root.kind == ARG:  # a batch, which may be read where it lies (graph/feed.py)
+        return None
+    rows = inputs[0].shape[0]
+    by_rows = [*(inputs[i] for i in positions), *(step.origin or step).out_data]
+    whole = [v for i, v in enumerate(inputs) if i not in positions]
+    if rows < LEAST_ROWS or any(v.shape[:1] != (rows,) or v.channels_last for v in by_rows):
+        return None
+    if any(v.dtype != "float32" for v in (*by_rows, *whole)):
+        return None
+    if any(v.kind not in (ARG, AUX, CONST, KEPT) for v in whole):
+        return None
+    # each thread reads the whole of these, and half of it comes from other cores, too
+    if 2 * sum(prod(v.shape) for v in whole) > sum(prod(v.shape) for v in by_rows):
+        return None
+    return rows
+
+
+class _Group:
+    """Steps that may run in parts together; `by_rows` are the roots that are cut."""
+
+    def __init__(self, first, rows):
+        self.first, self.rows = first, rows
+        self.steps, self.by_rows, self.whole, self.summed = [], {}, set(), {}
+
+    def add(self, step):
+        by_rows, whole, summed = _touched(step)
+        self.steps.append(step)
+        self.by_rows.update((v.root, nbytes(v)) for v in by_rows)
+        self.whole.update(v.root for v in whole)
+        self.summed.update((v, None) for v in summed)
+
+    def takes(self, step):
+        """Whether no part reads what another one writes, and rows lie alike in what is shared."""
+        by_rows, whole, summed = _touched(step)
+        sums = {v.root for v in self.summed}
+        cut = {v.root for v in by_rows}
+        return (
+            all(self.by_rows.get(v.root, nbytes(v)) == nbytes(v) for v in by_rows)
+            and self.by_rows.keys().isdisjoint(v.root for v in (*whole, *summed))
+            and cut.isdisjoint(self.whole | sums | {v.root for v in (*whole, *summed)})
+            and sums.isdisjoint(v.root for v in whole)
+            and self.whole.isdisjoint(v.root for v in summed)
+        )
+
+
+def _touched(step):
+    """(by rows, whole, summed): values that are cut, read whole, and written as sums over rows."""
+    positions = row_positions(step)
+    by_rows = [v for v in (*step.out_grad, *step.out_data) if v is not None]
+    whole, summed = [], []
+    for i, value in enumerate(step.in_data):
+        if value is not None:
+            (by_rows if i in positions else whole).append(value)
+    if step.direction == BACKWARD:
+        for i, value in step.written():
+            (by_rows if i in positions else summed).append(value)
+    return by_rows, whole, summed
+
+
+def _close(graph, group):
+    """Note a group as a Split of the graph, if it is worth it."""
+    steps, rows = group.steps, parts_of(group.rows)
+    values = {v for step in steps for v in (*step.read(), *(w for _, w in step.written()))}
+    work = sum(flops(step) for step in steps) // 16 + sum(prod(v.shape) for v in values)
+    if len(steps) < 2 or work < LEAST_WORK:
+        return
+    if sum(map(nbytes, values)) > MOST_BYTES * len(rows):
+        return
+    sums = {
+        value: [
+            Value(f"{value.name}_part{i}", value.shape, value.dtype, value.ctx, KEPT)
+            for i in range(1, len(rows))
+        ]
+        for value in group.summed
+    }
+    last = group.first + len(steps)
+    graph.splits.append(Split(group.first, last, rows, work, sums))

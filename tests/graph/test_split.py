@@ -1,0 +1,325 @@
+"""The split pass: rows of a batch through several steps at a time, each thread its own."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cynet.kernels.dispatch import cpu_capability
+from cynet.kernels.parallel import set_num_threads
+
+import cynet as mx
+from cynet.graph.graph import TEMP
+from cynet.graph.memory import nbytes
+from cynet.graph.split import BLOCK, MOST, parts_of
+from cynet.kernels import onednn
+
+needs_products = pytest.mark.skipif(
+    not onednn.available() or cpu_capability() == "baseline", reason="no products of our own"
+)
+UNITS = (96, 64, 48)  # behind a first layer of 80
+
+
+@pytest.fixture(scope="module")
+def row_scale(tmp_path_factory):
+    """An operator of a user, in Cython, that treats rows apart: mx.sym.row_scale."""
+    pytest.importorskip("Cython")
+    pytest.importorskip("setuptools")
+    with mx.config.environment("CYNET_HOME", str(tmp_path_factory.mktemp("compiled"))):
+        mx.operator.compile_pyx(Path(__file__).parent / "pyx" / "row_ops.pyx")
+
+
+def dense(x, hidden, name, **inputs):
+    return mx.sym.FullyConnected(x, num_hidden=hidden, name=name, **inputs)
+
+
+def act(x, kind="relu"):
+    return mx.sym.Activation(x, act_type=kind)
+
+
+def mlp(kind="relu", **loss):
+    net = act(dense(mx.sym.var("data"), 80, "first"), kind)
+    for i, units in enumerate(UNITS):
+        net = act(dense(net, units, f"fc{i}"), kind)
+    return mx.sym.SoftmaxOutput(dense(net, 10, "last"), name="softmax", **loss)
+
+
+def scaled(most=1e30):
+    """Three operators of the user's behind one that does not treat rows apart."""
+    net = mx.sym.broadcast_mul(mx.sym.var("data"), mx.sym.var("start"))
+    for i in range(3):
+        net = mx.sym.row_scale(net, most=most, name=f"scale{i}")
+    return mx.sym.make_loss(net)
+
+
+def bound(net, rng, passes, monkeypatch, grad_req="write", **shapes):
+    monkeypatch.setenv("CYNET_GRAPH_PASSES", passes)
+    executor = net.simple_bind(mx.cpu(), grad_req=grad_req, **shapes)
+    for name, array in executor.arg_dict.items():
+        classes = rng.integers(0, 10, array.shape)
+        array[:] = classes if name.endswith("label") else rng.uniform(-0.3, 0.3, array.shape)
+    return executor
+
+
+def steps_of(executor):
+    """Names of the steps of each split."""
+    graph = executor._graph
+    return [[step.name for step in graph.steps[s.first : s.last]] for s in graph.splits]
+
+
+def train(executor, times=1):
+    for _ in range(times):
+        executor.forward(is_train=True)
+        executor.backward()
+    grads = {key: grad.asnumpy() for key, grad in executor.grad_dict.items() if grad is not None}
+    return executor.outputs[0].asnumpy(), grads
+
+
+def reference(values, kind):
+    """Output and gradients of `mlp` in float64."""
+    values = {key: array.asnumpy().astype("d") for key, array in values.items()}
+    names = ["first", *(f"fc{i}" for i in range(len(UNITS))), "last"]
+    x, inputs = values["data"].reshape(len(values["data"]), -1), []
+    for name in names:
+        inputs.append(x)
+        x = x @ values[f"{name}_weight"].T + values[f"{name}_bias"]
+        if name != "last":
+            x = np.maximum(x, 0) if kind == "relu" else np.tanh(x)
+    out = np.exp(x - x.max(1, keepdims=True))
+    out /= out.sum(1, keepdims=True)
+    grad = out - np.eye(10)[values["softmax_label"].astype(int)]
+    grads = {}
+    for name, x in zip(reversed(names), reversed(inputs)):
+        grads[f"{name}_weight"], grads[f"{name}_bias"] = grad.T @ x, grad.sum(0)
+        grad = grad @ values[f"{name}_weight"]
+        if name != "first":
+            grad *= (x > 0) if kind == "relu" else 1 - x * x
+    grads["data"] = grad.reshape(values["data"].shape)
+    return out, grads
+
+
+def near(found, wanted, times=1):
+    np.testing.assert_allclose(found[0], wanted[0], atol=2e-6)
+    for key, value in wanted[1].items():
+        size = np.abs(value).max() * times
+        np.testing.assert_allclose(found[1][key], value * times, atol=5e-6 * size, err_msg=key)
+
+
+@needs_products
+@pytest.mark.parametrize("req", ["write", "add"])
+@pytest.mark.parametrize("kind", ["relu", "tanh"])
+@pytest.mark.parametrize("rows", [97, 128, 200, 515, 600])
+def test_as_computed_in_float64(rng, monkeypatch, rows, kind, req):
+    net = mlp(kind)
+    executor = bound(net, rng, "all", monkeypatch, req, data=(rows, 5, 9))
+    middle = ["fc0", "fc1", "fc2", "last", "softmax"]
+    assert steps_of(executor) == [middle, middle[::-1]]
+    times = 3 if req == "add" else 1
+    near(train(executor, 3), reference(executor.arg_dict, kind), times)
+
+
+@needs_products
+@pytest.mark.parametrize("rows", [97, 256])
+def test_no_number_of_threads_changes_a_bit(rng, monkeypatch, rows):
+    executor = bound(mlp(), rng, "all", monkeypatch, data=(rows, 45))
+    found = []
+    for threads in (1, 2, 3, 7):
+        before = set_num_threads(threads, beyond_cores=True)
+        try:
+            found.append(train(executor, 2))
+        finally:
+            set_num_threads(before)
+    for out, grads in found[1:]:
+        assert (out == found[0][0]).all()
+        assert all((grads[key] == found[0][1][key]).all() for key in grads)
+
+
+@needs_products
+def test_some_gradients_are_not_asked_for(rng, monkeypatch):
+    req = dict.fromkeys(mlp().list_arguments(), "write")
+    req.update(data="null", softmax_label="null", fc1_weight="null", fc0_bias="null")
+    executor = bound(mlp(), rng, "all", monkeypatch, req, data=(128, 45))
+    assert len(steps_of(executor)) == 2
+    out, grads = reference(executor.arg_dict, "relu")
+    found = train(executor, 2)
+    assert "fc1_weight" not in found[1]
+    near(found, (out, {key: grads[key] for key in found[1]}))
+
+
+@needs_products
+def test_a_prediction(rng, monkeypatch):
+    executor = bound(mlp(), rng, "all", monkeypatch, "null", data=(128, 45))
+    assert steps_of(executor) == [["fc0", "fc1", "fc2", "last", "softmax"]]
+    executor.forward()
+    out = executor.outputs[0].asnumpy()
+    np.testing.assert_allclose(out, reference(executor.arg_dict, "relu")[0], atol=2e-6)
+
+
+@needs_products
+def test_the_step_that_is_fed_stays_apart(rng, monkeypatch):
+    """A batch is read where it lies by the first layer, through a view of it."""
+    net = act(dense(mx.sym.flatten(mx.sym.var("data")), 128, "first"))
+    net = mx.sym.SoftmaxOutput(dense(net, 10, "last"), name="softmax")
+    executor = bound(net, rng, "all", monkeypatch, data=(512, 5, 9))
+    assert steps_of(executor) == [["last", "softmax"], ["softmax", "last"]]
+    for _ in range(2):
+        batch = mx.nd.array(rng.uniform(-1, 1, (512, 5, 9)))
+        executor.forward(is_train=True, data=batch)
+        np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), batch.asnumpy())
+        executor.backward()
+        x = batch.asnumpy().reshape(512, -1).astype("d")
+        values = {key: array.asnumpy() for key, array in executor.arg_dict.items()}
+        hidden = np.maximum(x @ values["first_weight"].T + values["first_bias"], 0)
+        scores = hidden @ values["last_weight"].T + values["last_bias"]
+        wanted = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+        np.testing.assert_allclose(executor.outputs[0].asnumpy(), wanted, atol=2e-6)
+        grad = wanted - np.eye(10)[values["softmax_label"].astype(int)]
+        grad = (grad @ values["last_weight"] * (hidden > 0)).T @ x
+        found = executor.grad_dict["first_weight"].asnumpy()
+        np.testing.assert_allclose(found, grad, atol=1e-5 * np.abs(grad).max())
+
+
+@needs_products
+def test_a_weight_that_two_steps_share(rng, monkeypatch):
+    """Its gradient is written by the one and added to by the other, in each part."""
+    weight = mx.sym.var("weight")
+    net = act(dense(mx.sym.var("data"), 64, "first"))
+    for i in range(2):
+        net = act(dense(net, 64, f"fc{i}", weight=weight, no_bias=True), "tanh")
+    net = mx.sym.LinearRegressionOutput(dense(net, 64, "last", weight=weight, no_bias=True))
+    found = []
+    for passes in ("all", "-split"):
+        executor = bound(net, np.random.default_rng(5), passes, monkeypatch, data=(192, 30))
+        found.append(train(executor, 2))
+        assert len(steps_of(executor)) == (2 if passes == "all" else 0)
+    numeric, step = [], 1e-4
+    values = {k: v.asnumpy().astype("d") for k, v in executor.arg_dict.items()}
+    label = next(key for key in values if key.endswith("label"))
+
+    def loss(w):
+        x = np.maximum(values["data"] @ values["first_weight"].T + values["first_bias"], 0)
+        for _ in range(2):
+            x = np.tanh(x @ w.T)
+        return ((x @ w.T - values[label]) ** 2).sum() / 2 / 64
+
+    places = [(3, 5), (0, 63), (40, 1)]
+    for place in places:
+        change = np.zeros((64, 64))
+        change[place] = step
+        rise = loss(values["weight"] + change) - loss(values["weight"] - change)
+        numeric.append(rise / (2 * step))
+    for _, grads in found:
+        got = [grads["weight"][place] for place in places]
+        np.testing.assert_allclose(got, numeric, rtol=2e-4, atol=1e-5)
+
+
+def test_an_operator_of_a_user(rng, monkeypatch, row_scale):
+    executor = bound(scaled(), rng, "all", monkeypatch, data=(600, 70), start=(1, 70))
+    names = [f"scale{i}" for i in range(3)]
+    assert steps_of(executor) == [names, names[::-1]]
+    out, grads = train(executor, 2)
+    values = {key: array.asnumpy().astype("d") for key, array in executor.arg_dict.items()}
+    factors = [values["start"][0], *(values[f"{name}_weight"] for name in names)]
+    np.testing.assert_allclose(out, values["data"] * np.prod(factors, 0), rtol=1e-5)
+    for i, key in enumerate(["start", *(f"{name}_weight" for name in names)]):
+        others = np.prod(factors[:i] + factors[i + 1 :], 0)
+        wanted = values["data"].sum(0) * others
+        np.testing.assert_allclose(grads[key].ravel(), wanted, atol=1e-4 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("row", [0, 70, 599])
+def test_a_failure_names_the_node_whichever_part_it_is_in(rng, monkeypatch, row_scale, row):
+    executor = bound(scaled(10), rng, "all", monkeypatch, data=(600, 70), start=(1, 70))
+    good = train(executor)[0]
+    executor.arg_dict["start"][:] = 1
+    executor.arg_dict["scale0_weight"][:] = 1
+    data = executor.arg_dict["data"].asnumpy()
+    executor.arg_dict["data"][row, 3] = 12.5
+    message = r"row_scale \(node 'scale0'\) failed in forward.*ValueError: 12.5 is more than 10"
+    with pytest.raises(ValueError, match=message):
+        executor.forward(is_train=True)
+        executor.outputs[0].wait_to_read()
+    executor.arg_dict["data"][:] = data
+    assert train(executor)[0].shape == good.shape
+    wanted = data * np.prod([executor.arg_dict[f"scale{i}_weight"].asnumpy() for i in (1, 2)], 0)
+    np.testing.assert_allclose(executor.outputs[0].asnumpy(), wanted, rtol=1e-5)
+
+
+def test_parts_cover_the_rows():
+    for rows in range(32, 1200):
+        parts = parts_of(rows)
+        assert sum(parts) == rows and 2 <= len(parts) <= MOST and min(parts) > 0
+        assert all(size % BLOCK == 0 for size in parts[:-1])
+        assert max(parts) - min(parts) <= 2 * BLOCK
+
+
+@needs_products
+@pytest.mark.parametrize("grad_req", ["write", "null"])
+def test_what_a_split_touches_shares_no_memory(rng, monkeypatch, grad_req):
+    """A part may be steps ahead of another one."""
+    executor = bound(mlp("tanh"), rng, "all", monkeypatch, grad_req, data=(200, 45))
+    graph = executor._graph
+    assert graph.splits
+    for each in graph.splits:
+        steps = graph.steps[each.first : each.last]
+        touched = {v for s in steps for v in (*s.read(), *(w for _, w in s.written()))}
+        roots = {v.root for v in touched if v.root.kind == TEMP}
+        spans = sorted((root.offset, root.offset + nbytes(root)) for root in roots)
+        assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))
+        assert spans
+
+
+def few():
+    return mlp(), {"data": (31, 45)}
+
+
+def wide():
+    net = act(dense(mx.sym.var("data"), 80, "first"))
+    net = act(dense(net, 900, "fc0"))
+    return dense(act(dense(net, 700, "fc1")), 800, "fc2"), {"data": (128, 45)}
+
+
+def computed():
+    """A weight that is computed in the same run."""
+    net = act(dense(mx.sym.var("data"), 80, "first"))
+    for i in range(2):
+        weight = mx.sym.var(f"w{i}", shape=(64, 80 if i == 0 else 64)) * 2
+        net = act(dense(net, 64, f"fc{i}", weight=weight))
+    return net, {"data": (128, 45)}
+
+
+def between():
+    """Something that does not treat rows apart stands between."""
+    net = act(dense(mx.sym.var("data"), 80, "first"))
+    for i in range(3):
+        net = mx.sym.BatchNorm(act(dense(net, 64, f"fc{i}")), name=f"norm{i}")
+    return net, {"data": (128, 45)}
+
+
+@pytest.mark.parametrize("make", [few, wide, computed, between])
+def test_what_is_left_as_it_is(rng, monkeypatch, make):
+    net, shapes = make()
+    executor = bound(net, rng, "all", monkeypatch, **shapes)
+    assert steps_of(executor) == []
+
+
+@needs_products
+@pytest.mark.parametrize(
+    "loss", [{"normalization": "batch"}, {"normalization": "valid"}, {"multi_output": True}]
+)
+def test_a_loss_over_the_whole_batch_stays_apart(rng, monkeypatch, loss):
+    executor = bound(mlp(**loss), rng, "all", monkeypatch, data=(128, 45))
+    middle = ["fc0", "fc1", "fc2", "last"]
+    assert steps_of(executor) == [middle, middle[::-1]]
+
+
+@needs_products
+def test_it_is_told(rng, monkeypatch):
+    executor = bound(mlp(), rng, "all", monkeypatch, data=(200, 45))
+    text = executor.debug_str()
+    assert text.count("in parts of 64, 64, 72 rows, to step ") == 2
+    assert executor._graph.memory.kept > 0  # sums of the other parts
+    rows = executor.profile(lambda: train(executor), 3)
+    assert len(rows) == len(executor._graph.steps) and all(micros > 0 for *_, micros in rows)
+    executor = bound(mlp(), rng, "-split", monkeypatch, data=(200, 45))
+    assert "in parts" not in executor.debug_str() and steps_of(executor) == []
