@@ -3,7 +3,7 @@
 Promises:
 - A part runs its rows through all of the steps; then what each has summed over its rows is added,
   in the order of the parts.
-- How many threads there are changes no result.
+- How many threads run the parts changes no result.
 """
 
 from ._plan_tables cimport Run, Tables

@@ -6,21 +6,22 @@ steps treat the rows of a batch apart (OperatorProperty.row_inputs), a thread ma
 through all of them before it meets the others. What is summed over the rows, as gradients of
 weights are, each part sums for itself, and the sums are added behind.
 
-The parts depend on the number of rows alone, so results do not depend on the number of threads.
+There are as many parts as threads when the plan is made; how many run them later changes no result.
 Runs behind all passes that make or join steps.
 """
 
 from itertools import pairwise
 from math import prod
 
+from ..kernels.parallel import get_num_threads
 from .cost import flops
 from .graph import ARG, AUX, BACKWARD, CONST, KEPT, Value
 from .memory import nbytes
 
-LEAST_ROWS = 32
-ROWS, MOST = 64, 8  # rows of a part, where there are as many; and how many parts there are then
+LEAST_ROWS = 32  # of a part
 BLOCK = 16  # rows that kernels have at a time: parts begin at a multiple of it
-LEAST_WORK = 1 << 16  # of a group, as kernels/parallel.pxd counts it: less is one thread's
+LEAST_WORK = 1 << 15  # in the mean of a group; a kernel with less is better one thread's
+MOST_WHOLE = 24576  # elements of weights, which all threads read
 MOST_BYTES = 1 << 20  # of what a part touches, to stay in a core's cache
 
 
@@ -34,7 +35,7 @@ class Split:
     rows : tuple of int
         How many each part has.
     work : int
-        Elements and, as kernels count them, arithmetic of all parts together.
+        Of all parts together, as kernels/parallel.pxd counts it.
     sums : dict of Value to list of Value
         What is summed over the rows, to the sums of all parts but the first, whose go there.
     """
@@ -57,6 +58,8 @@ def split(graph):
         The same graph with `splits`.
     """
     graph.splits = []
+    if get_num_threads() < 2:
+        return graph
     for begin, end in ((0, graph.n_forward), (graph.n_forward, len(graph.steps))):
         group = None
         for i in range(begin, end):
@@ -73,13 +76,13 @@ def split(graph):
     return graph
 
 
-def parts_of(rows):
+def parts_of(rows, threads):
     """Rows of each part of so many: whole blocks, nearly as many each.
 
-    >>> parts_of(128), parts_of(100), parts_of(300)
-    ((64, 64), (48, 52), (64, 80, 80, 76))
+    >>> parts_of(128, 2), parts_of(100, 3), parts_of(40, 16), parts_of(20, 2)
+    ((64, 64), (32, 32, 36), (16, 24), (20,))
     """
-    parts, blocks = min(max(rows // ROWS, 2), MOST), -(-rows // BLOCK)
+    parts, blocks = max(min(threads, rows // LEAST_ROWS), 1), -(-rows // BLOCK)
     cuts = [blocks * i // parts * BLOCK for i in range(parts)] + [rows]
     return tuple(end - begin for begin, end in pairwise(cuts))
 
@@ -103,14 +106,15 @@ def _rows_of(step):
     rows = inputs[0].shape[0]
     by_rows = [*(inputs[i] for i in positions), *(step.origin or step).out_data]
     whole = [v for i, v in enumerate(inputs) if i not in positions]
-    if rows < LEAST_ROWS or any(v.shape[:1] != (rows,) or v.channels_last for v in by_rows):
+    if rows < 2 * LEAST_ROWS or any(v.shape[:1] != (rows,) or v.channels_last for v in by_rows):
         return None
     if any(v.dtype != "float32" for v in (*by_rows, *whole)):
         return None
     if any(v.kind not in (ARG, AUX, CONST, KEPT) for v in whole):
         return None
-    # each thread reads the whole of these, and half of it comes from other cores, too
-    if 2 * sum(prod(v.shape) for v in whole) > sum(prod(v.shape) for v in by_rows):
+    # each thread reads these, brings them into its kernels' order, and sums their gradients
+    size = sum(prod(v.shape) for v in whole)
+    if size > MOST_WHOLE or size > sum(prod(v.shape) for v in by_rows):
         return None
     return rows
 
@@ -159,10 +163,10 @@ def _touched(step):
 
 def _close(graph, group):
     """Note a group as a Split of the graph, if it is worth it."""
-    steps, rows = group.steps, parts_of(group.rows)
+    steps, rows = group.steps, parts_of(group.rows, get_num_threads())
     values = {v for step in steps for v in (*step.read(), *(w for _, w in step.written()))}
-    work = sum(flops(step) for step in steps) // 16 + sum(prod(v.shape) for v in values)
-    if len(steps) < 2 or work < LEAST_WORK:
+    work = sum(map(_work, steps))
+    if len(steps) < 2 or work < LEAST_WORK * len(steps):
         return
     if sum(map(nbytes, values)) > MOST_BYTES * len(rows):
         return
@@ -175,3 +179,10 @@ def _close(graph, group):
     }
     last = group.first + len(steps)
     graph.splits.append(Split(group.first, last, rows, work, sums))
+
+
+def _work(step):
+    """A step's work as kernels/parallel.pxd counts it: of one product, if it has several."""
+    forward = step.origin or step
+    elements = sum(prod(v.shape) for v in (*forward.in_data, *forward.out_data))
+    return flops(forward) // 16 or elements

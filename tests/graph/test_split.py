@@ -11,13 +11,21 @@ from cynet.kernels.parallel import set_num_threads
 import cynet as mx
 from cynet.graph.graph import TEMP
 from cynet.graph.memory import nbytes
-from cynet.graph.split import BLOCK, MOST, parts_of
+from cynet.graph.split import BLOCK, LEAST_ROWS, parts_of
 from cynet.kernels import onednn
 
 needs_products = pytest.mark.skipif(
     not onednn.available() or cpu_capability() == "baseline", reason="no products of our own"
 )
 UNITS = (96, 64, 48)  # behind a first layer of 80
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    """Two threads, whatever the machine has; ``threads(n)``: so many from now on."""
+    before = set_num_threads(2, beyond_cores=True)
+    yield lambda n: set_num_threads(n, beyond_cores=True)
+    set_num_threads(before, beyond_cores=True)
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +116,10 @@ def near(found, wanted, times=1):
 @needs_products
 @pytest.mark.parametrize("req", ["write", "add"])
 @pytest.mark.parametrize("kind", ["relu", "tanh"])
-@pytest.mark.parametrize("rows", [97, 128, 200, 515, 600])
-def test_as_computed_in_float64(rng, monkeypatch, rows, kind, req):
+@pytest.mark.parametrize("rows, parts", [(128, 2), (130, 3), (201, 2), (515, 7), (600, 16)])
+def test_as_computed_in_float64(rng, monkeypatch, threads, rows, parts, kind, req):
     net = mlp(kind)
+    threads(parts)
     executor = bound(net, rng, "all", monkeypatch, req, data=(rows, 5, 9))
     middle = ["fc0", "fc1", "fc2", "last", "softmax"]
     assert steps_of(executor) == [middle, middle[::-1]]
@@ -119,16 +128,15 @@ def test_as_computed_in_float64(rng, monkeypatch, rows, kind, req):
 
 
 @needs_products
-@pytest.mark.parametrize("rows", [97, 256])
-def test_no_number_of_threads_changes_a_bit(rng, monkeypatch, rows):
-    executor = bound(mlp(), rng, "all", monkeypatch, data=(rows, 45))
+@pytest.mark.parametrize("parts", [2, 4])
+def test_how_many_threads_run_the_parts_changes_no_bit(rng, monkeypatch, threads, parts):
+    threads(parts)
+    executor = bound(mlp(), rng, "all", monkeypatch, data=(256, 45))
+    assert [len(each.rows) for each in executor._graph.splits] == [parts, parts]
     found = []
-    for threads in (1, 2, 3, 7):
-        before = set_num_threads(threads, beyond_cores=True)
-        try:
-            found.append(train(executor, 2))
-        finally:
-            set_num_threads(before)
+    for n in (1, 2, 3, 7):
+        threads(n)
+        found.append(train(executor, 2))
     for out, grads in found[1:]:
         assert (out == found[0][0]).all()
         assert all((grads[key] == found[0][1][key]).all() for key in grads)
@@ -246,11 +254,12 @@ def test_a_failure_names_the_node_whichever_part_it_is_in(rng, monkeypatch, row_
 
 
 def test_parts_cover_the_rows():
-    for rows in range(32, 1200):
-        parts = parts_of(rows)
-        assert sum(parts) == rows and 2 <= len(parts) <= MOST and min(parts) > 0
-        assert all(size % BLOCK == 0 for size in parts[:-1])
-        assert max(parts) - min(parts) <= 2 * BLOCK
+    for rows in range(2 * LEAST_ROWS, 1200):
+        for n in (2, 3, 16):
+            parts = parts_of(rows, n)
+            assert sum(parts) == rows and 2 <= len(parts) <= n
+            assert all(size % BLOCK == 0 for size in parts[:-1])
+            assert min(parts) >= BLOCK and max(parts) - min(parts) < 2 * BLOCK
 
 
 @needs_products
@@ -270,7 +279,15 @@ def test_what_a_split_touches_shares_no_memory(rng, monkeypatch, grad_req):
 
 
 def few():
-    return mlp(), {"data": (31, 45)}
+    return mlp(), {"data": (63, 45)}
+
+
+def small():
+    """Each of them is better one thread's."""
+    net = act(dense(mx.sym.var("data"), 40, "first"))
+    for i in range(3):
+        net = act(dense(net, 40, f"fc{i}"))
+    return net, {"data": (128, 45)}
 
 
 def wide():
@@ -296,11 +313,17 @@ def between():
     return net, {"data": (128, 45)}
 
 
-@pytest.mark.parametrize("make", [few, wide, computed, between])
+@pytest.mark.parametrize("make", [few, small, wide, computed, between])
 def test_what_is_left_as_it_is(rng, monkeypatch, make):
     net, shapes = make()
     executor = bound(net, rng, "all", monkeypatch, **shapes)
     assert steps_of(executor) == []
+
+
+@needs_products
+def test_one_thread_has_no_parts(rng, monkeypatch, threads):
+    threads(1)
+    assert steps_of(bound(mlp(), rng, "all", monkeypatch, data=(128, 45))) == []
 
 
 @needs_products
@@ -317,7 +340,7 @@ def test_a_loss_over_the_whole_batch_stays_apart(rng, monkeypatch, loss):
 def test_it_is_told(rng, monkeypatch):
     executor = bound(mlp(), rng, "all", monkeypatch, data=(200, 45))
     text = executor.debug_str()
-    assert text.count("in parts of 64, 64, 72 rows, to step ") == 2
+    assert text.count("in parts of 96, 104 rows, to step ") == 2
     assert executor._graph.memory.kept > 0  # sums of the other parts
     rows = executor.profile(lambda: train(executor), 3)
     assert len(rows) == len(executor._graph.steps) and all(micros > 0 for *_, micros in rows)
