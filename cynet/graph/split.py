@@ -79,8 +79,8 @@ def split(graph):
 def parts_of(rows, threads):
     """Rows of each part of so many: whole blocks, nearly as many each.
 
-    >>> parts_of(128, 2), parts_of(100, 3), parts_of(40, 16), parts_of(20, 2)
-    ((64, 64), (32, 32, 36), (16, 24), (20,))
+    >>> parts_of(128, 2), parts_of(100, 16), parts_of(300, 4)
+    ((64, 64), (32, 32, 36), (64, 80, 80, 76))
     """
     parts, blocks = max(min(threads, rows // LEAST_ROWS), 1), -(-rows // BLOCK)
     cuts = [blocks * i // parts * BLOCK for i in range(parts)] + [rows]
