@@ -15,7 +15,7 @@ from math import prod
 
 from ..kernels.parallel import get_num_threads
 from .cost import flops
-from .graph import ARG, AUX, BACKWARD, CONST, KEPT, Value
+from .graph import ARG, AUX, BACKWARD, CONST, KEPT, Value, depends_on_inputs_only
 from .memory import nbytes
 
 LEAST_ROWS = 32  # of a part
@@ -95,16 +95,17 @@ def row_positions(step):
 
 def _rows_of(step):
     """How many rows a step treats apart; None where it does not, or where it would not pay."""
-    if step.ctx.device_type == "gpu" or step.kept is not None or step.aux or not step.prop.pure:
+    forward = step.origin or step
+    if step.ctx.device_type == "gpu" or step.kept is not None:
         return None
-    positions = row_positions(step)
+    positions = row_positions(step) if depends_on_inputs_only(forward) else None
     if not positions:
         return None
-    inputs = (step.origin or step).in_data
+    inputs = forward.in_data
     if inputs[0].root.kind == ARG:  # a batch, which may be read where it lies (graph/feed.py)
         return None
     rows = inputs[0].shape[0]
-    by_rows = [*(inputs[i] for i in positions), *(step.origin or step).out_data]
+    by_rows = [*(inputs[i] for i in positions), *forward.out_data]
     whole = [v for i, v in enumerate(inputs) if i not in positions]
     if rows < 2 * LEAST_ROWS or any(v.shape[:1] != (rows,) or v.channels_last for v in by_rows):
         return None

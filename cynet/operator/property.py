@@ -240,8 +240,8 @@ class OperatorProperty:
             Their positions: row i of every output, and of the gradients of these inputs, comes from
             rows i of outputs, their gradients and these inputs, and from the others whole, and
             gradients of the others are sums over the rows. The operator keeps nothing from one call
-            to the next, takes any number of rows, and several of it run at once. None: something of
-            that is not so.
+            to the next, has no states and draws no random numbers, takes any number of rows, and
+            several of it run at once. None: something of that is not so.
         """
         return None
 
