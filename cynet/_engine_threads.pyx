@@ -29,6 +29,7 @@ cdef extern from "Python.h":
     bint PyErr_Occurred() noexcept
 
 cdef int TIGHT_TURNS = 256  # of a spin, before it lets other threads have the core
+cdef int64_t IDLE_NS = 20 * 1000 * 1000  # of sleep, after which a worker's is a long one
 
 cdef struct Frame:
     # A function that runs on this thread; run is NULL for one that may be done before it returns.
@@ -52,11 +53,22 @@ cdef extern from *:
 
 
 cdef EnterDevice _enter_device = NULL
+cdef LongSleep _long_sleep = NULL
 
 
 cdef void set_enter_device(EnterDevice enter) noexcept nogil:
     global _enter_device
     _enter_device = enter
+
+
+cdef void set_long_sleep(LongSleep begin) noexcept nogil:
+    global _long_sleep
+    _long_sleep = begin
+
+
+cdef void begin_long_sleep() noexcept nogil:
+    if _long_sleep != NULL:
+        _long_sleep()
 
 
 # ---- what a function may leave behind
@@ -411,6 +423,12 @@ cdef bint _rest(Engine* e, Pool* pool, Worker* worker, After* after) noexcept no
     if not stays:
         until = now_ns() + pool.linger_ns
     worker.guard.lock()
+    if not worker.called:
+        sleep_on(&worker.wake, &worker.guard, IDLE_NS)
+    if not worker.called:
+        worker.guard.unlock()
+        begin_long_sleep()
+        worker.guard.lock()
     while not worker.called:
         if until:
             left = until - now_ns()

@@ -19,13 +19,16 @@ from ._engine_native cimport (
     PyGILState_Release, PyGILState_STATE, PyThreadState, cpu_relax, now_ns, sleep_on, thread_yield
 )
 from ._engine_queue cimport refresh, take_error
-from ._engine_threads cimport held_here, inside, leave_place, on_worker, plan, settle_after
+from ._engine_threads cimport (
+    begin_long_sleep, held_here, inside, leave_place, on_worker, plan, settle_after
+)
 
 from .errors import CynetError
 
 cdef extern from "Python.h" nogil:
     int PyErr_CheckSignals() noexcept
 
+cdef int64_t NAP_NS = 500 * 1000  # a longer sleep is a long one
 cdef int64_t SLICE_NS = 50 * 1000 * 1000  # so often a waiting thread looks for Ctrl-C
 cdef int64_t SPIN_NS = 30 * 1000
 cdef int TIGHT_TURNS = 256  # of a spin, before it lets other threads have the core
@@ -180,17 +183,21 @@ cdef bint _spin_on(Waiter* waiter) noexcept nogil:
 
 cdef int _sleep_on(Waiter* waiter, bint interruptible) noexcept nogil:
     cdef int expected = kSpinning
+    cdef int64_t slice_ns = NAP_NS
     if not waiter.state.compare_exchange_strong(expected, kSleeping):
         return 0  # done just now
     while True:
         waiter.guard.lock()
         if waiter.state.load() != kDone:
-            sleep_on(&waiter.wake, &waiter.guard, SLICE_NS if interruptible else -1)
+            sleep_on(&waiter.wake, &waiter.guard, slice_ns)
         waiter.guard.unlock()
         if waiter.state.load() == kDone:
             return 1
         if interruptible and _signal_raised():
             return -1
+        if slice_ns == NAP_NS:
+            begin_long_sleep()
+            slice_ns = SLICE_NS if interruptible else -1
 
 
 cdef bint _signal_raised() noexcept nogil:

@@ -114,6 +114,7 @@ static inline bool team_is_here() {
 
 // Whether this thread's OpenMP team still looks for work. Noted when a loop is shared out and when
 // the operator that did so is done; used by parallel.pyx only, like the state above.
+static thread_local bool has_team = false;  // it may have one, that is
 static thread_local bool team_works = false;
 static thread_local int64_t team_rested_at = 0;
 
@@ -123,7 +124,7 @@ static inline int64_t now_ns() {
       .count();
 }
 
-static inline void note_team_works() { team_works = true; }
+static inline void note_team_works() { has_team = team_works = true; }
 
 static inline void note_team_rests() {
   if (!team_works) return;
@@ -133,6 +134,17 @@ static inline void note_team_rests() {
 
 static inline bool team_is_awake(int64_t spin_ns) {
   return team_works || (team_rested_at != 0 && now_ns() - team_rested_at < spin_ns);
+}
+
+// Ends the team of a thread that is going to sleep for long. GNU OpenMP lets its threads look for
+// work for a few turns only once the teams of a process have more threads than there are cores.
+static void release_team() {
+#if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9
+  if (!has_team || !team_is_here() || omp_in_parallel()) return;
+  omp_pause_resource_all(omp_pause_soft);
+  has_team = team_works = false;
+  team_rested_at = 0;
+#endif
 }
 
 }  // namespace cynet

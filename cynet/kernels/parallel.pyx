@@ -1,5 +1,7 @@
 """The number of threads of one CPU kernel: setting and grain (contract in parallel.pxd)."""
 
+from .._engine_threads cimport set_long_sleep
+
 from .. import config
 from ..errors import ArgumentError, ArgumentTypeError
 
@@ -11,6 +13,7 @@ cdef extern from "parallel.h" namespace "cynet" nogil:
     void note_team_works() noexcept
     void note_team_rests() noexcept
     bint team_is_awake(int64_t spin_ns) noexcept
+    void release_team() noexcept
 
 cdef int _threads = 1
 
@@ -91,4 +94,5 @@ def set_num_threads(n, *, beyond_cores=False):
 
 
 watch_forks()
+set_long_sleep(release_team)
 set_num_threads(config.get("CYNET_NUM_THREADS"))

@@ -2,8 +2,9 @@
 
 GNU OpenMP reads its settings when the first extension that uses it loads, which is parallel.pyx.
 Its threads are to look for the next loop for a fraction of a millisecond before they sleep. By
-itself it has them look for some milliseconds, in the way of the engine's threads, and hardly at
-all where two threads have run loops, so that each loop waits for threads to wake up.
+itself it has them look for some milliseconds, in the way of the engine's threads. Beyond that, it
+hardly has them look at all where the teams of the process have more threads than there are cores,
+so a thread that sleeps for long gives up its team (parallel.h).
 """
 
 from .. import config
