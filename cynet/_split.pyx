@@ -1,9 +1,7 @@
 """The loop over parts (contract in _split.pxd)."""
 
-from cpython.exc cimport PyErr_Occurred, PyErr_SetString
 from libc.stdint cimport int64_t
 from libc.string cimport memset
-from libcpp.atomic cimport atomic
 
 from ._ndarray cimport NDArrayBase
 from ._plan_tables cimport NativeStep, PartSum, Run, SplitSteps, Tables, call_step, nanoseconds
@@ -15,8 +13,12 @@ from .kernels.parallel cimport parallel_ranges, team_rests, threads_for
 from .graph.graph import ADD, WRITE
 from .graph.split import row_positions
 
-cdef extern from *:
-    const size_t NONE "SIZE_MAX"
+cdef extern from "Python.h":
+    ctypedef struct PyObject
+    void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace)
+    void PyErr_Restore(PyObject* kind, PyObject* value, PyObject* trace)
+    void PyErr_SetString(object kind, const char* text)
+    void Py_XDECREF(PyObject* o)
 
 cdef Kernel _sum = find_binary(b"plus", kFloat32, False)
 
@@ -26,8 +28,9 @@ cdef cppclass Parts:
     const SplitSteps* split
     size_t first         # of the tables' steps
     size_t size          # steps of a part
-    atomic[size_t] failed  # one of part_steps, or NONE
     int64_t noted        # nanoseconds of the first part's steps, while they are profiled
+    size_t failed, part  # the first step that failed in any part, and that part; size: none
+    PyObject* error[3]   # its exception as PyErr_Fetch gives it: nothing from a thread of OpenMP
 
 
 # --- building -------------------------------------------------------------------------------------
@@ -120,10 +123,11 @@ cdef int run_parts(Run* run, RunContext* run_ctx) noexcept nogil:
     cdef Parts parts
     parts.run, parts.run_ctx, parts.split, parts.first = run, run_ctx, split, first
     parts.size = split.last - first
-    parts.failed.store(NONE)
     parts.noted = 0
+    parts.failed, parts.part = parts.size, 0
+    memset(parts.error, 0, sizeof(parts.error))
     parallel_ranges(threads_for(split.work), split.parts, _run_range, &parts)
-    if parts.failed.load() != NONE:
+    if parts.failed < parts.size:
         return _fail(&parts)
     for i in range(split.sums, split.sums_end):
         sum = &tables.sums[i]
@@ -148,8 +152,8 @@ cdef void _run_range(void* arg, int64_t begin, int64_t end) noexcept nogil:
             if noting:
                 started = nanoseconds()
             if _run_step(parts, at) == -1:
-                parts.failed.store(at)
-                return
+                _note_failure(parts, i, <size_t>part)
+                break  # in another part an earlier step may fail
             if noting and i + 1 < parts.size:
                 spent = nanoseconds() - started
                 parts.run.tables.spent[parts.first + i] += spent
@@ -166,15 +170,29 @@ cdef int _run_step(Parts* parts, size_t at) noexcept nogil:
                      tables.reqs.data() + step.req)
 
 
+cdef void _note_failure(Parts* parts, size_t i, size_t part) noexcept with gil:
+    cdef PyObject* error[3]
+    cdef size_t k
+    memset(error, 0, sizeof(error))
+    PyErr_Fetch(&error[0], &error[1], &error[2])
+    first = i < parts.failed or (i == parts.failed and part < parts.part)
+    if first:
+        parts.failed, parts.part = i, part
+    for k in range(3):
+        if first:
+            parts.error[k], error[k] = error[k], parts.error[k]
+        Py_XDECREF(error[k])
+
+
 cdef int _fail(Parts* parts) noexcept nogil:
     """Leave the exception of the step that failed pending here. On a thread of OpenMP it went with
     the GIL: then the step runs again here."""
-    cdef size_t at = parts.failed.load()
-    cdef bint pending
-    parts.run.current = parts.first + (at - parts.split.begin) % parts.size
-    with gil:
-        pending = PyErr_Occurred() != NULL
-    if not pending and _run_step(parts, at) == 0:
+    cdef size_t at = parts.split.begin + parts.part * parts.size + parts.failed
+    parts.run.current = parts.first + parts.failed
+    if parts.error[0] != NULL:
         with gil:
-            PyErr_SetString(MemoryError, b"no memory on another thread")
+            PyErr_Restore(parts.error[0], parts.error[1], parts.error[2])
+    elif _run_step(parts, at) == 0:
+        with gil:
+            PyErr_SetString(MemoryError, b"failed on another thread, and did not when it ran again")
     return -1

@@ -84,7 +84,7 @@ class Executor:
             forward = step.origin or step
             if forward not in operators:
                 operators[forward] = _create_operator(forward)
-        _keep_splits(graph, operators)
+        _keep_splits(graph, operators, self._bound(graph))
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
         if "feed" in names:
@@ -129,10 +129,15 @@ class Executor:
             return shared
         return empty((size,), ctx=self._ctx, dtype="uint8")
 
-    def _arrays_of(self, graph):
+    def _bound(self, graph):
+        """The arrays of whoever bound them."""
         arrays = {value: self.arg_dict[name] for name, value in graph.args.items()}
         arrays.update((value, self.aux_dict[name]) for name, value in graph.auxs.items())
         arrays.update((value, self.grad_dict[name]) for name, value in graph.grads.items())
+        return arrays
+
+    def _arrays_of(self, graph):
+        arrays = self._bound(graph)
         arrays.update(zip(graph.outputs, self.outputs))
         arrays.update((v, a) for v, a in zip(graph.heads, self._heads) if v is not None)
         return arrays
@@ -409,17 +414,33 @@ def _constants(graph):
     return {value: made_array for value, made_array in arrays.items() if value in read}
 
 
-def _keep_splits(graph, operators):
-    """Leave out what cannot run on several threads, and make the operators of parts."""
+def _keep_splits(graph, operators, bound):
+    """Leave out what cannot run on several threads, or in `bound` arrays that share memory, and
+    make the operators of parts."""
     for each in list(graph.splits):
-        forward = [step.origin or step for step in graph.steps[each.first : each.last]]
-        if any(operators[step].runs_python or operators[step].stateful for step in forward):
+        steps = graph.steps[each.first : each.last]
+        forward = [step.origin or step for step in steps]
+        made = [operators[step] for step in forward]
+        if any(op.runs_python or op.stateful or op.rows_of for op in made) or _share_memory(
+            steps, bound
+        ):
             graph.splits.remove(each)
             continue
         for step in forward:
             for rows in each.rows:
                 if (step, rows) not in operators:
                     operators[step, rows] = _create_operator(step, rows)
+
+
+def _share_memory(steps, arrays):
+    """Whether an array that steps write shares memory with another one that they touch."""
+    written = {v.root for step in steps for _, v in step.written()} & arrays.keys()
+    touched = {v.root for step in steps for v in step.read()} & arrays.keys() | written
+    return any(
+        value is not other and arrays[value].shares_memory(arrays[other])
+        for value in written
+        for other in touched
+    )
 
 
 def _create_operator(step, rows=None):

@@ -246,6 +246,47 @@ def test_a_weight_that_two_steps_share(rng, monkeypatch):
         np.testing.assert_allclose(got, numeric, rtol=2e-4, atol=1e-5)
 
 
+@needs_products
+@pytest.mark.parametrize("req", ["write", "add"])
+@pytest.mark.parametrize("shared", ["grads", "slices", "weight"])
+def test_arrays_of_several_arguments_that_share_memory(rng, monkeypatch, shared, req):
+    """Each gradient is in its array when its step is through, whatever is written there later."""
+    net = act(dense(mx.sym.var("data"), 64, "first"), "tanh")
+    for i in range(3):
+        net = act(dense(net, 64, f"fc{i}", no_bias=True), "tanh")
+    net = mx.sym.LinearRegressionOutput(net, mx.sym.var("label"))
+    names, shapes = net.list_arguments(), net.infer_shape(data=(192, 30))[0]
+    values = {name: rng.uniform(-0.3, 0.3, shape) for name, shape in zip(names, shapes)}
+    found, alone = [], []
+    for passes, apart in (("all", False), ("-split", False), ("-split", True)):
+        monkeypatch.setenv("CYNET_GRAPH_PASSES", passes)
+        args = {name: mx.nd.array(value) for name, value in values.items()}
+        grads = {name: mx.nd.ones(value.shape) for name, value in values.items()}
+        if apart:
+            pass
+        elif shared == "grads":
+            grads["fc2_weight"] = grads["fc0_weight"]
+        elif shared == "slices":  # which have no byte in common
+            both = mx.nd.ones((2, 64, 64))
+            grads["fc0_weight"], grads["fc2_weight"] = both[0], both[1]
+        else:  # the gradient of the last layer's data overwrites a weight that is read later
+            grads["fc2_weight"] = args["fc1_weight"]
+        executor = net.bind(mx.cpu(), args, grads, req)
+        executor.forward(is_train=True)
+        executor.backward()
+        (alone if apart else found).append({k: v.asnumpy() for k, v in grads.items()})
+        if passes == "all":
+            assert len(steps_of(executor)) == (2 if shared == "slices" else 1)
+    for key, value in found[1].items():
+        size = np.abs(value).max()
+        np.testing.assert_allclose(found[0][key], value, atol=1e-5 * size, err_msg=key)
+    if shared == "slices":
+        for key, value in alone[0].items():
+            np.testing.assert_array_equal(found[1][key], value)
+    elif shared == "grads" and req == "write":  # fc0 comes last
+        np.testing.assert_array_equal(found[1]["fc0_weight"], alone[0]["fc0_weight"])
+
+
 def test_an_operator_of_a_user(rng, monkeypatch, row_scale):
     executor = bound(scaled(), rng, "all", monkeypatch, data=(600, 70), start=(1, 70))
     names = [f"scale{i}" for i in range(3)]
@@ -276,6 +317,27 @@ def test_a_failure_names_the_node_whichever_part_it_is_in(rng, monkeypatch, row_
     assert train(executor)[0].shape == good.shape
     wanted = data * np.prod([executor.arg_dict[f"scale{i}_weight"].asnumpy() for i in (1, 2)], 0)
     np.testing.assert_allclose(executor.outputs[0].asnumpy(), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("times", [30])
+def test_of_several_failures_the_first_step_is_named(rng, monkeypatch, threads, row_scale, times):
+    """As without parts, whichever thread comes first: the node and the value belong together."""
+    threads(4)
+    executor = bound(scaled(10), rng, "all", monkeypatch, data=(600, 70), start=(1, 70))
+    assert [len(each.rows) for each in executor._graph.splits] == [4, 4]
+    for array in executor.arg_dict.values():
+        array[:] = 1
+    data = np.ones((600, 70), "f")
+    data[3, 3] = 5  # 15 in scale1
+    data[200, 0], data[590, 3] = 12.5, 11.5  # in scale0
+    executor.arg_dict["data"][:] = data
+    executor.arg_dict["scale0_weight"][:] = 3
+    message = r"row_scale \(node 'scale0'\) failed in forward.*ValueError: 12.5 is more than 10"
+    for n in range(times):
+        threads(1 + n % 4)
+        with pytest.raises(ValueError, match=message):
+            executor.forward(is_train=True)
+            executor.outputs[0].wait_to_read()
 
 
 def test_parts_cover_the_rows():
@@ -349,6 +411,41 @@ def test_what_is_left_as_it_is(rng, monkeypatch, make):
 def test_one_thread_has_no_parts(rng, monkeypatch, threads):
     threads(1)
     assert steps_of(bound(mlp(), rng, "all", monkeypatch, data=(128, 45))) == []
+
+
+@needs_products
+@pytest.mark.parametrize("preserve_shape", [False, True])
+@pytest.mark.parametrize("req", ["write", "add"])
+def test_a_loss_of_rows_with_more_than_one_axis(rng, monkeypatch, preserve_shape, req):
+    """Without preserve_shape there are N rows of many classes, and their labels lie otherwise."""
+    x = mx.sym.var("data")
+    for name, units in (("a", 64), ("b", 64), ("c", 10)):
+        x = dense(act(x, "tanh") if name != "a" else x, units, name, flatten=False)
+    net = mx.sym.SoftmaxOutput(x, preserve_shape=preserve_shape, name="softmax")
+    executor = bound(net, rng, "all", monkeypatch, req, data=(128, 6, 45))
+    assert any("softmax" in each for each in steps_of(executor)) == preserve_shape
+    assert steps_of(executor)
+    times = 2 if req == "add" else 1
+    out, grads = train(executor, times)
+    values = in_float64(executor.arg_dict)
+    x = values["data"]
+    inputs = []
+    for name in "abc":
+        inputs.append(x)
+        y = x @ values[f"{name}_weight"].T + values[f"{name}_bias"]
+        x = np.tanh(y)
+    rows = y.reshape(-1, 10) if preserve_shape else y.reshape(128, -1)
+    wanted = np.exp(rows)
+    wanted /= wanted.sum(1, keepdims=True)
+    np.testing.assert_allclose(out, wanted.reshape(out.shape), atol=2e-6)
+    labels = values["softmax_label"].ravel()[: len(rows)].astype(int)
+    grad = (wanted - np.eye(rows.shape[1])[labels]).reshape(y.shape)
+    for name, x in zip("cba", reversed(inputs)):
+        weight = np.einsum("nij,nik->jk", grad, x)
+        for key, value in ((f"{name}_weight", weight), (f"{name}_bias", grad.sum((0, 1)))):
+            size = np.abs(value).max() * times
+            np.testing.assert_allclose(grads[key], value * times, atol=1e-5 * size, err_msg=key)
+        grad = grad @ values[f"{name}_weight"] * (1 - x * x)
 
 
 @needs_products

@@ -92,7 +92,10 @@ class SoftmaxOutputProperty(OperatorProperty):
         return [(out_data[0], in_grad[0])]
 
     def row_inputs(self, in_shapes, in_types):
-        return None if self.multi_output or self.normalization != "null" else (0, 1)
+        if self.multi_output or self.normalization != "null":
+            return None
+        # else a row of the data has one label, and a row of labels may have several
+        return (0, 1) if self.preserve_shape or len(in_shapes[0]) == 2 else None
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)

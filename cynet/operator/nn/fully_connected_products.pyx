@@ -69,6 +69,7 @@ cdef class ProductFullyConnected(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
+        cdef int threads = self._threads()
         cdef Product p
         cdef void* rows
         if req[0] == kNullOp:
@@ -84,10 +85,10 @@ cdef class ProductFullyConnected(Operator):
         p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
         p.copy, p.copy_past = <float*>ctx.copy, ctx.copy_past
         if self.picked_bytes:
-            rows = get_space(&ctx.requested[0], self.picked_bytes + product_space(self._threads()))
+            rows = get_space(&ctx.requested[0], self.picked_bytes + product_space(threads))
             run_strided(&self.picked, kFloat32, STRIDED_WRITE, rows, p.a)
             p.a = <const float*>rows
-        self._run(ctx, &p, self.picked_bytes)
+        self._run(ctx, &p, threads, self.picked_bytes)
         if self.activation.apart:
             self.activation.apply(p.c, p.c, False)
         return 0
@@ -96,9 +97,9 @@ cdef class ProductFullyConnected(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef size_t kept = self.activation.nbytes
+        cdef int threads = self._threads()
         # once for all: growing the space would move it
-        cdef char* space = <char*>get_space(
-            &ctx.requested[0], kept + product_space(self._threads()))
+        cdef char* space = <char*>get_space(&ctx.requested[0], kept + product_space(threads))
         cdef const float* grad
         cdef Product p
         cdef bint sums = self.has_bias and req[2] != kNullOp
@@ -117,24 +118,23 @@ cdef class ProductFullyConnected(Operator):
             p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
             if sums:
                 p.sums, p.add_sums = <float*>in_grad[2].data, req[2] == kAddTo
-            p.b_shared = product_shares_a(self.rows, self.hidden, self.units,
-                                          self._threads())
-            self._run(ctx, &p, kept)
+            p.b_shared = product_shares_a(self.rows, self.hidden, self.units, threads)
+            self._run(ctx, &p, threads, kept)
             p.b_shared = False
             p.sums = NULL
         if req[0] != kNullOp:
             p.m, p.k, p.a_turned, p.add = self.rows, self.hidden, False, req[0] == kAddTo
             p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data
             p.mask = <const float*>in_data[0].data if self.gives_masked else NULL
-            self._run(ctx, &p, kept)
+            self._run(ctx, &p, threads, kept)
         return 0
 
     cdef int _threads(self) noexcept nogil:
+        """Asked once a call: whoever sets the number may do so at any time."""
         return threads_for(self.rows * self.units * self.hidden // 8)
 
-    cdef int _run(self, OpContext* ctx, const Product* p, size_t kept) except -1 nogil:
+    cdef int _run(self, OpContext* ctx, const Product* p, int threads, size_t kept) except -1 nogil:
         """Run a product; its scratch lies behind the first `kept` bytes of the temporary space."""
-        cdef int threads = self._threads()
         product(p, threads, <char*>get_space(&ctx.requested[0],
                                              kept + product_space(threads)) + kept)
         return 0
