@@ -20,6 +20,7 @@ from .mirror import mirror
 from .pack import pack
 from .share import share
 from .split import split
+from .sums import sums
 
 # When a pass runs: on the forward steps, on those of a plan that only predicts, on all steps, as a
 # part of the memory pass, or behind it.
@@ -45,6 +46,7 @@ PASSES = (
     Pass("absorb", PREDICT, absorb, "BatchNorm inside the convolution before it"),
     Pass("layout", FORWARD, layout, "channels-last memory between convolutions"),
     Pass("fuse", FORWARD, fuse, "activations and sums inside the step before them"),
+    Pass("sum", PREDICT, sums, "a sum inside the layer that computes one of its terms"),
     Pass("pack", PREDICT, pack, "weights kept in the form that kernels read"),
     Pass("mirror", WHOLE, mirror, "recomputes in backward, where asked to, what would wait for it"),
     Pass("mask", WHOLE, mask, "the gradient of a relu inside the step that comes to it"),

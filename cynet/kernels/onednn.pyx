@@ -481,10 +481,10 @@ cdef class Convolution:
                 return pd
             _dnnl.pd_destroy(pd)
 
-    def packing(self, activation=None):
+    def packing(self, activation=None, add=False):
         """(floats, Primitive) of the order in which the primitive of `forward` reads its weight,
         and of what brings a row-major weight into it; None where that is row-major."""
-        cdef void* pd = self._forward(_Attributes(activation))
+        cdef void* pd = self._forward(_Attributes(activation, add))
         cdef Layout wanted = Layout()
         try:
             _check(_dnnl.desc_clone(&wanted.desc, _dnnl.query_md(pd, QUERY_WEIGHTS, 0)), "layout")
@@ -494,10 +494,11 @@ cdef class Convolution:
             return None
         return (wanted.nbytes() + 3) // 4, reorder(self.plain_weight, wanted)
 
-    def forward(self, activation=None, packed=False):
-        """A Chain (data, weight[, bias], out); `activation` (an act_type) is applied to out, and
-        a `packed` weight is one that went through `packing`."""
-        cdef void* pd = self._forward(_Attributes(activation))
+    def forward(self, activation=None, packed=False, add=False):
+        """A Chain (data, weight[, bias], out); `activation` (an act_type) is applied to out, a
+        `packed` weight is one that went through `packing`, and with `add` what is in out is added
+        before the activation."""
+        cdef void* pd = self._forward(_Attributes(activation, add))
         cdef list tensors = [(ARG_SRC, QUERY_SRC, 0, None),
                              (ARG_WEIGHTS, QUERY_WEIGHTS, 0,
                               None if packed else self.plain_weight)]

@@ -261,6 +261,12 @@ class OperatorProperty:
         None."""
         return None
 
+    def with_sum(self, act_type, in_types):
+        """The property whose forward, always asked to add to output 0, applies `act_type` (None:
+        nothing) to the sum; None where adding would take a pass over memory of its own, or inputs
+        of these types cannot be computed so."""
+        return None
+
     def masking_data(self, in_shapes, in_types):
         """The property whose backward multiplies its gradient of input 0 by that of the relu that
         gave input 0, or None."""

@@ -145,7 +145,8 @@ class PackWeight(OperatorProperty):
         if self.by_winograd:
             self.size = convolution_winograd.packed_size(convolution, in_shapes[0])
         elif not self.by_product:
-            packing = convolution.primitives(in_shapes).packing(convolution.activation)
+            packing = convolution.primitives(in_shapes).packing(
+                convolution.activation, convolution.sums)
             self.size = None if packing is None else packing[0]
 
     def list_arguments(self):
@@ -161,7 +162,8 @@ class PackWeight(OperatorProperty):
             return fully_connected_products.PackProductWeight(units, hidden)
         if self.by_winograd:
             return convolution_winograd.WinogradPack(convolution, self.shapes[0])
-        _, primitive = convolution.primitives(self.shapes).packing(convolution.activation)
+        _, primitive = convolution.primitives(self.shapes).packing(
+            convolution.activation, convolution.sums)
         return ReorderWeight(primitive)
 
 
@@ -182,7 +184,7 @@ cdef class ChannelsLastConv(Operator):
     cdef Chain out, data_grad, weight_grad
     cdef FoldedActivation activation
     cdef WindowShape window
-    cdef bint has_bias
+    cdef bint has_bias, sums
     cdef bint by_channel  # the weights' gradient, each channel by itself
     cdef bint has_prepared
     cdef readonly bint spreads  # the gradient of data of few channels
@@ -191,7 +193,7 @@ cdef class ChannelsLastConv(Operator):
 
     def __init__(self, prop, in_shapes, weight, out):
         self.stateful = True
-        self.has_bias = not prop.no_bias
+        self.has_bias, self.sums = not prop.no_bias, prop.sums
         self.add = find_unary(b"identity", kFloat32, True)
         self.out_size, self.data_size = prod(out), prod(in_shapes[0])
         self.weight_size, self.filters = prod(weight), out[1]
@@ -202,7 +204,8 @@ cdef class ChannelsLastConv(Operator):
             self.window = shape_of(prop, in_shapes[0], out)
             self.by_channel = window_goes_by_channel(&self.window)
         self.primitives = prop.primitives(in_shapes)
-        self.out = self.primitives.forward(prop.activation, prop.weight_shape is not None)
+        self.out = self.primitives.forward(
+            prop.activation, prop.weight_shape is not None, prop.sums)
 
     def prepare_backward(self):
         """Make the primitives that only backward needs."""
@@ -216,7 +219,7 @@ cdef class ChannelsLastConv(Operator):
                      TBlob* aux_states) except -1 nogil:
         cdef void* tensors[4]
         cdef int n = 2
-        cdef bint add = req[0] == kAddTo
+        cdef bint add = req[0] == kAddTo and not self.sums  # else the primitive adds
         cdef char* space
         if req[0] == kNullOp:
             return 0

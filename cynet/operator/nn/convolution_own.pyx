@@ -32,20 +32,15 @@ cdef class OwnConvolution(Operator):
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef int threads = threads_for(self.work)
-        cdef bint add = req[0] == kAddTo, apart = self.activation.apart
-        cdef size_t kept = self.activation.nbytes if apart and add else 0
         cdef void* out = out_data[0].data
-        cdef char* space
-        cdef float* y
         if req[0] == kNullOp:
             return 0
-        space = <char*>get_space(&ctx.requested[0], kept + self.scratch(threads, False))
-        y = <float*>(space if kept > 0 else out)
         self.run_forward(<const float*>in_data[0].data, <const float*>in_data[1].data,
-                         <const float*>(in_data[2].data if self.has_bias else NULL), y,
-                         add and not apart, threads, space + kept)
-        if apart:
-            self.activation.apply(y, out, add)
+                         <const float*>(in_data[2].data if self.has_bias else NULL), <float*>out,
+                         req[0] == kAddTo, threads,
+                         <char*>get_space(&ctx.requested[0], self.scratch(threads, False)))
+        if self.activation.apart:
+            self.activation.apply(out)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,

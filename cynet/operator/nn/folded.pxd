@@ -11,13 +11,13 @@ cdef inline size_t aligned_floats(int64_t n) noexcept nogil:
 
 
 cdef class FoldedActivation:
-    cdef Kernel function, added, mask
+    cdef Kernel function, mask
     cdef int64_t size
     cdef readonly size_t nbytes  # of `space` below; 0 where the gradient has nothing to be done
     cdef readonly bint relu   # kernels of our own apply it themselves
     cdef readonly bint apart  # another activation, which `apply` applies to what they have written
-    # out = act(x), or out += act(x); x may be `out`.
-    cdef void apply(self, const void* x, void* out, bint add) noexcept nogil
+    # out = act(out)
+    cdef void apply(self, void* out) noexcept nogil
     # The gradient of what the activation was applied to: `grad` itself, or where `nbytes` are asked
     # for `space`, filled with grad * act'(out).
     cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil

@@ -35,17 +35,24 @@ class FoldsActivation:
     map of data, weight and perhaps a bias.
 
     Where `gives_masked`, its gradient of the data has the gradient of the relu in it that gave the
-    data; where `gets_masked`, the gradient of output 0 has that of `activation` in it already. The
-    fuse and mask passes set them.
+    data; where `gets_masked`, the gradient of output 0 has that of `activation` in it already.
+    Where `sums`, forward is asked to add, and the activation is that of the sum: ``out =
+    act(linear map + out)``. The fuse, mask and sum passes set them.
     """
 
     activation = None
-    gives_masked = gets_masked = False
+    gives_masked = gets_masked = sums = False
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         needed = [out_grad[0], in_data[0], in_data[1]]
         applied = self.activation is not None and not self.gets_masked
         return [*needed, out_data[0]] if applied else needed
+
+    def with_sum(self, act_type, in_types):
+        if self.activation is not None or in_types[0] != "float32":
+            return None
+        joined = self if act_type is None else self.with_activation(act_type, in_types)
+        return None if joined is None else joined.changed(sums=True)
 
     def with_masked_gradient(self):
         return self.changed(gets_masked=True) if self.activation == "relu" else None
@@ -62,14 +69,13 @@ cdef class FoldedActivation:
             functor = FUNCTIONS[activation].functor.encode()
             gradient = FUNCTIONS[activation].gradient.encode()
             self.function = find_unary(functor, kFloat32, False)
-            self.added = find_unary(functor, kFloat32, True)
             self.mask = find_unary_grad(gradient, kFloat32, False)
             self.nbytes = 0 if prop.gets_masked else aligned_floats(size)
         self.relu = activation == "relu"
         self.apart = activation is not None and not self.relu
 
-    cdef void apply(self, const void* x, void* out, bint add) noexcept nogil:
-        run_unary(&self.added if add else &self.function, x, out, self.size)
+    cdef void apply(self, void* out) noexcept nogil:
+        run_unary(&self.function, out, out, self.size)
 
     cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil:
         if self.nbytes == 0:

@@ -90,7 +90,7 @@ cdef class ProductFullyConnected(Operator):
             p.a = <const float*>rows
         self._run(ctx, &p, threads, self.picked_bytes)
         if self.activation.apart:
-            self.activation.apply(p.c, p.c, False)
+            self.activation.apply(p.c)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
