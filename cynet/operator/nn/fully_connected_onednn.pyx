@@ -35,7 +35,7 @@ cdef class MatmulFullyConnected(Operator):
         self.rows, self.units, self.hidden = rows, units, hidden
         self.has_bias, self.act_type, self._made = not prop.no_bias, prop.activation, []
         self.activation = FoldedActivation(prop, rows * hidden)
-        self._make(FORWARD, False)
+        self._make(FORWARD, prop.sums)
 
     cdef void* _product(self, int kind, bint add) except NULL nogil:
         if self.products[kind][add] == NULL:
