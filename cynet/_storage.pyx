@@ -41,7 +41,7 @@ cdef enum:
     TYPES = 6                   # device codes are below this
     IDS = 64                    # device indices with a pool of their own
     ARENAS = 4                  # of blocks below MIDDLE, LARGE, HUGE, and the rest
-    MIDDLE = 256 << 10          # what stays long is mostly smaller: it would split the others'
+    MIDDLE = 64 << 10           # what stays long is mostly smaller: it would split the others'
     HUGE_PAGE = 2 << 20
     LARGE = 4 * HUGE_PAGE       # from here blocks begin at huge pages
     HUGE = 8 * HUGE_PAGE
