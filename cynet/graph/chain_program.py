@@ -216,8 +216,8 @@ class _Program:
             self.columns,
             self.dtype,
             lines,
-            len(self.sources),
-            len(self.targets),
+            [tuple(value.shape) for value in self.sources.values()],
+            [tuple(value.shape) for value, _ in self.targets.values()],
             self._inplace(),
         )
         made = Step(

@@ -102,9 +102,9 @@ def _rows_of(step):
     if not positions:
         return None
     inputs = forward.in_data
-    if inputs[0].root.kind == ARG:  # a batch, which may be read where it lies (graph/feed.py)
-        return None
-    rows = inputs[0].shape[0]
+    if inputs[0].root.kind == ARG and step.prop.linear_in_weight:
+        return None  # a batch, which may be read where it lies (graph/feed.py)
+    rows = inputs[positions[0]].shape[0]
     by_rows = [*(inputs[i] for i in positions), *forward.out_data]
     whole = [v for i, v in enumerate(inputs) if i not in positions]
     if rows < 2 * LEAST_ROWS or any(v.shape[:1] != (rows,) or v.channels_last for v in by_rows):
@@ -126,26 +126,35 @@ class _Group:
     def __init__(self, first, rows):
         self.first, self.rows = first, rows
         self.steps, self.by_rows, self.whole, self.summed = [], {}, set(), {}
+        self.values, self.most = {}, MOST_BYTES * len(parts_of(rows, get_num_threads()))
 
     def add(self, step):
         by_rows, whole, summed = _touched(step)
         self.steps.append(step)
+        self.values.update(_sizes(step))
         self.by_rows.update((v.root, nbytes(v)) for v in by_rows)
         self.whole.update(v.root for v in whole)
         self.summed.update((v, None) for v in summed)
 
     def takes(self, step):
-        """Whether no part reads what another one writes, and rows lie alike in what is shared."""
+        """Whether there is room, no part reads what another one writes, and rows lie alike in what
+        is shared."""
         by_rows, whole, summed = _touched(step)
         sums = {v.root for v in self.summed}
         cut = {v.root for v in by_rows}
         return (
-            all(self.by_rows.get(v.root, nbytes(v)) == nbytes(v) for v in by_rows)
+            sum((self.values | _sizes(step)).values()) <= self.most
+            and all(self.by_rows.get(v.root, nbytes(v)) == nbytes(v) for v in by_rows)
             and self.by_rows.keys().isdisjoint(v.root for v in (*whole, *summed))
             and cut.isdisjoint(self.whole | sums | {v.root for v in (*whole, *summed)})
             and sums.isdisjoint(v.root for v in whole)
             and self.whole.isdisjoint(v.root for v in summed)
         )
+
+
+def _sizes(step):
+    """The bytes of each value that a step touches."""
+    return {v: nbytes(v) for v in (*step.read(), *(v for _, v in step.written()))}
 
 
 def _touched(step):
@@ -165,11 +174,8 @@ def _touched(step):
 def _close(graph, group):
     """Note a group as a Split of the graph, if it is worth it."""
     steps, rows = group.steps, parts_of(group.rows, get_num_threads())
-    values = {v for step in steps for v in (*step.read(), *(w for _, w in step.written()))}
     work = sum(map(_work, steps))
     if len(steps) < 2 or work < LEAST_WORK * len(steps):
-        return
-    if sum(map(nbytes, values)) > MOST_BYTES * len(rows):
         return
     sums = {
         value: [

@@ -14,6 +14,7 @@ from ...kernels.elementwise cimport Kernel, run_cast
 from .._base cimport Operator, OpContext
 from .._loops cimport find_kernels
 
+from math import prod
 from typing import NamedTuple
 
 from ...dtype import dtype_flag
@@ -67,29 +68,63 @@ class ChainProperty(OperatorProperty):
     dtype : str
         Of all arrays.
     lines : list of ChainLine
-    n_inputs, n_outputs : int
+    in_shapes, out_shapes : list of tuple of int
     inplace : list of (int, int)
         Inputs and outputs that may share memory.
     """
 
     differentiable = False
 
-    def __init__(self, op_name, rows, columns, dtype, lines, n_inputs, n_outputs, inplace):
+    def __init__(self, op_name, rows, columns, dtype, lines, in_shapes, out_shapes, inplace):
         super().__init__()
         self.op_name = op_name
         self.rows, self.columns, self.dtype, self.lines = rows, columns, dtype, lines
-        self.n_inputs, self.n_outputs, self.inplace = n_inputs, n_outputs, inplace
+        self.in_shapes, self.out_shapes, self.inplace = in_shapes, out_shapes, inplace
 
     def list_arguments(self):
-        return [f"arg{i}" for i in range(self.n_inputs)]
+        return [f"arg{i}" for i in range(len(self.in_shapes))]
 
     def list_outputs(self):
-        return [f"output{i}" for i in range(self.n_outputs)]
+        return [f"output{i}" for i in range(len(self.out_shapes))]
 
     def forward_inplace_option(self, in_data, out_data):
         return [(in_data[i], out_data[o]) for i, o in self.inplace]
 
+    def row_inputs(self, in_shapes, in_types):
+        """Those whose rows lie one behind another, if all outputs' do; what repeats is read
+        whole."""
+        shapes = [*self.in_shapes, *self.out_shapes]
+        batch, cut = self.out_shapes[0][0], [set() for _ in shapes]
+        for line in self.lines:
+            for each in (*line.loop.reads, line.loop.target):
+                if isinstance(each, Memory):
+                    cut[each.array].add(self._is_cut(each, shapes[each.array], batch))
+        n = len(self.in_shapes)
+        if any(each != {True} for each in cut[n:]) or any(
+                len(each) > 1 or None in each for each in cut[:n]):
+            return None
+        return tuple(i for i, each in enumerate(cut[:n]) if True in each)
+
+    def _is_cut(self, memory, shape, batch):
+        """Whether a part of the batch reads just as many rows of an operand; False: all of it,
+        None: neither."""
+        if memory.row == 0:
+            return False
+        if shape[0] != batch:
+            return None
+        size = prod(shape) // batch  # elements of one of its rows
+        if self.rows == 1:
+            return True if size * batch == self.columns else None
+        n = self.rows // batch  # of the chain's rows, in one of the batch
+        end = memory.offset + (n - 1) * memory.row + (self.columns - 1) * memory.column
+        return True if n * batch == self.rows and n * memory.row == size > end else None
+
     def create_operator(self, ctx, in_shapes, in_types):
+        for shape, whole in zip(in_shapes, self.in_shapes):
+            if shape != whole:  # a part of the batch
+                size = "columns" if self.rows == 1 else "rows"
+                part = getattr(self, size) // whole[0] * shape[0]
+                return ChainOperator(self.changed(**{size: part}))
         return ChainOperator(self)
 
 
