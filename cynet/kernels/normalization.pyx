@@ -3,12 +3,14 @@
 from cython.parallel cimport prange
 from libc.math cimport sqrt
 
-from .parallel cimport threads_for
-from .sums cimport dot_line, normalize_line, sum_line
+from .parallel cimport parallel_ranges, threads_for
+from .sums cimport (
+    dot_line, normalize_line, normalize_line_gradient, sum_line, sum_scale_gradients)
 
 cdef enum:
-    WIDTH = 64  # positions that one step of a sum over lines takes together
-    LANES = 8   # partial sums along a line
+    WIDTH = 64      # positions that one step of a sum over lines takes together
+    UNIT = 16       # columns that threads share out sums over lines by
+    TOGETHER = 256  # columns that a thread sums in one call
 
 
 cdef inline void _put(floating* out, double value, bint add) noexcept nogil:
@@ -70,22 +72,12 @@ cdef void _layer_line_backward(const floating* dy, const floating* x, const floa
                                floating mean, floating std, floating* dx, int64_t n, int64_t step,
                                bint add) noexcept nogil:
     cdef double total = 0, product = 0
-    cdef double totals[LANES]
-    cdef double products[LANES]
     cdef floating a, b, value, scale = 1 / std
-    cdef int64_t i, k, part, parts = n // LANES if step == 1 else 0
-    for k in range(LANES):
-        totals[k] = products[k] = 0
-    for part in range(parts):
-        i = part * LANES
-        for k in range(LANES):
-            value = dy[i + k] * gamma[i + k]
-            totals[k] += value
-            products[k] += value * (x[i + k] - mean) * scale
-    for k in range(LANES):
-        total += totals[k]
-        product += products[k]
-    for i in range(parts * LANES, n):
+    cdef int64_t i
+    if step == 1:
+        normalize_line_gradient(dy, x, gamma, mean, std, dx, n, add)
+        return
+    for i in range(n):
         value = dy[i * step] * gamma[i]
         total += value
         product += value * (x[i * step] - mean) * scale
@@ -110,26 +102,40 @@ cdef void layer_norm_backward(const floating* dy, const floating* x, const float
                              inner, add)
 
 
-cdef void _scale_columns(const floating* dy, const floating* x, const floating* mean,
-                         const floating* std, floating* dgamma, floating* dbeta, int64_t lines,
-                         int64_t n, int64_t width, bint add_gamma, bint add_beta) noexcept nogil:
-    """The first `width` of n neighbouring positions of a line."""
-    cdef double products[WIDTH]
-    cdef double totals[WIDTH]
-    cdef floating center, scale
-    cdef int64_t line, i
-    for i in range(width):
-        products[i] = totals[i] = 0
-    for line in range(lines):
-        center, scale = mean[line], 1 / std[line]
+cdef struct Scale:
+    const void* dy
+    const void* x
+    const void* mean
+    const void* std
+    void* dgamma
+    void* dbeta
+    int64_t lines, n
+    bint add_gamma, add_beta, wide  # wide: float64
+
+
+cdef void _scale_units(void* arg, int64_t begin, int64_t end) noexcept nogil:
+    cdef Scale* all = <Scale*>arg
+    if all.wide:
+        _scale_columns(<const double*>all.dy, all, begin * UNIT, min(end * UNIT, all.n))
+    else:
+        _scale_columns(<const float*>all.dy, all, begin * UNIT, min(end * UNIT, all.n))
+
+
+cdef void _scale_columns(const floating* dy, const Scale* all, int64_t begin,
+                         int64_t end) noexcept nogil:
+    cdef double products[TOGETHER]
+    cdef double totals[TOGETHER]
+    cdef int64_t at = begin, width, i
+    while at < end:
+        width = min(end - at, <int64_t>TOGETHER)
+        sum_scale_gradients(dy + at, <const floating*>all.x + at, <const floating*>all.mean,
+                            <const floating*>all.std, all.lines, all.n, width, products, totals)
         for i in range(width):
-            products[i] += dy[line * n + i] * (x[line * n + i] - center) * scale
-            totals[i] += dy[line * n + i]
-    for i in range(width):
-        if dgamma != NULL:
-            _put(dgamma + i, products[i], add_gamma)
-        if dbeta != NULL:
-            _put(dbeta + i, totals[i], add_beta)
+            if all.dgamma != NULL:
+                _put(<floating*>all.dgamma + at + i, products[i], all.add_gamma)
+            if all.dbeta != NULL:
+                _put(<floating*>all.dbeta + at + i, totals[i], all.add_beta)
+        at += width
 
 
 cdef void layer_norm_backward_scale(const floating* dy, const floating* x, const floating* mean,
@@ -137,14 +143,14 @@ cdef void layer_norm_backward_scale(const floating* dy, const floating* x, const
                                     int64_t outer, int64_t n, int64_t inner, bint add_gamma,
                                     bint add_beta) noexcept nogil:
     cdef int threads = threads_for(outer * n * inner * 3)
-    cdef int64_t i, line, at, parts = (n + WIDTH - 1) // WIDTH
+    cdef int64_t i, line, at
     cdef double product, total
+    cdef Scale all
     if inner == 1:
-        for i in prange(parts, num_threads=threads, schedule="static"):
-            at = i * WIDTH
-            _scale_columns(dy + at, x + at, mean, std, dgamma + at if dgamma != NULL else dgamma,
-                           dbeta + at if dbeta != NULL else dbeta, outer, n,
-                           min(n - at, <int64_t>WIDTH), add_gamma, add_beta)
+        all.dy, all.x, all.mean, all.std, all.dgamma, all.dbeta = dy, x, mean, std, dgamma, dbeta
+        all.lines, all.n, all.wide = outer, n, floating is double
+        all.add_gamma, all.add_beta = add_gamma, add_beta
+        parallel_ranges(threads, (n + UNIT - 1) // UNIT, _scale_units, &all)
         return
     for i in prange(n, num_threads=threads, schedule="static"):
         product = 0

@@ -49,6 +49,25 @@ void normalized_at(int level, const T* x, const T* gamma, const T* beta, T* y, i
   loops[level](x, gamma, beta, y, n, eps, add, mean, std);
 }
 
+template <typename T>
+void normalized_gradient_at(int level, const T* dy, const T* x, const T* gamma, T mean, T std,
+                            T* dx, int64_t n, bool add) {
+  typedef void (*Loop)(const T* dy, const T* x, const T* gamma, T mean, T std, T* dx, int64_t n,
+                       bool add);
+  static const Loop loops[] = CYNET_AT_LEVELS(normalized_gradient<T>);
+  loops[level](dy, x, gamma, mean, std, dx, n, add);
+}
+
+template <typename T>
+void gradient_columns_at(int level, const T* dy, const T* x, const T* mean, const T* std,
+                         int64_t lines, int64_t n, int64_t width, double* products,
+                         double* totals) {
+  typedef void (*Loop)(const T* dy, const T* x, const T* mean, const T* std, int64_t lines,
+                       int64_t n, int64_t width, double* products, double* totals);
+  static const Loop loops[] = CYNET_AT_LEVELS(normalized_gradient_columns<T>);
+  loops[level](dy, x, mean, std, lines, n, width, products, totals);
+}
+
 }  // namespace cynet
 
 #endif

@@ -136,3 +136,98 @@ void normalized_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n,
   *std = std::sqrt(line_squares(x, n, center) / n + eps);
   scaled_line(x, gamma, beta, y, n, center, static_cast<T>(1 / *std), add);
 }
+
+#if defined(__GNUC__)
+// normalized_gradient of 1 to SHORT_LINE floats, which are read once.
+CYNET_XINLINE void gradient_short(const float* dy, const float* x, const float* gamma, float mean,
+                                  float scale, float* dx, int64_t n, bool add) {
+  const int count = static_cast<int>((n + LANES - 1) / LANES), last = count - 1;
+  const int64_t rest = n - last * LANES;
+  Vec g[SHORT_LINE / LANES], v[SHORT_LINE / LANES], total = {}, product = {};
+  for (int k = 0; k < last; ++k) {
+    g[k] = load(dy + k * LANES) * load(gamma + k * LANES);
+    v[k] = (load(x + k * LANES) - mean) * scale;
+    total += g[k];
+    product += g[k] * v[k];
+  }
+  g[last] = load_part(dy + last * LANES, rest) * load_part(gamma + last * LANES, rest);
+  v[last] = (load_part(x + last * LANES, rest) - mean) * scale;
+  total += g[last];
+  product += g[last] * v[last];
+  const float a = static_cast<float>(fold_wide(total) / n);
+  const float b = static_cast<float>(fold_wide(product) / n);
+  for (int k = 0; k < count; ++k) {
+    float* to = dx + k * LANES;
+    Vec value = scale * (g[k] - a - b * v[k]);
+    if (add) value += k == last ? load_part(to, rest) : load(to);
+    if (k == last) store_part(to, value, rest);
+    else store(to, value);
+  }
+}
+#endif
+
+// dx = or += the gradient of normalized_line, of which mean and std are given; dx may be dy
+template <typename T>
+void normalized_gradient(const T* dy, const T* x, const T* gamma, T mean, T std, T* dx, int64_t n,
+                         bool add) {
+  const T scale = 1 / std;
+#if defined(__GNUC__)
+  if constexpr (std::is_same<T, float>::value) {
+    if (n <= SHORT_LINE) return gradient_short(dy, x, gamma, mean, scale, dx, n, add);
+  }
+#endif
+  const T a = static_cast<T>(sum_terms<T>(n, [=](int64_t i) { return dy[i] * gamma[i]; }) / n);
+  const T b = static_cast<T>(sum_terms<T>(n, [=](int64_t i) {
+    return dy[i] * gamma[i] * ((x[i] - mean) * scale);
+  }) / n);
+  if (add) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i)
+      dx[i] += scale * (dy[i] * gamma[i] - a - b * ((x[i] - mean) * scale));
+  } else {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i)
+      dx[i] = scale * (dy[i] * gamma[i] - a - b * ((x[i] - mean) * scale));
+  }
+}
+
+// The first columns of the sums over lines of n: products of dy by (x - mean) / std, and dy.
+// Up to FEW_LINES are added in T, the rest in double.
+enum { FEW_LINES = 64, GRADIENT_COLUMNS = 4 * LANES };
+
+// Adds up to FEW_LINES lines of `width` columns.
+template <typename T, bool WHOLE>
+CYNET_XINLINE void few_gradients(const T* dy, const T* x, const T* mean, const T* std,
+                                 int64_t lines, int64_t n, int width, double* products,
+                                 double* totals) {
+  const int columns = WHOLE ? static_cast<int>(GRADIENT_COLUMNS) : width;
+  T product[GRADIENT_COLUMNS] = {}, total[GRADIENT_COLUMNS] = {};
+  for (int64_t line = 0; line < lines; ++line) {
+    const T center = mean[line], scale = 1 / std[line];
+    for (int i = 0; i < columns; ++i) {
+      const T g = dy[line * n + i];
+      product[i] += g * ((x[line * n + i] - center) * scale);
+      total[i] += g;
+    }
+  }
+  for (int i = 0; i < columns; ++i) products[i] += product[i], totals[i] += total[i];
+}
+
+template <typename T>
+void normalized_gradient_columns(const T* dy, const T* x, const T* mean, const T* std,
+                                 int64_t lines, int64_t n, int64_t columns, double* products,
+                                 double* totals) {
+  for (int64_t i = 0; i < columns; ++i) products[i] = totals[i] = 0;
+  for (int64_t first = 0; first < lines; first += FEW_LINES) {
+    const int64_t few = lines - first < FEW_LINES ? lines - first : FEW_LINES;
+    for (int64_t at = 0; at < columns; at += GRADIENT_COLUMNS) {
+      const int64_t from = first * n + at, width = columns - at;
+      if (width >= GRADIENT_COLUMNS)
+        few_gradients<T, true>(dy + from, x + from, mean + first, std + first, few, n, 0,
+                               products + at, totals + at);
+      else
+        few_gradients<T, false>(dy + from, x + from, mean + first, std + first, few, n,
+                                static_cast<int>(width), products + at, totals + at);
+    }
+  }
+}

@@ -164,8 +164,9 @@ def test_operands_of_chains(monkeypatch, rng, threads, name):
 
 def chain_rows(in_shapes, out_shapes, *memories, rows, columns):
     """What row_inputs says of a chain that adds up these operands."""
-    from cynet.operator.loops import Loop
     from cynet.operator.tensor.chain import ChainLine, ChainProperty, Memory
+
+    from cynet.operator.loops import Loop
 
     lines = [
         ChainLine(Loop("binary", "plus", (Memory(*a), Memory(*b)), Memory(*c)), False)
