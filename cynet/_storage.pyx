@@ -26,7 +26,7 @@ cdef extern from "_storage_arena.h":
     cppclass Arena "CynetArena":
         size_t free_bytes
         uint64_t due
-        void init(size_t grain, uint64_t patience, uint64_t soon) noexcept nogil
+        void init(size_t grain, uint64_t patience, uint64_t soon, size_t least) noexcept nogil
         size_t round(size_t n) noexcept nogil
         void* take(size_t n, size_t* got) noexcept nogil
         void* grow(size_t n, size_t* got, uint64_t clock, Lock* lock) noexcept nogil
@@ -50,6 +50,7 @@ cdef enum:
     PATIENCE = 4096
     SOON = 2 * PATIENCE
     HUGE_PATIENCE = 16
+    LEAST_KEPT = 32 << 20       # bytes of an arena that stay whether needed or not
     HUGE_SOON = 256 * HUGE_PATIENCE
 
 cdef size_t LARGEST = (<size_t>1) << 47  # more than any address space holds: refused without asking
@@ -159,10 +160,10 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
         pool.listed = LARGEST
         if backend is None and HAS_ARENAS:
             pool.listed = 4 * cynet_page()
-            pool.arenas[0].init(cynet_page(), PATIENCE, SOON)
-            pool.arenas[1].init(cynet_page(), PATIENCE, SOON)
-            pool.arenas[2].init(HUGE_PAGE, PATIENCE, SOON)
-            pool.arenas[3].init(HUGE_PAGE, HUGE_PATIENCE, HUGE_SOON)
+            pool.arenas[0].init(cynet_page(), PATIENCE, SOON, LEAST_KEPT)
+            pool.arenas[1].init(cynet_page(), PATIENCE, SOON, LEAST_KEPT)
+            pool.arenas[2].init(HUGE_PAGE, PATIENCE, SOON, LEAST_KEPT)
+            pool.arenas[3].init(HUGE_PAGE, HUGE_PATIENCE, HUGE_SOON, 0)
         pool.backend = <void*>backend if backend is not None else NULL
         pool.dev_type = dev_type
         pool.dev_id = dev_id

@@ -25,7 +25,7 @@ static const bool CYNET_HAS_ARENAS = false;
 struct CynetArena {
     size_t free_bytes = 0, used = 0, peak = 0;
     uint64_t due = UINT64_MAX, patience = 0;
-    void init(size_t, uint64_t, uint64_t) {}
+    void init(size_t, uint64_t, uint64_t, size_t) {}
     size_t round(size_t n) const { return n; }
     void* take(size_t, size_t*) { return nullptr; }
     void* grow(size_t, size_t*, uint64_t, CynetSpinLock*) { return nullptr; }
@@ -74,18 +74,20 @@ struct CynetArena {
     // What to keep: the most that was in use during the last `patience` allocations of the pool.
     size_t peak = 0;
     // What grows again within `soon` of a release recurs: patience rises, up to `soon`.
+    // An arena of up to `least` bytes keeps all it has: what comes and goes would be noise.
     uint64_t due = UINT64_MAX, patience = 0, base = 0, soon = 0, released_at = 0;
+    size_t least = 0;
     bool released = false, came_back = false;
 
     // Addresses that nothing else is mapped at, so that what is mapped later joins what is there:
     // the process's other mappings grow from either end of the address space. A mere wish.
     char* home = nullptr;
 
-    void init(size_t grain_, uint64_t patience_, uint64_t soon_) {
+    void init(size_t grain_, uint64_t patience_, uint64_t soon_, size_t least_) {
         static std::atomic<unsigned> made{0};
         const uint64_t apart = (uint64_t)1 << 38, at = (16 + made++) * apart;
         if (sizeof(void*) == 8 && at < (uint64_t)1 << 46) home = (char*)(uintptr_t)at;
-        grain = grain_, patience = base = patience_, soon = soon_;
+        grain = grain_, patience = base = patience_, soon = soon_, least = least_;
     }
 
     static int log2(size_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
@@ -195,7 +197,7 @@ struct CynetArena {
         const size_t mapped = used + free_bytes, keep = peak;
         peak = used;
         due = mapped ? clock + patience : UINT64_MAX;
-        if (mapped <= keep || mapped - keep < mapped / 8) return 0;
+        if (mapped <= least || mapped <= keep || mapped - keep < mapped / 8) return 0;
         if (!came_back) patience = base;
         came_back = false;
         released = true;
