@@ -5,7 +5,7 @@ from math import prod
 from ...errors import ShapeError
 from .._base import register_operator
 from ..parameters import Bool, Enum
-from ..property import OperatorProperty, merge_shapes
+from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from .product import ProductOperator
 
 
@@ -26,6 +26,12 @@ class ProductProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data]
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def backward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
 
     def create_operator(self, ctx, in_shapes, in_types):
         return ProductOperator(self, in_types[0], *self.sizes(*in_shapes))
