@@ -1,5 +1,4 @@
-"""dot and batch_dot at the sizes where they go over from BLAS to kernels of our own, against NumPy in
-float64."""
+"""dot and batch_dot where they go over from BLAS to kernels of our own, against NumPy in float64."""
 
 import numpy as np
 import pytest
