@@ -241,7 +241,8 @@ class OperatorProperty:
             rows i of outputs, their gradients and these inputs, and from the others whole, and
             gradients of the others are sums over the rows. The operator keeps nothing from one call
             to the next, has no states and draws no random numbers, takes any number of rows, and
-            several of it run at once. None: something of that is not so.
+            several of it run at once. None: something of that is not so. Of an `elementwise`
+            operator with inputs of one shape all are, unless it says otherwise.
         """
         alike = self.elementwise and len(set(map(tuple, in_shapes))) == 1 and len(in_shapes[0])
         return tuple(range(len(in_shapes))) if alike else None

@@ -1,4 +1,4 @@
-"""dot and batch_dot where they go over from BLAS to kernels of our own, against NumPy in float64."""
+"""dot and batch_dot around the sizes at which BLAS is left, against NumPy in float64."""
 
 import numpy as np
 import pytest
