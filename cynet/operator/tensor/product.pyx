@@ -1,7 +1,7 @@
 """ProductOperator: matrix products of one shape, one or a stack of them.
 
-``C[i] = op(A[i]) op(B[i])``; dA = g op(B)', dB = op(A)' g. float32 and float64. Which are worth it go
-by our own kernels (kernels/products.h), the others by BLAS.
+``C[i] = op(A[i]) op(B[i])``; dA = g op(B)', dB = op(A)' g. float32 and float64. Where they are
+quicker, products of our own are taken (kernels/products.h), else BLAS.
 """
 
 from libc.stdint cimport int64_t
