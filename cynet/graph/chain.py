@@ -146,7 +146,8 @@ class _Groups:
         both = 1 << a | 1 << b
         above = (self.above[a] | self.above[b]) & ~both
         self.above[a] = above
-        for i in range(a + 1, now + 1):
+        # whose first step stands before `a` may have a later one that waits for it
+        for i in range(max(a - WINDOW, 0), now + 1):
             if self.above[i] & both:
                 self.above[i] |= above | 1 << a
         # what follows `b` alone is named by it still, and means the whole
@@ -164,13 +165,17 @@ class _Groups:
                 after.setdefault(need, []).append(group)
         ready = [(self.together[g][-1], g) for g, n in missing.items() if not n]
         heapq.heapify(ready)
+        left = len(missing)
         while ready:
             _, group = heapq.heappop(ready)
+            left -= 1
             yield self.together[group]
             for later in after.get(group, ()):
                 missing[later] -= 1
                 if not missing[later]:
                     heapq.heappush(ready, (self.together[later][-1], later))
+        if left:
+            raise RuntimeError(f"chain: {left} groups of steps wait for one another")
 
 
 def _dependencies(steps):

@@ -193,6 +193,23 @@ def test_what_is_outside_may_read_what_lies_between(monkeypatch, seed):
     assert members(executor)[0] == ["tanh", "_mul_scalar", "elemwise_add", "exp"]
 
 
+def test_a_chain_that_waits_for_one_with_a_later_first_step(monkeypatch, seed):
+    """The first steps of chains stand in one order, what they wait for in another: backward lost
+    the steps behind the first loss where two chains came to wait for each other."""
+    tanh, reshape = mx.sym.tanh, mx.sym.reshape
+    x = mx.sym.broadcast_mul(mx.sym.var("data"), mx.sym.var("start"))
+    scaled = tanh(x) * mx.sym.broadcast_add(tanh(x), mx.sym.var("bias")) * 0.7
+    a = mx.sym.Activation(x, act_type="tanh")
+    b = reshape(tanh(reshape(a, shape=(96, 8, 3))) * 0.9, shape=(96, 24))
+    c = tanh(b) * x * 0.7 + tanh(b) * a * 0.7
+    last = mx.sym.LinearRegressionOutput(tanh(c) * scaled * 0.7, mx.sym.var("label"))
+    losses = [mx.sym.make_loss(mx.sym.mean(mx.sym.square(y)) * 96) for y in (c, x)]
+    net = mx.sym.Group([last, *losses])
+    shapes = {"data": (96, 24), "start": (1, 24), "bias": (1, 24)}
+    _, together = same(net, monkeypatch, seed, **shapes)
+    assert together.grad_dict["data"].asnumpy().any()
+
+
 def test_random_numbers_come_in_the_same_order(monkeypatch, seed):
     x, y = mx.sym.var("x"), mx.sym.var("y")
     a = mx.sym.exp(x)
