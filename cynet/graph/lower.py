@@ -41,7 +41,20 @@ def lower(heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None, pred
     dtypes = infer_types(heads, dtypes, default="float32")
     stages = (passes.FORWARD, passes.PREDICT) if predict else (passes.FORWARD,)
     graph = passes.run(build(heads, order, shapes, dtypes, contexts), stages, names)
-    return passes.run(gradient(graph, grad_req), (passes.WHOLE,), names)
+    graph = gradient(graph, grad_req)
+    due = [*graph.outputs, *_written(graph).intersection(graph.grads.values())]
+    graph = passes.run(graph, (passes.WHOLE,), names)
+    written = _written(graph)
+    lost = [value for value in due if value.root not in written]
+    if lost:
+        raise RuntimeError(f"a pass has lost the steps that compute {', '.join(map(repr, lost))}")
+    return graph
+
+
+def _written(graph):
+    """The roots of what the steps of `graph` write."""
+    steps = (*graph.constant_steps, *graph.steps)
+    return {value.root for step in steps for _, value in step.written()}
 
 
 def memory_of(symbol, ctx, grad_req="write", **shapes):
