@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cynet.kernels.dispatch import cpu_capability
-from cynet.kernels.parallel import set_num_threads
 
 import cynet as mx
 from cynet.graph.graph import TEMP
@@ -14,19 +13,12 @@ from cynet.graph.memory import nbytes
 from cynet.graph.split import BLOCK, LEAST_ROWS, parts_of
 from cynet.kernels import onednn
 
+pytestmark = pytest.mark.usefixtures("threads")
 needs_products = pytest.mark.skipif(
     not onednn.available() or cpu_capability() == "baseline", reason="no products of our own"
 )
 UNITS = (96, 64, 48)  # behind a first layer of 80
 LAYERS = ["first", "fc0", "fc1", "fc2", "last"]
-
-
-@pytest.fixture(autouse=True)
-def threads():
-    """Two threads, whatever the machine has; ``threads(n)``: so many from now on."""
-    before = set_num_threads(2, beyond_cores=True)
-    yield lambda n: set_num_threads(n, beyond_cores=True)
-    set_num_threads(before, beyond_cores=True)
 
 
 @pytest.fixture(scope="module")

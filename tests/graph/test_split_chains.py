@@ -2,26 +2,13 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.dispatch import cpu_capability
-from cynet.kernels.parallel import set_num_threads
 
 import cynet as mx
 from cynet.graph import split
-from cynet.kernels import onednn
-from tests.graph.test_split import act, bound, dense, in_float64, steps_of, train
+from tests.graph.test_split import act, bound, dense, in_float64, needs_products, steps_of, train
 
-needs_products = pytest.mark.skipif(
-    not onednn.available() or cpu_capability() == "baseline", reason="no products of our own"
-)
+pytestmark = pytest.mark.usefixtures("threads")
 STEPS, UNITS = 4, 48
-
-
-@pytest.fixture(autouse=True)
-def threads():
-    """Two threads, whatever the machine has; ``threads(n)``: so many from now on."""
-    before = set_num_threads(2, beyond_cores=True)
-    yield lambda n: set_num_threads(n, beyond_cores=True)
-    set_num_threads(before, beyond_cores=True)
 
 
 def kinds_of(executor):

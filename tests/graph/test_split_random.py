@@ -4,7 +4,6 @@ import os
 
 import numpy as np
 import pytest
-from cynet.kernels.parallel import set_num_threads
 
 import cynet as mx
 from cynet.graph import split
@@ -114,17 +113,15 @@ def run(seed, passes, monkeypatch):
     return {**outputs, **grads}, len(executor._graph.splits)
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-def test_random_networks(seed, monkeypatch, threads):
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_random_networks(seed, monkeypatch, threads, n_threads):
     monkeypatch.setattr(split, "LEAST_WORK", 0)
-    before, splits = set_num_threads(threads, beyond_cores=True), 0
-    try:
-        for case in range(CASES):
-            (found, n), (wanted, _) = (run([seed, case], p, monkeypatch) for p in ("all", "none"))
-            splits += n
-            for key, want in wanted.items():
-                size = np.abs(want).max() + 1e-3
-                assert np.abs(found[key] - want).max() <= 2e-4 * size, (case, key)
-    finally:
-        set_num_threads(before, beyond_cores=True)
+    threads(n_threads)
+    splits = 0
+    for case in range(CASES):
+        (found, n), (wanted, _) = (run([seed, case], p, monkeypatch) for p in ("all", "none"))
+        splits += n
+        for key, want in wanted.items():
+            size = np.abs(want).max() + 1e-3
+            assert np.abs(found[key] - want).max() <= 2e-4 * size, (case, key)
     assert splits > CASES / 2

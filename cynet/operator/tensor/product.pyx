@@ -20,7 +20,7 @@ from ...kernels.blas import check_sizes
 
 cdef enum:
     LEAST = 1 << 20  # multiply-adds from which our own kernels, which pack b, are quicker
-    FEW = 16         # rows or columns below which BLAS is; from there on they are if b is transposed
+    FEW = 16         # rows or columns below which BLAS is; above, they are where b is transposed
 
 
 cdef struct Stack:
