@@ -74,8 +74,8 @@ struct CynetArena {
     // What to keep: the most that was in use during the last `patience` allocations of the pool.
     size_t peak = 0;
     // What grows again within `soon` of a release recurs: patience rises, up to `soon`.
-    // An arena of up to `least` bytes keeps all it has: what comes and goes would be noise.
     uint64_t due = UINT64_MAX, patience = 0, base = 0, soon = 0, released_at = 0;
+    // An arena of up to `least` bytes keeps all it has: what comes and goes would be noise.
     size_t least = 0;
     bool released = false, came_back = false;
 

@@ -126,12 +126,14 @@ class _Group:
     def __init__(self, first, rows):
         self.first, self.rows = first, rows
         self.steps, self.by_rows, self.whole, self.summed = [], {}, set(), {}
-        self.values, self.most = {}, MOST_BYTES * len(parts_of(rows, get_num_threads()))
+        self.values, self.size = set(), 0  # what is touched, and its bytes
+        self.most = MOST_BYTES * len(parts_of(rows, get_num_threads()))
 
     def add(self, step):
         by_rows, whole, summed = _touched(step)
         self.steps.append(step)
-        self.values.update(_sizes(step))
+        self.size += self._more(step)
+        self.values |= _values(step)
         self.by_rows.update((v.root, nbytes(v)) for v in by_rows)
         self.whole.update(v.root for v in whole)
         self.summed.update((v, None) for v in summed)
@@ -143,7 +145,7 @@ class _Group:
         sums = {v.root for v in self.summed}
         cut = {v.root for v in by_rows}
         return (
-            sum((self.values | _sizes(step)).values()) <= self.most
+            self.size + self._more(step) <= self.most
             and all(self.by_rows.get(v.root, nbytes(v)) == nbytes(v) for v in by_rows)
             and self.by_rows.keys().isdisjoint(v.root for v in (*whole, *summed))
             and cut.isdisjoint(self.whole | sums | {v.root for v in (*whole, *summed)})
@@ -151,10 +153,14 @@ class _Group:
             and self.whole.isdisjoint(v.root for v in summed)
         )
 
+    def _more(self, step):
+        """Bytes that a step touches and the others do not."""
+        return sum(map(nbytes, _values(step) - self.values))
 
-def _sizes(step):
-    """The bytes of each value that a step touches."""
-    return {v: nbytes(v) for v in (*step.read(), *(v for _, v in step.written()))}
+
+def _values(step):
+    """What a step touches."""
+    return {*step.read(), *(v for _, v in step.written())}
 
 
 def _touched(step):

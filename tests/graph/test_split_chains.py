@@ -198,7 +198,7 @@ def test_what_a_part_touches_stays_within_a_cache(rng, monkeypatch):
     assert len(steps_of(executor)) > 4
     graph = executor._graph
     for each in graph.splits:
-        touched = {v for step in graph.steps[each.first : each.last] for v in split._sizes(step)}
+        touched = {v for step in graph.steps[each.first : each.last] for v in split._values(step)}
         assert sum(map(split.nbytes, touched)) <= 2 * 200_000
     found = train(executor, 2)
     monkeypatch.setattr(split, "MOST_BYTES", 1 << 30)
