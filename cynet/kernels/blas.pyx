@@ -3,6 +3,7 @@
 from cython.parallel cimport prange
 
 from .parallel cimport threads_for
+from .products cimport Product, product_few, product_is_few
 from .sums cimport dot_line
 
 import ctypes
@@ -119,6 +120,19 @@ cdef double _vector_by_vector(int64_t k, const floating* a, const floating* b) n
     return total
 
 
+cdef void _few_rows(bint b_turned, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+                    const float* b, int64_t ldb, bint add, float* c, int64_t ldc,
+                    int threads) noexcept nogil:
+    """c = a b or c += a b of so few rows that BLAS's copy of b would cost more."""
+    cdef Product p
+    p.m, p.n, p.k = m, n, k
+    p.a, p.a_row, p.a_turned = a, lda, False
+    p.b, p.b_row, p.b_turned = b, ldb, b_turned
+    p.c, p.c_row, p.relu, p.add = c, ldc, False, add
+    p.bias = NULL
+    product_few(&p, threads)
+
+
 cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
                floating beta, floating* c, int64_t ldc) noexcept nogil:
@@ -138,6 +152,11 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     elif m == 1 and trans_b and (not trans_a or lda == 1):
         _rows_by_vector(n, k, alpha, b, ldb, a, beta, c, 1)
         return
+    if floating is float:
+        if (not trans_a and alpha == 1 and (beta == 0 or beta == 1)
+                and product_is_few(m, n, k, trans_b)):
+            _few_rows(trans_b, m, n, k, a, lda, b, ldb, beta == 1, c, ldc, threads)
+            return
     if threads == 1:
         _block(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
         return

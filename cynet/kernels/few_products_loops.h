@@ -1,16 +1,21 @@
-// Products with fewer rows than a panel of b would pay for, at one CPU level, after vectors.h.
-// Included by products.h for each level.
+// Products with fewer rows than a panel of b would pay for, at one CPU level, after
+// products_loops.h. Included by products.h for each level.
 //
-// b, whose columns lie in lines, is read where it lies, and each line is multiplied by a's: a
-// prediction for one or a few samples takes as long as its weights take to come from memory. The
-// order of the sums does not depend on the number of threads.
+// b is read where it lies. Where its columns lie in lines, each line is multiplied by a's: a
+// prediction for one or a few samples takes as long as its weights take to come from memory. Where
+// its rows do, each is multiplied by numbers of a. The order of the sums does not depend on the
+// number of threads.
 
-using namespace cynet::products;
-
-constexpr int64_t FEW = 16;  // with so many rows panels pay
+// Rows from which panels pay: where b's columns lie in lines, and where its rows do. Vectors of less
+// than a cache line read the parts of a large b's rows too slowly.
+constexpr int64_t FEW_TURNED = LANES == 16 ? 16 : 8, FEW_STRAIGHT = 17;
+constexpr int64_t FEW_LARGE = LANES == 16 ? INT64_MAX : 1 << 20;  // floats of such a b
+constexpr int64_t FEW_AHEAD = 12;  // rows of b that are asked for before: no cache sees the pattern
 constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // by 4 columns: sums held in registers
 
-inline bool few_suits(const Product& p) { return p.m < FEW && p.b_turned && !p.a_turned; }
+inline bool few_suits(int64_t m, int64_t n, int64_t k, bool b_turned) {
+  return b_turned ? m < FEW_TURNED : m < FEW_STRAIGHT && n * k < FEW_LARGE;
+}
 
 // The sum of each vector's lanes.
 template <int C>
@@ -79,10 +84,91 @@ inline void few_columns(const Product& p, int64_t column) {
   if (row < p.m) few_dots<1, C>(p, row, column);
 }
 
+// Sums of `rows` rows and `vectors` of columns, `lanes` of the last one, to their places.
+inline void few_finish(const Job& job, const Product& p, const Vec* sums, int rows, int vectors,
+                       int64_t row, int64_t column, int64_t lanes) {
+  for (int r = 0; r < rows; ++r)
+    for (int v = 0; v < vectors; ++v) {
+      const int64_t from = column + v * LANES, to = (row + r) * p.c_row + from;
+      finish(job, *sums++, p.c + to, p.bias ? p.bias + from : nullptr,
+             p.mask ? p.mask + to : nullptr, v == vectors - 1 ? lanes : LANES);
+    }
+}
+
+// R rows by V vectors of columns, `lanes` of the last one, of a b whose rows are lines.
+template <int R, int V, bool PART>
+inline void few_lines(const Job& job, const Product& p, int64_t row, int64_t column,
+                      int64_t lanes) {
+  Vec sums[R][V] = {};
+  const float* a = p.a + row * p.a_row;
+  const float* b = p.b + column;
+  for (int64_t k = 0; k < p.k; ++k, b += p.b_row) {
+    Vec line[V];
+#pragma GCC unroll 12
+    for (int v = 0; v < V; ++v) {
+      line[v] = PART && v == V - 1 ? load_part(b + v * LANES, lanes) : load(b + v * LANES);
+      fetch<false>(b + FEW_AHEAD * p.b_row + v * LANES);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const float value = a[r * p.a_row + k];
+#pragma GCC unroll 12
+      for (int v = 0; v < V; ++v) sums[r][v] += value * line[v];
+    }
+  }
+  const bool plain = !PART && !(job.add || job.relu || p.bias || p.mask);
+  Vec made[R * V];
+  float* to = plain ? p.c + row * p.c_row + column : reinterpret_cast<float*>(made);
+  const int64_t step = plain ? p.c_row : V * LANES;
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 12
+    for (int v = 0; v < V; ++v) store(to + r * step + v * LANES, sums[r][v]);
+  if (!plain) few_finish(job, p, made, R, V, row, column, lanes);
+}
+
+// The same for at most V vectors: columns j .. end.
+template <int R, int V, bool PART = false>
+inline void few_strip(const Job& job, const Product& p, int64_t row, int64_t j, int64_t end) {
+  const int64_t left = end - j - (V - 1) * LANES;
+  if (left == LANES && !PART) few_lines<R, V, false>(job, p, row, j, LANES);
+  else if (left > 0) few_lines<R, V, true>(job, p, row, j, left);
+  else if constexpr (V > 1) few_strip<R, V - 1, true>(job, p, row, j, end);
+}
+
+// Of at most R rows, by WIDTH vectors.
+template <int R>
+inline void few_rows(int64_t rows, const Job& job, const Product& p, int64_t row, int64_t j,
+                     int64_t end) {
+  if (rows == R) few_strip<R, WIDTH>(job, p, row, j, end);
+  else if constexpr (R > 1) few_rows<R - 1>(rows, job, p, row, j, end);
+}
+
+// One or two rows are multiplied by as many vectors as there are sums to be held: fewer would wait
+// for their own additions.
+inline void few_straight(const Product& p, int threads) {
+  const Job job = {p.a, p.a_row, p.k, p.c_row, p.relu, p.add};
+  const int64_t width = (p.m == 1 ? 4 : p.m == 2 ? 2 : 1) * WIDTH, parts = (p.m + ROWS - 1) / ROWS;
+  parallel_for(threads, vectors_of(p.n), [&](int64_t begin, int64_t last) {
+    const int64_t end = std::min(last * LANES, p.n);
+    for (int64_t j = begin * LANES; j < end; j += width * LANES) {
+      const int64_t stop = std::min(j + width * LANES, end);
+      if (p.m == 1) few_strip<1, 4 * WIDTH>(job, p, 0, j, stop);
+      else if (p.m == 2) few_strip<2, 2 * WIDTH>(job, p, 0, j, stop);
+      else
+        for (int64_t i = 0; i < parts; ++i) {
+          const int64_t row = cut(p.m, i, parts);
+          few_rows<ROWS>(cut(p.m, i + 1, parts) - row, job, p, row, j, stop);
+        }
+    }
+  });
+}
+
 inline void multiply_few(const Product& p, int threads) {
   if (p.copy)
     for (int64_t i = 0; i < p.m; ++i)
       std::memcpy(p.copy + i * p.a_row, p.a + i * p.a_row, p.k * sizeof(float));
+  if (!p.b_turned) return few_straight(p, threads);
   parallel_for(threads, (p.n + 3) / 4, [&](int64_t begin, int64_t end) {
     const int64_t last = std::min(4 * end, p.n);
     int64_t j = 4 * begin;

@@ -194,9 +194,9 @@ inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 #include "each_level.h"
 #define CYNET_LOOPS "turned_vectors.h"
 #include "each_level.h"
-#define CYNET_LOOPS "few_products_loops.h"
-#include "each_level.h"
 #define CYNET_LOOPS "products_loops.h"
+#include "each_level.h"
+#define CYNET_LOOPS "few_products_loops.h"
 #include "each_level.h"
 #define CYNET_LOOPS "sparse_products_loops.h"
 #include "each_level.h"
@@ -259,20 +259,32 @@ inline bool product_shares_a(int level, int64_t m, int64_t n, int64_t k, int thr
   return table[level](m, n, threads);
 }
 
-// Loops over all numbers, without the zeros of a, by AMX; which one `product` takes; each by name.
-enum ProductWay { PLAIN, SPARSE, TILED };
+// Loops over all numbers, without the zeros of a, by AMX, of few rows; which one `product` takes;
+// each by name.
+enum ProductWay { PLAIN, SPARSE, TILED, FEW };
+
+// Whether so few rows are multiplied by a b that is read where it lies, for which no scratch is
+// needed; a is not turned.
+inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_turned) {
+  static constexpr decltype(&baseline::few_suits) table[] = CYNET_AT_LEVELS(few_suits);
+  return table[level](m, n, k, b_turned);
+}
 
 inline ProductWay product_way(int level, const Product& p) {
   if (p.packed) return TILED;
   static constexpr decltype(&baseline::sparse_suits) table[] = CYNET_AT_LEVELS(sparse_suits);
   const bool tiled = product_is_tiled(level, p.m, p.n, p.k);
-  return table[level](p, tiled) ? SPARSE : tiled ? TILED : PLAIN;
+  if (table[level](p, tiled)) return SPARSE;
+  if (tiled) return TILED;
+  return !p.a_turned && product_is_few(level, p.m, p.n, p.k, p.b_turned) ? FEW : PLAIN;
 }
 
 inline void product_by(int level, ProductWay way, const Product& p, int threads, char* space) {
   static constexpr decltype(&baseline::multiply) plain[] = CYNET_AT_LEVELS(multiply);
   static constexpr decltype(&baseline::multiply) sparse[] = CYNET_AT_LEVELS(multiply_sparse);
+  static constexpr decltype(&baseline::multiply_few) few[] = CYNET_AT_LEVELS(multiply_few);
   float* room = reinterpret_cast<float*>(space);
+  if (way == FEW) return few[level](p, threads);
   if (way == SPARSE) return sparse[level](p, threads, room);
 #ifdef CYNET_AMX
   if (way == TILED) return amx::multiply(p, threads, room);

@@ -18,10 +18,12 @@ cdef extern from "products.h" namespace "cynet" nogil:
     void cpp_product "cynet::product"(int level, const Product& p, int threads,
                                       char* space) noexcept
     ctypedef enum ProductWay:
-        PLAIN, SPARSE, TILED
+        PLAIN, SPARSE, TILED, FEW
     ProductWay cpp_way "cynet::product_way"(int level, const Product& p) noexcept
     void cpp_product_by "cynet::product_by"(int level, ProductWay way, const Product& p,
                                             int threads, char* space) noexcept
+    bint cpp_is_few "cynet::product_is_few"(int level, int64_t m, int64_t n, int64_t k,
+                                            bint b_turned) noexcept
     bint cpp_suits "cynet::window_suits"(int level, const WindowShape& shape) noexcept
     size_t cpp_space "cynet::window_space"(int level, const WindowShape& shape, int threads,
                                            bint backward) noexcept
@@ -82,6 +84,14 @@ cdef void product(const Product* p, int threads, char* space) noexcept nogil:
     cpp_product(cpu_level(), p[0], threads, space)
 
 
+cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil:
+    return cpu_level() > 0 and cpp_is_few(cpu_level(), m, n, k, b_turned)
+
+
+cdef void product_few(const Product* p, int threads) noexcept nogil:
+    cpp_product_by(cpu_level(), FEW, p[0], threads, NULL)
+
+
 cdef bint window_suits(const WindowShape* shape) noexcept nogil:
     return cpp_suits(cpu_level(), shape[0])
 
@@ -138,7 +148,7 @@ def _level(name):
     return cpu_level() if name is None else cpu_capabilities().index(name)
 
 
-_WAYS = ("plain", "sparse", "tiled")  # as enum ProductWay of products.h
+_WAYS = ("plain", "sparse", "tiled", "few")  # as enum ProductWay of products.h
 
 
 def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
@@ -148,7 +158,8 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
     `way` is ``'plain'``, ``'sparse'`` (the zeros of a are left out), ``'tiled'`` (by AMX; at level
-    ``'amx'`` alone, k > 0) or None: as `product` chooses. `copy` has a's shape and gets its
+    ``'amx'`` alone, k > 0), ``'few'`` (b is read where it lies; a is not turned) or None: as
+    `product` chooses. `copy` has a's shape and gets its
     elements. With `packed`, b is packed before, and then not read. Returned are what lies behind
     the scratch, bytes of 255, and what `product` would choose.
     """

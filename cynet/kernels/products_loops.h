@@ -295,7 +295,6 @@ inline bool copies_past(const Product& p) {
 // Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them: an a that
 // is not NEAR comes from far away once for all of these.
 inline void multiply(const Product& p, int threads, float* space) {
-  if (few_suits(p)) return multiply_few(p, threads);
   const Piece piece = {0, 0};
   const Target target = {0, 0, 1};
   const auto run = p.a_turned ? &rows_of<false> : &rows_of<true>;

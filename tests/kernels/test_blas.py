@@ -12,7 +12,8 @@ from cynet.errors import ArgumentError
 @pytest.mark.parametrize("threads", [1, 2, 3, 6])
 @pytest.mark.parametrize(
     "m, n, k",
-    [(1, 1, 1), (3, 5, 7), (1, 700, 300), (700, 1, 300), (129, 65, 33), (200, 17, 400)],
+    [(1, 1, 1), (3, 5, 7), (1, 700, 300), (700, 1, 300), (129, 65, 33), (200, 17, 400),
+     (7, 33, 40), (16, 300, 129), (15, 1100, 600)],
 )
 def test_against_numpy(dtype, tolerance, threads, m, n, k):
     rng = np.random.RandomState(m * n + k)
@@ -26,6 +27,9 @@ def test_against_numpy(dtype, tolerance, threads, m, n, k):
                 c = np.full((m, n), np.nan, dtype)
                 _gemm_arrays(a, b, c, trans_a, trans_b, 1.0, 0.0)
                 np.testing.assert_allclose(c, product, atol=tolerance * k**0.5)
+                _gemm_arrays(a, b, c, trans_a, trans_b, 1.0, 1.0)
+                np.testing.assert_allclose(c, 2 * product, atol=tolerance * 2 * k**0.5)
+                c[...] = product
                 _gemm_arrays(a, b, c, trans_a, trans_b, 0.5, 2.0)
                 np.testing.assert_allclose(c, 2.5 * product, atol=tolerance * 3 * k**0.5)
     finally:

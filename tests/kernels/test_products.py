@@ -41,10 +41,13 @@ def untouched(behind):
     assert len(behind) and (behind == 255).all(), "written behind the scratch"
 
 
-def check_products(size, change=lambda a: a, **options):
-    """Every order of the operands, written and added, of an `a` that is changed first."""
+ORDERS = [(False, False), (False, True), (True, False), (True, True)]
+
+
+def check_products(size, change=lambda a: a, orders=ORDERS, **options):
+    """Each of `orders` of the operands, written and added, of an `a` that is changed first."""
     m, n, k = size
-    for a_turned, b_turned, add in itertools.product((False, True), repeat=3):
+    for (a_turned, b_turned), add in itertools.product(orders, (False, True)):
         a, b, c, bias = draw(1, (m, k), (k, n), (m, n), (n,))
         a = change(a)
         wanted = a.astype(np.float64) @ b.astype(np.float64) + bias + (c if add else 0)
@@ -75,9 +78,40 @@ def test_shared_out_by_rows_where_all_have_read_b(size, threads, level):
 
 @pytest.mark.parametrize("level", cpu_capabilities())
 def test_few_rows(level):
-    """All numbers of rows and columns that are left over, and ends of lines."""
+    """All numbers of rows, columns and vectors of them that are left over, and ends of lines."""
     for m, n, k in itertools.product(range(1, 18), (1, 2, 4, 7), (1, 16, 37)):
         check_products((m, n, k), level=level)
+    for m, n, k in itertools.product(range(1, 18), (16, 33, 47, 64, 97), (1, 6, 39)):
+        check_products((m, n, k), level=level, orders=[(False, False)], way="few", threads=2)
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+@pytest.mark.parametrize("b_turned", [False, True])
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 15, 16])
+def test_threads_change_no_bit_of_few_rows(m, b_turned, level):
+    a, b, first, other = draw(9, (m, 130), (130, 201), (m, 201), (m, 201))
+    b = np.ascontiguousarray(b.T) if b_turned else b
+    options = {"b_turned": b_turned, "level": level, "way": "few"}
+    _product_arrays(a, b, first, threads=1, **options)
+    for threads in (2, 3, 5):
+        _product_arrays(a, b, other, threads=threads, **options)
+        assert other.tobytes() == first.tobytes()
+
+
+@pytest.mark.parametrize("level", cpu_capabilities()[1:])
+def test_few_rows_are_not_copied_for(level):
+    """Which way is taken, by rows, columns that lie in lines, and the size of b."""
+    turned = 16 if level != "avx2" else 8
+
+    def taken(m, n, k, b_turned=False, a_turned=False):
+        a, b = draw(3, (k, m) if a_turned else (m, k), (n, k) if b_turned else (k, n))
+        given = {"a_turned": a_turned, "b_turned": b_turned, "level": level}
+        return _product_arrays(a, b, np.empty((m, n), "f"), **given)[1] == "few"
+
+    assert taken(1, 50, 30) and taken(16, 50, 30) and not taken(17, 50, 30)
+    assert taken(turned - 1, 50, 30, True) and not taken(turned, 50, 30, True)
+    assert not taken(3, 50, 30, a_turned=True)
+    assert taken(3, 1024, 1024) == (level != "avx2") and taken(3, 1024, 1023)
 
 
 def check_copies(size, change=lambda a: a, **options):
@@ -110,7 +144,7 @@ def test_a_is_copied_on_the_way(size, threads, level):
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
-@pytest.mark.parametrize("rows, b_turned", [(20, False), (20, True), (5, True)])
+@pytest.mark.parametrize("rows, b_turned", [(20, False), (20, True), (5, True), (5, False)])
 def test_relu_comes_last(rows, b_turned, level):
     """After the bias, what was there, and all blocks of the sum."""
     a, b, c, bias = draw(2, (rows, 1100), (1100, 40), (rows, 40), (40,))
@@ -132,10 +166,12 @@ if "amx" in cpu_capabilities():
     WAYS.append(("amx", "tiled"))
 
 
-@pytest.mark.parametrize("level, way", WAYS)
-@pytest.mark.parametrize(
-    "rows, a_turned, b_turned", [(70, 0, 0), (70, 1, 1), (5, 0, 1), (33, 1, 0)]
-)
+ROWS = [(70, 0, 0), (70, 1, 1), (5, 0, 1), (33, 1, 0)]
+MASKED = [(level, way, *rows) for level, way in WAYS for rows in ROWS]
+MASKED += [(level, "few", 5, 0, turned) for level in cpu_capabilities() for turned in (0, 1)]
+
+
+@pytest.mark.parametrize("level, way, rows, a_turned, b_turned", MASKED)
 def test_masked(rows, a_turned, b_turned, level, way):
     """By what a relu gave, after all blocks of the sum; NaN and infinity go where they would."""
     a, b, c, mask = draw(7, (rows, 1100), (1100, 53), (rows, 53), (rows, 53))

@@ -120,12 +120,12 @@ class BatchNormProperty(OperatorProperty):
         return [(out_grad[0], in_grad[0])]
 
     def create_operator(self, ctx, in_shapes, in_types):
+        from .batch_norm_last import ChannelsLastNorm  # loaded by the first, not by a later shape
+
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         shape, axis = in_shapes[0], self.position(in_shapes[0])
         outer, inner = prod(shape[:axis]), prod(shape[axis + 1:])
         if inner == 1 and in_types[0] == "float32":
-            from .batch_norm_last import ChannelsLastNorm
-
             return ChannelsLastNorm(self, (outer, shape[axis]))
         return BatchNormOperator(self, outer, shape[axis], inner)
 

@@ -1,7 +1,7 @@
 """ProductOperator: matrix products of one shape, one or a stack of them.
 
 ``C[i] = op(A[i]) op(B[i])``; dA = g op(B)', dB = op(A)' g. float32 and float64. Where they are
-quicker, products of our own are taken (kernels/products.h), else BLAS.
+quicker, products of our own are taken (kernels/products.h), else gemm (kernels/blas.pxd).
 """
 
 from libc.stdint cimport int64_t
@@ -19,8 +19,8 @@ from ...kernels.blas import check_sizes
 
 
 cdef enum:
-    LEAST = 1 << 20  # multiply-adds from which our own kernels, which pack b, are quicker
-    FEW = 16         # rows or columns below which BLAS is; above, they are where b is transposed
+    LEAST = 1000000  # multiply-adds from which our own kernels, which pack b, are quicker
+    FEW = 16         # rows or columns below which gemm is; above, they are where b is transposed
 
 
 cdef struct Stack:
@@ -32,7 +32,7 @@ cdef struct Stack:
     const char* a
     const char* b
     char* c
-    char* space     # of each part, for our own kernels; NULL: BLAS
+    char* space     # of each part, for our own kernels; NULL: gemm
     size_t n_space
 
 
