@@ -2,11 +2,26 @@
 
 A convolution's kernels want weights in an order of their own, or transformed (Winograd). Where a
 property says so (OperatorProperty.packed_form), a step in front of it makes that form of the
-weight, and makes it again only when the weight was written. At prediction only: a training step
-writes its weights.
+weight, and makes it again only when the weight was written. So it is with weights that the network
+itself computes of arrays, as weight normalization does. At prediction only: a training step writes
+its weights.
 """
 
-from .graph import ARG, AUX, CONST, FORWARD, KEPT, TEMP, WRITE, Kept, Step, Value
+from .graph import (
+    ARG,
+    AUX,
+    CONST,
+    FORWARD,
+    KEPT,
+    TEMP,
+    WRITE,
+    Kept,
+    Step,
+    Value,
+    depends_on_inputs_only,
+)
+
+ARRAYS = (ARG, AUX, CONST)
 
 
 def pack(graph):
@@ -24,6 +39,9 @@ def pack(graph):
     """
     readers, writer = graph.neighbours()
     moved = graph.moved_states()
+    for step in graph.steps:
+        if step.prop.linear_in_weight and len(step.in_data) > 1:
+            _keep_made(step.in_data[1], readers, writer, moved)
     before = {}  # step -> the steps that make its weight
     for step in graph.steps:
         weight = step.in_data[1] if len(step.in_data) > 1 else None
@@ -37,13 +55,39 @@ def pack(graph):
     return graph
 
 
+def _keep_made(weight, readers, writer, moved):
+    """Let the steps that make `weight` run only when what it is made of was written, if that is
+    arrays alone and nobody else reads what lies between."""
+    steps, sources, values = {}, [], [weight]
+    while values:
+        value = values.pop()
+        if value.kind in ARRAYS and value not in moved:
+            sources.append(value)
+            continue
+        made = writer.get(value)
+        if value.kind != TEMP or made is None or made.ctx.device_type == "gpu":
+            return
+        if made.kept or len(made.out_data) > 1 or not depends_on_inputs_only(made):
+            return
+        if made not in steps:
+            steps[made] = None
+            values += made.in_data
+    between = [v for made in steps for v in made.out_data if v is not weight]
+    if any(reader not in steps for value in between for reader in readers[value]):
+        return
+    if any(not made.prop.identity for made in steps):  # else it is a view
+        kept, weight.kind = Kept(sources), KEPT
+        for made in steps:
+            made.kept = kept
+
+
 def _packing(step, readers, writer, moved):
     """The step that packs `step`'s weight, which `step` then reads; or None."""
     if len(step.in_data) < 2 or step.ctx.device_type == "gpu":
         return None
     weight = step.in_data[1]
     replaces = weight.kind == KEPT and len(readers[weight]) == 1
-    if not replaces and (weight.kind not in (ARG, AUX, CONST) or weight in moved):
+    if not replaces and (weight.kind not in ARRAYS or weight in moved):
         return None
     shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
     form = step.prop.packed_form(shapes, types, replaces)

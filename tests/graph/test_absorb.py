@@ -358,6 +358,82 @@ def test_convolutions_of_one_pixel_by_packed_products(stride, size, monkeypatch)
         compare(got, want)
 
 
+# --- weights that the network makes ---------------------------------------------------------------
+def array(name, *shape):
+    return mx.sym.var(name, shape=shape)
+
+
+def norm_weight(shape):
+    """Weight normalization (Salimans and Kingma, 2016): the direction is read twice."""
+    v = mx.sym.sin(array("v", *shape)) + 2
+    axes = tuple(range(1, len(shape)))
+    length = mx.sym.sqrt(mx.sym.sum(v * v, axis=axes, keepdims=True))
+    return mx.sym.broadcast_mul(v, mx.sym.broadcast_div(array("g", shape[0], *[1] * len(axes)), length))
+
+
+def two_readers(x):
+    w = array("v", 5, 16) * 2
+    return mx.sym.Group([dense(x, weight=w, name="a"), dense(x * 2, weight=w, name="b")])
+
+
+def seen_weight(x):
+    w = array("v", 5, 16) * 2
+    return mx.sym.Group([dense(x, weight=w), w])
+
+
+def read_between(x):
+    w = mx.sym.sqrt(array("v", 5, 16) + 2)
+    return mx.sym.Group([dense(x, weight=w * 2), mx.sym.sum(w)])
+
+
+MADE = {  # the network, and how many arrays of weights stay
+    "dense": (lambda x: dense(x, weight=norm_weight((5, 16)), no_bias=True), 1),
+    "convolution": (lambda x: convolution(x, 8, weight=norm_weight((8, 4, 3, 3)), no_bias=True), 1),
+    "turned": (lambda x: dense(x, weight=mx.sym.transpose(array("v", 16, 5))), 1),
+    "turned and shaped": (
+        lambda x: dense(x, weight=mx.sym.reshape(mx.sym.transpose(array("v", 80)) * 2, (5, 16))),
+        1,
+    ),
+    "two readers": (two_readers, 1),
+    "a view": (lambda x: dense(x, weight=mx.sym.reshape(array("v", 80), (5, 16))), 0),
+    "seen": (seen_weight, 0),
+    "read between": (read_between, 0),
+    "random": (
+        lambda x: dense(x, weight=mx.sym.Dropout(array("v", 5, 16), mode="always", p=0)),
+        0,
+    ),
+    "of data": (lambda x: mx.sym.FullyConnected(x, num_hidden=3, weight=x * 2), 1),
+}
+
+
+@needs_onednn
+@pytest.mark.parametrize("name", MADE)
+def test_keeps_weights_that_are_made_of_arrays(name, monkeypatch):
+    """Made again whenever one of those arrays is written, the data among them."""
+    net, count = MADE[name]
+    shape = (3, 4, 9, 8) if name == "convolution" else (3, 16)
+    got, want = pair(net(mx.sym.var("x")), "all", monkeypatch, shape=shape)
+    assert len(got._graph.kept_values()) == count
+    for array in (None, *got.arg_dict):
+        for executor in (got, want):
+            if array is not None:
+                executor.arg_dict[array][1:2] = 0.75
+        compare(got, want)
+        compare(got, want)
+
+
+@needs_onednn
+def test_keeps_the_turned_weight_of_a_convolution_over_words(monkeypatch):
+    net = convolution(mx.sym.var("x"), 6, (3, 40), name="c")
+    got, want = pair(net, "all", monkeypatch, shape=(2, 1, 12, 40))
+    assert [v.name for v in got._graph.kept_values()] in (
+        ["c_weight_columns"], ["c_weight_columns_packed"])
+    for value in (0.5, -0.25):
+        for executor in (got, want):
+            executor.arg_dict["c_weight"][:, :, 1, 7:9] = value
+        compare(got, want)
+
+
 # --- the plan -------------------------------------------------------------------------------------
 @needs_onednn
 def test_packs_where_there_is_an_order_to_pack_for(monkeypatch):
