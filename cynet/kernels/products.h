@@ -346,17 +346,29 @@ inline bool spread_suits(int level, const WindowShape& s) {
          s.dilate_h == 1 && s.dilate_w == 1;
 }
 
-// Bytes of scratch, to be aligned to 64.
-inline size_t spread_space(int level, const WindowShape& s, int threads) {
+// Bytes of scratch, to be aligned to 64; without the weights where they are packed before.
+inline size_t spread_space(int level, const WindowShape& s, int threads, bool packed) {
   static constexpr decltype(&baseline::spread_scratch) table[] = CYNET_AT_LEVELS(spread_scratch);
-  return table[level](s, threads) * sizeof(float);
+  return table[level](s, threads, packed) * sizeof(float);
 }
 
-// dx = gradient of x, or dx += with `add`, of windows that are not dilated.
-inline void window_spread(int level, const WindowShape& shape, const float* w, const float* dy,
-                          float* dx, bool add, int threads, char* space) {
+// Floats of the packed weights, and those, to be aligned to 64.
+inline int64_t spread_packed_size(int level, const WindowShape& s) {
+  static constexpr decltype(&baseline::spread_packed) table[] = CYNET_AT_LEVELS(spread_packed);
+  return table[level](s);
+}
+
+inline void spread_pack(int level, const WindowShape& s, const float* w, int threads, float* to) {
+  static constexpr decltype(&baseline::spread_pack) table[] = CYNET_AT_LEVELS(spread_pack);
+  table[level](s, w, threads, to);
+}
+
+// dx = gradient of x, or dx += with `add`, of windows that are not dilated; `packed`: w is.
+inline void window_spread(int level, const WindowShape& shape, const float* w, bool packed,
+                          const float* dy, float* dx, bool add, int threads, char* space) {
   static constexpr decltype(&baseline::spread_data) table[] = CYNET_AT_LEVELS(spread_data);
-  table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
+  table[level](shape, w, packed ? w : nullptr, dy, dx, add, threads,
+               reinterpret_cast<float*>(space));
 }
 
 // dw = gradient of w, or dw += with `add`.

@@ -69,12 +69,17 @@ cdef void window_forward(const WindowShape* shape, const float* x, const float* 
 # dx = gradient of x, or dx += with `add`.
 cdef void window_backward_data(const WindowShape* shape, const float* w, const float* dy, float* dx,
                                bint add, int threads, char* space) noexcept nogil
-# The same for few channels, by spreading the windows that dy's pixels make: whether it pays, bytes
-# of scratch, and dx or dx +=.
+# The same by spreading the windows that dy's pixels make: whether it pays, for few channels, bytes
+# of scratch, and dx or dx +=. Weights may be packed before (so many floats, to be aligned to 64):
+# then it pays for few pixels of dy, too.
 cdef bint spread_suits(const WindowShape* shape) noexcept nogil
-cdef size_t spread_space(const WindowShape* shape, int threads) noexcept nogil
-cdef void window_spread(const WindowShape* shape, const float* w, const float* dy, float* dx,
-                        bint add, int threads, char* space) noexcept nogil
+cdef bint spread_packs(const WindowShape* shape) noexcept nogil
+cdef int64_t spread_packed_size(const WindowShape* shape) noexcept nogil
+cdef void spread_pack(const WindowShape* shape, const float* w, int threads,
+                      float* to) noexcept nogil
+cdef size_t spread_space(const WindowShape* shape, int threads, bint packed) noexcept nogil
+cdef void window_spread(const WindowShape* shape, const float* w, bint packed, const float* dy,
+                        float* dx, bint add, int threads, char* space) noexcept nogil
 # dw = gradient of w, or dw += with `add`.
 cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
                                  float* dw, bint add, int threads, char* space) noexcept nogil

@@ -35,10 +35,14 @@ cdef extern from "products.h" namespace "cynet" nogil:
         bint add, int threads, char* space) noexcept
     bint cpp_spread_suits "cynet::spread_suits"(int level, const WindowShape& shape) noexcept
     size_t cpp_spread_space "cynet::spread_space"(int level, const WindowShape& shape,
-                                                  int threads) noexcept
+                                                  int threads, bint packed) noexcept
+    int64_t cpp_spread_packed_size "cynet::spread_packed_size"(int level,
+                                                               const WindowShape& shape) noexcept
+    void cpp_spread_pack "cynet::spread_pack"(int level, const WindowShape& shape, const float* w,
+                                              int threads, float* to) noexcept
     void cpp_spread "cynet::window_spread"(
-        int level, const WindowShape& shape, const float* w, const float* dy, float* dx,
-        bint add, int threads, char* space) noexcept
+        int level, const WindowShape& shape, const float* w, bint packed, const float* dy,
+        float* dx, bint add, int threads, char* space) noexcept
     void cpp_backward_weight "cynet::window_backward_weight"(
         int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
         bint add, int threads, char* space) noexcept
@@ -52,6 +56,10 @@ cdef extern from "products.h" namespace "cynet" nogil:
 # unless one side is so short that the whole of it is read for each block of the others.
 cdef int64_t LARGE = 1 << 30
 cdef int64_t SHORT = 256
+
+# Pixels up to which windows are spread quicker from packed weights than a library makes them: it
+# reorders the weights first, and shares out pixels.
+cdef int64_t FEW_PIXELS = 64
 
 
 cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil:
@@ -115,13 +123,27 @@ cdef bint spread_suits(const WindowShape* shape) noexcept nogil:
     return cpu_level() > 0 and cpp_spread_suits(cpu_level(), shape[0])
 
 
-cdef size_t spread_space(const WindowShape* shape, int threads) noexcept nogil:
-    return cpp_spread_space(cpu_level(), shape[0], threads)
+cdef bint spread_packs(const WindowShape* shape) noexcept nogil:
+    return (cpu_level() > 0 and shape.dilate_h == 1 and shape.dilate_w == 1
+            and shape.batch * shape.out_height * shape.out_width <= FEW_PIXELS)
 
 
-cdef void window_spread(const WindowShape* shape, const float* w, const float* dy, float* dx,
-                        bint add, int threads, char* space) noexcept nogil:
-    cpp_spread(cpu_level(), shape[0], w, dy, dx, add, threads, space)
+cdef int64_t spread_packed_size(const WindowShape* shape) noexcept nogil:
+    return cpp_spread_packed_size(cpu_level(), shape[0])
+
+
+cdef void spread_pack(const WindowShape* shape, const float* w, int threads,
+                      float* to) noexcept nogil:
+    cpp_spread_pack(cpu_level(), shape[0], w, threads, to)
+
+
+cdef size_t spread_space(const WindowShape* shape, int threads, bint packed) noexcept nogil:
+    return cpp_spread_space(cpu_level(), shape[0], threads, packed)
+
+
+cdef void window_spread(const WindowShape* shape, const float* w, bint packed, const float* dy,
+                        float* dx, bint add, int threads, char* space) noexcept nogil:
+    cpp_spread(cpu_level(), shape[0], w, packed, dy, dx, add, threads, space)
 
 
 cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
@@ -214,17 +236,20 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
                    int threads=1, level=None):
     """One of the three convolutions on C-contiguous NumPy float32 arrays, for tests and benchmarks.
 
-    `what` is ``'forward'``, ``'backward_data'``, ``'backward_weight'`` or ``'spread'``; y, x, w or
-    x is written.
-    What lies behind the scratch is returned: bytes of 255.
+    `what` is ``'forward'``, ``'backward_data'``, ``'backward_weight'``, ``'spread'`` or
+    ``'packed_spread'``, with the weights packed before; y, x, w, x or x is written.
+    What lies behind the scratch and the packed weights is returned: bytes of 255.
     """
     cdef WindowShape shape = _shape(x.shape, w.shape, y.shape, stride, dilate, pad)
     cdef int at = _level(level)
-    cdef int which = ("forward", "backward_data", "backward_weight", "spread").index(what)
-    cdef size_t size = (cpp_spread_space(at, shape, threads) if which == 3
+    cdef int which = ("forward", "backward_data", "backward_weight", "spread",
+                      "packed_spread").index(what)
+    cdef size_t size = (cpp_spread_space(at, shape, threads, which == 4) if which > 2
                         else cpp_space(at, shape, threads, which > 0))
+    cdef size_t packed_size = 4 * cpp_spread_packed_size(at, shape) if which == 4 else 0
     room, start = _scratch(size)
-    cdef size_t space = room.ctypes.data + start
+    packed, first = _scratch(packed_size)
+    cdef size_t space = room.ctypes.data + start, ppacked = packed.ctypes.data + first
     cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
     cdef size_t pb = 0 if bias is None else bias.ctypes.data
     with nogil:
@@ -234,9 +259,13 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
         elif which == 1:
             cpp_backward_data(at, shape, <float*>pw, <float*>py, <float*>px, add, threads,
                               <char*>space)
-        elif which == 3:
-            cpp_spread(at, shape, <float*>pw, <float*>py, <float*>px, add, threads, <char*>space)
-        else:
+        elif which == 2:
             cpp_backward_weight(at, shape, <float*>px, <float*>py, <float*>pw, add, threads,
                                 <char*>space)
-    return room[start + size:]
+        else:
+            if which == 4:
+                cpp_spread_pack(at, shape, <float*>pw, threads, <float*>ppacked)
+                pw = ppacked
+            cpp_spread(at, shape, <float*>pw, which == 4, <float*>py, <float*>px, add, threads,
+                       <char*>space)
+    return np.concatenate([room[start + size:], packed[first + packed_size:]])

@@ -1,23 +1,45 @@
-// Gradients of images of few channels, as the last layer of a generator makes them, at one CPU
-// level; after products_loops.h. Included by products.h for each level.
+// Gradients of images as products of dy's pixels, at one CPU level; after products_loops.h. Included
+// by products.h for each level.
 //
 // Each pixel of dy makes its window in dx: a product of dy's pixels by all weights, with what lies
 // in a row of the window side by side, so that it is added to dx as one piece of memory. Libraries'
-// kernels have a vector for the channels, of which few lanes are used then.
+// kernels have a vector for the channels, of which few lanes are used where the channels are few,
+// as those of a generator's last layer. With more channels than a chunk, each chunk is made by
+// itself, which shares out few images; their weights are packed before (spread_pack).
 
 constexpr int64_t SPREAD_PIXELS = 64;  // whose windows are made at a time, or a row of dy
+constexpr int64_t SPREAD_CHANNELS = 32;  // of a chunk
 
-inline int64_t spread_columns(const WindowShape& s) { return taps_of(s) * s.channels; }
+inline int64_t spread_chunks(const WindowShape& s) {
+  return (s.channels + SPREAD_CHANNELS - 1) / SPREAD_CHANNELS;
+}
+
+// A chunk's channels, from `first` on; columns of its weights, floats from one pixel's window to the
+// next, and where its weights begin in the packed ones.
+struct SpreadChunk {
+  int64_t first, channels, columns, row, begin;
+
+  SpreadChunk(const WindowShape& s, int64_t i)
+      : first(i * SPREAD_CHANNELS),
+        channels(std::min(SPREAD_CHANNELS, s.channels - first)),
+        columns(taps_of(s) * channels),
+        row(vectors_of(columns) * LANES),
+        begin(i * lines(s.filters * vectors_of(taps_of(s) * SPREAD_CHANNELS) * LANES)) {}
+};
 
 inline int64_t spread_rows(const WindowShape& s) {  // of dy at a time
   return std::max<int64_t>(1, SPREAD_PIXELS / std::max<int64_t>(s.out_width, 1));
 }
 
-// Floats of scratch: the weights, and the windows of each thread.
-inline int64_t spread_scratch(const WindowShape& s, int threads) {
-  const int64_t width = vectors_of(spread_columns(s)) * LANES;
-  return lines(s.filters * width) +
-         threads * (spread_rows(s) * s.out_width * width + FLOATS_APART);
+inline int64_t spread_packed(const WindowShape& s) {
+  const SpreadChunk last(s, spread_chunks(s) - 1);
+  return last.begin + lines(s.filters * last.row);
+}
+
+// Floats of scratch: the weights, if they are not packed before, and the windows of each thread.
+inline int64_t spread_scratch(const WindowShape& s, int threads, bool packed) {
+  return (packed ? 0 : spread_packed(s)) +
+         threads * (spread_rows(s) * s.out_width * SpreadChunk(s, 0).row + FLOATS_APART);
 }
 
 // to += from, without masked stores: what follows would wait for them, though it lies behind.
@@ -31,23 +53,41 @@ inline void add_piece(const float* from, float* to, int64_t n) {
   for (; n > 0; --n) *to++ += *from++;
 }
 
-// Weights (filters, channels, kernel_h, kernel_w) as panels of columns (row, column, channel).
-inline void pack_spread(const WindowShape& s, const float* w, float* to) {
-  const int64_t taps = taps_of(s), n = spread_columns(s);
-  each_panel(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
-    const int64_t width = vectors_of(end - j) * LANES;
-    for (int64_t f = 0; f < s.filters; ++f, to += width, w += s.channels * taps)
-      for (int64_t i = 0; i < width; ++i)
-        to[i] = j + i < end ? w[(j + i) % s.channels * taps + (j + i) / s.channels] : 0;
-    w -= s.filters * s.channels * taps;
+// Weights (filters, channels, kernel_h, kernel_w) of each chunk as panels of columns (row, column,
+// channel).
+inline void spread_pack(const WindowShape& s, const float* w, int threads, float* to) {
+  const int64_t taps = taps_of(s), chunks = spread_chunks(s);
+  const int64_t parts = std::min<int64_t>(threads, chunks);
+  for_parts(parts, [&](int64_t part) {
+    for (int64_t i = cut(chunks, part, parts); i < cut(chunks, part + 1, parts); ++i) {
+      const SpreadChunk chunk(s, i);
+      float* panel = to + chunk.begin;
+      each_panel(0, vectors_of(chunk.columns), chunk.columns, WIDTH, [&](int64_t j, int64_t end) {
+        const int64_t width = vectors_of(end - j) * LANES;
+        for (int64_t f = 0; f < s.filters; ++f, panel += width) {
+          const float* from = w + (f * s.channels + chunk.first) * taps;
+          int64_t tap = j / chunk.channels, c = j % chunk.channels;
+          for (int64_t at = 0; at < end - j; ++at) {
+            panel[at] = from[c * taps + tap];
+            if (++c == chunk.channels) {
+              c = 0;
+              ++tap;
+            }
+          }
+          std::fill(panel + (end - j), panel + width, 0.0f);
+        }
+      });
+    }
   });
 }
 
-// Windows of the pixels of row y of dy, `row` floats apart, to rows begin .. end of an image's dx.
-inline void spread_row(const WindowShape& s, const float* windows, int64_t row, int64_t y,
-                       int64_t begin, int64_t end, float* dx) {
-  const int64_t length = s.kernel_w * s.channels;
+// Windows of the pixels of row y of dy to rows begin .. end of an image's dx, of which `dx` is the
+// chunk's first channel.
+inline void spread_row(const WindowShape& s, const SpreadChunk& chunk, const float* windows,
+                       int64_t y, int64_t begin, int64_t end, float* dx) {
+  const int64_t length = s.kernel_w * chunk.channels;
   const int64_t turns = (s.kernel_w + s.stride_w - 1) / s.stride_w;  // so that none meets the next
+  const bool whole = chunk.channels == s.channels;
   for (int64_t a = 0; a < s.kernel_h; ++a, windows += length) {
     const int64_t at = y * s.stride_h - s.pad_h + a;
     if (at < begin || at >= end) continue;
@@ -57,33 +97,45 @@ inline void spread_row(const WindowShape& s, const float* windows, int64_t row, 
         const int64_t left = x * s.stride_w - s.pad_w;
         const int64_t first = std::max<int64_t>(0, -left);
         const int64_t last = std::min(s.kernel_w, s.width - left);
-        if (first < last)
-          add_piece(windows + x * row + first * s.channels, to + (left + first) * s.channels,
-                    (last - first) * s.channels);
+        const float* from = windows + x * chunk.row + first * chunk.channels;
+        float* place = to + (left + first) * s.channels;
+        if (whole && first < last) add_piece(from, place, (last - first) * s.channels);
+        for (int64_t b = first; !whole && b < last; ++b) {
+          add_piece(from, place, chunk.channels);
+          from += chunk.channels;
+          place += s.channels;
+        }
       }
   }
 }
 
-// dx = gradient of x, or dx += with `add`; windows are not dilated. Images are shared out, or rows
-// of them where they are few. The order of the sums does not depend on the number of threads.
-inline void spread_data(const WindowShape& s, const float* w, const float* dy, float* dx, bool add,
-                        int threads, float* space) {
-  const int64_t n = spread_columns(s), row = vectors_of(n) * LANES, step = spread_rows(s);
-  const int64_t own = step * s.out_width * row + FLOATS_APART, line = s.width * s.channels;
-  const int64_t strips = s.batch >= threads ? 1 : (threads + s.batch - 1) / s.batch;
+// dx = gradient of x, or dx += with `add`; windows are not dilated. Images and chunks of channels
+// are shared out, or rows of them where they are few. The order of the sums does not depend on the
+// number of threads. Where `packed` is not NULL, w is not read.
+inline void spread_data(const WindowShape& s, const float* w, const float* packed, const float* dy,
+                        float* dx, bool add, int threads, float* space) {
+  const int64_t chunks = spread_chunks(s), step = spread_rows(s), line = s.width * s.channels;
+  const int64_t own = step * s.out_width * SpreadChunk(s, 0).row + FLOATS_APART;
+  const int64_t images = s.batch * chunks;
+  const int64_t strips = images >= threads ? 1 : (threads + images - 1) / images;
   const Piece piece = {0, 0};
   const Target target = {0, 0, 1};
-  pack_spread(s, w, space);
-  float* all = space + lines(s.filters * row);
-  const int64_t units = s.batch * strips, parts = std::min<int64_t>(threads, units);
+  if (!packed) {
+    spread_pack(s, w, threads, space);
+    packed = space;
+    space += spread_packed(s);
+  }
+  const int64_t units = images * strips, parts = std::min<int64_t>(threads, units);
   for_parts(parts, [&](int64_t part) {
-    float* windows = all + part * own;
+    float* windows = space + part * own;
     for (int64_t u = cut(units, part, parts); u < cut(units, part + 1, parts); ++u) {
-      const int64_t image = u / strips, begin = cut(s.height, u % strips, strips);
+      const SpreadChunk chunk(s, u / strips / s.batch);
+      const int64_t image = u / strips % s.batch, begin = cut(s.height, u % strips, strips);
       const int64_t end = cut(s.height, u % strips + 1, strips);
       const float* from = dy + image * pixels_out(s) * s.filters;
-      float* to = dx + image * s.height * line;
-      if (!add) std::fill(to + begin * line, to + end * line, 0.0f);
+      float* to = dx + image * s.height * line + chunk.first;
+      for (int64_t i = begin * s.width; !add && i < end * s.width; ++i)
+        std::fill_n(to + i * s.channels, chunk.channels, 0.0f);
       // rows of dy whose windows reach these
       const int64_t reach = begin + s.pad_h - s.kernel_h + 1;
       int64_t y = reach > 0 ? (reach + s.stride_h - 1) / s.stride_h : 0;
@@ -91,14 +143,16 @@ inline void spread_data(const WindowShape& s, const float* w, const float* dy, f
       for (; y < stop && begin < end; y += step) {
         const int64_t rows = std::min(step, stop - y), count = rows * s.out_width;
         const float* pixels = from + y * s.out_width * s.filters;
-        const Job job = {pixels, s.filters, s.filters, row, false, false};
-        const float* panel = space;
-        each_panel(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t j_end) {
-          rows_of<true>(job, panel, j_end - j, target, &piece, windows + j, nullptr, 0, count);
-          panel += s.filters * vectors_of(j_end - j) * LANES;
-        });
+        const Job job = {pixels, s.filters, s.filters, chunk.row, false, false};
+        const float* panel = packed + chunk.begin;
+        each_panel(0, vectors_of(chunk.columns), chunk.columns, WIDTH,
+                   [&](int64_t j, int64_t j_end) {
+                     rows_of<true>(job, panel, j_end - j, target, &piece, windows + j, nullptr, 0,
+                                   count);
+                     panel += s.filters * vectors_of(j_end - j) * LANES;
+                   });
         for (int64_t i = 0; i < rows; ++i)
-          spread_row(s, windows + i * s.out_width * row, row, y + i, begin, end, to);
+          spread_row(s, chunk, windows + i * s.out_width * chunk.row, y + i, begin, end, to);
       }
     }
   });

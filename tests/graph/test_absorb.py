@@ -434,6 +434,33 @@ def test_keeps_the_turned_weight_of_a_convolution_over_words(monkeypatch):
         compare(got, want)
 
 
+DECONVOLUTIONS = [  # shape of data, parameters, whether a packed weight stays
+    ((1, 20, 1, 1), {"num_filter": 70, "kernel": (4, 4)}, 1),
+    ((2, 37, 4, 5), {"num_filter": 33, "kernel": (4, 3), "stride": (2, 1), "pad": (1, 1)}, 1),
+    ((1, 37, 8, 8), {"num_filter": 9, "kernel": (5, 5), "stride": (3, 3), "adj": (1, 2)}, 1),
+    ((1, 37, 9, 8), {"num_filter": 9, "kernel": (3, 3)}, 0),  # more pixels
+    ((1, 8, 4, 4), {"num_filter": 6, "kernel": (3, 3), "num_group": 2}, 0),
+    ((1, 8, 4, 4), {"num_filter": 6, "kernel": (3, 3), "dilate": (2, 1)}, 0),
+    ((1, 8, 4), {"num_filter": 6, "kernel": (3,)}, 0),
+]
+
+
+@needs_onednn
+@pytest.mark.parametrize("no_bias", [False, True])
+@pytest.mark.parametrize("shape, options, count", DECONVOLUTIONS, ids=str)
+def test_packs_deconvolutions_of_few_pixels(shape, options, count, no_bias, monkeypatch):
+    net = mx.sym.Deconvolution(mx.sym.var("x"), name="d", no_bias=no_bias, **options)
+    got, want = pair(relu(net), "all", monkeypatch, shape=shape)
+    packs = cpu_capability() != "baseline"
+    assert len(got._graph.kept_values()) == count * packs
+    for value in (None, 0.5, -0.75):
+        for executor in (got, want):
+            if value is not None:
+                executor.arg_dict["d_weight"][3:5, 1] = value
+        compare(got, want)
+        compare(got, want)
+
+
 # --- the plan -------------------------------------------------------------------------------------
 @needs_onednn
 def test_packs_where_there_is_an_order_to_pack_for(monkeypatch):

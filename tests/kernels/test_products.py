@@ -289,19 +289,23 @@ def test_windows(shape, threads, level):
                 np.testing.assert_array_equal(arrays[i], (x, w, y)[i])
 
 
-SPREAD = [  # as WINDOWS, of few channels
+SPREAD = [  # as WINDOWS, of few channels, of some chunks of them, of a last one that is short
     (3, 8, 12, 3, 20, (4, 4), (2, 2), (1, 1), (1, 1)),
     (1, 17, 9, 1, 9, (5, 3), (3, 2), (1, 1), (2, 1)),
     (2, 30, 70, 4, 33, (3, 3), (1, 1), (1, 1), (1, 1)),
     (1, 8, 11, 2, 8, (2, 2), (3, 3), (1, 1), (0, 0)),  # some pixels in no window
     (5, 9, 10, 3, 16, (7, 7), (2, 2), (1, 1), (3, 3)),
     (2, 3, 2, 3, 40, (5, 5), (1, 1), (1, 1), (4, 3)),  # windows of the padding alone
+    (1, 8, 8, 64, 50, (4, 4), (2, 2), (1, 1), (1, 1)),
+    (2, 6, 5, 33, 7, (3, 3), (2, 1), (1, 1), (0, 1)),
+    (1, 4, 4, 70, 130, (4, 4), (1, 1), (1, 1), (0, 0)),
 ]
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
 @pytest.mark.parametrize("shape", SPREAD, ids=str)
-def test_windows_are_spread(shape, level):
+@pytest.mark.parametrize("what", ["spread", "packed_spread"])
+def test_windows_are_spread(what, shape, level):
     x, w, y, seen = window(shape, 8)
     wanted = backward_data(x, w, y, seen, shape[8])
     for add in (False, True):
@@ -309,7 +313,7 @@ def test_windows_are_spread(shape, level):
         for threads in (1, 2, 3, 7):
             dx = x.copy() if add else np.full_like(x, np.nan)
             options = {"add": add, "threads": threads, "level": level}
-            untouched(_window_arrays("spread", dx, w, y, *shape[6:], **options))
+            untouched(_window_arrays(what, dx, w, y, *shape[6:], **options))
             close(dx, wanted + x if add else wanted)
             found.append(dx)
         assert all(np.array_equal(found[0], each) for each in found)

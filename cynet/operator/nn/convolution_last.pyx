@@ -246,7 +246,7 @@ cdef class ChannelsLastConv(Operator):
             with gil:
                 self.prepare_backward()
         if req[0] != kNullOp:
-            need = (spread_space(&self.window, threads) if self.spreads
+            need = (spread_space(&self.window, threads, False) if self.spreads
                     else self.data_grad.room(self.data_size, req[0] == kAddTo))
         if weights and not self.by_channel:
             scratch = kept_weight + kept_bias + self.weight_grad.scratch_bytes
@@ -270,8 +270,9 @@ cdef class ChannelsLastConv(Operator):
             if self.has_bias and req[2] == kAddTo:
                 run_unary(&self.add, space + kept_weight, in_grad[2].data, self.filters)
         if req[0] != kNullOp and self.spreads:
-            window_spread(&self.window, <const float*>in_data[1].data, <const float*>tensors[0],
-                          <float*>in_grad[0].data, req[0] == kAddTo, threads, space)
+            window_spread(&self.window, <const float*>in_data[1].data, False,
+                          <const float*>tensors[0], <float*>in_grad[0].data, req[0] == kAddTo,
+                          threads, space)
         elif req[0] != kNullOp:
             tensors[1] = in_data[1].data
             tensors[2] = in_grad[0].data

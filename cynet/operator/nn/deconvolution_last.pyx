@@ -12,23 +12,27 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.onednn cimport Chain
 from ...kernels.parallel cimport threads_for
-from ...kernels.products cimport WindowShape, spread_space, window_spread
+from ...kernels.products cimport (WindowShape, spread_pack, spread_packed_size, spread_packs,
+                                  spread_space, window_spread)
 from ...kernels.reduce_rows cimport spread_rows, sum_rows
 from .._base cimport Operator, OpContext
 from .convolution_own cimport OwnConvolution
-from .convolution_window cimport spreads_data
+from .convolution_window cimport shape_of, spreads_data
 
 from math import prod
 
+from ..property import OperatorProperty
 from .convolution_last import ChannelsLastConvolution
 from .deconvolution import DeconvolutionProperty
 
 
 class ChannelsLastDeconvolution(DeconvolutionProperty):
-    """Deconvolution on channels-last data."""
+    """Deconvolution on channels-last data; `weight_shape` is the shape of a weight that the pack
+    pass has packed."""
 
     op_name = "Deconvolution"
     prefers_channels_last = True
+    weight_shape = None
 
     def out_shape(self, data):
         """The shape of the output for data of this shape."""
@@ -46,9 +50,24 @@ class ChannelsLastDeconvolution(DeconvolutionProperty):
                  for axis, size in enumerate(self.out_shape(data)[2:])]
         return convolution if sizes == list(data[2:]) else None
 
+    def packed_form(self, in_shapes, in_types, replaces):
+        cdef WindowShape shape
+        data = in_shapes[0]
+        if (self.weight_shape is not None or 0 in data or len(self.kernel) != 2
+                or self.num_group > 1):
+            return None
+        convolution, out = self.mirrored(data), self.out_shape(data)
+        shape = shape_of(convolution, out, data)
+        if not spread_packs(&shape) or self.own_operator(data, out) is not None:
+            return None
+        return (PackSpreadWeight(convolution, out, data), self.changed(weight_shape=in_shapes[1]),
+                spread_packed_size(&shape))
+
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
         convolution, out = self.mirrored(data), self.out_shape(data)
+        if self.weight_shape is not None:
+            return SpreadDeconvolution(self, data, out)
         return self.own_operator(data, out) or PrimitiveDeconvolution(
             self, data, out, convolution.primitives([out, in_shapes[1]]))
 
@@ -56,6 +75,36 @@ class ChannelsLastDeconvolution(DeconvolutionProperty):
         """An operator by kernels of our own, as ChannelsLastConvolution's."""
         own = self.mirrored(data).own_operator(out, data)
         return None if own is None else OwnDeconvolution(self, data, out, own)
+
+
+class PackSpreadWeight(OperatorProperty):
+    """The weight of a deconvolution whose windows are spread, in the form that takes; made by the
+    pack pass, always written."""
+
+    op_name = "_pack_weight"
+
+    def __init__(self, convolution, data, out):
+        super().__init__()
+        self.convolution, self.shapes = convolution, (data, out)
+
+    def list_arguments(self):
+        return ["weight"]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return SpreadPack(self.convolution, *self.shapes)
+
+
+cdef class SpreadPack(Operator):
+    cdef WindowShape shape
+
+    def __init__(self, convolution, data, out):
+        self.shape = shape_of(convolution, data, out)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        spread_pack(&self.shape, <const float*>in_data[0].data, threads_for(in_data[0].size * 4),
+                    <float*>out_data[0].data)
+        return 0
 
 
 cdef class ChannelsLastDeconv(Operator):
@@ -132,6 +181,25 @@ cdef class OwnDeconvolution(ChannelsLastDeconv):
         return 0
 
 
+cdef class SpreadDeconvolution(ChannelsLastDeconv):
+    """By windows that data's pixels make with packed weights; there is no backward."""
+
+    cdef WindowShape window
+
+    def __init__(self, prop, data, out):
+        super().__init__(prop, data, out)
+        self.window = shape_of(prop.mirrored(data), out, data)
+
+    cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
+                  bint add) except -1 nogil:
+        cdef int threads = threads_for(self.data_size * (self.weight_size // self.window.filters) // 8)
+        window_spread(&self.window, <const float*>in_data[1].data, True,
+                      <const float*>in_data[0].data, out, add, threads,
+                      <char*>get_space(&ctx.requested[0],
+                                       spread_space(&self.window, threads, True)))
+        return 0
+
+
 cdef class PrimitiveDeconvolution(ChannelsLastDeconv):
     """By oneDNN, but for an output of few channels."""
 
@@ -157,9 +225,10 @@ cdef class PrimitiveDeconvolution(ChannelsLastDeconv):
         cdef void* tensors[3]
         cdef int threads = threads_for(self.data_size * self.filters)
         if self.spreads:
-            window_spread(&self.window, <const float*>in_data[1].data,
+            window_spread(&self.window, <const float*>in_data[1].data, False,
                           <const float*>in_data[0].data, out, add, threads,
-                          <char*>get_space(&ctx.requested[0], spread_space(&self.window, threads)))
+                          <char*>get_space(&ctx.requested[0],
+                                           spread_space(&self.window, threads, False)))
             return 0
         tensors[0], tensors[1], tensors[2] = in_data[0].data, in_data[1].data, out
         return self.out.run_to(tensors, self.out_size, add,
