@@ -6,15 +6,20 @@
 // its rows do, each is multiplied by numbers of a. The order of the sums does not depend on the
 // number of threads.
 
-// Rows from which panels pay: where b's columns lie in lines, and where its rows do. Vectors of less
-// than a cache line read the parts of a large b's rows too slowly.
+// Rows from which panels pay: where b's columns lie in lines, where its rows do, and where those
+// are of a b that is in the caches. Vectors of less than a cache line read the parts of b's rows too
+// slowly for more.
 constexpr int64_t FEW_TURNED = LANES == 16 ? 16 : 8, FEW_STRAIGHT = 17;
-constexpr int64_t FEW_LARGE = LANES == 16 ? INT64_MAX : 1 << 20;  // floats of such a b
+constexpr int64_t FEW_NEAR = LANES == 16 ? 129 : FEW_STRAIGHT, NEAR_B = 1 << 20;
+constexpr int64_t FEW_LARGE = LANES == 16 ? INT64_MAX : NEAR_B;  // floats of a b
 constexpr int64_t FEW_AHEAD = 12;  // rows of b that are asked for before: no cache sees the pattern
 constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // by 4 columns: sums held in registers
 
-inline bool few_suits(int64_t m, int64_t n, int64_t k, bool b_turned) {
-  return b_turned ? m < FEW_TURNED : m < FEW_STRAIGHT && n * k < FEW_LARGE;
+// `copies`: a is copied on the way, which takes a pass of its own here.
+inline bool few_suits(int64_t m, int64_t n, int64_t k, bool b_turned, bool copies) {
+  if (b_turned) return m < FEW_TURNED;
+  return (m < FEW_STRAIGHT && n * k < FEW_LARGE) ||
+         (m < FEW_NEAR && n * k < NEAR_B && k <= DEPTH && !copies);
 }
 
 // The sum of each vector's lanes.
@@ -144,23 +149,32 @@ inline void few_rows(int64_t rows, const Job& job, const Product& p, int64_t row
   else if constexpr (R > 1) few_rows<R - 1>(rows, job, p, row, j, end);
 }
 
-// One or two rows are multiplied by as many vectors as there are sums to be held: fewer would wait
-// for their own additions.
+// Rows row .. last by columns j .. end. One or two rows are multiplied by as many vectors as there
+// are sums to be held: fewer would wait for their own additions.
+inline void few_part(const Job& job, const Product& p, int64_t row, int64_t last, int64_t j,
+                     int64_t end) {
+  const int64_t rows = last - row, parts = (rows + ROWS - 1) / ROWS;
+  const int64_t width = (p.m == 1 ? 4 : p.m == 2 ? 2 : 1) * WIDTH;
+  for (; j < end; j += width * LANES) {
+    const int64_t stop = std::min(j + width * LANES, end);
+    if (p.m == 1) few_strip<1, 4 * WIDTH>(job, p, 0, j, stop);
+    else if (p.m == 2) few_strip<2, 2 * WIDTH>(job, p, 0, j, stop);
+    else
+      for (int64_t i = 0; i < parts; ++i) {
+        const int64_t first = cut(rows, i, parts);
+        few_rows<ROWS>(cut(rows, i + 1, parts) - first, job, p, row + first, j, stop);
+      }
+  }
+}
+
+// Columns are shared out, or rows where there are many, or columns for less than two strips each.
 inline void few_straight(const Product& p, int threads) {
   const Job job = {p.a, p.a_row, p.k, p.c_row, p.relu, p.add};
-  const int64_t width = (p.m == 1 ? 4 : p.m == 2 ? 2 : 1) * WIDTH, parts = (p.m + ROWS - 1) / ROWS;
-  parallel_for(threads, vectors_of(p.n), [&](int64_t begin, int64_t last) {
-    const int64_t end = std::min(last * LANES, p.n);
-    for (int64_t j = begin * LANES; j < end; j += width * LANES) {
-      const int64_t stop = std::min(j + width * LANES, end);
-      if (p.m == 1) few_strip<1, 4 * WIDTH>(job, p, 0, j, stop);
-      else if (p.m == 2) few_strip<2, 2 * WIDTH>(job, p, 0, j, stop);
-      else
-        for (int64_t i = 0; i < parts; ++i) {
-          const int64_t row = cut(p.m, i, parts);
-          few_rows<ROWS>(cut(p.m, i + 1, parts) - row, job, p, row, j, stop);
-        }
-    }
+  const int64_t vectors = vectors_of(p.n);
+  const bool by_rows = p.m >= threads * ROWS && vectors < 2 * WIDTH * threads;
+  parallel_for(threads, by_rows ? p.m : vectors, [&](int64_t begin, int64_t last) {
+    if (by_rows) few_part(job, p, begin, last, 0, p.n);
+    else few_part(job, p, 0, p.m, begin * LANES, std::min(last * LANES, p.n));
   });
 }
 

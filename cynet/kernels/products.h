@@ -265,9 +265,10 @@ enum ProductWay { PLAIN, SPARSE, TILED, FEW };
 
 // Whether so few rows are multiplied by a b that is read where it lies, for which no scratch is
 // needed; a is not turned.
-inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_turned) {
+inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_turned,
+                           bool copies) {
   static constexpr decltype(&baseline::few_suits) table[] = CYNET_AT_LEVELS(few_suits);
-  return table[level](m, n, k, b_turned);
+  return table[level](m, n, k, b_turned, copies);
 }
 
 inline ProductWay product_way(int level, const Product& p) {
@@ -276,7 +277,8 @@ inline ProductWay product_way(int level, const Product& p) {
   const bool tiled = product_is_tiled(level, p.m, p.n, p.k);
   if (table[level](p, tiled)) return SPARSE;
   if (tiled) return TILED;
-  return !p.a_turned && product_is_few(level, p.m, p.n, p.k, p.b_turned) ? FEW : PLAIN;
+  if (p.a_turned) return PLAIN;
+  return product_is_few(level, p.m, p.n, p.k, p.b_turned, p.copy != nullptr) ? FEW : PLAIN;
 }
 
 inline void product_by(int level, ProductWay way, const Product& p, int threads, char* space) {
