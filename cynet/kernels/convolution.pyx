@@ -12,7 +12,12 @@ from .parallel cimport threads_for
 
 cdef enum:
     TILE_ELEMENTS = 1 << 17  # of one unrolled tile: half a megabyte of floats
-    LEAST_TILE = 64          # output positions; narrower products waste gemm
+    LEAST_TILE = 48          # output positions; narrower products waste gemm
+    FEW_TASKS = 8            # tiles of all images that may be too few for the threads
+
+
+cdef inline int64_t _ceil_div(int64_t a, int64_t b) noexcept nogil:
+    return (a + b - 1) // b if a > 0 else 0
 
 
 cdef void conv_complete(ConvShape* shape) noexcept nogil:
@@ -25,12 +30,15 @@ cdef void conv_complete(ConvShape* shape) noexcept nogil:
     for i in range(3):
         if shape.kernel[i] != 1 or shape.stride[i] != 1 or shape.pad[i] != 0:
             shape.plain = False
-    shape.tile = TILE_ELEMENTS // shape.unrolled
-    if shape.tile < LEAST_TILE:
-        shape.tile = LEAST_TILE
-    if shape.plain or shape.tile >= shape.out_space:
-        shape.tile = shape.out_space
-    shape.tiles = (shape.out_space + shape.tile - 1) // shape.tile
+    shape.tiles = _ceil_div(shape.out_space, max(TILE_ELEMENTS // shape.unrolled, LEAST_TILE))
+    if shape.plain or shape.tiles < 1:
+        shape.tiles = 1
+    elif shape.batch * shape.groups * shape.tiles < FEW_TASKS:  # equal shares for some threads
+        while shape.tiles & (shape.tiles - 1) or (
+                shape.batch * shape.groups * shape.tiles < FEW_TASKS // 2
+                and shape.out_space >= 2 * shape.tiles * LEAST_TILE):
+            shape.tiles += 1
+    shape.tile = _ceil_div(shape.out_space, shape.tiles)
 
 
 cdef int conv_threads(const ConvShape* shape) noexcept nogil:
@@ -43,10 +51,6 @@ cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradien
     if weight_gradient:
         each += shape.filters * shape.unrolled
     return each * threads + 1
-
-
-cdef inline int64_t _ceil_div(int64_t a, int64_t b) noexcept nogil:
-    return (a + b - 1) // b if a > 0 else 0
 
 
 cdef void _im2col(const ConvShape* shape, const floating* x, int64_t first, int64_t last,

@@ -6,20 +6,24 @@
 // its rows do, each is multiplied by numbers of a. The order of the sums does not depend on the
 // number of threads.
 
-// Rows from which panels pay: where b's columns lie in lines, where its rows do, and where those
-// are of a b that is in the caches. Vectors of less than a cache line read the parts of b's rows too
-// slowly for more.
+// Rows from which panels pay: where b's columns lie in lines, and where its rows do; with vectors of
+// less than a cache line the parts of a large b's rows are read too slowly.
 constexpr int64_t FEW_TURNED = LANES == 16 ? 16 : 8, FEW_STRAIGHT = 17;
-constexpr int64_t FEW_NEAR = LANES == 16 ? 129 : FEW_STRAIGHT, NEAR_B = 1 << 20;
-constexpr int64_t FEW_LARGE = LANES == 16 ? INT64_MAX : NEAR_B;  // floats of a b
+constexpr int64_t NEAR_B = 1 << 20;  // floats of a b that stays in the caches
+constexpr int64_t FEW_LARGE = LANES == 16 ? INT64_MAX : NEAR_B;  // floats of any b
+// With vectors of a line, a b that stays there is read so by more rows: those of a plain product,
+// whose sums are in the same order up to DEPTH, and those of a library's, while three vectors of b's
+// columns stay in the second cache.
+constexpr int64_t FEW_PLAIN = LANES == 16 ? 129 : FEW_STRAIGHT;
+constexpr int64_t FEW_ALONE = LANES == 16 ? 513 : FEW_STRAIGHT, ALONE_DEPTH = 2400;
 constexpr int64_t FEW_AHEAD = 12;  // rows of b that are asked for before: no cache sees the pattern
 constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // by 4 columns: sums held in registers
 
-// `copies`: a is copied on the way, which takes a pass of its own here.
-inline bool few_suits(int64_t m, int64_t n, int64_t k, bool b_turned, bool copies) {
+inline bool few_suits(int64_t m, int64_t n, int64_t k, bool b_turned, FewOf of) {
   if (b_turned) return m < FEW_TURNED;
-  return (m < FEW_STRAIGHT && n * k < FEW_LARGE) ||
-         (m < FEW_NEAR && n * k < NEAR_B && k <= DEPTH && !copies);
+  if (m < FEW_STRAIGHT) return n * k < FEW_LARGE;
+  if (of == COPYING || n * k >= NEAR_B) return false;
+  return of == ALONE ? m < FEW_ALONE && k <= ALONE_DEPTH : m < FEW_PLAIN && k <= DEPTH;
 }
 
 // The sum of each vector's lanes.

@@ -184,6 +184,10 @@ struct LaneOrders {
 };
 inline constexpr LaneOrders LANE_ORDERS;
 
+// Products by a b that is read where it lies: among `product`'s other ways, whose sums they take in
+// the same order; among those with a copy of a on the way, for which that takes a pass; alone.
+enum FewOf { AMONG, COPYING, ALONE };
+
 // Where part i of n parts of `size` begins.
 inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 
@@ -266,9 +270,9 @@ enum ProductWay { PLAIN, SPARSE, TILED, FEW };
 // Whether so few rows are multiplied by a b that is read where it lies, for which no scratch is
 // needed; a is not turned.
 inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_turned,
-                           bool copies) {
+                           products::FewOf of) {
   static constexpr decltype(&baseline::few_suits) table[] = CYNET_AT_LEVELS(few_suits);
-  return table[level](m, n, k, b_turned, copies);
+  return table[level](m, n, k, b_turned, of);
 }
 
 inline ProductWay product_way(int level, const Product& p) {
@@ -278,7 +282,8 @@ inline ProductWay product_way(int level, const Product& p) {
   if (table[level](p, tiled)) return SPARSE;
   if (tiled) return TILED;
   if (p.a_turned) return PLAIN;
-  return product_is_few(level, p.m, p.n, p.k, p.b_turned, p.copy != nullptr) ? FEW : PLAIN;
+  const auto of = p.copy ? products::COPYING : products::AMONG;
+  return product_is_few(level, p.m, p.n, p.k, p.b_turned, of) ? FEW : PLAIN;
 }
 
 inline void product_by(int level, ProductWay way, const Product& p, int threads, char* space) {

@@ -22,8 +22,10 @@ cdef extern from "products.h" namespace "cynet" nogil:
     ProductWay cpp_way "cynet::product_way"(int level, const Product& p) noexcept
     void cpp_product_by "cynet::product_by"(int level, ProductWay way, const Product& p,
                                             int threads, char* space) noexcept
+    ctypedef enum FewOf "cynet::products::FewOf":
+        ALONE "cynet::products::ALONE"
     bint cpp_is_few "cynet::product_is_few"(int level, int64_t m, int64_t n, int64_t k,
-                                            bint b_turned, bint copies) noexcept
+                                            bint b_turned, FewOf of) noexcept
     bint cpp_suits "cynet::window_suits"(int level, const WindowShape& shape) noexcept
     size_t cpp_space "cynet::window_space"(int level, const WindowShape& shape, int threads,
                                            bint backward) noexcept
@@ -93,7 +95,7 @@ cdef void product(const Product* p, int threads, char* space) noexcept nogil:
 
 
 cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil:
-    return cpu_level() > 0 and cpp_is_few(cpu_level(), m, n, k, b_turned, False)
+    return cpu_level() > 0 and cpp_is_few(cpu_level(), m, n, k, b_turned, ALONE)
 
 
 cdef void product_few(const Product* p, int threads) noexcept nogil:
