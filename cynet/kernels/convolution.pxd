@@ -1,4 +1,5 @@
-"""Convolution over up to three spatial axes by matrix products on unrolled windows (im2col)."""
+"""Convolution over up to three spatial axes by matrix products, on unrolled windows (im2col) or,
+forward and without a stride, on images as they lie."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t
@@ -18,8 +19,10 @@ cdef struct ConvShape:
     int64_t unrolled             # channels / groups * kernel: rows of an unrolled window
     int64_t tile, tiles          # output positions unrolled at a time, and such parts an image
     bint plain                   # 1x1 without stride and pad: the input is its own unrolling
+    bint as_it_lies              # forward takes the image so (image_products.h)
 
-cdef void conv_complete(ConvShape* shape) noexcept nogil
+# `single`: of float32, and forward means conv_forward.
+cdef void conv_complete(ConvShape* shape, bint single) noexcept nogil
 # How many threads, and how many elements of temporary space the functions below then need.
 cdef int conv_threads(const ConvShape* shape) noexcept nogil
 cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradient) noexcept nogil

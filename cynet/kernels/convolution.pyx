@@ -1,14 +1,34 @@
-"""Convolution by im2col and gemm (contract in convolution.pxd).
+"""Convolution by matrix products (contract in convolution.pxd).
 
-Images are spread over threads, each with a BLAS of one thread and an unrolled tile that stays in
-its cache; with fewer images than threads the loop is serial and gemm itself spreads.
+Where images are unrolled, their tiles are spread over threads, each with a product of one thread
+and a tile that stays in its cache; with fewer tiles than threads the loop is serial and gemm itself
+spreads.
 """
 
 from cython.parallel cimport prange
 from libc.string cimport memset
 
 from .blas cimport gemm
+from .dispatch cimport cpu_level
 from .parallel cimport threads_for
+
+from .dispatch import cpu_capabilities
+
+import numpy as np
+
+cdef extern from "image_products.h" namespace "cynet" nogil:
+    struct ImageShape:
+        int64_t channels, filters
+        int64_t size[3]
+        int64_t out[3]
+        int64_t kernel[3]
+        int64_t dilate[3]
+        int64_t pad[3]
+        int64_t batch, groups
+    bint image_suits(const ImageShape& shape) noexcept
+    int64_t image_space(const ImageShape& shape, int threads) noexcept
+    void image_forward(int level, const ImageShape& shape, const float* x, const float* w,
+                       const float* bias, float* y, bint add, int threads, float* space) noexcept
 
 cdef enum:
     TILE_ELEMENTS = 1 << 17  # of one unrolled tile: half a megabyte of floats
@@ -20,8 +40,22 @@ cdef inline int64_t _ceil_div(int64_t a, int64_t b) noexcept nogil:
     return (a + b - 1) // b if a > 0 else 0
 
 
-cdef void conv_complete(ConvShape* shape) noexcept nogil:
+cdef ImageShape _image(const ConvShape* shape) noexcept nogil:
+    cdef ImageShape image
     cdef int i
+    image.batch, image.groups = shape.batch, shape.groups
+    image.channels = shape.channels // shape.groups
+    image.filters = shape.filters // shape.groups
+    for i in range(3):
+        image.size[i] = shape.in_size[i] + 2 * shape.pad[i]
+        image.out[i], image.pad[i] = shape.out_size[i], shape.pad[i]
+        image.kernel[i], image.dilate[i] = shape.kernel[i], shape.dilate[i]
+    return image
+
+
+cdef void conv_complete(ConvShape* shape, bint single) noexcept nogil:
+    cdef int i
+    cdef ImageShape image = _image(shape)
     shape.in_space = shape.in_size[0] * shape.in_size[1] * shape.in_size[2]
     shape.out_space = shape.out_size[0] * shape.out_size[1] * shape.out_size[2]
     shape.unrolled = shape.channels // shape.groups
@@ -39,6 +73,10 @@ cdef void conv_complete(ConvShape* shape) noexcept nogil:
                 and shape.out_space >= 2 * shape.tiles * LEAST_TILE):
             shape.tiles += 1
     shape.tile = _ceil_div(shape.out_space, shape.tiles)
+    shape.as_it_lies = single and cpu_level() > 0 and not shape.plain and image_suits(image)
+    for i in range(3):
+        if shape.stride[i] != 1:
+            shape.as_it_lies = False
 
 
 cdef int conv_threads(const ConvShape* shape) noexcept nogil:
@@ -48,6 +86,8 @@ cdef int conv_threads(const ConvShape* shape) noexcept nogil:
 
 cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradient) noexcept nogil:
     cdef int64_t each = 0 if shape.plain else shape.unrolled * shape.tile
+    if shape.as_it_lies and not weight_gradient:
+        return image_space(_image(shape), threads)
     if weight_gradient:
         each += shape.filters * shape.unrolled
     return each * threads + 1
@@ -172,6 +212,10 @@ cdef void conv_forward(const ConvShape* shape, const floating* x, const floating
     cdef int64_t each = 0 if shape.plain else shape.unrolled * shape.tile
     cdef int64_t task
     cdef int t
+    if floating is float:
+        if shape.as_it_lies:
+            image_forward(cpu_level(), _image(shape), x, w, bias, y, add, threads, space)
+            return
     if tasks < threads:
         for task in range(tasks):
             _forward_part(shape, x, w, bias, y, add, task, space)
@@ -268,3 +312,29 @@ cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const 
             for others in range(threads):
                 total = total + sums[others * size + i]
             dw[i] = total
+
+
+def _image_arrays(x, w, y, dilate, pad, bias=None, bint add=False, int threads=1, level=None):
+    """image_forward on C-contiguous NumPy float32 arrays with three spatial axes, for tests.
+
+    The second axes say how many groups there are: y = w * x (+ bias) (+ y). Returned are what lies
+    behind the scratch, bytes of 255, and whether that way suits.
+    """
+    cdef ImageShape s
+    cdef int at = cpu_level() if level is None else cpu_capabilities().index(level)
+    cdef int i
+    s.groups, s.channels = x.shape[1] // w.shape[1], w.shape[1]
+    s.batch, s.filters = x.shape[0], w.shape[0] // s.groups
+    for i in range(3):
+        s.kernel[i], s.dilate[i], s.pad[i] = w.shape[2 + i], dilate[i], pad[i]
+        s.size[i], s.out[i] = x.shape[2 + i] + 2 * pad[i], y.shape[2 + i]
+    cdef int64_t size = image_space(s, threads)
+    room = np.full(4 * size + 128, 255, np.uint8)
+    start = -room.ctypes.data % 64
+    cdef size_t space = room.ctypes.data + start
+    cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
+    cdef size_t pb = 0 if bias is None else bias.ctypes.data
+    with nogil:
+        image_forward(at, s, <float*>px, <float*>pw, <float*>pb, <float*>py, add, threads,
+                      <float*>space)
+    return room[start + 4 * size:], image_suits(s)

@@ -6,14 +6,14 @@
 // its rows do, each is multiplied by numbers of a. The order of the sums does not depend on the
 // number of threads.
 
-// Rows from which panels pay: where b's columns lie in lines, and where its rows do; with vectors of
-// less than a cache line the parts of a large b's rows are read too slowly.
+// Rows from which panels pay: where b's columns lie in lines, and where its rows do; with vectors
+// of less than a cache line the parts of a large b's rows are read too slowly.
 constexpr int64_t FEW_TURNED = LANES == 16 ? 16 : 8, FEW_STRAIGHT = 17;
 constexpr int64_t NEAR_B = 1 << 20;  // floats of a b that stays in the caches
 constexpr int64_t FEW_LARGE = LANES == 16 ? INT64_MAX : NEAR_B;  // floats of any b
 // With vectors of a line, a b that stays there is read so by more rows: those of a plain product,
-// whose sums are in the same order up to DEPTH, and those of a library's, while three vectors of b's
-// columns stay in the second cache.
+// whose sums are in the same order up to DEPTH, and those of a library's, while three vectors of
+// b's columns stay in the second cache.
 constexpr int64_t FEW_PLAIN = LANES == 16 ? 129 : FEW_STRAIGHT;
 constexpr int64_t FEW_ALONE = LANES == 16 ? 513 : FEW_STRAIGHT, ALONE_DEPTH = 2400;
 constexpr int64_t FEW_AHEAD = 12;  // rows of b that are asked for before: no cache sees the pattern

@@ -1,5 +1,5 @@
-// Gradients of images as products of dy's pixels, at one CPU level; after products_loops.h. Included
-// by products.h for each level.
+// Gradients of images as products of dy's pixels, at one CPU level; after products_loops.h.
+// Included by products.h for each level.
 //
 // Each pixel of dy makes its window in dx: a product of dy's pixels by all weights, with what lies
 // in a row of the window side by side, so that it is added to dx as one piece of memory. Libraries'
@@ -14,8 +14,8 @@ inline int64_t spread_chunks(const WindowShape& s) {
   return (s.channels + SPREAD_CHANNELS - 1) / SPREAD_CHANNELS;
 }
 
-// A chunk's channels, from `first` on; columns of its weights, floats from one pixel's window to the
-// next, and where its weights begin in the packed ones.
+// A chunk's channels, from `first` on; columns of its weights, floats from one pixel's window to
+// the next, and where its weights begin in the packed ones.
 struct SpreadChunk {
   int64_t first, channels, columns, row, begin;
 

@@ -368,7 +368,8 @@ def norm_weight(shape):
     v = mx.sym.sin(array("v", *shape)) + 2
     axes = tuple(range(1, len(shape)))
     length = mx.sym.sqrt(mx.sym.sum(v * v, axis=axes, keepdims=True))
-    return mx.sym.broadcast_mul(v, mx.sym.broadcast_div(array("g", shape[0], *[1] * len(axes)), length))
+    scale = mx.sym.broadcast_div(array("g", shape[0], *[1] * len(axes)), length)
+    return mx.sym.broadcast_mul(v, scale)
 
 
 def two_readers(x):

@@ -150,18 +150,18 @@ class ConvolutionProperty(OperatorProperty):
         own = Reordered.by_own_kernels(self, in_shapes, in_types, out)
         if own is not None:
             return own
-        operator = ConvolutionOperator(self, in_shapes[0], out)
+        operator = ConvolutionOperator(self, in_shapes[0], out, in_types[0] == "float32")
         check_sizes(f"operator {self.op_name}", operator.largest())
         return operator
 
 
 cdef class ConvolutionOperator(Operator):
-    """im2col and gemm, for any machine."""
+    """By matrix products, for any machine."""
 
     cdef ConvShape shape
     cdef bint has_bias
 
-    def __init__(self, prop, data, out):
+    def __init__(self, prop, data, out, single):
         cdef int i
         cdef ConvShape* s = &self.shape
         s.batch, s.channels, s.filters, s.groups = data[0], data[1], out[1], prop.num_group
@@ -170,7 +170,7 @@ cdef class ConvolutionOperator(Operator):
                        pad3(dilate, 1), pad3(pad, 0))
         for i, values in enumerate(geometry):
             s.in_size[i], s.out_size[i], s.kernel[i], s.stride[i], s.dilate[i], s.pad[i] = values
-        conv_complete(s)
+        conv_complete(s, single)
         self.has_bias = not prop.no_bias
 
     def largest(self):

@@ -162,7 +162,7 @@ cdef class DeconvolutionOperator(Operator):
                        pad3(dilate, 1), pad3(pad, 0))
         for i, values in enumerate(geometry):
             s.in_size[i], s.out_size[i], s.kernel[i], s.stride[i], s.dilate[i], s.pad[i] = values
-        conv_complete(s)
+        conv_complete(s, False)
         self.has_bias = has_bias
 
     def largest(self):

@@ -192,7 +192,8 @@ cdef class SpreadDeconvolution(ChannelsLastDeconv):
 
     cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
                   bint add) except -1 nogil:
-        cdef int threads = threads_for(self.data_size * (self.weight_size // self.window.filters) // 8)
+        cdef int64_t each = self.weight_size // self.window.filters
+        cdef int threads = threads_for(self.data_size * each // 8)
         window_spread(&self.window, <const float*>in_data[1].data, True,
                       <const float*>in_data[0].data, out, add, threads,
                       <char*>get_space(&ctx.requested[0],
