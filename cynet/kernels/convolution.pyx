@@ -55,6 +55,7 @@ cdef ImageShape _image(const ConvShape* shape) noexcept nogil:
 
 cdef void conv_complete(ConvShape* shape, bint single) noexcept nogil:
     cdef int i
+    cdef int64_t parts = shape.batch * shape.groups
     cdef ImageShape image = _image(shape)
     shape.in_space = shape.in_size[0] * shape.in_size[1] * shape.in_size[2]
     shape.out_space = shape.out_size[0] * shape.out_size[1] * shape.out_size[2]
@@ -67,11 +68,12 @@ cdef void conv_complete(ConvShape* shape, bint single) noexcept nogil:
     shape.tiles = _ceil_div(shape.out_space, max(TILE_ELEMENTS // shape.unrolled, LEAST_TILE))
     if shape.plain or shape.tiles < 1:
         shape.tiles = 1
-    elif shape.batch * shape.groups * shape.tiles < FEW_TASKS:  # equal shares for some threads
-        while shape.tiles & (shape.tiles - 1) or (
-                shape.batch * shape.groups * shape.tiles < FEW_TASKS // 2
-                and shape.out_space >= 2 * shape.tiles * LEAST_TILE):
+    elif parts * shape.tiles < FEW_TASKS:  # threads get equal shares of a power of two
+        while shape.tiles & (shape.tiles - 1):
             shape.tiles += 1
+        while (parts * shape.tiles < FEW_TASKS // 2
+               and shape.out_space >= 2 * shape.tiles * LEAST_TILE):
+            shape.tiles *= 2
     shape.tile = _ceil_div(shape.out_space, shape.tiles)
     shape.as_it_lies = single and cpu_level() > 0 and not shape.plain and image_suits(image)
     for i in range(3):

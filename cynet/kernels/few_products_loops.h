@@ -108,31 +108,17 @@ inline void few_finish(const Job& job, const Product& p, const Vec* sums, int ro
 template <int R, int V, bool PART>
 inline void few_lines(const Job& job, const Product& p, int64_t row, int64_t column,
                       int64_t lanes) {
-  Vec sums[R][V] = {};
-  const float* a = p.a + row * p.a_row;
-  const float* b = p.b + column;
-  for (int64_t k = 0; k < p.k; ++k, b += p.b_row) {
-    Vec line[V];
+  const auto line = [&](int64_t k) CYNET_XLAMBDA {
+    const float* from = p.b + k * p.b_row + column;
 #pragma GCC unroll 12
-    for (int v = 0; v < V; ++v) {
-      line[v] = PART && v == V - 1 ? load_part(b + v * LANES, lanes) : load(b + v * LANES);
-      fetch<false>(b + FEW_AHEAD * p.b_row + v * LANES);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const float value = a[r * p.a_row + k];
-#pragma GCC unroll 12
-      for (int v = 0; v < V; ++v) sums[r][v] += value * line[v];
-    }
-  }
+    for (int v = 0; v < V; ++v) fetch<false>(from + FEW_AHEAD * p.b_row + v * LANES);
+    return from;
+  };
   const bool plain = !PART && !(job.add || job.relu || p.bias || p.mask);
   Vec made[R * V];
   float* to = plain ? p.c + row * p.c_row + column : reinterpret_cast<float*>(made);
-  const int64_t step = plain ? p.c_row : V * LANES;
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 12
-    for (int v = 0; v < V; ++v) store(to + r * step + v * LANES, sums[r][v]);
+  line_sums<R, V, PART>(p.a + row * p.a_row, p.a_row, p.k, line, lanes, to,
+                        plain ? p.c_row : V * LANES);
   if (!plain) few_finish(job, p, made, R, V, row, column, lanes);
 }
 

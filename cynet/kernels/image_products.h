@@ -37,6 +37,8 @@ struct ImageShape {
 
 #define CYNET_LOOPS "vectors.h"
 #include "each_level.h"
+#define CYNET_LOOPS "line_sums_loops.h"
+#include "each_level.h"
 #define CYNET_LOOPS "image_products_loops.h"
 #include "each_level.h"
 

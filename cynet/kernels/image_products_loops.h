@@ -1,18 +1,12 @@
-// Convolutions by products on images that lie as they are, at one CPU level, after vectors.h.
-// Included by image_products.h for each level.
+// Convolutions by products on images that lie as they are, at one CPU level, after
+// line_sums_loops.h. Included by image_products.h for each level.
 //
 // Without a stride, what tap k of channel c is multiplied by for output pixels behind each other is
 // a line of the image that begins `offset` floats behind theirs: b's rows in a product of the
 // weights, of which nothing has to be unrolled. Lines run on from row to row of the image; what
 // belongs to pixels between the end of a row of the output and the next one is left out at the end.
 
-#if defined(__aarch64__)
-constexpr int IMAGE_ROWS = 8;
-#else
-constexpr int IMAGE_ROWS = LANES == 16 ? 8 : 4;  // filters by 3 vectors: sums in registers
-#endif
-constexpr int IMAGE_WIDTH = 3;
-constexpr int64_t STRIP_PIXELS = IMAGE_WIDTH * LANES;
+constexpr int64_t STRIP_PIXELS = WIDTH * LANES;
 
 // Where part of a strip goes: pixels from .. from + n of it to `to` in each filter's plane.
 struct ImagePiece {
@@ -54,28 +48,12 @@ struct ImagePieces {
   }
 };
 
-// Sums of R filters' lines for V vectors of pixels, `lanes` of the last one.
+// Of R filters and V vectors of pixels, `lanes` of the last one.
 template <int R, int V, bool PART>
 inline void image_sums(const float* x, const int64_t* offsets, int64_t depth, const float* w,
                        int64_t lanes, float* to) {
-  Vec sums[R][V] = {};
-  for (int64_t k = 0; k < depth; ++k) {
-    const float* from = x + offsets[k];
-    Vec line[V];
-#pragma GCC unroll 3
-    for (int v = 0; v < V; ++v)
-      line[v] = PART && v == V - 1 ? load_part(from + v * LANES, lanes) : load(from + v * LANES);
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const float value = w[r * depth + k];
-#pragma GCC unroll 3
-      for (int v = 0; v < V; ++v) sums[r][v] += value * line[v];
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 3
-    for (int v = 0; v < V; ++v) store(to + r * STRIP_PIXELS + v * LANES, sums[r][v]);
+  const auto line = [&](int64_t k) CYNET_XLAMBDA { return x + offsets[k]; };
+  line_sums<R, V, PART>(w, depth, depth, line, lanes, to, STRIP_PIXELS);
 }
 
 typedef void (*ImageSums)(const float*, const int64_t*, int64_t, const float*, int64_t, float*);
@@ -93,8 +71,8 @@ inline void image_rows(const ImageShape& s, const float* x, const int64_t* offse
                        const float* bias, float* y, bool add, int64_t begin, int64_t end) {
   const int64_t width = s.size[2], height = s.out[1], plane = s.out[0] * s.out[1] * s.out[2];
   const int64_t depth = s.channels * s.kernel[0] * s.kernel[1] * s.kernel[2];
-  const int64_t blocks = (s.filters + IMAGE_ROWS - 1) / IMAGE_ROWS;
-  float sums[IMAGE_ROWS * STRIP_PIXELS];
+  const int64_t blocks = (s.filters + ROWS - 1) / ROWS;
+  float sums[ROWS * STRIP_PIXELS];
   for (int64_t row = begin; row < end;) {
     const int64_t slice = row / height, rows = std::min(end, (slice + 1) * height) - row;
     const int64_t length = (rows - 1) * width + s.out[2];
@@ -106,7 +84,7 @@ inline void image_rows(const ImageShape& s, const float* x, const int64_t* offse
       const ImagePieces pieces(s, row, p, stop);
       for (int64_t i = 0; i < blocks; ++i) {
         const int64_t first = s.filters * i / blocks, count = s.filters * (i + 1) / blocks - first;
-        image_sums_of<IMAGE_ROWS>(count, vectors, stop - p < STRIP_PIXELS)(
+        image_sums_of<ROWS>(count, vectors, stop - p < STRIP_PIXELS)(
             lines + p, offsets, depth, w + first * depth, lanes, sums);
         for (int64_t f = 0; f < count; ++f)
           pieces.put(sums + f * STRIP_PIXELS, y + (first + f) * plane,

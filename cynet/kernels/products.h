@@ -198,6 +198,8 @@ inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 #include "each_level.h"
 #define CYNET_LOOPS "turned_vectors.h"
 #include "each_level.h"
+#define CYNET_LOOPS "line_sums_loops.h"
+#include "each_level.h"
 #define CYNET_LOOPS "products_loops.h"
 #include "each_level.h"
 #define CYNET_LOOPS "few_products_loops.h"

@@ -1,4 +1,4 @@
-// Products at one CPU level, after vectors.h. Included by products.h for each level.
+// Products at one CPU level, after line_sums_loops.h. Included by products.h for each level.
 //
 // b is copied panel by panel, of up to WIDTH vectors of columns, to scratch in the order in which
 // it is read: panel[k][vector][LANES]. Sums of ROWS rows by a panel's width are held in registers;
@@ -6,12 +6,6 @@
 
 using namespace cynet::products;
 
-#if defined(__aarch64__)
-constexpr int ROWS = 8;
-#else
-constexpr int ROWS = LANES == 16 ? 8 : 4;
-#endif
-constexpr int WIDTH = 3;
 constexpr int64_t DEPTH = LANES == 16 ? 1024 : 256;  // rows of b in a panel of a plain product
 constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
 constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
