@@ -23,7 +23,9 @@ struct ImageShape {
   int64_t size[3], out[3], kernel[3], dilate[3], pad[3];
   int64_t batch, groups;
 
-  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  // lines that an output is a sum of, and floats for where they begin
+  int64_t depth() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
+  int64_t offsets() const { return (2 * depth() + 15) / 16 * 16; }
   bool padded() const { return pad[0] || pad[1] || pad[2]; }
   // floats of the image of a group, of its own without the pad, and of its output
   int64_t floats() const { return channels * size[0] * size[1] * size[2]; }
@@ -49,8 +51,7 @@ inline bool image_suits(const ImageShape& s) { return 3 * s.size[2] <= 4 * s.out
 
 // Floats of scratch, to be aligned to 64: where the lines begin, and padded images.
 inline int64_t image_space(const ImageShape& s, int threads) {
-  return (2 * s.channels * s.taps() + 15) / 16 * 16 +
-         (s.padded() ? threads * (s.floats() + FLOATS_APART) : 0);
+  return s.offsets() + (s.padded() ? threads * (s.floats() + FLOATS_APART) : 0);
 }
 
 // Channels begin .. end of an image with zeros around them.
@@ -74,10 +75,9 @@ inline void image_forward(int level, const ImageShape& s, const float* x, const 
                           const float* bias, float* y, bool add, int threads, float* space) {
   static constexpr decltype(&baseline::image_rows) table[] = CYNET_AT_LEVELS(image_rows);
   const auto run = table[level];
-  const int64_t units = s.batch * s.groups, rows = s.out[0] * s.out[1];
-  const int64_t depth = s.channels * s.taps();
+  const int64_t units = s.batch * s.groups, rows = s.out[0] * s.out[1], depth = s.depth();
   int64_t* offsets = reinterpret_cast<int64_t*>(space);
-  float* padded = space + (2 * depth + 15) / 16 * 16;
+  float* padded = space + s.offsets();
   int64_t* offset = offsets;
   for (int64_t c = 0; c < s.channels; ++c)
     for (int64_t i = 0; i < s.kernel[0]; ++i)

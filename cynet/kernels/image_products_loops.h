@@ -70,7 +70,7 @@ inline ImageSums image_sums_of(int64_t rows, int64_t vectors, bool part) {
 inline void image_rows(const ImageShape& s, const float* x, const int64_t* offsets, const float* w,
                        const float* bias, float* y, bool add, int64_t begin, int64_t end) {
   const int64_t width = s.size[2], height = s.out[1], plane = s.out[0] * s.out[1] * s.out[2];
-  const int64_t depth = s.channels * s.kernel[0] * s.kernel[1] * s.kernel[2];
+  const int64_t depth = s.depth();
   const int64_t blocks = (s.filters + ROWS - 1) / ROWS;
   float sums[ROWS * STRIP_PIXELS];
   for (int64_t row = begin; row < end;) {
@@ -79,8 +79,7 @@ inline void image_rows(const ImageShape& s, const float* x, const int64_t* offse
     const float* lines = x + (slice * s.size[1] + row % height) * width;
     for (int64_t p = 0; p < length; p += STRIP_PIXELS) {
       const int64_t stop = std::min(p + STRIP_PIXELS, length);
-      const int64_t vectors = (stop - p + LANES - 1) / LANES;
-      const int64_t lanes = stop - p - (vectors - 1) * LANES;
+      const int64_t vectors = vectors_of(stop - p), lanes = stop - p - (vectors - 1) * LANES;
       const ImagePieces pieces(s, row, p, stop);
       for (int64_t i = 0; i < blocks; ++i) {
         const int64_t first = s.filters * i / blocks, count = s.filters * (i + 1) / blocks - first;

@@ -9,6 +9,8 @@ constexpr int ROWS = LANES == 16 ? 8 : 4;
 #endif
 constexpr int WIDTH = 3;
 
+constexpr int64_t vectors_of(int64_t n) { return (n + LANES - 1) / LANES; }
+
 // R rows of a, `depth` numbers that begin `a_row` floats apart, by V vectors of lines, `lanes` of
 // the last one: the k-th line begins at line(k). Whole vectors go to `to`, rows `step` apart.
 template <int R, int V, bool PART, class Line>

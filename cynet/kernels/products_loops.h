@@ -14,7 +14,6 @@ constexpr int64_t FILTERS = 16;  // a cache line of them is packed at a time
 constexpr int64_t FAR = 512;  // rows of a turned a so far apart would share few cache sets: copied
 constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK + FLOATS_APART;  // floats a thread
 
-constexpr int64_t vectors_of(int64_t n) { return (n + LANES - 1) / LANES; }
 constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
 
 // ----- sums
