@@ -11,10 +11,16 @@ from libc.string cimport memcpy
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ...kernels.swap cimport swap_axes
+from ...kernels.parallel cimport parallel_ranges, threads_for
 from .._base cimport Operator, OpContext
+from .convolution_own cimport OwnConvolution
 from .folded cimport aligned_floats
 
 from math import prod
+
+
+cdef enum:
+    PART_BYTES = 1 << 17  # of data and out that a thread works on at a time
 
 
 cdef struct Order:
@@ -27,8 +33,12 @@ cdef Order _order(tuple shape):
     return order
 
 
+cdef inline int64_t _image(const Order* order) noexcept nogil:
+    return order.channels * order.inner
+
+
 cdef inline size_t _room(const Order* order) noexcept nogil:
-    return aligned_floats(order.batch * order.channels * order.inner)
+    return aligned_floats(order.batch * _image(order))
 
 
 cdef inline void _to_last(const Order* order, const void* x, void* y) noexcept nogil:
@@ -61,7 +71,10 @@ cdef class Reordered(Operator):
         our own for these shapes; else None."""
         form = prop.channels_last_form(in_shapes, in_types)
         own = None if form is None else form[0].own_operator(in_shapes[0], out)
-        return None if own is None else Reordered(own, in_shapes[0], out)
+        if own is None:
+            return None
+        parts = isinstance(own, OwnConvolution) and (<OwnConvolution>own).prepared()
+        return (ReorderedImages if parts else Reordered)(own, in_shapes[0], out)
 
     def __init__(self, form, data, out):
         self.form = form
@@ -109,3 +122,91 @@ cdef class Reordered(Operator):
         if req[0] != kNullOp:
             _from_last(&self.data, wanted[0].data, in_grad[0].data, req[0] == kAddTo)
         return 0
+
+
+cdef struct Images:
+    # What forward works on. Each thread has `each` images, and all together the `rest` behind them.
+    void* operator
+    const float* x
+    const char* weights
+    const float* bias
+    float* y
+    bint add
+    int64_t each, rest, images
+    size_t part  # bytes of `space` for `images` at a time
+    char* space
+
+
+cdef class ReorderedImages(Reordered):
+    """The same of a convolution that can work on a part of the batch. In forward each thread takes
+    images of its own and reorders a few at a time, which then come from its cache; temporary space
+    is for no more than these."""
+
+    cdef OwnConvolution convolution
+    cdef int64_t images
+
+    def __init__(self, form, data, out):
+        super().__init__(form, data, out)
+        self.convolution = form
+        # no less than the weights, which every part reads
+        cdef size_t most = max(<size_t>PART_BYTES, self.convolution.prepared())
+        cdef size_t image = sizeof(float) * (_image(&self.data) + _image(&self.out))
+        self.images = max(1, <int64_t>(most // image))
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef Images todo
+        cdef int threads = threads_for(self.convolution.work)
+        cdef int64_t batch = self.data.batch
+        cdef size_t prepared = self.convolution.prepared(), rest
+        cdef char* space
+        if req[0] == kNullOp:
+            return 0
+        todo.operator = <void*>self
+        todo.add = req[0] == kAddTo
+        todo.each, todo.rest = batch // threads, batch % threads
+        todo.images = min(self.images, todo.each)
+        todo.part = self.part_space(todo.images, 1)
+        rest = self.part_space(todo.rest, threads)
+        space = <char*>get_space(&ctx.requested[0],
+                                 prepared + max(<size_t>threads * todo.part, rest))
+        self.convolution.prepare(<const float*>in_data[1].data, threads, space)
+        todo.weights, todo.space = space, space + prepared
+        todo.x, todo.y = <const float*>in_data[0].data, <float*>out_data[0].data
+        todo.bias = <const float*>(in_data[2].data if ctx.n_in > 2 else NULL)
+        if todo.each:
+            parallel_ranges(threads, threads, _run_shares, &todo)
+        if todo.rest:
+            self.run_part(&todo, batch - todo.rest, todo.rest, threads, todo.space)
+        return 0
+
+    cdef size_t part_space(self, int64_t images, int threads) noexcept nogil:
+        if images == 0:
+            return 0
+        return (aligned_floats(images * _image(&self.data))
+                + aligned_floats(images * _image(&self.out))
+                + self.convolution.scratch_of(images, threads))
+
+    cdef void run_part(self, const Images* todo, int64_t first, int64_t images, int threads,
+                       char* space) noexcept nogil:
+        cdef Order data = self.data, out = self.out
+        cdef float* x = <float*>space
+        cdef float* y
+        data.batch = out.batch = images
+        y = <float*>(space + _room(&data))
+        _to_last(&data, todo.x + first * _image(&data), x)
+        self.convolution.run_images(images, x, todo.weights, todo.bias, y, threads,
+                                    <char*>y + _room(&out))
+        _from_last(&out, y, todo.y + first * _image(&out), todo.add)
+
+
+cdef void _run_shares(void* arg, int64_t begin, int64_t end) noexcept nogil:
+    """The images of threads begin .. end."""
+    cdef Images* todo = <Images*>arg
+    cdef int64_t share, first, last
+    for share in range(begin, end):
+        first, last = share * todo.each, (share + 1) * todo.each
+        while first < last:
+            (<ReorderedImages>todo.operator).run_part(
+                todo, first, min(todo.images, last - first), 1, todo.space + share * todo.part)
+            first += todo.images
