@@ -1,5 +1,5 @@
 """Convolution over up to three spatial axes by matrix products, on unrolled windows (im2col) or,
-forward and without a stride, on images as they lie."""
+forward, on lines of images as they lie."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t

@@ -22,6 +22,7 @@ cdef extern from "image_products.h" namespace "cynet" nogil:
         int64_t size[3]
         int64_t out[3]
         int64_t kernel[3]
+        int64_t stride[3]
         int64_t dilate[3]
         int64_t pad[3]
         int64_t batch, groups
@@ -49,7 +50,8 @@ cdef ImageShape _image(const ConvShape* shape) noexcept nogil:
     for i in range(3):
         image.size[i] = shape.in_size[i] + 2 * shape.pad[i]
         image.out[i], image.pad[i] = shape.out_size[i], shape.pad[i]
-        image.kernel[i], image.dilate[i] = shape.kernel[i], shape.dilate[i]
+        image.kernel[i] = shape.kernel[i]
+        image.stride[i], image.dilate[i] = shape.stride[i], shape.dilate[i]
     return image
 
 
@@ -76,9 +78,6 @@ cdef void conv_complete(ConvShape* shape, bint single) noexcept nogil:
             shape.tiles *= 2
     shape.tile = _ceil_div(shape.out_space, shape.tiles)
     shape.as_it_lies = single and cpu_level() > 0 and not shape.plain and image_suits(image)
-    for i in range(3):
-        if shape.stride[i] != 1:
-            shape.as_it_lies = False
 
 
 cdef int conv_threads(const ConvShape* shape) noexcept nogil:
@@ -316,7 +315,7 @@ cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const 
             dw[i] = total
 
 
-def _image_arrays(x, w, y, dilate, pad, bias=None, bint add=False, int threads=1, level=None):
+def _image_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int threads=1, level=None):
     """image_forward on C-contiguous NumPy float32 arrays with three spatial axes, for tests.
 
     The second axes say how many groups there are: y = w * x (+ bias) (+ y). Returned are what lies
@@ -328,7 +327,8 @@ def _image_arrays(x, w, y, dilate, pad, bias=None, bint add=False, int threads=1
     s.groups, s.channels = x.shape[1] // w.shape[1], w.shape[1]
     s.batch, s.filters = x.shape[0], w.shape[0] // s.groups
     for i in range(3):
-        s.kernel[i], s.dilate[i], s.pad[i] = w.shape[2 + i], dilate[i], pad[i]
+        s.kernel[i], s.stride[i], s.dilate[i] = w.shape[2 + i], stride[i], dilate[i]
+        s.pad[i] = pad[i]
         s.size[i], s.out[i] = x.shape[2 + i] + 2 * pad[i], y.shape[2 + i]
     cdef int64_t size = image_space(s, threads)
     room = np.full(4 * size + 128, 255, np.uint8)

@@ -1,5 +1,5 @@
-// Convolutions of row-major float32 images without a stride, by products of the weights with lines
-// of the image that lie as they are (image_products_loops.h).
+// Convolutions of row-major float32 images by products of the weights with lines of the image that
+// lie as they are, or with a stride as a copy holds them (image_products_loops.h).
 #ifndef CYNET_IMAGE_PRODUCTS_H
 #define CYNET_IMAGE_PRODUCTS_H
 
@@ -17,22 +17,33 @@
 
 namespace cynet {
 
-// One group of one image: channels of depth, height, width, with the pad, and the output's.
+// One group of one image: channels of depth, height, width, with the pad, and the output's. A pad
+// or a stride takes a copy, in which every stride-th number of an axis, from each of the first ones
+// on, makes an image of its own, a phase: an output then is a sum of lines of these.
 struct ImageShape {
   int64_t channels, filters;
-  int64_t size[3], out[3], kernel[3], dilate[3], pad[3];
+  int64_t size[3], out[3], kernel[3], stride[3], dilate[3], pad[3];
   int64_t batch, groups;
 
   // lines that an output is a sum of, and floats for where they begin
   int64_t depth() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
   int64_t offsets() const { return (2 * depth() + 15) / 16 * 16; }
-  bool padded() const { return pad[0] || pad[1] || pad[2]; }
-  // floats of the image of a group, of its own without the pad, and of its output
-  int64_t floats() const { return channels * size[0] * size[1] * size[2]; }
-  int64_t given() const {
-    return channels * (size[0] - 2 * pad[0]) * (size[1] - 2 * pad[1]) * (size[2] - 2 * pad[2]);
+  bool strided() const { return stride[0] > 1 || stride[1] > 1 || stride[2] > 1; }
+  bool copied() const { return strided() || pad[0] || pad[1] || pad[2]; }
+  // of a phase, along an axis
+  int64_t held(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
+  int64_t given(int axis) const { return size[axis] - 2 * pad[axis]; }
+  // floats of all phases of a channel, of the image of a group without the pad, of its output
+  int64_t channel() const {
+    return stride[0] * held(0) * stride[1] * held(1) * stride[2] * held(2);
   }
+  int64_t given() const { return channels * given(0) * given(1) * given(2); }
   int64_t made() const { return filters * out[0] * out[1] * out[2]; }
+  // where number (d, h, w) of a channel is in all phases
+  int64_t place(int64_t d, int64_t h, int64_t w) const {
+    const int64_t phase = (d % stride[0] * stride[1] + h % stride[1]) * stride[2] + w % stride[2];
+    return ((phase * held(0) + d / stride[0]) * held(1) + h / stride[1]) * held(2) + w / stride[2];
+  }
 };
 
 }  // namespace cynet
@@ -46,26 +57,17 @@ struct ImageShape {
 
 namespace cynet {
 
-// Whether little is computed for pixels between the rows, of which a row has kernel - 1.
-inline bool image_suits(const ImageShape& s) { return 3 * s.size[2] <= 4 * s.out[2]; }
-
-// Floats of scratch, to be aligned to 64: where the lines begin, and padded images.
-inline int64_t image_space(const ImageShape& s, int threads) {
-  return s.offsets() + (s.padded() ? threads * (s.floats() + FLOATS_APART) : 0);
+// Whether little is computed for pixels between the rows, of which a row has kernel - 1, and with a
+// stride a number is seen by two taps at least: else to unroll the image costs no more.
+inline bool image_suits(const ImageShape& s) {
+  const int64_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
+  const bool few = s.strided() && taps < 2 * s.stride[0] * s.stride[1] * s.stride[2];
+  return 3 * s.held(2) <= 4 * s.out[2] && !few;
 }
 
-// Channels begin .. end of an image with zeros around them.
-inline void pad_image(const ImageShape& s, const float* x, int64_t begin, int64_t end, float* to) {
-  const int64_t height = s.size[1], width = s.size[2], line = width - 2 * s.pad[2];
-  const int64_t slices = s.size[0] - 2 * s.pad[0], rows = height - 2 * s.pad[1];
-  std::fill(to + begin * s.size[0] * height * width, to + end * s.size[0] * height * width, 0.0f);
-  for (int64_t c = begin; c < end; ++c)
-    for (int64_t d = 0; d < slices; ++d) {
-      const int64_t first = (c * s.size[0] + d + s.pad[0]) * height + s.pad[1];
-      for (int64_t h = 0; h < rows; ++h)
-        std::memcpy(to + (first + h) * width + s.pad[2], x + ((c * slices + d) * rows + h) * line,
-                    line * sizeof(float));
-    }
+// Floats of scratch, to be aligned to 64: where the lines begin, and copies of images.
+inline int64_t image_space(const ImageShape& s, int threads) {
+  return s.offsets() + (s.copied() ? threads * (s.channels * s.channel() + FLOATS_APART) : 0);
 }
 
 // y = w * x (+ bias) (+ y): x (batch, groups * channels, ...), w (groups * filters, channels, ...),
@@ -74,18 +76,18 @@ inline void pad_image(const ImageShape& s, const float* x, int64_t begin, int64_
 inline void image_forward(int level, const ImageShape& s, const float* x, const float* w,
                           const float* bias, float* y, bool add, int threads, float* space) {
   static constexpr decltype(&baseline::image_rows) table[] = CYNET_AT_LEVELS(image_rows);
+  static constexpr decltype(&baseline::copy_image) copies[] = CYNET_AT_LEVELS(copy_image);
   const auto run = table[level];
+  const auto copy = copies[level];
   const int64_t units = s.batch * s.groups, rows = s.out[0] * s.out[1], depth = s.depth();
   int64_t* offsets = reinterpret_cast<int64_t*>(space);
-  float* padded = space + s.offsets();
+  float* held = space + s.offsets();
   int64_t* offset = offsets;
   for (int64_t c = 0; c < s.channels; ++c)
     for (int64_t i = 0; i < s.kernel[0]; ++i)
       for (int64_t j = 0; j < s.kernel[1]; ++j)
-        for (int64_t k = 0; k < s.kernel[2]; ++k) {
-          const int64_t row = (c * s.size[0] + i * s.dilate[0]) * s.size[1] + j * s.dilate[1];
-          *offset++ = row * s.size[2] + k * s.dilate[2];
-        }
+        for (int64_t k = 0; k < s.kernel[2]; ++k)
+          *offset++ = c * s.channel() + s.place(i * s.dilate[0], j * s.dilate[1], k * s.dilate[2]);
   const auto unit = [&](int64_t u, const float* image, int64_t begin, int64_t end) {
     const int64_t group = u % s.groups;
     run(s, image, offsets, w + group * s.filters * depth,
@@ -93,20 +95,20 @@ inline void image_forward(int level, const ImageShape& s, const float* x, const 
   };
   if (units >= threads) {
     return for_parts(threads, [&](int64_t part) {
-      float* own = padded + part * (s.floats() + FLOATS_APART);
+      float* own = held + part * (s.channels * s.channel() + FLOATS_APART);
       for (int64_t u = units * part / threads; u < units * (part + 1) / threads; ++u) {
-        if (s.padded()) pad_image(s, x + u * s.given(), 0, s.channels, own);
-        unit(u, s.padded() ? own : x + u * s.given(), 0, rows);
+        if (s.copied()) copy(s, x + u * s.given(), 0, s.channels, own);
+        unit(u, s.copied() ? own : x + u * s.given(), 0, rows);
       }
     });
   }
   for (int64_t u = 0; u < units; ++u) {  // rows are shared out
-    if (s.padded())
+    if (s.copied())
       parallel_for(threads, s.channels, [&](int64_t begin, int64_t end) {
-        pad_image(s, x + u * s.given(), begin, end, padded);
+        copy(s, x + u * s.given(), begin, end, held);
       });
     parallel_for(threads, rows, [&](int64_t begin, int64_t end) {
-      unit(u, s.padded() ? padded : x + u * s.given(), begin, end);
+      unit(u, s.copied() ? held : x + u * s.given(), begin, end);
     });
   }
 }
