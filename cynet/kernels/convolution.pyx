@@ -315,7 +315,8 @@ cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const 
             dw[i] = total
 
 
-def _image_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int threads=1, level=None):
+def _image_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int threads=1,
+                  level=None):
     """image_forward on C-contiguous NumPy float32 arrays with three spatial axes, for tests.
 
     The second axes say how many groups there are: y = w * x (+ bias) (+ y). Returned are what lies

@@ -89,6 +89,13 @@ inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_
   return true;
 }
 
+// y[j * y_step + i] (+)= x[i * x_step + j] for i < rows, j < columns, on one thread.
+inline void swap_matrix(int level, int64_t rows, int64_t columns, const float* x, int64_t x_step,
+                        float* y, int64_t y_step, bool add) {
+  swap_matrices(level, {rows, columns, x_step, y_step, add}, 1, 1,
+                [=](int64_t, const float** from, float** to) { *from = x, *to = y; });
+}
+
 // y[b][j][i] (+)= x[b][i][j]: x (batch, rows, columns), y (batch, columns, rows).
 inline void swap_axes(int level, int64_t batch, int64_t rows, int64_t columns, const float* x,
                       float* y, bool add, int threads) {

@@ -10,6 +10,9 @@ from .dispatch import cpu_capabilities
 cdef extern from "swap.h" namespace "cynet" nogil:
     void c_axes "cynet::swap_axes"(int level, int64_t batch, int64_t rows, int64_t columns,
                                    const float* x, float* y, bint add, int threads) noexcept
+    void c_matrix "cynet::swap_matrix"(int level, int64_t rows, int64_t columns, const float* x,
+                                       int64_t x_step, float* y, int64_t y_step,
+                                       bint add) noexcept
     bint c_strided "cynet::swap_strided"(int level, int ndim, const int64_t* shape,
                                          const int64_t* dst_stride, const int64_t* src_stride,
                                          float* dst, const float* src, bint add,
@@ -19,6 +22,11 @@ cdef extern from "swap.h" namespace "cynet" nogil:
 cdef void swap_axes(int64_t batch, int64_t rows, int64_t columns, const float* x, float* y,
                     bint add) noexcept nogil:
     c_axes(cpu_level(), batch, rows, columns, x, y, add, threads_for(batch * rows * columns))
+
+
+cdef void swap_matrix(int64_t rows, int64_t columns, const float* x, int64_t x_step, float* y,
+                      int64_t y_step, bint add) noexcept nogil:
+    c_matrix(cpu_level(), rows, columns, x, x_step, y, y_step, add)
 
 
 cdef bint swap_strided(int ndim, const int64_t* shape, const int64_t* dst_stride,

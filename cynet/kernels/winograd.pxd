@@ -15,6 +15,10 @@ cdef extern from "winograd.h" namespace "cynet" nogil:
     struct WinogradShape:
         int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w, stride
 
+cdef extern from "winograd_sizes.h" namespace "cynet::winograd" nogil:
+    # rows and columns of the output's tiles
+    int64_t winograd_side "cynet::winograd::side_of"(const WinogradShape& shape) noexcept
+
 cdef extern from "winograd.h" namespace "cynet::winograd" nogil:
     # what scratch is for: winograd_forward, both gradients, winograd_forward with packed weights
     enum Stage:

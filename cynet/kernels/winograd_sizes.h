@@ -29,6 +29,7 @@ inline bool knows(int64_t kernel, int64_t stride) {
 }
 
 inline int64_t taps_of(const WinogradShape& s) { return taps_of(s.kernel, s.stride); }
+inline int64_t side_of(const WinogradShape& s) { return side_of(taps_of(s)); }
 inline bool knows(const WinogradShape& s) { return knows(s.kernel, s.stride); }
 
 // An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is the image's

@@ -3,8 +3,6 @@
 Forward and backward honour the requests, apply a folded activation that the kernels do not, mask
 its gradient, sum the bias's gradient and take scratch; subclasses name the kernels. Shapes as
 ChannelsLastConvolution says; `space` is scratch of `scratch`'s bytes, aligned to 64.
-
-Those that can work on a part of the batch with weights that were prepared once say so.
 """
 
 from libc.stdint cimport int64_t
@@ -29,10 +27,3 @@ cdef class OwnConvolution(Operator):
                                 int threads, char* space) noexcept nogil
     cdef void run_backward_weight(self, const float* x, const float* dy, float* dw, bint add,
                                   int threads, char* space) noexcept nogil
-    # Bytes of prepared weights, 0 where a part of the batch is not worked on; w as such, in `to`;
-    # scratch, and y = x * prepared + bias, of so many images.
-    cdef size_t prepared(self) noexcept nogil
-    cdef void prepare(self, const float* w, int threads, char* to) noexcept nogil
-    cdef size_t scratch_of(self, int64_t images, int threads) noexcept nogil
-    cdef void run_images(self, int64_t images, const float* x, const char* prepared,
-                         const float* bias, float* y, int threads, char* space) noexcept nogil

@@ -29,19 +29,6 @@ cdef class OwnConvolution(Operator):
                                   int threads, char* space) noexcept nogil:
         pass
 
-    cdef size_t prepared(self) noexcept nogil:
-        return 0
-
-    cdef void prepare(self, const float* w, int threads, char* to) noexcept nogil:
-        pass
-
-    cdef size_t scratch_of(self, int64_t images, int threads) noexcept nogil:
-        return 0
-
-    cdef void run_images(self, int64_t images, const float* x, const char* prepared,
-                         const float* bias, float* y, int threads, char* space) noexcept nogil:
-        pass
-
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef int threads = threads_for(self.work)

@@ -5,8 +5,6 @@ out = act(bias + data * weight); shapes as in convolution_last.pyx. Fewer multip
 direct convolution: see kernels/winograd.pxd.
 """
 
-from libc.stdint cimport int64_t
-
 from ..._typedefs cimport TBlob
 from ...kernels.parallel cimport threads_for
 from ...kernels.winograd cimport (BACKWARD, FORWARD, PACKED, WinogradShape,
@@ -14,7 +12,6 @@ from ...kernels.winograd cimport (BACKWARD, FORWARD, PACKED, WinogradShape,
                                   winograd_forward, winograd_pack, winograd_packed_size,
                                   winograd_packs, winograd_space, winograd_suits)
 from .._base cimport Operator, OpContext
-from .convolution_own cimport OwnConvolution
 
 from ...kernels.dispatch import cpu_capability
 
@@ -62,9 +59,6 @@ cdef class WinogradPack(Operator):
 
 
 cdef class WinogradConvolution(OwnConvolution):
-    cdef WinogradShape shape
-    cdef bint packed
-
     def __init__(self, prop, data, out):
         super().__init__(prop, data, out)
         self.shape = _shape_of(prop, data)
@@ -86,21 +80,3 @@ cdef class WinogradConvolution(OwnConvolution):
     cdef void run_backward_weight(self, const float* x, const float* dy, float* dw, bint add,
                                   int threads, char* space) noexcept nogil:
         winograd_backward_weight(&self.shape, x, dy, dw, add, threads, space)
-
-    cdef size_t prepared(self) noexcept nogil:
-        return winograd_packed_size(&self.shape) * sizeof(float)
-
-    cdef void prepare(self, const float* w, int threads, char* to) noexcept nogil:
-        winograd_pack(&self.shape, w, threads, <float*>to)
-
-    cdef size_t scratch_of(self, int64_t images, int threads) noexcept nogil:
-        cdef WinogradShape part = self.shape
-        part.batch = images
-        return winograd_space(&part, threads, PACKED)
-
-    cdef void run_images(self, int64_t images, const float* x, const char* prepared,
-                         const float* bias, float* y, int threads, char* space) noexcept nogil:
-        cdef WinogradShape part = self.shape
-        part.batch = images
-        winograd_forward(&part, x, <const float*>prepared, True, bias, False, y, False, threads,
-                         space)

@@ -6,14 +6,16 @@ order already.
 """
 
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
-from ...kernels.swap cimport swap_axes
 from ...kernels.parallel cimport parallel_ranges, threads_for
+from ...kernels.swap cimport swap_axes, swap_matrix
+from ...kernels.winograd cimport (PACKED, WinogradShape, winograd_forward, winograd_pack,
+                                  winograd_packed_size, winograd_side, winograd_space)
 from .._base cimport Operator, OpContext
-from .convolution_own cimport OwnConvolution
+from .convolution_winograd cimport WinogradConvolution
 from .folded cimport aligned_floats
 
 from math import prod
@@ -33,12 +35,8 @@ cdef Order _order(tuple shape):
     return order
 
 
-cdef inline int64_t _image(const Order* order) noexcept nogil:
-    return order.channels * order.inner
-
-
 cdef inline size_t _room(const Order* order) noexcept nogil:
-    return aligned_floats(order.batch * _image(order))
+    return aligned_floats(order.batch * order.channels * order.inner)
 
 
 cdef inline void _to_last(const Order* order, const void* x, void* y) noexcept nogil:
@@ -73,8 +71,8 @@ cdef class Reordered(Operator):
         own = None if form is None else form[0].own_operator(in_shapes[0], out)
         if own is None:
             return None
-        parts = isinstance(own, OwnConvolution) and (<OwnConvolution>own).prepared()
-        return (ReorderedImages if parts else Reordered)(own, in_shapes[0], out)
+        kind = ReorderedWinograd if isinstance(own, WinogradConvolution) else Reordered
+        return kind(own, in_shapes[0], out)
 
     def __init__(self, form, data, out):
         self.form = form
@@ -124,89 +122,151 @@ cdef class Reordered(Operator):
         return 0
 
 
-cdef struct Images:
-    # What forward works on. Each thread has `each` images, and all together the `rest` behind them.
-    void* operator
+cdef struct Work:
+    # What forward works on. Each thread has `each` images of its own, `images` at a time, and of
+    # the images behind those, fewer than threads, `rows` rows of out.
+    WinogradShape shape
+    int64_t height, width  # of out
     const float* x
-    const char* weights
+    const float* weights
     const float* bias
     float* y
     bint add
-    int64_t each, rest, images
-    size_t part  # bytes of `space` for `images` at a time
+    int threads
+    int64_t each, images, rows
+    size_t nbytes  # of a thread's part of space
     char* space
 
 
-cdef class ReorderedImages(Reordered):
-    """The same of a convolution that can work on a part of the batch. In forward each thread takes
-    images of its own and reorders a few at a time, which then come from its cache; temporary space
-    is for no more than these."""
+cdef class ReorderedWinograd(Reordered):
+    """The same of Winograd's convolution. In forward each thread reorders a few of its images, or
+    rows of one, at a time, which then come from its cache; temporary space is for no more."""
 
-    cdef OwnConvolution convolution
-    cdef int64_t images
+    cdef WinogradShape shape
+    cdef int64_t height, width, work, images
 
     def __init__(self, form, data, out):
         super().__init__(form, data, out)
-        self.convolution = form
+        self.shape = (<WinogradConvolution>form).shape
+        self.work = (<WinogradConvolution>form).work
+        self.height, self.width = out[2:]
         # no less than the weights, which every part reads
-        cdef size_t most = max(<size_t>PART_BYTES, self.convolution.prepared())
-        cdef size_t image = sizeof(float) * (_image(&self.data) + _image(&self.out))
+        cdef size_t most = max(<size_t>PART_BYTES, self.packed_bytes())
+        cdef size_t image = sizeof(float) * (prod(data[1:]) + prod(out[1:]))
         self.images = max(1, <int64_t>(most // image))
+
+    cdef size_t packed_bytes(self) noexcept nogil:
+        return aligned_floats(winograd_packed_size(&self.shape))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        cdef Images todo
-        cdef int threads = threads_for(self.convolution.work)
-        cdef int64_t batch = self.data.batch
-        cdef size_t prepared = self.convolution.prepared(), rest
+        cdef Work work
+        cdef int64_t side = winograd_side(self.shape)
+        cdef size_t packed = self.packed_bytes()
         cdef char* space
         if req[0] == kNullOp:
             return 0
-        todo.operator = <void*>self
-        todo.add = req[0] == kAddTo
-        todo.each, todo.rest = batch // threads, batch % threads
-        todo.images = min(self.images, todo.each)
-        todo.part = self.part_space(todo.images, 1)
-        rest = self.part_space(todo.rest, threads)
-        space = <char*>get_space(&ctx.requested[0],
-                                 prepared + max(<size_t>threads * todo.part, rest))
-        self.convolution.prepare(<const float*>in_data[1].data, threads, space)
-        todo.weights, todo.space = space, space + prepared
-        todo.x, todo.y = <const float*>in_data[0].data, <float*>out_data[0].data
-        todo.bias = <const float*>(in_data[2].data if ctx.n_in > 2 else NULL)
-        if todo.each:
-            parallel_ranges(threads, threads, _run_shares, &todo)
-        if todo.rest:
-            self.run_part(&todo, batch - todo.rest, todo.rest, threads, todo.space)
+        work.shape, work.height, work.width = self.shape, self.height, self.width
+        work.threads = threads_for(self.work)
+        work.each = self.shape.batch // work.threads
+        work.images = max(1, min(self.images, work.each))
+        work.rows = ((self.height + side - 1) // side + work.threads - 1) // work.threads * side
+        work.nbytes = _most_bytes(&work)
+        space = <char*>get_space(&ctx.requested[0], packed + work.threads * work.nbytes)
+        winograd_pack(&self.shape, <const float*>in_data[1].data,
+                      threads_for(in_data[1].size * 4), <float*>space)
+        work.weights, work.space = <const float*>space, space + packed
+        work.x, work.y = <const float*>in_data[0].data, <float*>out_data[0].data
+        work.bias = <const float*>(in_data[2].data if ctx.n_in > 2 else NULL)
+        work.add = req[0] == kAddTo
+        parallel_ranges(work.threads, work.threads, _run_shares, &work)
         return 0
-
-    cdef size_t part_space(self, int64_t images, int threads) noexcept nogil:
-        if images == 0:
-            return 0
-        return (aligned_floats(images * _image(&self.data))
-                + aligned_floats(images * _image(&self.out))
-                + self.convolution.scratch_of(images, threads))
-
-    cdef void run_part(self, const Images* todo, int64_t first, int64_t images, int threads,
-                       char* space) noexcept nogil:
-        cdef Order data = self.data, out = self.out
-        cdef float* x = <float*>space
-        cdef float* y
-        data.batch = out.batch = images
-        y = <float*>(space + _room(&data))
-        _to_last(&data, todo.x + first * _image(&data), x)
-        self.convolution.run_images(images, x, todo.weights, todo.bias, y, threads,
-                                    <char*>y + _room(&out))
-        _from_last(&out, y, todo.y + first * _image(&out), todo.add)
 
 
 cdef void _run_shares(void* arg, int64_t begin, int64_t end) noexcept nogil:
-    """The images of threads begin .. end."""
-    cdef Images* todo = <Images*>arg
-    cdef int64_t share, first, last
-    for share in range(begin, end):
-        first, last = share * todo.each, (share + 1) * todo.each
-        while first < last:
-            (<ReorderedImages>todo.operator).run_part(
-                todo, first, min(todo.images, last - first), 1, todo.space + share * todo.part)
-            first += todo.images
+    """The images and rows of threads begin .. end."""
+    cdef Work* work = <Work*>arg
+    cdef int64_t thread, image, last, row
+    cdef char* space
+    for thread in range(begin, end):
+        space = work.space + thread * work.nbytes
+        image, last = thread * work.each, (thread + 1) * work.each
+        while image < last:
+            _run_images(work, image, min(work.images, last - image), space)
+            image += work.images
+        row = thread * work.rows
+        if row < work.height:
+            for image in range(work.threads * work.each, work.shape.batch):
+                _run_rows(work, image, row, min(work.rows, work.height - row), space)
+
+
+cdef void _run_images(const Work* work, int64_t image, int64_t images,
+                      char* space) noexcept nogil:
+    cdef WinogradShape part = work.shape
+    cdef int64_t pixels = part.height * part.width, made = work.height * work.width
+    cdef float* x = <float*>space
+    cdef float* y = <float*>(space + aligned_floats(images * part.channels * pixels))
+    space = <char*>y + aligned_floats(images * part.filters * made)
+    part.batch = images
+    swap_axes(images, part.channels, pixels, work.x + image * part.channels * pixels, x, False)
+    winograd_forward(&part, x, work.weights, True, work.bias, False, y, False, 1, space)
+    swap_axes(images, made, part.filters, y, work.y + image * part.filters * made, work.add)
+
+
+cdef WinogradShape _shape_of_rows(const Work* work, int64_t rows) noexcept nogil:
+    # The rows that `rows` of out see, with the pad's.
+    cdef WinogradShape part = work.shape
+    part.batch, part.height, part.pad_h = 1, (rows - 1) * part.stride + part.kernel, 0
+    return part
+
+
+cdef void _run_rows(const Work* work, int64_t image, int64_t row, int64_t rows,
+                    char* space) noexcept nogil:
+    """Rows row .. row + rows of an image's out."""
+    cdef WinogradShape part = _shape_of_rows(work, rows)
+    cdef int64_t pixels = work.shape.height * part.width, made = work.height * work.width
+    cdef int64_t line = part.width * part.channels, first = row * part.stride - work.shape.pad_h
+    cdef int64_t above = min(part.height, max(0, -first))
+    cdef int64_t below = min(part.height - above, max(0, first + part.height - work.shape.height))
+    cdef int64_t inside = part.height - above - below
+    cdef float* x = <float*>space
+    cdef float* y = <float*>(space + aligned_floats(part.height * line))
+    space = <char*>y + aligned_floats(rows * work.width * part.filters)
+    memset(x, 0, above * line * sizeof(float))
+    swap_matrix(part.channels, inside * part.width,
+                work.x + image * part.channels * pixels + (first + above) * part.width, pixels,
+                x + above * line, part.channels, False)
+    memset(x + (above + inside) * line, 0, below * line * sizeof(float))
+    winograd_forward(&part, x, work.weights, True, work.bias, False, y, False, 1, space)
+    swap_matrix(rows * work.width, part.filters, y, part.filters,
+                work.y + image * part.filters * made + row * work.width, made, work.add)
+
+
+cdef size_t _bytes(const Work* work, const WinogradShape* part, int64_t rows) noexcept nogil:
+    """Of space for a part whose out has so many rows."""
+    return (aligned_floats(part.batch * part.height * part.width * part.channels)
+            + aligned_floats(part.batch * rows * work.width * part.filters)
+            + winograd_space(part, 1, PACKED))
+
+
+cdef size_t _bytes_of_images(const Work* work, int64_t images) noexcept nogil:
+    cdef WinogradShape part = work.shape
+    part.batch = images
+    return _bytes(work, &part, work.height) if images else 0
+
+
+cdef size_t _bytes_of_rows(const Work* work, int64_t rows) noexcept nogil:
+    cdef WinogradShape part = _shape_of_rows(work, rows)
+    return _bytes(work, &part, rows) if rows else 0
+
+
+cdef size_t _most_bytes(const Work* work) noexcept nogil:
+    """Of space for any part of a thread; scratch is not always less for a smaller one."""
+    cdef size_t most = 0
+    if work.each:
+        most = max(_bytes_of_images(work, work.images),
+                   _bytes_of_images(work, work.each % work.images))
+    if work.threads * work.each < work.shape.batch:
+        most = max(most, _bytes_of_rows(work, min(work.rows, work.height)))
+        most = max(most, _bytes_of_rows(work, work.height % work.rows))
+    return most
