@@ -118,9 +118,9 @@ def test_memory_stays_flat():
 
 @pytest.mark.timeout(1800)
 def test_memory_stays_nearly_flat_with_primitives_made_anew():
-    """The largest temporary space, and code that rare shapes are the first to need, stay: 0.3 to
-    1.5 % in 10,000 shapes."""
-    assert_flat(OPERATORS, within=0.02)
+    """Code that rare shapes are the first to need, and the largest arrays, stay: 0.4 to 1.1 % in
+    10,000 shapes."""
+    assert_flat(OPERATORS, within=0.015)
 
 
 @pytest.mark.timeout(1800)

@@ -123,8 +123,8 @@ cdef class Reordered(Operator):
 
 
 cdef struct Work:
-    # What forward works on. Each thread has `each` images of its own, `images` at a time, and of
-    # the images behind those, fewer than threads, `rows` rows of out.
+    # What forward works on. Each thread has `each` images of its own and, of the images behind
+    # those, fewer than threads, `rows` rows of out. It takes `images` at a time, or `strip` rows.
     WinogradShape shape
     int64_t height, width  # of out
     const float* x
@@ -133,7 +133,7 @@ cdef struct Work:
     float* y
     bint add
     int threads
-    int64_t each, images, rows
+    int64_t each, rows, images, strip
     size_t nbytes  # of a thread's part of space
     char* space
 
@@ -143,7 +143,8 @@ cdef class ReorderedWinograd(Reordered):
     rows of one, at a time, which then come from its cache; temporary space is for no more."""
 
     cdef WinogradShape shape
-    cdef int64_t height, width, work, images
+    cdef int64_t height, width, work
+    cdef int64_t images, strip  # of a part, at most
 
     def __init__(self, form, data, out):
         super().__init__(form, data, out)
@@ -153,7 +154,9 @@ cdef class ReorderedWinograd(Reordered):
         # no less than the weights, which every part reads
         cdef size_t most = max(<size_t>PART_BYTES, self.packed_bytes())
         cdef size_t image = sizeof(float) * (prod(data[1:]) + prod(out[1:]))
-        self.images = max(1, <int64_t>(most // image))
+        cdef int64_t side = winograd_side(self.shape)
+        self.images = most // image
+        self.strip = max(1, <int64_t>(most * self.height // image) // side) * side
 
     cdef size_t packed_bytes(self) noexcept nogil:
         return aligned_floats(winograd_packed_size(&self.shape))
@@ -169,7 +172,7 @@ cdef class ReorderedWinograd(Reordered):
         work.shape, work.height, work.width = self.shape, self.height, self.width
         work.threads = threads_for(self.work)
         work.each = self.shape.batch // work.threads
-        work.images = max(1, min(self.images, work.each))
+        work.images, work.strip = min(self.images, work.each), self.strip
         work.rows = ((self.height + side - 1) // side + work.threads - 1) // work.threads * side
         work.nbytes = _most_bytes(&work)
         space = <char*>get_space(&ctx.requested[0], packed + work.threads * work.nbytes)
@@ -192,12 +195,14 @@ cdef void _run_shares(void* arg, int64_t begin, int64_t end) noexcept nogil:
         space = work.space + thread * work.nbytes
         image, last = thread * work.each, (thread + 1) * work.each
         while image < last:
-            _run_images(work, image, min(work.images, last - image), space)
-            image += work.images
+            if work.images == 0:
+                _run_rows(work, image, 0, work.height, space)
+            else:
+                _run_images(work, image, min(work.images, last - image), space)
+            image += max(1, work.images)
         row = thread * work.rows
-        if row < work.height:
-            for image in range(work.threads * work.each, work.shape.batch):
-                _run_rows(work, image, row, min(work.rows, work.height - row), space)
+        for image in range(work.threads * work.each, work.shape.batch):
+            _run_rows(work, image, row, min(row + work.rows, work.height), space)
 
 
 cdef void _run_images(const Work* work, int64_t image, int64_t images,
@@ -220,9 +225,16 @@ cdef WinogradShape _shape_of_rows(const Work* work, int64_t rows) noexcept nogil
     return part
 
 
-cdef void _run_rows(const Work* work, int64_t image, int64_t row, int64_t rows,
+cdef void _run_rows(const Work* work, int64_t image, int64_t row, int64_t end,
                     char* space) noexcept nogil:
-    """Rows row .. row + rows of an image's out."""
+    """Rows row .. end of an image's out."""
+    while row < end:
+        _run_strip(work, image, row, min(work.strip, end - row), space)
+        row += work.strip
+
+
+cdef void _run_strip(const Work* work, int64_t image, int64_t row, int64_t rows,
+                     char* space) noexcept nogil:
     cdef WinogradShape part = _shape_of_rows(work, rows)
     cdef int64_t pixels = work.shape.height * part.width, made = work.height * work.width
     cdef int64_t line = part.width * part.channels, first = row * part.stride - work.shape.pad_h
@@ -255,17 +267,24 @@ cdef size_t _bytes_of_images(const Work* work, int64_t images) noexcept nogil:
     return _bytes(work, &part, work.height) if images else 0
 
 
-cdef size_t _bytes_of_rows(const Work* work, int64_t rows) noexcept nogil:
+cdef size_t _bytes_of_strip(const Work* work, int64_t rows) noexcept nogil:
     cdef WinogradShape part = _shape_of_rows(work, rows)
     return _bytes(work, &part, rows) if rows else 0
+
+
+cdef size_t _bytes_of_rows(const Work* work, int64_t rows) noexcept nogil:
+    return max(_bytes_of_strip(work, min(work.strip, rows)),
+               _bytes_of_strip(work, rows % work.strip))
 
 
 cdef size_t _most_bytes(const Work* work) noexcept nogil:
     """Of space for any part of a thread; scratch is not always less for a smaller one."""
     cdef size_t most = 0
-    if work.each:
+    if work.images:
         most = max(_bytes_of_images(work, work.images),
                    _bytes_of_images(work, work.each % work.images))
+    elif work.each:
+        most = _bytes_of_rows(work, work.height)
     if work.threads * work.each < work.shape.batch:
         most = max(most, _bytes_of_rows(work, min(work.rows, work.height)))
         most = max(most, _bytes_of_rows(work, work.height % work.rows))
