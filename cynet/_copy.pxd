@@ -27,6 +27,6 @@ cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src
 cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int src_type,
                         const int64_t* src_stride) except -1
 # Push: row i of `picked` is row rows[i] of `array`, rows of nbytes bytes; with `scatter` the other
-# way round, where the last of equal rows stays.
+# way round, where the last of equal rows stays and, on the CPU, `picked` may be one row for all.
 cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, int64_t n,
                    int64_t nbytes, bint scatter) except -1

@@ -490,10 +490,11 @@ cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int 
 # --- rows by number -------------------------------------------------------------------------------
 cdef struct RowsTask:
     char* array     # the indexed array's memory
-    char* rows_of   # the picked rows, one after the other
+    char* rows_of   # the picked rows, `step` bytes apart
     Chunk* target
     int64_t n
     int64_t nbytes  # of a row
+    int64_t step
     bint scatter
     void* kernel    # of a GPU
     void* numbers   # there
@@ -502,11 +503,11 @@ cdef struct RowsTask:
 
 cdef int _run_rows(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef RowsTask* task = <RowsTask*>arg
+    cdef bint serial = run_ctx.worker == 0 and task.n * task.nbytes <= INLINE_COPY_BYTES
     if task.scatter:
-        copy_scatter(task.array, task.rows_of, task.rows, task.n, task.nbytes)
+        copy_scatter(task.array, task.rows_of, task.step, task.rows, task.n, task.nbytes, serial)
     else:
-        copy_gather(task.rows_of, task.array, task.rows, task.n, task.nbytes,
-                    run_ctx.worker == 0 and task.n * task.nbytes <= INLINE_COPY_BYTES)
+        copy_gather(task.rows_of, task.array, task.rows, task.n, task.nbytes, serial)
     task.target.written = True
     return 0
 
@@ -549,6 +550,7 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
     task.target = array.chunk if scatter else picked.chunk
     task.n = n
     task.nbytes = nbytes
+    task.step = 0 if picked.blob.size * dtype_size(picked.blob.dtype) < n * nbytes else nbytes
     task.scatter = scatter
     task.kernel = kernel
     sources[0] = picked.chunk.var if scatter else array.chunk.var

@@ -3,6 +3,7 @@
 #define CYNET_POOLING_H
 
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -37,6 +38,14 @@ CYNET_XINLINE int64_t pool_window(const PoolShape& s, int axis, int64_t at, int6
   return counted > 0 ? counted : 0;
 }
 
+// Whether the only window is the plane.
+inline bool pools_whole(const PoolShape& s) {
+  for (int i = 0; i < 3; ++i)
+    if (s.out_size[i] != 1 || s.kernel[i] != s.in_size[i] || s.pad[i] || s.pad_after[i])
+      return false;
+  return true;
+}
+
 }  // namespace cynet
 
 #define CYNET_LOOPS "pooling_loops.h"
@@ -46,14 +55,20 @@ CYNET_XINLINE int64_t pool_window(const PoolShape& s, int axis, int64_t at, int6
 
 namespace cynet {
 
-// Whether `pool_plane` does it: no power means, and every window has an element.
-inline bool pools_by_rows(const PoolShape& s) {
+// Whether rows are folded: no power means, lines of a bounded length, and every window has an
+// element.
+inline bool folds_rows(const PoolShape& s) {
   if (s.type == POOL_LP || s.kernel[2] > POOL_KERNEL || s.stride[2] > POOL_KERNEL) return false;
   for (int i = 0; i < 3; ++i) {
     const int64_t last = (s.out_size[i] - 1) * s.stride[i] - s.pad[i];
     if (s.pad[i] >= s.kernel[i] || last >= s.in_size[i]) return false;
   }
   return true;
+}
+
+// Whether `pool_plane` does it.
+inline bool pools_by_rows(const PoolShape& s) {
+  return folds_rows(s) || (s.type != POOL_LP && pools_whole(s));
 }
 
 template <typename T>
@@ -66,7 +81,7 @@ void pool_plane(int level, const PoolShape& s, const T* x, T* y, bool add) {
 
 // Whether `pool_plane_backward` does it: places in a plane go into 32 bits, too.
 inline bool spreads_by_rows(const PoolShape& s) {
-  return pools_by_rows(s) && s.in_size[0] * s.in_size[1] * s.in_size[2] < (int64_t{1} << 30);
+  return folds_rows(s) && s.in_size[0] * s.in_size[1] * s.in_size[2] < (int64_t{1} << 30);
 }
 
 // Whether each element of the input lies in exactly one window.

@@ -91,8 +91,36 @@ CYNET_XINLINE const T* pool_fold(const PoolShape& s, const T* x, const int64_t* 
   return folded ? line : first;
 }
 
+// The fold of a line.
+template <bool largest, typename T>
+CYNET_XINLINE T pool_along(const T* line, int64_t n) {
+  if (n < 16) {
+    T fold = line[0];
+    for (int64_t i = 1; i < n; ++i) fold = pool_step<largest>(fold, line[i]);
+    return fold;
+  }
+  T folds[16];
+  std::memcpy(folds, line, sizeof folds);
+  int64_t i = 16;
+  for (; i + 16 <= n; i += 16) {
+    CYNET_IVDEP
+    for (int j = 0; j < 16; ++j) folds[j] = pool_step<largest>(folds[j], line[i + j]);
+  }
+  for (int j = 0; i < n; ++i, ++j) folds[j] = pool_step<largest>(folds[j], line[i]);
+  for (int width = 8; width > 0; width /= 2)
+    for (int j = 0; j < width; ++j) folds[j] = pool_step<largest>(folds[j], folds[j + width]);
+  return folds[0];
+}
+
 template <typename T, bool largest>
 void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
+  if (pools_whole(s)) {
+    const int64_t size = s.in_size[0] * s.in_size[1] * s.in_size[2];
+    T value = pool_along<largest>(x, size);
+    if (s.type == POOL_AVG) value /= static_cast<T>(size);
+    y[0] = add ? y[0] + value : value;
+    return;
+  }
   const int64_t stride = s.stride[2], kernel = s.kernel[2], pad = s.pad[2], out = s.out_size[2];
   // outputs [inner, outer) have their whole windows inside
   int64_t inner = (pad + stride - 1) / stride;

@@ -2,6 +2,7 @@
 #ifndef CYNET_STRIDED_COPY_H
 #define CYNET_STRIDED_COPY_H
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -110,12 +111,18 @@ inline void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t
   });
 }
 
-// Row rows[i] of dst from row i of src, in order: where a row occurs twice, the last one stays.
-inline void scatter_rows(char* dst, const char* src, const int64_t* rows, int64_t n,
-                         int64_t nbytes) {
-  for (int64_t i = 0; i < n; ++i) {
-    std::memcpy(dst + rows[i] * nbytes, src + i * nbytes, static_cast<size_t>(nbytes));
-  }
+// Row rows[i] of dst from row i of src, `step` bytes apart, in order: where a row occurs twice, the
+// last one stays. Each thread has a part of every row.
+inline void scatter_rows(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
+                         int64_t nbytes, int threads) {
+  constexpr int64_t PART = 2048;  // bytes of a row that are worth a thread
+  threads = static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(threads, nbytes / PART)));
+  parallel_for(threads, (nbytes + PART - 1) / PART, [=](int64_t begin, int64_t end) {
+    const int64_t from = begin * PART;
+    const size_t size = static_cast<size_t>(std::min(end * PART, nbytes) - from);
+    for (int64_t i = 0; i < n; ++i)
+      std::memcpy(dst + rows[i] * nbytes + from, src + i * step + from, size);
+  });
 }
 
 }  // namespace cynet

@@ -18,9 +18,9 @@ cdef extern from "strided_copy.h" namespace "cynet" nogil:
 # dst[...] = src[...]; memory of the two must not overlap. `what` is changed. Above the grain
 # several threads share the work; where it is `serial`, only those of a team that is awake.
 cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil
-# dst row i = src row rows[i], rows of nbytes bytes; and the reverse, where the last of equal rows
-# stays.
+# dst row i = src row rows[i], rows of nbytes bytes; and the reverse, with src's rows `step` bytes
+# apart, where the last of equal rows stays.
 cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
                       bint serial) noexcept nogil
-cdef void copy_scatter(char* dst, const char* src, const int64_t* rows, int64_t n,
-                       int64_t nbytes) noexcept nogil
+cdef void copy_scatter(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
+                       int64_t nbytes, bint serial) noexcept nogil

@@ -12,8 +12,8 @@ cdef extern from "strided_copy.h" namespace "cynet" nogil:
     void strided_copy(StridedCopy* what, int threads, int level) noexcept
     void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
                      int threads) noexcept
-    void scatter_rows(char* dst, const char* src, const int64_t* rows, int64_t n,
-                      int64_t nbytes) noexcept
+    void scatter_rows(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
+                      int64_t nbytes, int threads) noexcept
 
 
 cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil:
@@ -40,6 +40,8 @@ cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n
     gather_rows(dst, src, rows, n, nbytes, threads_awake(work) if serial else threads_for(work))
 
 
-cdef void copy_scatter(char* dst, const char* src, const int64_t* rows, int64_t n,
-                       int64_t nbytes) noexcept nogil:
-    scatter_rows(dst, src, rows, n, nbytes)
+cdef void copy_scatter(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
+                       int64_t nbytes, bint serial) noexcept nogil:
+    cdef int64_t work = n * nbytes // 4
+    scatter_rows(dst, src, step, rows, n, nbytes,
+                 threads_awake(work) if serial else threads_for(work))

@@ -469,8 +469,13 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         return _pick(self, &region)
 
     cdef int _assign_rows(self, cnp.ndarray rows, tuple row, object value) except -1:
-        cdef NDArrayBase picked = _blank_rows(self, rows, row)
-        cdef Region region = whole(picked)
+        cdef NDArrayBase picked
+        cdef Region region
+        if self.blob.dev_type != kGPU and isinstance(value, (int, float, np.number, np.bool_)):
+            picked = _blank_rows(self, np.zeros(1, np.int64), row)  # one for all
+        else:
+            picked = _blank_rows(self, rows, row)
+        region = whole(picked)
         _assign(picked, &region, value)
         return _push_rows(self, picked, rows, row, True)
 

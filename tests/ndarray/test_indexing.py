@@ -156,6 +156,20 @@ def test_duplicate_indices_keep_the_last():
     assert array.asnumpy().tolist() == [3, 2, 0]
 
 
+@pytest.mark.parametrize("row", [(), (3,), (700, 2), (5001,)])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bool", "int64"])
+def test_rows_set_to_numbers_and_arrays(rng, row, dtype):
+    """Wide rows are shared out: of equal ones the last still stays, in all its parts."""
+    values = rng.integers(0, 2, (60, *row)).astype(dtype)
+    array = mx.nd.array(values, dtype=dtype)
+    for count in (0, 1, 200):
+        rows = rng.integers(-60, 60, count)
+        given = rng.integers(0, 100, (count, *row)).astype(dtype)
+        for value in (given, 2.75, True, np.float32(1.5), np.int8(3), 0):
+            array[rows] = values[rows] = value
+            np.testing.assert_array_equal(array.asnumpy(), values)
+
+
 @pytest.mark.parametrize(
     "key, error",
     [

@@ -83,6 +83,24 @@ def test_wide_rows_go_in_parts():
         np.testing.assert_array_equal(got.asnumpy(), expected.astype(np.float32))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [(1,), (15,), (16,), (700,), (3, 5), (69, 69), (4, 7, 31)])
+def test_a_window_of_the_whole_plane(size, dtype):
+    """Of planes shorter and longer than a vector; each number counts, and a NaN anywhere shows."""
+    rng = np.random.RandomState(8)
+    x = rng.randn(2, 3, *size).astype(dtype)
+    axes = tuple(range(2, x.ndim))
+    for kind, wanted in (("avg", x.mean(axes)), ("sum", x.sum(axes)), ("max", x.max(axes))):
+        given = mx.nd.array(x, dtype=dtype)
+        for options in ({"global_pool": True}, {"kernel": size}):
+            got = mx.nd.Pooling(given, pool_type=kind, **options).asnumpy()
+            assert got.shape == (2, 3) + (1,) * len(size)
+            np.testing.assert_allclose(got.reshape(2, 3), wanted, rtol=1e-5, atol=1e-4)
+    x[0, 1].reshape(-1)[rng.randint(x[0, 1].size)] = np.nan
+    got = mx.nd.Pooling(mx.nd.array(x, dtype=dtype), pool_type="max", global_pool=True)
+    np.testing.assert_allclose(got.asnumpy().reshape(2, 3), x.max(axes))
+
+
 def test_nan_and_infinity():
     x = np.zeros((1, 1, 4, 40), np.float32)
     x[0, 0, 1, 5], x[0, 0, 3, 20], x[0, 0, 2:, 30:32] = np.nan, np.inf, -np.inf
