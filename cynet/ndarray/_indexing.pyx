@@ -9,6 +9,8 @@ from .._copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, wh
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
 from .._typedefs cimport MAX_NDIM, dtype_size, kBool, kFloat64, kGPU, kInt64
 
+from math import prod
+
 import numpy as np
 
 from .._copy import last_of_equal
@@ -24,7 +26,6 @@ cdef extern from "Python.h":
 
 cdef enum:
     MAX_AXES = 16            # of a Region: the array's and the new ones
-    NUMBERED = 1 << 14       # rows that are numbered sooner than a key is looked at
 
 cdef tuple _NUMPY = tuple(NUMPY)
 
@@ -217,6 +218,12 @@ cdef bint _is_basic(object item):
         f"an NDArray is indexed by ints, slices, None, ..., arrays and lists; got {item!r}")
 
 
+cdef bint _is_mask(object item):
+    if isinstance(item, NDArrayBase):
+        return (<NDArrayBase>item).blob.dtype == kBool
+    return isinstance(item, np.ndarray) and cnp.PyArray_TYPE(item) == cnp.NPY_BOOL
+
+
 cdef tuple _expand(NDArrayBase array, object key):
     # A tuple without Ellipsis that names every axis.
     cdef tuple items = key if type(key) is tuple else (key,)
@@ -226,7 +233,7 @@ cdef tuple _expand(NDArrayBase array, object key):
             dots += 1
         elif item is None:
             new += 1
-        elif isinstance(item, (NDArrayBase, np.ndarray)) and item.dtype == np.bool_:
+        elif _is_mask(item):
             named += item.ndim
         else:
             named += 1
@@ -333,38 +340,63 @@ cdef cnp.ndarray _rows_of_one(NDArrayBase array, object item):
     return rows if lowest >= -n and highest < n else None
 
 
-cdef object _numbers(list items, tuple shape):
+cdef inline bint _holds_ints(cnp.ndarray array):
+    # at least one; those that 64 bits with a sign hold
+    cdef int num = cnp.PyArray_TYPE(array)
+    return array.size > 0 and (
+        cnp.PyTypeNum_ISSIGNED(num) and cnp.PyTypeNum_ISINTEGER(num)
+        or cnp.PyTypeNum_ISUNSIGNED(num) and cnp.PyArray_ITEMSIZE(array) < 8)
+
+
+cdef cnp.ndarray _numbers(list items, tuple shape):
     # Row-major numbers of what arrays of ints (of one shape) and ints pick, or one array among
     # slices, all within bounds; None for any other key.
     cdef int arrays = 0, slices = 0
     cdef tuple sizes = ()
-    for item in items:
+    cdef cnp.ndarray index, out
+    cdef int64_t* numbers
+    cdef int64_t* places
+    cdef int64_t n, m, i, j, place, size, before
+    cdef list wide = [], whole = []
+    for item, length in zip(items, shape):
         if isinstance(item, np.ndarray):
-            if arrays and item.shape != sizes:
+            if (arrays and item.shape != sizes) or not _holds_ints(item):
                 return None
             sizes = item.shape
             arrays += 1
-        slices += PySlice_Check(item)
+            whole.extend(sizes)
+        elif PySlice_Check(item):
+            item = np.arange(*item.indices(length), dtype=np.int64)
+            slices += 1
+            whole.append(item.size)
+        elif type(item) is not int:
+            return None
+        wide.append(item)
     if slices and (arrays != 1 or arrays + slices != len(items)):
         return None
-    numbers = np.zeros((), np.int64)
-    for item, size in zip(items, shape):
-        if isinstance(item, np.ndarray):
-            if item.dtype.kind not in "iu" or item.size == 0 or (
-                    item.min() < -size or item.max() >= size):
+    out = np.zeros(whole if slices else sizes, np.int64)
+    numbers = <int64_t*>cnp.PyArray_DATA(out)
+    n = 1 if slices else out.size  # numbers so far: all at once, or one more axis at a time
+    for item, length in zip(wide, shape):
+        size = length
+        index = np.ascontiguousarray(item, np.int64)
+        places = <int64_t*>cnp.PyArray_DATA(index)
+        m = index.size
+        for j in range(m):
+            if not -size <= places[j] < size:
                 return None
-            item = item.astype(np.int64, copy=False)
-            item = np.where(item < 0, item + size, item)
-        elif PySlice_Check(item):
-            item = np.arange(*item.indices(size), dtype=np.int64)
-        elif type(item) is int and -size <= item < size:
-            item += size if item < 0 else 0
-        else:
-            return None
-        if slices:
-            numbers = numbers.reshape(numbers.shape + (1,) * item.ndim)
-        numbers = numbers * size + item
-    return np.ascontiguousarray(numbers)
+        if slices and out.size:
+            for i in range(n - 1, -1, -1):
+                before = numbers[i] * size
+                for j in range(m - 1, -1, -1):
+                    place = places[j]
+                    numbers[i * m + j] = before + (place + size if place < 0 else place)
+            n *= m
+        elif not slices:
+            for i in range(n):
+                place = places[i if m > 1 else 0]
+                numbers[i] = numbers[i] * size + (place + size if place < 0 else place)
+    return out
 
 
 cdef tuple _rows(NDArrayBase array, tuple items):
@@ -388,15 +420,14 @@ cdef tuple _rows(NDArrayBase array, tuple items):
         arrays.append(item)
     shape = blob_shape(&array.blob)
     sizes = shape[:lead]
-    count = int(np.prod(sizes, dtype=np.int64))
-    if count > NUMBERED and not new:
+    if not new:
         numbers = _numbers(arrays[:lead], shape)
         if numbers is not None:
             return numbers, shape[lead:]
     while (arrays and PySlice_Check(arrays[len(arrays) - 1])
             and arrays[len(arrays) - 1] == slice(None)):
         arrays.pop()
-    numbers = np.arange(count, dtype=np.int64).reshape(sizes)
+    numbers = np.arange(prod(sizes), dtype=np.int64).reshape(sizes)
     return np.ascontiguousarray(numbers[tuple(arrays)]), shape[lead:]
 
 

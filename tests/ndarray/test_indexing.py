@@ -79,6 +79,29 @@ def test_arrays_for_each_axis_and_among_slices(rng, shape):
         array[one, two[:, :3]]
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])
+def test_keys_of_arrays_of_each_type_and_of_none(dtype):
+    values = np.arange(60).reshape(3, 4, 5)
+    array = mx.nd.array(values, dtype="int64")
+    rows, columns = np.array([2, 0, 1], dtype), np.array([[1], [3], [0]], dtype)
+    none = np.array([], dtype)
+    keys = [(rows, rows), (rows, columns), (rows, 1), (-1, rows), (rows, slice(None), 2)]
+    keys += [(slice(None), rows), (slice(2, 2), rows), (rows, slice(3, 0, -1)), (none, none)]
+    keys += [(slice(None), none), (rows[:1], rows[:1]), (rows[:1], columns), (rows, rows, rows)]
+    for key in keys:
+        wanted = values[key]
+        np.testing.assert_array_equal(array[key].asnumpy(), wanted)
+        if dtype != "uint64":  # no type of an NDArray
+            key = tuple(mx.nd.array(k, dtype=dtype) if type(k) is np.ndarray else k for k in key)
+        np.testing.assert_array_equal(array[key].asnumpy(), wanted)
+    for key in [(rows, rows + 2), (rows + 1, 0), (slice(None), rows + 3), (rows, 4), (rows, -5)]:
+        with pytest.raises(IndexError):
+            array[key]
+        with pytest.raises(IndexError):
+            array[key] = 0
+    np.testing.assert_array_equal(array.asnumpy(), values)
+
+
 def test_masks_select_and_set(rng):
     values = rng.standard_normal((4, 5)).astype("float32")
     array = mx.nd.array(values)
