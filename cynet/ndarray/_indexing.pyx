@@ -357,24 +357,24 @@ cdef cnp.ndarray _numbers(list items, tuple shape):
     cdef int64_t* numbers
     cdef int64_t* places
     cdef int64_t n, m, i, j, place, size, before
-    cdef list wide = [], whole = []
+    cdef list wide = [], lengths = []
     for item, length in zip(items, shape):
         if isinstance(item, np.ndarray):
             if (arrays and item.shape != sizes) or not _holds_ints(item):
                 return None
             sizes = item.shape
             arrays += 1
-            whole.extend(sizes)
+            lengths.extend(sizes)
         elif PySlice_Check(item):
             item = np.arange(*item.indices(length), dtype=np.int64)
             slices += 1
-            whole.append(item.size)
+            lengths.append(item.size)
         elif type(item) is not int:
             return None
         wide.append(item)
     if slices and (arrays != 1 or arrays + slices != len(items)):
         return None
-    out = np.zeros(whole if slices else sizes, np.int64)
+    out = np.zeros(lengths if slices else sizes, np.int64)
     numbers = <int64_t*>cnp.PyArray_DATA(out)
     n = 1 if slices else out.size  # numbers so far: all at once, or one more axis at a time
     for item, length in zip(wide, shape):
