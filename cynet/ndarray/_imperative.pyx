@@ -47,6 +47,7 @@ cdef extern from "../_storage_host.h":
 
 cdef enum:
     CACHED_CALLS = 512       # signatures remembered, of all operators together
+    TRIMMED_MISSES = 256     # calls not remembered, after which the C library's heap is trimmed
     FEW = 16                 # arrays of a call whose variables need no memory of their own
 
 cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
@@ -223,7 +224,7 @@ cdef int _remember(OpEntry entry, object key, Call call) except -1:
     global _misses
     if len(_remembered) >= CACHED_CALLS:
         _misses += 1
-        if _misses % CACHED_CALLS == 0:  # the heap's holes between Calls add up
+        if _misses % TRIMMED_MISSES == 0:  # the heap's holes between Calls add up
             trim_heap()
         if not came_lately(entry, key):
             return 0
