@@ -38,7 +38,8 @@ static inline void cynet_at_fork(void (*before)(), void (*parent)(), void (*chil
 #endif
 #if defined(__GLIBC__)
 #include <malloc.h>
-static inline void cynet_trim_heap() { malloc_trim(0); }  // whole pages in holes go back
+// Whole pages in holes go back, and the end but for what the next calls are likely to take.
+static inline void cynet_trim_heap() { malloc_trim(65536); }
 #else
 static inline void cynet_trim_heap() {}
 #endif

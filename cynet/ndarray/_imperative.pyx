@@ -42,12 +42,8 @@ cdef extern from "Python.h":
     void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace)
     void Py_XDECREF(PyObject* o)
 
-cdef extern from "../_storage_host.h":
-    void trim_heap "cynet_trim_heap" ()
-
 cdef enum:
     CACHED_CALLS = 512       # signatures remembered, of all operators together
-    TRIMMED_MISSES = 256     # calls not remembered, after which the C library's heap is trimmed
     FEW = 16                 # arrays of a call whose variables need no memory of their own
 
 cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
@@ -212,7 +208,6 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
 
 
 cdef object _remembered = deque()  # (entry, key) of each Call in an entry's cache
-cdef long _misses = 0
 
 
 cdef int _remember(OpEntry entry, object key, Call call) except -1:
@@ -221,13 +216,8 @@ cdef int _remember(OpEntry entry, object key, Call call) except -1:
     # nothing lies scattered in memory that is free again after each call.
     cdef OpEntry owner
     cdef Call oldest
-    global _misses
-    if len(_remembered) >= CACHED_CALLS:
-        _misses += 1
-        if _misses % TRIMMED_MISSES == 0:  # the heap's holes between Calls add up
-            trim_heap()
-        if not came_lately(entry, key):
-            return 0
+    if len(_remembered) >= CACHED_CALLS and not came_lately(entry, key):
+        return 0
     while len(_remembered) >= CACHED_CALLS:
         owner, old_key = _remembered.popleft()
         oldest = owner.cache.get(old_key)

@@ -22,7 +22,7 @@ from math import prod
 
 
 cdef enum:
-    PART_BYTES = 1 << 17  # of data and out that a thread works on at a time
+    PART_BYTES = 1 << 16  # of data and out that a thread works on at a time
 
 
 cdef struct Order:
