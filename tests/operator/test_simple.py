@@ -102,7 +102,7 @@ def _check_gradient(net, rng, function, slope):
     executor.forward(is_train=True, x=mx.nd.array(x))
     executor.backward(mx.nd.ones((3, 4)) * 2)
     np.testing.assert_allclose(executor.outputs[0].asnumpy(), function(x), rtol=1e-5)
-    np.testing.assert_allclose(executor.grad_dict["x"].asnumpy(), 1 + 2 * slope(x), rtol=1e-5)
+    np.testing.assert_allclose(executor.grad_dict["x"].asnumpy(), 1 + 2 * slope(x), 1e-5, 1e-6)
 
 
 def test_binary_with_both_kinds_of_gradient(rng):
@@ -139,8 +139,8 @@ def test_binary_with_both_kinds_of_gradient(rng):
     x, y = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
     executor.forward(is_train=True, a=mx.nd.array(x), b=mx.nd.array(y))
     executor.backward(mx.nd.ones((2, 3)))
-    np.testing.assert_allclose(executor.outputs[0].asnumpy(), x * y + x, rtol=1e-5)
-    np.testing.assert_allclose(executor.grad_dict["a"].asnumpy(), y + 1, rtol=1e-5)
+    np.testing.assert_allclose(executor.outputs[0].asnumpy(), x * y + x, 1e-5, 1e-6)
+    np.testing.assert_allclose(executor.grad_dict["a"].asnumpy(), y + 1, 1e-5, 1e-6)
     np.testing.assert_allclose(executor.grad_dict["b"].asnumpy(), x, rtol=1e-5)
     with pytest.raises(mx.base.MXNetError, match="do not agree|inconsistent"):
         net.infer_shape(a=(2, 3), b=(3, 2))
