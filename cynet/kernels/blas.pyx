@@ -88,8 +88,7 @@ cdef int64_t _cut(int64_t size, int64_t parts, int64_t part) noexcept nogil:
 
 
 cdef void _rows_by_vector(int64_t m, int64_t k, floating alpha, const floating* a, int64_t lda,
-                          const floating* x, floating beta, floating* y,
-                          int64_t step) noexcept nogil:
+                          const floating* x, floating beta, floating* y) noexcept nogil:
     """y = alpha a x + beta y, of which BLAS's product of matrices would copy all of a first."""
     cdef int threads = threads_for(m * k // 2)
     cdef double total
@@ -97,8 +96,8 @@ cdef void _rows_by_vector(int64_t m, int64_t k, floating alpha, const floating* 
     for i in prange(m, num_threads=threads, schedule="static"):
         total = alpha * dot_line(a + i * lda, x, k, 0)
         if beta != 0:
-            total = total + beta * y[i * step]
-        y[i * step] = <floating>total
+            total = total + beta * y[i]
+        y[i] = <floating>total
 
 
 cdef double _vector_by_vector(int64_t k, const floating* a, const floating* b) noexcept nogil:
@@ -139,21 +138,23 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     cdef int threads = threads_for(m * n * k // 8)
     cdef int rows = 1, cols, tm, i
     cdef int64_t m0, m1, n0, n1, cost, best = -1
+    cdef bint straight
     if m <= 0 or n <= 0:
         return
-    if m == 1 and n == 1 and k > 0 and (not trans_a or lda == 1) and (trans_b or ldb == 1):
+    if n == 1 and m > 1 and ldc == 1 and (
+            floating is float or (not trans_a and m * k >= VECTORS)):
+        # a column, which is the row of the turned product
+        gemm(not trans_b, not trans_a, 1, m, k, alpha, b, ldb, a, lda, beta, c, m)
+        return
+    straight = not trans_a or (m == 1 and lda == 1)
+    if m == 1 and n == 1 and k > 0 and straight and (trans_b or ldb == 1):
         c[0] = <floating>(alpha * _vector_by_vector(k, a, b) + (beta * c[0] if beta != 0 else 0.0))
         return
-    if m * n * k < VECTORS:
-        pass
-    elif n == 1 and not trans_a and (trans_b or ldb == 1):
-        _rows_by_vector(m, k, alpha, a, lda, b, beta, c, ldc)
-        return
-    elif m == 1 and trans_b and (not trans_a or lda == 1):
-        _rows_by_vector(n, k, alpha, b, ldb, a, beta, c, 1)
+    if m == 1 and trans_b and straight and n * k >= VECTORS:
+        _rows_by_vector(n, k, alpha, b, ldb, a, beta, c)
         return
     if floating is float:
-        if (not trans_a and alpha == 1 and (beta == 0 or beta == 1)
+        if (straight and alpha == 1 and (beta == 0 or beta == 1)
                 and product_is_few(m, n, k, trans_b)):
             _few_rows(trans_b, m, n, k, a, lda, b, ldb, beta == 1, c, ldc, threads)
             return
@@ -181,19 +182,20 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
 
 
 def _gemm_arrays(a, b, c, bint trans_a, bint trans_b, double alpha, double beta):
-    """gemm on C-contiguous NumPy matrices of one dtype, for tests and benchmarks."""
+    """gemm on NumPy matrices of one dtype whose rows are lines, for tests and benchmarks."""
     cdef int64_t m = c.shape[0], n = c.shape[1]
     cdef int64_t k = a.shape[0] if trans_a else a.shape[1]
-    cdef int64_t lda = a.shape[1], ldb = b.shape[1]
+    cdef int64_t lda = a.strides[0] // a.itemsize, ldb = b.strides[0] // b.itemsize
+    cdef int64_t ldc = c.strides[0] // c.itemsize
     cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
     if a.dtype == "float32":
         with nogil:
             gemm[float](trans_a, trans_b, m, n, k, <float>alpha, <float*>pa, lda, <float*>pb, ldb,
-                        <float>beta, <float*>pc, n)
+                        <float>beta, <float*>pc, ldc)
     else:
         with nogil:
             gemm[double](trans_a, trans_b, m, n, k, alpha, <double*>pa, lda, <double*>pb, ldb,
-                         beta, <double*>pc, n)
+                         beta, <double*>pc, ldc)
 
 
 _open()

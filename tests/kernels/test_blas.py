@@ -13,7 +13,7 @@ from cynet.errors import ArgumentError
 @pytest.mark.parametrize(
     "m, n, k",
     [(1, 1, 1), (3, 5, 7), (1, 700, 300), (700, 1, 300), (129, 65, 33), (200, 17, 400),
-     (7, 33, 40), (16, 300, 129), (15, 1100, 600)],
+     (7, 33, 40), (16, 300, 129), (15, 1100, 600), (600, 1, 600)],
 )
 def test_against_numpy(dtype, tolerance, threads, m, n, k):
     rng = np.random.RandomState(m * n + k)
@@ -34,6 +34,30 @@ def test_against_numpy(dtype, tolerance, threads, m, n, k):
                 np.testing.assert_allclose(c, 2.5 * product, atol=tolerance * 3 * k**0.5)
     finally:
         set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype, tolerance", [("float32", 1e-5), ("float64", 1e-13)])
+@pytest.mark.parametrize("m, n, k", [(40, 1, 30), (1, 40, 30), (600, 1, 500), (1, 600, 500)])
+def test_a_row_or_column_of_a_wider_matrix(dtype, tolerance, m, n, k, rng):
+    """What is multiplied and what comes out lie in matrices of more columns, which stay."""
+
+    def inside(rows, columns):
+        wide = rng.standard_normal((rows, columns + 3)).astype(dtype)
+        return wide, wide[:, 1 : 1 + columns]
+
+    for turned in range(4):
+        trans_a, trans_b = bool(turned & 1), bool(turned & 2)
+        _, a = inside(*((k, m) if trans_a else (m, k)))
+        _, b = inside(*((n, k) if trans_b else (k, n)))
+        whole, c = inside(m, n)
+        before = whole.copy()
+        product = (a.T if trans_a else a) @ (b.T if trans_b else b)
+        for alpha, beta in ((1.0, 0.0), (1.0, 1.0), (0.5, 2.0)):
+            want = before.copy()
+            want[:, 1 : 1 + n] = alpha * product + beta * want[:, 1 : 1 + n]
+            whole[...] = before
+            _gemm_arrays(a, b, c, trans_a, trans_b, alpha, beta)
+            np.testing.assert_allclose(whole, want, tolerance, 10 * tolerance * k**0.5)
 
 
 def test_vectors_do_not_depend_on_threads():
