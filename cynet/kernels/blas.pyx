@@ -141,6 +141,10 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     cdef bint straight
     if m <= 0 or n <= 0:
         return
+    if k == 1 and trans_a:  # a row lies as the column does
+        trans_a, lda = False, 1
+    if k == 1 and trans_b and ldb == 1:
+        trans_b, ldb = False, n
     if n == 1 and m > 1 and ldc == 1 and (
             floating is float or (not trans_a and m * k >= VECTORS)):
         # a column, which is the row of the turned product

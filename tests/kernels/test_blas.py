@@ -12,8 +12,19 @@ from cynet.errors import ArgumentError
 @pytest.mark.parametrize("threads", [1, 2, 3, 6])
 @pytest.mark.parametrize(
     "m, n, k",
-    [(1, 1, 1), (3, 5, 7), (1, 700, 300), (700, 1, 300), (129, 65, 33), (200, 17, 400),
-     (7, 33, 40), (16, 300, 129), (15, 1100, 600), (600, 1, 600)],
+    [
+        (1, 1, 1),
+        (3, 5, 7),
+        (1, 700, 300),
+        (700, 1, 300),
+        (129, 65, 33),
+        (200, 17, 400),
+        (7, 33, 40),
+        (16, 300, 129),
+        (15, 1100, 600),
+        (600, 1, 600),
+        (90, 70, 1),
+    ],
 )
 def test_against_numpy(dtype, tolerance, threads, m, n, k):
     rng = np.random.RandomState(m * n + k)
@@ -37,7 +48,9 @@ def test_against_numpy(dtype, tolerance, threads, m, n, k):
 
 
 @pytest.mark.parametrize("dtype, tolerance", [("float32", 1e-5), ("float64", 1e-13)])
-@pytest.mark.parametrize("m, n, k", [(40, 1, 30), (1, 40, 30), (600, 1, 500), (1, 600, 500)])
+@pytest.mark.parametrize(
+    "m, n, k", [(40, 1, 30), (1, 40, 30), (600, 1, 500), (1, 600, 500), (50, 60, 1), (9, 1, 1)]
+)
 def test_a_row_or_column_of_a_wider_matrix(dtype, tolerance, m, n, k, rng):
     """What is multiplied and what comes out lie in matrices of more columns, which stay."""
 
@@ -94,8 +107,9 @@ def test_two_vectors(dtype, k):
         try:
             for trans_a, trans_b in ((False, False), (False, True), (True, False), (True, True)):
                 c = np.full((1, 1), np.nan, dtype)
-                x, y = a.reshape((k, 1) if trans_a else (1, k)), b.reshape(
-                    (1, k) if trans_b else (k, 1)
+                x, y = (
+                    a.reshape((k, 1) if trans_a else (1, k)),
+                    b.reshape((1, k) if trans_b else (k, 1)),
                 )
                 _gemm_arrays(x, y, c, trans_a, trans_b, 1.0, 0.0)
                 found.append(c[0, 0])
