@@ -1,5 +1,5 @@
-// Products with fewer rows than a panel of b would pay for, at one CPU level, after
-// products_loops.h. Included by products.h for each level.
+// Products with fewer rows, or columns in lines, than a panel of b would pay for, at one CPU level,
+// after products_loops.h. Included by products.h for each level.
 //
 // b is read where it lies. Where its columns lie in lines, each line is multiplied by a's: a
 // prediction for one or a few samples takes as long as its weights take to come from memory. Where
@@ -9,6 +9,8 @@
 // Rows from which panels pay: where b's columns lie in lines, and where its rows do; with vectors
 // of less than a cache line the parts of a large b's rows are read too slowly.
 constexpr int64_t FEW_TURNED = LANES == 16 ? 16 : 8, FEW_STRAIGHT = 17;
+// Columns in lines from which panels pay, of many rows; of short lines, from the third.
+constexpr int64_t FEW_NARROW = LANES == 16 ? 9 : 6, NARROW_LINE = 64;
 constexpr int64_t NEAR_B = 1 << 20;  // floats of a b that stays in the caches
 constexpr int64_t FEW_LARGE = LANES == 16 ? INT64_MAX : NEAR_B;  // floats of any b
 // With vectors of a line, a b that stays there is read so by more rows: those of a plain product,
@@ -20,7 +22,8 @@ constexpr int64_t FEW_AHEAD = 12;  // rows of b that are asked for before: no ca
 constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // by 4 columns: sums held in registers
 
 inline bool few_suits(int64_t m, int64_t n, int64_t k, bool b_turned, FewOf of) {
-  if (b_turned) return m < FEW_TURNED;
+  if (b_turned)
+    return m < FEW_TURNED || (of != COPYING && n < (k < NARROW_LINE ? 3 : FEW_NARROW));
   if (m < FEW_STRAIGHT) return n * k < FEW_LARGE;
   if (of == COPYING || n * k >= NEAR_B) return false;
   return of == ALONE ? m < FEW_ALONE && k <= ALONE_DEPTH : m < FEW_PLAIN && k <= DEPTH;
@@ -85,12 +88,17 @@ inline void few_dots(const Product& p, int64_t row, int64_t column) {
   }
 }
 
+// Rows row .. last by columns column .. end, each of which is a line.
 template <int C>
-inline void few_columns(const Product& p, int64_t column) {
-  int64_t row = 0;
-  for (; row + FEW_ROWS <= p.m; row += FEW_ROWS) few_dots<FEW_ROWS, C>(p, row, column);
-  for (; row + 2 <= p.m; row += 2) few_dots<2, C>(p, row, column);
-  if (row < p.m) few_dots<1, C>(p, row, column);
+inline void few_columns(const Product& p, int64_t row, int64_t last, int64_t column) {
+  for (; row + FEW_ROWS <= last; row += FEW_ROWS) few_dots<FEW_ROWS, C>(p, row, column);
+  for (; row + 2 <= last; row += 2) few_dots<2, C>(p, row, column);
+  if (row < last) few_dots<1, C>(p, row, column);
+}
+
+inline void few_turned(const Product& p, int64_t row, int64_t last, int64_t column, int64_t end) {
+  for (; column + 4 <= end; column += 4) few_columns<4>(p, row, last, column);
+  for (; column < end; ++column) few_columns<1>(p, row, last, column);
 }
 
 // Sums of `rows` rows and `vectors` of columns, `lanes` of the last one, to their places.
@@ -173,10 +181,12 @@ inline void multiply_few(const Product& p, int threads) {
     for (int64_t i = 0; i < p.m; ++i)
       std::memcpy(p.copy + i * p.a_row, p.a + i * p.a_row, p.k * sizeof(float));
   if (!p.b_turned) return few_straight(p, threads);
-  parallel_for(threads, (p.n + 3) / 4, [&](int64_t begin, int64_t end) {
-    const int64_t last = std::min(4 * end, p.n);
-    int64_t j = 4 * begin;
-    for (; j + 4 <= last; j += 4) few_columns<4>(p, j);
-    for (; j < last; ++j) few_columns<1>(p, j);
-  });
+  if (p.m < FEW_TURNED)
+    parallel_for(threads, (p.n + 3) / 4, [&](int64_t begin, int64_t end) {
+      few_turned(p, 0, p.m, 4 * begin, std::min(4 * end, p.n));
+    });
+  else
+    parallel_for(threads, (p.m + FEW_ROWS - 1) / FEW_ROWS, [&](int64_t begin, int64_t end) {
+      few_turned(p, begin * FEW_ROWS, std::min(end * FEW_ROWS, p.m), 0, p.n);
+    });
 }

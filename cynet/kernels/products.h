@@ -269,8 +269,8 @@ inline bool product_shares_a(int level, int64_t m, int64_t n, int64_t k, int thr
 // each by name.
 enum ProductWay { PLAIN, SPARSE, TILED, FEW };
 
-// Whether so few rows are multiplied by a b that is read where it lies, for which no scratch is
-// needed; a is not turned.
+// Whether so few rows, or columns in lines, are multiplied by reading b where it lies, for which no
+// scratch is needed; a is not turned.
 inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_turned,
                            products::FewOf of) {
   static constexpr decltype(&baseline::few_suits) table[] = CYNET_AT_LEVELS(few_suits);

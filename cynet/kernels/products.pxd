@@ -53,8 +53,8 @@ cdef void product_pack(const float* b, int64_t b_row, bint turned, int64_t k, in
                        int threads) noexcept nogil
 cdef size_t product_space(int threads) noexcept nogil
 cdef void product(const Product* p, int threads, char* space) noexcept nogil
-# Whether, of few rows, one that reads b where it lies is quicker than a library's, and that: a is
-# not turned, and no scratch is needed.
+# Whether, of few rows or columns, one that reads b where it lies is quicker than a library's, and
+# that: a is not turned, and no scratch is needed.
 cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil
 cdef void product_few(const Product* p, int threads) noexcept nogil
 

@@ -83,11 +83,13 @@ def test_few_rows(level):
         check_products((m, n, k), level=level)
     for m, n, k in itertools.product(range(1, 18), (16, 33, 47, 64, 97), (1, 6, 39)):
         check_products((m, n, k), level=level, orders=[(False, False)], way="few", threads=2)
+    for m, n, k in itertools.product((18, 19, 21, 67), range(1, 10), (1, 70)):
+        check_products((m, n, k), level=level, orders=[(False, True)], way="few", threads=3)
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
 @pytest.mark.parametrize("b_turned", [False, True])
-@pytest.mark.parametrize("m", [1, 2, 3, 7, 15, 16])
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 15, 16, 67])
 def test_threads_change_no_bit_of_few_rows(m, b_turned, level):
     a, b, first, other = draw(9, (m, 130), (130, 201), (m, 201), (m, 201))
     b = np.ascontiguousarray(b.T) if b_turned else b
@@ -111,6 +113,9 @@ def test_few_rows_are_not_copied_for(level):
     most = 16 if level == "avx2" else 128
     assert taken(1, 50, 30) and taken(most, 50, 30) and not taken(most + 1, 50, 30)
     assert taken(turned - 1, 50, 30, True) and not taken(turned, 50, 30, True)
+    narrow = 8 if level != "avx2" else 5
+    assert taken(50, narrow, 64, True) and not taken(50, narrow + 1, 64, True)
+    assert taken(50, 2, 30, True) and not taken(50, 3, 30, True)
     assert not taken(3, 50, 30, a_turned=True)
     assert taken(3, 1024, 1024) == (level != "avx2") and taken(3, 1024, 1023)
 
