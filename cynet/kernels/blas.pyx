@@ -135,8 +135,7 @@ cdef void _few_rows(bint b_turned, int64_t m, int64_t n, int64_t k, const float*
 cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
                floating beta, floating* c, int64_t ldc) noexcept nogil:
-    cdef int threads = threads_for(m * n * k // 8)
-    cdef int rows = 1, cols, tm, i
+    cdef int rows = 1, threads, cols, tm, i
     cdef int64_t m0, m1, n0, n1, cost, best = -1
     cdef bint straight
     if m <= 0 or n <= 0:
@@ -157,6 +156,7 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     if m == 1 and trans_b and straight and n * k >= VECTORS:
         _rows_by_vector(n, k, alpha, b, ldb, a, beta, c)
         return
+    threads = threads_for(m * n * k // 8)
     if floating is float:
         if (straight and alpha == 1 and (beta == 0 or beta == 1)
                 and product_is_few(m, n, k, trans_b)):

@@ -88,7 +88,7 @@ inline void few_dots(const Product& p, int64_t row, int64_t column) {
   }
 }
 
-// Rows row .. last by columns column .. end, each of which is a line.
+// Rows row .. last by C columns, each of which is a line.
 template <int C>
 inline void few_columns(const Product& p, int64_t row, int64_t last, int64_t column) {
   for (; row + FEW_ROWS <= last; row += FEW_ROWS) few_dots<FEW_ROWS, C>(p, row, column);
@@ -96,6 +96,7 @@ inline void few_columns(const Product& p, int64_t row, int64_t last, int64_t col
   if (row < last) few_dots<1, C>(p, row, column);
 }
 
+// The same for columns column .. end.
 inline void few_turned(const Product& p, int64_t row, int64_t last, int64_t column, int64_t end) {
   for (; column + 4 <= end; column += 4) few_columns<4>(p, row, last, column);
   for (; column < end; ++column) few_columns<1>(p, row, last, column);
