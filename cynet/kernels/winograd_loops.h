@@ -125,21 +125,18 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
   const int64_t channels = depth(p.from);
   const Tiles tiles(spread ? p.from : p.to, M);
   const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
-  const auto place = [&](int64_t b, int64_t t) CYNET_XLAMBDA {
-    return v + b * plan.v_block + t / ROWS * plan.v_group + t % ROWS * LANES;
-  };
+  const Places places = {v, 0, plan.channel_blocks, plan.v_block, plan.v_group, plan.v_down,
+                         plan.v_across};
   for (int64_t first = part.begin; first < part.end; first += plan.tile_block) {
     const int64_t end = std::min(first + plan.tile_block, part.end);
     if constexpr (spread)
-      read_gradients<P, M>(p.x, p.from, tiles, first, end, zeros, plan.v_down, plan.v_across,
-                           place);
+      read_gradients<P, M>(p.x, p.from, tiles, first, end, zeros, places);
     else
-      read_inputs<P, M>(p.x, p.from, tiles, first, end, pad_h, pad_w, zeros, strip, plan.v_down,
-                        plan.v_across, place);
+      read_inputs<P>(p.x, p.from, tiles, M, first, end, pad_h, pad_w, zeros, strip, places);
     for (int64_t t = end - first; t % STEP; ++t)  // what is multiplied with the last of them
       for (int64_t b = 0; b < plan.channel_blocks; ++b)
         for (int64_t q = 0; q < P * P; ++q)
-          at(place(b, t) + q / P * plan.v_down + q % P * plan.v_across) = Vec{};
+          at(places(b, t) + q / P * plan.v_down + q % P * plan.v_across) = Vec{};
     for (int64_t b = part.first_block; b < part.last_block; b += plan.chunk) {
       const int64_t last = std::min(b + plan.chunk, part.last_block);
       multiply<P, N>(plan, v, u, channels, end - first, b, last, s);
@@ -223,16 +220,12 @@ inline void correlate(const Problem& p, const GradientPlan& plan, const float* z
   std::memset(du, 0, plan.u * sizeof(float));
   for (int64_t first = begin; first < end; first += plan.tile_block) {
     const int64_t count = std::min(plan.tile_block, end - first);
-    const auto place = [&](int64_t b, int64_t t) CYNET_XLAMBDA {
-      return v + b * plan.v_block + t * LANES;
-    };
-    read_inputs<P, M>(p.x, p.from, tiles, first, first + count, p.pad_h, p.pad_w, zeros, strip,
-                      P * plan.v_position, plan.v_position, place);
-    read_gradients<P, M>(p.y, p.to, tiles, first, first + count, zeros, P * plan.m_position,
-                         plan.m_position, [&](int64_t b, int64_t t) CYNET_XLAMBDA {
-                           return b >= c && b < last ? m + (b - c) * plan.v_block + t * LANES
-                                                     : nullptr;
-                         });
+    read_inputs<P>(p.x, p.from, tiles, M, first, first + count, p.pad_h, p.pad_w, zeros, strip,
+                   {v, 0, plan.channel_blocks, plan.v_block, ROWS * LANES, P * plan.v_position,
+                    plan.v_position});
+    read_gradients<P, M>(p.y, p.to, tiles, first, first + count, zeros,
+                         {m, c, last, plan.v_block, ROWS * LANES, P * plan.m_position,
+                          plan.m_position});
     for (int64_t q = 0; q < P * P; ++q)
       for (int64_t f = 0; f < last - c; f += FILTERS)
         for (int64_t b = 0; b < plan.channel_blocks; ++b)

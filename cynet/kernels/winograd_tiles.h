@@ -90,13 +90,24 @@ CYNET_XINLINE void turn_columns(const float* strip, int64_t line, float* v, int6
   }
 }
 
-// Positions of `count` tiles beside each other, `first` the first of them, to to(block, tile): rows
-// are transformed once for all tiles, which share columns, on their way to `strip`.
-template <int P, int M, class To>
-inline void read_run(const float* x, const Image& image, const Tile& first, int64_t count,
-                     float* strip, int64_t down, int64_t across, const To& to) {
+// Where positions of tiles go: of the blocks begin .. end, `block` floats apart, and of ROWS tiles,
+// `group` floats apart, beside each other; a tile's are (row i, column j) at i * down + j * across.
+struct Places {
+  float* v;
+  int64_t begin, end, block, group, down, across;
+  float* operator()(int64_t b, int64_t tile) const {
+    return v + (b - begin) * block + tile / ROWS * group + tile % ROWS * LANES;
+  }
+};
+
+// Positions of `count` tiles beside each other, `side` pixels apart, `first` the first of them,
+// tile t of `to`: rows are transformed once for all tiles, which share columns, on their way to
+// `strip`.
+template <int P>
+inline void read_run(const float* x, const Image& image, const Tile& first, int64_t side,
+                     int64_t count, float* strip, int64_t t, const Places& to) {
   const int64_t channels = image.channels, blocks = blocks_of(channels), step = image.step;
-  const int64_t all = (count - 1) * M + P, line = all * LANES;
+  const int64_t all = (count - 1) * side + P, line = all * LANES;
   for (int64_t phase = 0; phase < image.phases(); ++phase) {
     const Tile tile = in_phase(image, first, phase);
     const auto inside = [=](int64_t pixel, int64_t size) {  // columns, or rows, up to a pixel
@@ -127,40 +138,41 @@ inline void read_run(const float* x, const Image& image, const Tile& first, int6
         turn_rows<P>(from, row, column, left, right, strip, line,
                      [&](const float* p, int i) CYNET_XLAMBDA { return load_part(p, known[i]); });
       for (int64_t k = 0; k < count; ++k)
-        turn_columns<P>(strip + k * M * LANES, line, to(phase * blocks + b, k), down, across);
+        turn_columns<P>(strip + k * side * LANES, line, to(phase * blocks + b, t + k), to.down,
+                        to.across);
     }
   }
 }
 
-// Tiles begin .. end of PxP pixels, M apart, to positions at to(block, tile - begin).
-template <int P, int M, class To>
-inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, int64_t begin,
-                        int64_t end, int64_t pad_h, int64_t pad_w, const float* zeros,
-                        float* strip, int64_t down, int64_t across, const To& to) {
+// Tiles begin .. end of PxP pixels, `side` apart, to positions; `begin` is tile 0 there.
+template <int P>
+inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, int64_t side,
+                        int64_t begin, int64_t end, int64_t pad_h, int64_t pad_w,
+                        const float* zeros, float* strip, const Places& to) {
   if constexpr (!STRIPS) {
     for (int64_t t = begin; t < end; ++t)
       read_tile<P>(x, image, tiles(t, pad_h, pad_w), zeros,
                    [&](int64_t b, const auto& get) CYNET_XLAMBDA {
-                     input_tile<P>(get, to(b, t - begin), down, across);
+                     input_tile<P>(get, to(b, t - begin), to.down, to.across);
                    });
   } else {
     for (int64_t t = begin, count; t < end; t += count) {
       count = std::min(end - t, tiles.across - t % tiles.across);
-      read_run<P, M>(x, image, tiles(t, pad_h, pad_w), count, strip, down, across,
-                     [&](int64_t b, int64_t k) CYNET_XLAMBDA { return to(b, t - begin + k); });
+      read_run<P>(x, image, tiles(t, pad_h, pad_w), side, count, strip, t - begin, to);
     }
   }
 }
 
-// Tiles begin .. end of MxM output gradients to positions at to(block, tile - begin).
-template <int P, int M, class To>
+// Tiles begin .. end of MxM output gradients to positions of the blocks that are asked for; `begin`
+// is tile 0 there.
+template <int P, int M>
 inline void read_gradients(const float* dy, const Image& image, const Tiles& tiles, int64_t begin,
-                           int64_t end, const float* zeros, int64_t down, int64_t across,
-                           const To& to) {
+                           int64_t end, const float* zeros, const Places& to) {
   for (int64_t t = begin; t < end; ++t)
     read_tile<M>(dy, image, tiles(t, 0, 0), zeros,
                  [&](int64_t b, const auto& get) CYNET_XLAMBDA {
-                   if (float* own = to(b, t - begin)) gradient_tile<P, M>(get, own, down, across);
+                   if (b >= to.begin && b < to.end)
+                     gradient_tile<P, M>(get, to(b, t - begin), to.down, to.across);
                  });
 }
 
@@ -194,18 +206,25 @@ inline void write_tile(const float* s, int64_t apart, const Image& image,
     });
     return;
   }
+  alignas(64) float pixels[N * N * LANES];
+  output_tile<P, N>(s, [&](int i, int j, Vec v) CYNET_XLAMBDA {
+    at(pixels + (i * N + j) * LANES) = v;
+  });
   Vec bias = {};
   if (finish.bias) bias = load_part(finish.bias + block * LANES, lanes);
-  output_tile<P, N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
-    if (i * step < top || i * step >= bottom || j * step < left || j * step >= right) return;
-    float* to = base + i * down + j * across;
-    v += bias;
-    if (lanes == LANES) {
-      if (finish.add) v += load(to);
-      store(to, finish.relu ? rectified(v) : v);
-    } else {
-      if (finish.add) v += load_part(to, lanes);
-      store_part(to, finish.relu ? rectified(v) : v, lanes);
+  const auto ceiling = [=](int64_t n) { return step == 1 ? n : (n + 1) / 2; };
+  const int64_t first = std::max<int64_t>(ceiling(left), 0);
+  const int64_t last = std::min<int64_t>(ceiling(right), N);
+  for (int64_t i = std::max<int64_t>(ceiling(top), 0); i < N && i * step < bottom; ++i)
+    for (int64_t j = first; j < last; ++j) {
+      float* to = base + i * down + j * across;
+      Vec v = at(pixels + (i * N + j) * LANES) + bias;
+      if (lanes == LANES) {
+        if (finish.add) v += load(to);
+        store(to, finish.relu ? rectified(v) : v);
+      } else {
+        if (finish.add) v += load_part(to, lanes);
+        store_part(to, finish.relu ? rectified(v) : v, lanes);
+      }
     }
-  });
 }
