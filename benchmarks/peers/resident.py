@@ -173,20 +173,19 @@ def torch_package():
 def run(package, loop, seed):
     """Bytes early, and the part by which they are more late."""
     calls = torch_package() if package == "torch" else mx_package(package)
-    body, page, seen = (
-        LOOPS[loop](calls, np.random.RandomState(seed)),
-        os.sysconf("SC_PAGE_SIZE"),
-        [],
-    )
+    body, page = LOOPS[loop](calls, np.random.RandomState(seed)), os.sysconf("SC_PAGE_SIZE")
+    early = late = 0  # nothing is collected, which would be resident itself
     for i in range(1, CALLS + 1):
         body()
         if i % 20 == 0:
             calls.wait()
             gc.collect()
             with open("/proc/self/statm") as file:
-                seen.append((i, int(file.read().split()[1]) * page))
-    early = max(n for i, n in seen if 500 < i <= 1500)
-    late = max(n for i, n in seen if i > CALLS - 1000)
+                now = int(file.read().split()[1]) * page
+            if 500 < i <= 1500:
+                early = max(early, now)
+            elif i > CALLS - 1000:
+                late = max(late, now)
     print(f"{early / 1e6:.1f} MB {100 * (late / early - 1):+.2f} %")
 
 
