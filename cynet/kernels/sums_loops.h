@@ -1,6 +1,7 @@
 // Sums of lines, compiled for each level (levels.h). Included by sums.h.
 //
-// Partial sums side by side let the loops vectorise; after a block they are added in double.
+// Partial sums side by side let the loops vectorise; after a block they are added in double. Loops
+// of SUM_FEW terms are kept as loops until then: GCC would make them single terms first.
 
 enum { SUM_LANES = 64, SUM_FEW = 16, SUM_BLOCK = 4096 };
 
@@ -16,11 +17,13 @@ CYNET_XINLINE double sum_terms(int64_t n, F&& term) {
     for (; i + SUM_LANES <= stop; i += SUM_LANES)
       for (int l = 0; l < SUM_LANES; ++l) lanes[l] += term(i + l);
     for (; i + SUM_FEW <= stop; i += SUM_FEW)
+#pragma GCC unroll 1
       for (int l = 0; l < SUM_FEW; ++l) lanes[l] += term(i + l);
     if (stop - start < SUM_FEW) {
       for (int l = 0; i + l < stop; ++l) lanes[l] += term(i + l);
     } else if (i < stop) {  // the last SUM_FEW terms, of which some are counted
       const int64_t last = stop - SUM_FEW;
+#pragma GCC unroll 1
       for (int l = 0; l < SUM_FEW; ++l) {
         const T value = term(last + l);
         lanes[l] += last + l >= i ? value : T(0);
