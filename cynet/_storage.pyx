@@ -30,7 +30,7 @@ cdef extern from "_storage_arena.h":
         size_t round(size_t n) noexcept nogil
         void* take(size_t n, size_t* got) noexcept nogil
         void* grow(size_t n, size_t* got, uint64_t clock, Lock* lock) noexcept nogil
-        void give(void* ptr, size_t n) noexcept nogil
+        void give(void* ptr) noexcept nogil
         size_t excess(uint64_t clock) noexcept nogil
         void* detach(size_t nbytes, bint all) noexcept nogil
         void unmap(void* blocks, Lock* lock) noexcept nogil
@@ -159,7 +159,7 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
         pool.due = <uint64_t>-1
         pool.listed = LARGEST
         if backend is None and HAS_ARENAS:
-            pool.listed = cynet_page()
+            pool.listed = 4 * cynet_page()
             pool.arenas[0].init(cynet_page(), PATIENCE, SOON, LEAST_KEPT)
             pool.arenas[1].init(cynet_page(), PATIENCE, SOON, LEAST_KEPT)
             pool.arenas[2].init(HUGE_PAGE, PATIENCE, SOON, LEAST_KEPT)
@@ -418,7 +418,7 @@ cdef void _to_arena(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
     cdef size_t cached
     pool.lock.lock()
     pool.used -= capacity
-    arena.give(ptr, capacity)
+    arena.give(ptr)
     cached = _cached(pool)
     if cached > pool.limit:
         over = arena.detach(cached - pool.limit, False)

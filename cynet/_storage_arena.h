@@ -1,12 +1,11 @@
 // Memory of the host in blocks of whole pages: mapped as needed, split, joined with free
-// neighbours (all but a few small ones), unmapped when long unused. Not thread-safe: the pool holds its lock where said.
+// neighbours, unmapped when long unused. Not thread-safe: the pool holds its lock where said.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 #include <atomic>
 #include <cstdlib>
-#include <new>
 #include <thread>
 // Held for some tens of instructions: waiting on a core beats sleeping, and half the price of a
 // mutex is what makes a pooled block cost less than malloc's. Yields, should its holder have
@@ -30,7 +29,7 @@ struct CynetArena {
     size_t round(size_t n) const { return n; }
     void* take(size_t, size_t*) { return nullptr; }
     void* grow(size_t, size_t*, uint64_t, CynetSpinLock*) { return nullptr; }
-    void give(void*, size_t) {}
+    void give(void*) {}
     size_t excess(uint64_t) { return 0; }
     void* detach(size_t, bool) { return nullptr; }
     void unmap(void*, CynetSpinLock*) {}
@@ -62,15 +61,6 @@ struct CynetArena {
     // A process may have 65,530 mappings; beyond so many holes an arena makes none.
     static const size_t MOST_PIECES = 1024;
     static const int STEPS = 32, LOWEST = 12, POWERS = 36;  // classes: 32 to each doubling
-
-    // Of sizes of up to NEAR pages, KEPT blocks each are not joined when they come back, so no record
-    // is looked for when they go out again. For their neighbours they are taken.
-    static const size_t NEAR = 4, KEPT = 4;
-    struct Link {
-        Link* next;
-    };
-    Link* near[NEAR] = {};  // of 1, 2, ... pages, through the blocks' first bytes
-    size_t kept[NEAR] = {};
 
     Block* lists[POWERS * STEPS] = {};
     uint32_t steps[POWERS] = {};  // which lists of a power hold something
@@ -115,16 +105,6 @@ struct CynetArena {
 
     // A free block of n bytes (round()ed) or nullptr. Lock held.
     void* take(size_t n, size_t* got) {
-        const size_t i = near_of(n);
-        if (i < NEAR && near[i]) {
-            Link* p = near[i];
-            near[i] = p->next;
-            --kept[i];
-            free_bytes -= n;
-            use(n);
-            *got = n;
-            return p;
-        }
         const int index = class_of(n), power = index / STEPS;
         int found;
         uint32_t bits = steps[power] & (UINT32_MAX << (index % STEPS));
@@ -204,14 +184,11 @@ struct CynetArena {
         return out;
     }
 
-    // Takes a block of n bytes back. Lock held.
-    void give(void* address, size_t n) {
-        used -= n;
-        const size_t i = near_of(n);
-        if (i >= NEAR || kept[i] == KEPT) return put_back(forget((char*)address));
-        near[i] = new (address) Link{near[i]};
-        ++kept[i];
-        free_bytes += n;
+    // Takes a block back. Lock held.
+    void give(void* address) {
+        Block* b = forget((char*)address);
+        used -= b->size;
+        put_back(b);
     }
 
     // Bytes that nobody has needed for so long that they should go back. Lock held.
@@ -234,7 +211,6 @@ struct CynetArena {
     void* detach(size_t bytes, bool all) {
         Block* out = nullptr;
         bytes = (bytes + grain - 1) & ~(grain - 1);
-        if (bytes) join_near();
         while (powers && bytes >= grain && reserve()) {
             const int p = 63 - __builtin_clzll(powers);
             Block* b = lists[p * STEPS + 31 - __builtin_clz(steps[p])];
@@ -302,21 +278,6 @@ struct CynetArena {
             return true;
         }
         return true;
-    }
-    size_t near_of(size_t n) const {
-        return huge() ? NEAR : (n >> __builtin_ctzll((unsigned long long)grain)) - 1;
-    }
-    void join_near() {
-        for (size_t i = 0; i < NEAR; ++i, kept[i] = 0)
-            while (Link* p = near[i]) {
-                near[i] = p->next;
-                free_bytes -= (i + 1) * grain;
-                put_back(forget((char*)p));
-            }
-    }
-    void use(size_t n) {
-        used += n;
-        if (used > peak) peak = used;
     }
     void put_back(Block* b) {
         free_bytes += b->size;
@@ -440,7 +401,8 @@ struct CynetArena {
         while (table[i]) i = (i + 1) & (n_slots - 1);
         table[i] = b;
         ++n_taken;
-        use(b->size);
+        used += b->size;
+        if (used > peak) peak = used;
         *got = b->size;
         return b->at;
     }
