@@ -117,10 +117,10 @@ def test_memory_stays_flat():
 
 
 @pytest.mark.timeout(1800)
-def test_memory_stays_nearly_flat_with_primitives_made_anew():
-    """Code that rare shapes are the first to need, and the largest arrays, stay: 0.4 to 1.1 % in
+def test_memory_stays_flat_with_primitives_made_anew():
+    """Code that rare shapes are the first to need, and the largest arrays, stay: 0.3 to 0.9 % in
     10,000 shapes."""
-    assert_flat(OPERATORS, within=0.015)
+    assert_flat(OPERATORS)
 
 
 @pytest.mark.timeout(1800)
