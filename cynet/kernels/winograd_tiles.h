@@ -14,6 +14,12 @@ inline Tile in_phase(const Image& image, const Tile& tile, int64_t phase) {
           2 * tile.column + phase % 2 - image.left};
 }
 
+// How many of a tile's rows or columns lie in front of what is so many pixels behind its first one;
+// negative where it lies before that.
+inline int64_t steps_in(const Image& image, int64_t pixels) {
+  return image.step == 1 ? pixels : (pixels + 1) / 2;
+}
+
 // body(block, get) for each block of channels of one tile of SIDE x SIDE pixels, `step` apart;
 // `zeros` stands for the pixels outside. Offsets from it come without a branch: half of a small
 // image's tiles reach outside.
@@ -110,11 +116,9 @@ inline void read_run(const float* x, const Image& image, const Tile& first, int6
   const int64_t all = (count - 1) * side + P, line = all * LANES;
   for (int64_t phase = 0; phase < image.phases(); ++phase) {
     const Tile tile = in_phase(image, first, phase);
-    const auto inside = [=](int64_t pixel, int64_t size) {  // columns, or rows, up to a pixel
-      return (size - pixel + step - 1) / step;
-    };
-    const int64_t left = std::clamp<int64_t>(inside(tile.column, 0), 0, all);
-    const int64_t right = std::clamp<int64_t>(inside(tile.column, image.width), left, all);
+    const int64_t left = std::clamp<int64_t>(steps_in(image, -tile.column), 0, all);
+    const int64_t right =
+        std::clamp<int64_t>(steps_in(image, image.width - tile.column), left, all);
     const int64_t row = step * image.width * channels, column = step * channels;
     const float* pixels = x + ((tile.image * image.height + tile.row) * image.width + tile.column) *
                                   channels;
@@ -212,10 +216,11 @@ inline void write_tile(const float* s, int64_t apart, const Image& image,
   });
   Vec bias = {};
   if (finish.bias) bias = load_part(finish.bias + block * LANES, lanes);
-  const auto ceiling = [=](int64_t n) { return step == 1 ? n : (n + 1) / 2; };
-  const int64_t first = std::max<int64_t>(ceiling(left), 0);
-  const int64_t last = std::min<int64_t>(ceiling(right), N);
-  for (int64_t i = std::max<int64_t>(ceiling(top), 0); i < N && i * step < bottom; ++i)
+  const int64_t first_row = std::max<int64_t>(steps_in(image, top), 0);
+  const int64_t last_row = std::min<int64_t>(steps_in(image, bottom), N);
+  const int64_t first = std::max<int64_t>(steps_in(image, left), 0);
+  const int64_t last = std::min<int64_t>(steps_in(image, right), N);
+  for (int64_t i = first_row; i < last_row; ++i)
     for (int64_t j = first; j < last; ++j) {
       float* to = base + i * down + j * across;
       Vec v = at(pixels + (i * N + j) * LANES) + bias;
