@@ -34,6 +34,15 @@ def step_of(members, touching):
     return _Program(members, touching).step()
 
 
+def _writes(members):
+    """Root to the positions of the members that write to it, once a loop or a piece."""
+    found = {}
+    for position, member in enumerate(members):
+        for each in (*member.moves, *(loop for loop, _ in member.loops)):
+            found.setdefault(each.target.root, []).append(position)
+    return found
+
+
 class _Operand(NamedTuple):
     """Array of `value`, all of it or its `rows`; `private`: nothing outside the chain sees it."""
 
@@ -61,15 +70,16 @@ class _Program:
         self.touching, self.inside = touching, set(self.steps)
         self.count, self.dtype, self.ctx = members[0].group.space
         self.columns = next(filter(None, (m.group.columns for m in members)), self.count)
+        self.written = _writes(members)
         self.instead = {}  # root -> _Operand: a piece of another array holds the value
         self.lines = []
 
     def step(self):
         """The Step, or None."""
         self._place_joined()
-        for member in self.members:
+        for position, member in enumerate(self.members):
             for move in member.moves:
-                self._move(move)
+                self._move(move, position)
             for loop, add in member.loops:
                 reads = [
                     v if isinstance(v, float) else self._at(v, member.rows.get(v))
@@ -93,7 +103,7 @@ class _Program:
 
     def _place_joined(self):
         """Values that are joined to an array are made there at once, where nothing else wants
-        them."""
+        them, or writes to their memory once they are."""
         moved = [move.source.root for member in self.members for move in member.moves]
         parted = {
             move.target.root
@@ -101,7 +111,7 @@ class _Program:
             for move in member.moves
             if move.target_rows is None
         }
-        for member in self.members:
+        for position, member in enumerate(self.members):
             for move in member.moves:
                 root = move.source.root
                 if (
@@ -111,14 +121,19 @@ class _Program:
                     and self._private(move.source)
                     and moved.count(root) == 1
                     and root not in parted
+                    and self.written[root][-1] < position
                 ):
                     self.instead[root] = _Operand(move.target, move.target_rows, False)
 
-    def _move(self, move):
+    def _move(self, move, position):
         source = self._at(move.source, move.source_rows)
         if move.target_rows is None and not move.add and self._private(move.target):
-            self.instead[move.target.root] = source  # read where it lies
-            return
+            roots = {move.source.root, source.value.root}
+            if self.written[move.target.root] == [position] and not any(
+                self.written.get(root, [-1])[-1] > position for root in roots
+            ):
+                self.instead[move.target.root] = source  # read where it lies
+                return
         target = self._at(move.target, move.target_rows)
         if source != target:
             self._append("unary", "identity", [source], target, move.add)

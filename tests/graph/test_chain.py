@@ -161,6 +161,38 @@ def test_arrays_joined_along_an_axis(monkeypatch, seed):
     same(net, monkeypatch, seed, x=(4, 60))
 
 
+@pytest.mark.parametrize("grad_req", ["write", "add"])
+def test_a_gradient_that_two_joins_share_stays_as_it_is(monkeypatch, seed, grad_req):
+    """Both read their pieces where they lie; what adds to its own must not add there."""
+    x = mx.sym.var("x")
+    first = mx.sym.sigmoid(x)
+    left = mx.sym.Concat(first, mx.sym.sin(first), dim=1)
+    second = mx.sym.sigmoid(mx.sym.FullyConnected(x, num_hidden=24, name="fc"))
+    right = mx.sym.Concat(second, mx.sym.sin(second), dim=1)
+    net = mx.sym.square(left + right)
+    same(net, monkeypatch, seed, grad_req=grad_req, dtype="float64", x=(5, 24))
+
+
+@pytest.mark.parametrize("join", [mx.sym.Concat, mx.sym.SliceChannel])
+def test_a_join_of_one_array_whose_gradient_is_added_to_later(monkeypatch, seed, join):
+    x = mx.sym.var("x")
+    made = mx.sym.sin(mx.sym.exp(x))
+    other = mx.sym.sigmoid(x)
+    between = mx.sym.tanh(mx.sym.BlockGrad(made) + other)
+    count = {"num_args" if join is mx.sym.Concat else "num_outputs": 1}
+    net = mx.sym.Group([between, mx.sym.square(join(made, **count) + other)])
+    same(net, monkeypatch, seed, dtype="float64", x=(5, 24))
+
+
+def test_a_gradient_made_inside_a_join_and_added_to_later(monkeypatch, seed):
+    x, z = mx.sym.var("x"), mx.sym.var("z")
+    other = mx.sym.sigmoid(x)
+    early = mx.sym.tanh(other)
+    left, right = mx.sym.SliceChannel(mx.sym.exp(z), num_outputs=2)
+    net = mx.sym.Group([early, mx.sym.square(left + other), mx.sym.square(right)])
+    same(net, monkeypatch, seed, dtype="float64", x=(5, 24), z=(5, 48))
+
+
 @pytest.mark.parametrize("shape", [(1, 40), (30, 1), (1, 1), (40,), (1,), (30, 40)])
 def test_operands_that_repeat(monkeypatch, seed, shape):
     x, y = mx.sym.var("x"), mx.sym.var("y")
