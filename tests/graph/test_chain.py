@@ -53,7 +53,7 @@ def same(net, monkeypatch, seed, backward=True, **options):
             f"{name}: {np.sum(got != want)} of {want.size} differ, "
             f"by {np.nanmax(np.abs(got.astype(float) - want.astype(float)))}"
         )
-    assert together._graph.memory.planned <= apart._graph.memory.planned
+    assert together._graph.memory.live <= apart._graph.memory.live
     return apart, together
 
 
