@@ -1,5 +1,7 @@
 """The chain pass: elementwise steps in one give, bit for bit, what they give apart."""
 
+import os
+
 import numpy as np
 import pytest
 from scipy import special
@@ -9,6 +11,7 @@ from cynet.graph import passes
 
 UNARY = ("tanh", "sigmoid", "exp", "square", "negative", "abs", "erf", "relu", "sqrt")
 BINARY = ("elemwise_add", "elemwise_sub", "elemwise_mul", "_maximum", "elemwise_div")
+JOINS = 10000 if "CYNET_STRESS_ITERATIONS" in os.environ else 300  # random networks of them
 BROADCAST = ("broadcast_add", "broadcast_mul", "broadcast_sub", "broadcast_maximum")
 
 
@@ -318,6 +321,45 @@ def _compare_random_net(monkeypatch, seed, case):
     requests = {name: ("write", "add", "null")[rng.integers(3)] for name in net.list_arguments()}
     backward = set(requests.values()) != {"null"}
     same(net, monkeypatch, seed, backward, grad_req=requests, dtype=dtype, **given)
+
+
+def _net_of_joins(rng):
+    """Mostly arrays that are parted, joined and added: their gradients share memory."""
+    pool = [(mx.sym.var("a"), 32), (mx.sym.var("b"), 32)]
+
+    def pick(of):
+        return of[rng.integers(len(of))]
+
+    for _ in range(rng.integers(4, 24)):
+        x, n = pick(pool[-6:])
+        kind = rng.random()
+        if kind < 0.25:
+            made = [(getattr(mx.sym, pick(("sin", "tanh", "sigmoid", "square")))(x), n)]
+        elif kind < 0.58:
+            other = pick([y for y, m in pool if m == n])
+            made = [(x + other if kind < 0.5 else x * other, n)]
+        elif kind < 0.72:
+            count = 2 if n > 16 and kind < 0.7 else 1
+            parts = mx.sym.SliceChannel(x, num_outputs=count)
+            made = [(parts[i], n // count) for i in range(count)]
+        elif kind < 0.95:
+            other, m = pick(pool)
+            made = [(mx.sym.Concat(x, other, dim=1), n + m)]
+        else:
+            made = [(mx.sym.Concat(x, num_args=1, dim=1), n)]
+        pool += [each for each in made if each[1] <= 96]
+    return mx.sym.Group([pool[-1][0], pick(pool)[0]])
+
+
+def test_random_joins(monkeypatch, seed):
+    for case in range(JOINS):
+        rng = np.random.default_rng([seed, case])
+        print(f"case {case}")
+        net = _net_of_joins(rng)
+        names = net.list_arguments()
+        requests = {name: ("write", "add")[rng.integers(2)] for name in names}
+        shapes = dict.fromkeys(names, (3, 32))
+        same(net, monkeypatch, seed, grad_req=requests, dtype="float64", **shapes)
 
 
 def test_checkpointing_repeats_inside_chains(monkeypatch, seed):
