@@ -25,6 +25,7 @@ from .graph import FORWARD, Graph
 from .memory import find_peak
 
 WINDOW = 256  # steps from a chain's first member to its last
+SPARE = 1 << 18  # bytes by which chains may raise the peak: a fraction of a second-level cache
 
 
 def chain(graph):
@@ -38,8 +39,8 @@ def chain(graph):
     Returns
     -------
     Graph
-        The same graph with fewer steps. Chains that would make the peak of memory higher are left
-        apart.
+        The same graph with fewer steps. Chains that would make the peak of memory higher, by more
+        than SPARE, are left apart.
     """
     touching = _touching(graph.steps)
     sections = [
@@ -60,7 +61,7 @@ def chain(graph):
         if not chains:
             return graph
         if most is None:
-            most = find_peak(graph)[0]
+            most = find_peak(graph)[0] + SPARE
         peak, step, _ = find_peak(trial)
         if peak <= most:
             graph.steps, graph.n_forward = trial.steps, trial.n_forward
