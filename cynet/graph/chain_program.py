@@ -101,6 +101,9 @@ class _Program:
             return self.instead[value.root]
         return _Operand(value, rows, rows is None and self._private(value))
 
+    def _written_behind(self, root, position):
+        return any(at > position for at in self.written.get(root, ()))
+
     def _place_joined(self):
         """Values that are joined to an array are made there at once, where nothing else wants
         them, or writes to their memory once they are."""
@@ -121,16 +124,16 @@ class _Program:
                     and self._private(move.source)
                     and moved.count(root) == 1
                     and root not in parted
-                    and self.written[root][-1] < position
+                    and not self._written_behind(root, position)
                 ):
                     self.instead[root] = _Operand(move.target, move.target_rows, False)
 
     def _move(self, move, position):
         source = self._at(move.source, move.source_rows)
         if move.target_rows is None and not move.add and self._private(move.target):
-            roots = {move.source.root, source.value.root}
-            if self.written[move.target.root] == [position] and not any(
-                self.written.get(root, [-1])[-1] > position for root in roots
+            read = (move.source.root, source.value.root)
+            if len(self.written[move.target.root]) == 1 and not any(
+                self._written_behind(root, position) for root in read
             ):
                 self.instead[move.target.root] = source  # read where it lies
                 return
