@@ -102,6 +102,7 @@ class _Program:
         return _Operand(value, rows, rows is None and self._private(value))
 
     def _written_behind(self, root, position):
+        """Whether a member behind that position writes to the memory of `root`."""
         return any(at > position for at in self.written.get(root, ()))
 
     def _place_joined(self):
