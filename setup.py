@@ -11,7 +11,7 @@ from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
-TSAN = os.environ.get("CYNET_BUILD_TSAN") == "1"  # ThreadSanitizer (make tsan)
+SANITIZER = os.environ.get("CYNET_BUILD_SANITIZER")  # thread, address (make tsan, make asan)
 
 DIRECTIVES = {
     "language_level": 3,
@@ -31,10 +31,12 @@ else:
     COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math"]
     COMPILE += ["-pthread", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unknown-pragmas"]
     LINK = ["-fopenmp", "-pthread", "-Wl,--strip-all"]
-if TSAN:
-    COMPILE = [flag for flag in COMPILE if flag not in ("-O3", "-g0", "-fopenmp")]
-    COMPILE += ["-O1", "-g", "-fsanitize=thread"]
-    LINK = ["-pthread", "-fsanitize=thread"]
+if SANITIZER:  # OpenMP's runtime has no annotations that ThreadSanitizer could follow
+    left_out = ("-O3", "-g0", "-fopenmp") if SANITIZER == "thread" else ("-O3", "-g0")
+    COMPILE = [flag for flag in COMPILE if flag not in left_out]
+    COMPILE += ["-O1", "-g1", f"-fsanitize={SANITIZER}"]
+    LINK = [flag for flag in LINK if flag not in (*left_out, "-Wl,--strip-all")]
+    LINK += [f"-fsanitize={SANITIZER}"]
 
 
 def extensions():

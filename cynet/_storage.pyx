@@ -17,6 +17,8 @@ cdef extern from "_storage_host.h":
                        void (*child)() noexcept nogil) noexcept nogil
     int cynet_log2(size_t n) noexcept nogil
     size_t cynet_page() noexcept nogil
+    void cynet_limit_block(void* p, size_t used, size_t capacity) noexcept nogil
+    bint KEEPS_MEMORY "CYNET_KEEPS_MEMORY"
 
 cdef extern from "_storage_arena.h":
     cppclass Lock "CynetSpinLock":
@@ -158,7 +160,9 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
         pool.limit = limit
         pool.due = <uint64_t>-1
         pool.listed = LARGEST
-        if backend is None and HAS_ARENAS:
+        if backend is None and not KEEPS_MEMORY:
+            pool.limit = 0
+        elif backend is None and HAS_ARENAS:
             pool.listed = 4 * cynet_page()
             pool.arenas[0].init(cynet_page(), PATIENCE, SOON, LEAST_KEPT)
             pool.arenas[1].init(cynet_page(), PATIENCE, SOON, LEAST_KEPT)
@@ -368,6 +372,8 @@ cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 n
             given = _trim(pool)
         else:
             _exhausted(pool, nbytes, given)
+    if pool.backend == NULL:
+        cynet_limit_block(ptr, wanted, out.capacity)
     out.ptr = ptr
     out.size = nbytes
     out.dev_type = dev_type
@@ -384,6 +390,8 @@ cdef void free(Handle* handle) noexcept nogil:
         return
     handle.ptr = NULL
     pool = _pools[handle.dev_type][handle.dev_id]
+    if pool.backend == NULL:
+        cynet_limit_block(ptr, capacity, capacity)
     if capacity <= pool.listed:
         _to_list(pool, ptr, capacity)
     else:

@@ -36,6 +36,18 @@ static inline void cynet_at_fork(void (*before)(), void (*parent)(), void (*chil
     pthread_atfork(before, parent, child);
 }
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+// Under AddressSanitizer nothing is kept for reuse, and a block ends where its user's bytes end.
+#include <sanitizer/asan_interface.h>
+#define CYNET_KEEPS_MEMORY 0
+static inline void cynet_limit_block(void* p, size_t used, size_t capacity) {
+    ASAN_UNPOISON_MEMORY_REGION(p, used);
+    ASAN_POISON_MEMORY_REGION((char*)p + used, capacity - used);
+}
+#else
+#define CYNET_KEEPS_MEMORY 1
+static inline void cynet_limit_block(void*, size_t, size_t) {}
+#endif
 #if defined(__GLIBC__)
 #include <malloc.h>
 // Whole pages in holes go back, and the end but for what the next calls are likely to take.

@@ -24,7 +24,7 @@ from . import errors as base
 from .context import Context, cpu, gpu
 PY
 cd "$work"
-CYNET_BUILD_TSAN=1 "$python" setup.py -q build_ext --inplace > build.log 2>&1 ||
+CYNET_BUILD_SANITIZER=thread "$python" setup.py -q build_ext --inplace > build.log 2>&1 ||
     { cat build.log; exit 1; }
 
 library=$(${CXX:-g++} -print-file-name=libtsan.so)

@@ -1,0 +1,98 @@
+"""Runs numbered cases in a process of its own, with limits, and says which one crashed or hung."""
+
+import importlib
+import os
+import resource
+import select
+import subprocess
+import sys
+import time
+
+SECONDS = 10  # for one case
+MEMORY = 3 << 30  # beyond what the process has when it begins, bytes of address space
+
+
+class Fault(Exception):
+    """A case went wrong; the message says how."""
+
+
+def run_cases(module, seed, count, progress=False, seconds=SECONDS):
+    """Run the cases 0 to `count` - 1 of `module` (it has ``prepare(seed)``); the faults, as lines.
+
+    A worker that dies or takes longer than `seconds` for a case is replaced by one that goes on
+    behind that case.
+    """
+    faults, number, began = [], 0, time.monotonic()
+    while number < count:
+        command = [sys.executable, "-m", "tests.fuzz.worker", module, str(seed), str(number), str(count)]
+        with open(os.devnull) as nothing:
+            worker = subprocess.Popen(
+                command, stdin=nothing, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        number, died = _follow(worker, number, seconds, faults, count, progress)
+        if died:
+            faults.append(f"case {number}, seed {seed}: {died}")
+            number += 1
+    if progress:
+        print(f"{count} cases in {time.monotonic() - began:.0f} s", file=sys.stderr)
+    return faults
+
+
+def _follow(worker, number, seconds, faults, count, progress):
+    """Read what `worker` reports until it ends: (the case it ended in, how it died or None)."""
+    reported, rest = worker.stdout.fileno(), b""
+    errors = []
+    limit = seconds + 60  # the first case waits for imports
+    while True:
+        ready, _, _ = select.select([reported, worker.stderr.fileno()], [], [], limit)
+        if not ready:
+            worker.kill()
+            worker.wait()
+            return number, f"no end after {limit} s"
+        if worker.stderr.fileno() in ready:
+            errors = (errors + [os.read(worker.stderr.fileno(), 65536)])[-20:]
+        if reported not in ready:
+            continue
+        got = os.read(reported, 65536)
+        if not got:
+            break
+        *lines, rest = (rest + got).split(b"\n")
+        for line in lines:
+            kind, _, text = line.decode(errors="replace").partition(" ")
+            if kind == "case":
+                number, limit = int(text), seconds
+                if progress and number % 1000 == 0:
+                    print(f"{number} of {count}", file=sys.stderr, flush=True)
+            elif kind == "fault":
+                faults.append(f"case {number}: {text}")
+    status = worker.wait()
+    errors = b"".join([*errors, worker.stderr.read() or b""]).decode(errors="replace")
+    worker.stdout.close()
+    worker.stderr.close()
+    if status == 0:
+        return count, None
+    return number, f"ended with status {status}: {errors[-1500:]}"
+
+
+def main(module, seed, first, count):
+    """The worker: reports each case before it runs, and each fault."""
+    report = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what a case prints does not disturb the report
+    run = importlib.import_module(module).prepare(seed)
+    if "ASAN_OPTIONS" not in os.environ:  # its shadow memory needs all addresses
+        with open("/proc/self/statm") as f:
+            used = int(f.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for number in range(first, count):
+        report.write(f"case {number}\n")
+        try:
+            run(number)
+        except Fault as fault:
+            report.write("fault " + str(fault).replace("\n", " ") + "\n")
+
+
+if __name__ == "__main__":
+    from tests.fuzz import worker  # so that Fault is the class that the cases raise
+
+    worker.main(sys.argv[1], *map(int, sys.argv[2:]))
