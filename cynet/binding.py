@@ -1,5 +1,8 @@
 """Binding a Symbol: by arrays that are given, or by shapes from which all others follow."""
 
+import difflib
+import warnings
+
 import numpy as np
 
 from .context import Context
@@ -133,9 +136,14 @@ def simple_bind(
     """Infer, allocate zeros and bind; see ``Symbol.simple_bind``."""
     _check_context(ctx)
     arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    shapes, strange = _without_strangers(shapes, {*arg_names, *aux_names})
     arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
     if arg_shapes is None:
-        raise ShapeError(f"simple_bind: the shapes given ({shapes}) do not determine all others")
+        raise ShapeError(
+            f"simple_bind: the shapes given ({shapes}) do not determine all others{strange}"
+        )
+    if strange:
+        warnings.warn(f"simple_bind{strange}", stacklevel=3)
     arg_types, aux_types = _types(symbol, arg_names, aux_names, type_dict or {})
     requests = _requests(grad_req, arg_names)
     shared_names = set(shared_arg_names or ())
@@ -168,6 +176,20 @@ def simple_bind(
         fits = shared is not None and shared.shape == tuple(shape)
         auxs.append(shared if fits else zeros(shape, ctx=ctx, dtype=dtype))
     return Executor(symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec)
+
+
+def _without_strangers(shapes, names):
+    """`shapes` of `names` alone, and what is to be said of the others: an inner layer may be bound
+    with the shapes of the whole network."""
+    strange = [name for name in shapes if name not in names]
+    if not strange:
+        return shapes, ""
+    said = []
+    for name in strange:
+        near = difflib.get_close_matches(name, names, 1)
+        said.append(f"'{name}'" + (f" (did you mean '{near[0]}'?)" if near else ""))
+    known = {name: shape for name, shape in shapes.items() if name in names}
+    return known, f": the symbol has no argument {', '.join(said)}; its shape is not used"
 
 
 def _types(symbol, arg_names, aux_names, given):

@@ -1,10 +1,11 @@
 """Callbacks of training loops: speed and metric lines, a progress bar, checkpoints."""
 
+import functools
 import logging
 import time
 from collections import namedtuple
 
-from .checkpoint import save_checkpoint
+from .checkpoint import check_prefix, save_checkpoint
 from .errors import ArgumentError
 
 # What a batch-end callback gets: numbers of epoch and batch, the metric, the loop's variables.
@@ -13,6 +14,8 @@ BatchEndParam = namedtuple("BatchEndParam", ["epoch", "nbatch", "eval_metric", "
 
 def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
     """An epoch-end callback that saves `mod` every `period` epochs.
+
+    ``fit`` looks for the folder before it begins.
 
     Parameters
     ----------
@@ -29,11 +32,14 @@ def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
         if (epoch + 1) % period == 0:
             mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states)
 
+    callback.check_before_training = functools.partial(check_prefix, prefix)
     return callback
 
 
 def do_checkpoint(prefix, period=1):
     """An epoch-end callback that saves symbol and parameters every `period` epochs.
+
+    ``fit`` looks for the folder before it begins.
 
     Parameters
     ----------
@@ -47,6 +53,7 @@ def do_checkpoint(prefix, period=1):
         if (epoch + 1) % period == 0:
             save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
 
+    callback.check_before_training = functools.partial(check_prefix, prefix)
     return callback
 
 

@@ -1,11 +1,12 @@
 """Checkpoints: a symbol and its parameters as files, as MXNet 1.x writes and reads them."""
 
 import logging
+import os
 
 from . import ndarray as nd
 from . import symbol as sym
 from .context import cpu
-from .errors import FormatError
+from .errors import ArgumentError, FormatError
 
 
 def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=True):
@@ -27,6 +28,21 @@ def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_ca
     path = f"{prefix}-{epoch:04d}.params"
     save_params(path, arg_params, aux_params)
     logging.info('Saved checkpoint to "%s"', path)
+
+
+def check_prefix(prefix):
+    """Refuse a prefix of checkpoints whose folder is not there or cannot be written to, before
+    hours are spent on what is to be saved."""
+    folder = os.path.dirname(os.path.abspath(prefix))
+    if not os.path.isdir(folder):
+        raise ArgumentError(
+            f"checkpoints '{prefix}-0001.params': the folder {folder} does not exist; make it"
+            " first (os.makedirs)"
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ArgumentError(
+            f"checkpoints '{prefix}-0001.params': the folder {folder} cannot be written to"
+        )
 
 
 def save_params(path, arg_params, aux_params):

@@ -3,17 +3,19 @@
 import numpy as np
 
 from ._executor import Plan, arena_view
+from ._pins import Pins
 from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
 from .graph import passes
 from .graph.describe import describe
 from .graph.feed import fed_input
-from .graph.graph import TEMP, Graph
+from .graph.graph import BACKWARD, TEMP, Graph
 from .graph.lower import lower
 from .graph.memory import plan_memory
 from .graph.profile import step_times
 from .graph.split import row_positions
 from .ndarray import NDArray, array, empty, zeros
 from .operator import Operator
+from .symbol.node import fixed_arguments, topological_order
 
 # What belongs to one plan of an executor.
 _PLAN = ("_graph", "_heads", "_arena", "_arena_is_guarded", "_arrays", "_plan")
@@ -58,6 +60,9 @@ class Executor:
         self._monitor = None
         self._monitor_all = False
         self._arena = None
+        fixed = fixed_arguments(topological_order(symbol.entries))
+        pins = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
+        self._pins = Pins(pins) if pins else None
         self._build(shared_exec)
 
     # --- building ---------------------------------------------------------------------------------
@@ -78,6 +83,7 @@ class Executor:
             self._group2ctx,
             names,
             predict and not any(grad is not None for grad in self.grad_arrays),
+            watched,
         )
         operators = {}
         for step in graph.steps:  # a backward step's forward step may be inside a chain
@@ -192,6 +198,8 @@ class Executor:
         bool
             False, and nothing is done, unless each source is an NDArray of its target's shape.
         """
+        if self._pins is not None:
+            self._pins.hold()
         self._take_plan(bool(is_train))
         if not self._plan.run_forward(bool(is_train), sources, targets):
             return False
@@ -200,7 +208,8 @@ class Executor:
         return True
 
     def backward(self, out_grads=None, is_train=True):
-        """Compute the gradients of what the last `forward` computed.
+        """Compute the gradients of what the last `forward` computed; without any (all
+        ``grad_req='null'``, or no `args_grad`) there is nothing to do.
 
         Parameters
         ----------
@@ -210,13 +219,12 @@ class Executor:
             Kept for MXNet's signature; backward always is training.
         """
         if not self._graph.grads:
-            raise CynetError(
-                "backward: this executor was bound without gradients (grad_req='null', or no "
-                "args_grad)"
-            )
+            return  # nobody wants a gradient, as in MXNet
         if out_grads is not None or self._takes_heads:
             self._set_heads(out_grads)
         self._plan.run_backward()
+        if self._monitor is not None:
+            self._watch_backward()
 
     def _set_heads(self, out_grads):
         if out_grads is None:
@@ -248,15 +256,18 @@ class Executor:
 
     # --- watching ---------------------------------------------------------------------------------
     def set_monitor_callback(self, callback, monitor_all=False):
-        """Call ``callback(name, array)`` for what every operator computes, after each `forward`.
+        """Call ``callback(name, array)`` for what every operator computes, after each `forward`
+        and `backward`.
 
         The plan is built anew without shared memory, so that every intermediate value can be read.
 
         Parameters
         ----------
         callback : callable or None
-            Takes the name (``'fc1_output'``) and an NDArray that is valid until the next `forward`.
-            None stops watching.
+            Takes the name and an NDArray that is valid until the next `forward`. Names are
+            ``'fc1_output'`` and, of the gradients that an operator gives to its inputs, those of
+            MXNet: ``'fc1_backward_output0'`` to ``'fc1_backward_output2'`` where there are several
+            inputs, ``'relu1_backward_output'`` where there is one. None stops watching.
         monitor_all : bool
             Also the operators' inputs (``'fc1_data'``, ``'fc1_weight'``).
         """
@@ -275,6 +286,16 @@ class Executor:
                     self._monitor(f"{step.name}_{name}", self._array_of(value))
             for value in step.out_data[: step.prop.num_visible_outputs()]:
                 self._monitor(value.name, self._array_of(value))
+
+    def _watch_backward(self):
+        for step in self._graph.steps[self._graph.n_forward :]:
+            if step.direction != BACKWARD:
+                continue
+            several = len(step.in_grad) > 1
+            for i, value in enumerate(step.in_grad):
+                if value is not None:
+                    name = f"{step.name}_backward_output{i if several else ''}"
+                    self._monitor(name, self._array_of(value))
 
     def _array_of(self, value):
         if value.root.kind == TEMP:
@@ -326,6 +347,8 @@ class Executor:
                         f"copy_params_from: '{name}' of {kind} is not among the bound names "
                         f"{', '.join(bound) or '(none)'}"
                     )
+        if self._pins is not None:
+            self._pins.hold()
 
     def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
         """An executor for other input shapes that shares the parameters.
@@ -346,17 +369,38 @@ class Executor:
         unknown = sorted(set(kwargs) - set(self._arg_names))
         if unknown:
             raise ArgumentTypeError(f"reshape: unknown argument {', '.join(map(repr, unknown))}")
-        arg_shapes, _, aux_shapes = self._symbol.infer_shape(**kwargs)
-        if arg_shapes is None:
-            raise ShapeError(f"reshape: the shapes given ({kwargs}) do not determine all others")
+        free = {*self._arg_names, *self._aux_names} if partial_shaping else kwargs
+        hint = ", though it is not among the shapes given; pass partial_shaping=True to allow it"
+        return self.reshape_free(kwargs, free, allow_up_sizing, hint)
 
-        def fit(kind, name, shape, old, may_change):
+    def reshape_free(self, shapes, free, allow_up_sizing=True, hint=""):
+        """What `reshape` does, when only some arrays may change their shape.
+
+        Parameters
+        ----------
+        shapes : dict of str to tuple
+            Of arguments.
+        free : container of str
+            Names of arguments and auxiliary states that may change.
+        allow_up_sizing : bool
+            Take new memory where an array grows.
+        hint : str
+            What the error for a name that is not free says in the end.
+
+        Returns
+        -------
+        Executor
+        """
+        arg_shapes, _, aux_shapes = self._symbol.infer_shape(**shapes)
+        if arg_shapes is None:
+            raise ShapeError(f"reshape: the shapes given ({shapes}) do not determine all others")
+
+        def fit(kind, name, shape, old):
             if old is None or old.shape == tuple(shape):
                 return old
-            if not may_change:
+            if name not in free:
                 raise ShapeError(
-                    f"reshape: {kind} '{name}' changes from {old.shape} to {shape}, though it is "
-                    "not among the shapes given; pass partial_shaping=True to allow it"
+                    f"reshape: {kind} '{name}' changes from {old.shape} to {tuple(shape)}{hint}"
                 )
             size = 1
             for n in shape:
@@ -372,11 +416,10 @@ class Executor:
 
         args, grads = [], []
         for name, shape in zip(self._arg_names, arg_shapes):
-            may = partial_shaping or name in kwargs
-            args.append(fit("argument", name, shape, self.arg_dict[name], may))
-            grads.append(fit("gradient of", name, shape, self.grad_dict[name], may))
+            args.append(fit("argument", name, shape, self.arg_dict[name]))
+            grads.append(fit("gradient of", name, shape, self.grad_dict[name]))
         auxs = [
-            fit("auxiliary state", name, shape, self.aux_dict[name], partial_shaping)
+            fit("auxiliary state", name, shape, self.aux_dict[name])
             for name, shape in zip(self._aux_names, aux_shapes)
         ]
         return Executor(

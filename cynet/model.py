@@ -12,6 +12,7 @@ from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
 from .executor_manager import _check_arguments
 from .io import DataIter, NDArrayIter
 from .module.base_module import DEFAULT_INITIALIZER
+from .module.bucketing_module import BucketingModule
 from .module.module import Module
 from .module.parameter_update import (
     _create_kvstore,
@@ -19,6 +20,7 @@ from .module.parameter_update import (
     _update_params,
     _update_params_on_kvstore,
 )
+from .symbol import Symbol
 
 __all__ = [
     "BatchEndParam",
@@ -40,8 +42,10 @@ class FeedForward:
 
     Parameters
     ----------
-    symbol : Symbol
+    symbol : Symbol or callable
         Data inputs are what the iterator provides, labels likewise (``softmax_label`` for arrays).
+        A function of the bucket key that returns a Symbol trains on the batches of an iterator that
+        has ``default_bucket_key``, as :class:`BucketingModule` does.
     ctx : Context or list of Context, optional
     num_epoch : int, optional
         Epoch to stop before.
@@ -53,7 +57,7 @@ class FeedForward:
         Batch size where arrays are given.
     arg_params, aux_params : dict of str to NDArray, optional
     allow_extra_params : bool
-        Let the dicts have names that are no parameters.
+        Let the dicts have names that the symbol has not; they are passed over.
     begin_epoch : int
     **kwargs
         For the optimizer.
@@ -74,7 +78,16 @@ class FeedForward:
         begin_epoch=0,
         **kwargs,
     ):
-        _check_arguments(symbol)
+        self.sym_gen, self._generated = None, {}
+        if callable(symbol) and not isinstance(symbol, Symbol):
+            self.sym_gen, symbol = symbol, None  # the data says for which key
+        elif isinstance(symbol, Symbol):
+            _check_arguments(symbol)
+        else:
+            raise ArgumentTypeError(
+                "FeedForward: symbol must be a Symbol, or a function from a bucket key to one, got"
+                f" {type(symbol).__name__}"
+            )
         self.symbol = symbol
         self.ctx = [cpu()] if ctx is None else ctx
         self.num_epoch = num_epoch
@@ -93,7 +106,9 @@ class FeedForward:
         if isinstance(data, DataIter):
             return data
         if not isinstance(data, (np.ndarray, nd.NDArray)):
-            raise ArgumentTypeError(f"FeedForward takes a DataIter or an array, got {data!r}")
+            raise ArgumentTypeError(
+                f"FeedForward takes a DataIter or an array, got {type(data).__name__}"
+            )
         if label is None:
             if is_train:
                 raise ArgumentError("FeedForward.fit: y is missing")
@@ -111,21 +126,55 @@ class FeedForward:
             last_batch_handle="roll_over" if is_train else "pad",
         )
 
-    def _module(self, data, for_training, logger=logging):
-        labels = [
-            name for name, _ in data.provide_label or () if name in self.symbol.list_arguments()
-        ]
-        module = Module(
-            self.symbol,
-            [name for name, _ in data.provide_data],
-            labels,
-            context=self.ctx,
-            logger=logger,
+    def _choose_symbol(self, data, is_train):
+        """Make the symbol that `data` is for the model's own; a prediction from what has no
+        buckets is one of the bucket trained last."""
+        known = self.symbol is not None and not is_train
+        if self.sym_gen is None or (known and not hasattr(data, "default_bucket_key")):
+            return
+        if not hasattr(data, "default_bucket_key"):
+            raise ArgumentError(
+                "FeedForward: symbol is a function of the bucket key, so the iterator needs a"
+                " default_bucket_key, and batches a bucket_key"
+            )
+        self.symbol = self._bucket(data.default_bucket_key)[0]
+        _check_arguments(self.symbol)
+
+    def _bucket(self, key, data_names=None, label_names=None):
+        """What BucketingModule asks of a bucket; the function may say which inputs are data."""
+        if key not in self._generated:
+            self._generated[key] = self.sym_gen(key)
+        made = self._generated[key]
+        return made if isinstance(made, tuple) else (made, data_names, label_names)
+
+    def _check_params(self):
+        """Refuse given parameters that the symbol has not, or drop them where that is allowed."""
+        for kind, known in (
+            ("arg_params", self.symbol.list_arguments()),
+            ("aux_params", self.symbol.list_auxiliary_states()),
+        ):
+            given = getattr(self, kind) or {}
+            extra = [name for name in given if name not in known]
+            if extra and not self.allow_extra_params:
+                raise ArgumentError(
+                    f"FeedForward: {kind} has {', '.join(map(repr, extra))}, which the symbol has"
+                    " not; allow_extra_params=True passes over them"
+                )
+            if extra:
+                setattr(self, kind, {n: value for n, value in given.items() if n in known})
+
+    def _trainer(self, data, work_load_list, logger):
+        """The module that trains on `data`."""
+        data_names = [name for name, _ in data.provide_data]
+        label_names = [name for name, _ in data.provide_label or ()]
+        options = {"context": self.ctx, "work_load_list": work_load_list, "logger": logger}
+        if self.sym_gen is None:
+            return Module(self.symbol, data_names, label_names, **options)
+        return BucketingModule(
+            lambda key: self._bucket(key, data_names, label_names),
+            data.default_bucket_key,
+            **options,
         )
-        module.bind(
-            data.provide_data, data.provide_label if labels else None, for_training=for_training
-        )
-        return module
 
     def fit(
         self,
@@ -154,6 +203,11 @@ class FeedForward:
             As ``Module.fit`` takes them.
         logger : optional
         work_load_list, eval_batch_end_callback : optional
+
+        Returns
+        -------
+        History
+            Figures and seconds of each epoch, as of ``Module.fit``.
         """
         logger = logging if logger is None else logger
         if eval_end_callback is _LOG_VALIDATION:
@@ -163,15 +217,10 @@ class FeedForward:
             eval_data = self._iterator(*eval_data, False)
         if self.epoch_size is not None:
             data = _Limited(data, self.epoch_size)
-        module = Module(
-            self.symbol,
-            [name for name, _ in data.provide_data],
-            [name for name, _ in data.provide_label or ()],
-            context=self.ctx,
-            work_load_list=work_load_list,
-            logger=logger,
-        )
-        module.fit(
+        self._choose_symbol(data, True)
+        self._check_params()
+        module = self._trainer(data, work_load_list, logger)
+        history = module.fit(
             data,
             eval_data=eval_data,
             eval_metric=eval_metric,
@@ -191,14 +240,26 @@ class FeedForward:
             monitor=monitor,
         )
         self.arg_params, self.aux_params = module.get_params()
+        return history
 
     def _predictor(self, data):
         if self.arg_params is None:
             raise CynetError("FeedForward: fit, or give arg_params, before predict and score")
-        module = self._module(data, for_training=False)
-        module.set_params(
-            self.arg_params, self.aux_params or {}, allow_extra=self.allow_extra_params
+        self._choose_symbol(data, False)
+        self._check_params()
+        data_names = [name for name, _ in data.provide_data]
+        known = {*data_names, *self.arg_params}
+        labels = [n for n in self.symbol.list_arguments() if n not in known and _is_label(n, data)]
+        provided = dict(data.provide_label or ())
+        module = Module(self.symbol, data_names, labels, context=self.ctx)
+        module.bind(
+            data.provide_data,
+            [desc for desc in data.provide_label or () if desc[0] in labels]
+            if provided.keys() >= {*labels}
+            else None,
+            for_training=False,
         )
+        module.set_params(self.arg_params, self.aux_params or {})
         return module
 
     def predict(self, X, num_batch=None, return_data=False, reset=True):
@@ -303,6 +364,11 @@ class FeedForward:
         return model
 
 
+def _is_label(name, data):
+    """Whether an argument that is neither data nor a parameter can go without a value."""
+    return name.endswith("label") or name in dict(data.provide_label or ())
+
+
 class _Limited(DataIter):
     """The next `size` batches of an iterator an epoch; starts it over when it ends."""
 
@@ -310,6 +376,8 @@ class _Limited(DataIter):
         super().__init__(inner.batch_size)
         self.inner, self.size, self.count = inner, size, 0
         self.provide_data, self.provide_label = inner.provide_data, inner.provide_label
+        if hasattr(inner, "default_bucket_key"):
+            self.default_bucket_key = inner.default_bucket_key
 
     def reset(self):
         self.count = 0

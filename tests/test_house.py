@@ -17,7 +17,7 @@ FLOORS = {
     2: "_resource _storage_testing kernels cuda",
     3: "_ndarray _row_set _copy operator",
     4: "ndarray symbol attribute name",
-    5: "graph _plan_tables _feed _split _executor executor binding",
+    5: "graph _plan_tables _feed _split _pins _executor executor binding",
     6: "autograd random initializer optimizer lr_scheduler metric io recordio image kvstore "
     "callback checkpoint monitor profiler visualization rtc _rtc test_utils",
     7: "module model executor_manager gluon",

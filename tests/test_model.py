@@ -63,8 +63,97 @@ def test_feed_forward_refuses(problem):
         model.fit(data, label[:50])
     with pytest.raises(ArgumentTypeError):
         model.fit("data")
+    with pytest.raises(ArgumentTypeError, match="a function from a bucket key"):
+        mx.model.FeedForward(data)
     with pytest.raises(ArgumentError, match="comes twice"):
         mx.model.FeedForward(mx.sym.var("a") + mx.sym.var("a"))
+
+
+def test_prediction_without_labels(problem, tmp_path):
+    data, label = problem
+    net = network()
+    made = mx.model.FeedForward.create(net, data, label, num_epoch=1)
+    made.save(str(tmp_path / "net"), 1)
+    for model in (made, mx.model.FeedForward.load(str(tmp_path / "net"), 1)):
+        outputs = model.predict(mx.io.NDArrayIter(data, None, 30))
+        np.testing.assert_allclose(outputs, model.predict(data), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ArgumentError, match="'softmax_label'"):
+        made.fit(mx.io.NDArrayIter(data, None, 20))
+    lacking = {"fc_weight": made.arg_params["fc_weight"]}
+    model = mx.model.FeedForward(net, arg_params=lacking)
+    with pytest.raises(ArgumentError, match="'fc_bias'"):
+        model.predict(data)
+
+
+def test_parameters_that_the_symbol_has_not(problem):
+    data, label = problem
+    made = mx.model.FeedForward.create(network(), data, label, num_epoch=1)
+    more = {**made.arg_params, "odd": mx.nd.ones(1)}
+    for args, auxs, name in (
+        (more, {}, "odd"),
+        (made.arg_params, {"state": mx.nd.ones(1)}, "state"),
+    ):
+        strict = mx.model.FeedForward(network(), num_epoch=1, arg_params=args, aux_params=auxs)
+        for call in (lambda: strict.predict(data), lambda: strict.fit(data, label)):  # noqa: B023
+            with pytest.raises(ArgumentError, match=f"'{name}'.*allow_extra_params"):
+                call()
+        loose = mx.model.FeedForward(
+            network(), num_epoch=1, arg_params=args, aux_params=auxs, allow_extra_params=True
+        )
+        np.testing.assert_allclose(loose.predict(data), made.predict(data), rtol=1e-6)
+        loose.fit(data, label)
+
+
+class Buckets(mx.io.DataIter):
+    """Batches of 3 and of 2 features each, whose sum decides the class."""
+
+    default_bucket_key = 3
+
+    def __init__(self, rng):
+        super().__init__(20)
+        self.provide_data = [("data", (20, 3, 1))]
+        self.provide_label = [("softmax_label", (20,))]
+        self.batches = []
+        for key in (3, 2, 3, 2):
+            data = rng.standard_normal((20, key, 1)).astype("float32")
+            label = (data.sum((1, 2)) > 0).astype("float32")
+            shapes = [("data", data.shape)], [("softmax_label", (20,))]
+            self.batches.append(
+                mx.io.DataBatch([mx.nd.array(data)], [mx.nd.array(label)], 0, None, key, *shapes)
+            )
+
+    def __iter__(self):
+        return iter(self.batches)
+
+
+@pytest.mark.parametrize("with_names", [True, False])
+def test_a_function_of_the_bucket(rng, seed, with_names):
+    mx.random.seed(seed)
+
+    def sym_gen(key):
+        summed = mx.sym.sum(mx.sym.var("data"), axis=1)
+        net = mx.sym.FullyConnected(summed, num_hidden=2, name="fc")
+        net = mx.sym.SoftmaxOutput(net, name="softmax")
+        return (net, ("data",), ("softmax_label",)) if with_names else net
+
+    data = Buckets(rng)
+    model = mx.model.FeedForward(symbol=sym_gen, num_epoch=20, learning_rate=0.5)
+    history = model.fit(data)
+    assert sorted(model.arg_params) == ["fc_bias", "fc_weight"]
+    assert history.metrics["Train-accuracy"][-1] > 0.8
+    assert model.predict(np.ones((4, 3, 1), "float32")).argmax(1).tolist() == [1] * 4
+    automatic = mx.model.FeedForward(
+        symbol=lambda key: mx.sym.SoftmaxOutput(
+            mx.sym.FullyConnected(mx.sym.sum(mx.sym.var("data"), axis=1), num_hidden=2),
+            name="softmax",
+        ),
+        num_epoch=1,
+    )
+    data.batches = data.batches[:1]
+    automatic.fit(data)
+    assert automatic.predict(np.ones((4, 3, 1), "float32")).shape == (4, 2)
+    with pytest.raises(ArgumentError, match="default_bucket_key"):
+        model.fit(mx.io.NDArrayIter(np.ones((4, 3, 1)), np.ones(4), 2))
 
 
 def test_create_kvstore():

@@ -13,7 +13,7 @@ from .graph import ADD, BACKWARD, FORWARD, GRAD, HEAD, NULL, TEMP, WRITE, Step, 
 REQUESTS = {"null": NULL, "write": WRITE, "add": ADD, "inplace": WRITE}
 
 
-def gradient(graph, grad_req):
+def gradient(graph, grad_req, apart=False):
     """Append to `graph` the backward steps that fill the gradients asked for.
 
     Parameters
@@ -22,6 +22,9 @@ def gradient(graph, grad_req):
         Forward steps only.
     grad_req : dict of str to str
         Argument name to ``'null'``, ``'write'`` or ``'add'``.
+    apart : bool
+        For whoever looks at every step: each writes its own values, which are summed afterwards,
+        and also the gradients of inputs that nobody asked for.
 
     Returns
     -------
@@ -34,14 +37,15 @@ def gradient(graph, grad_req):
             raise ArgumentError(
                 f"grad_req of argument '{name}' is {req!r}; expected 'null', 'write' or 'add'"
             )
-    return _Gradient(graph, grad_req).run()
+    return _Gradient(graph, grad_req, apart).run()
 
 
 class _Gradient:
     """State of one run of the pass."""
 
-    def __init__(self, graph, grad_req):
+    def __init__(self, graph, grad_req, apart):
         self.graph = graph
+        self.apart = apart
         self.steps = []
         self.grad = {}  # forward Value -> Value of its gradient
         self.begun = set()  # gradients that some step has written
@@ -105,19 +109,20 @@ class _Gradient:
         out_data = [v if n_out + n_in + i in used else None for i, v in enumerate(step.out_data)]
         in_grad, req, late = [], [], []
         for i, value in enumerate(step.in_data):
-            if blocked or value not in needed or i in step.prop.shape_only:
+            if blocked or i in step.prop.shape_only or not (value in needed or self.apart):
                 in_grad.append(None)
                 req.append(NULL)
                 continue
-            target = self._target(value)
-            if (
-                target in in_grad
-            ):  # one input given twice: its parts must not share memory in one step
-                name = f"{target.name}_part{len(late)}"
+            target = self._target(value) if value in needed else None
+            # one input given twice: its parts must not share memory in one step
+            if self.apart or target in in_grad:
+                name = f"{value.name}_grad_part{i}"
                 part = Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)
-                late.append(copy_step(part, target, ADD))
                 in_grad.append(part)
                 req.append(WRITE)
+                if target is not None:
+                    late.append(copy_step(part, target, ADD if value in self.begun else WRITE))
+                    self.begun.add(value)
                 continue
             in_grad.append(target)
             req.append(ADD if value in self.begun else WRITE)

@@ -12,7 +12,9 @@ from .memory import plan_memory
 from .place import place
 
 
-def lower(heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None, predict=False):
+def lower(
+    heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None, predict=False, apart=False
+):
     """Run place, infer, build, gradient and the optional passes.
 
     Parameters
@@ -29,6 +31,8 @@ def lower(heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None, pred
         The optional passes that run; by default what CYNET_GRAPH_PASSES says.
     predict : bool
         The plan is for ``forward(is_train=False)``, at which some more passes help.
+    apart : bool
+        Every gradient that an operator gives to an input has memory of its own (`gradient`).
 
     Returns
     -------
@@ -41,7 +45,7 @@ def lower(heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None, pred
     dtypes = infer_types(heads, dtypes, default="float32")
     stages = (passes.FORWARD, passes.PREDICT) if predict else (passes.FORWARD,)
     graph = passes.run(build(heads, order, shapes, dtypes, contexts), stages, names)
-    graph = gradient(graph, grad_req)
+    graph = gradient(graph, grad_req, apart)
     due = [*graph.outputs, *_written(graph).intersection(graph.grads.values())]
     graph = passes.run(graph, (passes.WHOLE,), names)
     written = _written(graph)

@@ -1,5 +1,8 @@
 """NDArrayIter: batches from arrays in memory."""
 
+import numbers
+import warnings
+
 import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -18,8 +21,10 @@ class NDArrayIter(DataIter):
     Parameters
     ----------
     data : NDArray, numpy.ndarray, list or dict of these
-        First axis: examples. NumPy arrays become float32, as ``mx.nd.array`` does it. A list is
-        named ``_0_data``, ``_1_data``, ...; a dict by its keys, in sorted order.
+        First axis: examples. NumPy arrays become float32, as ``mx.nd.array`` does it. A list of
+        numbers is one array; any other list is one of arrays (or of lists that become arrays),
+        named ``_0_data``, ``_1_data``, ..., as in MXNet; a dict is named by its keys, in sorted
+        order.
     label : the same, optional
     batch_size : int
     shuffle : bool
@@ -27,7 +32,8 @@ class NDArrayIter(DataIter):
     last_batch_handle : str
         What becomes of a last batch that is not full: ``'pad'`` fills it up with rows from the
         beginning, ``'discard'`` leaves it out, ``'roll_over'`` puts it at the start of the next
-        epoch.
+        epoch. Fewer rows than a batch: ``'discard'`` gives no batch, with a warning;
+        ``'roll_over'`` gives one when enough epochs have added up.
     data_name, label_name : str
         Names when `data` and `label` are single arrays.
     layout : str
@@ -67,16 +73,19 @@ class NDArrayIter(DataIter):
         self.num_data = self.data[0][1].shape[0]
         for name, values in self.data + self.label:
             if values.shape[0] != self.num_data:
+                lists = isinstance(data, (list, tuple)) or isinstance(label, (list, tuple))
+                hint = "; a list is one of several inputs, numpy.array(list) one input"
                 raise ShapeError(
                     f"NDArrayIter: '{name}' has {values.shape[0]} rows,"
-                    f" '{self.data[0][0]}' has {self.num_data}"
+                    f" '{self.data[0][0]}' has {self.num_data}{hint if lists else ''}"
                 )
         if self.num_data == 0:
             raise ShapeError(f"NDArrayIter: '{self.data[0][0]}' has no rows")
-        if last_batch_handle != "pad" and self.num_data < batch_size:
-            raise ArgumentError(
-                f"NDArrayIter: batch_size {batch_size} needs as many rows with"
-                f" last_batch_handle='{last_batch_handle}', found {self.num_data}"
+        if last_batch_handle == "discard" and self.num_data < batch_size:
+            warnings.warn(
+                f"NDArrayIter: batch_size {batch_size} with last_batch_handle='discard' gives no"
+                f" batch of {self.num_data} rows",
+                stacklevel=2,
             )
         self.last_batch_handle = last_batch_handle
         self.shuffle = shuffle
@@ -119,7 +128,8 @@ class NDArrayIter(DataIter):
         """Start the next epoch, in a new order if the iterator shuffles."""
         left_over = self.num_data - self.cursor
         if self.last_batch_handle == "roll_over" and 0 < left_over < self.batch_size:
-            self._rolled = self._order[self.cursor :]
+            rows = np.concatenate([self._rolled, self._order])
+            self._rolled = rows[len(rows) - left_over :]
             self.cursor = -self.batch_size - left_over
         else:
             self._rolled = self._order[:0]
@@ -170,13 +180,13 @@ def _gather(values, rows):
 
 def _init_data(data, allow_empty, default_name):
     """A sorted list of pairs (name, NDArray) from what a user gives as data or label."""
-    if data is None or (isinstance(data, (list, dict)) and not data):
+    if data is None or (isinstance(data, (list, tuple, dict)) and not data):
         if not allow_empty:
             raise ArgumentError(f"NDArrayIter: {default_name} must hold one or more arrays")
         return []
     if isinstance(data, dict):
         named = dict(sorted(data.items()))
-    elif isinstance(data, (list, tuple)):
+    elif isinstance(data, (list, tuple)) and not isinstance(data[0], numbers.Number):
         if len(data) == 1:
             named = {default_name: data[0]}
         else:
@@ -188,9 +198,9 @@ def _init_data(data, allow_empty, default_name):
 
 def _as_ndarray(name, values):
     if not isinstance(values, NDArray):
-        if isinstance(values, (str, bytes)) or not hasattr(values, "shape"):
+        if not (hasattr(values, "shape") or isinstance(values, (list, tuple))):
             raise ArgumentTypeError(
-                f"NDArrayIter: '{name}' must be an NDArray or a NumPy array,"
+                f"NDArrayIter: '{name}' must be an NDArray, a NumPy array or a list of numbers,"
                 f" got {type(values).__name__}"
             )
         try:

@@ -89,8 +89,9 @@ def check_label_shapes(labels, preds, wrap=False, shape=False):
     else:
         found = len(labels), len(preds)
     if found[0] != found[1]:
+        hint = "; has the iterator labels?" if not shape and found[0] == 0 else ""
         raise ShapeError(
-            f"Shape of labels {found[0]} does not match shape of predictions {found[1]}"
+            f"Shape of labels {found[0]} does not match shape of predictions {found[1]}{hint}"
         )
     return labels, preds
 

@@ -101,7 +101,7 @@ class TopKAccuracy(EvalMetric):
 class _Binary(EvalMetric):
     """A score of the two-class confusion counts (true/false positives/negatives).
 
-    ``average='macro'`` is the mean of the batches' scores, ``'micro'`` the score of all examples.
+    ``average='macro'`` is the mean of the updates' scores, ``'micro'`` the score of all examples.
     """
 
     def __init__(self, name, output_names, label_names, average):
@@ -124,18 +124,20 @@ class _Binary(EvalMetric):
         self._local = np.zeros((2, 2), np.int64)
 
     def update(self, labels, preds):
-        """labels: 0 or 1, (N,); preds: scores of both classes, (N, 2)."""
+        """labels: 0 or 1, (N,); preds: scores, (N, 2). As in MXNet, what is not 1 is the other
+        class: labels of -1 and 1 do, and further columns of scores."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
+        counts = np.zeros((2, 2), np.int64)
         for label, pred in zip(labels, preds):
-            counts = self._count(to_numpy(label), to_numpy(pred))
-            if self.average == "macro":
-                self._add(self.score(counts), 1)
-                continue
-            self._local += counts
-            self._global += counts
-            self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
-            self.sum_metric = self.score(self._local) * self.num_inst
-            self.global_sum_metric = self.score(self._global) * self.global_num_inst
+            counts += self._count(to_numpy(label), to_numpy(pred))
+        if self.average == "macro":
+            self._add(self.score(counts), 1)
+            return
+        self._local += counts
+        self._global += counts
+        self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
+        self.sum_metric = self.score(self._local) * self.num_inst
+        self.global_sum_metric = self.score(self._global) * self.global_num_inst
 
     def _count(self, label, pred):
         if len(label) != len(pred):
@@ -143,15 +145,15 @@ class _Binary(EvalMetric):
                 f"Shape of labels {len(label)} does not match shape of predictions {len(pred)}"
             )
         label = label.ravel().astype(np.int32)
-        pred = pred.argmax(axis=1) if pred.ndim > 1 else (pred > 0.5)
+        pred = (pred.argmax(axis=1) == 1) if pred.ndim > 1 else (pred > 0.5)
         if label.size != pred.size:
             raise ShapeError(f"{self.name}: {label.size} labels, {pred.size} predictions")
-        if label.size and (label.min() < 0 or label.max() > 1 or pred.max() > 1):
+        if len(np.unique(label)) > 2:
             raise ArgumentError(
                 f"{self.name} takes two classes, 0 and 1; found labels"
-                f" {label.min()} to {label.max()}, predictions to {pred.max()}"
+                f" {label.min()} to {label.max()}"
             )
-        return np.bincount(2 * label + pred, minlength=4).reshape(2, 2)
+        return np.bincount(2 * (label == 1) + pred, minlength=4).reshape(2, 2)
 
 
 @register
@@ -161,7 +163,7 @@ class F1(_Binary):
     Parameters
     ----------
     average : str
-        ``'macro'``: mean of the batches' scores; ``'micro'``: the score over all examples.
+        ``'macro'``: mean of the updates' scores; ``'micro'``: the score over all examples.
 
     Examples
     --------
@@ -186,7 +188,7 @@ class MCC(_Binary):
     Parameters
     ----------
     average : str
-        ``'macro'``: mean of the batches' scores; ``'micro'``: the score over all examples.
+        ``'macro'``: mean of the updates' scores; ``'micro'``: the score over all examples.
 
     Examples
     --------
@@ -250,10 +252,10 @@ class PCC(EvalMetric):
             counts = np.bincount(n * pred + label, minlength=n * n).reshape(n, n)
             self._local = _grown_sum(self._local, counts)
             self._global = _grown_sum(self._global, counts)
-            self.num_inst += 1
-            self.global_num_inst += 1
-            self.sum_metric = self._score(self._local) * self.num_inst
-            self.global_sum_metric = self._score(self._global) * self.global_num_inst
+        self.num_inst += 1
+        self.global_num_inst += 1
+        self.sum_metric = self._score(self._local) * self.num_inst
+        self.global_sum_metric = self._score(self._global) * self.global_num_inst
 
     @staticmethod
     def _score(counts):

@@ -24,10 +24,12 @@ def _picked(name, label, pred, axis=-1):
 
 
 def _at(name, rows, labels):
-    if labels.size and (labels.min() < 0 or labels.max() >= rows.shape[1]):
+    """The entry of each row at its label; negative ones count from the end, as in MXNet."""
+    classes = rows.shape[1]
+    if labels.size and (labels.min() < -classes or labels.max() >= classes):
         raise ShapeError(
             f"{name}: labels from {labels.min()} to {labels.max()} do not fit"
-            f" predictions of {rows.shape[1]} classes"
+            f" predictions of {classes} classes, 0 to {classes - 1}"
         )
     return rows[np.arange(labels.size), labels]
 
@@ -119,7 +121,9 @@ class Perplexity(EvalMetric):
             if self.ignore_label is not None:
                 kept = classes != int(self.ignore_label)
                 rows, classes = rows[kept], classes[kept]
-            losses = -np.log(np.maximum(_at(self.name, rows, classes), 1e-10))
+            # MXNet reads negative labels, such as padding that is not ignored, as class 0
+            picked = _at(self.name, rows, np.maximum(classes, 0))
+            losses = -np.log(np.maximum(picked, 1e-10))
             self._add(float(losses.sum()), classes.size)
 
     def _value(self, total, count):

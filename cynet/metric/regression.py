@@ -19,18 +19,22 @@ class _Error(EvalMetric):
         raise NotImplementedError(f"{type(self).__name__} defines no figure")
 
     def update(self, labels, preds):
-        """labels and preds: arrays of the same shape, or (N,) with (N, 1)."""
+        """labels and preds: arrays of the same shape, or of shapes that NumPy broadcasts after (N,)
+        has become (N, 1): labels (N,) meet every column of predictions (N, K), as in MXNet."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             label, pred = to_numpy(label), to_numpy(pred)
+            found = label.shape, pred.shape
             label = label[:, None] if label.ndim == 1 else label
             pred = pred[:, None] if pred.ndim == 1 else pred
-            if label.shape != pred.shape:
+            try:
+                error = label - pred
+            except ValueError:
                 raise ShapeError(
-                    f"{self.name}: labels of shape {label.shape} do not fit"
-                    f" predictions of shape {pred.shape}"
-                )
-            self._add(self.figure(label - pred), 1)
+                    f"{self.name}: labels of shape {found[0]} do not fit"
+                    f" predictions of shape {found[1]}"
+                ) from None
+            self._add(self.figure(error), 1)
 
 
 @register

@@ -2,7 +2,6 @@
 
 import logging
 import time
-import warnings
 
 import numpy as np
 
@@ -12,7 +11,9 @@ from ..callback import BatchEndParam
 from ..checkpoint import read_params, save_params
 from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
 from ..initializer import Uniform
-from ..io import DataBatch, DataDesc, DataIter
+from ..io import DataBatch
+from .history import History, progress_for
+from .inputs import as_list, check_callbacks, check_iterator
 
 DEFAULT_INITIALIZER = Uniform(0.01)
 
@@ -55,12 +56,36 @@ class BaseModule:
         self.params_initialized = False
         self.optimizer_initialized = False
         self._symbol = None
+        self._optimizer_settings = None
 
     def _need(self, what, *states):
         """Refuse `what` where one of the states has not been reached."""
         for state in states:
             if not getattr(self, state):
                 raise CynetError(f"{what}: call {_LEADS_TO[state]} first")
+
+    def _keeps_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
+        """Whether the optimizer that is there stays; a warning says so where another was asked for.
+
+        Otherwise these settings are remembered as its own.
+        """
+        try:
+            settings = kvstore, optimizer, dict(optimizer_params)
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(
+                "optimizer_params must be a dict, as {'learning_rate': 0.1}, or pairs, got"
+                f" {optimizer_params!r:.100}"
+            ) from None
+        if not self.optimizer_initialized or force_init:
+            self._optimizer_settings = settings
+            return False
+        if not _same(settings, self._optimizer_settings):
+            self.logger.warning(
+                "optimizer already initialized, ignoring %s; init_optimizer(force_init=True)"
+                " replaces it",
+                settings[1:],
+            )
+        return True
 
     # --- the story ---
 
@@ -87,8 +112,11 @@ class BaseModule:
         validation_metric=None,
         monitor=None,
         sparse_row_id_fn=None,
+        verbose=None,
     ):
         """Train: bind, initialise, then epochs of forward, backward, update, metric.
+
+        Called again, it goes on training; a `train_data` that is at its end starts over.
 
         Parameters
         ----------
@@ -105,7 +133,7 @@ class BaseModule:
         optimizer_params : dict or pairs
         eval_end_callback, eval_batch_end_callback : callable or list of callable
             Like `batch_end_callback`, for the evaluation.
-        initializer : Initializer
+        initializer : Initializer or str
         arg_params, aux_params : dict of str to NDArray, optional
             Values to start from.
         allow_missing : bool
@@ -119,15 +147,42 @@ class BaseModule:
         monitor : Monitor, optional
         sparse_row_id_fn : optional
             Handed to ``prepare``.
+        verbose : bool, optional
+            Print figures of the epochs, and of batches where an epoch takes long, on stderr. By
+            default only if the logger does not show INFO and there is no `batch_end_callback`.
+
+        Returns
+        -------
+        History
+            Figures and seconds of each epoch.
         """
         if num_epoch is None:
             raise ArgumentError("fit: say how long to train with num_epoch")
-        self.bind(
-            data_shapes=train_data.provide_data,
-            label_shapes=train_data.provide_label,
-            for_training=True,
-            force_rebind=force_rebind,
+        check_iterator("fit", "train_data", train_data)
+        if eval_data is not None:
+            check_iterator("fit", "eval_data", eval_data)
+        check_callbacks(
+            "fit",
+            epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback,
+            eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback,
         )
+        eval_metric = metric.create(eval_metric)
+        validation_metric = (
+            eval_metric if validation_metric is None else metric.create(validation_metric)
+        )
+        if force_rebind or not self.binded:
+            self.bind(
+                data_shapes=train_data.provide_data,
+                label_shapes=train_data.provide_label,
+                for_training=True,
+                force_rebind=force_rebind,
+            )
+        elif not self.for_training:
+            raise ArgumentError(
+                "fit: the module was bound with for_training=False; force_rebind=True binds it anew"
+            )
         if monitor is not None:
             self.install_monitor(monitor)
         self.init_params(
@@ -138,61 +193,74 @@ class BaseModule:
             force_init=force_init,
         )
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
-        eval_metric = metric.create(eval_metric)
-        if validation_metric is None:
-            validation_metric = eval_metric
+        check_labels = self._label_check(train_data)
+        history = History()
+        progress = progress_for(verbose, self.logger, batch_end_callback, num_epoch)
 
+        # callbacks see this method's variables (BatchEndParam.locals), by the names of MXNet's
         for epoch in range(begin_epoch, num_epoch):
-            began = time.time()
+            tic = time.time()
             eval_metric.reset()
-            self._fit_epoch(
-                epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn
-            )
-            for name, value in eval_metric.get_global_name_value():
+            nbatch = 0
+            data_iter, next_data_batch = _started(train_data)
+            end_of_batch = False
+            while not end_of_batch:
+                data_batch = next_data_batch
+                if check_labels is not None:
+                    check_labels(data_batch)
+                if monitor is not None:
+                    monitor.tic()
+                self.train_step(data_batch)
+                # the next batch is made ready while this one is computed
+                next_data_batch = next(data_iter, None)
+                if next_data_batch is None:
+                    end_of_batch, next_data_batch = True, data_batch
+                else:
+                    self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
+                if isinstance(data_batch, list):
+                    self.update_metric(eval_metric, [each.label for each in data_batch], True)
+                else:
+                    self.update_metric(eval_metric, data_batch.label)
+                if monitor is not None:
+                    monitor.toc_print()
+                if batch_end_callback is not None:
+                    if end_of_batch:
+                        eval_name_vals = eval_metric.get_global_name_value()
+                    _call(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+                if progress is not None:
+                    progress.batch(epoch, nbatch, eval_metric)
+                nbatch += 1
+            check_labels = None
+            eval_name_vals = eval_metric.get_global_name_value()
+            for name, value in eval_name_vals:
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
-            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - began)
+            seconds = time.time() - tic
+            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
+            history.add(epoch, seconds, eval_name_vals)
 
             arg_params, aux_params = self.get_params()
             self.set_params(arg_params, aux_params)  # devices may differ in auxiliary states
-            for callback in _as_list(epoch_end_callback):
+            for callback in as_list(epoch_end_callback):
                 callback(epoch, self.symbol, arg_params, aux_params)
+            res = []
             if eval_data is not None:
-                for name, value in self.score(
+                res = self.score(
                     eval_data,
                     validation_metric,
                     score_end_callback=eval_end_callback,
                     batch_end_callback=eval_batch_end_callback,
                     epoch=epoch,
-                ):
+                )
+                for name, value in res:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+                history.add_validation(res)
+            if progress is not None:
+                progress.epoch(epoch, seconds, eval_name_vals, res)
             train_data.reset()
+        return history
 
-    def _fit_epoch(
-        self, epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn
-    ):
-        batches = iter(train_data)
-        upcoming = next(batches, None)
-        if upcoming is None:
-            raise ArgumentError("fit: train_data gives no batch; was it reset?")
-        nbatch = 0
-        while upcoming is not None:
-            data_batch = upcoming
-            if monitor is not None:
-                monitor.tic()
-            self.train_step(data_batch)
-            # the next batch is made ready while this one is computed
-            upcoming = next(batches, None)
-            if upcoming is not None:
-                self.prepare(upcoming, sparse_row_id_fn=sparse_row_id_fn)
-            if isinstance(data_batch, list):
-                labels, pre_sliced = [each.label for each in data_batch], True
-            else:
-                labels, pre_sliced = data_batch.label, False
-            self.update_metric(eval_metric, labels, pre_sliced)
-            if monitor is not None:
-                monitor.toc_print()
-            _call(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
-            nbatch += 1
+    def _label_check(self, train_data):
+        """A function that refuses a batch whose labels the outputs cannot have, or None."""
 
     def forward_backward(self, data_batch):
         """Forward in training mode, then backward."""
@@ -246,17 +314,27 @@ class BaseModule:
         list of (name, value)
         """
         self._need("score", "binded", "params_initialized")
+        check_iterator("score", "eval_data", eval_data)
+        check_callbacks(
+            "score",
+            batch_end_callback=batch_end_callback,
+            score_end_callback=score_end_callback,
+        )
         eval_metric = metric.create(eval_metric)
         eval_metric.reset()
-        nbatch = 0
-        for eval_batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn):
+        actual_num_batch = 0
+        batches = self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
+        for nbatch, eval_batch in enumerate(batches):
             if isinstance(eval_batch, list):
                 self.update_metric(eval_metric, [each.label for each in eval_batch], True)
             else:
                 self.update_metric(eval_metric, eval_batch.label)
-            _call(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
-            nbatch += 1
-        _call(score_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            if batch_end_callback is not None:
+                _call(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            actual_num_batch += 1
+        if score_end_callback is not None:
+            param = BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
+            _call(score_end_callback, param)
         return eval_metric.get_global_name_value()
 
     def _batches(self, data, num_batch, reset, sparse_row_id_fn):
@@ -278,6 +356,7 @@ class BaseModule:
     def iter_predict(self, eval_data, num_batch=None, reset=True, sparse_row_id_fn=None):
         """Iterate over (outputs, number of the batch, batch); outputs are valid for that turn."""
         self._need("iter_predict", "binded", "params_initialized")
+        check_iterator("iter_predict", "eval_data", eval_data)
         batches = self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
         for nbatch, batch in enumerate(batches):
             yield self._unpadded_outputs(batch), nbatch, batch
@@ -318,10 +397,7 @@ class BaseModule:
                 eval_data = nd.array(eval_data)
             self.forward(DataBatch([eval_data]), is_train=False)
             return self.get_outputs()[0].copy()
-        if not isinstance(eval_data, DataIter):
-            raise ArgumentTypeError(
-                f"predict: eval_data must be a DataIter or an array, got {type(eval_data).__name__}"
-            )
+        check_iterator("predict", "eval_data", eval_data)
         results = [
             [output.copy() for output in self._unpadded_outputs(batch)]
             for batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
@@ -480,75 +556,27 @@ class BaseModule:
         raise self._undefined("install_monitor")
 
 
-def _as_list(value):
-    if value is None:
-        return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+def _same(settings, others):
+    try:
+        return bool(settings == others)
+    except ValueError:  # arrays among them
+        return False
+
+
+def _started(train_data):
+    """An iterator over the batches of an epoch, and the first of them.
+
+    Whoever has looked at the data before, as ``score`` does, has left them at their end.
+    """
+    for _ in range(2):
+        data_iter = iter(train_data)
+        first = next(data_iter, None)
+        if first is not None:
+            return data_iter, first
+        train_data.reset()
+    raise ArgumentError("fit: train_data gives no batch, not even after a reset")
 
 
 def _call(callbacks, param):
-    for callback in _as_list(callbacks):
+    for callback in as_list(callbacks):
         callback(param)
-
-
-def _check_input_names(symbol, names, typename, throw):
-    """Refuse (or, without `throw`, warn of) names that are no arguments of the symbol."""
-    arguments = symbol.list_arguments()
-    for name in names:
-        if name in arguments:
-            continue
-        near = [
-            each for each in arguments if not each.endswith(("_weight", "_bias", "_gamma", "_beta"))
-        ]
-        message = (
-            f"{typename}_names={list(names)}: the symbol has no argument '{name}'. Inputs"
-            f" that are no parameters by their names: {', '.join(near) or '(none)'}"
-        )
-        if throw:
-            raise ArgumentError(message)
-        warnings.warn(message, stacklevel=3)
-
-
-def _check_names_match(data_names, data_shapes, name, throw):
-    given = [desc[0] for desc in data_shapes]
-    if sorted(data_names) != sorted(given):
-        message = (
-            f"{name}_shapes are of {given}, but the module was made with {name}_names ="
-            f" {list(data_names)}"
-        )
-        if throw:
-            raise ArgumentError(message)
-        warnings.warn(message, stacklevel=4)
-
-
-def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):
-    """DataDescs from descriptions or pairs (name, shape), checked against the names.
-
-    Returns
-    -------
-    (list of DataDesc, list of DataDesc or None)
-    """
-    data_shapes = _descriptions("data_shapes", data_shapes)
-    _check_names_match(data_names, data_shapes, "data", True)
-    if not label_shapes:
-        return data_shapes, None
-    label_shapes = _descriptions("label_shapes", label_shapes)
-    _check_names_match(label_names, label_shapes, "label", False)
-    return data_shapes, label_shapes
-
-
-def _descriptions(what, shapes):
-    if not isinstance(shapes, (list, tuple)):
-        raise ArgumentTypeError(f"{what} must be a list of (name, shape), got {shapes!r}")
-    found = []
-    for each in shapes:
-        if not isinstance(each, DataDesc):
-            if (
-                not isinstance(each, (list, tuple))
-                or len(each) < 2
-                or not isinstance(each[1], (list, tuple))
-            ):
-                raise ArgumentTypeError(f"{what}: expected (name, shape), found {each!r}")
-            each = DataDesc(*each)
-        found.append(each)
-    return found

@@ -4,7 +4,7 @@ import logging
 
 from .. import symbol as sym
 from ..checkpoint import load_params, save_checkpoint
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .module import Module
 
@@ -35,6 +35,11 @@ class BucketingModule(BaseModule):
         compression_params=None,
     ):
         super().__init__(logger)
+        if not callable(sym_gen) or isinstance(sym_gen, sym.Symbol):
+            raise ArgumentTypeError(
+                "BucketingModule: sym_gen must be a function of the bucket key that returns"
+                f" (symbol, data_names, label_names), got {type(sym_gen).__name__}"
+            )
         if default_bucket_key is None:
             raise ArgumentError("BucketingModule: default_bucket_key is missing")
         self._sym_gen = sym_gen
@@ -48,6 +53,7 @@ class BucketingModule(BaseModule):
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
         }
+        self._generated = {}  # bucket key -> what sym_gen gave: a second call may name things anew
         self._monitor = None
         self._grad_req = "write"
         self._loaded = None
@@ -60,8 +66,21 @@ class BucketingModule(BaseModule):
         self._curr_module = None
         self._curr_bucket_key = None
 
+    def _generate(self, bucket_key):
+        """(symbol, data_names, label_names) of a bucket."""
+        if bucket_key in self._generated:
+            return self._generated[bucket_key]
+        made = self._sym_gen(bucket_key)
+        if not isinstance(made, (list, tuple)) or len(made) != 3:
+            raise ArgumentTypeError(
+                "BucketingModule: sym_gen(bucket_key) must return (symbol, data_names,"
+                f" label_names), got {type(made).__name__}"
+            )
+        self._generated[bucket_key] = made
+        return made
+
     def _make(self, bucket_key):
-        symbol, data_names, label_names = self._sym_gen(bucket_key)
+        symbol, data_names, label_names = self._generate(bucket_key)
         return Module(symbol, data_names, label_names, **self._settings)
 
     @property
@@ -72,13 +91,13 @@ class BucketingModule(BaseModule):
     def data_names(self):
         if self.binded:
             return self._curr_module.data_names
-        return list(self._sym_gen(self._default_bucket_key)[1])
+        return list(self._generate(self._default_bucket_key)[1])
 
     @property
     def output_names(self):
         if self.binded:
             return self._curr_module.output_names
-        return self._sym_gen(self._default_bucket_key)[0].list_outputs()
+        return self._generate(self._default_bucket_key)[0].list_outputs()
 
     @property
     def data_shapes(self):
@@ -138,6 +157,8 @@ class BucketingModule(BaseModule):
         module = self._buckets.get(bucket_key)
         if module is None:
             module = self._make(bucket_key)
+            if self.params_initialized:
+                self._need_parameters_of(module, bucket_key)
             module.bind(
                 data_shapes,
                 label_shapes,
@@ -153,10 +174,19 @@ class BucketingModule(BaseModule):
             module.borrow_optimizer(self._default)
         if self.params_initialized and not module.params_initialized:
             # bound before the default bucket had values
+            self._need_parameters_of(module, bucket_key)
             module.params_initialized = True
             module._arg_params, module._aux_params = self._default.get_params()
         self._curr_module = module
         self._curr_bucket_key = bucket_key
+
+    def _need_parameters_of(self, module, bucket_key):
+        """Refuse a bucket with parameters of its own: nobody gives them values."""
+        module._need_values_for(
+            {*self._default._param_names, *self._default._aux_names},
+            f"bucket {bucket_key!r:.100}: the default bucket, whose parameters all buckets share,"
+            " has no parameter",
+        )
 
     def init_params(
         self,
@@ -193,14 +223,16 @@ class BucketingModule(BaseModule):
     ):
         """Choose how ``update`` changes the parameters."""
         self._need("init_optimizer", "binded", "params_initialized")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring.")
+        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
         for module in self._buckets.values():
             if module is not self._default:
                 module.borrow_optimizer(self._default)
         self.optimizer_initialized = True
+
+    def _label_check(self, train_data):
+        return self._default._label_check(train_data)
 
     def prepare(self, data_batch, sparse_row_id_fn=None):
         """Bind the batch's bucket if it is new."""
@@ -212,7 +244,10 @@ class BucketingModule(BaseModule):
     def _switch_for(self, batch):
         key = getattr(batch, "bucket_key", None)
         if key is None:
-            raise ArgumentError("BucketingModule: the batch has no bucket_key")
+            raise ArgumentError(
+                "BucketingModule: the batch has no bucket_key; DataBatch(..., bucket_key=...,"
+                " provide_data=..., provide_label=...) says which symbol is for it"
+            )
         self.switch_bucket(key, batch.provide_data, batch.provide_label)
 
     def forward(self, data_batch, is_train=None):
@@ -285,7 +320,7 @@ class BucketingModule(BaseModule):
     def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
         """Write the default bucket's symbol and the parameters."""
         self._need("save_checkpoint", "params_initialized")
-        symbol = self._sym_gen(self._default_bucket_key)[0]
+        symbol = self._generate(self._default_bucket_key)[0]
         save_checkpoint(prefix, epoch, symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
         if save_optimizer_states:
             self._default.save_optimizer_states(f"{prefix}-{epoch:04d}.states")

@@ -5,7 +5,7 @@ import logging
 from .. import ndarray as nd
 from .._copy import copy_all
 from ..context import Context, cpu
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
 from ._gpu_step import gpu_step
@@ -38,6 +38,9 @@ class DataParallelExecutorGroup:
         Inputs that are neither data nor parameters; ``set_states`` fills them.
     group2ctxs : dict or list of dict, optional
         Contexts of context groups, for each device.
+    wanted_labels : list of str
+        Arguments without which there is no training; those that `label_shapes` lacks keep a shape
+        that fits the data.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class DataParallelExecutorGroup:
         grad_req="write",
         state_names=None,
         group2ctxs=None,
+        wanted_labels=(),
     ):
         self.symbol = symbol
         self.contexts = contexts
@@ -66,6 +70,7 @@ class DataParallelExecutorGroup:
         self.param_names = param_names
         self.fixed_param_names = fixed_param_names or []
         self.state_names = state_names or []
+        self.wanted_labels = list(wanted_labels)
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self.logger = logger
@@ -75,6 +80,7 @@ class DataParallelExecutorGroup:
         self.execs = None
         self._kept = {}
         self._monitor = None
+        self._has_labels = self._has_run = self._has_grads = False
         self.bind_exec(data_shapes, label_shapes)
 
     def _requests(self, grad_req, data_names):
@@ -102,24 +108,32 @@ class DataParallelExecutorGroup:
     def bind_exec(self, data_shapes, label_shapes, reshape=False):
         """Make the executors for these shapes; with `reshape` they share parameters."""
         key = tuple((name, shape) for name, shape in [*data_shapes, *(label_shapes or ())])
+        # labels that the symbol has not are for the metric alone
+        labels = [desc for desc in label_shapes or () if desc.name in self.arg_names]
         # nothing is changed before all of it has worked: a batch of a wrong shape breaks nothing
         slices = self._decide_slices(data_shapes, label_shapes or [])
         execs = self._kept.get(key)
         if execs is None:
-            shapes = [self._shapes_of(part, data_shapes, label_shapes) for part in slices]
+            shapes = [self._shapes_of(part, data_shapes, labels) for part in slices]
             if reshape:
-                execs = [
-                    executor.reshape(allow_up_sizing=True, **each)
-                    for executor, each in zip(self.execs, shapes)
-                ]
+                free = {*self.arg_names} - {*self.param_names}
+                try:
+                    execs = [
+                        executor.reshape_free(each, free)
+                        for executor, each in zip(self.execs, shapes)
+                    ]
+                except ShapeError as error:
+                    raise ShapeError(self._unfit(data_shapes, labels, error)) from None
                 if self._monitor is not None:
                     self._watch(execs)
             else:
-                types = {desc.name: desc.dtype for desc in [*data_shapes, *(label_shapes or ())]}
+                types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
                 execs = [self._bind_one(i, types, each) for i, each in enumerate(shapes)]
             if len(self._kept) >= _KEPT_SHAPES:
                 self._kept.clear()
             self._kept[key] = execs
+        if execs is not self.execs:
+            self._has_run = self._has_grads = False
         self.execs = execs
         self.slices = slices
         self.batch_size = slices[-1].stop
@@ -127,6 +141,10 @@ class DataParallelExecutorGroup:
         self.label_shapes = label_shapes
         self.data_names = [desc.name for desc in data_shapes]
         self.label_names = [desc.name for desc in label_shapes or ()]
+        self.bound_labels = [desc.name for desc in labels]
+        places = [i for i, name in enumerate(self.label_names) if name in self.bound_labels]
+        self._label_places = places if len(places) < len(self.label_names) else None
+        self._unbound_labels = [n for n in self.wanted_labels if n not in self.bound_labels]
         self.data_axes = [DataDesc.get_batch_axis(desc.layout) for desc in data_shapes]
         self.label_axes = [DataDesc.get_batch_axis(desc.layout) for desc in label_shapes or ()]
         self._collect_arrays()
@@ -135,6 +153,16 @@ class DataParallelExecutorGroup:
         """Change the input shapes; parameters stay."""
         if data_shapes != self.data_shapes or label_shapes != self.label_shapes:
             self.bind_exec(data_shapes, label_shapes, reshape=True)
+
+    def _unfit(self, data_shapes, labels, error):
+        """What is said of input shapes that the parameters do not allow."""
+        bound = dict((*self.data_shapes, *(self.label_shapes or ())))
+        changed = [
+            f"input '{name}' has shape {shape}, bound was {bound.get(name)}"
+            for name, shape in (*data_shapes, *labels)
+            if shape != bound.get(name)
+        ]
+        return f"{'; '.join(changed)}, which does not fit: {error}"
 
     def _decide_slices(self, data_shapes, label_shapes):
         """Which part of the batch each device gets."""
@@ -161,10 +189,10 @@ class DataParallelExecutorGroup:
             return [slice(0, batch_size)]
         return _split_input_slice(batch_size, self.workload)
 
-    def _shapes_of(self, part, data_shapes, label_shapes):
+    def _shapes_of(self, part, data_shapes, labels):
         """Input name to the shape on the device that gets `part` of the batch."""
         shapes = {}
-        for desc in [*data_shapes, *(label_shapes or ())]:
+        for desc in [*data_shapes, *labels]:
             shape, axis = list(desc.shape), DataDesc.get_batch_axis(desc.layout)
             if len(self.contexts) > 1 and axis >= 0:
                 shape[axis] = part.stop - part.start
@@ -193,7 +221,7 @@ class DataParallelExecutorGroup:
             return [[each[name] for each in dicts] for name in names]
 
         self.data_arrays = of("arg_dict", self.data_names)
-        self.label_arrays = of("arg_dict", self.label_names)
+        self.label_arrays = of("arg_dict", self.bound_labels)
         self.state_arrays = of("arg_dict", self.state_names)
         self.param_arrays = of("arg_dict", [n for n in self.arg_names if n in self.param_names])
         self.grad_arrays = of("grad_dict", [n for n in self.arg_names if n in self.param_names])
@@ -209,25 +237,53 @@ class DataParallelExecutorGroup:
             is_train = self.for_training
         if len(self.execs) == 1:
             data, label = data_batch.data, self._labels_of(data_batch)
+            self._has_labels = bool(label)
             if len(data) == len(self.data_arrays) and len(label) in (0, len(self.label_arrays)):
                 targets = self._targets[: len(data) + len(label)]
                 if self.execs[0].forward_on([*data, *label], targets, is_train):
+                    self._has_run = True
                     return
         self.load(data_batch)
         for executor in self.execs:
             executor.forward(is_train)
+        self._has_run = True
 
     def load(self, data_batch):
         """Copy a batch in."""
         self._load("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
         label = self._labels_of(data_batch)
+        self._has_labels = bool(label)
         if label:
-            self._load("label", self.label_names, label, self.label_arrays, self.label_axes)
+            axes = self.label_axes
+            if self._label_places is not None:
+                axes = [axes[i] for i in self._label_places]
+            self._load("label", self.bound_labels, label, self.label_arrays, axes)
 
     def _labels_of(self, data_batch):
         """The labels that are copied in: none where there are none, or nobody reads them."""
         label = getattr(data_batch, "label", None)
-        return label if label and self.label_arrays else ()
+        if not label or not self.label_arrays:
+            return ()
+        if self._label_places is not None and len(label) == len(self.label_names):
+            return [label[i] for i in self._label_places]
+        return label
+
+    def _need_labels(self):
+        """Refuse to train where a label holds whatever its memory held before."""
+        if not self.wanted_labels or (self._has_labels and not self._unbound_labels):
+            return
+        names = ", ".join(map(repr, self._unbound_labels or self.wanted_labels))
+        if self._unbound_labels:
+            raise ArgumentError(
+                f"training needs the label {names}, which label_shapes does not have"
+                f" ({self.label_names or 'it is empty'}); give an iterator with labels, as"
+                " NDArrayIter(data, label, batch_size), and their names as label_names of the"
+                " module"
+            )
+        raise ArgumentError(
+            f"training needs the label {names}, and the batch has no labels; give an iterator with"
+            " labels, as NDArrayIter(data, label, batch_size), or DataBatch(data, label)"
+        )
 
     def _load(self, kind, names, sources, targets, axes):
         if len(sources) != len(targets):
@@ -255,7 +311,9 @@ class DataParallelExecutorGroup:
         update : (JoinedUpdate, tuple), optional
             With the arguments of its call; for one device only.
         """
+        self._need_labels()
         joined, numbers = update or (None, ())
+        self._has_run = self._has_grads = True
         for executor in self.execs:
             step = gpu_step(executor, joined)
             if step is not None:
@@ -270,6 +328,8 @@ class DataParallelExecutorGroup:
         """Compute the gradients; `out_grads` only for outputs that are no losses."""
         if not self.for_training:
             raise ArgumentError("backward: the module was bound with for_training=False")
+        self._need_labels()
+        self._has_grads = True
         if out_grads is not None and not isinstance(out_grads, (list, tuple)):
             out_grads = [out_grads]
         if len(self.execs) == 1 or out_grads is None:
@@ -286,12 +346,19 @@ class DataParallelExecutorGroup:
 
     def get_outputs(self, merge_multi_context=True):
         """Outputs of the whole batch; without merging, a list over devices for each output."""
+        self._need_run("get_outputs")
         return self._merged([executor.outputs for executor in self.execs], merge_multi_context)
+
+    def _need_run(self, what):
+        if not self._has_run:
+            raise CynetError(f"{what}: call forward first, there are no outputs yet")
 
     def get_input_grads(self, merge_multi_context=True):
         """Gradients of the data arrays."""
         if not self.inputs_need_grad:
             raise ArgumentError("get_input_grads: the module was bound with inputs_need_grad=False")
+        if not self._has_grads:
+            raise CynetError("get_input_grads: call forward and backward first")
         return self._merged(list(zip(*self.input_grad_arrays)), merge_multi_context)
 
     def get_states(self, merge_multi_context=True):
@@ -323,6 +390,7 @@ class DataParallelExecutorGroup:
 
     def update_metric(self, eval_metric, labels, pre_sliced=False):
         """Give labels and outputs to a metric, device by device."""
+        self._need_run("update_metric")
         for i, executor in enumerate(self.execs):
             if pre_sliced:
                 part = labels[i]
@@ -333,10 +401,18 @@ class DataParallelExecutorGroup:
                     label if axis < 0 else _cut(label, axis, self.slices[i])
                     for label, axis in zip(labels, self.label_axes or [0] * len(labels))
                 ]
-            eval_metric.update_dict(
-                dict(zip(self.label_names, part or ())),
-                dict(zip(self.output_names, executor.outputs)),
-            )
+            try:
+                eval_metric.update_dict(
+                    dict(zip(self.label_names or self.wanted_labels, part or ())),
+                    dict(zip(self.output_names, executor.outputs)),
+                )
+            except (ArgumentError, IndexError) as error:
+                if part or not self.wanted_labels:
+                    raise
+                names = ", ".join(map(repr, self.wanted_labels))
+                raise ArgumentError(
+                    f"the metric needs labels ({names}), and the batch has none: {error}"
+                ) from error
 
     # --- parameters ---
 

@@ -5,11 +5,15 @@ import warnings
 
 from .. import optimizer as opt
 from ..checkpoint import load_checkpoint, save_checkpoint
-from ..context import Context, cpu
+from ..context import cpu, read_context
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..io import DataDesc
-from .base_module import BaseModule, _check_input_names, _parse_data_desc
+from ..symbol import Symbol
+from ..symbol.node import fixed_arguments, topological_order
+from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
+from .inputs import _check_input_names, _parse_data_desc
+from .labels import class_limits, label_check, label_inputs
 from .optimizer_states import read_states, write_states
 from .parameter_update import (
     _create_kvstore,
@@ -27,9 +31,10 @@ class Module(Parameters, BaseModule):
     ----------
     symbol : Symbol
     data_names, label_names : list of str
-        Which arguments are fed with data and labels; all others are parameters.
+        Which arguments are fed with data and labels; all others are parameters, but for labels
+        of losses that are listed nowhere: a prediction needs none.
     logger : module or logging.Logger
-    context : Context or list of Context
+    context : Context, str (``'cpu'``, ``'gpu(1)'``) or list of these
         Several split each batch among them.
     work_load_list : list of number, optional
         Share of the batch for each context; equal by default.
@@ -68,8 +73,14 @@ class Module(Parameters, BaseModule):
         compression_params=None,
     ):
         super().__init__(logger)
+        if not isinstance(symbol, Symbol):
+            raise ArgumentTypeError(
+                "Module: symbol must be a Symbol, the network that mx.sym makes, got"
+                f" {type(symbol).__name__}"
+            )
         contexts = [cpu()] if context is None else context
-        self._context = [contexts] if isinstance(contexts, Context) else list(contexts)
+        several = isinstance(contexts, (list, tuple))
+        self._context = [read_context(each) for each in (contexts if several else [contexts])]
         self._is_on_gpus = all(each.device_type == "gpu" for each in self._context)
         self._work_load_list = work_load_list or [1] * len(self._context)
         if len(self._work_load_list) != len(self._context):
@@ -78,10 +89,10 @@ class Module(Parameters, BaseModule):
                 f" {len(self._context)} contexts"
             )
         self._symbol = symbol
-        self._data_names = list(data_names or ())
-        self._label_names = list(label_names or ())
-        self._fixed_param_names = list(fixed_param_names or ())
-        self._state_names = list(state_names or ())
+        self._data_names = _names("data_names", data_names)
+        self._label_names = _names("label_names", label_names)
+        self._fixed_param_names = _names("fixed_param_names", fixed_param_names)
+        self._state_names = _names("state_names", state_names)
         for names, kind, throw in (
             (self._data_names, "data", True),
             (self._label_names, "label", False),
@@ -89,8 +100,17 @@ class Module(Parameters, BaseModule):
             (self._fixed_param_names, "fixed_param", True),
         ):
             _check_input_names(symbol, names, kind, throw)
+        arguments = symbol.list_arguments()
         inputs = {*self._data_names, *self._label_names, *self._state_names}
-        self._param_names = [name for name in symbol.list_arguments() if name not in inputs]
+        unlisted = label_inputs(symbol).difference(inputs, self._fixed_param_names)
+        self._wanted_labels = [
+            *(name for name in self._label_names if name in arguments),
+            *(name for name in arguments if name in unlisted),
+        ]
+        inputs |= unlisted
+        self._param_names = [name for name in arguments if name not in inputs]
+        fixed = fixed_arguments(topological_order(symbol.entries))
+        self._fixed_values = {n: number for n, number in fixed.items() if n in self._param_names}
         self._aux_names = symbol.list_auxiliary_states()
         self._output_names = symbol.list_outputs()
         self._group2ctxs = group2ctxs
@@ -216,6 +236,11 @@ class Module(Parameters, BaseModule):
         if shared_module is not None:
             if not isinstance(shared_module, Module) or not shared_module.binded:
                 raise ArgumentTypeError("bind: shared_module must be a Module that is bound")
+            if shared_module.params_initialized:
+                self._need_values_for(
+                    {*shared_module._param_names, *shared_module._aux_names},
+                    "bind: shared_module has no parameter",
+                )
             shared_group = shared_module._exec_group
             if len(shared_group.execs) < len(self._context):
                 raise ArgumentError(
@@ -239,6 +264,7 @@ class Module(Parameters, BaseModule):
             grad_req=grad_req,
             state_names=self._state_names,
             group2ctxs=self._group2ctxs,
+            wanted_labels=self._wanted_labels,
         )
         self._data_shapes, self._label_shapes = data_shapes, label_shapes
         self.binded = True
@@ -249,17 +275,26 @@ class Module(Parameters, BaseModule):
             self._aux_params = shared_module._aux_params
         elif self.params_initialized:
             # loaded from a checkpoint, or bound before
+            self._need_values_for(
+                {*self._arg_params, *self._aux_params}, "bind: there is no value of"
+            )
+            self._hold_fixed_values()
             self._exec_group.set_params(self._arg_params, self._aux_params)
         if shared_module is not None and shared_module.optimizer_initialized:
             self.borrow_optimizer(shared_module)
 
     def _collect_updates(self):
-        """What ``update`` hands to the updater on one device: indices, gradients, weights."""
+        """What ``update`` works on: all gradients, None where there is nothing to update; and what
+        it hands to the updater on one device: indices, gradients, weights."""
         group = self._exec_group
+        self._grad_arrays = [
+            [None] * len(grads) if name in self._fixed_values else grads
+            for name, grads in zip(self._param_names, group.grad_arrays)
+        ]
         rows = [
             (self._param_index[name], grads[0], weights[0])
             for name, weights, grads in zip(
-                self._param_names, group.param_arrays, group.grad_arrays
+                self._param_names, group.param_arrays, self._grad_arrays
             )
             if grads[0] is not None
         ]
@@ -295,8 +330,7 @@ class Module(Parameters, BaseModule):
             Do it even if it has been done.
         """
         self._need("init_optimizer", "binded", "params_initialized")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring...")
+        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         if self._params_dirty:
             self._sync_params_from_devices()
@@ -497,12 +531,12 @@ class Module(Parameters, BaseModule):
             self._updater(*self._updates)
         elif self._update_on_kvstore:
             _update_params_on_kvstore(
-                group.param_arrays, group.grad_arrays, self._kvstore, self._param_names
+                group.param_arrays, self._grad_arrays, self._kvstore, self._param_names
             )
         else:
             _update_params(
                 group.param_arrays,
-                group.grad_arrays,
+                self._grad_arrays,
                 self._updater,
                 len(self._context),
                 self._kvstore,
@@ -551,3 +585,13 @@ class Module(Parameters, BaseModule):
         """Let a Monitor watch all executors."""
         self._need("install_monitor", "binded")
         self._exec_group.install_monitor(mon)
+
+    def _label_check(self, train_data):
+        limits = class_limits(self._symbol, self.output_shapes)
+        return label_check(limits, [desc[0] for desc in self._label_shapes or ()], train_data)
+
+
+def _names(what, given):
+    if isinstance(given, str):
+        raise ArgumentTypeError(f"Module: {what} must be a list of names, got {given!r:.100}")
+    return list(given or ())

@@ -31,10 +31,10 @@ def _create_kvstore(kvstore, num_device, arg_params):
     elif isinstance(kvstore, kvs.KVStore):
         kv = kvstore
     elif isinstance(kvstore, str):
+        kv = kvs.create(kvstore)  # refuses a kind that does not exist, needed or not
         if num_device == 1 and "dist" not in kvstore:
             kv = None
         else:
-            kv = kvs.create(kvstore)
             if kvstore == "local":
                 largest = max((math.prod(each.shape) for each in arg_params.values()), default=0)
                 update_on_kvstore = largest <= _LARGE

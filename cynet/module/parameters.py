@@ -4,8 +4,8 @@ import warnings
 
 from .. import ndarray as nd
 from ..context import cpu
-from ..errors import ArgumentError, ShapeError
-from ..initializer import InitDesc
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..initializer import InitDesc, create
 from .base_module import DEFAULT_INITIALIZER
 
 
@@ -36,8 +36,8 @@ class Parameters:
 
         Parameters
         ----------
-        initializer : Initializer or callable
-            ``initializer(InitDesc, array)``.
+        initializer : Initializer, str or callable
+            ``initializer(InitDesc, array)``; a str is the name of an Initializer.
         arg_params, aux_params : dict of str to NDArray, optional
             Values to take instead.
         allow_missing : bool
@@ -57,9 +57,19 @@ class Parameters:
                 )
             return
         self._need("init_params", "binded")
-        if self._arg_params is None:
-            self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
-            self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
+        if isinstance(initializer, str):
+            initializer = create(initializer)
+        elif initializer is not None and not callable(initializer):
+            raise ArgumentTypeError(
+                f"init_params: initializer must be an Initializer, as mx.init.Xavier(), or the name"
+                f" of one, got {initializer!r:.100}"
+            )
+        if initializer is None and not self.params_initialized:
+            self._need_values_for(
+                {*(arg_params or ()), *(aux_params or ())},
+                "init_params: neither an initializer nor a value is given for",
+            )
+        self._make_host_arrays()
         attributes = self._symbol.attr_dict()
         for table, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
             for name, array in sorted(table.items()):
@@ -73,9 +83,30 @@ class Parameters:
                     )
                 elif initializer is not None:
                     initializer(InitDesc(name, attributes.get(name)), array)
+        self._hold_fixed_values()
         self.params_initialized = True
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params)
+
+    def _make_host_arrays(self):
+        if self._arg_params is None:
+            self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
+            self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
+
+    def _need_values_for(self, given, what):
+        """Refuse parameters and states that are not among the names `given`: they would be 0."""
+        lacking = [name for name in (*self._param_names, *self._aux_names) if name not in given]
+        if lacking:
+            raise ArgumentError(
+                f"{what} {', '.join(map(repr, lacking))}; a parameter needs a first value, from an"
+                " initializer or from arg_params and aux_params"
+            )
+
+    def _hold_fixed_values(self):
+        """Parameters that the computation does not read hold what they count as: a gamma that is
+        fixed is 1 in every checkpoint."""
+        for name, number in self._fixed_values.items():
+            self._arg_params[name][:] = number
 
     def set_params(
         self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
@@ -110,9 +141,9 @@ class Parameters:
             )
             return
         self._need("set_params", "binded")
-        if self._arg_params is None:
-            self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
-            self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
+        if not self.params_initialized:
+            self._need_values_for({*(arg_params or ()), *(aux_params or ())}, "set_params: missing")
+        self._make_host_arrays()
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         self._params_dirty = True
         self.params_initialized = True
@@ -128,6 +159,10 @@ def _host_arrays(blocks, names):
 def _take(name, source, array):
     if source is array:
         return
+    if not hasattr(source, "shape"):
+        raise ArgumentTypeError(
+            f"parameter '{name}': the given value must be an NDArray, got {type(source).__name__}"
+        )
     if source.shape != array.shape:
         raise ShapeError(
             f"parameter '{name}' has shape {array.shape}, the given value has shape {source.shape}"

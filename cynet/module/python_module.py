@@ -3,8 +3,9 @@
 import logging
 
 from .. import ndarray as nd
-from ..errors import ArgumentError
-from .base_module import DEFAULT_INITIALIZER, BaseModule, _parse_data_desc
+from ..errors import ArgumentError, CynetError
+from .base_module import DEFAULT_INITIALIZER, BaseModule
+from .inputs import _parse_data_desc
 
 
 class PythonModule(BaseModule):
@@ -155,10 +156,17 @@ class PythonLossModule(PythonModule):
         """Keep scores, and labels when training."""
         self._scores = data_batch.data[0]
         if self.for_training if is_train is None else is_train:
+            if not getattr(data_batch, "label", None):
+                raise ArgumentError(
+                    f"training needs the label {self._label_names[0]!r}, and the batch has no"
+                    " labels; give an iterator with labels, or DataBatch(data, label)"
+                )
             self._labels = data_batch.label[0]
 
     def get_outputs(self, merge_multi_context=True):
         """The scores."""
+        if self._scores is None:
+            raise CynetError("get_outputs: call forward first, there are no outputs yet")
         return [self._scores]
 
     def backward(self, out_grads=None):

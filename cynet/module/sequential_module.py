@@ -51,6 +51,10 @@ class SequentialModule(BaseModule):
                 f"SequentialModule.add: unknown {sorted(unknown)}; there are"
                 f" {self.META_TAKE_LABELS} and {self.META_AUTO_WIRING}"
             )
+        if not isinstance(module, BaseModule):
+            raise ArgumentTypeError(
+                f"SequentialModule.add: expected a module, got {type(module).__name__}"
+            )
         self._modules.append(module)
         self._metas.append(kwargs)
         self.binded = self.params_initialized = self.optimizer_initialized = False
@@ -180,8 +184,7 @@ class SequentialModule(BaseModule):
     ):
         """Give each module an optimizer."""
         self._need("init_optimizer", "binded", "params_initialized")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring.")
+        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         for module in self._modules:
             module.init_optimizer(
@@ -245,6 +248,20 @@ class SequentialModule(BaseModule):
         if not self.inputs_need_grad:
             raise ArgumentError("get_input_grads: the chain was bound with inputs_need_grad=False")
         return self._modules[0].get_input_grads(merge_multi_context)
+
+    def _label_check(self, train_data):
+        checks = [
+            module._label_check(train_data)
+            for module, meta in zip(self._modules, self._metas)
+            if meta.get(self.META_TAKE_LABELS, False)
+        ]
+        checks = [check for check in checks if check is not None]
+
+        def check_all(batch):
+            for check in checks:
+                check(batch)
+
+        return check_all if checks else None
 
     def update_metric(self, eval_metric, labels, pre_sliced=False):
         """Let the modules that take labels update the metric."""

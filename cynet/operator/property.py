@@ -64,6 +64,8 @@ class OperatorProperty:
     shape_only : tuple of int
         Inputs of which only the shape counts: their memory order does not matter, and no gradient
         flows to them.
+    loss_labels : tuple of int
+        Inputs that forward does not read, labels of a loss: a prediction needs none.
     linear_in_weight, transposed_weight : bool
         True, the first: output 0 is linear in input 0 (data) and in input 1 (weight), so that the
         gradient of the one reads out_grad and the other, and backward computes each alone when
@@ -105,6 +107,7 @@ class OperatorProperty:
     pure = True
     forward_moves_states = True
     shape_only = ()
+    loss_labels = ()
     linear_in_weight = False
     transposed_weight = False
     weight_shape = None
@@ -175,6 +178,10 @@ class OperatorProperty:
     def num_visible_outputs(self):
         """How many outputs a user sees; the rest serve backward."""
         return len(self.list_outputs())
+
+    def fixed_inputs(self):
+        """What inputs that are not read, whatever they hold, hold instead: name to number."""
+        return {}
 
     # --- inference --------------------------------------------------------------------------------
     def infer_shape(self, in_shapes, out_shapes):

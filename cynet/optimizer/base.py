@@ -7,6 +7,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..errors import ArgumentError, ArgumentTypeError
 from ..registry import Registry
+from .settings import check_settings
 
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 
@@ -69,6 +70,10 @@ class Optimizer:
     param_dict : dict, optional
         Objects with ``lr_mult`` and ``wd_mult`` for indices.
     """
+
+    def __new__(cls, *args, **kwargs):
+        check_settings(cls, args, kwargs)
+        return super().__new__(cls)
 
     def __init__(
         self,

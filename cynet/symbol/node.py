@@ -97,6 +97,18 @@ def topological_order(heads):
     return order
 
 
+def fixed_arguments(order):
+    """Variable's name to the number it holds, whatever is written into it, because an operator of
+    the nodes in `order` says so (``fixed_inputs``)."""
+    fixed = {}
+    for node in order:
+        numbers = {} if node.op is None else node.prop.fixed_inputs()
+        for name, (source, _) in zip(node.input_names() if numbers else (), node.inputs):
+            if name in numbers and source.op is None:
+                fixed[source.name] = numbers[name]
+    return fixed
+
+
 def auxiliary_nodes(order):
     """Ids of the variables in `order` that some operator uses as an auxiliary state."""
     return {

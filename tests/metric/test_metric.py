@@ -8,9 +8,24 @@ import pytest
 
 import cynet as mx
 from cynet.errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError
+from tests.fixtures import make_metrics as unusual
 from tests.fixtures import make_training as given
 
 EXPECTED = json.loads(Path(given.__file__).with_name("training.json").read_text())["metric"]
+UNUSUAL = json.loads(Path(unusual.__file__).with_name("metrics.json").read_text())
+
+
+@pytest.mark.parametrize("name", unusual.CASES)
+def test_unusual_shapes_and_labels_as_mxnet(name):
+    """Several pairs in one update, more columns, labels below 0, shapes that are broadcast."""
+    rows = unusual.run(mx, *unusual.CASES[name])
+    np.testing.assert_allclose(rows, UNUSUAL["cases"][name], rtol=1e-5, atol=1e-7)
+
+
+def test_score_of_the_tutorial():
+    found, expected = dict(unusual.score(mx)), dict(UNUSUAL["score"])
+    assert found.keys() == expected.keys() == {"mse", "accuracy"}
+    np.testing.assert_allclose(list(found.values()), list(expected.values()), rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", given.METRICS)
@@ -172,8 +187,16 @@ def test_shapes_that_do_not_fit(name):
 def test_values_that_do_not_fit():
     with pytest.raises(ShapeError, match="2 classes"):
         mx.metric.CrossEntropy().update([np.array([0, 2])], [np.ones((2, 2)) / 2])
+    with pytest.raises(ShapeError, match="2 classes, 0 to 1"):
+        mx.metric.CrossEntropy().update([np.array([0, -3])], [np.ones((2, 2)) / 2])
+    with pytest.raises(ShapeError, match="2 classes"):
+        mx.metric.Perplexity(None).update([np.array([0, 2])], [np.ones((2, 2)) / 2])
     with pytest.raises(ArgumentError, match="two classes"):
-        mx.metric.F1().update([np.array([0, 2])], [np.eye(2)])
+        mx.metric.F1().update([np.array([0, 1, 2])], [np.eye(3)])
+    with pytest.raises(ShapeError, match=r"labels of shape \(3,\).*predictions of shape \(4, 2\)"):
+        mx.metric.MSE().update([np.ones(3)], [np.ones((4, 2))])
+    with pytest.raises(ShapeError, match="has the iterator labels"):
+        mx.metric.Accuracy().update([], [np.ones((4, 2))])
     with pytest.raises(ShapeError, match="axis"):
         mx.metric.Accuracy(axis=3).update([np.ones(2)], [np.ones((2, 2))])
     with pytest.raises(ShapeError, match="top 3"):

@@ -127,14 +127,18 @@ def body():  # a new network each time, with names of its own
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("script", [STEPS, LAST_BATCHES, BUCKETS, PREDICTIONS],
-                         ids=["steps", "last batches", "buckets", "predictions"])
+@pytest.mark.parametrize(
+    "script",
+    [STEPS, LAST_BATCHES, BUCKETS, PREDICTIONS],
+    ids=["steps", "last batches", "buckets", "predictions"],
+)
 def test_memory_stays_flat_while_training(script):
     assert_flat(NETWORK + script)
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("script", [EPOCHS, RESHAPED, BOUND, COMPOSED],
-                         ids=["epochs", "reshaped", "bound", "composed"])
+@pytest.mark.parametrize(
+    "script", [EPOCHS, RESHAPED, BOUND, COMPOSED], ids=["epochs", "reshaped", "bound", "composed"]
+)
 def test_memory_stays_flat_while_binding(script):
     assert_flat(NETWORK + script, rounds=ROUNDS if STRESS else 1200)

@@ -33,6 +33,7 @@ class RegressionOutputProperty(OperatorProperty):
     grad_scale = Float(1.0, doc="Factor of the gradient.")
 
     float32_beside_half = ()
+    loss_labels = (1,)
     inputs_doc = {
         "data": "Estimates (N, ...).",
         "label": "Targets of data's shape; (N,) fits data of shape (N, 1).",

@@ -46,6 +46,7 @@ class SoftmaxOutputProperty(OperatorProperty):
                              "multi_output.")
 
     float32_beside_half = ()
+    loss_labels = (1,)
     inputs_doc = {
         "data": "Scores.",
         "label": "Class of each row: data's shape without the class axis; or probabilities in "

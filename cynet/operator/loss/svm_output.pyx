@@ -36,6 +36,7 @@ class SVMOutputProperty(OperatorProperty):
     use_linear = Bool(False, doc="Linear loss in place of the squared one.")
 
     float32_beside_half = ()
+    loss_labels = (1,)
     inputs_doc = {"data": "Scores (N, ..., classes).", "label": "Class of each row, (N, ...)."}
 
     def list_arguments(self):

@@ -35,7 +35,7 @@ class BatchNormProperty(OperatorProperty):
 
     eps = Float(1e-3, doc="Added to the variance.", low=0.0)
     momentum = Float(0.9, doc="How much of the moving statistics stays at each step.")
-    fix_gamma = Bool(True, doc="Take gamma as 1 and give it gradient 0.")
+    fix_gamma = Bool(True, doc="Take gamma as 1, write 1 into it, give it gradient 0.")
     use_global_stats = Bool(False, doc="Use the moving statistics in training too.")
     output_mean_var = Bool(False, doc="Also give the mean and 1 / sqrt(var + eps) as outputs.")
     axis = Int(1, doc="The axis of channels.")
@@ -70,6 +70,9 @@ class BatchNormProperty(OperatorProperty):
 
     def list_auxiliary_states(self):
         return ["moving_mean", "moving_var"]
+
+    def fixed_inputs(self):
+        return {"gamma": 1.0} if self.fix_gamma else {}
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merge_shapes(in_shapes[0], out_shapes[0])

@@ -1,0 +1,145 @@
+"""What ``fit`` returns, a table of its epochs; and what it shows of them where no log is seen."""
+
+import html
+import logging
+import numbers
+import sys
+import time
+
+_EPOCH_PAUSE = 0.5  # seconds from the line of one epoch to that of another, at least
+_BATCH_PAUSE = 5.0  # seconds without a line after which a batch shows one
+
+
+class History:
+    """The epochs of one call of ``fit``; shows itself as a table.
+
+    Attributes
+    ----------
+    epochs : list of int
+        Their numbers.
+    metrics : dict of str to list of float
+        ``'Train-accuracy'``, ``'Validation-accuracy'``, ...: a figure an epoch, nan where an epoch
+        has none.
+    times : list of float
+        Seconds of training an epoch, as ``Time cost`` of the log; evaluation is not counted.
+
+    Examples
+    --------
+    >>> history = History()
+    >>> history.add(0, 0.5, [("accuracy", 0.25)])
+    >>> history.add_validation([("accuracy", 0.5)])
+    >>> history
+    epoch  Train-accuracy  Validation-accuracy  seconds
+        0        0.250000             0.500000    0.500
+    >>> history.metrics["Validation-accuracy"]
+    [0.5]
+    """
+
+    def __init__(self):
+        self.epochs = []
+        self.metrics = {}
+        self.times = []
+
+    def __len__(self):
+        return len(self.epochs)
+
+    def add(self, epoch, seconds, figures):
+        """Begin the row of an epoch: pairs (name, value) of training."""
+        self.epochs.append(epoch)
+        self.times.append(seconds)
+        for values in self.metrics.values():
+            values.append(float("nan"))
+        self._set("Train", figures)
+
+    def add_validation(self, figures):
+        """Complete the last row: pairs (name, value) of the evaluation."""
+        self._set("Validation", figures)
+
+    def _set(self, part, figures):
+        for name, value in figures:
+            column = self.metrics.setdefault(f"{part}-{name}", [float("nan")] * len(self.epochs))
+            column[-1] = value
+
+    def _rows(self):
+        yield ["epoch", *self.metrics, "seconds"]
+        for i, epoch in enumerate(self.epochs):
+            figures = [_text(values[i]) for values in self.metrics.values()]
+            yield [str(epoch), *figures, f"{self.times[i]:.3f}"]
+
+    def __repr__(self):
+        rows = list(self._rows())
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        return "\n".join(
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows
+        )
+
+    def _repr_html_(self):
+        head, *rows = (
+            "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
+            for tag, row in zip(["th"] + ["td"] * len(self.epochs), self._rows())
+        )
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class Progress:
+    """Lines on stderr for whoever runs ``fit`` without a log or a callback that shows anything.
+
+    Parameters
+    ----------
+    num_epoch : int
+        The epoch that training stops before: the last one is always shown.
+    """
+
+    def __init__(self, num_epoch):
+        self.last = num_epoch - 1
+        self._epoch_due = 0.0  # the first one is shown at once
+        self._batch_due = time.monotonic() + _BATCH_PAUSE
+
+    def batch(self, epoch, nbatch, metric):
+        """A batch has ended."""
+        if time.monotonic() >= self._batch_due:
+            self._show(f"Epoch[{epoch}] Batch[{nbatch}]", "Train", metric.get_name_value())
+
+    def epoch(self, epoch, seconds, figures, validation):
+        """An epoch has ended: pairs (name, value) of training and of the evaluation."""
+        if time.monotonic() < self._epoch_due and epoch != self.last:
+            return
+        shown = [f" Validation-{name}={_text(value)}" for name, value in validation]
+        self._show(f"Epoch[{epoch}]", "Train", figures, f"{''.join(shown)} ({seconds:.2f} s)")
+
+    def _show(self, where, part, figures, more=""):
+        shown = "".join(f" {part}-{name}={_text(value)}" for name, value in figures)
+        print(f"{where}{shown}{more}", file=sys.stderr, flush=True)
+        now = time.monotonic()
+        self._epoch_due, self._batch_due = now + _EPOCH_PAUSE, now + _BATCH_PAUSE
+
+
+def progress_for(verbose, logger, batch_end_callback, num_epoch):
+    """The Progress of a ``fit``, or None.
+
+    Parameters
+    ----------
+    verbose : bool or None
+        None: only where nobody would see anything, because INFO is not logged and no callback
+        looks at the batches.
+    logger, batch_end_callback, num_epoch
+        As ``fit`` has them.
+    """
+    if verbose is None:
+        verbose = batch_end_callback is None and not _shows_info(logger)
+    return Progress(num_epoch) if verbose else None
+
+
+def _shows_info(logger):
+    """Whether a line of level INFO comes to light."""
+    if logger is logging:
+        logger = logging.getLogger()
+        return logger.isEnabledFor(logging.INFO)  # without a handler logging.info makes one
+    if not isinstance(logger, logging.Logger):
+        return True  # an object of the user's, who knows what it does
+    return logger.isEnabledFor(logging.INFO) and logger.hasHandlers()
+
+
+def _text(value):
+    return f"{value:f}" if isinstance(value, numbers.Real) else str(value)

@@ -1,0 +1,117 @@
+"""What a module is handed: names, shapes, iterators and callbacks, checked before work begins."""
+
+import warnings
+
+from ..errors import ArgumentError, ArgumentTypeError
+from ..io import DataDesc, DataIter
+
+
+def check_iterator(where, name, data):
+    """Refuse what gives no batches, and say how to make an iterator of it.
+
+    Parameters
+    ----------
+    where, name : str
+        The method and its argument, for the message.
+    data : DataIter
+        Or anything with ``provide_data`` that can be iterated.
+    """
+    if isinstance(data, DataIter) or (hasattr(data, "provide_data") and hasattr(data, "__iter__")):
+        return
+    example = "NDArrayIter(data, label, batch_size)"
+    if isinstance(data, (list, tuple)) and len(data) == 2:
+        example = f"NDArrayIter({name}[0], {name}[1], batch_size)"
+    elif hasattr(data, "shape"):
+        example = f"NDArrayIter({name}, label, batch_size)"
+    raise ArgumentTypeError(
+        f"{where}: {name} must be a DataIter, got {type(data).__name__}; make one of arrays with"
+        f" mx.io.{example}"
+    )
+
+
+def check_callbacks(where, **callbacks):
+    """Refuse what cannot be called, and let callbacks look whether they will be able to work.
+
+    A callback may have a method ``check_before_training()``, which raises an error; those that
+    save checkpoints look for their folder.
+    """
+    for name, given in callbacks.items():
+        for callback in as_list(given):
+            if not callable(callback):
+                raise ArgumentTypeError(
+                    f"{where}: {name} must be a function or a list of functions, got"
+                    f" {type(callback).__name__}"
+                )
+            check = getattr(callback, "check_before_training", None)
+            if check is not None:
+                check()
+
+
+def as_list(value):
+    """The callbacks that were given: none, one, or a list."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _check_input_names(symbol, names, typename, throw):
+    """Refuse (or, without `throw`, warn of) names that are no arguments of the symbol."""
+    arguments = symbol.list_arguments()
+    for name in names:
+        if name in arguments:
+            continue
+        near = [
+            each for each in arguments if not each.endswith(("_weight", "_bias", "_gamma", "_beta"))
+        ]
+        message = (
+            f"{typename}_names={list(names)}: the symbol has no argument '{name}'. Inputs"
+            f" that are no parameters by their names: {', '.join(near) or '(none)'}"
+        )
+        if throw:
+            raise ArgumentError(message)
+        warnings.warn(message, stacklevel=3)
+
+
+def _check_names_match(data_names, data_shapes, name, throw):
+    given = [desc[0] for desc in data_shapes]
+    if sorted(data_names) != sorted(given):
+        message = (
+            f"{name}_shapes are of {given}, but the module was made with {name}_names ="
+            f" {list(data_names)}"
+        )
+        if throw:
+            raise ArgumentError(message)
+        warnings.warn(message, stacklevel=4)
+
+
+def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):
+    """DataDescs from descriptions or pairs (name, shape), checked against the names.
+
+    Returns
+    -------
+    (list of DataDesc, list of DataDesc or None)
+    """
+    data_shapes = _descriptions("data_shapes", data_shapes)
+    _check_names_match(data_names, data_shapes, "data", True)
+    if not label_shapes:
+        return data_shapes, None
+    label_shapes = _descriptions("label_shapes", label_shapes)
+    _check_names_match(label_names, label_shapes, "label", False)
+    return data_shapes, label_shapes
+
+
+def _descriptions(what, shapes):
+    if not isinstance(shapes, (list, tuple)):
+        raise ArgumentTypeError(f"{what} must be a list of (name, shape), got {shapes!r:.200}")
+    found = []
+    for each in shapes:
+        if not isinstance(each, DataDesc):
+            if (
+                not isinstance(each, (list, tuple))
+                or len(each) < 2
+                or not isinstance(each[1], (list, tuple))
+            ):
+                raise ArgumentTypeError(f"{what}: expected (name, shape), found {each!r:.200}")
+            each = DataDesc(*each)
+        found.append(each)
+    return found

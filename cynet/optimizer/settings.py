@@ -1,0 +1,91 @@
+"""What an optimizer is made with: unknown names and values of a wrong type are refused at once."""
+
+import difflib
+import functools
+import inspect
+
+from ..errors import ArgumentTypeError
+
+# Words that other libraries have, or that come to mind first.
+_MEANT = {
+    "lr": "learning_rate",
+    "rate": "learning_rate",
+    "weight_decay": "wd",
+    "decay": "wd",
+    "eps": "epsilon",
+    "grad_clip": "clip_gradient",
+    "clip": "clip_gradient",
+    "scheduler": "lr_scheduler",
+    "mom": "momentum",
+}
+_NUMBER_OR_NONE = ("learning_rate", "clip_gradient", "clip_weights")
+
+
+def check_settings(klass, args, kwargs):
+    """Refuse what the constructor of `klass` cannot take.
+
+    Parameters
+    ----------
+    klass : type
+        A subclass of Optimizer.
+    args, kwargs : tuple, dict
+        What it is made with.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Of a name that no ``__init__`` of the class has (with the near ones), and of anything but a
+        number where one of cynet's own classes takes a number.
+    """
+    known, numbers, order = _accepted(klass)
+    given = {**dict(zip(order, args)), **kwargs}
+    for name, value in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            meant = _MEANT.get(name.lower())
+            near = [meant] if meant in known else near
+            hint = f"did you mean '{near[0]}'? " if near else ""
+            raise ArgumentTypeError(
+                f"optimizer {klass.__name__} has no parameter '{name}'; {hint}It has"
+                f" {', '.join(known)}"
+            )
+        if name not in numbers or (value is None and name in _NUMBER_OR_NONE):
+            continue
+        if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+            raise ArgumentTypeError(
+                f"optimizer {klass.__name__}: {name} must be a number, got {value!r:.100}"
+                f" ({type(value).__name__})"
+            )
+    if given.get("lr_scheduler") is not None and not callable(given["lr_scheduler"]):
+        raise ArgumentTypeError(
+            f"optimizer {klass.__name__}: lr_scheduler must be a function of the number of updates,"
+            f" as those of mx.lr_scheduler, got {given['lr_scheduler']!r:.100}"
+        )
+
+
+@functools.cache
+def _accepted(klass):
+    """(names, those that are numbers, names in the order of positions) of a class."""
+    known, numbers, order = {}, set(), None
+    for owner in klass.__mro__:
+        if "__init__" not in vars(owner) or owner is object:
+            continue
+        parameters = list(inspect.signature(owner.__init__).parameters.values())[1:]
+        takes_more = False
+        for each in parameters:
+            takes_more = takes_more or each.kind is each.VAR_KEYWORD
+            if each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL) or each.name in known:
+                continue
+            known[each.name] = True
+            is_number = isinstance(each.default, (int, float)) and not isinstance(
+                each.default, bool
+            )
+            own = owner.__module__.startswith(__package__)
+            if own and (is_number or each.name in _NUMBER_OR_NONE):
+                numbers.add(each.name)
+        if order is None:
+            kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+            order = [each.name for each in parameters if each.kind in kinds]
+        if not takes_more:
+            break
+    return list(known), numbers, order or []

@@ -1,0 +1,85 @@
+"""History and Progress: the table that fit returns, and lines for whoever has no log."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.module import history as shown
+
+
+def fit(**options):
+    net = mx.sym.SoftmaxOutput(
+        mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2), name="softmax"
+    )
+    data = mx.io.NDArrayIter(np.ones((8, 3)), np.zeros(8), 4)
+    return mx.mod.Module(net, logger=options.pop("logger", logging)).fit(
+        data, num_epoch=3, **options
+    )
+
+
+def test_the_table():
+    table = shown.History()
+    table.add(5, 1.5, [("acc", 0.5)])
+    table.add(6, 1.25, [("acc", 0.75), ("late", 2)])
+    table.add_validation([("acc", 0.25)])
+    lines = str(table).splitlines()
+    assert lines[0].split() == ["epoch", "Train-acc", "Train-late", "Validation-acc", "seconds"]
+    assert lines[1].split() == ["5", "0.500000", "nan", "nan", "1.500"]
+    assert lines[2].split() == ["6", "0.750000", "2.000000", "0.250000", "1.250"]
+    assert len({len(line) for line in lines}) == 1
+    page = table._repr_html_()
+    assert page.count("<tr>") == 3 and page.count("<th>") == 5 and "<td>0.750000</td>" in page
+    assert len(shown.History()) == 0 and str(shown.History()).split() == ["epoch", "seconds"]
+
+
+def test_names_are_escaped():
+    table = shown.History()
+    table.add(0, 1.0, [("custom(<lambda>)", 1.0)])
+    assert "custom(&lt;lambda&gt;)" in table._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "options, lines",
+    [
+        ({}, True),
+        ({"batch_end_callback": lambda param: None}, False),
+        ({"verbose": False}, False),
+        ({"verbose": True, "batch_end_callback": lambda param: None}, True),
+        ({"epoch_end_callback": lambda *args: None}, True),
+    ],
+)
+def test_who_sees_lines(options, lines, capsys):
+    fit(**options)
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert ("Epoch[0] Train-accuracy=" in seen.err) == lines
+    assert ("Epoch[2] Train-accuracy=" in seen.err) == lines
+
+
+def test_a_log_is_enough(capsys, caplog):
+    with caplog.at_level(logging.INFO):
+        fit()
+    assert capsys.readouterr().err == ""
+    assert "Epoch[2] Train-accuracy" in caplog.text
+    quiet = logging.getLogger("tests.quiet")
+    quiet.setLevel(logging.ERROR)
+    fit(logger=quiet)
+    assert "Epoch[0]" in capsys.readouterr().err
+
+
+def test_long_epochs_show_batches(capsys, monkeypatch):
+    monkeypatch.setattr(shown, "_BATCH_PAUSE", 0.0)
+    data = mx.io.NDArrayIter(np.ones((8, 3)), np.zeros(8), 4)
+    fit(eval_data=data)
+    err = capsys.readouterr().err
+    assert "Epoch[0] Batch[0] Train-accuracy=" in err and "Epoch[1] Batch[1]" in err
+    assert "Validation-accuracy=" in err
+
+
+def test_short_epochs_do_not_flood(capsys, monkeypatch):
+    monkeypatch.setattr(shown, "_EPOCH_PAUSE", 1e6)
+    fit()
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in lines] == ["Epoch[0]", "Epoch[2]"]
