@@ -5,19 +5,13 @@ import warnings
 
 import numpy as np
 
-from .context import Context
+from .context import read_context
 from .errors import ArgumentError, ArgumentTypeError, ShapeError
 from .executor import Executor
 from .graph.gradient import REQUESTS
 from .graph.infer import infer_types
 from .ndarray import NDArray, zeros
 from .symbol.hooks import install
-
-
-def _check_context(ctx):
-    if not isinstance(ctx, Context):
-        raise ArgumentTypeError(f"bind: ctx must be a Context, got {ctx!r}")
-    return ctx
 
 
 def _by_name(what, given, names, allow_missing):
@@ -81,7 +75,7 @@ def bind(
     shared_exec=None,
 ):
     """Bind `symbol` to arrays; see ``Symbol.bind``."""
-    _check_context(ctx)
+    ctx = read_context(ctx)
     arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     arg_arrays = _by_name("args", args, arg_names, False)
     requests = _requests(grad_req, arg_names)
@@ -134,7 +128,7 @@ def simple_bind(
     **shapes,
 ):
     """Infer, allocate zeros and bind; see ``Symbol.simple_bind``."""
-    _check_context(ctx)
+    ctx = read_context(ctx)
     arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     shapes, strange = _without_strangers(shapes, {*arg_names, *aux_names})
     arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)

@@ -302,18 +302,32 @@ def test_wrong_calls_say_what_is_wrong():
     refused = pytest.raises(ShapeError, match=r"0 stand for unknown ones.*: 'data' \(0, 6\)$")
     with pytest.warns(UserWarning, match="Cannot decide shape"), refused:
         mx.sym.relu(mx.sym.Variable("data")).bind(mx.cpu(), {"data": mx.nd.zeros((0, 6))})
-    with pytest.raises(ArgumentTypeError, match="ctx must be a Context, got 'cpu'"):
-        net.bind("cpu", args)
+    with pytest.raises(ArgumentError, match="'cpus' names no device"):
+        net.bind("cpus", args)
+    with pytest.raises(ArgumentTypeError, match="ctx must be a Context, got 0"):
+        net.simple_bind(0, data=(4, 6))
+    assert net.bind("cpu", args).outputs[0].context == mx.cpu()
     with pytest.raises(ArgumentError, match="grad_req of 'data' is 'wrte'"):
         net.simple_bind(mx.cpu(), grad_req="wrte", data=(4, 6))
-    with pytest.raises(mx.base.MXNetError, match="without gradients"):
-        net.simple_bind(mx.cpu(), grad_req="null", data=(4, 6)).backward()
     plus = mx.sym.Variable("a") + 1
     executor = plus.simple_bind(mx.cpu(), a=(2,))
     with pytest.raises(ArgumentError, match="'_plusscalar[0-9]+_output' is no loss"):
         executor.backward()
     with pytest.raises(ShapeError, match=r"has shape \(3,\), expected \(2,\)"):
         executor.backward(mx.nd.ones((3,)))
+
+
+def test_shapes_of_names_that_the_symbol_has_not():
+    """An inner layer bound with the shapes of the whole network, as scripts do it."""
+    inner = _mlp().get_internals()["fc1_output"]
+    with pytest.warns(UserWarning, match="no argument 'softmax_label'; its shape is not used"):
+        executor = inner.simple_bind(mx.cpu(), data=(4, 6), softmax_label=(4,))
+    assert executor.forward()[0].shape == (4, 5)
+    with (
+        pytest.warns(UserWarning, match="Cannot decide shape"),
+        pytest.raises(ShapeError, match=r"'dta' \(did you mean 'data'\?\)"),
+    ):
+        inner.simple_bind(mx.cpu(), dta=(4, 6))
 
 
 @pytest.mark.parametrize("waits", [False, True])
