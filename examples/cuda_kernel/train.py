@@ -13,6 +13,7 @@ import cynet as mx
 
 sys.path.append(str(Path(__file__).parent.parent / "image_classification"))
 from common import data
+from common.fit import indices, positive
 
 
 def parse_args(argv=None):
@@ -20,12 +21,12 @@ def parse_args(argv=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    parser.add_argument("--gpus", help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
-    parser.add_argument("--batch-size", type=int, default=100)
-    parser.add_argument("--num-epochs", type=int, default=2)
+    parser.add_argument("--gpus", type=indices, help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
+    parser.add_argument("--batch-size", type=positive, default=100)
+    parser.add_argument("--num-epochs", type=positive, default=2)
     parser.add_argument("--lr", type=float, default=0.02)
-    parser.add_argument("--disp-batches", type=int, default=100)
-    parser.add_argument("--num-examples", type=int, help="train on so many images only")
+    parser.add_argument("--disp-batches", type=positive, default=100)
+    parser.add_argument("--num-examples", type=positive, help="train on so many images only")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--softmax",
@@ -66,7 +67,11 @@ def main(argv=None):
         args.batch_size, shuffle=True,
     )  # fmt: skip
     val = mx.io.NDArrayIter(arrays["test_data"], arrays["test_label"], args.batch_size)
-    devices = [mx.gpu(int(i)) for i in args.gpus.split(",")] if args.gpus else mx.cpu()
+    devices = [mx.gpu(i) for i in args.gpus] if args.gpus else mx.cpu()
+    logging.info(
+        "training LeNet on %d images, with layers written in CUDA; they are compiled first",
+        train.num_data,
+    )
     module = mx.mod.Module(network(args.softmax), context=devices)
     start = time.perf_counter()
     module.fit(

@@ -12,6 +12,7 @@ import cynet as mx
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "image_classification"))
 from common import data
+from common.fit import positive
 
 
 def network(softmax):
@@ -66,21 +67,23 @@ def main(softmax, description, argv=None):
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     data.add_data_args(parser)
-    parser.add_argument("--num-epochs", type=int, default=5)
-    parser.add_argument("--batch-size", type=int, default=100)
+    parser.add_argument("--num-epochs", type=positive, default=5)
+    parser.add_argument("--batch-size", type=positive, default=100)
     parser.add_argument("--lr", type=float, default=0.1, help="learning rate")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stdout)
+    print(description, flush=True)
     check(softmax, args.seed)
-    print("probabilities and gradients are those of SoftmaxOutput")
+    print("probabilities and gradients are those of SoftmaxOutput", flush=True)
 
     np.random.seed(args.seed)
     mx.random.seed(args.seed)
     train, val = data.iterators(args, mx.kvstore.create("local"))
     module = mx.mod.Module(network(softmax), context=mx.cpu())
+    print(f"training on {train.num_data} digits for {args.num_epochs} epochs", flush=True)
     start = time.perf_counter()
-    module.fit(
+    module.fit(  # shows its epochs on stderr, since nothing is logged
         train,
         optimizer_params={"learning_rate": args.lr, "momentum": 0.9},
         initializer=mx.init.Xavier(),

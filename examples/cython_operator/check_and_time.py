@@ -10,7 +10,6 @@ import numpy as np
 import cynet as mx
 
 HERE = Path(__file__).parent
-mx.operator.compile_pyx(HERE / "leaky.pyx")
 
 
 def check(seed):
@@ -90,8 +89,10 @@ def main(argv=None):
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
     parser.add_argument("--no-timing", action="store_true", help="check only")
     args = parser.parse_args(argv)
+    print("compiling leaky.pyx, which takes some seconds the first time ...", flush=True)
+    mx.operator.compile_pyx(HERE / "leaky.pyx")
     check(args.seed)
-    print("leaky: values, gradients and requests are right")
+    print("leaky: values, gradients and requests are right", flush=True)
     if args.no_timing:
         return
     print(f"{'':<44}{'leaky':>12}{'square':>12}{'ratio':>8}")

@@ -7,8 +7,6 @@ import sys
 
 from common import data, fit
 
-import cynet as mx
-
 # Networks for images of MNIST's size; the others of symbols/ need larger ones.
 NETWORKS = ("mlp", "lenet", "resnet", "inception_bn", "lstm")
 
@@ -24,7 +22,7 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def get_network(args, image_shape):
+def get_network(args, image_shape=data.IMAGE_SHAPE):
     """The Symbol of ``--network``, from the module of that name in symbols/."""
     if args.network not in NETWORKS:
         raise SystemExit(f"--network {args.network}: there are {', '.join(NETWORKS)}")
@@ -34,7 +32,10 @@ def get_network(args, image_shape):
         if args.network != "resnet":
             raise SystemExit(f"--dtype {args.dtype}: only resnet has it, not {args.network}")
         options["dtype"] = args.dtype
-    return module.get_symbol(num_classes=args.num_classes, image_shape=image_shape, **options)
+    try:
+        return module.get_symbol(num_classes=args.num_classes, image_shape=image_shape, **options)
+    except (TypeError, ValueError) as error:
+        raise SystemExit(f"--network {args.network}: {error}") from None
 
 
 def main(argv=None):
@@ -43,10 +44,17 @@ def main(argv=None):
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
     logging.info("%s", " ".join(f"{k}={v}" for k, v in vars(args).items() if v is not None))
     fit.seed_all(args.seed)
-    kv = mx.kvstore.create(args.kv_store)
+    network = get_network(args)
+    kv = fit.check(args)  # before the data is loaded, and perhaps fetched
     train, val = data.iterators(args, kv)
-    image_shape = train.provide_data[0].shape[1:]
-    _, history = fit.fit(args, get_network(args, image_shape), train, val, kv)
+    logging.info(
+        "training %s on %d images of %s, validating on %d",
+        args.network,
+        train.num_data,
+        " x ".join(map(str, data.IMAGE_SHAPE)),
+        val.num_data,
+    )
+    _, history = fit.fit(args, network, train, val, kv)
     if history.epochs:
         accuracy = history.epochs[-1]["validation"]["accuracy"]
         logging.info(

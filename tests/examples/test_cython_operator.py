@@ -15,7 +15,7 @@ SCRIPT = ROOT / "examples" / "cython_operator" / "check_and_time.py"
 def test_it_checks_itself_and_compares(tmp_path):
     pytest.importorskip("Cython")
     env = {**os.environ, "PYTHONPATH": str(ROOT), "CYNET_HOME": str(tmp_path)}
-    for arguments, lines in (((), 8), (("--no-timing", "--seed", "3"), 1)):
+    for arguments, lines in (((), 9), (("--no-timing", "--seed", "3"), 2)):
         done = subprocess.run(
             [sys.executable, str(SCRIPT), *arguments],
             cwd=tmp_path,

@@ -105,6 +105,7 @@ def test_resnet_learns(train):
         0.003,
     )
     # BatchNorm's moving statistics lag behind in so short a run, so the training accuracy counts
+    assert "training resnet on 1438 images of 1 x 28 x 28, validating on 359" in output
     assert float(re.findall(r"Train-accuracy=([\d.]+)", output)[-1]) >= 0.85
 
 
@@ -153,10 +154,21 @@ def test_plot_without_matplotlib(train, tmp_path):
             ("--network", "resnet", "--num-layers", "9"),
             "num_layers is 9; for images of up to 32x32 it must be 6n+2",
         ),
+        (("--model-prefix", "missing/net"), "does not exist"),
+        (("--model-prefix", "net", "--load-epoch", "3"), "--load-epoch 3: "),
+        (("--model-prefix", "net", "--load-epoch", "20"), "--load-epoch 20: nothing is left"),
+        (("--optimizer", "sdg"), "did you mean 'sgd'"),
+        (("--kv-store", "locall"), "kvstore 'locall' is not known"),
+        (("--plot", "missing/x.png"), "--plot missing/x.png: there is no such folder"),
+        (("--num-epochs", "0"), "--num-epochs: invalid positive value: '0'"),
+        (("--gpus", "one"), "--gpus: invalid indices value: 'one'"),
+        (("--data-dir", "missing"), "--data-dir missing: there is no such folder"),
     ],
 )
 def test_wrong_options(train, args, message):
-    assert message in train("--dataset", "digits", *args, fails=True).splitlines()[-1]
+    output = train("--dataset", "digits", *args, fails=True)
+    assert message in output.splitlines()[-1]
+    assert "Traceback" not in output and "training mlp on" not in output
 
 
 def test_one_epoch_on_mnist(train, mnist_dir):

@@ -7,6 +7,7 @@ import numpy as np
 
 import cynet as mx
 
+IMAGE_SHAPE = (1, 28, 28)  # of both data sets
 DIGITS = Path(__file__).parent.parent / "data" / "digits.npz"
 
 
@@ -65,8 +66,11 @@ def load_digits():
 
 def load(args):
     """The arrays ``train_data, train_label, test_data, test_label`` that `args` asks for."""
+    if args.data_dir and not Path(args.data_dir).is_dir():
+        raise SystemExit(f"--data-dir {args.data_dir}: there is no such folder")
     if args.dataset == "digits":
         return load_digits()
+    print("loading MNIST, from disk or the net ...", flush=True)
     try:
         return mx.test_utils.get_mnist(args.data_dir)
     except OSError as error:

@@ -5,6 +5,7 @@ import logging
 import math
 import random
 import sys
+from pathlib import Path
 
 import numpy as np
 from tqdm.contrib.logging import logging_redirect_tqdm
@@ -24,6 +25,18 @@ INITIALIZERS = {
 }
 
 
+def indices(text):
+    """Numbers from text such as ``0,2``; a type of options."""
+    return [int(part) for part in text.split(",") if part.strip()]
+
+
+def positive(text):
+    """A whole number of 1 or more; a type of options."""
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
 def add_fit_args(parser):
     """Add the options of training; the names are those of MXNet's own example scripts."""
     group = parser.add_argument_group("training")
@@ -35,10 +48,10 @@ def add_fit_args(parser):
         default="float32",
         help="what the network computes in (float16: resnet, with float32 copies of its weights)",
     )
-    group.add_argument("--gpus", help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
+    group.add_argument("--gpus", type=indices, help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
     group.add_argument("--kv-store", default="device", help="kind of key-value store")
-    group.add_argument("--num-epochs", type=int, default=20, help="epochs to train")
-    group.add_argument("--batch-size", type=int, default=64, help="images of a batch")
+    group.add_argument("--num-epochs", type=positive, default=20, help="epochs to train")
+    group.add_argument("--batch-size", type=positive, default=64, help="images of a batch")
     group.add_argument("--lr", type=float, default=0.05, help="initial learning rate")
     group.add_argument(
         "--lr-factor",
@@ -46,12 +59,14 @@ def add_fit_args(parser):
         default=0.1,
         help="what the learning rate is multiplied with at each step",
     )
-    group.add_argument("--lr-step-epochs", default="10", help="when, e.g. 30,60")
+    group.add_argument("--lr-step-epochs", type=indices, default="10", help="when, e.g. 30,60")
     group.add_argument("--initializer", choices=sorted(INITIALIZERS), default="default")
     group.add_argument("--optimizer", default="sgd", help="name of the optimizer")
     group.add_argument("--mom", type=float, default=0.9, help="momentum, of those that have one")
     group.add_argument("--wd", type=float, default=0.0001, help="weight decay")
-    group.add_argument("--disp-batches", type=int, default=100, help="a line each so many batches")
+    group.add_argument(
+        "--disp-batches", type=positive, default=100, help="a line each so many batches"
+    )
     group.add_argument("--top-k", type=int, default=0, help="report top-k accuracy too")
     group.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
     group.add_argument(
@@ -64,7 +79,7 @@ def add_fit_args(parser):
     group.add_argument("--plot", metavar="FILE.png", help="draw loss and accuracy of each epoch")
     group = parser.add_argument_group("checkpoints")
     group.add_argument("--model-prefix", help="write PREFIX-symbol.json and PREFIX-0001.params ...")
-    group.add_argument("--save-period", type=int, default=1, help="write each so many epochs")
+    group.add_argument("--save-period", type=positive, default=1, help="write each so many epochs")
     group.add_argument("--load-epoch", type=int, help="go on from this checkpoint")
 
 
@@ -78,7 +93,7 @@ def seed_all(seed):
 def learning_rate(args, batches_per_epoch):
     """The learning rate to begin with and the scheduler of the steps still to come."""
     begin = args.load_epoch or 0
-    steps = [int(e) for e in args.lr_step_epochs.split(",") if e.strip()]
+    steps = args.lr_step_epochs
     lr = args.lr * args.lr_factor ** sum(step <= begin for step in steps)
     ahead = [batches_per_epoch * (step - begin) for step in steps if step > begin]
     if not ahead or args.lr_factor == 1:
@@ -105,16 +120,38 @@ def load_checkpoint(args):
         return None, None
     if not args.model_prefix:
         raise SystemExit("--load-epoch needs --model-prefix: which checkpoint?")
-    _, arg_params, aux_params = mx.model.load_checkpoint(args.model_prefix, args.load_epoch)
+    try:
+        _, arg_params, aux_params = mx.model.load_checkpoint(args.model_prefix, args.load_epoch)
+    except (OSError, mx.base.MXNetError) as error:
+        raise SystemExit(f"--load-epoch {args.load_epoch}: {error}") from None
     return arg_params, aux_params
+
+
+def check(args):
+    """The key-value store, once it is sure that nothing in `args` will stop the training later."""
+    if args.plot:
+        plot.check_matplotlib()
+        if not Path(args.plot).absolute().parent.is_dir():
+            raise SystemExit(f"--plot {args.plot}: there is no such folder")
+    if args.load_epoch is not None and args.load_epoch >= args.num_epochs:
+        raise SystemExit(
+            f"--load-epoch {args.load_epoch}: nothing is left to train with"
+            f" --num-epochs {args.num_epochs}"
+        )
+    load_checkpoint(args)
+    try:
+        if args.model_prefix:
+            mx.callback.do_checkpoint(args.model_prefix).check_before_training()
+        mx.optimizer.create(args.optimizer, **optimizer_params(args, 1))
+        return mx.kvstore.create(args.kv_store)
+    except mx.base.MXNetError as error:
+        raise SystemExit(str(error)) from None
 
 
 def fit(args, network, train, val, kv):
     """Train `network` as `args` say and return (module, history)."""
-    if args.plot:
-        plot.check_matplotlib()
     batches = math.ceil(train.num_data / args.batch_size)
-    devices = [mx.gpu(int(i)) for i in args.gpus.split(",")] if args.gpus else mx.cpu()
+    devices = [mx.gpu(i) for i in args.gpus] if args.gpus else mx.cpu()
     arg_params, aux_params = load_checkpoint(args)
     metric = mx.metric.CompositeEvalMetric([mx.metric.Accuracy(), mx.metric.CrossEntropy()])
     if args.top_k > 1:
