@@ -2,11 +2,12 @@
 
 import functools
 import logging
+import numbers
 import time
 from collections import namedtuple
 
 from .checkpoint import check_prefix, save_checkpoint
-from .errors import ArgumentError
+from .errors import ArgumentError, ArgumentTypeError
 
 # What a batch-end callback gets: numbers of epoch and batch, the metric, the loop's variables.
 BatchEndParam = namedtuple("BatchEndParam", ["epoch", "nbatch", "eval_metric", "locals"])
@@ -97,6 +98,11 @@ class Speedometer:
     """
 
     def __init__(self, batch_size, frequent=50, auto_reset=True):
+        for name, number in (("batch_size", batch_size), ("frequent", frequent)):
+            if not isinstance(number, numbers.Real):
+                raise ArgumentTypeError(
+                    f"Speedometer: {name} must be a number, got {number!r:.100}"
+                )
         if frequent < 1:
             raise ArgumentError(f"Speedometer: frequent must be at least 1, got {frequent}")
         self.batch_size = batch_size

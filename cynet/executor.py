@@ -242,7 +242,8 @@ class Executor:
             if grad is None:
                 raise ArgumentError(
                     f"backward: output '{name}' is no loss, so out_grads must have its gradient, "
-                    f"an NDArray of shape {head.shape}"
+                    f"an NDArray of shape {head.shape}; what `fit` trains ends in a loss, such as "
+                    "SoftmaxOutput or MakeLoss"
                 )
             if not isinstance(grad, NDArray):
                 raise ArgumentTypeError(

@@ -49,7 +49,8 @@ class Monitor:
     def install(self, exe):
         """Watch an executor, too."""
         exe.set_monitor_callback(self.stat_helper, self.monitor_all)
-        self.exes.append(exe)
+        if exe not in self.exes:  # `fit` called again installs the monitor again
+            self.exes.append(exe)
 
     def tic(self):
         """Begin a batch; call before forward."""

@@ -65,7 +65,11 @@ def create(metric, *args, **kwargs):
                 return create(json.loads(metric), *args, **kwargs)
             except json.JSONDecodeError as error:
                 raise ArgumentError(f"metric {metric!r} is no JSON: {error}") from None
-        return METRICS.get(metric)(*args, **kwargs)
+        klass = METRICS.get(metric)
+        try:
+            return klass(*args, **kwargs)
+        except TypeError as error:
+            raise ArgumentTypeError(f"metric '{metric}': {error}") from error
     if isinstance(metric, type) and issubclass(metric, EvalMetric):
         return metric(*args, **kwargs)
     if callable(metric):
@@ -89,7 +93,11 @@ def check_label_shapes(labels, preds, wrap=False, shape=False):
     else:
         found = len(labels), len(preds)
     if found[0] != found[1]:
-        hint = "; has the iterator labels?" if not shape and found[0] == 0 else ""
+        hint = ""
+        if not shape and found[0] == 0:
+            hint = "; has the iterator labels?"
+        elif not shape and not hasattr(labels, "shape"):
+            hint = "; output_names and label_names of a metric choose among several"
         raise ShapeError(
             f"Shape of labels {found[0]} does not match shape of predictions {found[1]}{hint}"
         )

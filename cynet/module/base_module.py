@@ -13,7 +13,7 @@ from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
 from ..initializer import Uniform
 from ..io import DataBatch
 from .history import History, progress_for
-from .inputs import as_list, check_callbacks, check_iterator
+from .inputs import as_list, check_callbacks, check_iterator, check_monitor, check_numbers
 
 DEFAULT_INITIALIZER = Uniform(0.01)
 
@@ -158,6 +158,7 @@ class BaseModule:
         """
         if num_epoch is None:
             raise ArgumentError("fit: say how long to train with num_epoch")
+        check_numbers("fit", begin_epoch=begin_epoch, num_epoch=num_epoch)
         check_iterator("fit", "train_data", train_data)
         if eval_data is not None:
             check_iterator("fit", "eval_data", eval_data)
@@ -184,6 +185,7 @@ class BaseModule:
                 "fit: the module was bound with for_training=False; force_rebind=True binds it anew"
             )
         if monitor is not None:
+            check_monitor("fit", monitor)
             self.install_monitor(monitor)
         self.init_params(
             initializer=initializer,

@@ -158,11 +158,13 @@ class DataParallelExecutorGroup:
         """What is said of input shapes that the parameters do not allow."""
         bound = dict((*self.data_shapes, *(self.label_shapes or ())))
         changed = [
-            f"input '{name}' has shape {shape}, bound was {bound.get(name)}"
+            (f"input '{name}' has shape {shape}, bound was {bound.get(name)}", shape)
             for name, shape in (*data_shapes, *labels)
             if shape != bound.get(name)
         ]
-        return f"{'; '.join(changed)}, which does not fit: {error}"
+        # another batch size is no mistake by itself, another width is
+        wide = [said for said, shape in changed if len(shape) > 1] or [said for said, _ in changed]
+        return f"{'; '.join(wide)}, which does not fit: {error}"
 
     def _decide_slices(self, data_shapes, label_shapes):
         """Which part of the batch each device gets."""
@@ -328,6 +330,7 @@ class DataParallelExecutorGroup:
         """Compute the gradients; `out_grads` only for outputs that are no losses."""
         if not self.for_training:
             raise ArgumentError("backward: the module was bound with for_training=False")
+        self._need_run("backward")
         self._need_labels()
         self._has_grads = True
         if out_grads is not None and not isinstance(out_grads, (list, tuple)):
@@ -351,7 +354,7 @@ class DataParallelExecutorGroup:
 
     def _need_run(self, what):
         if not self._has_run:
-            raise CynetError(f"{what}: call forward first, there are no outputs yet")
+            raise CynetError(f"{what}: call forward first, there is nothing computed yet")
 
     def get_input_grads(self, merge_multi_context=True):
         """Gradients of the data arrays."""

@@ -1,5 +1,6 @@
 """What a module is handed: names, shapes, iterators and callbacks, checked before work begins."""
 
+import difflib
 import warnings
 
 from ..errors import ArgumentError, ArgumentTypeError
@@ -47,11 +48,37 @@ def check_callbacks(where, **callbacks):
                 check()
 
 
+def check_numbers(where, **numbers):
+    """Refuse what is no whole number."""
+    for name, number in numbers.items():
+        if isinstance(number, bool) or not hasattr(type(number), "__index__"):
+            raise ArgumentTypeError(
+                f"{where}: {name} must be a whole number, got {number!r:.100}"
+                f" ({type(number).__name__})"
+            )
+
+
+def check_monitor(where, monitor):
+    """Refuse what is no Monitor."""
+    if not all(hasattr(monitor, name) for name in ("install", "tic", "toc_print")):
+        raise ArgumentTypeError(
+            f"{where}: monitor must be a Monitor, as mx.mon.Monitor(100), got"
+            f" {type(monitor).__name__}"
+        )
+
+
 def as_list(value):
     """The callbacks that were given: none, one, or a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def name_list(what, given):
+    """A list of the names given to a Module; one str is no list."""
+    if isinstance(given, str):
+        raise ArgumentTypeError(f"Module: {what} must be a list of names, got {given!r:.100}")
+    return list(given or ())
 
 
 def _check_input_names(symbol, names, typename, throw):
@@ -60,12 +87,13 @@ def _check_input_names(symbol, names, typename, throw):
     for name in names:
         if name in arguments:
             continue
-        near = [
-            each for each in arguments if not each.endswith(("_weight", "_bias", "_gamma", "_beta"))
-        ]
+        of_params = ("_weight", "_bias", "_gamma", "_beta")
+        inputs = [each for each in arguments if not each.endswith(of_params)]
+        near = difflib.get_close_matches(name, arguments, 1)
+        meant = f" (did you mean '{near[0]}'?)" if near else ""
         message = (
-            f"{typename}_names={list(names)}: the symbol has no argument '{name}'. Inputs"
-            f" that are no parameters by their names: {', '.join(near) or '(none)'}"
+            f"{typename}_names={list(names)}: the symbol has no argument '{name}'{meant}. Inputs"
+            f" that are no parameters by their names: {', '.join(inputs) or '(none)'}"
         )
         if throw:
             raise ArgumentError(message)

@@ -12,7 +12,7 @@ from ..symbol import Symbol
 from ..symbol.node import fixed_arguments, topological_order
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
-from .inputs import _check_input_names, _parse_data_desc
+from .inputs import _check_input_names, _parse_data_desc, name_list
 from .labels import class_limits, label_check, label_inputs
 from .optimizer_states import read_states, write_states
 from .parameter_update import (
@@ -89,10 +89,10 @@ class Module(Parameters, BaseModule):
                 f" {len(self._context)} contexts"
             )
         self._symbol = symbol
-        self._data_names = _names("data_names", data_names)
-        self._label_names = _names("label_names", label_names)
-        self._fixed_param_names = _names("fixed_param_names", fixed_param_names)
-        self._state_names = _names("state_names", state_names)
+        self._data_names = name_list("data_names", data_names)
+        self._label_names = name_list("label_names", label_names)
+        self._fixed_param_names = name_list("fixed_param_names", fixed_param_names)
+        self._state_names = name_list("state_names", state_names)
         for names, kind, throw in (
             (self._data_names, "data", True),
             (self._label_names, "label", False),
@@ -347,7 +347,10 @@ class Module(Parameters, BaseModule):
             settings = {"rescale_grad": rescale_grad, **dict(optimizer_params)}
             optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=names, **settings)
         elif not isinstance(optimizer, opt.Optimizer):
-            raise ArgumentTypeError(f"optimizer must be a name or an Optimizer, got {optimizer!r}")
+            made = f"; {optimizer.__name__}() makes one" if isinstance(optimizer, type) else ""
+            raise ArgumentTypeError(
+                f"optimizer must be a name or an Optimizer, got {optimizer!r:.100}{made}"
+            )
         else:
             if optimizer.rescale_grad != rescale_grad:
                 warnings.warn(
@@ -461,20 +464,26 @@ class Module(Parameters, BaseModule):
 
     def _fit_shapes(self, data_batch):
         """Make the module's input shapes those of the batch."""
-        try:
-            data = data_batch.data
-        except AttributeError:
+        data = getattr(data_batch, "data", None)
+        if not isinstance(data, (list, tuple)):  # the `data` of a NumPy array is its memory
             raise ArgumentTypeError(
-                "a batch must have `data` and may have `label`, as a DataBatch, got"
-                f" {type(data_batch).__name__}"
-            ) from None
+                "a batch must have `data` and may have `label`, lists of arrays, as a DataBatch,"
+                f" got {type(data_batch).__name__}"
+            )
         if len(data) != len(self._data_shapes):
             raise ArgumentError(
                 f"the batch has {len(data)} data arrays, the module takes"
                 f" {len(self._data_shapes)}: {self._data_names}"
             )
         for array, desc in zip(data, self._data_shapes):
-            if array.shape != desc.shape:
+            try:
+                fits = array.shape == desc.shape
+            except AttributeError:
+                raise ArgumentTypeError(
+                    f"input '{desc.name}': the batch must have an NDArray or a NumPy array, got"
+                    f" {type(array).__name__}"
+                ) from None
+            if not fits:
                 self._reshape_for(data_batch)
                 break
 
@@ -589,9 +598,3 @@ class Module(Parameters, BaseModule):
     def _label_check(self, train_data):
         limits = class_limits(self._symbol, self.output_shapes)
         return label_check(limits, [desc[0] for desc in self._label_shapes or ()], train_data)
-
-
-def _names(what, given):
-    if isinstance(given, str):
-        raise ArgumentTypeError(f"Module: {what} must be a list of names, got {given!r:.100}")
-    return list(given or ())

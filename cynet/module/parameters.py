@@ -59,11 +59,19 @@ class Parameters:
         self._need("init_params", "binded")
         if isinstance(initializer, str):
             initializer = create(initializer)
-        elif initializer is not None and not callable(initializer):
+        elif initializer is not None and (
+            not callable(initializer) or isinstance(initializer, type)
+        ):
             raise ArgumentTypeError(
                 f"init_params: initializer must be an Initializer, as mx.init.Xavier(), or the name"
                 f" of one, got {initializer!r:.100}"
             )
+        for what, given in (("arg_params", arg_params), ("aux_params", aux_params)):
+            if given is not None and not hasattr(given, "get"):
+                raise ArgumentTypeError(
+                    f"init_params: {what} must be a dict of name to NDArray, got"
+                    f" {type(given).__name__}"
+                )
         if initializer is None and not self.params_initialized:
             self._need_values_for(
                 {*(arg_params or ()), *(aux_params or ())},

@@ -166,7 +166,7 @@ class PythonLossModule(PythonModule):
     def get_outputs(self, merge_multi_context=True):
         """The scores."""
         if self._scores is None:
-            raise CynetError("get_outputs: call forward first, there are no outputs yet")
+            raise CynetError("get_outputs: call forward first, there is nothing computed yet")
         return [self._scores]
 
     def backward(self, out_grads=None):
