@@ -227,6 +227,7 @@ def test_words_for_objects():
     assert module._context == [mx.cpu()]
     assert mx.mod.Module(mlp(), context=["cpu(0)", mx.cpu(1)])._context == [mx.cpu(0), mx.cpu(1)]
     module.fit(iterator(), num_epoch=1, initializer="xavier")
+    net = mlp()
     for make, error, word in (
         (lambda: mx.mod.Module(mlp(), context="cpus"), ArgumentError, "'cpus'"),
         (lambda: mx.mod.Module(mlp(), context=0), ArgumentTypeError, "Context"),
@@ -245,7 +246,7 @@ def test_words_for_objects():
         (lambda: bound().backward(), CynetError, "backward: call forward first"),
         (lambda: mx.mod.Module(mlp(), fixed_param_names=["fc_weigth"]), ArgumentError,
          "did you mean 'fc_weight'"),
-        (lambda: mx.mod.Module(mx.sym.Group([mlp(), mx.sym.BlockGrad(mlp())])).fit(
+        (lambda: mx.mod.Module(mx.sym.Group([net, mx.sym.BlockGrad(net)])).fit(
             iterator(), num_epoch=1), ShapeError, "output_names and label_names"),
         (lambda: mx.mod.Module(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2),
                                label_names=None).fit(
