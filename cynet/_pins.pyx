@@ -6,7 +6,6 @@ something was written since the last one; where nothing was, it asks for a count
 """
 
 from libcpp.atomic cimport memory_order_relaxed
-from libcpp.vector cimport vector
 
 from ._engine_core cimport Var, lock, unlock
 from ._ndarray cimport NDArrayBase
@@ -23,33 +22,49 @@ cdef unsigned pushed_writes(void* handle) noexcept nogil:
     return count
 
 
+cdef class Pin:
+    """An array and the number that it is to hold."""
+
+    cdef NDArrayBase array
+    cdef object number
+    cdef bint held      # once
+    cdef unsigned seen  # functions that had been pushed to write the array by then
+
+    cdef int hold(self) except -1:
+        if (self.held and pushed_writes(self.array.chunk.var) == self.seen
+                and not self.array.chunk.exposed.load()):
+            return 0
+        self.array[:] = self.number
+        self.seen = pushed_writes(self.array.chunk.var)
+        self.held = True
+        return 0
+
+
 cdef class Pins:
-    """Arrays and the number that each is to hold.
+    """The pins of an executor.
 
     Parameters
     ----------
     pairs : list of (NDArray, float)
+        Arrays and the numbers they are to hold.
+    other : Pins, optional
+        Of an executor that may share arrays: what it has put back need not be again.
     """
 
-    cdef list arrays, numbers
-    cdef vector[bint] held      # by an earlier call of `hold`
-    cdef vector[unsigned] seen  # functions that were pushed to write the array by then
+    cdef list pins
 
-    def __init__(self, list pairs):
-        self.arrays = [array for array, _ in pairs]
-        self.numbers = [number for _, number in pairs]
-        self.held.resize(len(pairs), False)
-        self.seen.resize(len(pairs), 0)
+    def __init__(self, list pairs, Pins other=None):
+        cdef Pin pin
+        known = {} if other is None else {id((<Pin>each).array): each for each in other.pins}
+        self.pins = []
+        for array, number in pairs:
+            pin = known.get(id(array))
+            if pin is None:
+                pin = Pin.__new__(Pin)
+                pin.array, pin.number, pin.held = array, number, False
+            self.pins.append(pin)
 
     def hold(self):
         """Put the numbers back into the arrays that may have others."""
-        cdef NDArrayBase array
-        cdef Py_ssize_t i
-        for i in range(len(self.arrays)):
-            array = self.arrays[i]
-            if (self.held[i] and pushed_writes(array.chunk.var) == self.seen[i]
-                    and not array.chunk.exposed.load()):
-                continue
-            array[:] = self.numbers[i]
-            self.seen[i] = pushed_writes(array.chunk.var)
-            self.held[i] = True
+        for pin in self.pins:
+            (<Pin>pin).hold()

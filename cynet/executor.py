@@ -62,7 +62,8 @@ class Executor:
         self._arena = None
         fixed = fixed_arguments(topological_order(symbol.entries))
         pins = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
-        self._pins = Pins(pins) if pins else None
+        shared = shared_exec._pins if shared_exec is not None else None
+        self._pins = Pins(pins, shared) if pins else None
         self._build(shared_exec)
 
     # --- building ---------------------------------------------------------------------------------
