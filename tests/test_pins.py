@@ -70,3 +70,25 @@ def test_a_gamma_that_is_no_argument():
     bound.arg_dict["x"][:] = 3
     bound.forward()
     np.testing.assert_array_equal(bound.arg_dict["x"].asnumpy(), 3)
+
+
+@pytest.mark.parametrize("operator", ["BatchNorm", "BatchNorm_v1"])
+def test_imperative_calls(operator, rng):
+    """As MXNet 1.9.1; the result does not depend on what gamma held."""
+    function = getattr(mx.nd, operator)
+    data = mx.nd.array(rng.standard_normal((4, 3)))
+    for fix_gamma, value in ((True, 1), (False, 3)):
+        gamma, zeros, ones = mx.nd.full((3,), 3), mx.nd.zeros(3), mx.nd.ones(3)
+        for call in (
+            lambda g, z=zeros, o=ones, f=fix_gamma: function(data, g, z, z, o, fix_gamma=f, eps=0),
+            lambda g, z=zeros, o=ones, f=fix_gamma: function(
+                data, gamma=g, beta=z, moving_mean=z, moving_var=o, fix_gamma=f, eps=0
+            ),
+        ):
+            out = call(gamma)
+            np.testing.assert_array_equal(gamma.asnumpy(), value)
+            np.testing.assert_allclose(out.asnumpy(), value * data.asnumpy(), rtol=1e-6)
+    out = mx.nd.zeros((4, 3))
+    gamma = mx.nd.full((3,), 3)
+    assert function(data, gamma, zeros, zeros, ones, out=out) is out
+    np.testing.assert_array_equal(gamma.asnumpy(), 1)

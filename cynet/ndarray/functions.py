@@ -5,8 +5,9 @@ import difflib
 import sys
 
 from ..operator import OPERATORS
-from ..operator.signature import docstring, python_signature
-from ._invoke import invoke
+from ..operator.property import OperatorProperty
+from ..operator.signature import bind_positional, docstring, python_signature
+from ._invoke import invoke, is_array
 
 _made = {}  # (OpEntry, name) -> function
 # Names that start so are found in a namespace of mx.nd under the rest of the name.
@@ -26,11 +27,31 @@ def _make(entry, name):
     def function(*args, **kwargs):
         return invoke(entry, args, kwargs)
 
+    if entry.prop.fixed_inputs is not OperatorProperty.fixed_inputs:
+        function = _holding(entry, function)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.ndarray"
     function.__signature__ = python_signature(entry)
     function.__doc__ = docstring(entry)
     return function
+
+
+def _holding(entry, function):
+    """`function`, which afterwards puts numbers into the inputs that are not read (gamma of
+    BatchNorm under fix_gamma)."""
+    names = entry.prop.with_defaults().list_arguments()
+
+    def holding(*args, **kwargs):
+        result = function(*args, **kwargs)
+        given, params = bind_positional(entry, args, is_array)
+        fields = entry.prop.fields
+        prop = entry.prop(**params, **{n: v for n, v in kwargs.items() if n in fields})
+        arrays = {**dict(zip(names, given)), **kwargs}
+        for input_name, number in prop.fixed_inputs().items():
+            arrays[input_name][:] = number
+        return result
+
+    return holding
 
 
 def namespace(module_name, *prefixes):
