@@ -404,9 +404,12 @@ class DataParallelExecutorGroup:
                     label if axis < 0 else _cut(label, axis, self.slices[i])
                     for label, axis in zip(labels, self.label_axes or [0] * len(labels))
                 ]
+            names = self.label_names or self.wanted_labels
+            if part and not names:  # the symbol knows of no label, the data have some
+                names = [f"label{k}" for k in range(len(part))]
             try:
                 eval_metric.update_dict(
-                    dict(zip(self.label_names or self.wanted_labels, part or ())),
+                    dict(zip(names, part or ())),
                     dict(zip(self.output_names, executor.outputs)),
                 )
             except (ArgumentError, IndexError) as error:

@@ -107,6 +107,10 @@ def test_scores_without_labels():
     served.bind([("data", (4, 3))], for_training=False)
     served.set_params(*module.get_params())
     assert served.score(iterator(), "acc") == module.score(iterator(), "acc")
+    scores = mx.mod.Module(mlp().get_internals()["fc_output"], label_names=None)
+    scores.bind([("data", (4, 3))], for_training=False)
+    scores.set_params(*module.get_params())
+    assert scores.score(iterator(), "acc") == module.score(iterator(), "acc")
 
 
 def test_labels_beyond_the_classes():
