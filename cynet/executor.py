@@ -32,6 +32,8 @@ class Executor:
     arg_dict, grad_dict, aux_dict, output_dict : dict of str to NDArray
     outputs : list of NDArray
         Written by every `forward`.
+    has_run : bool
+        Whether there was one; who hands the executor on may set it back.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Executor:
         self.arg_dict = dict(zip(self._arg_names, arg_arrays))
         self.grad_dict = dict(zip(self._arg_names, grad_arrays))
         self.aux_dict = dict(zip(self._aux_names, aux_arrays))
+        self.has_run = False
         self._monitor = None
         self._monitor_all = False
         self._arena = None
@@ -204,6 +207,7 @@ class Executor:
         self._take_plan(bool(is_train))
         if not self._plan.run_forward(bool(is_train), sources, targets):
             return False
+        self.has_run = True
         if self._monitor is not None:
             self._watch()
         return True

@@ -80,7 +80,7 @@ class DataParallelExecutorGroup:
         self.execs = None
         self._kept = {}
         self._monitor = None
-        self._has_labels = self._has_run = self._has_grads = False
+        self._has_labels = self._has_grads = False
         self.bind_exec(data_shapes, label_shapes)
 
     def _requests(self, grad_req, data_names):
@@ -133,7 +133,9 @@ class DataParallelExecutorGroup:
                 self._kept.clear()
             self._kept[key] = execs
         if execs is not self.execs:
-            self._has_run = self._has_grads = False
+            self._has_grads = False
+            for executor in execs:  # what kept ones hold is of another batch
+                executor.has_run = False
         self.execs = execs
         self.slices = slices
         self.batch_size = slices[-1].stop
@@ -243,12 +245,10 @@ class DataParallelExecutorGroup:
             if len(data) == len(self.data_arrays) and len(label) in (0, len(self.label_arrays)):
                 targets = self._targets[: len(data) + len(label)]
                 if self.execs[0].forward_on([*data, *label], targets, is_train):
-                    self._has_run = True
                     return
         self.load(data_batch)
         for executor in self.execs:
             executor.forward(is_train)
-        self._has_run = True
 
     def load(self, data_batch):
         """Copy a batch in."""
@@ -315,8 +315,9 @@ class DataParallelExecutorGroup:
         """
         self._need_labels()
         joined, numbers = update or (None, ())
-        self._has_run = self._has_grads = True
+        self._has_grads = True
         for executor in self.execs:
+            executor.has_run = True
             step = gpu_step(executor, joined)
             if step is not None:
                 step(numbers)
@@ -353,8 +354,9 @@ class DataParallelExecutorGroup:
         return self._merged([executor.outputs for executor in self.execs], merge_multi_context)
 
     def _need_run(self, what):
-        if not self._has_run:
-            raise CynetError(f"{what}: call forward first, there is nothing computed yet")
+        for executor in self.execs:
+            if not executor.has_run:
+                raise CynetError(f"{what}: call forward first, there is nothing computed yet")
 
     def get_input_grads(self, merge_multi_context=True):
         """Gradients of the data arrays."""
