@@ -130,7 +130,10 @@ def simple_bind(
     """Infer, allocate zeros and bind; see ``Symbol.simple_bind``."""
     ctx = read_context(ctx)
     arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
-    shapes, strange = _without_strangers(shapes, {*arg_names, *aux_names})
+    names = {*arg_names, *aux_names}
+    strange = _strangers([*shapes, *(type_dict or ())], names)
+    shapes = {name: shape for name, shape in shapes.items() if name in names}
+    types = {name: dtype for name, dtype in (type_dict or {}).items() if name in names}
     arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
     if arg_shapes is None:
         raise ShapeError(
@@ -138,7 +141,7 @@ def simple_bind(
         )
     if strange:
         warnings.warn(f"simple_bind{strange}", stacklevel=3)
-    arg_types, aux_types = _types(symbol, arg_names, aux_names, type_dict or {})
+    arg_types, aux_types = _types(symbol, arg_names, aux_names, types)
     requests = _requests(grad_req, arg_names)
     shared_names = set(shared_arg_names or ())
     args, grads = [], []
@@ -172,25 +175,21 @@ def simple_bind(
     return Executor(symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec)
 
 
-def _without_strangers(shapes, names):
-    """`shapes` of `names` alone, and what is to be said of the others: an inner layer may be bound
-    with the shapes of the whole network."""
-    strange = [name for name in shapes if name not in names]
-    if not strange:
-        return shapes, ""
+def _strangers(given, names):
+    """What is to be said of `given` that are not among `names`: an inner layer may be bound with
+    the shapes and dtypes of the whole network."""
     said = []
-    for name in strange:
-        near = difflib.get_close_matches(name, names, 1)
-        said.append(f"'{name}'" + (f" (did you mean '{near[0]}'?)" if near else ""))
-    known = {name: shape for name, shape in shapes.items() if name in names}
-    return known, f": the symbol has no argument {', '.join(said)}; its shape is not used"
+    for name in dict.fromkeys(given):
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            said.append(f"'{name}'" + (f" (did you mean '{near[0]}'?)" if near else ""))
+    if not said:
+        return ""
+    return f": the symbol has no argument {', '.join(said)}; what is given for it is not used"
 
 
 def _types(symbol, arg_names, aux_names, given):
     """dtypes of arguments and auxiliary states; float32 where nothing else follows."""
-    unknown = sorted(set(given) - {*arg_names, *aux_names})
-    if unknown:
-        raise ArgumentTypeError(f"simple_bind: type_dict names no argument '{unknown[0]}'")
     known = {name: np.dtype(dtype).name for name, dtype in given.items()}
     found = infer_types(symbol.entries, known, default="float32")
     by_name = {n.name: np.dtype(t).type for (n, _), t in found.items() if n.is_variable}

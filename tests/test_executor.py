@@ -320,8 +320,14 @@ def test_wrong_calls_say_what_is_wrong():
 def test_shapes_of_names_that_the_symbol_has_not():
     """An inner layer bound with the shapes of the whole network, as scripts do it."""
     inner = _mlp().get_internals()["fc1_output"]
-    with pytest.warns(UserWarning, match="no argument 'softmax_label'; its shape is not used"):
-        executor = inner.simple_bind(mx.cpu(), data=(4, 6), softmax_label=(4,))
+    with pytest.warns(UserWarning, match="no argument 'softmax_label'; what is given for it"):
+        executor = inner.simple_bind(
+            mx.cpu(),
+            data=(4, 6),
+            softmax_label=(4,),
+            type_dict={"data": "float64", "softmax_label": "float32"},
+        )
+    assert executor.arg_dict["fc1_weight"].dtype == np.float64
     assert executor.forward()[0].shape == (4, 5)
     with (
         pytest.warns(UserWarning, match="Cannot decide shape"),

@@ -322,7 +322,9 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
         shared_buffer : dict of str to NDArray, optional
             Arrays to reuse where they are large enough; new ones are added.
         **kwargs : tuple
-            Shapes of arguments.
+            Shapes of arguments. What is given for names that the symbol has not, here and in
+            `type_dict`, is passed over with a warning: an inner layer may be bound with the shapes
+            of the whole network.
 
         Returns
         -------
