@@ -1,6 +1,7 @@
 """Checkpoints, helpers that training scripts import, and FeedForward, the model before Module."""
 
 import logging
+import warnings
 
 import numpy as np
 
@@ -147,19 +148,26 @@ class FeedForward:
         made = self._generated[key]
         return made if isinstance(made, tuple) else (made, data_names, label_names)
 
-    def _check_params(self):
-        """Refuse given parameters that the symbol has not, or drop them where that is allowed."""
+    def _check_params(self, is_train):
+        """Refuse given parameters that the symbol has not, or drop them where that is allowed.
+
+        Training drops them in any case, as in MXNet, with a warning unless they are allowed: a new
+        network begins with those of another.
+        """
         for kind, known in (
             ("arg_params", self.symbol.list_arguments()),
             ("aux_params", self.symbol.list_auxiliary_states()),
         ):
             given = getattr(self, kind) or {}
             extra = [name for name in given if name not in known]
+            message = (
+                f"FeedForward: {kind} has {', '.join(map(repr, extra))}, which the symbol has not;"
+                " allow_extra_params=True passes over them"
+            )
             if extra and not self.allow_extra_params:
-                raise ArgumentError(
-                    f"FeedForward: {kind} has {', '.join(map(repr, extra))}, which the symbol has"
-                    " not; allow_extra_params=True passes over them"
-                )
+                if not is_train:
+                    raise ArgumentError(message)
+                warnings.warn(message, stacklevel=3)
             if extra:
                 setattr(self, kind, {n: value for n, value in given.items() if n in known})
 
@@ -218,7 +226,7 @@ class FeedForward:
         if self.epoch_size is not None:
             data = _Limited(data, self.epoch_size)
         self._choose_symbol(data, True)
-        self._check_params()
+        self._check_params(True)
         module = self._trainer(data, work_load_list, logger)
         history = module.fit(
             data,
@@ -246,7 +254,7 @@ class FeedForward:
         if self.arg_params is None:
             raise CynetError("FeedForward: fit, or give arg_params, before predict and score")
         self._choose_symbol(data, False)
-        self._check_params()
+        self._check_params(False)
         data_names = [name for name, _ in data.provide_data]
         known = {*data_names, *self.arg_params}
         labels = [n for n in self.symbol.list_arguments() if n not in known and _is_label(n, data)]
