@@ -35,10 +35,10 @@ class Context:
         else:
             if device_type not in _TYPES:
                 raise ArgumentError(
-                    f"device type {device_type!r} is not one of {', '.join(_TYPES)}"
+                    f"device type {device_type!r:.200} is not one of {', '.join(_TYPES)}"
                 )
             if isinstance(device_id, bool) or not isinstance(device_id, int):
-                raise ArgumentTypeError(f"device_id must be an int, got {device_id!r}")
+                raise ArgumentTypeError(f"device_id must be an int, got {device_id!r:.200}")
             if device_id < 0:
                 raise ArgumentError(f"device_id must not be negative, got {device_id}")
             self.device_typeid, self.device_id = _TYPES[device_type], device_id
@@ -191,5 +191,5 @@ def read_context(ctx):
         index = index.rstrip(")") or "0"
         if kind in Context.devstr2type and index.isdigit():
             return Context(kind, int(index))
-        raise ArgumentError(f"ctx: {ctx!r} names no device; expected for example 'cpu(0)'")
-    raise ArgumentTypeError(f"ctx must be a Context, got {ctx!r}")
+        raise ArgumentError(f"ctx: {ctx!r:.200} names no device; expected for example 'cpu(0)'")
+    raise ArgumentTypeError(f"ctx must be a Context, got {ctx!r:.200}")

@@ -17,6 +17,16 @@ def user_frame():
     return frame.f_code.co_filename, frame.f_lineno
 
 
+def listed(names):
+    """Names for a message, at most 200 characters of them.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    text = ", ".join(map(repr, names))
+    return text if len(text) <= 200 else f"{text[:190]} ..."
+
+
 class CynetError(Exception):
     """Base of every error cynet raises by itself; ``mx.base.MXNetError`` is the same class."""
 

@@ -9,7 +9,7 @@ from . import ndarray as nd
 from .callback import BatchEndParam, LogValidationMetricsCallback
 from .checkpoint import load_checkpoint, load_params, save_checkpoint
 from .context import cpu
-from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
+from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed
 from .executor_manager import _check_arguments
 from .io import DataIter, NDArrayIter
 from .module.base_module import DEFAULT_INITIALIZER
@@ -161,7 +161,7 @@ class FeedForward:
             given = getattr(self, kind) or {}
             extra = [name for name in given if name not in known]
             message = (
-                f"FeedForward: {kind} has {', '.join(map(repr, extra))}, which the symbol has not;"
+                f"FeedForward: {kind} has {listed(extra)}, which the symbol has not;"
                 " allow_extra_params=True passes over them"
             )
             if extra and not self.allow_extra_params:

@@ -37,7 +37,7 @@ class Registry:
         for each in (name, *aliases):
             taken = self._table.get(self._key(each))
             if taken is not None and taken is not value and not override:
-                raise ArgumentError(f"{self.kind} name '{each}' is already taken by {taken!r}")
+                raise ArgumentError(f"{self.kind} name {each!r:.200} is already taken by {taken!r}")
         for each in (name, *aliases):
             self._table[self._key(each)] = value
         return value
@@ -51,7 +51,7 @@ class Registry:
         except KeyError:
             near = difflib.get_close_matches(self._key(name), self._table, 3)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise NotFoundError(f"no {self.kind} is named '{name}'{hint}") from None
+            raise NotFoundError(f"no {self.kind} is named {name!r:.200}{hint}") from None
 
     def create(self, spec, *args, **kwargs):
         """`spec` itself when it is no name, else an instance of the class it names."""

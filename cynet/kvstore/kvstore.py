@@ -296,13 +296,14 @@ def create(name="local"):
     'device'
     """
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"kvstore create: the type must be a str, got {name!r}")
+        raise ArgumentTypeError(f"kvstore create: the type must be a str, got {name!r:.200}")
     kind = name.lower()
     if kind in (*_ON_CPU, *_ON_DEVICE):
         return KVStore(kind)
     known = ", ".join(map(repr, (*_ON_CPU, *_ON_DEVICE)))
     if "dist" in kind or kind in ("horovod", "byteps", "p3"):
         raise ArgumentError(
-            f"kvstore {name!r} trains on several machines, which is not supported; kinds: {known}"
+            f"kvstore {name!r:.200} trains on several machines, which is not supported; kinds:"
+            f" {known}"
         )
-    raise ArgumentError(f"kvstore {name!r} is not known; kinds: {known}")
+    raise ArgumentError(f"kvstore {name!r:.200} is not known; kinds: {known}")

@@ -64,18 +64,18 @@ def create(metric, *args, **kwargs):
             try:
                 return create(json.loads(metric), *args, **kwargs)
             except json.JSONDecodeError as error:
-                raise ArgumentError(f"metric {metric!r} is no JSON: {error}") from None
+                raise ArgumentError(f"metric {metric!r:.200} is no JSON: {error}") from None
         klass = METRICS.get(metric)
         try:
             return klass(*args, **kwargs)
         except TypeError as error:
-            raise ArgumentTypeError(f"metric '{metric}': {error}") from error
+            raise ArgumentTypeError(f"metric {metric!r:.200}: {error}") from error
     if isinstance(metric, type) and issubclass(metric, EvalMetric):
         return metric(*args, **kwargs)
     if callable(metric):
         return METRICS.get("custommetric")(metric, *args, **kwargs)
     raise ArgumentTypeError(
-        f"a metric is created from a name, a function, a list or a dict, got {metric!r}"
+        f"a metric is created from a name, a function, a list or a dict, got {metric!r:.200}"
     )
 
 

@@ -5,7 +5,7 @@ import logging
 from .. import ndarray as nd
 from .._copy import copy_all
 from ..context import Context, cpu
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
 from ._gpu_step import gpu_step
@@ -274,11 +274,11 @@ class DataParallelExecutorGroup:
         """Refuse to train where a label holds whatever its memory held before."""
         if not self.wanted_labels or (self._has_labels and not self._unbound_labels):
             return
-        names = ", ".join(map(repr, self._unbound_labels or self.wanted_labels))
+        names = listed(self._unbound_labels or self.wanted_labels)
         if self._unbound_labels:
             raise ArgumentError(
                 f"training needs the label {names}, which label_shapes does not have"
-                f" ({self.label_names or 'it is empty'}); give an iterator with labels, as"
+                f" ({listed(self.label_names) or 'it is empty'}); give an iterator with labels, as"
                 " NDArrayIter(data, label, batch_size), and their names as label_names of the"
                 " module"
             )
@@ -417,9 +417,9 @@ class DataParallelExecutorGroup:
             except (ArgumentError, IndexError) as error:
                 if part or not self.wanted_labels:
                     raise
-                names = ", ".join(map(repr, self.wanted_labels))
                 raise ArgumentError(
-                    f"the metric needs labels ({names}), and the batch has none: {error}"
+                    f"the metric needs labels ({listed(self.wanted_labels)}), and the batch has"
+                    f" none: {error}"
                 ) from error
 
     # --- parameters ---

@@ -3,7 +3,7 @@
 import difflib
 import warnings
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, listed
 from ..io import DataDesc, DataIter
 
 
@@ -92,8 +92,8 @@ def _check_input_names(symbol, names, typename, throw):
         near = difflib.get_close_matches(name, arguments, 1)
         meant = f" (did you mean '{near[0]}'?)" if near else ""
         message = (
-            f"{typename}_names={list(names)}: the symbol has no argument '{name}'{meant}. Inputs"
-            f" that are no parameters by their names: {', '.join(inputs) or '(none)'}"
+            f"{typename}_names=[{listed(names)}]: the symbol has no argument {name!r:.100}{meant}."
+            f" Inputs that are no parameters by their names: {listed(inputs) or '(none)'}"
         )
         if throw:
             raise ArgumentError(message)
@@ -104,8 +104,8 @@ def _check_names_match(data_names, data_shapes, name, throw):
     given = [desc[0] for desc in data_shapes]
     if sorted(data_names) != sorted(given):
         message = (
-            f"{name}_shapes are of {given}, but the module was made with {name}_names ="
-            f" {list(data_names)}"
+            f"{name}_shapes are of [{listed(given)}], but the module was made with {name}_names ="
+            f" [{listed(data_names)}]"
         )
         if throw:
             raise ArgumentError(message)

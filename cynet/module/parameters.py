@@ -4,7 +4,7 @@ import warnings
 
 from .. import ndarray as nd
 from ..context import cpu
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, listed
 from ..initializer import InitDesc, create
 from .base_module import DEFAULT_INITIALIZER
 
@@ -106,7 +106,7 @@ class Parameters:
         lacking = [name for name in (*self._param_names, *self._aux_names) if name not in given]
         if lacking:
             raise ArgumentError(
-                f"{what} {', '.join(map(repr, lacking))}; a parameter needs a first value, from an"
+                f"{what} {listed(lacking)}; a parameter needs a first value, from an"
                 " initializer or from arg_params and aux_params"
             )
 

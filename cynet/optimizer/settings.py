@@ -46,7 +46,7 @@ def check_settings(klass, args, kwargs):
             near = [meant] if meant in known else near
             hint = f"did you mean '{near[0]}'? " if near else ""
             raise ArgumentTypeError(
-                f"optimizer {klass.__name__} has no parameter '{name}'; {hint}It has"
+                f"optimizer {klass.__name__} has no parameter {name!r:.100}; {hint}It has"
                 f" {', '.join(known)}"
             )
         if name not in numbers or (value is None and name in _NUMBER_OR_NONE):

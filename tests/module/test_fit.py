@@ -70,7 +70,7 @@ def test_training_without_labels_is_refused():
 def test_labels_of_another_name():
     with (
         pytest.warns(UserWarning, match="softmax_label"),
-        pytest.raises(ArgumentError, match=r"'softmax_label'.*\['odd'\]"),
+        pytest.raises(ArgumentError, match="'softmax_label'.*'odd'"),
     ):
         mx.mod.Module(mlp()).fit(iterator(label_name="odd"), num_epoch=1)
 
@@ -277,6 +277,28 @@ def test_words_for_objects():
     ):  # fmt: skip
         with pytest.raises(error, match=word):
             make()
+
+
+def test_messages_are_short():
+    long = "x" * 5000
+    for call in (
+        lambda: mx.mod.Module(mlp(), data_names=[long]),
+        lambda: mx.mod.Module(mlp(), fixed_param_names=[f"p{i}" for i in range(5000)]),
+        lambda: mx.mod.Module(mlp()).bind([(long, (4, 3))]),
+        lambda: mx.mod.Module(mlp()).bind([3] * 5000),
+        lambda: mx.mod.Module(mlp(), data_names=long),
+        lambda: mx.mod.Module(mlp(), context=long),
+        lambda: bound().init_optimizer(optimizer=long),
+        lambda: bound().init_optimizer(optimizer_params={long: 1}),
+        lambda: bound().init_optimizer(optimizer_params=long),
+        lambda: bound().init_optimizer(kvstore=long),
+        lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=long),
+        lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, eval_metric=long),
+        lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, initializer=long),
+    ):
+        with pytest.raises(CynetError) as caught:
+            call()
+        assert len(str(caught.value)) < 1000
 
 
 # --- again, and what comes back ---
