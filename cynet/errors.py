@@ -1,9 +1,11 @@
 """Exceptions: few classes under CynetError, and the one way an asynchronous error is dressed."""
 
 import os
+import reprlib
 import sys
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+MOST_SHOWN = 200  # characters of a value in a message
 
 
 def user_frame():
@@ -25,6 +27,38 @@ def listed(names):
     """
     text = ", ".join(map(repr, names))
     return text if len(text) <= 200 else f"{text[:190]} ..."
+
+
+class _Short(reprlib.Repr):
+    """`repr` in bounded time: of long and deep values only the beginning is read."""
+
+    def __init__(self):
+        super().__init__()
+        self.maxlevel = 5
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = 60
+        self.maxdeque = self.maxarray = 60
+        self.maxstring = self.maxlong = self.maxother = MOST_SHOWN
+
+    def repr_int(self, x, level):
+        if x.bit_length() > 4 * MOST_SHOWN:  # Python refuses to write the longest ones
+            return f"<an int of {x.bit_length()} bits>"
+        return super().repr_int(x, level)
+
+
+_short = _Short()
+
+
+def shown(value):
+    """`repr` of a value for a message: at most 200 characters, and it never fails.
+
+    >>> shown("net"), len(shown("x" * 10**6)), shown(10**400)
+    ("'net'", 200, '<an int of 1329 bits>')
+    """
+    try:
+        text = _short.repr(value)
+    except Exception:  # the value's own repr
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
 
 
 class CynetError(Exception):
@@ -57,12 +91,44 @@ class FormatError(CynetError, ValueError):
     """A file is truncated, corrupt or of another format."""
 
 
+class FileError(CynetError, OSError):
+    """A file cannot be read or written; the message names it. Also the OSError of its kind."""
+
+    def __str__(self):
+        return str(self.strerror) if self.strerror else OSError.__str__(self)
+
+
+class MissingFileError(FileError, FileNotFoundError, ArgumentError):
+    """There is no such file or folder."""
+
+
+class FileAccessError(FileError, PermissionError):
+    """The system does not allow it."""
+
+
+class FolderError(FileError, IsADirectoryError):
+    """It is a folder, not a file."""
+
+
+class NoFolderError(FileError, NotADirectoryError):
+    """A part of the path is a file, not a folder."""
+
+
 class KernelError(CynetError):
     """A CUDA kernel does not compile, or did what it must not; names the kernel and its line."""
 
 
 class OperatorError(CynetError):
     """A function failed inside the engine; raised where its result is awaited."""
+
+
+def file_error(error, verb, path):
+    """The FileError of an OSError that happened to `path`: "cannot VERB 'PATH': reason"."""
+    kinds = (MissingFileError, FileAccessError, FolderError, NoFolderError)
+    kind = next((k for k in kinds if isinstance(error, k.__bases__[1])), FileError)
+    reason = error.strerror or str(error)
+    reason = reason[:1].lower() + reason[1:]
+    return kind(error.errno, f"cannot {verb} {shown(path)}: {reason}", path)
 
 
 _DRESSED = {}

@@ -1,43 +1,252 @@
-"""Writing files so that a crash leaves the old one or the new one, never half of it."""
+"""Files: opened and replaced with errors that name the file asked for, written whole or not at all.
 
+A new content is written to a temporary file beside the old one, `.cynet-....part`, which then takes
+its place. As long as it is written its process holds a lock on it; those without one are what a
+process left that was killed, and the next save in the folder removes them.
+"""
+
+import errno
 import os
-import tempfile
+import re
+import stat
+from contextlib import contextmanager, suppress
+
+from .errors import ArgumentError, ArgumentTypeError, FileError, file_error, shown
+
+try:
+    import fcntl
+except ImportError:  # Windows, which lets nobody remove a file that is open
+    fcntl = None
+
+_PART = re.compile(r"\.cynet-[0-9a-f]{16}\.part")
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
-def write_atomically(path, data):
-    """Write `data` (bytes, or an iterable of bytes-like chunks) to `path`.
+def file_name(given, purpose="a file name"):
+    """What a user gave as the name of a file, as a str.
 
-    A temporary file beside it is written, flushed to the disk and renamed; on any error it is
-    removed and `path` stays as it was.
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError
+        When it is no str or path, or no file can have that name.
+    """
+    if not isinstance(given, (str, os.PathLike)):
+        raise ArgumentTypeError(f"{purpose} is expected, got {type(given).__name__}")
+    name = os.fsdecode(given)
+    try:
+        encoded = os.fsencode(name)
+    except UnicodeEncodeError:
+        encoded = b""
+    if not encoded or b"\0" in encoded:
+        raise ArgumentError(f"{purpose} is expected, and no file can be called {shown(name)}")
+    return name
+
+
+@contextmanager
+def naming(verb, name):
+    """Make an OSError inside the block a FileError, "cannot VERB 'NAME': ..."."""
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        raise file_error(error, verb, name) from None
+
+
+@contextmanager
+def opened(path):
+    """A file, open for reading bytes while the block runs; pipes are read, devices refused.
+
+    Raises
+    ------
+    FileError
+        Also the OSError of its kind; of anything that fails with an OSError in the block.
+    """
+    name = file_name(path)
+    with naming("read", name), open(name, "rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise FileError(errno.EINVAL, f"cannot read {shown(name)}: it is a device", name)
+        yield file
+
+
+def read_file(path):
+    """The bytes of a file."""
+    with opened(path) as file:
+        return file.read()
+
+
+def write_atomically(path, data, private=False):
+    """Write `data` (bytes, or an iterable of bytes-like chunks) to `path`, as `replacing` does it.
 
     Examples
     --------
+    >>> import tempfile
     >>> folder = tempfile.mkdtemp()
     >>> write_atomically(os.path.join(folder, "a.bin"), b"abc")
     >>> os.listdir(folder)
     ['a.bin']
     """
-    path = os.path.realpath(os.fspath(path))  # a link stays one: what it points to is replaced
     chunks = [data] if isinstance(data, (bytes, bytearray, memoryview)) else data
-    number, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=os.path.dirname(path))
+    with replacing(path, private) as file:
+        for chunk in chunks:
+            file.write(chunk)
+
+
+@contextmanager
+def replacing(path, private=False):
+    """A file open for writing whose content takes the place of `path` when the block ends.
+
+    When the block raises, `path` stays as it was. A link stays one: what it points to is replaced.
+    Permissions and, where that is allowed, the owner of the old file are kept. Pipes and character
+    devices are written to; folders, sockets and disks are refused.
+
+    Parameters
+    ----------
+    path : str or path
+    private : bool
+        The file belongs to this user, who alone can read and write it, whatever it was before.
+
+    Raises
+    ------
+    FileError
+        Also the OSError of its kind; it names `path`.
+    """
+    name = file_name(path)
+    with naming("write", name):
+        try:
+            old = os.stat(name)
+        except FileNotFoundError:
+            old = None
+        if old is not None and not stat.S_ISREG(old.st_mode):
+            with _special(name, old.st_mode) as file:
+                yield file
+            return
+        target = os.path.realpath(name)
+        folder = os.path.dirname(target)
+        _check_place(name, old, target, folder)
+        _remove_dead_parts(folder)
+        part, number = _new_part(folder, old, private)
+        try:
+            with os.fdopen(number, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(number)
+                if fcntl is None:
+                    file.close()
+                os.replace(part, target)  # still locked
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(part)
+            raise
+        _sync_folder(folder)
+
+
+def _check_place(name, old, target, folder):
+    """Refuse what open() would refuse, too."""
+    if name.endswith(os.sep):
+        raise IsADirectoryError(errno.EISDIR, "it ends like a folder's name")
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, f"there is no folder {shown(os.path.dirname(name))}")
+    effective = os.access in os.supports_effective_ids
+    if old is not None and not os.access(target, os.W_OK, effective_ids=effective):
+        raise PermissionError(errno.EACCES, "it may not be written")
+
+
+@contextmanager
+def _special(name, mode):
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise OSError(errno.EINVAL, f"it is a {'disk' if stat.S_ISBLK(mode) else 'socket'}")
     try:
-        with os.fdopen(number, "wb") as file:
-            for chunk in chunks:
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, _mode_of(path))
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
+        number = os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        if error.errno == errno.ENXIO and stat.S_ISFIFO(mode):
+            raise OSError(errno.ENXIO, "it is a pipe that nobody reads") from None
         raise
+    os.set_blocking(number, True)
+    with os.fdopen(number, "wb") as file:
+        yield file
 
 
-def _mode_of(path):
-    """The permissions of the file that is replaced, else those that open() would give a new one."""
+# --- temporary files -----------------------------------------------------------------------------
+def _new_part(folder, old, private):
+    """Path and descriptor of a new, locked temporary file with the permissions of `old`."""
+    keeps = old is not None and not private
+    mode = 0o600 if keeps or private else 0o666  # of which the system takes the umask away
+    while True:
+        part = os.path.join(folder, f".cynet-{os.urandom(8).hex()}.part")
+        number = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+        try:
+            if _locked(number) is not False and os.fstat(number).st_nlink:
+                if keeps:
+                    _take_over(number, old)
+                return part, number
+        except BaseException:
+            os.close(number)
+            with suppress(OSError):
+                os.unlink(part)
+            raise
+        os.close(number)  # another save took it for a dead one's in between
+
+
+def _take_over(number, old):
+    """Owner and permissions of the file that is replaced."""
+    if not hasattr(os, "fchmod"):
+        return
+    new = os.fstat(number)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(OSError):
+            os.fchown(number, -1, old.st_gid)
+        with suppress(OSError):
+            os.fchown(number, old.st_uid, -1)
+    os.fchmod(number, stat.S_IMODE(old.st_mode) & 0o777)
+
+
+def _locked(number):
+    """Take the lock of a temporary file: True, False if its process lives, None: no locks here."""
+    if fcntl is None:
+        return None
     try:
-        return os.stat(path).st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _remove_dead_parts(folder):
+    """Remove the temporary files that no living process writes."""
+    try:
+        parts = [each for each in os.listdir(folder) if _PART.fullmatch(each)]
+    except OSError:
+        return
+    for part in parts:
+        with suppress(OSError):
+            part = os.path.join(folder, part)
+            if fcntl is None:
+                os.unlink(part)
+                continue
+            number = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                if _locked(number):
+                    os.unlink(part)
+            finally:
+                os.close(number)
+
+
+def _sync_folder(folder):
+    """Make a renaming last beyond a failure of the machine."""
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows, or a folder that may not be read
+        return
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EROFS):
+            raise
+    finally:
+        os.close(number)

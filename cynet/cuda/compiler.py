@@ -2,15 +2,12 @@
 
 import functools
 import hashlib
-import os
 import shutil
-import struct
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from .. import config
+from .. import cache, config
 from ..compat import optional
 from ..errors import KernelError
 from .emulator.compiler import KERNELS, OWN, explain
@@ -124,13 +121,13 @@ def compile_object(text, user_text, title, options, exports, architecture):
     whole = f'#line 1 "{title}"\n{with_instances(text, exports)}'
     parts = [whole, _identity(), architecture, *flags]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
-    folder = config.cache_folder() / "kernels"
-    target = folder / f"{key}.{architecture}.cubin"
-    if target.exists():
-        try:
-            return Compiled(target.read_bytes())
-        except (KernelError, struct.error, ValueError, IndexError):
-            pass  # damaged on disk: made again
+    try:
+        target = cache.folder("kernels") / f"{key}.{architecture}.cubin"
+    except OSError as error:
+        raise _not_kept(config.cache_folder() / "kernels", error) from None
+    image = cache.content(target)
+    if image is not None:
+        return Compiled(image)
     try:
         image = compiler.compile(
             whole, nvcc=_nvcc(), options=flags, no_extern_c=True, arch=architecture,
@@ -139,19 +136,15 @@ def compile_object(text, user_text, title, options, exports, architecture):
     except optional("pycuda.driver", "mx.gpu()").CompileError as error:
         raise KernelError(explain(str(error.stderr or error), user_text, title)) from None
     compiled = Compiled(image)
-    _keep(target, image)
+    try:
+        cache.keep(target, image)
+    except OSError as error:
+        raise _not_kept(target.parent, error) from None
     return compiled
 
 
-def _keep(target, image):
-    """Write an object whole or not at all, also between processes."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-            file.write(image)
-        os.replace(file.name, target)
-    except OSError as error:
-        raise KernelError(
-            f"compiled kernels cannot be kept in {target.parent}: {error}; set CYNET_HOME to a "
-            "folder that can be written"
-        ) from None
+def _not_kept(folder, error):
+    return KernelError(
+        f"compiled kernels cannot be kept in {folder}: {error}; set CYNET_HOME to a folder that "
+        "can be written"
+    )

@@ -1,12 +1,27 @@
 """CSVIter: batches from comma-separated text."""
 
+import io
+import itertools
+import math
+import operator
 import os
 
 import numpy as np
 
-from ..errors import ArgumentError, FormatError, ShapeError
+from ..dtype import dtype_flag, numpy_dtype
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, ShapeError, shown
+from ..files import file_name
 from ..ndarray import array
 from .base import DataDesc, DataIter
+from .unpack import expected_packer, unpacked
+
+_LONGEST_NUMBER = 400  # characters: the longest float64 written out, with space around it
+_LONGEST_COMMENT = 1024
+_MOST_COLUMNS = 1 << 31
+_BLOCK = 1 << 20  # characters that are read at once
+# What may be unpacked of a compressed file: so many bytes, or so many times its size.
+_MOST_FREE = 64 << 20
+_MOST_TIMES = 200
 
 
 class CSVIter(DataIter):
@@ -15,7 +30,7 @@ class CSVIter(DataIter):
     Parameters
     ----------
     data_csv : str
-        Path of the data.
+        Path of the data; plain, or compressed by gzip, bzip2 or xz.
     data_shape : tuple of int
         Shape of one example; its size is the number of columns.
     label_csv : str, optional
@@ -27,6 +42,15 @@ class CSVIter(DataIter):
         starts behind the rows that were used for it.
     dtype : numpy dtype
     data_name, label_name : str
+
+    Raises
+    ------
+    FileError
+        When a file cannot be read; also the OSError of its kind.
+    FormatError, ShapeError
+        When it is damaged, holds something else than numbers or another number of columns (the
+        message names the line), or a compressed file holds more than 64 MB and more than 200 times
+        its size.
     """
 
     def __init__(
@@ -43,6 +67,9 @@ class CSVIter(DataIter):
         **_,
     ):
         super().__init__(batch_size)
+        data_shape = _checked_shape("data_shape", data_shape)
+        label_shape = _checked_shape("label_shape", label_shape)
+        dtype = numpy_dtype(dtype_flag(dtype))
         self._data = _read(data_csv, data_shape, dtype)
         if label_csv in (None, "NULL"):
             self._label = np.zeros((len(self._data), *label_shape), dtype)
@@ -55,7 +82,7 @@ class CSVIter(DataIter):
             )
         if batch_size < 1:
             raise ArgumentError(f"CSVIter: batch_size must be at least 1, got {batch_size}")
-        if tuple(label_shape) == (1,):
+        if label_shape == (1,):
             self._label = self._label[:, 0]
         self.round_batch = round_batch
         self._names = data_name, label_name
@@ -104,17 +131,84 @@ class CSVIter(DataIter):
         return max(self._cursor + self.batch_size - len(self._data), 0)
 
 
+def _blocks(text, name, shape):
+    """The lines of a CSV file, a list for each block that is read.
+
+    No more is read than the shape of an example accounts for: a line has so many numbers, and a
+    number a bounded number of characters.
+    """
+    longest = _LONGEST_NUMBER * math.prod(shape) + _LONGEST_COMMENT
+    rest = ""
+    while block := text.read(_BLOCK):
+        lines = (rest + block).split("\n")
+        if max(map(len, lines)) > longest:
+            raise FormatError(
+                f"CSVIter: '{name}' has a line of more than {longest} characters; shape {shape}"
+                f" takes {math.prod(shape)} numbers a line"
+            )
+        rest = lines.pop()
+        yield lines
+    yield [rest]
+
+
+def _check_unpacked(file, name):
+    """Refuse what is much more than the compressed file, before time is spent on its numbers."""
+    most, total = max(_MOST_FREE, _MOST_TIMES * os.path.getsize(name)), 0
+    while block := file.read(_BLOCK):
+        total += len(block)
+        if total > most:
+            raise FormatError(
+                f"CSVIter: '{name}' holds more than {most >> 20} MB, more than {_MOST_TIMES} times"
+                " the size of the compressed file; if that is meant, unpack it first"
+            )
+    file.seek(0)
+
+
 def _read(path, shape, dtype):
-    if not os.path.isfile(path):
-        raise ArgumentError(f"CSVIter: no file '{path}'")
-    try:
-        table = np.loadtxt(path, dtype=dtype, delimiter=",", ndmin=2)
-    except ValueError as error:
-        raise FormatError(f"CSVIter: '{path}': {error}") from None
-    size = int(np.prod(shape))
-    if table.shape[1] != size:
-        raise ShapeError(
-            f"CSVIter: rows of '{path}' have {table.shape[1]} columns, shape"
-            f" {tuple(shape)} takes {size}"
-        )
+    """The table in a CSV file, an example a line."""
+    name = file_name(path, "CSVIter: a file name")
+    with unpacked(name) as (file, packer):
+        said = expected_packer(name)
+        if said and packer is None:
+            raise FormatError(f"CSVIter: '{name}' should be a {said} file by its name, and is none")
+        if packer and file.seekable():
+            _check_unpacked(file, name)
+        text = io.TextIOWrapper(file, encoding="utf-8")
+        try:
+            table = _parse(text, name, shape, dtype)
+        except CynetError:
+            raise
+        except (ValueError, OverflowError) as error:
+            raise FormatError(f"CSVIter: '{name}': {error}") from None
+        finally:
+            text.detach()
     return table.reshape(len(table), *shape)
+
+
+def _parse(text, name, shape, dtype):
+    lines = itertools.chain.from_iterable(_blocks(text, name, shape))
+    first = next((line for line in lines if line.partition("#")[0].strip()), None)
+    if first is None:
+        raise FormatError(f"CSVIter: '{name}' has no line with numbers")
+    found, columns = first.partition("#")[0].count(",") + 1, math.prod(shape)
+    if found != columns:
+        raise ShapeError(
+            f"CSVIter: rows of '{name}' have {found} columns, shape {shape} takes {columns}"
+        )
+    return np.loadtxt(itertools.chain([first], lines), dtype, delimiter=",", ndmin=2)
+
+
+def _checked_shape(what, shape):
+    """A shape as a tuple of ints that are at least 1."""
+    try:
+        sizes = tuple(operator.index(n) for n in shape)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"CSVIter: {what} must be a tuple of ints, got {shown(shape)}"
+        ) from None
+    if not sizes or min(sizes) < 1 or math.prod(sizes) > _MOST_COLUMNS:
+        raise ArgumentError(
+            f"CSVIter: {what} must have sizes of at least 1 and at most {_MOST_COLUMNS} numbers,"
+            f" got {shown(shape)}"
+        )
+    return sizes

@@ -1,26 +1,28 @@
 """IDX files (the format of MNIST) and MNISTIter."""
 
-import gzip
+import math
 import os
 import struct
-import zlib
 
 import numpy as np
 
-from ..errors import ArgumentError, FormatError, ShapeError
+from ..errors import ArgumentError, FormatError, ShapeError, shown
+from ..files import file_name
 from .array_iter import NDArrayIter
+from .unpack import read_exactly, unpacked
 
 _IDX_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _LARGEST = 1 << 34  # bytes; more is a corrupt header
+_MOST_AXES = 32  # that NumPy has in all its versions
 
 
 def read_idx(path):
-    """The array in an IDX file, plain or gzip-compressed.
+    """The array in an IDX file, plain or compressed by gzip, bzip2 or xz.
 
     Parameters
     ----------
-    path : str
-        A ``.gz`` ending is not needed: the first bytes tell.
+    path : str or path
+        An ending is not needed: the first bytes tell.
 
     Returns
     -------
@@ -30,28 +32,41 @@ def read_idx(path):
     Raises
     ------
     FormatError
-        When the file is no IDX file, truncated, or longer than its header says.
+        When the file is no IDX file, damaged, truncated, or longer than its header says; no more
+        is unpacked than that.
+    FileError
+        When it cannot be read; also the OSError of its kind.
     """
-    with open(path, "rb") as file:
-        content = file.read()
-    if content[:2] == b"\x1f\x8b":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise FormatError(f"{path}: the gzip stream is damaged: {error}") from None
-    if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _IDX_DTYPES:
-        raise FormatError(f"{path} is no IDX file: it begins with {content[:4]!r}")
-    dtype, ndim = np.dtype(_IDX_DTYPES[content[2]]), content[3]
-    start = 4 + 4 * ndim
-    if len(content) < start:
-        raise FormatError(f"{path} is truncated: {len(content)} bytes, the header takes {start}")
-    shape = struct.unpack(f">{ndim}I", content[4:start])
-    size = dtype.itemsize
-    for extent in shape:
-        size *= extent
-    if size > _LARGEST or len(content) != start + size:
-        raise FormatError(f"{path}: shape {shape} needs {start + size} bytes, found {len(content)}")
-    return np.frombuffer(content, dtype, offset=start).reshape(shape)
+    name = file_name(path, "read_idx: a file name")
+    with unpacked(name) as (file, packer):
+        plain = packer is None and file.seekable()
+        return _read(file, name, os.fstat(file.fileno()).st_size if plain else None)
+
+
+def _read(file, name, size):
+    """The array of an open IDX file; `size` is None where only reading tells it."""
+    start = file.read(4)
+    if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _IDX_DTYPES:
+        raise FormatError(f"{name} is no IDX file: it begins with {start!r}")
+    dtype, ndim = np.dtype(_IDX_DTYPES[start[2]]), start[3]
+    header = file.read(4 * ndim)
+    if len(header) < 4 * ndim:
+        raise FormatError(
+            f"{name} is truncated: {4 + len(header)} bytes, the header takes {4 + 4 * ndim}"
+        )
+    shape = struct.unpack(f">{ndim}I", header)
+    nbytes = dtype.itemsize * math.prod(shape)
+    if ndim > _MOST_AXES or dtype.itemsize * math.prod(filter(None, shape)) > _LARGEST:
+        raise FormatError(f"{name}: no array has the shape {shown(shape)} that its header says")
+    wanted = f"{name}: shape {shape} needs {4 + len(header) + nbytes} bytes"
+    if size is not None and size != 4 + len(header) + nbytes:
+        raise FormatError(f"{wanted}, found {size}")
+    content = read_exactly(file, nbytes)
+    if len(content) < nbytes:
+        raise FormatError(f"{wanted}, found {4 + len(header) + len(content)}")
+    if file.read(1):
+        raise FormatError(f"{wanted}, found more")
+    return np.frombuffer(content, dtype).reshape(shape)
 
 
 class MNISTIter(NDArrayIter):
@@ -92,9 +107,6 @@ class MNISTIter(NDArrayIter):
         label_name="softmax_label",
         **_,
     ):
-        for path in (image, label):
-            if not os.path.isfile(path):
-                raise ArgumentError(f"MNISTIter: no file '{path}'")
         if not 0 <= part_index < num_parts:
             raise ArgumentError(
                 f"MNISTIter: part_index {part_index} must be from 0 to"

@@ -14,16 +14,18 @@ Written is V2, byte for byte what MXNet 1.9.1 writes. Every array is loaded to t
 was saved.
 """
 
+import math
 import os
 import struct
+from typing import NamedTuple
 
 import numpy as np
 
 from ..context import cpu
 from ..dtype import NAMES, dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, FormatError
-from ..files import write_atomically
-from .creation import array
+from ..errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from ..files import file_name, opened, write_atomically
+from .creation import array, empty
 from .ndarray import NDArray
 
 _FILE = 0x112
@@ -31,15 +33,32 @@ _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _SPARSE = {1: "row_sparse", 2: "csr"}
 _DEVICES = (1, 2, 3, 5)
 _MOST_AXES = 8
+_PIECE = 4 << 20  # bytes: what is read at once
 _LEAST_BYTES = 20  # of one array: magic or ndim, an axis, context, type
 
 
 # --- reading -------------------------------------------------------------------------------------
-class _Reader:
-    """A position in a buffer; what does not fit is a FormatError with file and offset."""
+class _Buffer:
+    """The bytes of a file in memory, as the part of a file object that `_Reader` uses."""
 
-    def __init__(self, data, name):
-        self.data, self.name, self.at = data, name, 0
+    def __init__(self, data):
+        self.data, self.at = memoryview(data).cast("B"), 0
+
+    def read(self, n):
+        self.at += n
+        return self.data[self.at - n : self.at]
+
+    def seek(self, at):
+        self.at = at
+
+
+class _Reader:
+    """A position in a file or buffer of `size` bytes; what does not fit is a FormatError with file
+    and offset, which counts from `start`."""
+
+    def __init__(self, source, name, start, size):
+        self.source, self.name, self.start, self.size, self.at = source, name, start, size, 0
+        source.seek(start)
 
     def fail(self, expected, found, at=None):
         raise FormatError(
@@ -48,20 +67,48 @@ class _Reader:
         )
 
     def left(self):
-        return len(self.data) - self.at
+        return self.size - self.at
 
-    def take(self, n, what):
-        """The next n bytes, as a view."""
+    def _advance(self, n, what):
         if n > self.left():
             self.fail(f"{n} bytes of {what}", f"the end of the file after {self.left()}")
         self.at += n
-        return self.data[self.at - n : self.at]
+
+    def take(self, n, what):
+        """The next n bytes."""
+        self._advance(n, what)
+        found = self.source.read(n)
+        if len(found) < n:  # somebody cuts the file off while it is read
+            self.at -= n
+            self.fail(f"{n} bytes of {what}", f"the end of the file after {len(found)}")
+        return found
+
+    def skip(self, n, what):
+        """Leave n bytes out."""
+        self._advance(n, what)
+        self.source.seek(self.start + self.at)
+
+    def go_to(self, at):
+        self.at = at
+        self.source.seek(self.start + at)
 
     def numbers(self, layout, what):
         return struct.unpack("<" + layout, self.take(struct.calcsize("<" + layout), what))
 
     def number(self, layout, what):
         return self.numbers(layout, what)[0]
+
+
+class _Record(NamedTuple):
+    """Where the data of an array are, and what they are."""
+
+    offset: int
+    shape: tuple
+    dtype: np.dtype
+
+    @property
+    def nbytes(self):
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 def _read_shape(reader, ndim, letter, label):
@@ -76,7 +123,7 @@ def _read_shape(reader, ndim, letter, label):
 
 
 def _read_array(reader, label):
-    """The next array of a file as a NumPy view of its bytes."""
+    """The record of the next array of a file."""
     at = reader.at
     magic = reader.number("I", f"{label}'s beginning")
     if magic in (_V2, _V3):
@@ -109,11 +156,9 @@ def _read_array(reader, label):
     if not 0 <= flag < len(NAMES):
         reader.fail(f"a type flag from 0 to {len(NAMES) - 1} for {label}", flag, reader.at - 4)
     dtype = numpy_dtype(flag)
-    nbytes = dtype.itemsize
-    for size in shape:
-        nbytes *= size
-    data = reader.take(nbytes, f"data of {label} ({dtype}, shape {shape})")
-    return np.frombuffer(data, dtype.newbyteorder("<")).reshape(shape)
+    record = _Record(reader.at, shape, dtype.newbyteorder("<"))
+    reader.skip(record.nbytes, f"data of {label} ({dtype}, shape {shape})")
+    return record
 
 
 def _read_name(reader, i):
@@ -123,6 +168,65 @@ def _read_name(reader, i):
         return str(reader.take(length, f"name {i}"), "utf-8")
     except UnicodeDecodeError:
         reader.fail(f"UTF-8 in name {i}", "other bytes", at + 8)
+
+
+def _scan(reader):
+    """The records and names of a file: all of it is checked before the first array is made."""
+    magic = reader.number("Q", "the file's beginning")
+    if magic != _FILE:
+        reader.fail(f"0x{_FILE:X}, with which a .params file begins", f"0x{magic:X}", 0)
+    reader.number("Q", "the reserved field")
+    count = reader.number("Q", "the number of arrays")
+    if count > reader.left() // _LEAST_BYTES:
+        reader.fail(
+            f"at most {reader.left() // _LEAST_BYTES} arrays in a file of this size", count, 16
+        )
+    records = [_read_array(reader, f"array {i}") for i in range(count)]
+    at = reader.at
+    n_names = reader.number("Q", "the number of names")
+    if n_names not in (0, count):
+        reader.fail(f"no name or {count}", n_names, at)
+    names, seen = [], set()
+    for i in range(n_names):
+        name = _read_name(reader, i)
+        if name in seen:
+            reader.fail("names that differ", f"{shown(name)} twice", at)
+        seen.add(name)
+        names.append(name)
+    if reader.left():
+        reader.fail("the end of the file", f"{reader.left()} more bytes")
+    return records, names
+
+
+def _values(raw, dtype):
+    """Bytes of a file as a NumPy array; every byte of a bool other than 0 is True."""
+    if dtype.kind == "b":
+        return np.frombuffer(raw, np.uint8) != 0
+    return np.frombuffer(raw, dtype)
+
+
+def _read_data(reader, record):
+    """An NDArray with the data of a record; large ones are read piece by piece into its memory."""
+    reader.go_to(record.offset)
+    what, dtype = "data", record.dtype.newbyteorder("=")
+    if record.nbytes <= _PIECE:
+        values = _values(reader.take(record.nbytes, what), record.dtype)
+        return array(values.reshape(record.shape), ctx=cpu(), dtype=dtype)
+    out = empty(record.shape, cpu(), dtype)
+    flat = out.reshape((-1,))
+    step = _PIECE // dtype.itemsize
+    for first in range(0, out.size, step):
+        last = min(first + step, out.size)
+        raw = reader.take((last - first) * dtype.itemsize, what)
+        flat[first:last] = _values(raw, record.dtype)
+    return out
+
+
+def _load(source, name, start, size):
+    reader = _Reader(source, name, start, size)
+    records, names = _scan(reader)
+    arrays = [_read_data(reader, record) for record in records]
+    return dict(zip(names, arrays)) if names else arrays
 
 
 def parse(data, name):
@@ -144,37 +248,20 @@ def parse(data, name):
     FormatError
         Naming the offset, what was expected there and what was found.
     """
-    reader = _Reader(memoryview(data).cast("B"), name)
-    magic = reader.number("Q", "the file's beginning")
-    if magic != _FILE:
-        reader.fail(f"0x{_FILE:X}, with which a .params file begins", f"0x{magic:X}", 0)
-    reader.number("Q", "the reserved field")
-    count = reader.number("Q", "the number of arrays")
-    if count > reader.left() // _LEAST_BYTES:
-        reader.fail(
-            f"at most {reader.left() // _LEAST_BYTES} arrays in a file of this size", count, 16
-        )
-    arrays = [_read_array(reader, f"array {i}") for i in range(count)]
-    at = reader.at
-    n_names = reader.number("Q", "the number of names")
-    if n_names not in (0, count):
-        reader.fail(f"no name or {count}", n_names, at)
-    names = [_read_name(reader, i) for i in range(n_names)]
-    if len(set(names)) != len(names):
-        reader.fail("names that differ", next(n for n in names if names.count(n) > 1), at)
-    if reader.left():
-        reader.fail("the end of the file", f"{reader.left()} more bytes")
-    return arrays, names
-
-
-def _to_arrays(data, name):
-    views, names = parse(data, name)
-    arrays = [array(view, ctx=cpu(), dtype=view.dtype.newbyteorder("=")) for view in views]
-    return dict(zip(names, arrays)) if names else arrays
+    data = memoryview(data).cast("B")
+    records, names = _scan(_Reader(_Buffer(data), name, 0, len(data)))
+    views = [
+        _values(data[each.offset : each.offset + each.nbytes], each.dtype).reshape(each.shape)
+        for each in records
+    ]
+    return views, names
 
 
 def load(fname):
     """The arrays of a ``.params`` file.
+
+    They are read into the memory of the arrays, so that loading takes little more memory than they
+    do.
 
     Parameters
     ----------
@@ -187,8 +274,8 @@ def load(fname):
 
     Raises
     ------
-    OSError
-        When the file cannot be read.
+    FileError
+        When the file cannot be read; also the OSError of its kind.
     FormatError
         When it is truncated, corrupt, holds sparse arrays or is no ``.params`` file; the message
         names the file, the offset and what was expected there.
@@ -202,11 +289,19 @@ def load(fname):
     >>> mx.nd.load(path)["w"].asnumpy().tolist()
     [1.0, 2.0]
     """
-    if not isinstance(fname, (str, os.PathLike)):
-        raise ArgumentTypeError(f"load takes a file name, got {type(fname).__name__}")
-    name = os.fspath(fname)
-    with open(name, "rb") as file:
-        return _to_arrays(file.read(), name)
+    name = file_name(fname, "load: a file name")
+    with opened(name) as file:
+        return load_from(file, name)
+
+
+def load_from(file, name, start=0):
+    """The arrays of the ``.params`` block that an open file has from offset `start` to its end."""
+    if not file.seekable():
+        if start:
+            raise ArgumentError(f"{name} is a pipe: it can be read from its beginning only")
+        data = file.read()
+        return _load(_Buffer(data), name, 0, len(data))
+    return _load(file, name, start, max(os.fstat(file.fileno()).st_size - start, 0))
 
 
 def load_frombuffer(buf):
@@ -235,28 +330,49 @@ def load_frombuffer(buf):
     """
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise ArgumentTypeError(f"load_frombuffer takes bytes, got {type(buf).__name__}")
-    return _to_arrays(buf, "<buffer>")
+    try:
+        source = _Buffer(buf)
+    except TypeError:
+        raise ArgumentTypeError("load_frombuffer takes bytes that lie one after another") from None
+    return _load(source, "<buffer>", 0, len(source.data))
 
 
 # --- writing -------------------------------------------------------------------------------------
+def chunks_of(data):
+    """The bytes of the file that `save` writes, a few large pieces: those of arrays are no copies.
+
+    What was given is checked before the first of them.
+    """
+    return _chunks(*_arrays_and_names(data))
+
+
 def _chunks(arrays, names):
-    """The bytes of a file, a few large pieces."""
     yield struct.pack("<QQQ", _FILE, 0, len(arrays))
     for each in arrays:
-        values = np.ascontiguousarray(each.asnumpy())
+        context = each.context
+        # the array's own memory; what is on a device is copied, one array after another
+        values = each.asnumpy() if context.device_type == "gpu" else np.asarray(memoryview(each))
         yield struct.pack(
             f"<IiI{values.ndim}qiii",
             _V2,
             0,
             values.ndim,
             *values.shape,
-            each.context.device_typeid,
-            each.context.device_id,
+            context.device_typeid,
+            context.device_id,
             dtype_flag(values.dtype),
         )
         yield memoryview(values.astype(values.dtype.newbyteorder("<"), copy=False)).cast("B")
     encoded = [name.encode("utf-8") for name in names]
     yield struct.pack("<Q", len(encoded)) + b"".join(struct.pack("<Q", len(n)) + n for n in encoded)
+
+
+def _is_unicode(name):
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _arrays_and_names(data):
@@ -267,7 +383,10 @@ def _arrays_and_names(data):
         names, arrays = list(data), list(data.values())
         wrong = [name for name in names if not isinstance(name, str)]
         if wrong:
-            raise ArgumentTypeError(f"save: the names must be str, got {wrong[0]!r}")
+            raise ArgumentTypeError(f"save: the names must be str, got {shown(wrong[0])}")
+        wrong = [name for name in names if not _is_unicode(name)]
+        if wrong:
+            raise ArgumentError(f"save: the name {shown(wrong[0])} has no form in UTF-8")
     elif isinstance(data, (list, tuple)):
         names, arrays = [], list(data)
     else:
@@ -276,7 +395,7 @@ def _arrays_and_names(data):
             f"{type(data).__name__}"
         )
     for i, each in enumerate(arrays):
-        label = repr(names[i]) if names else f"entry {i}"
+        label = shown(names[i]) if names else f"entry {i}"
         if not isinstance(each, NDArray):
             raise ArgumentTypeError(f"save: {label} is no NDArray but {type(each).__name__}")
         if each.size == 0 or each.ndim == 0:
@@ -296,16 +415,16 @@ def save(fname, data):
     ------
     ArgumentTypeError, ArgumentError
         When `data` is something else, or an array without elements.
-    OSError
-        When the file cannot be written; one that was there stays as it was.
+    FileError
+        When the file cannot be written; one that was there stays as it was. Also the OSError of
+        its kind.
 
     Examples
     --------
     See `load`.
     """
-    if not isinstance(fname, (str, os.PathLike)):
-        raise ArgumentTypeError(f"save takes a file name, got {type(fname).__name__}")
-    write_atomically(fname, _chunks(*_arrays_and_names(data)))
+    name = file_name(fname, "save: a file name")
+    write_atomically(name, chunks_of(data))
 
 
 def save_tobuffer(data):
@@ -325,4 +444,4 @@ def save_tobuffer(data):
     >>> len(mx.nd.save_tobuffer(mx.nd.array([1, 2])))
     72
     """
-    return b"".join(_chunks(*_arrays_and_names(data)))
+    return b"".join(chunks_of(data))

@@ -8,6 +8,7 @@ Both find the package's .pxd files and headers wherever it is installed, and com
 directives and flags that the built-in operators are compiled with.
 """
 
+import errno
 import importlib.util
 import os
 import re
@@ -18,9 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import config
+from .. import cache, config
 from ..compat import optional
-from ..errors import ArgumentError, CynetError
+from ..errors import ArgumentError, CynetError, MissingFileError, shown
+from ..files import file_name, naming
 
 PACKAGE = Path(__file__).parent.parent
 DIRECTIVES = {
@@ -94,7 +96,8 @@ def compile_pyx(path, name=None, force=False):
     """Compile a .pyx that cimports cynet, import it, and so register the operators in it.
 
     The compiled module is kept under ``CYNET_HOME`` (``~/.cache/cynet``) and used again as long as
-    the file, the ``.pxd``, ``.pxi`` and ``.h`` files beside it, cynet and Python stay the same.
+    the file, the ``.pxd``, ``.pxi`` and ``.h`` files beside it, cynet and Python stay the same, it
+    is undamaged, and nobody but the user can write it.
 
     Parameters
     ----------
@@ -115,22 +118,29 @@ def compile_pyx(path, name=None, force=False):
     CynetError
         When Cython, setuptools or a C++ compiler is missing, or the file does not compile; the
         message has what the compiler said.
+    MissingFileError
+        When there is no such file; also a FileNotFoundError.
     ArgumentError
-        When there is no such file, or its name is no module name.
+        When it is no .pyx, or its name is no module name.
     """
-    path = Path(path).resolve()
-    if path.suffix != ".pyx" or not path.is_file():
-        raise ArgumentError(f"compile_pyx: {str(path)!r} is no .pyx file")
+    path = Path(file_name(path, "compile_pyx: a file name")).resolve()
+    if path.suffix != ".pyx":
+        raise ArgumentError(f"compile_pyx: {shown(str(path))} is no .pyx file")
+    if not path.is_file():
+        raise MissingFileError(
+            errno.ENOENT, f"compile_pyx: there is no file {shown(str(path))}", str(path)
+        )
     name = path.stem if name is None else name
     if not name.isidentifier():
-        raise ArgumentError(f"compile_pyx: {name!r} is no name for a module")
+        raise ArgumentError(f"compile_pyx: {shown(name)} is no name for a module")
     beside = sorted(p for p in path.parent.iterdir() if p.suffix in (".pxd", ".pxi", ".h"))
-    folder = config.cache_folder() / "pyx" / f"{name}-{_fingerprint([path, *beside])}"
-    library = folder / (name + sysconfig.get_config_var("EXT_SUFFIX"))
+    ending = sysconfig.get_config_var("EXT_SUFFIX")
+    with naming("write", config.cache_folder() / "pyx"):
+        library = cache.folder("pyx") / f"{name}-{_fingerprint([path, *beside])}{ending}"
     loaded = sys.modules.get(name)
     if loaded is not None and getattr(loaded, "__file__", None) == str(library):
         return loaded
-    if force or not library.exists():
+    if force or cache.content(library) is None:
         _build(path, name, library)
     spec = importlib.util.spec_from_file_location(name, library)
     module = importlib.util.module_from_spec(spec)
@@ -164,8 +174,7 @@ def _build(path, name, library):
 
     for package in ("Cython", "setuptools"):
         optional(package, f"compile_pyx of {path.name}")
-    library.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".", dir=library.parent.parent) as work:
+    with tempfile.TemporaryDirectory(prefix=".", dir=library.parent) as work:
         shutil.copy2(path, Path(work) / f"{name}.pyx")
         code = f"from {__name__} import build_here; build_here()"
         search = os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)])
@@ -183,10 +192,10 @@ def _build(path, name, library):
                 raise CynetError(
                     f"compile_pyx: {path} was not compiled within {_TIMEOUT} s"
                 ) from None
-        built = Path(work) / library.name
+        built = Path(work) / (name + sysconfig.get_config_var("EXT_SUFFIX"))
         if done.returncode or not built.exists():
             raise CynetError(_explain(path, done.stdout))
-        os.replace(built, library)
+        cache.keep(library, built.read_bytes())
 
 
 def _explain(path, output):

@@ -3,7 +3,7 @@
 import json
 
 from ..attribute import is_attribute_key, split_suffix, stored_key
-from ..errors import ArgumentTypeError, CynetError, FormatError, NotFoundError
+from ..errors import ArgumentTypeError, CynetError, FormatError, NotFoundError, shown
 from ..operator._base import get_operator
 from .node import Node, topological_order
 
@@ -115,7 +115,7 @@ def from_json(text, source="symbol JSON"):
     for number in [] if graph.get("arg_nodes") is None else _list(graph, "arg_nodes", source):
         if not _is_index(number, len(nodes)) or nodes[number].op is not None:
             raise FormatError(
-                f"{source}: 'arg_nodes' has {number!r}, which is no variable's number"
+                f"{source}: 'arg_nodes' has {shown(number)}, which is no variable's number"
             )
     heads = [
         _read_entry(entry, nodes, f"{source}: heads") for entry in _list(graph, "heads", source)
@@ -159,15 +159,16 @@ def _is_index(value, end):
 def _read_entry(entry, nodes, where):
     """An edge: [node, output] or [node, output, version]."""
     if not isinstance(entry, list) or len(entry) not in (2, 3):
-        raise FormatError(f"{where}: expected [node, output, version], got {entry!r}")
+        raise FormatError(f"{where}: expected [node, output, version], got {shown(entry)}")
     if not _is_index(entry[0], len(nodes)):
         raise FormatError(
-            f"{where}: {entry!r} refers to node {entry[0]!r}, but only {len(nodes)} come before"
+            f"{where}: {shown(entry)} refers to node {shown(entry[0])}, but only {len(nodes)} come"
+            " before"
         )
     node = nodes[entry[0]]
     if not _is_index(entry[1], node.num_outputs):
         raise FormatError(
-            f"{where}: {entry!r} refers to output {entry[1]!r} of node '{node.name}', "
+            f"{where}: {shown(entry)} refers to output {shown(entry[1])} of node '{node.name}', "
             f"which has {node.num_outputs}"
         )
     return node, entry[1]
@@ -187,15 +188,17 @@ def _read_node(record, nodes, where, version):
         raise FormatError(f"{where}: expected an object, got a {_kind(record)}")
     kind, name = record.get("op"), record.get("name")
     if not isinstance(kind, str) or not isinstance(name, str):
-        raise FormatError(f"{where}: 'op' and 'name' must be strings, got {kind!r} and {name!r}")
-    where = f"{where} ('{name}')"
+        raise FormatError(
+            f"{where}: 'op' and 'name' must be strings, got {shown(kind)} and {shown(name)}"
+        )
+    where = f"{where} ({shown(name)})"
     if record.get("subgraphs"):
         raise FormatError(f"{where}: subgraphs (control flow) are not supported")
     given = {**_strings(record, "param", where), **_strings(record, "attrs", where)}
     loose = _strings(record, "attr", where)
     if kind == "null":
         if record.get("inputs"):
-            raise FormatError(f"{where}: a variable has no inputs, got {record['inputs']!r}")
+            raise FormatError(f"{where}: a variable has no inputs, got {shown(record['inputs'])}")
         return Node(None, name, {stored_key(k): v for k, v in {**given, **loose}.items()})
     try:
         entry = get_operator(kind)
@@ -219,8 +222,9 @@ def _read_node(record, nodes, where, version):
             f"{where}: operator {entry.name} takes {len(names)} inputs "
             f"({', '.join(names)}), got {len(inputs)}"
         )
+    by_name = dict(zip(names, inputs)) if suffixed else {}
     for (key, stored), value in suffixed.items():
-        target = dict(zip(names, inputs)).get(key)
+        target = by_name.get(key)
         if target is not None and target[0].op is None:
             target[0].attrs.setdefault(stored, value)
     return node

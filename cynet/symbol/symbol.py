@@ -3,7 +3,7 @@
 from ..attribute import is_attribute_key, stored_key, with_spoken_keys
 from ..context import current_context
 from ..errors import ArgumentError, ArgumentTypeError, FormatError
-from ..files import write_atomically
+from ..files import file_name, read_file, write_atomically
 from .arithmetic import Arithmetic
 from .compose import attribute_text, copy_graph, substitute
 from .hooks import installed
@@ -398,14 +398,15 @@ def load(fname):
 
     Raises
     ------
-    FileNotFoundError
+    FileError
+        A file that cannot be read; also the OSError of its kind.
     FormatError
         A file that is truncated or holds something else.
     """
-    with open(fname, "rb") as file:
-        data = file.read()
+    name = file_name(fname, "load: a file name")
+    data = read_file(name)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise FormatError(f"{fname}: not a symbol's JSON: {error}") from None
-    return Symbol(from_json(text, str(fname)))
+        raise FormatError(f"{name}: not a symbol's JSON: {error}") from None
+    return Symbol(from_json(text, name))

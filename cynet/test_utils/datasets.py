@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import logging
 import os
 import urllib.parse
@@ -11,12 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from .. import config
-from ..errors import ArgumentError, FormatError
+from ..errors import ArgumentError, FileError, FormatError, MissingFileError
 from ..files import write_atomically
 from ..io import MNISTIter, read_idx
 
 _TIMEOUT = 10  # seconds without an answer
 _LARGEST = 1 << 31  # bytes of one download
+_LARGEST_MNIST = 47_040_017  # one more than the largest file of MNIST has
 
 _MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -40,9 +42,9 @@ def _fetch(url):
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
             content = answer.read(_LARGEST + 1)
     except (OSError, ValueError) as error:  # URLError is an OSError; ValueError: no URL
-        raise OSError(f"{url}: {getattr(error, 'reason', error)}") from None
+        raise FileError(f"{url}: {getattr(error, 'reason', error)}") from None
     if len(content) > _LARGEST:
-        raise OSError(f"{url}: more than {_LARGEST} bytes")
+        raise FileError(f"{url}: more than {_LARGEST} bytes")
     return content
 
 
@@ -63,7 +65,7 @@ def download(url, fname=None, dirname=None, overwrite=False, retries=5):
 
     Raises
     ------
-    OSError
+    FileError
         One line that says what failed.
     """
     if fname is None:
@@ -108,6 +110,12 @@ def _find_mnist(path):
     return None
 
 
+def _unpacked(packed):
+    """The contents of gzip data, no more than the largest of the four files."""
+    with gzip.open(io.BytesIO(packed)) as file:
+        return file.read(_LARGEST_MNIST)
+
+
 def _download_mnist(folder):
     """Download the four files into a folder; OSError of one line when that fails."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,8 +125,8 @@ def _download_mnist(folder):
         for mirror in _MIRRORS:
             try:
                 packed = _fetch(f"{mirror}{name}.gz")
-                if hashlib.sha256(gzip.decompress(packed)).hexdigest() != checksum:
-                    raise OSError(f"{mirror}{name}.gz: wrong checksum")
+                if hashlib.sha256(_unpacked(packed)).hexdigest() != checksum:
+                    raise FileError(f"{mirror}{name}.gz: wrong checksum")
             except (OSError, EOFError, zlib.error) as error:
                 errors.append(str(error))
                 continue
@@ -126,7 +134,7 @@ def _download_mnist(folder):
             write_atomically(paths[name], packed)
             break
         else:
-            raise OSError(
+            raise FileError(
                 f"MNIST cannot be downloaded ({errors[0]}); put its four IDX files into a"
                 " folder and name it in CYNET_DATA_DIR"
             )
@@ -136,7 +144,7 @@ def _download_mnist(folder):
 def _mnist_files(path=None):
     paths = _find_mnist(path)
     if paths is None and path:
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"no folder {path} or {Path(path) / 'mnist'} with the four IDX"
             f" files of MNIST: {', '.join(_MNIST)}, plain or .gz"
         )
@@ -163,7 +171,7 @@ def get_mnist(path=None):
 
     Raises
     ------
-    OSError
+    FileError
         One line, when the files are neither there nor to be downloaded.
     FormatError
         When a file is damaged.

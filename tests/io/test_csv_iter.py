@@ -1,10 +1,14 @@
 """CSVIter: batches as MXNet 1.9.1 gives them (noted from a run of it), what bad input gets."""
 
+import bz2
+import gzip
+import lzma
+
 import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, FormatError, ShapeError
+from cynet.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError
 
 
 @pytest.fixture
@@ -54,8 +58,14 @@ def test_without_labels(files):
 
 
 def test_refused(files, tmp_path):
-    with pytest.raises(ArgumentError, match="nowhere"):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         mx.io.CSVIter(data_csv="nowhere", data_shape=(3,))
+    for shape in (3, "3", (3.0,)):
+        with pytest.raises(ArgumentTypeError, match="data_shape must be a tuple of ints"):
+            mx.io.CSVIter(data_csv=files[0], data_shape=shape)
+    for shape in ((), (0,), (-3, -1), (2**62, 2**62)):
+        with pytest.raises(ArgumentError, match="data_shape must have sizes"):
+            mx.io.CSVIter(data_csv=files[0], data_shape=shape)
     with pytest.raises(ShapeError, match=r"3 columns.*4"):
         mx.io.CSVIter(data_csv=files[0], data_shape=(4,))
     (tmp_path / "bad.csv").write_text("1,2,3\n4,x,6\n")
@@ -64,3 +74,66 @@ def test_refused(files, tmp_path):
     (tmp_path / "short.csv").write_text("1\n2\n")
     with pytest.raises(ShapeError, match="2 rows"):
         mx.io.CSVIter(data_csv=files[0], data_shape=(3,), label_csv=str(tmp_path / "short.csv"))
+
+
+def rows(path, **options):
+    it = mx.io.CSVIter(data_csv=str(path), **{"data_shape": (1,), **options})
+    return [batch.data[0].asnumpy().ravel().tolist() for batch in it]
+
+
+PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize("ending", PACKERS)
+@pytest.mark.parametrize("named", [True, False])
+def test_compressed(tmp_path, ending, named):
+    path = tmp_path / ("a.csv" + ending * named)
+    path.write_bytes(PACKERS[ending](b"1\r\n2\n# said\n\n3 # and 4, 5\n"))
+    assert rows(path) == [[1], [2], [3]]
+
+
+@pytest.mark.parametrize("ending", PACKERS)
+def test_damaged_compressed_files(tmp_path, ending):
+    path = tmp_path / ("a.csv" + ending)
+    path.write_bytes(b"zz")
+    with pytest.raises(FormatError, match=r"a.csv.* by its name, and is none"):
+        rows(path)
+    packed = PACKERS[ending](b"1\n2\n" * 1000)
+    for bad in (packed[:-6], packed[: len(packed) // 2] + b"damage" + packed[len(packed) // 2 :]):
+        path.write_bytes(bad)
+        with pytest.raises(FormatError, match=r"a.csv.*data are damaged"):
+            rows(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"# nothing\n"])
+def test_a_file_without_numbers(tmp_path, content):
+    (tmp_path / "e.csv").write_bytes(content)
+    with pytest.raises(FormatError, match=r"e.csv' has no line with numbers"):
+        rows(tmp_path / "e.csv")
+
+
+@pytest.mark.parametrize("content", [b"\xff\n", b"1\n2,3\n", b"1\nx\n", b"1;2\n", b"1\0\n"])
+def test_other_damage(tmp_path, content):
+    (tmp_path / "e.csv").write_bytes(content)
+    with pytest.raises(FormatError, match=r"e.csv"):
+        rows(tmp_path / "e.csv")
+
+
+def test_what_unpacks_to_much_more_is_refused_early(tmp_path):
+    """A line longer than its numbers account for; more lines than the file's size allows."""
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"0," * (1 << 22)))
+    with pytest.raises(FormatError, match="a line of more than 1424 characters; shape .1,. takes"):
+        rows(path)
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(5):
+            file.write(b"0\n" * (1 << 23))
+    with pytest.raises(FormatError, match="more than [0-9]+ MB, more than 200 times the size"):
+        rows(path)
+
+
+def test_more_lines_than_are_read_at_once(tmp_path, rng):
+    values = rng.integers(0, 1000, (200_000, 2)).astype("f")
+    np.savetxt(tmp_path / "a.csv", values, delimiter=",", fmt="%d")
+    it = mx.io.CSVIter(data_csv=str(tmp_path / "a.csv"), data_shape=(2,), batch_size=200_000)
+    np.testing.assert_array_equal(it.next().data[0].asnumpy(), values)

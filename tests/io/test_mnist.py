@@ -1,7 +1,10 @@
 """IDX files and MNISTIter."""
 
+import bz2
 import gzip
+import lzma
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -53,7 +56,7 @@ def test_shuffle_is_fixed_by_the_seed(files):
 
 def test_refused(files, tmp_path):
     image, label, _ = files
-    with pytest.raises(ArgumentError, match="nowhere"):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         mx.io.MNISTIter(image="nowhere", label=label)
     with pytest.raises(ArgumentError, match="part_index"):
         mx.io.MNISTIter(image=image, label=label, num_parts=2, part_index=2)
@@ -72,6 +75,11 @@ def test_refused(files, tmp_path):
         packed[:-9],
         packed[:30],
         whole[:4] + b"\xff" * 12,
+        whole[:3] + b"\xff" + bytes(1020),
+        b"\0\0\x08\x04" + struct.pack(">4I", 65535, 2**32 - 1, 2**32 - 65535, 0),
+        gzip.compress(whole + b"x"),
+        gzip.compress(whole[:-1]),
+        gzip.compress(whole[:5]),
     ):
         (tmp_path / "bad").write_bytes(bad)
         with pytest.raises(FormatError, match="bad"):
@@ -86,3 +94,26 @@ def test_other_dtypes(tmp_path, code, dtype):
     path = tmp_path / "a"
     path.write_bytes(struct.pack(">HBB2I", 0, code, 2, 2, 3) + array.tobytes())
     np.testing.assert_array_equal(mx.io.read_idx(str(path)), array)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed(tmp_path, pack):
+    array = np.arange(6, dtype="u1").reshape(2, 3)
+    (tmp_path / "a").write_bytes(pack(idx(array)))
+    np.testing.assert_array_equal(mx.io.read_idx(tmp_path / "a"), array)
+    (tmp_path / "a").write_bytes(pack(idx(array))[:-3])
+    with pytest.raises(FormatError, match="data are damaged"):
+        mx.io.read_idx(tmp_path / "a")
+
+
+def test_no_more_is_unpacked_than_the_header_says(tmp_path):
+    tracemalloc.start()
+    try:
+        path = tmp_path / "bomb"
+        path.write_bytes(gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 5]) + bytes(1 << 26)))
+        tracemalloc.reset_peak()
+        with pytest.raises(FormatError, match=r"shape \(5,\) needs 13 bytes, found more"):
+            mx.io.read_idx(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 23
+    finally:
+        tracemalloc.stop()

@@ -4,13 +4,17 @@ import contextlib
 import os
 import stat
 import struct
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import FormatError
+from cynet.errors import ArgumentError, FormatError
 from cynet.ndarray.serialization import parse
 
 FIXTURE = np.load(Path(__file__).parent.parent / "fixtures" / "params.npz")
@@ -244,3 +248,75 @@ def test_permissions_are_those_of_any_new_file(tmp_path):
     (tmp_path / "y").write_bytes(b"")
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in "xy"]
     assert modes[0] == modes[1]
+
+
+# --- sizes ---------------------------------------------------------------------------------------
+def test_many_names(tmp_path):
+    """Time grows with the number of arrays: 30,000 took a minute once, when two were equal."""
+    n = 30_000
+    names = [b"arg:%d" % i for i in range(n)]
+    names[-1] = names[-2]
+    array = struct.pack("<IIiiiB", 1, 1, 1, 0, 3, 0)
+    data = struct.pack("<QQQ", 0x112, 0, n) + array * n + struct.pack("<Q", n)
+    data += b"".join(struct.pack("<Q", len(x)) + x for x in names)
+    begin = time.monotonic()
+    with pytest.raises(FormatError, match="names that differ, found 'arg:29998' twice"):
+        mx.nd.load_frombuffer(data)
+    assert time.monotonic() - begin < 20
+
+
+def test_bytes_of_bools_are_0_or_1():
+    raw = struct.pack("<IiIqiii", 0xF993FAC9, 0, 1, 4, 1, 0, 7) + b"\x00\x02\xff\x01"
+    (loaded,) = mx.nd.load_frombuffer(v2(raw))
+    assert loaded.astype("int32").asnumpy().tolist() == [0, 1, 1, 1]
+    assert mx.nd.save_tobuffer(loaded)[-12:-8] == b"\x00\x01\x01\x01"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "bool"])
+def test_arrays_larger_than_what_is_read_at_once(tmp_path, rng, dtype):
+    values = (rng.random((3, 1_500_001)) * 9 > 3).astype(dtype)
+    mx.nd.save(tmp_path / "x", {"a": mx.nd.array(values, dtype=dtype), "b": mx.nd.ones(3)})
+    loaded = mx.nd.load(tmp_path / "x")
+    same(loaded["a"], values)
+    same(loaded["b"], np.ones(3, "f"))
+
+
+MEMORY = """
+import resource, sys
+import cynet as mx
+x = mx.nd.ones((40 << 18,))  # 40 MB
+mx.nd.waitall()
+def limit(more):
+    size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + more, resource.RLIM_INFINITY))
+limit(20 << 20)
+mx.nd.save(sys.argv[1], {"a": x})
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+limit(60 << 20)
+print(int(mx.nd.load(sys.argv[1])["a"].sum().asscalar()))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads Linux's /proc")
+def test_memory_of_loading_and_saving(tmp_path):
+    """Loading takes the arrays and a few MB, saving no copy of them."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, str(tmp_path / "x")],
+        capture_output=True, text=True, timeout=100, env={**os.environ, "MALLOC_ARENA_MAX": "1"},
+    )  # fmt: skip
+    assert done.stdout.strip() == str(40 << 18), done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_a_pipe_is_loaded(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(small_file()))
+    writer.start()
+    assert len(mx.nd.load(tmp_path / "pipe")) == 3
+    writer.join(20)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\udc80"])
+def test_names_without_a_form(tmp_path, name):
+    with pytest.raises(ArgumentError, match="has no form in UTF-8"):
+        mx.nd.save(tmp_path / "x", {name: mx.nd.ones(1)})

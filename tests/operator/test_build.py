@@ -82,8 +82,11 @@ def test_a_missing_package_is_named(home, tmp_path, monkeypatch, package):
 
 
 def test_what_is_no_file_or_no_name(home, tmp_path):
-    with pytest.raises(ArgumentError, match=r"nothing.pyx' is no .pyx file"):
+    with pytest.raises(FileNotFoundError, match=r"there is no file '.*nothing.pyx'") as caught:
         mx.operator.compile_pyx(tmp_path / "nothing.pyx")
+    assert isinstance(caught.value, CynetError)
+    with pytest.raises(ArgumentError, match=r"nothing.c' is no .pyx file"):
+        mx.operator.compile_pyx(tmp_path / "nothing.c")
     (tmp_path / "a-b.pyx").write_text(TINY.format(4))
     with pytest.raises(ArgumentError, match="'a-b' is no name for a module"):
         mx.operator.compile_pyx(tmp_path / "a-b.pyx")

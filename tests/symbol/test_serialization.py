@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 
 import pytest
 
@@ -246,3 +247,45 @@ def test_custom_operators():
         mx.sym.load_json(net.tojson().replace("_test_scaled", "_test_scalid"))
     with pytest.raises(FormatError, match=r"\('c'\): .*could not convert"):
         mx.sym.load_json(net.tojson().replace('"factor": "3"', '"factor": "x"'))
+
+
+# --- size ----------------------------------------------------------------------------------------
+def large(kind, n):
+    """A graph of about n entries of one kind."""
+    data = {"op": "null", "name": "d", "inputs": []}
+    cut = {"op": "SliceChannel", "name": "s", "attrs": {"num_outputs": str(n)}}
+    cut["inputs"] = [[0, 0, 0]]
+    if kind == "heads":
+        return {"nodes": [data, cut], "heads": [[1, i, 0] for i in range(n)]}
+    if kind == "inputs":
+        join = {"op": "Concat", "name": "c", "attrs": {"num_args": str(n)}}
+        join["inputs"] = [[1, i, 0] for i in range(n)]
+        return {"nodes": [data, cut, join], "heads": [[2, 0, 0]]}
+    if kind == "suffixes":
+        attrs = {"num_args": str(n), **{f"arg{i}_lr_mult": "1" for i in range(n)}}
+        join = {"op": "Concat", "name": "c", "attrs": attrs}
+        join["inputs"] = [[i, 0, 0] for i in range(n)]
+        return {"nodes": [dict(data, name=f"v{i}") for i in range(n)] + [join], "heads": [[n, 0]]}
+    if kind == "chain":
+        rest = [{"op": "exp", "name": "e", "inputs": [[i, 0, 0]]} for i in range(n)]
+        return {"nodes": [data, *rest], "heads": [[n, 0, 0]]}
+    attrs = {f"__a{i}__": "1" for i in range(n)}
+    return {"nodes": [dict(data, attrs=attrs)] + [data] * n, "heads": [[0, 0], [n, 0]]}
+
+
+@pytest.mark.parametrize("kind", ["heads", "inputs", "suffixes", "chain", "attributes"])
+def test_time_of_loading_grows_with_the_text(kind):
+    """10,000 heads or inputs of one operator took half a minute once."""
+    text = json.dumps(large(kind, 10_000))
+    begin = time.monotonic()
+    symbol = mx.sym.load_json(text)
+    assert len(symbol.list_outputs()) == len(large(kind, 10_000)["heads"])
+    assert time.monotonic() - begin < 15
+
+
+def test_messages_are_short():
+    text = json.dumps({"nodes": [{"op": "null", "name": "x" * 10**6, "inputs": [[0] * 10**5]}],
+                       "heads": [[[1] * 10**5, 0, 0]]})  # fmt: skip
+    with pytest.raises(FormatError) as caught:
+        mx.sym.load_json(text)
+    assert len(str(caught.value)) < 600

@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
-from ... import config
+from ... import cache, config
 from ...errors import KernelError
 from .source import blanked
 
@@ -105,7 +106,17 @@ def _flags(checked):
 
 def _target(text, flags, headers):
     key = hashlib.sha256("\0".join([text, *headers, _identity(), *flags]).encode()).hexdigest()[:40]
-    return config.cache_folder() / "kernels" / f"{key}.so"
+    try:
+        return cache.folder("kernels") / f"{key}.so"
+    except OSError as error:
+        raise _not_kept(config.cache_folder() / "kernels", error) from None
+
+
+def _not_kept(folder, error):
+    return KernelError(
+        f"compiled kernels cannot be kept in {folder}: {error}; set CYNET_HOME to a folder that "
+        "can be written"
+    )
 
 
 def compile_either(quick, plain, user_text, title, options, checked, headers=()):
@@ -121,12 +132,10 @@ def compile_either(quick, plain, user_text, title, options, checked, headers=())
     except KernelError:
         path = compile_object(plain, *rest)  # the user's own mistake fails again
     target = _target(quick, [*_flags(checked), *options], headers)
-    beside = target.with_suffix(f".{os.getpid()}")
-    try:
-        os.link(path, beside)
-        os.replace(beside, target)
-    except OSError:
-        pass  # compiled once more by the next process
+    made = cache.content(path)
+    if made is not None:
+        with suppress(OSError):  # then the next process compiles it once more
+            cache.keep(target, made)
     return path
 
 
@@ -161,24 +170,19 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     """
     flags = [*_flags(checked), *options]
     target = _target(text, flags, headers)
-    if target.exists():
+    if cache.content(target) is not None:
         return target
-    folder = target.parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        work = tempfile.mkdtemp(prefix="build-", dir=folder)
+        work = tempfile.mkdtemp(prefix="build-", dir=target.parent)
     except OSError as error:
-        raise KernelError(
-            f"compiled kernels cannot be kept in {folder}: {error}; set CYNET_HOME to a folder "
-            "that can be written"
-        ) from None
+        raise _not_kept(target.parent, error) from None
     try:
         source = Path(work) / "kernel.cu"
         source.write_text(text)
         _call([*flags, "-c", source.name, "-o", "kernel.o"], work, user_text, title)
         # without the sanitizers' flags: their functions are in the object itself
         _call(["-shared", "-fopenmp", "-pthread", "kernel.o", "-o", "kernel.so"], work, "", title)
-        os.replace(Path(work) / "kernel.so", target)  # whole or not at all, also between processes
+        cache.keep(target, (Path(work) / "kernel.so").read_bytes())
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target

@@ -1,0 +1,106 @@
+"""Compiled code on disk: taken only from where nobody else can write, and only if it is whole.
+
+Loading a shared object runs it. So its folder and the file must belong to the user, and nobody else
+may have the right to write them. Behind the object itself the file has a digest of it and of the
+file's name, since loading what is cut off ends the process; loaders do not look at bytes there.
+"""
+
+import atexit
+import functools
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+from . import config
+from .files import write_atomically
+
+_KINDS = ("kernels", "pyx")
+_MARK = b"CYNETSUM"
+_TAIL = len(_MARK) + hashlib.sha256().digest_size
+
+
+def folder(kind):
+    """The folder of compiled code of a kind, ``kernels`` or ``pyx``; this user alone can write it.
+
+    It is under CYNET_HOME. Where others may write there, that right is taken away; where it belongs
+    to another user, a folder that lasts as long as the process takes its place.
+
+    Raises
+    ------
+    OSError
+        When it cannot be made.
+    """
+    place = config.cache_folder() / kind
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        place.mkdir(mode=0o700)
+    found = place.stat()
+    if _fault(found) == _WRITABLE:
+        with suppress(OSError):
+            place.chmod(stat.S_IMODE(found.st_mode) & ~0o022)
+            found = place.stat()
+    fault = _fault(found)
+    return _private(str(place), fault) / kind if fault else place
+
+
+@functools.cache
+def _private(place, fault):
+    """A folder of this process alone, with a warning that it is used in place of `place`."""
+    warnings.warn(
+        f"compiled code is not kept in {place}, because {fault}; each process compiles it anew. Let"
+        " CYNET_HOME name a folder of your own",
+        stacklevel=4,
+    )
+    made, owner = Path(tempfile.mkdtemp(prefix="cynet-")), os.getpid()
+    for kind in _KINDS:
+        (made / kind).mkdir()
+
+    def remove():
+        if os.getpid() == owner:  # not at the end of a fork
+            shutil.rmtree(made, ignore_errors=True)
+
+    atexit.register(remove)
+    return made
+
+
+_FOREIGN, _WRITABLE = "it belongs to another user", "others can write there"
+
+
+def _fault(found):
+    """Why what os.stat says of a file or folder makes it nothing to trust, or None."""
+    if not hasattr(os, "geteuid"):
+        return None
+    if found.st_uid != os.geteuid():
+        return _FOREIGN
+    return _WRITABLE if stat.S_IMODE(found.st_mode) & 0o022 else None
+
+
+def content(path):
+    """The object that `keep` was given, or None: there is none, it is another's, or damaged."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return None
+        with open(path, "rb") as file:
+            if _fault(os.fstat(file.fileno())):
+                return None
+            whole = file.read()
+    except OSError:
+        return None
+    body = whole[:-_TAIL]
+    return body if whole[-_TAIL:] == _tail(path, body) else None
+
+
+def keep(path, data):
+    """Write an object, whole or not at all, so that `content` finds it."""
+    write_atomically(path, [data, _tail(path, data)], private=True)
+
+
+def _tail(path, data):
+    digest = hashlib.sha256(os.path.basename(path).encode() + b"\0")
+    digest.update(data)
+    return _MARK + digest.digest()

@@ -1,0 +1,67 @@
+"""Files that may be compressed by gzip, bzip2 or xz, unpacked while they are read."""
+
+import importlib
+import os
+import zlib
+from contextlib import contextmanager
+
+from ..errors import FormatError
+from ..files import opened
+
+# first bytes -> what it is called, the module that unpacks it, the ending of names
+_PACKERS = {
+    b"\x1f\x8b": ("gzip", "gzip", ".gz"),
+    b"BZh": ("bzip2", "bz2", ".bz2"),
+    b"\xfd7zXZ\0": ("xz", "lzma", ".xz"),
+}
+_PIECE = 1 << 20
+
+
+@contextmanager
+def unpacked(name):
+    """The contents of a file, unpacked where its first bytes say that it is compressed.
+
+    Yields
+    ------
+    (file object, str or None)
+        And what unpacks it: ``'gzip'``, ``'bzip2'``, ``'xz'`` or None.
+
+    Raises
+    ------
+    FormatError
+        When compressed data are damaged or cut off.
+    FileError
+    """
+    with opened(name) as file:
+        first = file.peek(6)
+        packer = next((each for mark, each in _PACKERS.items() if first.startswith(mark)), None)
+        if packer is None:
+            yield file, None
+            return
+        kind, module, _ = packer
+        unpacker = importlib.import_module(module)  # here: few need it, and it takes time
+        damage = getattr(unpacker, "LZMAError", zlib.error)
+        try:
+            with unpacker.open(file) as stream:
+                yield stream, kind
+        except (OSError, EOFError, damage) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise FormatError(f"{name}: the {kind} data are damaged: {error}") from None
+
+
+def expected_packer(name):
+    """What the ending of a name says that its contents are compressed by, or None."""
+    ending = os.path.splitext(name)[1].lower()
+    return next((kind for kind, _, each in _PACKERS.values() if each == ending), None)
+
+
+def read_exactly(file, size):
+    """Up to `size` bytes; memory is taken as they come, so that a false size costs nothing."""
+    content = bytearray()
+    while len(content) < size:
+        piece = file.read(min(_PIECE, size - len(content)))
+        if not piece:
+            break
+        content += piece
+    return content
