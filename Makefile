@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test test-gpu stress build lint bench bench-peers check-cuda tsan wheel smoke clean
+.PHONY: help train test test-gpu stress fuzz build lint bench bench-peers check-cuda tsan wheel smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,10 +52,14 @@ test-gpu: $(VENV)/.dev  ## the GPU suite on this machine's GPUs (GPU=simulated: 
 	CYNET_TEST_GPU=$(or $(GPU),device) $(PY) -m pytest -q tests/gpu
 
 stress: $(VENV)/.dev  ## the long tests of the engine, custom operators, random shapes, networks in full size
-	CYNET_STRESS_ITERATIONS=50000 CYNET_STRESS_SHAPES=10000 $(PY) -m pytest -q --durations=0 \
+	CYNET_STRESS_ITERATIONS=50000 CYNET_STRESS_SHAPES=10000 CYNET_STRESS_KILLS=300 $(PY) -m pytest -q --durations=0 \
 		tests/operator/test_custom_stress.py tests/test_engine_stress.py tests/test_random_shapes.py \
-		tests/module/test_steady_memory.py tests/examples/test_symbols.py \
+		tests/module/test_kills.py tests/module/test_steady_memory.py tests/examples/test_symbols.py \
 		tests/graph/test_chain.py tests/graph/test_split_random.py tests/graph/test_random_networks.py
+
+fuzz: $(VENV)/.dev  ## random calls of every operator and damaged files of every format (CYNET_FUZZ_CASES=100000 each)
+	$(PY) -m tests.fuzz.files --cases $(or $(CYNET_FUZZ_CASES),100000)
+	$(PY) -m tests.fuzz.calls --cases $(or $(CYNET_FUZZ_CASES),100000)
 
 build: $(VENV)/.dev  ## compile in place what has changed
 

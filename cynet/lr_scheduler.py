@@ -4,7 +4,11 @@ import itertools
 import logging
 import math
 
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, FormatError
+from .kinds import RISING, Kind, count, number, word
+
+_FACTOR = Kind(lambda value: number(-1).fits(value) and value <= 1, "a number from -1 to 1")
+_MOST_FACTORS = 1000  # that are multiplied one by one; more at once are a power
 
 
 class LRScheduler:
@@ -29,6 +33,11 @@ class LRScheduler:
     >>> [warm.get_warmup_lr(n) for n in range(4)]
     [0.0, 0.25, 0.5, 0.75]
     """
+
+    kept = {  # in files; a subclass adds its own
+        "base_lr": number(), "warmup_steps": count(), "warmup_final_lr": number(),
+        "warmup_begin_lr": number(), "warmup_mode": word("linear", "constant"),
+    }  # fmt: skip
 
     def __init__(self, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
         _check_int("warmup_steps", warmup_steps)
@@ -57,6 +66,9 @@ class LRScheduler:
         rise = self.warmup_final_lr - self.warmup_begin_lr
         return self.warmup_begin_lr + rise * num_update / self.warmup_steps
 
+    def check_restored(self):
+        """Refuse settings from a file that do not go together, each of which is of its kind."""
+
     def __call__(self, num_update):
         raise NotImplementedError(f"{type(self).__name__} defines no __call__")
 
@@ -82,6 +94,8 @@ class FactorScheduler(LRScheduler):
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
+    kept = {"step": count(1), "factor": _FACTOR, "stop_factor_lr": number(), "count": count()}
+
     def __init__(
         self,
         step,
@@ -104,8 +118,19 @@ class FactorScheduler(LRScheduler):
     def __call__(self, num_update):
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
-        while num_update > self.count + self.step:
-            self.count += self.step
+        due = max(num_update - self.count - 1, 0) // self.step
+        if due:
+            self.count += due * self.step
+            self._fall(num_update, due)
+        return self.base_lr
+
+    def _fall(self, num_update, due):
+        """Multiply the rate by the factor `due` times, but not below its least value."""
+        if due > _MOST_FACTORS:
+            if self.factor > 0:
+                self.base_lr *= self.factor ** (due - _MOST_FACTORS)
+            due = _MOST_FACTORS
+        for _ in range(due):
             self.base_lr *= self.factor
             if self.base_lr < self.stop_factor_lr:
                 self.base_lr = self.stop_factor_lr
@@ -116,7 +141,6 @@ class FactorScheduler(LRScheduler):
                 )
             else:
                 _log_change(num_update, self.base_lr)
-        return self.base_lr
 
 
 class MultiFactorScheduler(LRScheduler):
@@ -137,6 +161,8 @@ class MultiFactorScheduler(LRScheduler):
     >>> [steps(n) for n in range(1, 6)]
     [1.0, 1.0, 0.5, 0.25, 0.25]
     """
+
+    kept = {"step": RISING, "cur_step_ind": count(), "factor": _FACTOR, "count": count()}
 
     def __init__(
         self, step, factor=1, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"
@@ -168,6 +194,11 @@ class MultiFactorScheduler(LRScheduler):
 class _Decay(LRScheduler):
     """A rate that falls from `base_lr` to `final_lr` along a curve over `max_update` updates."""
 
+    kept = {
+        "base_lr_orig": number(), "max_update": count(1), "final_lr": number(),
+        "max_steps": Kind(lambda value: type(value) is int, "an int"),
+    }  # fmt: skip
+
     def __init__(self, max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         _check_int("max_update", max_update)
@@ -177,6 +208,13 @@ class _Decay(LRScheduler):
         self.max_update = max_update
         self.final_lr = final_lr
         self.max_steps = max_update - warmup_steps
+
+    def check_restored(self):
+        if self.max_steps != self.max_update - self.warmup_steps:
+            raise FormatError(
+                f"{type(self).__name__}.max_steps must be {self.max_update - self.warmup_steps},"
+                f" got {self.max_steps}"
+            )
 
     def curve(self, progress):
         """What is left of the fall, 1 to 0, at `progress` from 0 to 1."""
@@ -213,6 +251,8 @@ class PolyScheduler(_Decay):
     >>> [fall(n) for n in range(6)]
     [1.0, 0.5625, 0.25, 0.0625, 0.0, 0.0]
     """
+
+    kept = {"power": number(0)}
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import ndarray as nd
 from .callback import BatchEndParam, LogValidationMetricsCallback
-from .checkpoint import load_checkpoint, load_params, save_checkpoint
+from .checkpoint import find_checkpoint, load_checkpoint, load_params, save_checkpoint
 from .context import cpu
 from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed
 from .executor_manager import _check_arguments
@@ -30,6 +30,7 @@ __all__ = [
     "_initialize_kvstore",
     "_update_params",
     "_update_params_on_kvstore",
+    "find_checkpoint",
     "load_checkpoint",
     "load_params",
     "save_checkpoint",

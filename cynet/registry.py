@@ -2,7 +2,9 @@
 
 import difflib
 
-from .errors import ArgumentError, NotFoundError
+from .errors import ArgumentError, ArgumentTypeError, NotFoundError, shown
+
+_LONGEST = 100  # characters
 
 
 class Registry:
@@ -45,13 +47,16 @@ class Registry:
     def get(self, name):
         """The object registered as `name`, or NotFoundError that offers near names."""
         if not isinstance(name, str):
-            raise TypeError(f"{self.kind} name must be a str, got {type(name).__name__}")
+            raise ArgumentTypeError(
+                f"{self.kind} name must be a str, got {type(name).__name__}"
+            )
         try:
             return self._table[self._key(name)]
         except KeyError:
-            near = difflib.get_close_matches(self._key(name), self._table, 3)
+            # what is much longer than any name is near to none, and takes long to compare
+            near = difflib.get_close_matches(self._key(name)[:_LONGEST], self._table, 3)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise NotFoundError(f"no {self.kind} is named {name!r:.200}{hint}") from None
+            raise NotFoundError(f"no {self.kind} is named {shown(name)}{hint}") from None
 
     def create(self, spec, *args, **kwargs):
         """`spec` itself when it is no name, else an instance of the class it names."""

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "cynet"
 # The table of docs/architecture/README.md: a file imports from its own floor and from below.
 FLOORS = {
-    0: "_typedefs errors config context registry dtype compat files cache",
+    0: "_typedefs errors config context registry dtype compat files cache kinds",
     # and the parts of the engine: _engine_queue, ...
     1: "_inline _engine engine _storage _storage_memory storage",
     2: "_resource _storage_testing kernels cuda",

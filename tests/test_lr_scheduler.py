@@ -60,3 +60,13 @@ def test_base_class_has_no_curve():
         mx.lr_scheduler.LRScheduler()(1)
     with pytest.raises(ArgumentError, match="warm-up"):
         mx.lr_scheduler.LRScheduler(warmup_steps=2).get_warmup_lr(2)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.999, 1.0, 0.0, -0.5])
+def test_many_steps_at_once(factor):
+    """As if each update had asked; a count from a file may be as large as it likes."""
+    slow, quick = (mx.lr_scheduler.FactorScheduler(3, factor, base_lr=1.0) for _ in range(2))
+    for n in range(1, 5000):
+        rate = slow(n)
+    assert quick(4999) == pytest.approx(rate, rel=1e-12) and quick.count == slow.count
+    assert quick(2**62) == (1.0 if factor == 1 else 1e-8)

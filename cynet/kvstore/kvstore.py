@@ -2,7 +2,7 @@
 
 from ..context import cpu
 from ..errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError
-from ..files import write_atomically
+from ..files import read_file, write_atomically
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, get_updater
 
@@ -165,6 +165,11 @@ class KVStore:
 
     _set_updater = set_updater
 
+    @property
+    def updater(self):
+        """What changes stored values at each push, or None."""
+        return self._updater
+
     def set_optimizer(self, optimizer):
         """Have an Optimizer update the stored weights with what is pushed, the gradients."""
         if not isinstance(optimizer, Optimizer):
@@ -182,7 +187,8 @@ class KVStore:
         dump_optimizer : bool
             Write the optimizer's settings and counts too.
         """
-        write_atomically(fname, self._with_states("save").get_states(dump_optimizer))
+        updater = self._with_states("save")
+        write_atomically(fname, getattr(updater, "chunks", updater.get_states)(dump_optimizer))
 
     def load_optimizer_states(self, fname):
         """Take over the states that `save_optimizer_states` wrote.
@@ -193,8 +199,7 @@ class KVStore:
             When the file is damaged or of another format.
         """
         updater = self._with_states("load")
-        with open(fname, "rb") as file:
-            updater.set_states(file.read())
+        updater.set_states(read_file(fname))
 
     def set_gradient_compression(self, compression_params):
         """Refused: compression saves traffic between machines, and this store is in one process."""

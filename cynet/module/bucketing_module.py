@@ -3,9 +3,10 @@
 import logging
 
 from .. import symbol as sym
-from ..checkpoint import load_params, save_checkpoint
+from ..checkpoint import load_params, save_checkpoint, states_of
 from ..errors import ArgumentError, ArgumentTypeError
 from .base_module import DEFAULT_INITIALIZER, BaseModule
+from .bucket_files import load_buckets, save_buckets
 from .module import Module
 
 
@@ -56,7 +57,7 @@ class BucketingModule(BaseModule):
         self._generated = {}  # bucket key -> what sym_gen gave: a second call may name things anew
         self._monitor = None
         self._grad_req = "write"
-        self._loaded = None
+        self._loaded = self._preload_opt_states = None
         self._reset_bind()
         self._make(default_bucket_key)  # refuses names that do not fit at once
 
@@ -225,6 +226,8 @@ class BucketingModule(BaseModule):
         self._need("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
+        self._default._preload_opt_states = self._preload_opt_states
+        self._preload_opt_states = None
         self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
         for module in self._buckets.values():
             if module is not self._default:
@@ -318,34 +321,64 @@ class BucketingModule(BaseModule):
             module.install_monitor(mon)
 
     def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
-        """Write the default bucket's symbol and the parameters."""
+        """Write the parameters and the symbols of all buckets that were bound.
+
+        The files are those of MXNet: ``prefix-KEY-symbol.json`` for each bucket, their keys as an
+        array in ``prefix.buckets`` (where they are ints, or tuples of as many ints) and
+        ``prefix-0001.params``; ``prefix-symbol.json``, the symbol of the default bucket, and if
+        asked for ``prefix-0001.states`` are as for a :class:`Module`.
+        """
         self._need("save_checkpoint", "params_initialized")
-        symbol = self._generate(self._default_bucket_key)[0]
-        save_checkpoint(prefix, epoch, symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
+        updater = None
         if save_optimizer_states:
-            self._default.save_optimizer_states(f"{prefix}-{epoch:04d}.states")
+            self._need("save_checkpoint", "optimizer_initialized")
+            updater = self._default._updater_of_states("save_checkpoint")
+        keys = [self._default_bucket_key, *self._buckets]
+        save_buckets(prefix, {key: self._generate(key)[0] for key in keys}, remove_amp_cast)
+        symbol = self._generate(self._default_bucket_key)[0]
+        save_checkpoint(prefix, epoch, symbol, *self.get_params(), remove_amp_cast, updater)
 
     @staticmethod
-    def load(prefix, epoch, sym_gen=None, default_bucket_key=None, **kwargs):
-        """A bucketing module with the parameters of a checkpoint.
+    def load(
+        prefix, epoch, sym_gen=None, default_bucket_key=None, load_optimizer_states=False, **kwargs
+    ):
+        """A bucketing module with the parameters of a checkpoint, of cynet or of MXNet.
 
         Parameters
         ----------
         prefix : str
         epoch : int
         sym_gen : callable, optional
-            Without it, every bucket uses the saved symbol.
-        default_bucket_key : hashable
+            Makes the symbols of buckets that the checkpoint does not have, and says the names of
+            inputs; without it these are ``data`` and ``softmax_label``, and other buckets use the
+            symbol of the default one.
+        default_bucket_key : hashable, optional
+            The first of the checkpoint by default.
+        load_optimizer_states : bool
+            Also read ``prefix-0001.states``; states that were saved with other parameters are
+            refused.
         **kwargs
             For ``BucketingModule``.
         """
+        symbols = load_buckets(prefix)
+        if default_bucket_key is None:
+            default_bucket_key = next(iter(symbols), None)
         if sym_gen is None:
-            symbol = sym.load(f"{prefix}-symbol.json")
+            default = symbols.get(default_bucket_key)
+            if default is None:
+                default = sym.load(f"{prefix}-symbol.json")
 
             def sym_gen(_):
-                return symbol, ("data",), ("softmax_label",)
+                return default, ("data",), ("softmax_label",)
 
-        module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        def generate(key):
+            made = sym_gen(key)
+            saved = symbols.get(key)
+            return made if saved is None else (saved, *made[1:])
+
+        module = BucketingModule(generate, default_bucket_key, **kwargs)
         module._loaded = load_params(prefix, epoch)
         module.params_initialized = True
+        if load_optimizer_states:
+            module._preload_opt_states = states_of(prefix, epoch)
         return module

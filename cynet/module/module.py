@@ -4,7 +4,7 @@ import logging
 import warnings
 
 from .. import optimizer as opt
-from ..checkpoint import load_checkpoint, save_checkpoint
+from ..checkpoint import load_checkpoint, save_checkpoint, states_of
 from ..context import cpu, read_context
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..io import DataDesc
@@ -139,7 +139,8 @@ class Module(Parameters, BaseModule):
         prefix : str
         epoch : int
         load_optimizer_states : bool
-            Also read ``prefix-0001.states``.
+            Also read ``prefix-0001.states``; states that were saved with other parameters are
+            refused.
         **kwargs
             For ``Module``.
         """
@@ -148,19 +149,19 @@ class Module(Parameters, BaseModule):
         module._arg_params, module._aux_params = args, auxs
         module.params_initialized = True
         if load_optimizer_states:
-            module._preload_opt_states = f"{prefix}-{epoch:04d}.states"
+            module._preload_opt_states = states_of(prefix, epoch)
         return module
 
     def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
         """Write symbol and parameters, and if asked for ``prefix-0001.states``."""
         self._need("save_checkpoint", "params_initialized")
-        save_checkpoint(
-            prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast
-        )
-        if save_optimizer_states:
-            path = f"{prefix}-{epoch:04d}.states"
-            self.save_optimizer_states(path)
-            logging.info('Saved optimizer state to "%s"', path)
+        updater = self._updater_of_states("save_checkpoint") if save_optimizer_states else None
+        save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
+
+    def _updater_of_states(self, purpose):
+        """What holds the optimizer's states."""
+        self._need(purpose, "optimizer_initialized")
+        return self._kvstore.updater if self._update_on_kvstore else self._updater
 
     # --- names and shapes ---
 
@@ -402,19 +403,11 @@ class Module(Parameters, BaseModule):
 
     def save_optimizer_states(self, fname):
         """Write the optimizer's states, such as momenta, to a file."""
-        self._need("save_optimizer_states", "optimizer_initialized")
-        if self._update_on_kvstore:
-            self._kvstore.save_optimizer_states(fname)
-        else:
-            write_states(fname, self._updater)
+        write_states(fname, self._updater_of_states("save_optimizer_states"))
 
     def load_optimizer_states(self, fname):
         """Read what ``save_optimizer_states`` wrote."""
-        self._need("load_optimizer_states", "optimizer_initialized")
-        if self._update_on_kvstore:
-            self._kvstore.load_optimizer_states(fname)
-        else:
-            read_states(fname, self._updater)
+        read_states(fname, self._updater_of_states("load_optimizer_states"))
 
     # --- running ---
 

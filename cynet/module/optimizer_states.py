@@ -3,12 +3,11 @@
 from ..files import write_atomically
 
 
-def write_states(path, updater, dump_optimizer=False):
+def write_states(path, updater):
     """Write an updater's states."""
-    write_atomically(path, updater.get_states(dump_optimizer))
+    write_atomically(path, updater.chunks())
 
 
 def read_states(path, updater):
     """Give an updater the states in a file."""
-    with open(path, "rb") as file:
-        updater.set_states(file.read())
+    updater.load(path)

@@ -38,8 +38,8 @@ _LEAST_BYTES = 20  # of one array: magic or ndim, an axis, context, type
 
 
 # --- reading -------------------------------------------------------------------------------------
-class _Buffer:
-    """The bytes of a file in memory, as the part of a file object that `_Reader` uses."""
+class Buffer:
+    """The bytes of a file in memory, as the part of a file object that reading uses."""
 
     def __init__(self, data):
         self.data, self.at = memoryview(data).cast("B"), 0
@@ -249,7 +249,7 @@ def parse(data, name):
         Naming the offset, what was expected there and what was found.
     """
     data = memoryview(data).cast("B")
-    records, names = _scan(_Reader(_Buffer(data), name, 0, len(data)))
+    records, names = _scan(_Reader(Buffer(data), name, 0, len(data)))
     views = [
         _values(data[each.offset : each.offset + each.nbytes], each.dtype).reshape(each.shape)
         for each in records
@@ -300,7 +300,7 @@ def load_from(file, name, start=0):
         if start:
             raise ArgumentError(f"{name} is a pipe: it can be read from its beginning only")
         data = file.read()
-        return _load(_Buffer(data), name, 0, len(data))
+        return _load(Buffer(data), name, 0, len(data))
     return _load(file, name, start, max(os.fstat(file.fileno()).st_size - start, 0))
 
 
@@ -331,7 +331,7 @@ def load_frombuffer(buf):
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise ArgumentTypeError(f"load_frombuffer takes bytes, got {type(buf).__name__}")
     try:
-        source = _Buffer(buf)
+        source = Buffer(buf)
     except TypeError:
         raise ArgumentTypeError("load_frombuffer takes bytes that lie one after another") from None
     return _load(source, "<buffer>", 0, len(source.data))

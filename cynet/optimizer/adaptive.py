@@ -2,8 +2,12 @@
 
 import math
 
+from ..kinds import FLAG, number
 from .base import register, zeros_like
 from .fused import FusedOptimizer
+
+# A decay of 1 would divide by zero, one above have no root.
+_DECAY = number(0, 1)
 
 
 @register
@@ -22,6 +26,8 @@ class Adam(FusedOptimizer):
     **kwargs
         See :class:`Optimizer`.
     """
+
+    kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "lazy_update": FLAG}
 
     def __init__(
         self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, lazy_update=True, **kwargs
@@ -56,6 +62,8 @@ class Adamax(FusedOptimizer):
         See :class:`Optimizer`.
     """
 
+    kept = {"beta1": _DECAY, "beta2": _DECAY}
+
     def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, **kwargs):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
@@ -87,6 +95,14 @@ class Nadam(FusedOptimizer):
     **kwargs
         See :class:`Optimizer`.
     """
+
+    kept = {
+        "beta1": _DECAY,
+        "beta2": _DECAY,
+        "epsilon": number(),
+        "schedule_decay": number(),
+        "m_schedule": number(),
+    }
 
     def __init__(
         self,
@@ -139,6 +155,8 @@ class FTML(FusedOptimizer):
         See :class:`Optimizer`.
     """
 
+    kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number()}
+
     def __init__(self, beta1=0.6, beta2=0.999, epsilon=1e-8, **kwargs):
         super().__init__(**kwargs)
         self.beta1 = beta1
@@ -165,6 +183,8 @@ class AdaGrad(FusedOptimizer):
     **kwargs
         See :class:`Optimizer`.
     """
+
+    kept = {"float_stable_eps": number()}
 
     def __init__(self, eps=1e-7, **kwargs):
         super().__init__(**kwargs)
@@ -194,6 +214,8 @@ class AdaDelta(FusedOptimizer):
     **kwargs
         See :class:`Optimizer`.
     """
+
+    kept = {"rho": number(), "epsilon": number()}
 
     def __init__(self, rho=0.90, epsilon=1e-5, **kwargs):
         super().__init__(**kwargs)
@@ -230,6 +252,14 @@ class RMSProp(FusedOptimizer):
     **kwargs
         See :class:`Optimizer`.
     """
+
+    kept = {
+        "gamma1": number(),
+        "gamma2": number(),
+        "epsilon": number(),
+        "centered": FLAG,
+        "clip_weights": number().or_none(),
+    }
 
     def __init__(
         self,
@@ -273,6 +303,8 @@ class Ftrl(FusedOptimizer):
     **kwargs
         See :class:`Optimizer`.
     """
+
+    kept = {"lamda1": number(), "beta": number()}
 
     def __init__(self, lamda1=0.01, learning_rate=0.1, beta=1, **kwargs):
         super().__init__(learning_rate=learning_rate, **kwargs)

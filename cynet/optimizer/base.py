@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..errors import ArgumentError, ArgumentTypeError
+from ..kinds import FLAG, count, number
 from ..registry import Registry
 from .settings import check_settings
 
@@ -70,6 +71,11 @@ class Optimizer:
     param_dict : dict, optional
         Objects with ``lr_mult`` and ``wd_mult`` for indices.
     """
+
+    kept = {  # in files; a subclass adds its own
+        "rescale_grad": number(), "lr": number(), "wd": number(), "num_update": count(),
+        "begin_num_update": count(), "multi_precision": FLAG, "clip_gradient": number().or_none(),
+    }  # fmt: skip
 
     def __new__(cls, *args, **kwargs):
         check_settings(cls, args, kwargs)

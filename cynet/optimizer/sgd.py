@@ -3,6 +3,7 @@
 import math
 
 from .. import ndarray as nd
+from ..kinds import FLAG, number
 from .base import OPTIMIZERS, Optimizer, register, zeros_like
 from .fused import FusedOptimizer
 
@@ -22,6 +23,8 @@ class SGD(FusedOptimizer):
     **kwargs
         See :class:`Optimizer`; the default learning rate is 0.01.
     """
+
+    kept = {"momentum": number(), "lazy_update": FLAG}
 
     _keeps_masters = True
 
@@ -56,6 +59,8 @@ class NAG(FusedOptimizer):
         See :class:`Optimizer`.
     """
 
+    kept = {"momentum": number()}
+
     _keeps_masters = True
 
     def __init__(self, momentum=0.0, **kwargs):
@@ -85,6 +90,8 @@ class Signum(FusedOptimizer):
     **kwargs
         See :class:`Optimizer`.
     """
+
+    kept = {"momentum": number(), "wd_lh": number()}
 
     def __init__(self, learning_rate=0.01, momentum=0.9, wd_lh=0.0, **kwargs):
         super().__init__(learning_rate=learning_rate, **kwargs)
@@ -134,6 +141,8 @@ class DCASGD(Optimizer):
     **kwargs
         See :class:`Optimizer`.
     """
+
+    kept = {"momentum": number(), "lamda": number()}
 
     def __init__(self, momentum=0.0, lamda=0.04, **kwargs):
         super().__init__(**kwargs)

@@ -2,24 +2,41 @@
 
 Layout: 8 bytes of mark, the header's length as 8 bytes (little-endian), the header, a .params
 block. The header has ``states``, pairs [key, tree], where a tree is null, a number (the array's
-position) or a list of trees, and ``optimizer``, null or its name, settings and update counts.
+position) or a list of trees; ``optimizer``, null or its name, settings and update counts; and
+``pair``, of states that were written with parameters: ``params``, the digest of that file, and
+``saved``, when it was, in nanoseconds.
 """
 
 import json
+import os
 import struct
 
 from .. import lr_scheduler
 from .. import ndarray as nd
-from ..errors import ArgumentTypeError, FormatError
+from ..errors import ArgumentTypeError, CynetError, FormatError, shown
+from ..files import opened
+from ..kinds import checked_settings, count, number, settings_of
+from ..ndarray.serialization import Buffer, chunks_of, load_from
 from .base import OPTIMIZERS
 
 _MARK = b"CYNSTAT1"
 _DEEPEST = 8
-_PLAIN = (bool, int, float, str, type(None))
+_COUNT, _NUMBER = count(), number()
+_TABLES = {"idx2name": lambda value: isinstance(value, str), "lr_mult": _NUMBER.fits,
+           "wd_mult": _NUMBER.fits}  # fmt: skip
 
 
-def pack(states, optimizer=None):
-    """Bytes of the states (dict of key to None, NDArray or nested tuples) and the optimizer."""
+def pack(states, optimizer=None, pair=None):
+    """The file of states (dict of key to None, NDArray or nested tuples), as chunks of bytes.
+
+    Parameters
+    ----------
+    states : dict
+    optimizer : Optimizer, optional
+        Whose settings and counts are kept, too.
+    pair : dict, optional
+        ``params`` and ``saved`` of the header.
+    """
     arrays = []
 
     def tree(state):
@@ -39,8 +56,11 @@ def pack(states, optimizer=None):
         "states": [[key, tree(state)] for key, state in states.items()],
         "optimizer": None if optimizer is None else _describe(optimizer),
     }
+    if pair is not None:
+        header["pair"] = pair
     text = json.dumps(header).encode()
-    return _MARK + struct.pack("<Q", len(text)) + text + nd.save_tobuffer(arrays)
+    yield _MARK + struct.pack("<Q", len(text)) + text
+    yield from chunks_of(arrays)
 
 
 def unpack(content):
@@ -53,34 +73,73 @@ def unpack(content):
     """
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise ArgumentTypeError(f"optimizer states are bytes, got {type(content).__name__}")
-    content = bytes(content)
-    if content[:1] == b"\x80":
+    source = memoryview(content).cast("B")
+    header, end = _read_header(Buffer(source), source.nbytes, "optimizer states")
+    return _build(header, nd.load_frombuffer(source[end:]), "optimizer states")
+
+
+def read(path):
+    """(states, optimizer or None) from a file; memory is taken for the arrays alone."""
+    with opened(path) as file:
+        if not file.seekable():
+            return unpack(file.read())
+        header, end = _read_header(file, os.fstat(file.fileno()).st_size, path)
+        return _build(header, load_from(file, f"{path}", end), path)
+
+
+def read_pair(path):
+    """The ``pair`` of a file's header: (digest, time), or None where it says nothing."""
+    with opened(path) as file:
+        header, _ = _read_header(file, os.fstat(file.fileno()).st_size, path)
+    pair = header.get("pair")
+    if pair is None:
+        return None
+    if not (isinstance(pair, dict) and isinstance(pair.get("params"), str)):
+        raise FormatError(f"{path}: {shown(pair)} names no parameters")
+    if not _COUNT.fits(pair.get("saved")):
+        raise FormatError(f"{path}: {shown(pair.get('saved'))} is no time")
+    return pair["params"], pair["saved"]
+
+
+def _read_header(file, size, name):
+    """The header of an open file, and where it ends."""
+    mark = bytes(file.read(16))
+    if mark[:1] == b"\x80":
         raise FormatError(
-            "optimizer states: this is a pickle, as MXNet writes them; a pickle can"
+            f"{name}: this is a pickle, as MXNet writes them; a pickle can"
             " run any code and is not loaded. Train on from the parameters alone"
         )
-    if content[:8] != _MARK:
-        raise FormatError(f"optimizer states begin with {_MARK!r}, found {content[:8]!r}")
-    if len(content) < 16:
-        raise FormatError(f"optimizer states are truncated: {len(content)} bytes")
-    (length,) = struct.unpack("<Q", content[8:16])
-    if length > len(content) - 16:
-        raise FormatError(f"optimizer states: header of {length} bytes, {len(content) - 16} left")
+    if mark[:8] != _MARK:
+        raise FormatError(f"{name}: optimizer states begin with {_MARK!r}, found {mark[:8]!r}")
+    if len(mark) < 16:
+        raise FormatError(f"{name}: truncated: {len(mark)} bytes")
+    (length,) = struct.unpack("<Q", mark[8:])
+    if length > size - 16:
+        raise FormatError(f"{name}: header of {length} bytes, {size - 16} left")
+    text = bytes(file.read(length))
     try:
-        header = json.loads(content[16 : 16 + length])
-        entries, optimizer = header["states"], header["optimizer"]
-        pairs = [(key, state) for key, state in entries]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FormatError(f"optimizer states: the header is damaged: {error!r}") from None
-    arrays = nd.load_frombuffer(content[16 + length :])
+        header = json.loads(text)
+        if not isinstance(header, dict):
+            raise ValueError("it is no dict")
+        if not {"states", "optimizer"} <= header.keys():
+            raise ValueError("'states' or 'optimizer' is missing")
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{name}: the header is damaged: {error}") from None
+    return header, 16 + length
+
+
+def _build(header, arrays, name):
     if isinstance(arrays, dict):
-        raise FormatError("optimizer states: arrays must have no names")
-    states = {}
-    for key, state in pairs:
-        if not isinstance(key, (int, str)) or key in states:
-            raise FormatError(f"optimizer states: {key!r} is no key, or comes twice")
-        states[key] = _untree(state, arrays, _DEEPEST)
-    return states, None if optimizer is None else _restore(optimizer)
+        raise FormatError(f"{name}: arrays must have no names")
+    try:
+        states = {
+            key: _untree(tree, arrays, _DEEPEST)
+            for key, tree in _table("states", header["states"], lambda _: True).items()
+        }
+        optimizer = None if header["optimizer"] is None else _restore(header["optimizer"])
+    except CynetError as error:
+        raise FormatError(f"{name}: {error}") from None
+    return states, optimizer
 
 
 def _untree(tree, arrays, depth):
@@ -90,70 +149,78 @@ def _untree(tree, arrays, depth):
         return tuple(_untree(each, arrays, depth - 1) for each in tree)
     if isinstance(tree, int) and not isinstance(tree, bool) and 0 <= tree < len(arrays):
         return arrays[tree]
-    raise FormatError(f"optimizer states: {tree!r} does not name one of {len(arrays)} arrays")
-
-
-def _settings(instance):
-    """The instance's plain attributes, by name."""
-    return {
-        name: value
-        for name, value in vars(instance).items()
-        if isinstance(value, _PLAIN)
-        or (isinstance(value, list) and all(isinstance(each, _PLAIN) for each in value))
-    }
+    raise FormatError(f"{shown(tree)} does not name one of {len(arrays)} arrays")
 
 
 def _describe(optimizer):
     scheduler = optimizer.lr_scheduler
     return {
         "name": type(optimizer).__name__,
-        "settings": _settings(optimizer),
+        "settings": settings_of(optimizer),
         "counts": [
             [device, list(counts.items())]
             for device, counts in optimizer._all_index_update_counts.items()
         ],
-        "idx2name": list(optimizer.idx2name.items()),
-        "lr_mult": list(optimizer.lr_mult.items()),
-        "wd_mult": list(optimizer.wd_mult.items()),
+        **{name: list(getattr(optimizer, name).items()) for name in _TABLES},
         "lr_scheduler": None
         if scheduler is None
-        else {"name": type(scheduler).__name__, "settings": _settings(scheduler)},
+        else {"name": type(scheduler).__name__, "settings": settings_of(scheduler)},
     }
 
 
+def _table(what, pairs, fits):
+    """A dict of [[key, value], ...], whose keys are ints or strs and whose values fit."""
+    table = {}
+    for pair in pairs if isinstance(pairs, list) else [pairs]:
+        if not (isinstance(pair, list) and len(pair) == 2):
+            raise FormatError(f"'{what}' must be a list of pairs, found {shown(pair)}")
+        key, value = pair
+        if isinstance(key, bool) or not isinstance(key, (int, str)) or key in table:
+            raise FormatError(f"'{what}': {shown(key)} is no key, or comes twice")
+        if not fits(value):
+            raise FormatError(f"'{what}' has {shown(value)} for {shown(key)}")
+        table[key] = value
+    return table
+
+
+def _part(described, name):
+    if not isinstance(described, dict) or name not in described:
+        raise FormatError(f"{shown(described)} has no '{name}'")
+    return described[name]
+
+
 def _restore(described):
-    try:
-        klass = OPTIMIZERS.get(described["name"])
-        optimizer = klass.__new__(klass)
-        vars(optimizer).update(_checked(described["settings"]))
-        optimizer._all_index_update_counts = {
-            device: {key: int(count) for key, count in counts}
-            for device, counts in described["counts"]
-        }
-        optimizer._set_current_context(0)
-        for name in ("idx2name", "lr_mult", "wd_mult"):
-            setattr(optimizer, name, dict(described[name]))
-        optimizer.param_dict = {}
-        optimizer.sym_info = ()
-        optimizer.lr_scheduler = None
-        if described["lr_scheduler"] is not None:
-            optimizer.lr_scheduler = _scheduler(described["lr_scheduler"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError(f"optimizer states: the optimizer's part is damaged: {error}") from None
+    name = _part(described, "name")
+    if not isinstance(name, str) or name not in OPTIMIZERS:
+        raise FormatError(f"no optimizer is named {shown(name)}")
+    klass = OPTIMIZERS.get(name)
+    settings = _part(described, "settings")
+    if isinstance(settings, dict) and settings.get("lr_scheduler", 0) is None:
+        settings = {k: v for k, v in settings.items() if k != "lr_scheduler"}  # of older files
+    optimizer = klass.__new__(klass)
+    vars(optimizer).update(checked_settings(klass, settings))
+    optimizer._all_index_update_counts = {
+        device: _table("counts", counts, _COUNT.fits)
+        for device, counts in _table(
+            "counts", _part(described, "counts"), lambda value: isinstance(value, list)
+        ).items()
+    }
+    optimizer._set_current_context(0)
+    for table, fits in _TABLES.items():
+        setattr(optimizer, table, _table(table, _part(described, table), fits))
+    optimizer.param_dict = {}
+    optimizer.sym_info = ()
+    scheduler = _part(described, "lr_scheduler")
+    optimizer.lr_scheduler = None if scheduler is None else _scheduler(scheduler)
     return optimizer
 
 
 def _scheduler(described):
-    klass = getattr(lr_scheduler, described["name"])
+    name = _part(described, "name")
+    klass = getattr(lr_scheduler, name, None) if isinstance(name, str) else None
     if not (isinstance(klass, type) and issubclass(klass, lr_scheduler.LRScheduler)):
-        raise ValueError(f"{described['name']} is no schedule")
+        raise FormatError(f"no schedule is named {shown(name)}")
     scheduler = klass.__new__(klass)
-    vars(scheduler).update(_checked(described["settings"]))
+    vars(scheduler).update(checked_settings(klass, _part(described, "settings")))
+    scheduler.check_restored()
     return scheduler
-
-
-def _checked(settings):
-    for name in settings:
-        if not name.isidentifier() or name.startswith("__"):
-            raise ValueError(f"{name!r} is no setting")
-    return settings

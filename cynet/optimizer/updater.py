@@ -1,6 +1,9 @@
 """Updater: an optimizer with the states of the weights it updates, and their form as bytes."""
 
-from .state_file import pack, unpack
+import numpy as np
+
+from ..errors import ArgumentError, shown
+from .state_file import pack, read, unpack
 
 
 class Updater:
@@ -46,9 +49,25 @@ class Updater:
             if i not in states:
                 states[i] = self.optimizer.create_state_multi_precision(i, each)
             elif not synced[i]:
+                self._check_loaded(i, each, states[i])
                 states[i] = self.sync_state_context(states[i], each.context)
             synced[i] = True
         return [states[i] for i in index]
+
+    def _check_loaded(self, index, weight, state):
+        """Refuse a state from a file that the optimizer would not have made for the weight."""
+        made = self.optimizer.create_state_multi_precision(index, weight)
+        # an optimizer that may keep nothing (momentum 0) tells by the state whether it does
+        optional = state is None or made is None
+        if _form(state) == _form(made) or (
+            optional and _form(state if made is None else made) in (None, (weight.shape, weight.dtype))
+        ):
+            return
+        name = self.optimizer.idx2name.get(index, index)
+        raise ArgumentError(
+            f"optimizer {type(self.optimizer).__name__}: the loaded state of weight {shown(name)}"
+            f" is {_words(state)}, expected {_words(made)}: is it of another optimizer or network?"
+        )
 
     def sync_state_context(self, state, context):
         """The state with its arrays on `context`."""
@@ -58,7 +77,14 @@ class Updater:
 
     def get_states(self, dump_optimizer=False):
         """All states as bytes, with `dump_optimizer` the optimizer's settings and counts too."""
-        return pack(self.states, self.optimizer if dump_optimizer else None)
+        return b"".join(self.chunks(dump_optimizer))
+
+    def chunks(self, dump_optimizer=False, pair=None):
+        """The bytes of ``get_states`` in pieces, of which the arrays' own memory is no copy.
+
+        `pair`: what the file says of the parameters it belongs to (state_file.py).
+        """
+        return pack(self.states, self.optimizer if dump_optimizer else None, pair)
 
     def set_states(self, states):
         """Take over what ``get_states`` gave.
@@ -72,10 +98,35 @@ class Updater:
         FormatError
             When the bytes are damaged, or a pickle, as MXNet writes: those are never loaded.
         """
-        self.states, optimizer = unpack(states)
+        self._take_over(*unpack(states))
+
+    def load(self, fname):
+        """Take over the states in a file that has what ``get_states`` gives.
+
+        Raises
+        ------
+        FileError, FormatError
+        """
+        self._take_over(*read(fname))
+
+    def _take_over(self, states, optimizer):
+        self.states = states
         self.states_synced = dict.fromkeys(self.states, False)
         if optimizer is not None:
             self.optimizer = optimizer
+
+
+def _form(state):
+    """The shapes and dtypes in a state, in the tuples that it consists of."""
+    if isinstance(state, (tuple, list)):
+        return [_form(each) for each in state]
+    return None if state is None else (state.shape, state.dtype)
+
+
+def _words(state):
+    if isinstance(state, (tuple, list)):
+        return f"({', '.join(map(_words, state))})"
+    return "None" if state is None else f"{np.dtype(state.dtype)} {state.shape}"
 
 
 def get_updater(optimizer):

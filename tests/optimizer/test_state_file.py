@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentTypeError, FormatError
+from cynet.errors import ArgumentError, ArgumentTypeError, FormatError
 
 
 def trained(name="adam", **options):
@@ -132,3 +132,163 @@ def test_other_damage_is_refused(rng):
             mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(bytes(damaged))
         except mx.base.MXNetError:
             continue
+
+
+def settings(name, **values):
+    """Change settings of the optimizer (name None) or of its schedule."""
+    return lambda o: (o if name is None else o[name])["settings"].update(values)
+
+
+def without(part, name):
+    return lambda o: (o if part is None else o[part])["settings"].pop(name)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (without(None, "lr"), "SGD has no lr"),
+        (settings(None, momentum="x"), "SGD.momentum must be a finite number, got 'x'"),
+        (settings(None, momentum=True), "SGD.momentum must be a finite number"),
+        (settings(None, momentum=float("nan")), "SGD.momentum must be a finite number, got nan"),
+        (settings(None, momentum=10**400), "SGD.momentum must be a finite number"),
+        (settings(None, wd=[1]), r"SGD.wd must be a finite number, got \[1\]"),
+        (settings(None, rescale_grad=None), "SGD.rescale_grad must be a finite number, got None"),
+        (settings(None, clip_gradient="1"), "SGD.clip_gradient must be a finite number or None"),
+        (settings(None, multi_precision=2), "SGD.multi_precision must be True or False, got 2"),
+        (settings(None, _get_lrs=1), "SGD has no setting '_get_lrs'"),
+        (settings(None, update=None), "SGD has no setting 'update'"),
+        (settings(None, unknown=1), "SGD has no setting 'unknown'"),
+        (settings(None, num_update=-5), r"SGD.num_update must be an int from 0 to 2\*\*63 - 1"),
+        (settings(None, num_update=2**64), r"SGD.num_update must be an int from 0 to 2\*\*63 - 1"),
+        (settings(None, num_update=1.5), r"SGD.num_update must be an int from 0 to 2\*\*63 - 1"),
+        (lambda o: o.update(counts=[[0, [[0, 1e999]]]]), "'counts' has inf for 0"),
+        (lambda o: o.update(counts=[[0, [[0, -1]]]]), "'counts' has -1 for 0"),
+        (lambda o: o.update(counts=[[[], []]]), r"'counts': \[\] is no key"),
+        (lambda o: o.update(counts=3), "'counts' must be a list of pairs, found 3"),
+        (lambda o: o.update(idx2name=[[0, 1]]), "'idx2name' has 1 for 0"),
+        (lambda o: o.update(lr_mult=[["a", "2"]]), "'lr_mult' has '2' for 'a'"),
+        (lambda o: o.update(settings=[]), "the settings of SGD are"),
+        (without("lr_scheduler", "count"), "FactorScheduler has no count"),
+        (settings("lr_scheduler", step=0), "FactorScheduler.step must be an int from 1"),
+        (settings("lr_scheduler", factor=2), "factor must be a number from -1 to 1"),
+        (settings("lr_scheduler", warmup_mode="x"), "warmup_mode must be one of 'linear', 'const"),
+        (settings("lr_scheduler", get_warmup_lr=1), "has no setting 'get_warmup_lr'"),
+        (lambda o: o.update(lr_scheduler={"name": "LRScheduler2"}), "no schedule is named"),
+    ],
+)
+def test_settings_are_checked(change, message):
+    schedule = mx.lr_scheduler.FactorScheduler(10, 0.5)
+    update, _ = trained("sgd", momentum=0.9, lr_scheduler=schedule)
+    content = changed(update.get_states(dump_optimizer=True), lambda h: change(h["optimizer"]))
+    before = update.optimizer
+    with pytest.raises(FormatError, match=message):
+        update.set_states(content)
+    assert update.optimizer is before and set(update.states) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    "schedule, change, message",
+    [
+        (mx.lr_scheduler.MultiFactorScheduler([2, 5]), {"step": []}, "a list of rising ints"),
+        (mx.lr_scheduler.MultiFactorScheduler([2, 5]), {"step": [5, 2]}, "a list of rising ints"),
+        (mx.lr_scheduler.PolyScheduler(9), {"max_steps": 1}, "max_steps must be 9, got 1"),
+        (mx.lr_scheduler.PolyScheduler(9), {"power": -1}, "power must be a finite number >= 0"),
+        (mx.lr_scheduler.CosineScheduler(9), {"max_update": 0}, "max_update must be an int from 1"),
+    ],
+)
+def test_settings_of_other_schedules(schedule, change, message):
+    update, _ = trained("adam", lr_scheduler=schedule)
+    content = update.get_states(dump_optimizer=True)
+    update.set_states(content)
+    with pytest.raises(FormatError, match=message):
+        update.set_states(changed(content, lambda h: settings("lr_scheduler", **change)(
+            h["optimizer"])))  # fmt: skip
+
+
+OWN = sorted({k for _, k in mx.optimizer.base.OPTIMIZERS.items()
+              if k.__module__.startswith("cynet.")}, key=lambda k: k.__name__)  # fmt: skip
+
+
+@pytest.mark.parametrize("klass", OWN, ids=lambda k: k.__name__)
+def test_every_setting_of_every_optimizer_is_declared(klass):
+    """What an optimizer holds comes back, and none of its settings may be of another type."""
+    optimizer = klass(wd=0.25, clip_gradient=2)
+    update = mx.optimizer.get_updater(optimizer)
+    content = update.get_states(dump_optimizer=True)
+    other = mx.optimizer.get_updater(mx.optimizer.SGD())
+    other.set_states(content)
+    held = {k: v for k, v in vars(optimizer).items() if isinstance(v, (bool, int, float, str))}
+    assert {k: vars(other.optimizer)[k] for k in held} == held
+    for name in held:
+        with pytest.raises(FormatError, match=rf"{klass.__name__}.{name} must be"):
+            other.set_states(
+                changed(content, lambda h, n=name: h["optimizer"]["settings"].update({n: "x"}))
+            )
+
+
+def test_an_optimizer_of_the_users_own():
+    @mx.optimizer.register
+    class Own(mx.optimizer.SGD):
+        kind = "plain"
+
+        def __init__(self, gamma=1, **kwargs):
+            super().__init__(**kwargs)
+            self.gamma, self.kind = gamma, "mine"
+
+    update = mx.optimizer.get_updater(Own(gamma=np.float32(0.5), momentum=0.9))
+    content = update.get_states(dump_optimizer=True)
+    other = mx.optimizer.get_updater(mx.optimizer.SGD())
+    other.set_states(content)
+    assert (other.optimizer.gamma, other.optimizer.kind) == (0.5, "mine")
+    for change in ({"update": 1}, {"learning_rate": 1}, {"__class__": 1}, {"a b": 1}):
+        with pytest.raises(FormatError, match="Own has no setting"):
+            other.set_states(
+                changed(content, lambda h, c=change: h["optimizer"]["settings"].update(c))
+            )
+
+
+def test_files(tmp_path):
+    """Read in place; pairs of a header; special content."""
+    update, _ = trained("adam")
+    path = tmp_path / "x.states"
+    path.write_bytes(update.get_states(dump_optimizer=True))
+    other = mx.optimizer.get_updater(mx.optimizer.SGD())
+    other.load(path)
+    assert type(other.optimizer) is mx.optimizer.Adam
+    for mine, theirs in zip(update.states[1], other.states[1]):
+        np.testing.assert_array_equal(mine.asnumpy(), theirs.asnumpy())
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(FormatError, match=r"x.states"):
+        other.load(path)
+    with pytest.raises(FileNotFoundError, match="none"):
+        other.load(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    "state, message",
+    [
+        ((mx.nd.ones(2),), r"is \(float32 \(2,\)\), expected \(float32 \(3,\), float32 \(3,\)\)"),
+        (mx.nd.ones(3), r"is float32 \(3,\), expected \("),
+        (None, r"is None, expected \("),
+        ((mx.nd.ones(3), None), r"is \(float32 \(3,\), None\), expected"),
+        ((mx.nd.ones(3), mx.nd.ones(3, dtype="float64")), r"float64 \(3,\)\), expected"),
+    ],
+)
+@pytest.mark.parametrize("name", ["adam", "dcasgd"])
+def test_states_of_another_form_are_refused_when_used(state, message, name):
+    options = {"momentum": 0.9} if name == "dcasgd" else {}
+    update = mx.optimizer.get_updater(mx.optimizer.create(name, **options))
+    source = mx.optimizer.get_updater(mx.optimizer.SGD())
+    source.states = {0: state}
+    update.set_states(source.get_states())
+    with pytest.raises(ArgumentError, match=rf"the loaded state of weight 0.*{message}"):
+        update(0, mx.nd.ones(3), mx.nd.ones(3))
+
+
+def test_states_without_momentum_go_on_with_one_and_the_reverse():
+    for before, after in ((0.0, 0.9), (0.9, 0.0)):
+        source = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=before))
+        source(0, mx.nd.ones(3), mx.nd.ones(3))
+        update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=after))
+        update.set_states(source.get_states())
+        update(0, mx.nd.ones(3), mx.nd.ones(3))

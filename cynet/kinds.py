@@ -1,0 +1,128 @@
+"""Kinds of the settings that optimizers and schedules keep in files; checked when they are read.
+
+A class declares its settings in a table, ``kept``: name -> kind. Those of its bases count, too.
+"""
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .errors import ArgumentTypeError, FormatError, shown
+
+_MOST = 2**63 - 1  # of a count
+_LARGEST = np.finfo(np.float64).max.item()
+_PLAIN = (bool, int, float, str, type(None))
+
+
+class Kind(NamedTuple):
+    """A test of a value, and in words what passes it."""
+
+    fits: object
+    expected: str
+
+    def or_none(self):
+        """The kind that also takes None."""
+        return Kind(lambda value: value is None or self.fits(value), f"{self.expected} or None")
+
+
+def _is_number(value):
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return good and -_LARGEST <= value <= _LARGEST
+
+
+def number(low=-math.inf, below=math.inf):
+    """A finite number of at least `low` and less than `below`."""
+    bounds = "" if low == -math.inf else f" >= {low}"
+    bounds += "" if below == math.inf else f" and < {below}"
+    return Kind(lambda v: _is_number(v) and low <= v < below, f"a finite number{bounds}")
+
+
+def _is_count(value, low=0):
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= _MOST
+
+
+def count(low=0):
+    """An int from `low` to 2**63 - 1."""
+    return Kind(lambda value: _is_count(value, low), f"an int from {low} to 2**63 - 1")
+
+
+def word(*words):
+    """One of a few words."""
+    return Kind(
+        lambda v: isinstance(v, str) and v in words, "one of " + ", ".join(map(repr, words))
+    )
+
+
+FLAG = Kind(lambda value: isinstance(value, bool), "True or False")
+RISING = Kind(
+    lambda value: (
+        isinstance(value, list)
+        and bool(value)
+        and all(_is_count(each, 1) for each in value)
+        and all(a < b for a, b in itertools.pairwise(value))
+    ),
+    "a list of rising ints from 1 on",
+)
+
+
+def _declared(klass):
+    kinds = {}
+    for base in reversed(klass.__mro__):
+        kinds.update(vars(base).get("kept", {}))
+    return kinds
+
+
+def settings_of(instance):
+    """What of an object is kept: its declared settings, of a user's class also its other plain
+    attributes."""
+    klass = type(instance)
+    kinds = _declared(klass)
+    found = {}
+    for name, value in vars(instance).items():
+        if isinstance(value, np.generic):
+            value = value.item()
+        plain = isinstance(value, _PLAIN) or (
+            isinstance(value, list) and all(isinstance(each, _PLAIN) for each in value)
+        )
+        if name in kinds and not plain:
+            raise ArgumentTypeError(
+                f"{klass.__name__}.{name} cannot be kept in a file: it must be"
+                f" {kinds[name].expected}, got {shown(value)}"
+            )
+        if plain and name != "lr_scheduler" and (name in kinds or not _is_own(klass)):
+            found[name] = value
+    return found
+
+
+def _is_own(klass):
+    return klass.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def checked_settings(klass, settings):
+    """`settings`, as `settings_of` gave them of an object of `klass`, if each is of its kind.
+
+    Raises
+    ------
+    FormatError
+        Naming the setting, what was expected and what was found.
+    """
+    kinds = _declared(klass)
+    if not isinstance(settings, dict):
+        raise FormatError(f"the settings of {klass.__name__} are {shown(settings)}, no dict")
+    missing = [name for name in kinds if name not in settings]
+    if missing:
+        raise FormatError(f"{klass.__name__} has no {', '.join(missing)}")
+    for name, value in settings.items():
+        kind = kinds.get(name)
+        if kind is None:
+            known = getattr(klass, name, None)
+            hidden = callable(known) or hasattr(type(known), "__get__")
+            if _is_own(klass) or hidden or not name.isidentifier() or name.startswith("__"):
+                raise FormatError(f"{klass.__name__} has no setting {shown(name)}")
+        elif not kind.fits(value):
+            raise FormatError(
+                f"{klass.__name__}.{name} must be {kind.expected}, got {shown(value)}"
+            )
+    return settings
