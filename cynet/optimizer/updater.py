@@ -58,10 +58,10 @@ class Updater:
         """Refuse a state from a file that the optimizer would not have made for the weight."""
         made = self.optimizer.create_state_multi_precision(index, weight)
         # an optimizer that may keep nothing (momentum 0) tells by the state whether it does
-        optional = state is None or made is None
-        if _form(state) == _form(made) or (
-            optional and _form(state if made is None else made) in (None, (weight.shape, weight.dtype))
-        ):
+        if _form(state) == _form(made):
+            return
+        whole = (weight.shape, weight.dtype)
+        if (state is None or made is None) and whole in (_form(state), _form(made)):
             return
         name = self.optimizer.idx2name.get(index, index)
         raise ArgumentError(

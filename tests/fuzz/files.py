@@ -26,7 +26,8 @@ from tests.fuzz.worker import Fault, run_cases
 MORE = 64 << 20  # bytes of memory beyond the file
 NUMBERS = (0, 1, 2, 8, 255, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**64 - 1)
 VALUES = (None, True, [], {}, "", "x", "-1", "nan", "1e999", "(" * 3000, "x" * 100_000, 0, -1,
-          0.5, 2**31, 2**63, 10**30, 1e308, float("inf"), float("nan"), [0], [[0, 0, 0]])  # fmt: skip
+          0.5, 2**31, 2**63, 10**30, 1e308,
+          float("inf"), float("nan"), [0], [[0, 0, 0]])  # fmt: skip
 PACKERS = (gzip.compress, bz2.compress, lzma.compress)
 
 
