@@ -105,7 +105,9 @@ def main(argv=None):
     """Check the layer, then run it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
-    check(parser.parse_args(argv).seed)
+    args = parser.parse_args(argv)
+    print(__doc__, flush=True)
+    check(args.seed)
     print("tile: values and gradients are right along every axis")
     through_module()
 
