@@ -276,11 +276,11 @@ class DataParallelExecutorGroup:
             return
         names = listed(self._unbound_labels or self.wanted_labels)
         if self._unbound_labels:
+            found = f"has only {listed(self.label_names)}" if self.label_names else "is empty"
             raise ArgumentError(
-                f"training needs the label {names}, which label_shapes does not have"
-                f" ({listed(self.label_names) or 'it is empty'}); give an iterator with labels, as"
-                " NDArrayIter(data, label, batch_size), and their names as label_names of the"
-                " module"
+                f"training needs the label {names}, and label_shapes {found}; give an iterator with"
+                " labels, as NDArrayIter(data, label, batch_size), and their names as label_names"
+                " of the module"
             )
         raise ArgumentError(
             f"training needs the label {names}, and the batch has no labels; give an iterator with"
