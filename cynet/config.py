@@ -117,7 +117,8 @@ _SETTINGS = {
             "CYNET_HOME",
             str,
             "",
-            "Folder of downloads and compiled kernels; empty means ~/.cache/cynet.",
+            "Folder of downloads and compiled kernels, whose subfolders this user alone can write; "
+            "empty means ~/.cache/cynet.",
         ),
         Setting(
             "CXX",

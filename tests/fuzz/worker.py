@@ -24,7 +24,8 @@ def run_cases(module, seed, count, progress=False, seconds=SECONDS):
     """
     faults, number, began = [], 0, time.monotonic()
     while number < count:
-        command = [sys.executable, "-m", "tests.fuzz.worker", module, str(seed), str(number), str(count)]
+        command = [sys.executable, "-m", "tests.fuzz.worker", module]
+        command += [str(seed), str(number), str(count)]
         with open(os.devnull) as nothing:
             worker = subprocess.Popen(
                 command, stdin=nothing, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -41,7 +42,7 @@ def run_cases(module, seed, count, progress=False, seconds=SECONDS):
 def _follow(worker, number, seconds, faults, count, progress):
     """Read what `worker` reports until it ends: (the case it ended in, how it died or None)."""
     reported, rest = worker.stdout.fileno(), b""
-    errors = []
+    errors, begun = [], False
     limit = seconds + 60  # the first case waits for imports
     while True:
         ready, _, _ = select.select([reported, worker.stderr.fileno()], [], [], limit)
@@ -60,7 +61,7 @@ def _follow(worker, number, seconds, faults, count, progress):
         for line in lines:
             kind, _, text = line.decode(errors="replace").partition(" ")
             if kind == "case":
-                number, limit = int(text), seconds
+                number, limit, begun = int(text), seconds, True
                 if progress and number % 1000 == 0:
                     print(f"{number} of {count}", file=sys.stderr, flush=True)
             elif kind == "fault":
@@ -71,6 +72,8 @@ def _follow(worker, number, seconds, faults, count, progress):
     worker.stderr.close()
     if status == 0:
         return count, None
+    if not begun:
+        raise RuntimeError(f"the worker of {worker.args[3]} does not begin: {errors[-3000:]}")
     return number, f"ended with status {status}: {errors[-1500:]}"
 
 
