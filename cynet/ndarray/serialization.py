@@ -31,8 +31,10 @@ from .ndarray import NDArray
 _FILE = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _SPARSE = {1: "row_sparse", 2: "csr"}
+_STORED = tuple(numpy_dtype(flag).newbyteorder("<") for flag in range(len(NAMES)))
 _DEVICES = (1, 2, 3, 5)
 _MOST_AXES = 8
+_SMALL = 4096  # elements, of which a copy is quicker than a view
 _PIECE = 4 << 20  # bytes: what is read at once
 _LEAST_BYTES = 20  # of one array: magic or ndim, an axis, context, type
 
@@ -69,28 +71,21 @@ class _Reader:
     def left(self):
         return self.size - self.at
 
-    def _advance(self, n, what):
-        if n > self.left():
-            self.fail(f"{n} bytes of {what}", f"the end of the file after {self.left()}")
-        self.at += n
-
     def take(self, n, what):
         """The next n bytes."""
-        self._advance(n, what)
+        if n > self.size - self.at:
+            self.fail(f"{n} bytes of {what}", f"the end of the file after {self.left()}")
+        self.at += n
         found = self.source.read(n)
         if len(found) < n:  # somebody cuts the file off while it is read
             self.at -= n
             self.fail(f"{n} bytes of {what}", f"the end of the file after {len(found)}")
         return found
 
-    def skip(self, n, what):
-        """Leave n bytes out."""
-        self._advance(n, what)
-        self.source.seek(self.start + self.at)
-
     def go_to(self, at):
-        self.at = at
-        self.source.seek(self.start + at)
+        if at != self.at:
+            self.at = at
+            self.source.seek(self.start + at)
 
     def numbers(self, layout, what):
         return struct.unpack("<" + layout, self.take(struct.calcsize("<" + layout), what))
@@ -103,12 +98,9 @@ class _Record(NamedTuple):
     """Where the data of an array are, and what they are."""
 
     offset: int
+    nbytes: int
     shape: tuple
     dtype: np.dtype
-
-    @property
-    def nbytes(self):
-        return math.prod(self.shape) * self.dtype.itemsize
 
 
 def _read_shape(reader, ndim, letter, label):
@@ -156,8 +148,14 @@ def _read_array(reader, label):
     if not 0 <= flag < len(NAMES):
         reader.fail(f"a type flag from 0 to {len(NAMES) - 1} for {label}", flag, reader.at - 4)
     dtype = numpy_dtype(flag)
-    record = _Record(reader.at, shape, dtype.newbyteorder("<"))
-    reader.skip(record.nbytes, f"data of {label} ({dtype}, shape {shape})")
+    nbytes = math.prod(shape) * dtype.itemsize
+    record = _Record(reader.at, nbytes, shape, _STORED[flag])
+    if nbytes > reader.left():
+        reader.fail(
+            f"{nbytes} bytes of data of {label} ({dtype}, shape {shape})",
+            f"the end of the file after {reader.left()}",
+        )
+    reader.go_to(reader.at + nbytes)
     return record
 
 
@@ -208,16 +206,16 @@ def _values(raw, dtype):
 def _read_data(reader, record):
     """An NDArray with the data of a record; large ones are read piece by piece into its memory."""
     reader.go_to(record.offset)
-    what, dtype = "data", record.dtype.newbyteorder("=")
+    what, dtype = "data", record.dtype.type
     if record.nbytes <= _PIECE:
         values = _values(reader.take(record.nbytes, what), record.dtype)
         return array(values.reshape(record.shape), ctx=cpu(), dtype=dtype)
     out = empty(record.shape, cpu(), dtype)
     flat = out.reshape((-1,))
-    step = _PIECE // dtype.itemsize
+    step = _PIECE // record.dtype.itemsize
     for first in range(0, out.size, step):
         last = min(first + step, out.size)
-        raw = reader.take((last - first) * dtype.itemsize, what)
+        raw = reader.take((last - first) * record.dtype.itemsize, what)
         flat[first:last] = _values(raw, record.dtype)
     return out
 
@@ -350,8 +348,9 @@ def _chunks(arrays, names):
     yield struct.pack("<QQQ", _FILE, 0, len(arrays))
     for each in arrays:
         context = each.context
-        # the array's own memory; what is on a device is copied, one array after another
-        values = each.asnumpy() if context.device_type == "gpu" else np.asarray(memoryview(each))
+        # the array's own memory; what is on a device or small is copied, one array after another
+        copied = context.device_type == "gpu" or each.size <= _SMALL
+        values = each.asnumpy() if copied else np.asarray(memoryview(each))
         yield struct.pack(
             f"<IiI{values.ndim}qiii",
             _V2,

@@ -41,6 +41,15 @@ def test_cached_and_compiled_again_when_the_file_changes(home, tmp_path, monkeyp
     monkeypatch.setattr(build, "_build", None)  # a fresh process takes what is there
     monkeypatch.delitem(sys.modules, "tiny_a")
     assert mx.operator.compile_pyx(path).size() == 4
+    monkeypatch.delitem(sys.modules, "tiny_a")
+    for spoil in (lambda good: good[:9000], lambda good: good.replace(b"tiny_a", b"tiny_b")):
+        good = built[0].read_bytes()
+        built[0].unlink()  # the object itself is in use
+        built[0].write_bytes(spoil(good))
+        built[0].chmod(0o600)
+        with pytest.raises(TypeError):  # it is compiled anew, by None
+            mx.operator.compile_pyx(path)
+        built[0].write_bytes(good)
     monkeypatch.undo()
     with mx.config.environment("CYNET_HOME", str(home)):
         path.write_text(TINY.format(1))
