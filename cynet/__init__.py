@@ -2,7 +2,7 @@
 
 # Each line re-exports one module or name; floors in the order of docs/architecture/README.md.
 from . import config, errors  # floor 0
-from . import errors as base  # mx.base.MXNetError
+from . import base
 from . import context
 from .context import Context, cpu, cpu_pinned, current_context, gpu
 from .errors import CynetError, MXNetError
@@ -32,5 +32,6 @@ from . import random as rnd
 from . import visualization as viz
 from . import executor_manager, model, module  # floor 7
 from . import module as mod
+from . import libinfo
 
 __version__ = "0.1.0"

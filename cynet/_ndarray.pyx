@@ -249,7 +249,7 @@ def waitall():
 
 def device_context(int dev_type, int dev_id):
     """The Context of a device code and index; the same object each time."""
-    key = dev_type * 65536 + dev_id
+    key = dev_type, dev_id
     context = _contexts.get(key)
     if context is None:
         context = _contexts.setdefault(key, Context(_DEVICES[dev_type], dev_id))

@@ -1,6 +1,7 @@
 """Temporary space (a buffer per thread and request), random streams (counters per device)."""
 
 from libc.stdint cimport uint64_t
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from ._storage cimport Handle, alloc, free, trim_count
@@ -8,7 +9,7 @@ from ._typedefs cimport kCPU, kGPU
 
 from ._storage import on_empty_cache
 from .context import Context
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, shown
 
 cdef extern from *:
     """
@@ -69,7 +70,9 @@ cdef struct Generator:
     uint64_t drawn  # streams given out since it was seeded
 
 cdef Generator _generators[TYPES][IDS]
-cdef Mutex _lock  # of _generators; held for a few instructions
+cdef unordered_map[uint64_t, Generator] _higher  # of indices from IDS on, since they were used
+cdef uint64_t _seed = 0  # of all devices
+cdef Mutex _lock  # of all of these; held for a few instructions
 
 
 # --- temporary space -----------------------------------------------------------------------------
@@ -141,7 +144,15 @@ def release_space():
 
 # --- random streams ------------------------------------------------------------------------------
 cdef inline Generator* _generator(int dev_type, int dev_id) noexcept nogil:
-    return &_generators[dev_type & 7 if (dev_type & 7) < TYPES else 0][dev_id & (IDS - 1)]
+    # The caller holds _lock.
+    cdef uint64_t key
+    if 0 <= dev_id < IDS:
+        return &_generators[dev_type & 7 if (dev_type & 7) < TYPES else 0][dev_id]
+    key = (<uint64_t>dev_type << 32) | <uint64_t><unsigned int>dev_id
+    if _higher.count(key) == 0:
+        _higher[key].seed = _device_seed(_seed, dev_id)
+        _higher[key].drawn = 0
+    return &_higher[key]
 
 
 cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil:
@@ -152,9 +163,10 @@ cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil:
 
 cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil:
     """Take the next n streams; returns the first one's number."""
-    cdef Generator* generator = _generator(dev_type, dev_id)
+    cdef Generator* generator
     cdef uint64_t first
     _lock.lock()
+    generator = _generator(dev_type, dev_id)
     seed[0] = generator.seed
     first = generator.drawn
     generator.drawn = first + n
@@ -179,14 +191,17 @@ def seed_device(seed, ctx="all"):
         With 'all', devices of different index yield different numbers; a device seeded by name
         yields those of index 0.
     """
+    global _seed
     if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise ArgumentError(f"seed must be an int, got {seed!r}")
+        raise ArgumentError(f"seed must be an int, got {shown(seed)}")
     cdef uint64_t number = <uint64_t>(seed.__index__() & 0xFFFFFFFFFFFFFFFF)
     cdef int i, j, dev_type, dev_id
     if isinstance(ctx, str):
         if ctx != "all":
-            raise ArgumentError(f"ctx must be a Context or 'all', got {ctx!r}")
+            raise ArgumentError(f"ctx must be a Context or 'all', got {shown(ctx)}")
         _lock.lock()
+        _seed = number
+        _higher.clear()
         for i in range(TYPES):
             for j in range(IDS):
                 _generators[i][j].seed = _device_seed(number, j)
@@ -194,7 +209,7 @@ def seed_device(seed, ctx="all"):
         _lock.unlock()
         return
     if not isinstance(ctx, Context):
-        raise ArgumentTypeError(f"ctx must be a Context or 'all', got {ctx!r}")
+        raise ArgumentTypeError(f"ctx must be a Context or 'all', got {shown(ctx)}")
     dev_type, dev_id = ctx.device_typeid, ctx.device_id
     _lock.lock()
     _generator(dev_type, dev_id).seed = number

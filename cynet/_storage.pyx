@@ -178,6 +178,8 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
 
 
 cdef inline Pool* _pool(int dev_type, int dev_id) except NULL nogil:
+    if dev_id >= IDS and (dev_type == kCPU or dev_type == kCPUShared):
+        dev_id &= IDS - 1  # labels of one memory
     if dev_type < 0 or dev_type >= TYPES or dev_id < 0 or dev_id >= IDS:
         _no_pool(dev_type, dev_id)
     if not _made[dev_type][dev_id].load():
@@ -377,7 +379,7 @@ cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 n
     out.ptr = ptr
     out.size = nbytes
     out.dev_type = dev_type
-    out.dev_id = dev_id
+    out.dev_id = pool.dev_id
     return 0
 
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from .errors import ArgumentError
+from .errors import ArgumentError, shown
 
 _local = threading.local()
 
@@ -76,7 +76,9 @@ class AttrScope(metaclass=_CurrentScope):
     def __init__(self, **attrs):
         for key, value in attrs.items():
             if not isinstance(value, str):
-                raise ArgumentError(f"AttrScope: attribute '{key}' must be a str, got {value!r}")
+                raise ArgumentError(
+                    f"AttrScope: attribute '{key}' must be a str, got {shown(value)}"
+                )
         self._own = attrs
         self._attrs = attrs
         self._outer = []

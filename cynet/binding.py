@@ -6,12 +6,14 @@ import warnings
 import numpy as np
 
 from .context import read_context
-from .errors import ArgumentError, ArgumentTypeError, ShapeError
+from .errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from .executor import Executor
 from .graph.gradient import REQUESTS
 from .graph.infer import infer_types
+from .graph.place import place
 from .ndarray import NDArray, zeros
 from .symbol.hooks import install
+from .symbol.node import topological_order
 
 
 def _by_name(what, given, names, allow_missing):
@@ -59,7 +61,7 @@ def _requests(grad_req, names):
     for name, req in requests.items():
         if req not in REQUESTS:
             raise ArgumentError(
-                f"bind: grad_req of '{name}' is {req!r}; expected 'null', 'write' or 'add'"
+                f"bind: grad_req of '{name}' is {shown(req)}; expected 'null', 'write' or 'add'"
             )
     return requests
 
@@ -143,6 +145,10 @@ def simple_bind(
         warnings.warn(f"simple_bind{strange}", stacklevel=3)
     arg_types, aux_types = _types(symbol, arg_names, aux_names, types)
     requests = _requests(grad_req, arg_names)
+    contexts = {}  # of variables that a group's context takes to another one
+    if group2ctx:
+        placed = place(topological_order(symbol.entries), ctx, group2ctx)
+        contexts = {node.name: at for node, at in placed.items() if node.op is None}
     shared_names = set(shared_arg_names or ())
     args, grads = [], []
     for name, shape, dtype in zip(arg_names, arg_shapes, arg_types):
@@ -160,18 +166,19 @@ def simple_bind(
         if shared is not None:
             grad = shared_exec.grad_dict.get(name) if requests[name] != "null" else None
         elif shared_buffer is not None and name not in shared_names:
-            shared = _from_buffer(shared_buffer, name, shape, dtype, ctx)
+            shared = _from_buffer(shared_buffer, name, shape, dtype, contexts.get(name, ctx))
         if shared is None:
-            shared = zeros(shape, ctx=ctx, dtype=dtype)
+            shared = zeros(shape, ctx=contexts.get(name, ctx), dtype=dtype)
         if grad is None and requests[name] != "null":
-            grad = zeros(shape, ctx=ctx, dtype=dtype)
+            grad = zeros(shape, ctx=contexts.get(name, ctx), dtype=dtype)
         args.append(shared)
         grads.append(grad)
     auxs = []
     for name, shape, dtype in zip(aux_names, aux_shapes, aux_types):
         shared = shared_exec.aux_dict.get(name) if shared_exec is not None else None
         fits = shared is not None and shared.shape == tuple(shape)
-        auxs.append(shared if fits else zeros(shape, ctx=ctx, dtype=dtype))
+        at = contexts.get(name, ctx)
+        auxs.append(shared if fits else zeros(shape, ctx=at, dtype=dtype))
     return Executor(symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec)
 
 

@@ -1,12 +1,13 @@
 """Declared settings: every environment variable cynet reads, with type, default and meaning."""
 
 import os
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from .errors import ArgumentError
+from .errors import ArgumentError, shown
 
 
 class Setting(NamedTuple):
@@ -183,6 +184,34 @@ _MXNET_NAMES = {
     "CYNET_BACKWARD_DO_MIRROR": "MXNET_BACKWARD_DO_MIRROR",
     "CYNET_CUDNN_AUTOTUNE": "MXNET_CUDNN_AUTOTUNE_DEFAULT",
 }
+# Variables of MXNet that are not read, and what sets the same here.
+_LIKE_MXNET = {
+    "MXNET_ENGINE_TYPE": "CYNET_ENGINE_TYPE",
+    "MXNET_CPU_WORKER_NTHREADS": "CYNET_CPU_WORKERS",
+    "MXNET_HOME": "CYNET_HOME",
+    "MXNET_CUDA_ALLOW_TENSOR_CORE": "CYNET_CUDA_TF32",
+    "MXNET_EXEC_ENABLE_INPLACE": "CYNET_GRAPH_PASSES",
+}
+# What the build, benchmarks and tests read for themselves.
+_OF_TESTS = ("CYNET_TEST_", "CYNET_STRESS_", "CYNET_FUZZ_", "CYNET_BUILD_", "CYNET_RANDOM_")
+
+
+def _warn_of_names(environ):
+    """One warning for each variable called CYNET_... or MXNET_... that nothing reads."""
+    known = {*_SETTINGS, *_MXNET_NAMES.values()}
+    for name in sorted(environ):
+        if name in known or name.startswith(_OF_TESTS) or not name.startswith(("CYNET_", "MXNET_")):
+            continue
+        near = [_LIKE_MXNET[name]] if name in _LIKE_MXNET else None
+        if near is None:
+            import difflib  # here, because it is hardly ever needed
+
+            near = difflib.get_close_matches("CYNET_" + name[6:], _SETTINGS, 1, 0.75)
+        hint = f"; {near[0]} is" if near else "; docs/environment_variables.md lists those that are"
+        warnings.warn(f"environment variable {name} is not read by cynet{hint}", stacklevel=4)
+
+
+_warn_of_names(os.environ)  # at import, once
 
 
 def get(name):
@@ -200,7 +229,7 @@ def get(name):
             try:
                 return setting.parse(text)
             except ValueError as wrong:
-                raise ArgumentError(f"environment variable {each}={text!r}: {wrong}") from None
+                raise ArgumentError(f"environment variable {each}={shown(text)}: {wrong}") from None
     return setting.default
 
 

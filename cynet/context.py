@@ -2,7 +2,7 @@
 
 import threading
 
-from .errors import ArgumentError, ArgumentTypeError, CynetError
+from .errors import ArgumentError, ArgumentTypeError, CynetError, shown
 
 _TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _NAMES = {code: name for name, code in _TYPES.items()}
@@ -33,14 +33,17 @@ class Context:
         if isinstance(device_type, Context):
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
         else:
-            if device_type not in _TYPES:
+            if not isinstance(device_type, str) or device_type not in _TYPES:
                 raise ArgumentError(
-                    f"device type {device_type!r:.200} is not one of {', '.join(_TYPES)}"
+                    f"device type {shown(device_type)} is not one of {', '.join(_TYPES)}"
                 )
-            if isinstance(device_id, bool) or not isinstance(device_id, int):
-                raise ArgumentTypeError(f"device_id must be an int, got {device_id!r:.200}")
+            if isinstance(device_id, bool) or not hasattr(device_id, "__index__"):
+                raise ArgumentTypeError(f"device_id must be an int, got {shown(device_id)}")
+            device_id = device_id.__index__()
             if device_id < 0:
-                raise ArgumentError(f"device_id must not be negative, got {device_id}")
+                raise ArgumentError(f"device_id must not be negative, got {shown(device_id)}")
+            if device_id >= 1 << 31:
+                raise ArgumentError(f"device_id must be below 2**31, got {shown(device_id)}")
             self.device_typeid, self.device_id = _TYPES[device_type], device_id
 
     @property
@@ -189,7 +192,7 @@ def read_context(ctx):
     if isinstance(ctx, str):
         kind, _, index = ctx.partition("(")
         index = index.rstrip(")") or "0"
-        if kind in Context.devstr2type and index.isdigit():
+        if kind in Context.devstr2type and index.isdecimal() and len(index) < 20:
             return Context(kind, int(index))
-        raise ArgumentError(f"ctx: {ctx!r:.200} names no device; expected for example 'cpu(0)'")
-    raise ArgumentTypeError(f"ctx must be a Context, got {ctx!r:.200}")
+        raise ArgumentError(f"ctx: {shown(ctx)} names no device; expected for example 'cpu(0)'")
+    raise ArgumentTypeError(f"ctx must be a Context, got {shown(ctx)}")

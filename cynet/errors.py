@@ -3,6 +3,7 @@
 import os
 import reprlib
 import sys
+import warnings
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 MOST_SHOWN = 200  # characters of a value in a message
@@ -17,16 +18,6 @@ def user_frame():
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
-
-
-def listed(names):
-    """Names for a message, at most 200 characters of them.
-
-    >>> listed(["a", "b"])
-    "'a', 'b'"
-    """
-    text = ", ".join(map(repr, names))
-    return text if len(text) <= 200 else f"{text[:190]} ..."
 
 
 class _Short(reprlib.Repr):
@@ -59,6 +50,21 @@ def shown(value):
     except Exception:  # the value's own repr
         text = f"<{type(value).__name__}>"
     return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
+
+
+def listed(names):
+    """Names for a message, at most 200 characters of them.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    text = ", ".join(map(shown, names))
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 10]} ..."
+
+
+def warn_user(message, category=UserWarning):
+    """Warn at the innermost line of Python code that is not cynet's own."""
+    warnings.warn_explicit(message, category, *user_frame())
 
 
 class CynetError(Exception):

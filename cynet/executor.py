@@ -4,7 +4,7 @@ import numpy as np
 
 from ._executor import Plan, arena_view
 from ._pins import Pins
-from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
+from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, shown
 from .graph import passes
 from .graph.describe import describe
 from .graph.feed import fed_input
@@ -278,7 +278,7 @@ class Executor:
             Also the operators' inputs (``'fc1_data'``, ``'fc1_weight'``).
         """
         if callback is not None and not callable(callback):
-            raise ArgumentTypeError(f"set_monitor_callback: {callback!r} is not callable")
+            raise ArgumentTypeError(f"set_monitor_callback: {shown(callback)} is not callable")
         changed = (callback is None) != (self._monitor is None)
         self._monitor, self._monitor_all = callback, monitor_all
         if changed:
@@ -508,6 +508,6 @@ def _create_operator(step, rows=None):
     if not isinstance(operator, Operator):
         raise TypeError(
             f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
-            f"{operator!r}, not an Operator"
+            f"{shown(operator)}, not an Operator"
         )
     return operator

@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from . import ndarray as nd
-from .errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, ShapeError
+from .errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, ShapeError, shown
 from .registry import Registry
 
 INITIALIZERS = Registry("initializer", ignore_case=True)
@@ -17,7 +17,7 @@ INITIALIZERS = Registry("initializer", ignore_case=True)
 def register(klass):
     """Make `klass`, a subclass of Initializer, known by its lower-case name; a decorator too."""
     if not (isinstance(klass, type) and issubclass(klass, Initializer)):
-        raise ArgumentTypeError(f"register takes a subclass of Initializer, got {klass!r}")
+        raise ArgumentTypeError(f"register takes a subclass of Initializer, got {shown(klass)}")
     return INITIALIZERS.register(klass.__name__, klass, override=True)
 
 
@@ -45,13 +45,15 @@ def create(initializer, **kwargs):
     if isinstance(initializer, (Initializer, Mixed, Load)):
         return initializer
     if not isinstance(initializer, str):
-        raise ArgumentTypeError(f"an initializer is created from a name, got {initializer!r}")
+        raise ArgumentTypeError(f"an initializer is created from a name, got {shown(initializer)}")
     if initializer.startswith("["):
         try:
             name, settings = json.loads(initializer)
             settings = dict(settings)
         except (ValueError, TypeError):
-            raise FormatError(f"initializer {initializer!r} is no JSON [name, settings]") from None
+            raise FormatError(
+                f"initializer {shown(initializer)} is no JSON [name, settings]"
+            ) from None
         return INITIALIZERS.get(name)(**{**settings, **kwargs})
     return INITIALIZERS.get(initializer)(**kwargs)
 
@@ -113,7 +115,7 @@ class Initializer:
 
     def __call__(self, desc, arr):
         if not isinstance(desc, str):
-            raise ArgumentTypeError(f"an initializer takes the parameter's name, got {desc!r}")
+            raise ArgumentTypeError(f"an initializer takes the parameter's name, got {shown(desc)}")
         if not isinstance(desc, InitDesc):
             desc = InitDesc(desc)
         if desc.global_init is None:
@@ -264,7 +266,7 @@ class Orthogonal(Initializer):
     def __init__(self, scale=1.414, rand_type="uniform"):
         super().__init__(scale=scale, rand_type=rand_type)
         if rand_type not in ("uniform", "normal"):
-            raise ArgumentError(f"rand_type must be 'uniform' or 'normal', got {rand_type!r}")
+            raise ArgumentError(f"rand_type must be 'uniform' or 'normal', got {shown(rand_type)}")
         self.scale = scale
         self.rand_type = rand_type
 
@@ -295,9 +297,11 @@ class Xavier(Initializer):
     def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
         if rnd_type not in ("uniform", "gaussian"):
-            raise ArgumentError(f"rnd_type must be 'uniform' or 'gaussian', got {rnd_type!r}")
+            raise ArgumentError(f"rnd_type must be 'uniform' or 'gaussian', got {shown(rnd_type)}")
         if factor_type not in ("in", "out", "avg"):
-            raise ArgumentError(f"factor_type must be 'in', 'out' or 'avg', got {factor_type!r}")
+            raise ArgumentError(
+                f"factor_type must be 'in', 'out' or 'avg', got {shown(factor_type)}"
+            )
         self.rnd_type = rnd_type
         self.factor_type = factor_type
         self.magnitude = float(magnitude)

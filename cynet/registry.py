@@ -39,17 +39,19 @@ class Registry:
         for each in (name, *aliases):
             taken = self._table.get(self._key(each))
             if taken is not None and taken is not value and not override:
-                raise ArgumentError(f"{self.kind} name {each!r:.200} is already taken by {taken!r}")
+                raise ArgumentError(f"{self.kind} name {shown(each)} is already taken by {taken!r}")
         for each in (name, *aliases):
             self._table[self._key(each)] = value
         return value
 
+    def remove(self, name):
+        """Forget a name, if it is there; who has the object keeps it."""
+        self._table.pop(self._key(name), None)
+
     def get(self, name):
         """The object registered as `name`, or NotFoundError that offers near names."""
         if not isinstance(name, str):
-            raise ArgumentTypeError(
-                f"{self.kind} name must be a str, got {type(name).__name__}"
-            )
+            raise ArgumentTypeError(f"{self.kind} name must be a str, got {shown(name)}")
         try:
             return self._table[self._key(name)]
         except KeyError:

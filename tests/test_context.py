@@ -25,6 +25,9 @@ def test_contexts():
         (("cpu", -1), ValueError, "must not be negative, got -1"),
         (("cpu", "0"), TypeError, "must be an int, got '0'"),
         (("cpu", True), TypeError, "must be an int, got True"),
+        (("cpu", 2**31), ValueError, "must be below"),
+        (("cpu", 10**5000), ValueError, "must be below .* got <an int of 16610 bits>"),
+        (([],), ValueError, "is not one of cpu, gpu"),
     ],
 )
 def test_refused(args, kind, words):
@@ -42,6 +45,42 @@ def test_the_current_context_is_the_threads():
         thread.join()
         assert mx.current_context() == mx.cpu(1) == mx.nd.zeros((1,)).context
     assert seen == [mx.cpu(0)] and mx.current_context() == mx.cpu(0)
+
+
+def test_the_hosts_contexts_are_labels():
+    """As MXNet 1.9.1 places them."""
+    x = mx.nd.ones((2, 3), ctx=mx.cpu(70_000))
+    for made in (x + 1, x[0], x.T, mx.nd.exp(x), x.copy(), mx.nd.concat(x, x), x.zeros_like()):
+        assert made.context == mx.cpu(70_000)
+    assert (x + mx.nd.ones((2, 3), ctx=mx.cpu(1))).context == mx.cpu(70_000)
+    with mx.AttrScope(ctx_group="one"):
+        net = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=2, name="a")
+    with mx.AttrScope(ctx_group="two"):
+        net = mx.sym.BatchNorm(mx.sym.FullyConnected(net, num_hidden=2, name="b"), name="c")
+    groups = {"one": mx.cpu(1), "two": mx.cpu(2)}
+    executor = (net * 2).simple_bind(mx.cpu(), group2ctx=groups, x=(2, 3))
+    for arrays in (executor.arg_dict, executor.grad_dict, executor.aux_dict):
+        for name, array in arrays.items():
+            assert array.context == (
+                mx.cpu(1) if name in ("x", "a_weight", "a_bias") else mx.cpu(2)
+            )
+    assert executor.forward()[0].context == mx.cpu(2)
+    assert (mx.sym.Variable("x") * 2).simple_bind(mx.cpu(3), x=(2,)).forward()[0].ctx == mx.cpu(3)
+
+
+def test_indices_have_streams_of_their_own():
+    drawn = []
+    for index in (0, 1, 63, 64, 65, 128, 70_000):
+        for _ in range(2):
+            mx.random.seed(7)
+            drawn.append(mx.nd.random.uniform(shape=(3,), ctx=mx.cpu(index)).asnumpy().tolist())
+            assert drawn[-1] == drawn[-1 - _]
+    assert len({tuple(each) for each in drawn}) == 7
+    mx.random.seed(3)
+    mx.random.seed(7, ctx=mx.cpu(64))  # alone
+    low = mx.nd.random.uniform(shape=(3,)).asnumpy().tolist()
+    mx.random.seed(3)
+    assert mx.nd.random.uniform(shape=(3,)).asnumpy().tolist() == low
 
 
 def test_gpus_without_pycuda():

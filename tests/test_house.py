@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "cynet"
 # The table of docs/architecture/README.md: a file imports from its own floor and from below.
 FLOORS = {
-    0: "_typedefs errors config context registry dtype compat files cache kinds",
+    0: "_typedefs errors base config context registry dtype compat files cache kinds",
     # and the parts of the engine: _engine_queue, ...
     1: "_inline _engine engine _storage _storage_memory storage",
     2: "_resource _storage_testing kernels cuda",
@@ -20,7 +20,7 @@ FLOORS = {
     5: "graph _plan_tables _feed _split _pins _executor executor binding",
     6: "autograd random initializer optimizer lr_scheduler metric io recordio image kvstore "
     "callback checkpoint monitor profiler visualization rtc _rtc test_utils",
-    7: "module model executor_manager gluon",
+    7: "module model executor_manager gluon libinfo",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import

@@ -333,8 +333,10 @@ def test_gpu_without_backend_says_what_is_needed():
 
 
 def test_device_index_out_of_range():
-    with pytest.raises(ValueError, match=r"cpu\(64\) does not exist"):
-        mx.storage.stats(mx.cpu(64))
+    with pytest.raises(ValueError, match=r"cpu_pinned\(64\) does not exist"):
+        mx.storage.stats(mx.cpu_pinned(64))
+    # the host's contexts are labels of one memory
+    assert mx.storage.stats(mx.cpu(64 + 3)) == mx.storage.stats(mx.cpu(3))
 
 
 def test_memory_info():

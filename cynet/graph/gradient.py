@@ -5,7 +5,7 @@ contributes to it and added to by the others (OpReq add), so no sum operators an
 parts are needed.
 """
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, shown
 from ..operator import get_operator
 from .build import copy_step
 from .graph import ADD, BACKWARD, FORWARD, GRAD, HEAD, NULL, TEMP, WRITE, Step, Value
@@ -35,7 +35,7 @@ def gradient(graph, grad_req, apart=False):
     for name, req in grad_req.items():
         if req not in REQUESTS:
             raise ArgumentError(
-                f"grad_req of argument '{name}' is {req!r}; expected 'null', 'write' or 'add'"
+                f"grad_req of argument '{name}' is {shown(req)}; expected 'null', 'write' or 'add'"
             )
     return _Gradient(graph, grad_req, apart).run()
 

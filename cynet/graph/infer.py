@@ -1,9 +1,8 @@
 """Inference: completes shapes and types over a graph, forwards and backwards."""
 
-import ast
-
 from ..dtype import NAMES
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, shown
+from ..operator.parameters import read_shape
 from ..operator.property import is_known, merge_shapes
 from ..symbol.hooks import install
 from ..symbol.node import topological_order
@@ -105,6 +104,8 @@ class _Inference:
         n_args, n_out = node.num_args, node.num_outputs
         ins = [values[source] for source in node.inputs[:n_args]]
         outs = [values[node, k] for k in range(n_out)]
+        if not node.prop.users and self.says_nothing(ins, outs):
+            return
         try:
             found = self.infer(node.prop, ins, outs)
             lengths = tuple(map(len, found))
@@ -191,12 +192,12 @@ class _Shapes(_Inference):
         text = node.attrs.get("__shape__")
         if text is None:
             return None
-        try:
-            return _Shapes.clean(ast.literal_eval(text))
-        except (ValueError, SyntaxError, TypeError):
+        shape = read_shape(text)
+        if shape is None or not all(-1 <= n < 1 << 63 for n in shape):
             raise ArgumentError(
-                f"variable {node.name}: attribute __shape__ is {text!r}, not a shape"
-            ) from None
+                f"variable {node.name}: attribute __shape__ is {shown(text)}, not a shape"
+            )
+        return _Shapes.clean(shape)
 
     @staticmethod
     def clean(shape):
@@ -208,6 +209,12 @@ class _Shapes(_Inference):
     def infer(prop, ins, outs):
         """Ask the operator."""
         return prop.infer_shape(ins, outs)
+
+    @staticmethod
+    def says_nothing(ins, outs):
+        """Whether an operator is not asked: nothing is known around it, and as in MXNet it then
+        says nothing of its parameters either."""
+        return bool(ins) and all(shape is None for shape in (*ins, *outs))
 
     @staticmethod
     def merge(old, new):
@@ -227,23 +234,29 @@ class _Types(_Inference):
             return None
         if text in NAMES:
             return text
-        if not text.isdigit() or int(text) >= len(NAMES):
+        flags = [str(flag) for flag in range(len(NAMES))]
+        if text not in flags:
             raise ArgumentError(
-                f"variable {node.name}: attribute __dtype__ is {text!r}, not a type flag"
+                f"variable {node.name}: attribute __dtype__ is {shown(text)}, not a type flag"
             )
-        return NAMES[int(text)]
+        return NAMES[flags.index(text)]
 
     @staticmethod
     def clean(name):
         """The dtype's name."""
         if name not in NAMES:
-            raise ArgumentTypeError(f"type {name!r} is not one of {', '.join(NAMES)}")
+            raise ArgumentTypeError(f"type {shown(name)} is not one of {', '.join(NAMES)}")
         return name
 
     @staticmethod
     def infer(prop, ins, outs):
         """Ask the operator."""
         return prop.infer_type(ins, outs)
+
+    @staticmethod
+    def says_nothing(ins, outs):
+        """Never: the dtype of an output may follow from a parameter alone."""
+        return False
 
     @staticmethod
     def merge(old, new):

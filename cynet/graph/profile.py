@@ -1,6 +1,6 @@
 """Times of the steps of a plan, measured inside the loop that runs them."""
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..ndarray import waitall
 
 
@@ -18,7 +18,7 @@ def step_times(plan, steps, run, n):
         How often it is called, at least 1; once more before, to warm up.
     """
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise ArgumentTypeError(f"profile: n must be an int, got {n!r}")
+        raise ArgumentTypeError(f"profile: n must be an int, got {shown(n)}")
     if n < 1:
         raise ArgumentError(f"profile: n is {n}, expected at least 1")
     run()

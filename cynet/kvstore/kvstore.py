@@ -1,7 +1,7 @@
 """KVStore: values by key; what devices push is summed, what they pull is a copy of the value."""
 
 from ..context import cpu
-from ..errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError, shown
 from ..files import read_file, write_atomically
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, get_updater
@@ -74,7 +74,7 @@ class KVStore:
         """
         for each, arrays in self._pairs("init", key, value):
             if each in self._values:
-                raise ArgumentError(f"kvstore init: key {each!r} has a value already")
+                raise ArgumentError(f"kvstore init: key {shown(each)} has a value already")
             context = cpu() if self._type in _ON_CPU else arrays[0].context
             self._values[each] = arrays[0].copyto(context)
 
@@ -204,7 +204,7 @@ class KVStore:
     def set_gradient_compression(self, compression_params):
         """Refused: compression saves traffic between machines, and this store is in one process."""
         raise ArgumentError(
-            f"kvstore '{self._type}' does not compress gradients, got {compression_params!r}"
+            f"kvstore '{self._type}' does not compress gradients, got {shown(compression_params)}"
         )
 
     def barrier(self):
@@ -231,34 +231,37 @@ class KVStore:
             return [pair for k, v in zip(key, value) for pair in self._pairs(where, k, v)]
         if isinstance(key, bool) or not isinstance(key, (str, int)):
             raise ArgumentTypeError(
-                f"kvstore {where}: a key must be a str or an int, got {type(key).__name__} {key!r}"
+                f"kvstore {where}: a key must be a str or an int, got {type(key).__name__} "
+                f"{shown(key)}"
             )
         kind = str if isinstance(key, str) else int
         if self._key_type is None:
             self._key_type = kind
         if kind is not self._key_type:
             raise ArgumentTypeError(
-                f"kvstore {where}: key {key!r} is {kind.__name__}, the keys before were "
+                f"kvstore {where}: key {shown(key)} is {kind.__name__}, the keys before were "
                 f"{self._key_type.__name__}; they may not be mixed"
             )
         arrays = list(value) if isinstance(value, (list, tuple)) else [value]
         for array in arrays:
             if not isinstance(array, NDArray):
                 raise ArgumentTypeError(
-                    f"kvstore {where}: key {key!r} needs an NDArray, got {type(array).__name__}"
+                    f"kvstore {where}: key {shown(key)} needs an NDArray, got "
+                    f"{type(array).__name__}"
                 )
         if not arrays:
-            raise ArgumentError(f"kvstore {where}: key {key!r} has an empty list of arrays")
+            raise ArgumentError(f"kvstore {where}: key {shown(key)} has an empty list of arrays")
         return [(key, arrays)]
 
     def _check(self, where, key, arrays):
         if key not in self._values:
-            raise NotFoundError(f"kvstore {where}: key {key!r} has no value; call init first")
+            raise NotFoundError(f"kvstore {where}: key {shown(key)} has no value; call init first")
         shape = self._values[key].shape
         for array in arrays:
             if array.shape != shape:
                 raise ShapeError(
-                    f"kvstore {where}: key {key!r} has shape {shape}, got an array of {array.shape}"
+                    f"kvstore {where}: key {shown(key)} has shape {shape}, got an array of "
+                    f"{array.shape}"
                 )
 
     def _sum(self, arrays, stored):
@@ -301,14 +304,14 @@ def create(name="local"):
     'device'
     """
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"kvstore create: the type must be a str, got {name!r:.200}")
+        raise ArgumentTypeError(f"kvstore create: the type must be a str, got {shown(name)}")
     kind = name.lower()
     if kind in (*_ON_CPU, *_ON_DEVICE):
         return KVStore(kind)
     known = ", ".join(map(repr, (*_ON_CPU, *_ON_DEVICE)))
     if "dist" in kind or kind in ("horovod", "byteps", "p3"):
         raise ArgumentError(
-            f"kvstore {name!r:.200} trains on several machines, which is not supported; kinds:"
-            f" {known}"
+            f"kvstore {shown(name)} trains on several machines, which is not supported; "
+            f"kinds: {known}"
         )
-    raise ArgumentError(f"kvstore {name!r:.200} is not known; kinds: {known}")
+    raise ArgumentError(f"kvstore {shown(name)} is not known; kinds: {known}")

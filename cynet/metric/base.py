@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..registry import Registry
 
 METRICS = Registry("metric", ignore_case=True)
@@ -14,7 +14,7 @@ METRICS = Registry("metric", ignore_case=True)
 def register(klass, name=None):
     """Make `klass`, a subclass of EvalMetric, known to :func:`create` (by its lower-case name)."""
     if not (isinstance(klass, type) and issubclass(klass, EvalMetric)):
-        raise ArgumentTypeError(f"register takes a subclass of EvalMetric, got {klass!r}")
+        raise ArgumentTypeError(f"register takes a subclass of EvalMetric, got {shown(klass)}")
     METRICS.register(name or klass.__name__, klass, override=True)
     return klass
 
@@ -64,18 +64,18 @@ def create(metric, *args, **kwargs):
             try:
                 return create(json.loads(metric), *args, **kwargs)
             except json.JSONDecodeError as error:
-                raise ArgumentError(f"metric {metric!r:.200} is no JSON: {error}") from None
+                raise ArgumentError(f"metric {shown(metric)} is no JSON: {error}") from None
         klass = METRICS.get(metric)
         try:
             return klass(*args, **kwargs)
         except TypeError as error:
-            raise ArgumentTypeError(f"metric {metric!r:.200}: {error}") from error
+            raise ArgumentTypeError(f"metric {shown(metric)}: {error}") from error
     if isinstance(metric, type) and issubclass(metric, EvalMetric):
         return metric(*args, **kwargs)
     if callable(metric):
         return METRICS.get("custommetric")(metric, *args, **kwargs)
     raise ArgumentTypeError(
-        f"a metric is created from a name, a function, a list or a dict, got {metric!r:.200}"
+        f"a metric is created from a name, a function, a list or a dict, got {shown(metric)}"
     )
 
 

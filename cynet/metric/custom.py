@@ -1,6 +1,6 @@
 """Metrics from a user's function: CustomMetric and np()."""
 
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, shown
 from .base import EvalMetric, check_label_shapes, register, to_numpy
 
 
@@ -30,7 +30,7 @@ class CustomMetric(EvalMetric):
         self, feval, name=None, allow_extra_outputs=False, output_names=None, label_names=None
     ):
         if not callable(feval):
-            raise ArgumentTypeError(f"feval must be a function (label, pred), got {feval!r}")
+            raise ArgumentTypeError(f"feval must be a function (label, pred), got {shown(feval)}")
         if name is None:
             name = getattr(feval, "__name__", type(feval).__name__)
             if "<" in name:

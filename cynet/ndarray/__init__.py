@@ -36,6 +36,7 @@ from .creation import (
     onehot_encode,
     ones,
     ones_like,
+    split_v2,
     to_dlpack_for_read,
     to_dlpack_for_write,
     zeros,

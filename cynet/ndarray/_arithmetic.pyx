@@ -22,6 +22,19 @@ cdef Call _for_scalar(Call last, OpEntry entry, NDArrayBase array, object value)
     return call if call is not None else resolve(entry, [array], (), {"scalar": value}, None)
 
 
+cdef object _beside(NDArrayBase array, object other, str sign):
+    # A NumPy array as the other operand: an NDArray of `array`'s dtype where `array` is, or a
+    # number where it has no axes.
+    from ._indexing import from_host  # which is made on top of this module
+    if other.ndim == 0:
+        return other[()]
+    if not np.can_cast(other.dtype, array.dtype, "same_kind"):
+        raise ArgumentTypeError(
+            f"NDArray {sign} NumPy array: an array of {other.dtype} does not become one of "
+            f"{np.dtype(array.dtype)} without loss; convert one of them with astype")
+    return from_host(other, array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
+
+
 cdef class Slot:
     """One Python operator: the registry's entries behind it and the last call of each."""
 
@@ -76,10 +89,17 @@ cdef class Slot:
             return self.with_array(array, other, out)
         if isinstance(other, _NUMBERS):
             return self.with_scalar(array, other, out)
+        if isinstance(other, np.ndarray):
+            return self.forward(array, _beside(array, other, self.sign), out)
         return self.refuse(other)
 
     cdef object backward(self, NDArrayBase array, object other):
         if isinstance(other, _NUMBERS):
+            return self.with_reflected(array, other)
+        if isinstance(other, np.ndarray):
+            other = _beside(array, other, self.sign)
+            if isinstance(other, NDArrayBase):
+                return self.with_array(other, array, None)
             return self.with_reflected(array, other)
         return self.refuse(other)
 
@@ -96,8 +116,8 @@ cdef class Slot:
         return None
 
     cdef object refuse(self, object other):
-        # NumPy would take over and give a NumPy array; comparing with None or a str is a mistake.
-        if isinstance(other, np.ndarray) or self.sign in ("==", "!="):
+        # Comparing with None or a str is a mistake.
+        if self.sign in ("==", "!="):
             raise ArgumentTypeError(
                 f"NDArray {self.sign} {type(other).__name__}: the other side must be an NDArray or "
                 "a number; "

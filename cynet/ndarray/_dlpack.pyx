@@ -11,7 +11,7 @@ from .._ndarray cimport NDArrayBase, wrap_foreign
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
 from ..dtype import NAMES
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 
 # The structures of the DLPack standard, version 0 (capsules named "dltensor").
 cdef struct DLTensor:
@@ -134,11 +134,18 @@ def take(source):
     cdef Taken owner
     cdef int64_t stride = 1
     cdef int i, flag
-    capsule = source.__dlpack__() if hasattr(source, "__dlpack__") else source
+    cdef bint empty = False
+    capsule = source
+    if hasattr(source, "__dlpack__"):
+        try:
+            capsule = source.__dlpack__()
+        except BufferError as error:
+            raise ArgumentError(f"from_dlpack: {type(source).__name__} gives no memory: {error}"
+                                ) from error
     if not PyCapsule_IsValid(capsule, b"dltensor"):
         raise ArgumentError("from_dlpack takes an unused DLPack capsule or an object with "
                             "__dlpack__, "
-                            f"got {source!r}")
+                            f"got {shown(source)}")
     managed = <DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
     if managed.tensor.device_type != DL_CPU:
         raise ArgumentError("from_dlpack: the memory is on DLPack device "
@@ -147,9 +154,11 @@ def take(source):
     if managed.tensor.ndim > MAX_NDIM:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got {managed.tensor.ndim}")
     flag = _flag(&managed.tensor)
+    for i in range(managed.tensor.ndim):
+        empty = empty or managed.tensor.shape[i] == 0
     for i in range(managed.tensor.ndim - 1, -1, -1):
         if (managed.tensor.strides != NULL and managed.tensor.shape[i] > 1
-                and managed.tensor.strides[i] != stride):
+                and managed.tensor.strides[i] != stride and not empty):
             raise ArgumentError(
                 "from_dlpack: the memory is not contiguous; make a contiguous copy first")
         stride *= managed.tensor.shape[i]

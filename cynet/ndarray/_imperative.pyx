@@ -238,7 +238,7 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
     count = entry.prop.key_var_num_args
     if count is not None and count in entry.prop.fields and count not in params:
         params = {**params, count: len(given)}
-    prop = entry.prop(**params)
+    prop = entry.prop(**entry.prop.taken(params))
     call.entry, call.prop, call.context = entry, prop, context
     call.dev_type, call.dev_id = context.device_typeid, context.device_id
     arguments, states = prop.list_arguments(), prop.list_auxiliary_states()

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._copy import last_of_equal
 from ..dtype import NUMPY
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 
 cnp.import_array()
 
@@ -62,17 +62,18 @@ cdef cnp.ndarray _host_array(object value, int dtype, str what):
         if _flag_of(array) >= 0:
             return array
     elif isinstance(value, (str, bytes)) or value is None:
-        raise ArgumentTypeError(f"{what} takes numbers or something like an array, got {value!r}")
+        raise ArgumentTypeError(
+            f"{what} takes numbers or something like an array, got {shown(value)}")
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "fiub":
+        if array.dtype.kind not in "fiubOSU":
             raise TypeError(array.dtype)
-        if _flag_of(array) < 0:
+        if _flag_of(array) < 0:  # objects that are numbers and texts of numbers, too
             array = array.astype(_NUMPY[dtype])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentTypeError(
             f"{what} takes numbers or something like an array, got {type(value).__name__} "
-            f"({error})") from None
+            f"{shown(value)} ({error})") from None
     return array
 
 
@@ -185,7 +186,8 @@ cdef int _assign(NDArrayBase array, const Region* to, object value) except -1:
         try:
             integer = value
         except OverflowError:
-            raise ArgumentError(f"x[...] = value: {value} is more than 64 bits hold") from None
+            raise ArgumentError(
+                f"x[...] = value: {shown(value)} is more than 64 bits hold") from None
         return push_fill(array, to, &integer, kInt64)
     if isinstance(value, (float, np.floating)):
         real = value
@@ -200,7 +202,7 @@ cdef int64_t _place(object index, int64_t size, int axis) except -1:
         given = index.__index__()
     except OverflowError:
         raise IndexError(
-            f"index {index} is out of bounds for axis {axis} with size {size}") from None
+            f"index {shown(index)} is out of bounds for axis {axis} with size {size}") from None
     i = given + size if given < 0 else given
     if i < 0 or i >= size:
         raise IndexError(f"index {given} is out of bounds for axis {axis} with size {size}")
@@ -215,7 +217,8 @@ cdef bint _is_basic(object item):
     if hasattr(item, "__index__"):  # np.int64, bool and the like
         return True
     raise ArgumentTypeError(
-        f"an NDArray is indexed by ints, slices, None, ..., arrays and lists; got {item!r}")
+        f"an NDArray is indexed by ints, slices, None, ..., arrays and lists; "
+        f"got {shown(item)}")
 
 
 cdef bint _is_mask(object item):

@@ -10,8 +10,8 @@ from ..operator._base cimport OpEntry
 from ._imperative cimport MOST_KNOWN, Call, fits, resolve, run, run_known
 
 from ..context import current_context, read_context
-from ..errors import ArgumentTypeError
-from ..operator.signature import bind_positional, describe
+from ..errors import ArgumentTypeError, shown
+from ..operator.signature import bind_positional, describe, wrong_input
 
 
 def is_array(value):
@@ -182,7 +182,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
                 given = None
                 break
         if given is None or (len(given) > len(wanted) and not signature.variable):
-            given, params = bind_positional(entry, args, is_array)
+            given, params = bind_positional(entry, args, is_array, "an NDArray")
             while given and given[len(given) - 1] is None:
                 given.pop()
     else:
@@ -201,8 +201,10 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
             ctx = read_context(value)
             if name in entry.prop.fields:
                 params[name] = str(ctx)
-        elif value is None and name in wanted and name not in entry.prop.fields:
-            continue
+        elif name in wanted and name not in entry.prop.fields:
+            if value is not None:
+                raise wrong_input(entry.name, f"argument '{name}'", value,
+                                  "an NDArray")
         elif name in params:
             raise ArgumentTypeError(f"operator {entry.name}: parameter '{name}' is given twice")
         else:
@@ -226,7 +228,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
 cdef list _out_list(OpEntry entry, object out):
     if not isinstance(out, (list, tuple)) or not all([is_array(each) for each in out]):
         raise ArgumentTypeError(
-            f"operator {entry.name}: out must be an NDArray or a list of them, got {out!r}")
+            f"operator {entry.name}: out must be an NDArray or a list of them, got {shown(out)}")
     return list(out)
 
 

@@ -8,7 +8,7 @@ from .._copy import copy_into
 from .._ndarray import empty as empty_array
 from ..context import read_context
 from ..dtype import NUMPY, dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..operator import get_operator
 from . import _dlpack
 from ._filled import diagonal, filled, filled_like, progression
@@ -125,10 +125,17 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
         raise ArgumentError("arange: infer_range has no meaning without a symbol; give stop")
     if stop is None:
         start, stop = 0, start
-    if step == 0 or (stop - start) * step <= 0:
-        raise ArgumentError(f"arange: from {start} to {stop} by {step} is an empty range")
+    try:
+        span = float((stop - start) * step)
+    except OverflowError:
+        span = math.inf
+    if step == 0 or not 0 < span < math.inf:
+        raise ArgumentError(
+            f"arange: from {shown(start)} to {shown(stop)} by {shown(step)} is an empty or endless "
+            "range"
+        )
     if repeat < 1:
-        raise ArgumentError(f"arange: repeat must be at least 1, got {repeat}")
+        raise ArgumentError(f"arange: repeat must be at least 1, got {shown(repeat)}")
     flag = dtype_flag(dtype)
     count = math.ceil((stop - start) / step)
     if repeat == 1 and _fits(start, flag) and _fits(step, flag):
@@ -152,8 +159,8 @@ def _fits(value, flag):
 
 def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32"):
     """`num` evenly spaced values from `start` to `stop`, with or without the end."""
-    if num < 1:
-        raise ArgumentError(f"linspace: num must be at least 1, got {num}")
+    if num < 0:
+        raise ArgumentError(f"linspace: num must be at least 0, got {shown(num)}")
     return array(np.linspace(start, stop, num, endpoint=endpoint), ctx, dtype_name(dtype))
 
 
@@ -170,14 +177,14 @@ def dtype_name(dtype):
 def zeros_like(data, **kwargs):
     """An array of zeros with the shape, dtype and device of `data`."""
     if kwargs or not is_array(data):
-        return zeros(data.shape, data.context, data.dtype, **kwargs)
+        return invoke(get_operator("zeros_like"), (data,), kwargs)
     return filled_like(data, 0.0)
 
 
 def ones_like(data, **kwargs):
     """An array of ones with the shape, dtype and device of `data`."""
     if kwargs or not is_array(data):
-        return ones(data.shape, data.context, data.dtype, **kwargs)
+        return invoke(get_operator("ones_like"), (data,), kwargs)
     return filled_like(data, 1.0)
 
 
@@ -224,6 +231,38 @@ def moveaxis(tensor, source, destination):
     return tensor.transpose(order)
 
 
+def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+    """Split into equal parts, or at indices.
+
+    Parameters
+    ----------
+    ary : NDArray
+    indices_or_sections : int or tuple of int
+        A number of equal parts, or where the parts after the first begin.
+    axis : int
+    squeeze_axis : bool
+        Drop `axis` from the parts; each must be of length 1 there.
+
+    Returns
+    -------
+    list of NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> [part.shape for part in mx.nd.split_v2(mx.nd.ones((5, 2)), (2, 3))]
+    [(2, 2), (1, 2), (2, 2)]
+    """
+    if hasattr(indices_or_sections, "__index__"):
+        indices, sections = (), indices_or_sections
+    else:
+        indices, sections = (0, *indices_or_sections), 0
+    params = {"axis": axis, "squeeze_axis": squeeze_axis}
+    return invoke(
+        get_operator("_split_v2"), (ary,), {"indices": indices, "sections": sections, **params}
+    )
+
+
 def onehot_encode(indices, out):
     """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else
     0."""
@@ -236,19 +275,22 @@ def from_numpy(ndarray, zero_copy=True):
     """An NDArray over a NumPy array's memory, or with a copy of its values.
 
     With `zero_copy` the NumPy array becomes read-only: the engine may read and write its memory at
-    any time.
+    any time. Of an array that is read-only already its values are copied.
 
     Raises
     ------
     ArgumentError
-        When `zero_copy` is asked for an array that is not C-contiguous and writable.
+        When `zero_copy` is asked for an array that is not C-contiguous.
     """
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentTypeError(f"from_numpy takes a NumPy array, got {type(ndarray).__name__}")
-    if not zero_copy:
+    if not zero_copy or not ndarray.flags.writeable:
         return array(ndarray, dtype=ndarray.dtype)
-    if not ndarray.flags.c_contiguous or not ndarray.flags.writeable:
-        raise ArgumentError("from_numpy: zero_copy needs a C-contiguous, writable array")
+    if not ndarray.flags.c_contiguous:
+        raise ArgumentError(
+            "from_numpy: this array is not C-contiguous, so its memory cannot be shared; copy its "
+            "values with zero_copy=False"
+        )
     out = from_dlpack(ndarray)
     ndarray.flags.writeable = False
     return out

@@ -71,7 +71,8 @@ def namespace(module_name, *prefixes):
             for prefix in prefixes:
                 if prefix + name in OPERATORS:
                     function = function_of(prefix + name)
-                    setattr(sys.modules[module_name], name, function)
+                    if not OPERATORS.get(prefix + name).prop.users:  # whose name may come again
+                        setattr(sys.modules[module_name], name, function)
                     return function
         near = difflib.get_close_matches(name, names(), 3)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""

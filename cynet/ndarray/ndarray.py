@@ -8,7 +8,7 @@ from .._ndarray import empty as empty_array
 from .._ndarray import set_public_class
 from ..context import Context, read_context
 from ..dtype import dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..operator import OPERATORS, get_operator
 from . import _dlpack
 from ._indexing import NDArrayIndexing, from_host
@@ -38,10 +38,8 @@ METHODS = (
     "depth_to_space",
     "diag",
     "exp",
-    "expand_dims",
     "expm1",
     "fix",
-    "flatten",
     "flip",
     "floor",
     "log",
@@ -83,10 +81,8 @@ METHODS = (
     "sort",
     "space_to_depth",
     "split",
-    "split_v2",
     "sqrt",
     "square",
-    "squeeze",
     "sum",
     "swapaxes",
     "take",
@@ -136,6 +132,17 @@ class NDArray(NDArrayIndexing):
 
     __str__ = __repr__
 
+    def __format__(self, spec):
+        """The text of the array, or its one element formatted: ``f"{loss:.3f}"``."""
+        if not spec:
+            return str(self)
+        if self.size != 1:
+            raise ArgumentTypeError(
+                f"format {shown(spec)} takes an array of one element, this one has shape "
+                f"{self.shape}; use asnumpy() or reduce it first"
+            )
+        return format(self.asscalar(), spec)
+
     def __iter__(self):
         if self.ndim == 0:
             raise TypeError("iteration over an array without axes")
@@ -150,6 +157,12 @@ class NDArray(NDArrayIndexing):
 
     def __dlpack_device__(self):
         return _dlpack.device_of(self)
+
+    def to_dlpack_for_read(self):
+        """A DLPack capsule over the array's memory, after waiting for it."""
+        return _dlpack.export(self)
+
+    to_dlpack_for_write = to_dlpack_for_read
 
     # --- copies -----------------------------------------------------------------------------------
     def copy(self):
@@ -268,7 +281,9 @@ class NDArray(NDArrayIndexing):
         try:
             sizes = tuple(n.__index__() for n in shape)
         except (AttributeError, TypeError):
-            raise ArgumentTypeError(f"reshape: a shape is a tuple of ints, got {shape!r}") from None
+            raise ArgumentTypeError(
+                f"reshape: a shape is a tuple of ints, got {shown(shape)}"
+            ) from None
         if not sizes or min(sizes) <= 0:
             sizes = self._infer_reshape(sizes, reverse)
         if _product(sizes) != self.size:
@@ -281,17 +296,58 @@ class NDArray(NDArrayIndexing):
         prop = get_operator("Reshape").prop(shape=sizes, reverse=reverse)
         return prop.infer_shape([self.shape], [None])[1][0]
 
-    def transpose(self, *axes):
-        """A copy with the axes in the given order, or reversed without one."""
-        if len(axes) == 1 and not hasattr(axes[0], "__index__"):
-            axes = axes[0]
-        entry = get_operator("transpose")
-        return invoke(entry, (self,), {"axes": tuple(axes)} if axes else {})
+    def transpose(self, *order, axes=None):
+        """A copy with the axes in the given order, or reversed without one.
+
+        Parameters
+        ----------
+        *order : int, or one tuple of int
+            Axis of this array for each axis of the result.
+        axes : tuple of int, optional
+            The same by name.
+        """
+        if order and axes is not None:
+            raise ArgumentTypeError("transpose: the axes are given twice")
+        if len(order) == 1 and not hasattr(order[0], "__index__"):
+            order = order[0]
+        given = order if axes is None else axes
+        if hasattr(given, "__len__"):
+            given = tuple(given) or None
+        params = {} if given is None else {"axes": given}
+        return invoke(get_operator("transpose"), (self,), params)
+
+    def _same_bytes(self, operator, inplace, **params):
+        """`operator`, which changes nothing but the shape, as a copy or as a view."""
+        entry = get_operator(operator)
+        if not inplace:
+            return invoke(entry, (self,), params)
+        return self.view(entry.prop(**params).infer_shape([self.shape], [None])[1][0])
+
+    def expand_dims(self, axis, inplace=False):
+        """A copy with an axis of length 1 at place `axis`; with `inplace` a view of the same
+        memory."""
+        return self._same_bytes("expand_dims", inplace, axis=axis)
+
+    def squeeze(self, axis=None, inplace=False):
+        """A copy without its axes of length 1, or without those of `axis`; with `inplace` a view of
+        the same memory."""
+        return self._same_bytes("squeeze", inplace, **({} if axis is None else {"axis": axis}))
+
+    def flatten(self, inplace=False):
+        """A copy with two axes, the first one and all others joined; with `inplace` a view of the
+        same memory."""
+        return self._same_bytes("Flatten", inplace)
+
+    def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
+        """See ``mx.nd.split_v2``."""
+        from .creation import split_v2
+
+        return split_v2(self, indices_or_sections, axis, squeeze_axis)
 
     def broadcast_to(self, shape):
         """A copy whose axes of size 1 are repeated up to `shape`; missing leading axes are
         added."""
-        shape = tuple(shape)
+        shape = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
         array = self
         if len(shape) > self.ndim:
             array = self.view((1,) * (len(shape) - self.ndim) + self.shape)

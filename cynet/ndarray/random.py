@@ -1,6 +1,6 @@
 """mx.nd.random: random arrays, from numbers (`_random_*`) or arrays (`_sample_*`)."""
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, shown
 from .functions import function_of, namespace
 from .ndarray import NDArray
 
@@ -44,7 +44,7 @@ def _draw_unusual(name, params, shape, dtype, ctx, out):
     for key, value in params.items():
         if isinstance(value, str):
             raise ArgumentError(
-                f"random.{name}: {key} must be a number or an NDArray, got {value!r}"
+                f"random.{name}: {key} must be a number or an NDArray, got {shown(value)}"
             )
     return _draw_of_numbers(name, params, shape, dtype, ctx, out)
 

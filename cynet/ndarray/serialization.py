@@ -109,8 +109,10 @@ def _read_shape(reader, ndim, letter, label):
         found = "an array without a shape" if ndim == 0 else f"{ndim}"
         reader.fail(f"1 to {_MOST_AXES} axes of {label}", found, at - 4)
     shape = reader.numbers(f"{ndim}{letter}", f"shape of {label}")
-    if min(shape) <= 0:
-        reader.fail(f"positive sizes in the shape of {label}", shape, at)
+    if min(shape) < 0:
+        reader.fail(f"no negative sizes in the shape of {label}", shape, at)
+    if 0 in shape and math.prod(n for n in shape if n) >= 1 << 56:
+        reader.fail(f"sizes in the shape of {label} that an array can have", shape, at)
     return shape
 
 
@@ -361,7 +363,8 @@ def _chunks(arrays, names):
             context.device_id,
             dtype_flag(values.dtype),
         )
-        yield memoryview(values.astype(values.dtype.newbyteorder("<"), copy=False)).cast("B")
+        if values.size:
+            yield memoryview(values.astype(values.dtype.newbyteorder("<"), copy=False)).cast("B")
     encoded = [name.encode("utf-8") for name in names]
     yield struct.pack("<Q", len(encoded)) + b"".join(struct.pack("<Q", len(n)) + n for n in encoded)
 
@@ -397,7 +400,7 @@ def _arrays_and_names(data):
         label = shown(names[i]) if names else f"entry {i}"
         if not isinstance(each, NDArray):
             raise ArgumentTypeError(f"save: {label} is no NDArray but {type(each).__name__}")
-        if each.size == 0 or each.ndim == 0:
+        if each.ndim == 0:
             raise ArgumentError(f"save: {label} has shape {each.shape}; such arrays have no form")
     return arrays, names
 

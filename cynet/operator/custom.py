@@ -16,7 +16,7 @@ import inspect
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, OperatorError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, OperatorError, shown
 from ..registry import Registry
 from ._base import OPERATORS, Operator, register_operator
 from ._lend import lend, take_back
@@ -61,7 +61,9 @@ class CustomOp:
         elif req == "add":
             dst[:] += src
         else:
-            raise ArgumentError(f"assign: req is {req!r}; expected one of {', '.join(REQUESTS)}")
+            raise ArgumentError(
+                f"assign: req is {shown(req)}; expected one of {', '.join(REQUESTS)}"
+            )
 
 
 class CustomOpProp:
@@ -137,12 +139,13 @@ def register(reg_name):
     Raises
     ------
     ArgumentError
-        When the class is neither, another class has that name already, or what can be asked of the
-        definition without parameters contradicts itself. The same class, defined again where it
-        was, replaces the old one: a notebook's cell may be run again.
+        When the class is neither, a built-in operator has that name, or what can be asked of the
+        definition without parameters contradicts itself. A name that a user registered before is
+        replaced, as in MXNet: nodes made from then on are of the new class, those that exist and
+        their executors keep the old one.
     """
     if not isinstance(reg_name, str) or not reg_name:
-        raise ArgumentTypeError(f"register takes the operator's name, a str; got {reg_name!r}")
+        raise ArgumentTypeError(f"register takes the operator's name, a str; got {shown(reg_name)}")
 
     def decorate(cls):
         if inspect.isclass(cls) and issubclass(cls, CustomOpProp):
@@ -151,22 +154,17 @@ def register(reg_name):
             register_property(reg_name, cls)
             return cls
         raise ArgumentTypeError(
-            f"register('{reg_name}'): {cls!r} is neither a CustomOpProp nor an OperatorProperty"
+            f"register('{reg_name}'): {shown(cls)} is neither a CustomOpProp nor an "
+            "OperatorProperty"
         )
 
     return decorate
 
 
 def _register_custom(name, cls):
-    """Put a CustomOpProp under `name`. The same class run again (a cell, a file) replaces the old
-    one; another class under the name is refused."""
+    """Put a CustomOpProp under `name`, in place of one that was there."""
     _check_definition(name, cls)
-    before = CUSTOM.get(name) if name in CUSTOM else None
-    if before is not None and _place(before) != _place(cls):  # not a cell or a file run again
-        raise ArgumentError(
-            f"custom operator name '{name}' is already taken by {before!r}; {cls!r} needs another"
-        )
-    if before is not None:
+    if name in CUSTOM:
         OPERATORS.get("Custom").cache.clear()  # what imperative calls have prepared of it
     return CUSTOM.register(name, cls, override=True)
 
@@ -188,10 +186,6 @@ def _check_definition(name, cls):
     twice = set(arguments) & set(states)
     if twice:
         raise ArgumentError(f"{check.where}: {sorted(twice)} are inputs and auxiliary states")
-
-
-def _place(cls):
-    return cls.__module__, cls.__qualname__
 
 
 def get_all_registered_operators():

@@ -8,7 +8,7 @@ it, made here, that refuses answers which do not fit.
 import contextlib
 import math
 
-from ..errors import ArgumentError, CynetError
+from ..errors import ArgumentError, CynetError, shown
 from ._base import OPERATORS, Operator, register_operator
 from .checks import TRIED_SHAPES, Checker, callback
 from .parameters import MissingParameter
@@ -18,15 +18,16 @@ from .property import OperatorProperty, ResourceRequest, is_known
 def register_property(name, cls):
     """Register a user's OperatorProperty subclass as operator `name`.
 
+    Under a name that a user registered before, nodes made from now on are of the new class.
+
     Raises
     ------
     ArgumentError
-        A name taken, names that stand twice, dependencies and in-place pairs on arrays that do not
-        exist, in-place pairs of different sizes; as far as it can be asked with every parameter
-        at its default. The rest is refused when a node is made.
+        The name of a built-in operator, names that stand twice, dependencies and in-place pairs on
+        arrays that do not exist, in-place pairs of different sizes; as far as it can be asked with
+        every parameter at its default. The rest is refused when a node is made.
     """
-    if name in OPERATORS:
-        raise ArgumentError(f"operator name '{name}' is already taken by {OPERATORS.get(name)!r}")
+    refuse_builtin(name)
     body = {
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
@@ -37,7 +38,17 @@ def register_property(name, cls):
     }
     guarded = type(cls.__name__, (Guarded, cls), body)
     _check_definition(guarded)
+    OPERATORS.remove(name)
     register_operator(name, guarded)
+
+
+def refuse_builtin(name):
+    """Raise ArgumentError where `name` is that of an operator which no user registered."""
+    if name in OPERATORS and not OPERATORS.get(name).prop.users:
+        raise ArgumentError(
+            f"operator name {shown(name)} is already taken by {OPERATORS.get(name)!r}, which is "
+            "built in; choose another name"
+        )
 
 
 def _own(cls):
@@ -50,6 +61,7 @@ class Guarded(OperatorProperty):
 
     check = None  # the Checker
     any_device = True
+    users = True
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)

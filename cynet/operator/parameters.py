@@ -1,11 +1,98 @@
 """Typed parameter fields of an OperatorProperty, parsed from Python values and MXNet's strings."""
 
-import ast
+import re
+
+import numpy as np
 
 from ..dtype import NAMES, dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, CynetError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, shown
 
 REQUIRED = object()  # the default of a field that must be given
+INT64 = -(1 << 63), (1 << 63) - 1  # the least and the largest int that a parameter holds
+
+_INT_TEXT = re.compile(r"\s*([+-]?[0-9]{1,40})(?:\.0*|[lL])?\s*")  # Python 2 wrote 3L
+_FLOAT_TEXT = re.compile(r"\s*[+-]?[0-9.a-zA-Z][0-9.a-zA-Z+-]{0,400}\s*")
+_TUPLE_TEXT = re.compile(r"\s*(?:\(([^()\[\]]*)\)|\[([^()\[\]]*)\]|([^()\[\]]*))\s*")
+
+
+def whole_number(value):
+    """The int that `value` is: an int, a whole float, a bool, or the text of one; None of others.
+
+    >>> whole_number(4.0), whole_number("4.0"), whole_number("3L"), whole_number(4.5)
+    (4, 4, 3, None)
+    """
+    if isinstance(value, str):
+        if value in ("True", "False"):
+            return int(value == "True")
+        found = _INT_TEXT.fullmatch(value)
+        return int(found[1]) if found else None
+    if isinstance(value, (float, np.floating)):
+        return int(value) if float(value).is_integer() else None
+    try:
+        return int(value.__index__())
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def real_number(value):
+    """The float that `value` is, or the text of one; None of others, and of ints too large.
+
+    >>> real_number("1e-3"), real_number(10**400), real_number("nan") != real_number("nan")
+    (0.001, None, True)
+    """
+    if isinstance(value, str) and not _FLOAT_TEXT.fullmatch(value):
+        return None
+    if isinstance(value, (bytes, bytearray)) or getattr(value, "ndim", 0):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def items_of(value):
+    """The items of a tuple, list or array of one axis, or of the text of one, without limit of
+    nesting; None of anything else.
+
+    >>> items_of("(2, 3)"), items_of([2]), items_of("7"), items_of("(2, (3,))"), items_of(7)
+    (['2', '3'], [2], ['7'], None, None)
+    """
+    if isinstance(value, str):
+        found = _TUPLE_TEXT.fullmatch(value)
+        if not found:
+            return None
+        inner = next(part for part in found.groups() if part is not None)
+        items = [item.strip() for item in inner.split(",")]
+        return items if items[-1] else items[:-1]
+    if isinstance(value, (tuple, list, range)):
+        return list(value)
+    return list(value) if isinstance(value, np.ndarray) and value.ndim == 1 else None
+
+
+def read_shape(value, allow_none=False):
+    """The tuple of ints that `value` is, or the text of one; None of anything else.
+
+    One int counts as a tuple of it, whole floats do not count as ints.
+
+    >>> read_shape([2, 3]), read_shape("(2, 3)"), read_shape("(2L,)"), read_shape("b'ab'")
+    ((2, 3), (2, 3), (2,), None)
+    """
+    if type(value) is tuple and all(type(n) is int for n in value):
+        return value
+    items = items_of(value)
+    if items is None:
+        items = [value]
+    out = []
+    for item in items:
+        if allow_none and (item is None or item == "None"):
+            out.append(None)
+            continue
+        whole = isinstance(item, (float, np.floating)) or (isinstance(item, str) and "." in item)
+        number = None if whole else whole_number(item)
+        if number is None:
+            return None
+        out.append(number)
+    return tuple(out)
 
 
 class MissingParameter(CynetError, AttributeError):
@@ -57,7 +144,7 @@ class Field:
     def refuse(self, value, where, wrong_type=True):
         """Raise the error that says what this parameter takes."""
         error = ArgumentTypeError if wrong_type and not isinstance(value, str) else ArgumentError
-        raise error(f"{where}: parameter '{self.name}' takes {self.expected()}, got {value!r}")
+        raise error(f"{where}: parameter '{self.name}' takes {self.expected()}, got {shown(value)}")
 
     def expected(self):
         """What values fit, in words."""
@@ -78,32 +165,21 @@ class Int(Field):
         self.low, self.high = low, high
 
     def convert(self, value, where):
-        if isinstance(value, bool):
-            value = int(value)
-        if isinstance(value, str):
-            if value in ("True", "False"):
-                value = int(value == "True")
-            else:
-                try:
-                    value = int(value)
-                except ValueError:
-                    self.refuse(value, where)
-        else:
-            try:
-                value = value.__index__()
-            except AttributeError:
-                if not (isinstance(value, float) and value.is_integer()):
-                    self.refuse(value, where)
-                value = int(value)
-        if (self.low is not None and value < self.low) or (
-            self.high is not None and value > self.high
+        number = whole_number(value)
+        if number is None:
+            self.refuse(value, where)
+        low, high = INT64
+        if (
+            not (low if self.low is None else self.low)
+            <= number
+            <= (high if self.high is None else self.high)
         ):
             self.refuse(value, where, wrong_type=False)
-        return value
+        return number
 
     def expected(self):
         if self.low is None and self.high is None:
-            return "an int"
+            return "an int of 64 bits"
         low = "" if self.low is None else f" >= {self.low}"
         high = "" if self.high is None else f" <= {self.high}"
         return f"an int{low}{' and' if low and high else ''}{high}"
@@ -129,15 +205,14 @@ class Float(Field):
         self.low, self.high = low, high
 
     def convert(self, value, where):
-        try:
-            value = float(value)
-        except (TypeError, ValueError):
+        number = real_number(value)
+        if number is None:
             self.refuse(value, where)
-        if (self.low is not None and value < self.low) or (
-            self.high is not None and value > self.high
+        if (self.low is not None and not number >= self.low) or (
+            self.high is not None and not number <= self.high
         ):
             self.refuse(value, where, wrong_type=False)
-        return value
+        return number
 
     def expected(self):
         low = "" if self.low is None else f" >= {self.low}"
@@ -156,14 +231,9 @@ class Bool(Field):
             if value not in self._WORDS:
                 self.refuse(value, where)
             return self._WORDS[value]
-        try:
-            number = value.__index__()
-        except AttributeError:
-            if type(value).__name__ in ("bool_", "bool"):
-                return bool(value)
-            self.refuse(value, where)
+        number = int(value) if isinstance(value, np.bool_) else whole_number(value)
         if number not in (0, 1):
-            self.refuse(value, where, wrong_type=False)
+            self.refuse(value, where, wrong_type=number is None)
         return bool(number)
 
     def expected(self):
@@ -180,25 +250,18 @@ class Shape(Field):
         self.low, self.length, self.allow_none = low, length, allow_none
 
     def convert(self, value, where):
-        original = value
-        if isinstance(value, str):
-            try:
-                value = ast.literal_eval(value.replace("L", "").strip() or "()")
-            except (ValueError, SyntaxError):
-                self.refuse(original, where)
-        if hasattr(value, "__index__") and not getattr(value, "ndim", 0):
-            value = (value,)
-        try:
-            value = tuple(None if v is None and self.allow_none else v.__index__() for v in value)
-        except (TypeError, AttributeError):
-            self.refuse(original, where)
-        if self.length is not None and len(value) not in (
+        shape = read_shape(value, self.allow_none)
+        if shape is None:
+            self.refuse(value, where)
+        if self.length is not None and len(shape) not in (
             self.length if isinstance(self.length, tuple) else (self.length,)
         ):
-            self.refuse(original, where, wrong_type=False)
-        if self.low is not None and any(v is not None and v < self.low for v in value):
-            self.refuse(original, where, wrong_type=False)
-        return value
+            self.refuse(value, where, wrong_type=False)
+        low, high = INT64
+        low = low if self.low is None else self.low
+        if not all(n is None or low <= n <= high for n in shape):
+            self.refuse(value, where, wrong_type=False)
+        return shape
 
     def expected(self):
         low = "" if self.low is None else f" >= {self.low}"
@@ -219,9 +282,9 @@ class Enum(Field):
         self.choices = tuple(choices)
 
     def convert(self, value, where):
-        if value not in self.choices:
+        if not isinstance(value, str) or value not in self.choices:
             self.refuse(value, where)
-        return value
+        return str(value)
 
     def expected(self):
         return "one of " + ", ".join(map(repr, self.choices))
@@ -249,7 +312,7 @@ class DType(Field):
     def convert(self, value, where):
         try:
             return str(numpy_dtype(dtype_flag(value)))
-        except TypeError:
+        except Exception:  # NumPy reads a dtype from much, and raises of many classes
             self.refuse(value, where)
 
     def expected(self):
@@ -262,18 +325,11 @@ class FloatTuple(Field):
     kind = "tuple of <float>"
 
     def convert(self, value, where):
-        original = value
-        if isinstance(value, str):
-            try:
-                value = ast.literal_eval(value.strip() or "()")
-            except (ValueError, SyntaxError):
-                self.refuse(original, where)
-        if isinstance(value, (int, float)):
-            value = (value,)
-        try:
-            return tuple(float(v) for v in value)
-        except (TypeError, ValueError):
-            self.refuse(original, where)
+        items = items_of(value)
+        numbers = tuple(real_number(item) for item in ([value] if items is None else items))
+        if None in numbers:
+            self.refuse(value, where)
+        return numbers
 
     def expected(self):
         return "a tuple of floats"

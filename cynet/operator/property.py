@@ -8,8 +8,10 @@ through it.
 import copy
 import enum
 
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
 from .parameters import REQUIRED, Field
+
+_warned = set()  # (operator, keyword) of which a warning was given
 
 
 class OpReq(enum.IntEnum):
@@ -55,6 +57,9 @@ class OperatorProperty:
     passes_gradient : bool
         True: every gradient that backward writes is that of output 0, and nothing else is read (a
         sum); the executor makes views of it where it can.
+    users : bool
+        True for an operator that a user registered: its name may be registered again, and keywords
+        that it has no parameters for are refused.
     pure : bool
         True: forward reads and changes nothing but its inputs, parameters, auxiliary states and
         requested resources, and runs no Python; passes may then merge, fold and repeat it. False
@@ -104,6 +109,7 @@ class OperatorProperty:
     variable_attrs = {}
     identity = False
     passes_gradient = False
+    users = False
     pure = True
     forward_moves_states = True
     shape_only = ()
@@ -127,20 +133,52 @@ class OperatorProperty:
         cls.fields = fields
 
     def __init__(self, **kwargs):
-        where = f"operator {self.op_name or type(self).__name__}"
+        where = self._where()
         for name, value in kwargs.items():
-            field = self.fields.get(name)
-            if field is None:
-                known = ", ".join(self.fields) or "none"
-                raise ArgumentTypeError(
-                    f"{where} has no parameter '{name}'; its parameters: {known}"
-                )
-            self.__dict__[name] = field.parse(value, where)
+            if name not in self.fields:
+                self._refuse_keyword(name)
+            self.__dict__[name] = self.fields[name].parse(value, where)
         for name, field in self.fields.items():
             if field.default is REQUIRED and name not in kwargs:
                 raise ArgumentError(
                     f"{where}: required parameter '{name}' ({field.expected()}) is missing"
                 )
+
+    @classmethod
+    def _where(cls):
+        return f"operator {cls.op_name or cls.__name__}"
+
+    @classmethod
+    def _refuse_keyword(cls, name):
+        known = ", ".join(cls.fields) or "none"
+        raise ArgumentTypeError(
+            f"{cls._where()} has no parameter {shown(name)}; its parameters: {known}"
+        )
+
+    @classmethod
+    def taken(cls, params):
+        """Those of the keywords in the dict `params` that an instance is made with.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A keyword that is no parameter. Where there are no parameters at all, as for most
+            operators of one expression, it is ignored with one warning (not for `users`).
+        """
+        if cls.any_parameters:
+            if "self" in params:
+                cls._refuse_keyword("self")
+            return params
+        unknown = [name for name in params if name not in cls.fields]
+        if not unknown:
+            return params
+        if cls.fields or cls.users:
+            cls._refuse_keyword(unknown[0])
+        for name in unknown:
+            if (cls.op_name, name) not in _warned:
+                _warned.add((cls.op_name, name))
+                warn_user(f"{cls._where()} has no parameters; {shown(name)} is ignored")
+        return {}
 
     @classmethod
     def with_defaults(cls):

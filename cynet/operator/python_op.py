@@ -10,7 +10,7 @@ import weakref
 
 import numpy as np
 
-from ..errors import ArgumentError, CynetError, FormatError
+from ..errors import ArgumentError, CynetError, FormatError, shown
 from ._base import Operator, get_operator, register_operator
 from ._lend import lend, scratch, take_back
 from .checks import Checker, callback
@@ -116,7 +116,7 @@ class InstanceProperty(OperatorProperty):
         super().__init__(**({} if info is None else {"info": info}), **kwargs)
         if info not in _instances:
             raise FormatError(
-                f"operator {self.op_name}: its Python object (info={info!r}) is not of this "
+                f"operator {self.op_name}: its Python object (info={shown(info)}) is not of this "
                 "process; a graph with a NumpyOp or NDArrayOp cannot be loaded, a CustomOp can"
             )
         self.instance = instance = _instances[info]

@@ -7,7 +7,8 @@ import inspect
 from functools import cache
 from typing import NamedTuple
 
-from ..errors import ArgumentTypeError
+from .._ndarray import NDArrayBase
+from ..errors import ArgumentTypeError, shown
 from .parameters import REQUIRED
 
 _PARAMETER = inspect.Parameter
@@ -122,7 +123,7 @@ def _about_type(field):
     return f"{kind}, optional, default={field.default!r}"
 
 
-def bind_positional(entry, args, is_array, name=None):
+def bind_positional(entry, args, is_array, wanted, name=None):
     """Sort positional arguments of an operator's function.
 
     Parameters
@@ -131,7 +132,9 @@ def bind_positional(entry, args, is_array, name=None):
     args : tuple
         What the caller gave by position.
     is_array : callable
-        True for what the face takes as an input (an NDArray, a Symbol).
+        True for what the face takes as an input.
+    wanted : str
+        What that is: ``"an NDArray"`` or ``"a Symbol"``.
     name : str, optional
         What the caller called the operator, for messages.
 
@@ -153,18 +156,13 @@ def bind_positional(entry, args, is_array, name=None):
             args = args[0]
         for i, value in enumerate(args):
             if not is_array(value):
-                raise ArgumentTypeError(
-                    f"operator {name}: input {i} is {_kind(value)}, but every positional argument "
-                    f"must be an array; parameters are given by keyword"
-                )
+                raise wrong_input(name, f"input {i}", value, wanted)
         return list(args), {}
     names = arguments + states
     inputs = list(args[: len(names)])
     for given, value in zip(names, inputs):
         if value is not None and not is_array(value):
-            raise ArgumentTypeError(
-                f"operator {name}: argument '{given}' must be an array, got {_kind(value)}"
-            )
+            raise wrong_input(name, f"argument '{given}'", value, wanted)
     rest = args[len(names) :]
     if len(rest) > len(fields):
         most = len(names) + len(fields)
@@ -174,6 +172,34 @@ def bind_positional(entry, args, is_array, name=None):
     return inputs, dict(zip(fields, rest))
 
 
-def _kind(value):
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+def wrong_input(operator, argument, value, wanted):
+    """The error for a value that is given as an input and is not `wanted` ("a Symbol")."""
+    advice = "; parameters are given by keyword"
+    if isinstance(value, NDArrayBase):
+        advice = (
+            f"; mx.sym builds a graph of Symbols: call mx.nd.{operator} to compute at once, or "
+            "give mx.sym.Variable('x') here and the array when the graph is bound"
+        )
+    elif _is_symbol(value):
+        advice = (
+            f"; mx.nd computes with NDArrays at once: call mx.sym.{operator} to build a graph, and "
+            "bind that to arrays"
+        )
+    elif wanted == "an NDArray" and (isinstance(value, list) or hasattr(value, "__array__")):
+        advice = "; mx.nd.array makes an NDArray of it"
+    return ArgumentTypeError(
+        f"operator {operator}: {argument} must be {wanted}, got {found_text(value)}{advice}"
+    )
+
+
+def found_text(value):
+    """What a message says of a value that was given in place of an array or symbol."""
+    if isinstance(value, NDArrayBase):
+        return f"an NDArray of shape {value.shape}"
+    if _is_symbol(value):
+        return f"the Symbol {shown(value)}"
+    return f"{type(value).__name__} {shown(value)}"
+
+
+def _is_symbol(value):
+    return hasattr(value, "list_arguments") and hasattr(value, "tojson")

@@ -19,10 +19,11 @@ import math
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ._base import OPERATORS, Operator, register_operator
 from ._simple import CFunction, CSimpleOperator, Env
 from .checks import TRIED_SHAPES, Callback, Checker
+from .definition import refuse_builtin
 from .parameters import REQUIRED, Bool, Float
 from .property import OperatorProperty, OpReq, ResourceRequest, is_known, merge_shapes
 
@@ -284,6 +285,7 @@ class SimpleOp:
         afterwards."""
         if self.prop is None and self.functions:
             self.prop = _make_property(self)
+            OPERATORS.remove(self.name)  # one that a user registered before
             register_operator(self.name, self.prop)
         if self.prop is not None:
             self.prop.differentiable = bool(self.gradients)
@@ -305,12 +307,11 @@ def register(name):
     Raises
     ------
     ArgumentError
-        When an operator of that name exists.
+        When a built-in operator has that name.
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise ArgumentError(f"simple_op: {name!r} is no name for an operator")
-    if name in OPERATORS:
-        raise ArgumentError(f"operator name '{name}' is already taken by {OPERATORS.get(name)!r}")
+        raise ArgumentError(f"simple_op: {shown(name)} is no name for an operator")
+    refuse_builtin(name)
     return SimpleOp(name)
 
 
@@ -342,6 +343,11 @@ class _SimpleProperty(OperatorProperty):
     is_int = Bool(True, doc="Whether the scalar was written as an int; without effect.")
     pure = False
     any_device = True
+    users = True
+
+    @classmethod
+    def taken(cls, params):
+        return params if cls.spec.kwargs else super().taken(params)
 
     def __init__(self, **kwargs):
         self.env_kwargs = {}

@@ -4,6 +4,7 @@ from numbers import Number
 
 from ..errors import ArgumentTypeError
 from ..operator._base import get_operator
+from ..operator.signature import found_text
 from .compose import apply_operator
 
 # Python's name, operator of two symbols, its hint, operator of symbol and scalar, its hint
@@ -71,8 +72,8 @@ class Arithmetic:
 
 def _refuse(name, symbol, other):
     raise ArgumentTypeError(
-        f"{symbol!r}.{name}: the other operand must be a Symbol or a number, "
-        f"got {type(other).__name__} {other!r}"
+        f"{symbol!r}.{name}: the other operand must be a Symbol or a number, got "
+        f"{found_text(other)}"
     )
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..attribute import AttrScope, is_attribute_key, stored_key
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, shown
 from ..name import NameManager
-from ..operator.parameters import Bool, DType
+from ..operator.parameters import Bool, DType, Float, FloatTuple
 from .node import Node, topological_order
 
 
@@ -22,7 +22,7 @@ def parameter_text(field, value):
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)) if field is None or isinstance(field, Bool) else str(int(value))
     if isinstance(value, np.ndarray):
-        value = tuple(value.tolist())
+        value = tuple(value.tolist()) if value.ndim else value.item()
     if isinstance(value, (tuple, list)):
         items = [str(v) if isinstance(v, np.generic) else repr(v) for v in value]
         if isinstance(value, list):
@@ -31,12 +31,35 @@ def parameter_text(field, value):
     return str(value)
 
 
+def read_back_text(field, value, where):
+    """`parameter_text` of a value that `field` takes, in a form that `field` reads as that value.
+
+    >>> from cynet.operator.parameters import Int
+    >>> read_back_text(Int(), 4.0, "here")
+    '4'
+    """
+    text = parameter_text(field, value)
+    if text is value or type(value) is int or (type(value) is float and isinstance(field, Float)):
+        return text
+    meant = field.parse(value, where)
+    try:
+        read = field.parse(text, where)
+    except CynetError:
+        return field.text(meant)
+    if isinstance(field, (Float, FloatTuple)):
+        return text
+    exact = read == meant and not isinstance(value, (float, np.floating))  # "4.0" is no int's text
+    return text if exact else field.text(meant)
+
+
 def attribute_text(where, key, value):
     """`value` of attribute `key` as a node keeps it, or an error that names `where`."""
     if not isinstance(key, str):
-        raise ArgumentTypeError(f"{where}: attribute names must be str, got {key!r}")
+        raise ArgumentTypeError(f"{where}: attribute names must be str, got {shown(key)}")
     if not isinstance(value, str):
-        raise ArgumentTypeError(f"{where}: attribute '{key}' must be a str, got {value!r}")
+        raise ArgumentTypeError(
+            f"{where}: attribute {shown(key)} must be a str, got {shown(value)}"
+        )
     return value
 
 
@@ -63,7 +86,7 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
         What does not fit, with the operator and the argument.
     """
     if name is not None and not isinstance(name, str):
-        raise ArgumentTypeError(f"operator {entry.name}: name must be a str, got {name!r}")
+        raise ArgumentTypeError(f"operator {entry.name}: name must be a str, got {shown(name)}")
     name = NameManager.current.get(name, hint)
     where = f"operator {entry.name} (node {name})"
     fields = entry.prop.fields
@@ -87,10 +110,13 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
         attrs[stored_key(key)] = parameter_text(None, params.pop(key))
 
     try:
-        prop = entry.prop(**params)
+        prop = entry.prop(**entry.prop.taken(params))
     except (ArgumentError, ArgumentTypeError) as error:
         raise type(error)(f"{error} (node {name})") from None
-    texts = {k: parameter_text(fields.get(k), v) for k, v in params.items()}
+    texts = {
+        k: read_back_text(fields[k], v, where) if k in fields else parameter_text(None, v)
+        for k, v in params.items()
+    }
     node = Node(entry, name, attrs, texts, prop)
     node.inputs = _complete_inputs(node, where, inputs)
     return node

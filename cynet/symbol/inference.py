@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from ..dtype import dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..operator.property import is_known
 from .hooks import installed
 from .node import variable_nodes
@@ -129,7 +129,7 @@ class Inference:
         for name in kwargs:
             if name not in names:
                 raise ArgumentError(
-                    f"{self!r} has no argument '{name}'; arguments: {', '.join(names)}"
+                    f"{shown(self)} has no argument '{name}'; arguments: {', '.join(names)}"
                 )
         return {name: check(name, value) for name, value in kwargs.items()}
 
@@ -137,7 +137,7 @@ class Inference:
         def check(name, shape):
             if not isinstance(shape, tuple) or not all(hasattr(n, "__index__") for n in shape):
                 raise ArgumentTypeError(
-                    f"the shape of '{name}' must be a tuple of int, got {shape!r}"
+                    f"the shape of '{name}' must be a tuple of int, got {shown(shape)}"
                 )
             return tuple(n.__index__() for n in shape)
 

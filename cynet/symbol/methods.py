@@ -58,8 +58,6 @@ _NAMES = [
     "clip",
     "depth_to_space",
     "diag",
-    "expand_dims",
-    "flatten",
     "flip",
     "one_hot",
     "ones_like",
@@ -75,7 +73,6 @@ _NAMES = [
     "slice_like",
     "space_to_depth",
     "split",
-    "squeeze",
     "swapaxes",
     "take",
     "tile",
@@ -98,6 +95,20 @@ class OperatorMethods:
     def astype(self, dtype):
         """This symbol's values in another type: operator Cast."""
         return function_of("cast", get_operator("Cast"))(self, dtype=dtype)
+
+    def expand_dims(self, axis, inplace=False, **kwargs):
+        """See ``mx.sym.expand_dims``; `inplace` says nothing of a graph."""
+        return function_of("expand_dims", get_operator("expand_dims"))(self, axis=axis, **kwargs)
+
+    def squeeze(self, axis=None, inplace=False, **kwargs):
+        """See ``mx.sym.squeeze``; `inplace` says nothing of a graph."""
+        if axis is not None:
+            kwargs["axis"] = axis
+        return function_of("squeeze", get_operator("squeeze"))(self, **kwargs)
+
+    def flatten(self, inplace=False, **kwargs):
+        """See ``mx.sym.flatten``; `inplace` says nothing of a graph."""
+        return function_of("flatten", get_operator("flatten"))(self, **kwargs)
 
     def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
         """See ``mx.sym.split_v2``."""

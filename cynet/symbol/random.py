@@ -1,6 +1,6 @@
 """mx.sym.random: symbols of random arrays, from numbers (`_random_*`) or symbols (`_sample_*`)."""
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..operator import get_operator
 from .register import function_of, namespace
 from .symbol import Symbol
@@ -23,7 +23,9 @@ def _draw(name, params, shape, dtype, kwargs):
         return _apply(f"_sample_{name}", *params.values(), shape=shape, dtype=dtype, **kwargs)
     for key, value in params.items():
         if isinstance(value, str):
-            raise ArgumentError(f"random.{name}: {key} must be a number or a Symbol, got {value!r}")
+            raise ArgumentError(
+                f"random.{name}: {key} must be a number or a Symbol, got {shown(value)}"
+            )
     return _apply(f"_random_{name}", **params, shape=shape, dtype=dtype, **kwargs)
 
 

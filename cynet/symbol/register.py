@@ -1,9 +1,15 @@
 """The functions of mx.sym, made from the registry when they are first asked for."""
 
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, shown
 from ..operator._base import OPERATORS
 from ..operator.python_op import install_compose
-from ..operator.signature import bind_positional, describe, docstring, python_signature
+from ..operator.signature import (
+    bind_positional,
+    describe,
+    docstring,
+    python_signature,
+    wrong_input,
+)
 from .compose import apply_operator
 
 _functions = {}  # name as asked for -> (OpEntry, function)
@@ -47,13 +53,15 @@ def _make(public, entry, hint):
             if len(value.entries) != 1:
                 raise ArgumentTypeError(
                     f"operator {public}: argument '{argument}' must have a single output, "
-                    f"but {value!r} has "
+                    f"but {shown(value)} has "
                     f"{len(value.entries)}; choose one by indexing"
                 )
             return value.entries[0]
 
         arguments, states, variable, fields = describe(entry)
-        positional, params = bind_positional(entry, args, lambda v: isinstance(v, symbol), public)
+        positional, params = bind_positional(
+            entry, args, lambda v: isinstance(v, symbol), "a Symbol", public
+        )
         for key in params:
             if key in kwargs:
                 raise ArgumentTypeError(f"operator {public}: argument '{key}' is given twice")
@@ -81,10 +89,7 @@ def _make(public, entry, hint):
                 inputs[key] = entry_of(value, key)
             elif key in names and key not in fields:
                 if value is not None:
-                    raise ArgumentTypeError(
-                        f"operator {public}: argument '{key}' must be a Symbol, got "
-                        f"{type(value).__name__} {value!r}"
-                    )
+                    raise wrong_input(public, f"argument '{key}'", value, "a Symbol")
             else:
                 params[key] = value
         node = apply_operator(entry, hint, inputs, params, name, attr)

@@ -2,10 +2,12 @@
 
 from ..attribute import is_attribute_key, stored_key, with_spoken_keys
 from ..context import current_context
-from ..errors import ArgumentError, ArgumentTypeError, FormatError
+from ..errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ..files import file_name, read_file, write_atomically
+from ..operator.signature import found_text
 from .arithmetic import Arithmetic
 from .compose import attribute_text, copy_graph, substitute
+from .display import Display
 from .hooks import installed
 from .inference import Inference
 from .methods import OperatorMethods
@@ -13,7 +15,7 @@ from .node import topological_order, variable_nodes
 from .serialization import debug_text, from_json, to_json
 
 
-class Symbol(Arithmetic, OperatorMethods, Inference):
+class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     """One or several outputs of a graph of operators.
 
     Symbols are made by `Variable`, by the operators in ``mx.sym``, by `Group` and by arithmetic; a
@@ -109,25 +111,25 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
             if len(found) != 1:
                 problem = "several outputs are" if found else "no output is"
                 raise ArgumentError(
-                    f"{self!r}: {problem} named '{index}'; outputs: {', '.join(names)}"
+                    f"{shown(self)}: {problem} named '{index}'; outputs: {', '.join(names)}"
                 )
             index = found[0]
         elif isinstance(index, slice):
             heads = self.entries[index]
             if not heads:
                 raise IndexError(
-                    f"{self!r}: slice {index} selects none of {len(self.entries)} outputs"
+                    f"{shown(self)}: slice {index} selects none of {len(self.entries)} outputs"
                 )
             return Symbol(heads)
         try:
             return Symbol([self.entries[index]])
         except TypeError:
             raise ArgumentTypeError(
-                f"{self!r}: an output is chosen by int, str or slice, got {index!r}"
+                f"{shown(self)}: an output is chosen by int, str or slice, got {shown(index)}"
             ) from None
         except IndexError:
             count = len(self.entries)
-            raise IndexError(f"{self!r}: no output {index}; there are {count}") from None
+            raise IndexError(f"{shown(self)}: no output {index}; there are {count}") from None
 
     @property
     def num_outputs(self):
@@ -365,10 +367,10 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
 def single_entry(value, where):
     """The entry of a Symbol with one output, or an error that names `where`."""
     if not isinstance(value, Symbol):
-        raise ArgumentTypeError(f"{where} must be a Symbol, got {type(value).__name__} {value!r}")
+        raise ArgumentTypeError(f"{where} must be a Symbol, got {found_text(value)}")
     if len(value.entries) != 1:
         raise ArgumentError(
-            f"{where} must have a single output, but {value!r} has {len(value.entries)} "
+            f"{where} must have a single output, but {shown(value)} has {len(value.entries)} "
             f"({', '.join(value.list_outputs())}); choose one by indexing"
         )
     return value.entries[0]
@@ -377,7 +379,9 @@ def single_entry(value, where):
 def refuse_storage_type(where, stype):
     """Sparse storage does not exist: anything but ``'default'`` is an error."""
     if stype not in (None, "default"):
-        raise ArgumentError(f"{where}: storage type {stype!r} is not supported, only 'default'")
+        raise ArgumentError(
+            f"{where}: storage type {shown(stype)} is not supported, only 'default'"
+        )
 
 
 def load_json(json_str):

@@ -2,7 +2,9 @@
 
 from ..attribute import AttrScope, stored_key
 from ..dtype import dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..operator.parameters import read_shape
+from ..operator.signature import found_text
 from .compose import attribute_text
 from .node import Node
 from .symbol import Symbol, refuse_storage_type
@@ -54,14 +56,14 @@ def Variable(
     '(2, 3)'
     """
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"Variable: name must be a str, got {name!r}")
+        raise ArgumentTypeError(f"Variable: name must be a str, got {shown(name)}")
     where = f"Variable {name}"
     refuse_storage_type(where, stype)
     attrs = {}
     for key, value in AttrScope.current.get(attr).items():
         attrs[stored_key(key)] = attribute_text(where, key, value)
     if shape is not None:
-        attrs["__shape__"] = str(shape)
+        attrs["__shape__"] = _shape_text(where, shape)
     if lr_mult is not None:
         attrs["__lr_mult__"] = str(lr_mult)
     if wd_mult is not None:
@@ -84,6 +86,17 @@ def Variable(
 var = Variable
 
 
+def _shape_text(where, shape):
+    """How a node keeps a shape; an error for what is none."""
+    sizes = read_shape(shape)
+    if sizes is None or not all(-1 <= n < 1 << 63 for n in sizes):
+        raise ArgumentTypeError(
+            f"{where}: shape must be a tuple of int, 0 for an unknown one, got {shown(shape)}"
+        )
+    plain = isinstance(shape, (int, str)) or all(type(n) is int for n in shape)
+    return str(shape) if plain and not isinstance(shape, bool) else str(sizes)
+
+
 def Group(symbols):
     """One symbol with the outputs of several.
 
@@ -101,9 +114,7 @@ def Group(symbols):
     symbols = list(symbols)
     for i, symbol in enumerate(symbols):
         if not isinstance(symbol, Symbol):
-            raise ArgumentTypeError(
-                f"Group: item {i} must be a Symbol, got {type(symbol).__name__} {symbol!r}"
-            )
+            raise ArgumentTypeError(f"Group: item {i} must be a Symbol, got {found_text(symbol)}")
     if not symbols:
         raise ArgumentTypeError("Group: expected at least one Symbol, got none")
     return Symbol([entry for symbol in symbols for entry in symbol.entries])

@@ -161,12 +161,12 @@ def test_mistake_in_a_property_names_the_node():
     with pytest.raises(
         IndexError, match="Error in operator bad: shape inference of Fails failed"
     ) as info:
-        infer_shapes([(op(Fails, "bad", var("x")), 0)])
+        infer_shapes([(op(Fails, "bad", var("x")), 0)], {"x": (2, 3)})
     assert isinstance(info.value, OperatorError)
     with pytest.raises(
         ArgumentError, match=r"bad.*returned \(1, 0, 0\) values.*expected \(1, 1, 0\)"
     ):
-        infer_shapes([(op(Short, "bad", var("x")), 0)])
+        infer_shapes([(op(Short, "bad", var("x")), 0)], {"x": (2, 3)})
 
 
 def test_types_forwards_backwards_and_across_a_cast():

@@ -54,7 +54,9 @@ def test_the_source_is_free_at_once():
     assert not array.asnumpy().any()
 
 
-@pytest.mark.parametrize("bad", ["abc", None, [[1, 2], [3]], [object()], {"a": 1}, [1j]])
+@pytest.mark.parametrize(
+    "bad", ["abc", None, [[1, 2], [3]], [object()], {"a": 1}, [1j], ["1", "x"], [10**400]]
+)
 def test_array_refuses(bad):
     with pytest.raises(TypeError):
         mx.nd.array(bad)
@@ -213,8 +215,46 @@ def test_from_numpy():
     assert array.data_ptr == values.ctypes.data and not values.flags.writeable
     copied = mx.nd.from_numpy(np.arange(4, dtype="int32"), zero_copy=False)
     assert copied.dtype is np.int32
-    with pytest.raises(ValueError, match="contiguous"):
+    with pytest.raises(ValueError, match="not C-contiguous.*zero_copy=False"):
         mx.nd.from_numpy(np.zeros((4, 4))[:, ::2])
+    values = np.frombuffer(b"abcd", "uint8")  # read-only: its values are copied
+    array = mx.nd.from_numpy(values)
+    array[:] = 1
+    assert array.asnumpy().tolist() == [1] * 4 and values.tobytes() == b"abcd"
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0, 3)])
+def test_dlpack_of_empty_arrays(shape):
+    for source in (np.ones(shape, "float32"), mx.nd.zeros(shape)):
+        assert mx.nd.from_dlpack(source).shape == shape
+
+
+def test_texts_and_objects_that_are_numbers():
+    assert mx.nd.array(["1", "2.5"]).asnumpy().tolist() == [1, 2.5]
+    assert mx.nd.array(["3", "4"], dtype="int32").asnumpy().tolist() == [3, 4]
+    assert mx.nd.array([b"1", b"2"]).asnumpy().tolist() == [1, 2]
+    for dtype in ("float32", "int64"):
+        for source in (np.array([1, 2.0], dtype=object), np.array(["1", "2"])):
+            got = mx.nd.array(source, dtype=dtype)
+            assert got.asnumpy().tolist() == [1, 2] and got.dtype is np.dtype(dtype).type
+    array = mx.nd.ones((2,))
+    array[:] = np.array([3, 4], dtype=object)
+    assert array.asnumpy().tolist() == [3, 4]
+
+
+def test_split_v2():
+    array = mx.nd.arange(5)
+    parts = mx.nd.split_v2(array, (2, 3))
+    assert [part.asnumpy().tolist() for part in parts] == [[0, 1], [2], [3, 4]]
+    assert [p.shape for p in mx.nd.ones((4, 2)).split_v2(2, axis=1, squeeze_axis=True)] == [
+        (4,)
+    ] * 2
+
+
+def test_linspace_of_nothing():
+    assert mx.nd.linspace(0, 1, 0).shape == (0,)
+    with pytest.raises(ValueError, match="num must be at least 0, got -1"):
+        mx.nd.linspace(0, 1, -1)
 
 
 def test_memory_is_given_back():

@@ -166,7 +166,10 @@ def v2(*fields, count=1, tail=NO_NAMES):
             v2(struct.pack("<IiIqqiii", 0xF993FAC9, 0, 2, 2**40, 2**40, 1, 0, 0) + bytes(99)),
             r"data of array 0 \(float32, shape",
         ),
-        (v2(struct.pack("<IiIqiii", 0xF993FAC9, 0, 1, -4, 1, 0, 0) + bytes(99)), "positive sizes"),
+        (
+            v2(struct.pack("<IiIqiii", 0xF993FAC9, 0, 1, -4, 1, 0, 0) + bytes(99)),
+            "no negative sizes",
+        ),
         (
             v2(struct.pack("<IiIqiii", 0xF993FAC9, 0, 1, 1, 1, 0, 12) + bytes(99)),
             "a type flag from 0 to 7",
@@ -320,3 +323,23 @@ def test_a_pipe_is_loaded(tmp_path):
 def test_names_without_a_form(tmp_path, name):
     with pytest.raises(ArgumentError, match="has no form in UTF-8"):
         mx.nd.save(tmp_path / "x", {name: mx.nd.ones(1)})
+
+
+def test_arrays_without_elements(tmp_path):
+    """The bytes are those of MXNet 1.9.1 for ``mx.nd.array([])``."""
+    path = str(tmp_path / "empty.params")
+    mx.nd.save(path, {"a": mx.nd.zeros((0, 3)), "b": mx.nd.ones((2,)), "c": mx.nd.zeros((2, 0))})
+    found = mx.nd.load(path)
+    assert {name: each.shape for name, each in found.items()} == {
+        "a": (0, 3),
+        "b": (2,),
+        "c": (2, 0),
+    }
+    assert found["b"].asnumpy().tolist() == [1, 1]
+    mx.nd.save(path, mx.nd.array([]))
+    with open(path, "rb") as file:
+        data = file.read()
+    assert data == struct.pack("<QQQIiIqiiiQ", 0x112, 0, 1, 0xF993FAC9, 0, 1, 0, 1, 0, 0, 0)
+    huge = struct.pack("<QQQIiIqqiiiQ", 0x112, 0, 1, 0xF993FAC9, 0, 2, 2**62, 0, 1, 0, 0, 0)
+    with pytest.raises(mx.MXNetError, match="sizes in the shape of"):
+        mx.nd.load_frombuffer(huge)

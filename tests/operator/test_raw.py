@@ -429,7 +429,7 @@ def test_a_pair_whose_sizes_differ_for_some_inputs_only_is_a_hint():
 
 
 def test_a_taken_name():
-    for name in ("FullyConnected", "test_pooling", "_plus"):
+    for name in ("FullyConnected", "smooth_l1", "_plus"):
         with pytest.raises(mx.base.MXNetError, match=f"name '{name}' is already taken"):
             _register(name)
     with pytest.raises(TypeError, match="register takes the operator's name"):
@@ -493,7 +493,37 @@ def test_a_custom_operator_run_again_replaces_the_first():
         mx.operator.register("test_again")(make(factor, "A"))
         out = mx.nd.Custom(mx.nd.ones((2,)), op_type="test_again")
         assert out.asnumpy().tolist() == [factor] * 2
-    with pytest.raises(mx.base.MXNetError, match="'test_again' is already taken by .*A'>"):
-        mx.operator.register("test_again")(make(4, "B"))
+    symbol = mx.sym.Custom(mx.sym.Variable("x"), op_type="test_again")
+    executor = symbol.bind(mx.cpu(), {"x": mx.nd.ones((2,))})
+    mx.operator.register("test_again")(make(4, "B"))  # another class: as MXNet replaces it
     out = mx.nd.Custom(mx.nd.ones((2,)), op_type="test_again")
-    assert out.asnumpy().tolist() == [3] * 2
+    assert out.asnumpy().tolist() == [4] * 2
+    assert executor.forward()[0].asnumpy().tolist() == [3] * 2
+    later = mx.sym.Custom(mx.sym.Variable("x"), op_type="test_again")
+    assert later.eval(x=mx.nd.ones((2,)))[0].asnumpy().tolist() == [4] * 2
+
+
+def test_a_property_registered_again_replaces_the_old_one():
+    def define(factor):
+        class Times(mx.operator.Operator):
+            def forward(self, ctx, in_data, req, out_data, aux_states):
+                np.asarray(out_data[0])[:] = np.asarray(in_data[0]) * factor
+
+        @mx.operator.register("test_times_again")
+        class TimesProperty(mx.operator.OperatorProperty):
+            """The input times a number."""
+
+            def create_operator(self, ctx, in_shapes, in_types):
+                return Times()
+
+    x = mx.nd.ones((2,))
+    define(2)
+    assert mx.nd.test_times_again(x).asnumpy().tolist() == [2, 2]
+    executor = mx.sym.test_times_again(mx.sym.Variable("x")).bind(mx.cpu(), {"x": x})
+    define(5)
+    assert mx.nd.test_times_again(x).asnumpy().tolist() == [5, 5]
+    assert executor.forward()[0].asnumpy().tolist() == [2, 2]
+    made = mx.sym.test_times_again(mx.sym.Variable("x"))
+    assert made.eval(x=x)[0].asnumpy().tolist() == [5, 5]
+    with pytest.raises(mx.base.MXNetError, match="has no parameter 'foo'"):
+        mx.nd.test_times_again(x, foo=1)

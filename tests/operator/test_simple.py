@@ -184,6 +184,21 @@ def test_without_a_gradient_none_flows():
     assert executor.grad_dict["x"].asnumpy().tolist() == [0, 0, 0]
 
 
+def test_a_name_registered_again():
+    """As when a notebook's cell is run again."""
+    name = _name()
+
+    def times(factor):
+        def function(src, env, ret, req, ctx):
+            simple_op.assign(ret, req, np.asarray(src) * factor)
+
+        return function
+
+    for factor in (2, 3):
+        simple_op.register(name).set_function("cpu", times(factor))
+        assert getattr(mx.nd, name)(mx.nd.ones((2,))).asnumpy().tolist() == [factor] * 2
+
+
 def test_wrong_definitions_are_refused():
     with pytest.raises(mx.base.MXNetError, match="'FullyConnected' is already taken"):
         simple_op.register("FullyConnected")

@@ -122,7 +122,7 @@ def test_attributes_that_are_no_parameters():
             "no input 'wat'; its inputs: data, weight, bias",
         ),
         (lambda x: mx.sym.FullyConnected(x, x, x, num_hidden=3, no_bias=True), "no input 'bias'"),
-        (lambda x: mx.sym.FullyConnected(3, num_hidden=3), "'data' must be an array, got int 3"),
+        (lambda x: mx.sym.FullyConnected(3, num_hidden=3), "'data' must be a Symbol, got int 3"),
         (
             lambda x: mx.sym.FullyConnected(data=3, num_hidden=3),
             "'data' must be a Symbol, got int 3",

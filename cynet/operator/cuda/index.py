@@ -160,14 +160,14 @@ def sequence(prop, shapes, types, device):
     batch_first = prop.axis == 1
     time, batch, inner = shape[prop.axis], shape[1 - prop.axis], prod(shape[2:])
     masks, last = prop.op_name == "SequenceMask", prop.op_name == "SequenceLast"
-    least = 0 if masks else 1
+    least = 1 if last else 0
     refusal = f"{prop.op_name}: sequence_length {{}} is outside of {least} to {time}"
     forward, backward = Steps(), Steps()
     for steps, x, y in ((forward, IN[0], OUT[0]), (backward, OUT_GRAD[0], IN_GRAD[0])):
         length = NULL
         if prop.use_sequence_length:
-            length = indices(steps, IN[1], types[1], batch, time + 1 - least, "raise", refusal,
-                             least)  # fmt: skip
+            mode = "clip" if masks else "raise"
+            length = indices(steps, IN[1], types[1], batch, time + 1 - least, mode, refusal, least)
         if masks:
             value = float(prop.value) if steps is forward else 0.0
             steps += each(time * batch * inner, "index", f"sequence_mask<{kind}>", x, length, y,

@@ -27,7 +27,8 @@ class LeakyReLUProperty(OperatorProperty):
     """Rectifier with a slope for negative x, by `act_type`.
 
     - leaky: ``x if x > 0 else slope * x``
-    - prelu: the same with a learned slope, the input gamma: one, or one a channel (axis 1)
+    - prelu: the same with a learned slope, the input gamma: one, or one a channel (axis 1); of
+      data with two axes also of two axes, each of length 1 or of data's
     - rrelu: the same with a random slope between `lower_bound` and `upper_bound` for each element
       in training, and their mean otherwise
     - elu: ``x if x > 0 else slope * (exp(x) - 1)``
@@ -44,7 +45,7 @@ class LeakyReLUProperty(OperatorProperty):
     channels_last = False  # a form the layout pass makes, of prelu
     float32_beside_half = ()
 
-    inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,) or (C,)."}
+    inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,) or (N, C)."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
 
     def __init__(self, **kwargs):
@@ -68,9 +69,15 @@ class LeakyReLUProperty(OperatorProperty):
         shapes = [data]
         if self.act_type == "prelu":
             gamma = in_shapes[1]
-            if gamma is not None and len(gamma) != 1:
-                raise ShapeError(f"gamma has shape {tuple(gamma)}, expected one axis")
-            if data is not None:
+            if gamma is not None and len(gamma) == 2 and (data is None or len(data) == 2):
+                if data is not None and any(
+                        g not in (0, 1, n) for g, n in zip(gamma, data) if n):
+                    raise ShapeError(f"gamma has shape {tuple(gamma)}, which does not broadcast to "
+                                     f"data's {data}")
+            elif gamma is not None and len(gamma) != 1:
+                raise ShapeError(f"gamma has shape {tuple(gamma)}, expected one axis, or two for "
+                                 "data with two")
+            elif data is not None:
                 if len(data) < 2 and gamma != (1,):
                     raise ShapeError(f"data has shape {data}: it has no channels to give slopes to")
                 if gamma is None or gamma == (0,):
@@ -104,8 +111,11 @@ class LeakyReLUProperty(OperatorProperty):
         if self.act_type == "rrelu":
             return RandomReLUOperator(self.lower_bound, self.upper_bound, in_types[0])
         if self.act_type == "prelu":
-            if in_shapes[1] == (1,):
+            slopes = in_shapes[1]
+            if prod(slopes) == 1:
                 return LearnedReLUOperator(1, prod(shape))
+            if len(slopes) == 2:  # one for each element, for each column or for each row
+                return LearnedReLUOperator(prod(slopes), shape[1] if slopes[1] == 1 else 1)
             return LearnedReLUOperator(shape[1], 1 if self.channels_last else prod(shape[2:]))
         return RectifierOperator(_TYPES[self.act_type], self.slope)
 

@@ -29,7 +29,7 @@ class LRNProperty(OperatorProperty):
     alpha = Float(1e-4, doc="Factor of the squares.")
     beta = Float(0.75, doc="Exponent.")
     knorm = Float(2.0, doc="Added to the squares.")
-    nsize = Int(doc="Number of channels that are summed, odd.", low=1)
+    nsize = Int(doc="Number of channels that are summed, odd.", low=1, high=(1 << 31) - 1)
 
     float32_beside_half = ()
     inputs_doc = {"data": "Input (N, C, ...)."}

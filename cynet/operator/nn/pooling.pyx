@@ -56,8 +56,9 @@ class PoolingProperty(OperatorProperty):
                 raise ArgumentError(f"{where}: layout '{self.layout}' is not available; "
                                     f"use one of {', '.join(LAYOUTS.values())}")
             return
+        n = len(self.kernel)  # further numbers of stride and pad are not read, as in MXNet
         self.window = check_window(where, self.kernel, self.layout,
-                                   stride=(self.stride, 1, 1), pad=(self.pad, 0, 0))
+                                   stride=(self.stride[:n], 1, 1), pad=(self.pad[:n], 0, 0))
         pad = self.window[1]
         if self.pooling_convention == "same" and any(pad):
             raise ArgumentError(

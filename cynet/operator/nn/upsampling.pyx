@@ -45,6 +45,7 @@ class UpSamplingProperty(OperatorProperty):
     float32_beside_half = ()
 
     inputs_doc = {"data": "Input (N, C, H, W).", "weight": "Filters of 'bilinear'."}
+    variable_attrs = {"weight": {"__init__": '["bilinear", {}]'}}
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -83,8 +83,11 @@ class BatchDotProperty(ProductProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         lhs, rhs = in_shapes
+        out = out_shapes[0]
+        if out is not None and (lhs is None or rhs is None):
+            lhs, rhs = self._from_output(lhs, rhs, out)
         if lhs is None or rhs is None:
-            return [lhs, rhs], [out_shapes[0]], []
+            return [lhs, rhs], [out], []
         if len(lhs) != len(rhs) or len(lhs) < 3:
             raise ShapeError(f"batch_dot takes two arrays of one ndim >= 3, got {lhs} and {rhs}")
         leading = merge_shapes(lhs[:-2], rhs[:-2])
@@ -94,9 +97,25 @@ class BatchDotProperty(ProductProperty):
             raise ShapeError(f"batch_dot of {lhs} and {rhs} sums over lengths {left} and {right}")
         return (
             [leading + lhs[-2:], leading + rhs[-2:]],
-            [merge_shapes((*leading, m, n), out_shapes[0])],
+            [merge_shapes((*leading, m, n), out)],
             [],
         )
+
+    def _from_output(self, lhs, rhs, out):
+        """The operands' shapes as far as those of the output and of one of them tell."""
+        if len(out) < 3:
+            raise ShapeError(f"batch_dot gives an array of at least 3 axes, not {out}")
+        *leading, m, n = out
+        k = 0
+        if lhs is not None and len(lhs) == len(out):
+            k = lhs[-2] if self.transpose_a else lhs[-1]
+        elif rhs is not None and len(rhs) == len(out):
+            k = rhs[-1] if self.transpose_b else rhs[-2]
+        if lhs is None:
+            lhs = (*leading, k, m) if self.transpose_a else (*leading, m, k)
+        if rhs is None:
+            rhs = (*leading, n, k) if self.transpose_b else (*leading, k, n)
+        return lhs, rhs
 
     def sizes(self, lhs, rhs):
         """(number of products, m, n, k): each is m x k by k x n."""

@@ -155,7 +155,7 @@ class ReshapeProperty(SameBytesProperty):
 
     `shape` may hold codes: 0 keeps the dimension, -1 infers one from the others, -2 keeps all that
     remain, -3 joins two, -4 splits one into the two values that follow. With `reverse` they are
-    matched from the right.
+    matched from the right, and the two values of a -4 stand before it.
     """
 
     shape = Shape((), doc="The new shape, with codes.")
@@ -168,9 +168,7 @@ class ReshapeProperty(SameBytesProperty):
 
     def new_shape(self, shape):
         if self.shape:
-            if self.reverse:
-                if -4 in self.shape:
-                    raise ArgumentError("Reshape: code -4 cannot be matched from the right")
+            if self.reverse:  # so the two values of a -4 stand before it
                 return resolve(shape[::-1], self.shape[::-1])[::-1]
             return resolve(shape, self.shape)
         if self.target_shape:

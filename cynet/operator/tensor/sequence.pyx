@@ -49,6 +49,8 @@ class SequenceProperty(OperatorProperty):
             shape = out_shapes[0]
         if shape is None:
             return list(in_shapes), [out_shapes[0]], []
+        if self.axis not in (0, 1):
+            raise ArgumentError(f"{self.op_name}: parameter 'axis' takes 0 or 1, got {self.axis}")
         if len(shape) < 2:
             raise ShapeError(f"{self.op_name} takes data of at least 2 axes, got shape {shape}")
         ins = [shape]
@@ -72,14 +74,13 @@ class SequenceProperty(OperatorProperty):
         return [*out_grad, *in_data[1:]]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        if self.axis not in (0, 1):
-            raise ArgumentError(f"{self.op_name}: parameter 'axis' takes 0 or 1, got {self.axis}")
         require_elements(self, in_shapes[0])
         return SequenceOperator(self, in_shapes[0], in_types[0])
 
 
 class SequenceMaskProperty(SequenceProperty):
-    """Sequences whose elements beyond their lengths are replaced by `value`."""
+    """Sequences whose elements beyond their lengths are replaced by `value`; a length above that of
+    the axis keeps all, one below 0 none."""
 
     value = Float(0.0, doc="What stands beyond the lengths.")
     axis = Int(0, doc="The axis of time, 0 or 1.")
@@ -96,7 +97,8 @@ class SequenceLastProperty(SequenceProperty):
 
 
 class SequenceReverseProperty(SequenceProperty):
-    """Sequences reversed within their lengths; what lies beyond stays."""
+    """Sequences reversed within their lengths, which are at most that of the axis; what lies beyond
+    stays."""
 
     axis = Int(0, doc="The axis of time; 0 alone.", low=0, high=0)
     kind = REVERSE
@@ -163,13 +165,18 @@ cdef int64_t* _lengths(SequenceOperator self, OpContext* ctx,
     """Lengths of the sequences, checked, in temporary space; room for the rows lies behind them."""
     cdef int64_t* length = <int64_t*>get_space(
         &ctx.requested[0], (self.batch + self.batch * self.time) * sizeof(int64_t))
-    cdef int64_t b, least = 0 if self.kind == MASK else 1
+    cdef int64_t b, least = 1 if self.kind == LAST else 0
     if ctx.n_in > 1:
         run_cast(in_data[1].dtype, kInt64, in_data[1].data, length, self.batch)
     for b in range(self.batch):
         if ctx.n_in == 1:
             length[b] = self.time
-        elif not least <= length[b] <= self.time:
+            continue
+        if self.kind != LAST:
+            length[b] = max(length[b], 0)
+        if self.kind == MASK:
+            length[b] = min(length[b], self.time)
+        if not least <= length[b] <= self.time:
             with gil:
                 raise ArgumentError(
                     f"{self.name}: sequence_length {length[b]} is outside of {least} to "

@@ -8,6 +8,8 @@ from .axes import axes_of, axis_of
 from .pieces import PieceOf, PiecesOperator, contiguous, sliced
 from .transpose import MoveProperty
 
+_LONG = 1 << 40  # stands for an unknown length, of which every slice leaves something
+
 
 def slice_ranges(shape, begin, end, step, where="slice"):
     """Per axis (first index, step, count) of Python slices; axes beyond those given are whole.
@@ -52,9 +54,11 @@ class SlicedProperty(MoveProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
-        if not is_known(shape):
+        if shape is None:
             return [shape], [out_shapes[0]], []
-        return [shape], [merge_shapes(self.ranges(shape)[2], out_shapes[0])], []
+        counts = self.ranges(tuple(n or _LONG for n in shape))[2]
+        counts = tuple(count if n else 0 for n, count in zip(shape, counts))
+        return [shape], [merge_shapes(counts, out_shapes[0])], []
 
     def one_pass(self, in_shapes):
         return True

@@ -13,6 +13,7 @@ from .._simple cimport EnvArguments, unary_function, unary_gradient_T2
 
 from ...errors import ArgumentError
 from .. import simple
+from .._base import get_operator
 
 
 cdef int _sigma(const EnvArguments* env, int dtype, void* out) except -1 nogil:
@@ -51,3 +52,4 @@ cdef int backward(const TBlob* out_grad, const TBlob* in_data0, const EnvArgumen
  .set_pure(True)
  .describe("Smooth L1 loss: ``(scalar * data) ** 2 / 2`` where ``|data| < 1 / scalar ** 2``, else "
            "``|data| - 1 / (2 * scalar ** 2)``; every shape."))
+get_operator("smooth_l1").prop.users = False

@@ -3,7 +3,7 @@
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..parameters import Int, Shape
-from ..property import OperatorProperty, is_known, merge_shapes
+from ..property import OperatorProperty, merge_shapes
 from .axes import axes_of, axis_of
 from .pieces import PieceOf, PiecesOperator, View, contiguous
 
@@ -117,7 +117,7 @@ class DepthToSpaceProperty(BlocksProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
-        if not is_known(shape):
+        if shape is None:
             return [shape], [out_shapes[0]], []
         b = self.block_size
         self.check(
@@ -138,7 +138,7 @@ class SpaceToDepthProperty(BlocksProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
-        if not is_known(shape):
+        if shape is None:
             return [shape], [out_shapes[0]], []
         b = self.block_size
         fits = len(shape) == 4 and shape[2] % b == 0 and shape[3] % b == 0

@@ -214,3 +214,25 @@ def test_channels_last(kind):
                 got = op.backward([turned(grad)], out, req, [np.full_like(x, begin)])[0]
                 got = turned_back(got)
                 np.testing.assert_allclose(got, want, rtol=1e-5, atol=2e-5, err_msg=about)
+
+
+@pytest.mark.parametrize(
+    "extra", [{"pad": (1, 1, 1)}, {"pad": (1, 2)}, {"pad": (1, 9), "stride": (1, 5)}]
+)
+@pytest.mark.parametrize(
+    "kind, expected",
+    [
+        ("max", [0, 1, 2, 3, 4, 5, 6, 7, 7]),
+        ("avg", [0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 3.5]),
+        ("sum", [0, 1, 3, 5, 7, 9, 11, 13, 7]),
+    ],
+)
+def test_more_pads_than_axes(kind, expected, extra):
+    """MXNet 1.9.1 reads as many numbers of pad and stride as there are axes."""
+    x = mx.nd.arange(8).reshape((1, 1, 8))
+    out = mx.nd.Pooling(x, kernel=(2,), pool_type=kind, **extra)
+    np.testing.assert_array_equal(out.asnumpy().ravel(), expected)
+    image = mx.nd.ones((1, 1, 4, 4))
+    assert mx.nd.Pooling(image, kernel=(2, 2), pad=(1, 1, 1), pool_type=kind).shape == (1, 1, 5, 5)
+    with pytest.raises(mx.MXNetError, match="pad"):
+        mx.nd.Pooling(image, kernel=(2, 2), pad=(1,), pool_type=kind)

@@ -1,0 +1,89 @@
+"""mx.libinfo: names of MXNet 1.9.1 that are missing here, said in one sentence where one is used.
+
+Importing this module, the last one of the package, gives the modules that MXNet has, too, an
+``__getattr__`` that knows these names.
+"""
+
+import difflib
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+_PACKAGE = __name__.partition(".")[0]
+_SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
+
+
+@cache
+def missing_names():
+    """Dict of MXNet's path (``"mx.ndarray.contrib"``) to a frozenset of names that are there in
+    MXNet 1.9.1 and not here. The file beside this one is written by
+    ``tests/fixtures/make_names.py``."""
+    lines = Path(__file__).with_name("libinfo_names.txt").read_text().splitlines()
+    pairs = (line.partition(": ") for line in lines)
+    return {path: frozenset(names.split()) for path, _, names in pairs}
+
+
+def explain(path, name, known=()):
+    """What an AttributeError says of a name that `path` lacks; `known` are those that it has.
+
+    >>> explain("mx", "gluon")
+    'mx.gluon is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md'
+    >>> explain("mx.metric", "Acuracy", ["Accuracy", "MSE"])
+    "mx.metric has no attribute 'Acuracy'; did you mean Accuracy?"
+    """
+    spoken = ".".join(_SPOKEN.get(part, part) for part in path.split("."))
+    if name in missing_names().get(path, ()):
+        return (
+            f"{spoken}.{name} is a name of MXNet 1.9.1 that cynet does not provide; "
+            "see docs/migration.md"
+        )
+    near = difflib.get_close_matches(name, known, 3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"{spoken} has no attribute '{name[:200]}'{hint}"
+
+
+class Missing:
+    """Stands in a class for an attribute that MXNet's class has; ``hasattr`` says False."""
+
+    def __init__(self, path, name):
+        self.path, self.name = path, name
+
+    def __get__(self, instance, owner=None):
+        raise AttributeError(explain(self.path, self.name))
+
+
+def _finder(path, module):
+    """The ``__getattr__`` of a module, around the one that it has, if any."""
+    inner = getattr(module, "__getattr__", None)
+
+    def find(name):
+        if name.startswith("__"):
+            raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+        if inner is not None:
+            try:
+                return inner(name)
+            except AttributeError:
+                pass  # it is said below, with what MXNet has
+        known = [each for each in dir(module) if not each.startswith("_")]
+        raise AttributeError(explain(path, name, known))
+
+    return find
+
+
+def _install():
+    package = sys.modules[_PACKAGE]
+    public = {each.__name__ for each in vars(package).values() if isinstance(each, ModuleType)}
+    named = {_PACKAGE + path[2:] for path in missing_names()}
+    for name in sorted((public | named) & sys.modules.keys()):
+        if name.partition(".")[0] == _PACKAGE:
+            module = sys.modules[name]
+            module.__getattr__ = _finder("mx" + name[len(_PACKAGE) :], module)
+    for name in sorted(named - sys.modules.keys()):
+        owner, _, cls = name.rpartition(".")
+        path = "mx" + name[len(_PACKAGE) :]
+        for each in missing_names()[path]:
+            setattr(getattr(sys.modules[owner], cls), each, Missing(path, each))
+
+
+_install()

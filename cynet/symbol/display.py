@@ -1,0 +1,49 @@
+"""How a notebook shows a Symbol: a table of its nodes."""
+
+from html import escape
+
+from .node import topological_order
+
+_MOST_ROWS = 60
+_MOST_TEXT = 80  # characters of one cell
+
+
+class Display:
+    """Gives Symbol the method that notebooks call."""
+
+    __slots__ = ()
+
+    def _repr_html_(self):
+        """The graph as an HTML table, one row a node; of a large one the first and last rows."""
+        order = topological_order(self.entries)
+        outputs = {id(node) for node, _ in self.entries}
+        rows = [_row(node, id(node) in outputs) for node in order]
+        left_out = len(rows) - _MOST_ROWS
+        if left_out > 0:
+            half = _MOST_ROWS // 2
+            gap = f'<tr><td colspan="4">... {left_out} more nodes ...</td></tr>'
+            rows = [*rows[:half], gap, *rows[-half:]]
+        titles = ("name", "operator", "inputs", "parameters")
+        head = "".join(f"<th>{title}</th>" for title in titles)
+        caption = f"{escape(repr(self)[:_MOST_TEXT])}: {len(order)} nodes"
+        return f"<table><caption>{caption}</caption><tr>{head}</tr>{''.join(rows)}</table>"
+
+
+def _row(node, is_output):
+    name = _cell(node.name)
+    inputs = ", ".join(
+        source.name if source.num_outputs == 1 else f"{source.name}[{i}]"
+        for source, i in node.inputs
+    )
+    params = {**node.params, **node.attrs}
+    cells = (
+        f"<b>{name}</b>" if is_output else name,
+        "variable" if node.op is None else _cell(node.op.name),
+        _cell(inputs),
+        _cell(", ".join(f"{key}={params[key]}" for key in sorted(params))),
+    )
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _cell(text):
+    return escape(text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 3] + "...")

@@ -1,0 +1,70 @@
+"""Inference where parts are unknown: as MXNet 1.9.1 reports it, and backwards, where it stops."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+import cynet as mx
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+_spec = importlib.util.spec_from_file_location("make_inference", FIXTURES / "make_inference.py")
+make_inference = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(make_inference)
+EXPECTED = json.loads((FIXTURES / "inference.json").read_text())
+a, b, c = (mx.sym.Variable(name) for name in "abc")
+
+
+@pytest.mark.parametrize("number", range(len(make_inference.SHAPES)))
+def test_shapes(number):
+    text, known = make_inference.SHAPES[number]
+    print(text, known)
+    assert make_inference.describe(mx, "shapes", text, known) == EXPECTED["shapes"][number]
+
+
+@pytest.mark.parametrize("number", range(len(make_inference.TYPES)))
+def test_types(number):
+    text, known = make_inference.TYPES[number]
+    print(text, known)
+    assert make_inference.describe(mx, "types", text, known) == EXPECTED["types"][number]
+
+
+@pytest.mark.parametrize(
+    "make, known, arguments",
+    [
+        (lambda: mx.sym.transpose(a) + b, {"b": (2, 3)}, [(3, 2), (2, 3)]),
+        (lambda: mx.sym.transpose(a) + b, {"b": (2, 0)}, [(0, 2), (2, 0)]),
+        (lambda: mx.sym.SwapAxis(a, dim1=0, dim2=1) + b, {"b": (2, 3)}, [(3, 2), (2, 3)]),
+        (lambda: mx.sym.where(a, b, c), {"b": (2, 3)}, [(), (2, 3), (2, 3)]),
+        (lambda: mx.sym.where(a, b, c), {"a": (2,)}, [(2,), (), ()]),
+        (lambda: mx.sym.SliceChannel(a, num_outputs=3)[0] + b, {"b": (2, 2)}, [(2, 6), (2, 2)]),
+        (
+            lambda: mx.sym.SliceChannel(a, num_outputs=3, squeeze_axis=True)[1] + b,
+            {"b": (2, 4)},
+            [(2, 3, 4), (2, 4)],
+        ),
+        (
+            lambda: mx.sym.batch_dot(a, b) + c,
+            {"c": (2, 3, 5), "a": (2, 3, 4)},
+            [(2, 3, 4), (2, 4, 5), (2, 3, 5)],
+        ),
+        (
+            lambda: mx.sym.batch_dot(a, b, transpose_a=True, transpose_b=True) + c,
+            {"c": (2, 3, 5), "b": (2, 5, 4)},
+            [(2, 4, 3), (2, 5, 4), (2, 3, 5)],
+        ),
+        (lambda: mx.sym.batch_dot(a, b) + c, {"c": (2, 3, 5)}, [(2, 3, 0), (2, 0, 5), (2, 3, 5)]),
+        (lambda: mx.sym.Concat(a, b, dim=1) + c, {"a": (2, 3), "c": (2, 7)}, None),
+    ],
+)
+def test_backwards(make, known, arguments):
+    """MXNet 1.9.1 says () here, or fails."""
+    net = make()
+    found = net.infer_shape_partial(**known)[0]
+    assert found == (arguments or [(2, 3), (2, 4), (2, 7)])
+    if all(all(shape) and shape for shape in found):
+        assert net.infer_shape(**known)[0] == found
+    else:
+        with pytest.warns(UserWarning, match="Cannot decide shape"):
+            assert net.infer_shape(**known) == (None, None, None)

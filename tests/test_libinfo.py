@@ -1,0 +1,73 @@
+"""Names of MXNet that cynet lacks: each says so where it is used, and none of them is there."""
+
+import subprocess
+import sys
+
+import pytest
+
+import cynet as mx
+
+
+def owner(path):
+    found = mx
+    for part in path.split(".")[1:]:
+        found = getattr(found, part)
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(mx.libinfo.missing_names()))
+def test_missing_names(path):
+    names = mx.libinfo.missing_names()[path]
+    assert names
+    for name in names:
+        assert not hasattr(owner(path), name), f"{path}.{name} is there: run make_names.py again"
+        with pytest.raises(AttributeError, match=rf"\.{name} is a name of MXNet 1.9.1 that cynet"):
+            getattr(owner(path), name)
+
+
+@pytest.mark.parametrize(
+    "ask, words",
+    [
+        (lambda: mx.gluon, "mx.gluon is a name of MXNet 1.9.1 .*see docs/migration.md"),
+        (lambda: mx.nd.contrib.box_nms, "mx.nd.contrib.box_nms is a name of MXNet"),
+        (lambda: mx.sym.linalg.gemm, "mx.sym.linalg.gemm is a name of MXNet"),
+        (lambda: mx.nd.ones((1,)).attach_grad(), "mx.nd.NDArray.attach_grad is a name of MXNet"),
+        (lambda: mx.nd.FullyConected, "mx.nd has no attribute 'FullyConected'; did you mean Fully"),
+        (lambda: mx.sym.FullyConected, "mx.sym has no attribute .*did you mean FullyConnected"),
+        (lambda: mx.metric.Acuracy, "mx.metric has no attribute 'Acuracy'; did you mean Accuracy"),
+        (lambda: mx.modul, "mx has no attribute 'modul'; did you mean mod"),
+        (lambda: mx.nd.__wrapped__, "has no attribute '__wrapped__'"),
+    ],
+)
+def test_what_is_said(ask, words):
+    with pytest.raises(AttributeError, match=words):
+        ask()
+
+
+def test_names_of_base():
+    base = mx.base
+    assert base.MXNetError is mx.MXNetError is base.CynetError
+    assert isinstance("a", base.string_types) and isinstance(1, base.integer_types)
+    assert isinstance(mx.nd.ones((1,)).asscalar(), base.numeric_types)
+    assert base.py_str(b"abc") == "abc" and base.c_str("abc").value == b"abc"
+    assert base.mx_real_t("1.5") == 1.5 and base.mx_uint(3).value == 3
+    assert repr(base._Null) == "_Null"
+
+
+def test_environment_variables_are_checked_at_import():
+    code = """
+import os, warnings
+os.environ.update(CYNET_ENGINE_TIPE="x", MXNET_ENGINE_TYPE="x", CYNET_HOME="x",
+                  MXNET_SOMETHING="1", MXNET_BACKWARD_DO_MIRROR="0", CYNET_TEST_GPU="")
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    import cynet
+texts = sorted(str(w.message) for w in said)
+assert len(texts) == 3, texts
+assert texts[0] == ("environment variable CYNET_ENGINE_TIPE is not read by cynet; "
+                    "CYNET_ENGINE_TYPE is"), texts
+assert texts[1].endswith("MXNET_ENGINE_TYPE is not read by cynet; CYNET_ENGINE_TYPE is"), texts
+assert "MXNET_SOMETHING" in texts[2] and "docs/environment_variables.md" in texts[2], texts
+assert said[0].filename == "<string>", said[0].filename
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
