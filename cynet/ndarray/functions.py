@@ -43,7 +43,7 @@ def _holding(entry, function):
 
     def holding(*args, **kwargs):
         result = function(*args, **kwargs)
-        given, params = bind_positional(entry, args, is_array)
+        given, params = bind_positional(entry, args, is_array, "an NDArray")
         fields = entry.prop.fields
         prop = entry.prop(**params, **{n: v for n, v in kwargs.items() if n in fields})
         arrays = {**dict(zip(names, given)), **kwargs}
