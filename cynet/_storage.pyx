@@ -94,8 +94,7 @@ cdef class Backend:
 
     ``raw_alloc(nbytes, dev_id)`` returns an address or raises MemoryError,
     ``raw_free(address, nbytes, dev_id)`` gives it back, ``memory_info(dev_id)`` returns
-    (free, total) bytes and ``synchronize(dev_id)`` waits until the device is idle. They are
-    called with the GIL and with no lock held.
+    (free, total) bytes, ``synchronize(dev_id)`` waits until it is idle. The GIL is held, no lock is.
     """
 
     def raw_alloc(self, nbytes, dev_id):
@@ -402,10 +401,8 @@ cdef void free(Handle* handle) noexcept nogil:
 
 cdef void _to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
     cdef int index = _class_of(capacity, &capacity)
-    cdef Node* node
-    if pool.backend == NULL:
-        node = <Node*>ptr
-    else:
+    cdef Node* node = <Node*>ptr
+    if pool.backend != NULL:
         node = <Node*>cynet_host_alloc(sizeof(Node))
     pool.lock.lock()
     pool.used -= capacity
@@ -478,8 +475,7 @@ cdef dict _figures(Pool* pool):
 
 
 cdef tuple _memory_info(Pool* pool):
-    cdef size_t available = 0
-    cdef size_t total = 0
+    cdef size_t available = 0, total = 0
     if pool.backend != NULL:
         return (<object>pool.backend).memory_info(pool.dev_id)
     cynet_host_memory(&available, &total)
@@ -576,8 +572,7 @@ def register_backend(device_type, backend):
         raise ArgumentError(f"device_type must be 'gpu' or 'cpu_pinned', got {device_type!r}")
     if not isinstance(backend, Backend):
         raise TypeError(f"backend must be a storage Backend, got {type(backend).__name__}")
-    cdef int code = Context.devstr2type[device_type]
-    cdef int i
+    cdef int i, code = Context.devstr2type[device_type]
     for i in range(IDS):
         if _made[code][i].load():
             raise ArgumentError(
@@ -594,8 +589,7 @@ def has_backend(device_type):
 
 cdef _setup():
     global _host_limit
-    cdef size_t available = 0
-    cdef size_t total = 0
+    cdef size_t available = 0, total = 0
     cynet_host_memory(&available, &total)
     _host_limit = <size_t>config.get("CYNET_STORAGE_CACHE_MB") << 20
     if _host_limit == 0:
