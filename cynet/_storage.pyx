@@ -94,7 +94,7 @@ cdef class Backend:
 
     ``raw_alloc(nbytes, dev_id)`` returns an address or raises MemoryError,
     ``raw_free(address, nbytes, dev_id)`` gives it back, ``memory_info(dev_id)`` returns
-    (free, total) bytes, ``synchronize(dev_id)`` waits until it is idle. The GIL is held, no lock is.
+    (free, total) bytes, ``synchronize(dev_id)`` waits until it is idle. The GIL is held, no lock.
     """
 
     def raw_alloc(self, nbytes, dev_id):
