@@ -11,6 +11,7 @@ import pytest
 import cynet as mx
 from cynet.checkpoint import states_of
 
+KILLS = int(os.environ.get("CYNET_STRESS_KILLS", 10))
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 # After n updates every momentum is n and every weight n + `start`, which is another multiple of
@@ -64,14 +65,16 @@ def check(prefix):
     return found.epoch
 
 
+@pytest.mark.timeout(100 + 20 * KILLS)
 def test_a_whole_pair_after_every_kill(tmp_path, rng):
     """Runs overwrite the files of those before; each is killed somewhere while it saves."""
     prefix = str(tmp_path / "net")
-    kills = int(os.environ.get("CYNET_STRESS_KILLS", 10))
-    done = subprocess.run([sys.executable, "-c", PROGRAM, prefix, "0", "2"], timeout=120)
-    assert done.returncode == 0
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, prefix, "0", "2"], timeout=120, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
     assert check(prefix) == 2
-    for number in range(1, kills + 1):
+    for number in range(1, KILLS + 1):
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, prefix, str(1000 * number), "1000000"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
