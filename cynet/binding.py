@@ -189,7 +189,7 @@ def _strangers(given, names):
     for name in dict.fromkeys(given):
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
-            said.append(f"{name!r:.100}" + (f" (did you mean '{near[0]}'?)" if near else ""))
+            said.append(f"{shown(name)}" + (f" (did you mean '{near[0]}'?)" if near else ""))
     if not said:
         return ""
     return f": the symbol has no argument {', '.join(said)}; what is given for it is not used"

@@ -7,7 +7,7 @@ import time
 from collections import namedtuple
 
 from .checkpoint import check_prefix, save_checkpoint
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, shown
 
 # What a batch-end callback gets: numbers of epoch and batch, the metric, the loop's variables.
 BatchEndParam = namedtuple("BatchEndParam", ["epoch", "nbatch", "eval_metric", "locals"])
@@ -101,7 +101,7 @@ class Speedometer:
         for name, number in (("batch_size", batch_size), ("frequent", frequent)):
             if not isinstance(number, numbers.Real):
                 raise ArgumentTypeError(
-                    f"Speedometer: {name} must be a number, got {number!r:.100}"
+                    f"Speedometer: {name} must be a number, got {shown(number)}"
                 )
         if frequent < 1:
             raise ArgumentError(f"Speedometer: frequent must be at least 1, got {frequent}")

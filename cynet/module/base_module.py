@@ -9,7 +9,7 @@ from .. import metric
 from .. import ndarray as nd
 from ..callback import BatchEndParam
 from ..checkpoint import read_params, save_params
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, shown
 from ..initializer import Uniform
 from ..io import DataBatch
 from .history import History, progress_for
@@ -74,7 +74,7 @@ class BaseModule:
         except (TypeError, ValueError):
             raise ArgumentTypeError(
                 "optimizer_params must be a dict, as {'learning_rate': 0.1}, or pairs, got"
-                f" {optimizer_params!r:.100}"
+                f" {shown(optimizer_params)}"
             ) from None
         if not self.optimizer_initialized or force_init:
             self._optimizer_settings = settings

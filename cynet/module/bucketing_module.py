@@ -4,7 +4,7 @@ import logging
 
 from .. import symbol as sym
 from ..checkpoint import load_params, save_checkpoint, states_of
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, shown
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .bucket_files import load_buckets, save_buckets
 from .module import Module
@@ -185,7 +185,7 @@ class BucketingModule(BaseModule):
         """Refuse a bucket with parameters of its own: nobody gives them values."""
         module._need_values_for(
             {*self._default._param_names, *self._default._aux_names},
-            f"bucket {bucket_key!r:.100}: the default bucket, whose parameters all buckets share,"
+            f"bucket {shown(bucket_key)}: the default bucket, whose parameters all buckets share,"
             " has no parameter",
         )
 

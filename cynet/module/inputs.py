@@ -3,7 +3,7 @@
 import difflib
 import warnings
 
-from ..errors import ArgumentError, ArgumentTypeError, listed
+from ..errors import ArgumentError, ArgumentTypeError, listed, shown
 from ..io import DataDesc, DataIter
 
 
@@ -53,7 +53,7 @@ def check_numbers(where, **numbers):
     for name, number in numbers.items():
         if isinstance(number, bool) or not hasattr(type(number), "__index__"):
             raise ArgumentTypeError(
-                f"{where}: {name} must be a whole number, got {number!r:.100}"
+                f"{where}: {name} must be a whole number, got {shown(number)}"
                 f" ({type(number).__name__})"
             )
 
@@ -77,7 +77,7 @@ def as_list(value):
 def name_list(what, given):
     """A list of the names given to a Module; one str is no list."""
     if isinstance(given, str):
-        raise ArgumentTypeError(f"Module: {what} must be a list of names, got {given!r:.100}")
+        raise ArgumentTypeError(f"Module: {what} must be a list of names, got {shown(given)}")
     return list(given or ())
 
 
@@ -92,7 +92,7 @@ def _check_input_names(symbol, names, typename, throw):
         near = difflib.get_close_matches(name, arguments, 1)
         meant = f" (did you mean '{near[0]}'?)" if near else ""
         message = (
-            f"{typename}_names=[{listed(names)}]: the symbol has no argument {name!r:.100}{meant}."
+            f"{typename}_names=[{listed(names)}]: the symbol has no argument {shown(name)}{meant}."
             f" Inputs that are no parameters by their names: {listed(inputs) or '(none)'}"
         )
         if throw:
@@ -130,7 +130,7 @@ def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):
 
 def _descriptions(what, shapes):
     if not isinstance(shapes, (list, tuple)):
-        raise ArgumentTypeError(f"{what} must be a list of (name, shape), got {shapes!r:.200}")
+        raise ArgumentTypeError(f"{what} must be a list of (name, shape), got {shown(shapes)}")
     found = []
     for each in shapes:
         if not isinstance(each, DataDesc):
@@ -139,7 +139,7 @@ def _descriptions(what, shapes):
                 or len(each) < 2
                 or not isinstance(each[1], (list, tuple))
             ):
-                raise ArgumentTypeError(f"{what}: expected (name, shape), found {each!r:.200}")
+                raise ArgumentTypeError(f"{what}: expected (name, shape), found {shown(each)}")
             each = DataDesc(*each)
         found.append(each)
     return found

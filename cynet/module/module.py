@@ -6,7 +6,7 @@ import warnings
 from .. import optimizer as opt
 from ..checkpoint import load_checkpoint, save_checkpoint, states_of
 from ..context import cpu, read_context
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..io import DataDesc
 from ..symbol import Symbol
 from ..symbol.node import fixed_arguments, topological_order
@@ -350,7 +350,7 @@ class Module(Parameters, BaseModule):
         elif not isinstance(optimizer, opt.Optimizer):
             made = f"; {optimizer.__name__}() makes one" if isinstance(optimizer, type) else ""
             raise ArgumentTypeError(
-                f"optimizer must be a name or an Optimizer, got {optimizer!r:.100}{made}"
+                f"optimizer must be a name or an Optimizer, got {shown(optimizer)}{made}"
             )
         else:
             if optimizer.rescale_grad != rescale_grad:

@@ -4,7 +4,7 @@ import warnings
 
 from .. import ndarray as nd
 from ..context import cpu
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, listed
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, listed, shown
 from ..initializer import InitDesc, create
 from .base_module import DEFAULT_INITIALIZER
 
@@ -64,7 +64,7 @@ class Parameters:
         ):
             raise ArgumentTypeError(
                 f"init_params: initializer must be an Initializer, as mx.init.Xavier(), or the name"
-                f" of one, got {initializer!r:.100}"
+                f" of one, got {shown(initializer)}"
             )
         for what, given in (("arg_params", arg_params), ("aux_params", aux_params)):
             if given is not None and not hasattr(given, "get"):

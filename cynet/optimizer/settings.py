@@ -4,7 +4,7 @@ import difflib
 import functools
 import inspect
 
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, shown
 
 # Words that other libraries have, or that come to mind first.
 _MEANT = {
@@ -46,20 +46,20 @@ def check_settings(klass, args, kwargs):
             near = [meant] if meant in known else near
             hint = f"did you mean '{near[0]}'? " if near else ""
             raise ArgumentTypeError(
-                f"optimizer {klass.__name__} has no parameter {name!r:.100}; {hint}It has"
+                f"optimizer {klass.__name__} has no parameter {shown(name)}; {hint}It has"
                 f" {', '.join(known)}"
             )
         if name not in numbers or (value is None and name in _NUMBER_OR_NONE):
             continue
         if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
             raise ArgumentTypeError(
-                f"optimizer {klass.__name__}: {name} must be a number, got {value!r:.100}"
+                f"optimizer {klass.__name__}: {name} must be a number, got {shown(value)}"
                 f" ({type(value).__name__})"
             )
     if given.get("lr_scheduler") is not None and not callable(given["lr_scheduler"]):
         raise ArgumentTypeError(
             f"optimizer {klass.__name__}: lr_scheduler must be a function of the number of updates,"
-            f" as those of mx.lr_scheduler, got {given['lr_scheduler']!r:.100}"
+            f" as those of mx.lr_scheduler, got {shown(given['lr_scheduler'])}"
         )
 
 
