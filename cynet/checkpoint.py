@@ -9,6 +9,7 @@ stay beside them as ``.states.old`` until the new parameters are in place, too.
 import errno
 import hashlib
 import logging
+import operator
 import os
 import re
 import time
@@ -18,7 +19,14 @@ from typing import NamedTuple
 from . import ndarray as nd
 from . import symbol as sym
 from .context import cpu
-from .errors import CynetError, FileAccessError, FormatError, MissingFileError, shown
+from .errors import (
+    ArgumentTypeError,
+    CynetError,
+    FileAccessError,
+    FormatError,
+    MissingFileError,
+    shown,
+)
 from .files import naming, opened, read_file, replacing, write_atomically
 from .ndarray.serialization import chunks_of
 from .optimizer.state_file import read_pair
@@ -53,16 +61,26 @@ def save_checkpoint(
     updater : Updater, optional
         Its states are written to ``prefix-0001.states``, as a pair with the parameters.
     """
+    path, states = _paths(prefix, epoch)
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
-    path = f"{prefix}-{epoch:04d}.params"
     if updater is None:
         save_params(path, arg_params, aux_params)
     else:
-        states = f"{prefix}-{epoch:04d}.states"
         _save_pair(path, states, arg_params, aux_params, updater)
         logging.info('Saved optimizer state to "%s"', states)
     logging.info('Saved checkpoint to "%s"', path)
+
+
+def _paths(prefix, epoch):
+    """The names of an epoch's parameters and optimizer states."""
+    try:
+        number = operator.index(epoch)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"checkpoint {shown(prefix)}: epoch must be an int, got {shown(epoch)}"
+        ) from None
+    return f"{prefix}-{number:04d}.params", f"{prefix}-{number:04d}.states"
 
 
 def check_prefix(prefix):
@@ -162,7 +180,7 @@ def states_of(prefix, epoch):
         files was replaced. The message names the newest whole pair.
     FileError
     """
-    params, states = (f"{prefix}-{epoch:04d}.{kind}" for kind in ("params", "states"))
+    params, states = _paths(prefix, epoch)
     pair = read_pair(states)
     # states that save_optimizer_states wrote name no parameters
     if pair is None or pair[0] == _digest_of(params):
@@ -245,7 +263,7 @@ def read_params(path):
 
 def load_params(prefix, epoch):
     """The pair (arg_params, aux_params) of ``prefix-0001.params`` (for epoch 1)."""
-    return read_params(f"{prefix}-{epoch:04d}.params")
+    return read_params(_paths(prefix, epoch)[0])
 
 
 def load_checkpoint(prefix, epoch):

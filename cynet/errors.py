@@ -134,7 +134,7 @@ def file_error(error, verb, path):
     kind = next((k for k in kinds if isinstance(error, k.__bases__[1])), FileError)
     reason = error.strerror or str(error)
     reason = reason[:1].lower() + reason[1:]
-    return kind(error.errno, f"cannot {verb} {shown(path)}: {reason}", path)
+    return kind(error.errno, f"cannot {verb} {shown(str(path))}: {reason}", path)
 
 
 _DRESSED = {}

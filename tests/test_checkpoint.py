@@ -184,3 +184,16 @@ def test_on_several_devices_with_the_optimizer_in_the_store(tmp_path):
     with pytest.raises(mx.base.MXNetError):
         mx.mod.Module(net, label_names=None).save_checkpoint(prefix, 2, True)
     assert not (tmp_path / "net-0002.params").exists()
+
+
+@pytest.mark.parametrize("epoch", ["1", 1.5, None])
+def test_an_epoch_is_an_int(tmp_path, epoch):
+    prefix = str(tmp_path / "net")
+    for call in (
+        lambda: mx.model.save_checkpoint(prefix, epoch, mx.sym.Variable("a"), {}, {}),
+        lambda: mx.model.load_params(prefix, epoch),
+        lambda: mx.model.load_checkpoint(prefix, epoch),
+    ):
+        with pytest.raises(mx.base.MXNetError):
+            call()
+    assert not list(tmp_path.iterdir())

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import config
 from ..errors import ArgumentError, FileError, FormatError, MissingFileError
-from ..files import write_atomically
+from ..files import naming, write_atomically
 from ..io import MNISTIter, read_idx
 
 _TIMEOUT = 10  # seconds without an answer
@@ -74,7 +74,8 @@ def download(url, fname=None, dirname=None, overwrite=False, retries=5):
         raise ArgumentError(f"download: {url!r} has no file name; give fname")
     path = os.path.join(dirname or "", fname)
     if os.path.dirname(path):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with naming("make the folder of", path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
     if overwrite or not os.path.exists(path):
         write_atomically(path, _persistent(_fetch, url, retries))
         logging.info("downloaded %s into %s successfully", url, path)
@@ -118,7 +119,8 @@ def _unpacked(packed):
 
 def _download_mnist(folder):
     """Download the four files into a folder; OSError of one line when that fails."""
-    folder.mkdir(parents=True, exist_ok=True)
+    with naming("make the folder", folder):
+        folder.mkdir(parents=True, exist_ok=True)
     paths = {}
     for name, checksum in _MNIST.items():
         errors = []
