@@ -8,6 +8,7 @@ import numpy as np
 from .context import read_context
 from .errors import ArgumentError, ArgumentTypeError, ShapeError
 from .executor import Executor
+from .graph.collector import collector_paused
 from .graph.gradient import REQUESTS
 from .graph.infer import infer_types
 from .ndarray import NDArray, zeros
@@ -64,6 +65,7 @@ def _requests(grad_req, names):
     return requests
 
 
+@collector_paused()
 def bind(
     symbol,
     ctx,
@@ -116,6 +118,7 @@ def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arr
             )
 
 
+@collector_paused()
 def simple_bind(
     symbol,
     ctx,
