@@ -25,7 +25,7 @@ class Node:
         Arguments first, then auxiliary states.
     """
 
-    __slots__ = ("attrs", "inputs", "name", "op", "params", "prop")
+    __slots__ = ("_outputs", "attrs", "inputs", "name", "op", "params", "prop")
 
     def __init__(self, op, name, attrs=None, params=None, prop=None, inputs=()):
         self.op = op
@@ -34,6 +34,13 @@ class Node:
         self.params = {} if params is None else params
         self.prop = prop
         self.inputs = list(inputs)
+        self._outputs = None
+
+    def list_outputs(self):
+        """The operator's own names of all outputs, hidden ones last; asked of it once."""
+        if self._outputs is None:
+            self._outputs = self.prop.list_outputs()
+        return self._outputs
 
     @property
     def is_variable(self):
@@ -43,7 +50,7 @@ class Node:
     @property
     def num_outputs(self):
         """How many outputs there are, hidden ones included."""
-        return 1 if self.op is None else len(self.prop.list_outputs())
+        return 1 if self.op is None else len(self.list_outputs())
 
     @property
     def num_visible_outputs(self):
@@ -65,7 +72,7 @@ class Node:
 
     def output_name(self, index):
         """The public name of one output: ``fc1_output``, or the variable's own name."""
-        return self.name if self.op is None else f"{self.name}_{self.prop.list_outputs()[index]}"
+        return self.name if self.op is None else f"{self.name}_{self.list_outputs()[index]}"
 
     def __repr__(self):
         return f"<variable {self.name}>" if self.op is None else f"<{self.op.name} {self.name}>"
