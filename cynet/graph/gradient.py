@@ -103,7 +103,8 @@ class _Gradient:
         if blocked and (not step.aux or step.prop.forward_moves_states):
             return
         out_grad = [
-            self._gradient_of(step.out_data[i]) if i in takes_grad else None for i in range(n_out)
+            self._gradient_of(v) if i < visible and i in used else None
+            for i, v in enumerate(step.out_data)
         ]
         in_data = [v if n_out + i in used else None for i, v in enumerate(step.in_data)]
         out_data = [v if n_out + n_in + i in used else None for i, v in enumerate(step.out_data)]
