@@ -26,8 +26,6 @@ cdef class Plan:
     cdef dict _origin_index
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
-    cdef int _watch_rows(self, graph, step, operator, NativeStep* native,
-                         dict arrays) except -1
     cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1

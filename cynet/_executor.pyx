@@ -28,7 +28,7 @@ from .dtype import NAMES, dtype_flag
 from .errors import dress, user_frame
 from .graph.cost import seconds
 from .graph.graph import FORWARD, TEMP
-from .graph.rows import gradient_by_rows
+from .graph.rows import gradients_by_rows
 from .graph.touched import meet, touched
 
 # Positions in Tables.keep.
@@ -270,6 +270,8 @@ cdef class Plan:
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1:
         cdef NativeStep native
         kept = {}
+        by_rows = gradients_by_rows(graph, operators)
+        shared = _shared_chunks(arrays) if by_rows else ()
         for step in graph.steps:
             self.labels.append(f"operator {step.prop.op_name} (node '{step.name}')")
             memset(&native, 0, sizeof(native))
@@ -288,7 +290,8 @@ cdef class Plan:
             native.context.n_in = len(step.in_data)
             native.context.n_out = len(step.out_data)
             native.context.n_aux = len(step.aux)
-            self._watch_rows(graph, step, operator, &native, arrays)
+            if step in by_rows:
+                _watch_rows(arrays[by_rows[step]], shared, &native)
             self._add_resources(step, &native)
             if step.kept is not None:
                 native.kept = self._kept_of(step.kept, kept, arrays)
@@ -296,22 +299,6 @@ cdef class Plan:
             self.tables.steps.push_back(native)
         for split in graph.splits:
             add_parts(self.tables, split, graph.steps, operators, arrays)
-        return 0
-
-    cdef int _watch_rows(self, graph, step, operator, NativeStep* native,
-                         dict arrays) except -1:
-        """Where the step fills a gradient by rows, and alone has its memory: let it keep them."""
-        cdef NDArrayBase array, other
-        value = gradient_by_rows(graph, step, operator)
-        if value is None or arrays[value].ctx.device_typeid != kCPU:
-            return 0
-        array = arrays[value]
-        for key, other in arrays.items():
-            if key is not value and other.chunk == array.chunk:
-                return 0
-        native.context.rows = watch_rows(array)
-        if native.context.rows != NULL:
-            native.watched = array.chunk
         return 0
 
     cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL:
@@ -562,6 +549,24 @@ cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed
     run.seed, run.stream, run.current = seed, stream, segment.first
     run.fed.data = NULL
     return run
+
+
+cdef set _shared_chunks(dict arrays):
+    """The pieces of memory that several of the arrays have."""
+    cdef NDArrayBase array
+    cdef set seen = set(), shared = set()
+    for array in arrays.values():
+        (shared if <size_t>array.chunk in seen else seen).add(<size_t>array.chunk)
+    return shared
+
+
+cdef int _watch_rows(NDArrayBase array, shared, NativeStep* native) except -1:
+    """Let a step that fills a gradient by rows keep them, where it alone has the memory."""
+    if array.blob.dev_type == kCPU and <size_t>array.chunk not in shared:
+        native.context.rows = watch_rows(array)
+        if native.context.rows != NULL:
+            native.watched = array.chunk
+    return 0
 
 
 cdef bint _waits(dict operators, step) except -1:

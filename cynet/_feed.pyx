@@ -148,6 +148,9 @@ cdef bint _holds(const vector[VarHandle]* variables, VarHandle var) noexcept:
 cdef bint _apart(list sources, list targets) except -1:
     """Whether no source shares memory with a target: otherwise their order matters."""
     cdef NDArrayBase source, target
+    if len(sources) > 8:
+        chunks = {<size_t>(<NDArrayBase>each).chunk for each in targets}
+        return chunks.isdisjoint([<size_t>(<NDArrayBase>each).chunk for each in sources])
     for source in sources:
         for target in targets:
             if source.chunk == target.chunk:

@@ -2,6 +2,9 @@
 
 from libc.stdint cimport int64_t
 from libc.string cimport memset
+from libcpp.algorithm cimport sort
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
 
 from ._ndarray cimport NDArrayBase
 from ._plan_tables cimport NativeStep, PartSum, Run, SplitSteps, Tables, call_step, nanoseconds
@@ -110,6 +113,26 @@ cdef int _sum_apart(Tables* tables, step, dict sums, size_t part, dict arrays,
             tables.reqs[native.req + <size_t>k] = ADD if value in begun else WRITE
             begun.add(value)
     return 0
+
+
+def share_memory(list written, list others):
+    """Whether one of the arrays `written` has a byte in common with another, or one of `others`."""
+    cdef vector[pair[size_t, pair[size_t, bint]]] spans  # begin, end, whether it is written
+    cdef NDArrayBase array
+    cdef size_t i, begin, end, size, end_of_all = 0, end_of_written = 0
+    for i, array in enumerate([*written, *others]):
+        begin, size = <size_t>array.blob.data, array.blob.size * dtype_size(array.blob.dtype)
+        if size:
+            spans.push_back((begin, (begin + size, i < <size_t>len(written))))
+    sort(spans.begin(), spans.end())
+    for i in range(spans.size()):
+        begin, end = spans[i].first, spans[i].second.first
+        if begin < end_of_written or (spans[i].second.second and begin < end_of_all):
+            return True
+        end_of_all = max(end_of_all, end)
+        if spans[i].second.second:
+            end_of_written = max(end_of_written, end)
+    return False
 
 
 # --- running --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 from .context import read_context
 from .errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from .executor import Executor
+from .graph.collector import collector_paused
 from .graph.gradient import REQUESTS
 from .graph.infer import infer_types
 from .graph.place import place
@@ -66,6 +67,7 @@ def _requests(grad_req, names):
     return requests
 
 
+@collector_paused()
 def bind(
     symbol,
     ctx,
@@ -118,6 +120,7 @@ def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arr
             )
 
 
+@collector_paused()
 def simple_bind(
     symbol,
     ctx,

@@ -4,8 +4,10 @@ import numpy as np
 
 from ._executor import Plan, arena_view
 from ._pins import Pins
+from ._split import share_memory
 from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, shown
 from .graph import passes
+from .graph.collector import collector_paused
 from .graph.describe import describe
 from .graph.feed import fed_input
 from .graph.graph import BACKWARD, TEMP, Graph
@@ -70,6 +72,7 @@ class Executor:
         self._build(shared_exec)
 
     # --- building ---------------------------------------------------------------------------------
+    @collector_paused()
     def _build(self, shared_exec=None, predict=True):
         """Run the passes and make the native plan; outputs keep their arrays when built again.
 
@@ -466,30 +469,28 @@ def _constants(graph):
 def _keep_splits(graph, operators, bound):
     """Leave out what cannot run on several threads, or in `bound` arrays that share memory, and
     make the operators of parts."""
-    for each in list(graph.splits):
+    kept = []
+    for each in graph.splits:
         steps = graph.steps[each.first : each.last]
         forward = [step.origin or step for step in steps]
         made = [operators[step] for step in forward]
         if any(op.runs_python or op.stateful or op.rows_of for op in made) or _share_memory(
             steps, bound
         ):
-            graph.splits.remove(each)
             continue
+        kept.append(each)
         for step in forward:
             for rows in each.rows:
                 if (step, rows) not in operators:
                     operators[step, rows] = _create_operator(step, rows)
+    graph.splits = kept
 
 
 def _share_memory(steps, arrays):
     """Whether an array that steps write shares memory with another one that they touch."""
     written = {v.root for step in steps for _, v in step.written()} & arrays.keys()
-    touched = {v.root for step in steps for v in step.read()} & arrays.keys() | written
-    return any(
-        value is not other and arrays[value].shares_memory(arrays[other])
-        for value in written
-        for other in touched
-    )
+    read = {v.root for step in steps for v in step.read()} & arrays.keys() - written
+    return share_memory([arrays[v] for v in written], [arrays[v] for v in read])
 
 
 def _create_operator(step, rows=None):

@@ -1,5 +1,7 @@
 """Helpers of data-parallel training under the names that MXNet scripts import."""
 
+from collections import Counter
+
 from .errors import ArgumentError
 
 
@@ -49,7 +51,7 @@ def _check_arguments(symbol):
         ("argument", symbol.list_arguments()),
         ("auxiliary state", symbol.list_auxiliary_states()),
     ):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
             raise ArgumentError(
                 f"{kind} {twice[0]!r} comes twice; give each its own name. All: {names}"

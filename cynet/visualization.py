@@ -36,7 +36,7 @@ def _check(symbol, shape):
         raise ArgumentTypeError(f"symbol must be a Symbol, got {type(symbol).__name__}")
     if shape is None:
         return {}
-    names = symbol.list_inputs()
+    names = dict.fromkeys(symbol.list_inputs())
     for name in shape:
         if name not in names:
             raise ArgumentError(f"shape: no argument '{name}'; arguments: {', '.join(names)}")

@@ -68,13 +68,13 @@ def build(heads, order, shapes, dtypes, contexts):
                 attrs=node.attrs,
             )
         )
-    outputs = []
+    outputs = {}
     for entry in heads:
         value = values[entry]
         if value.kind != OUTPUT or value in outputs:
             value = _copied(value, steps)
-        outputs.append(value)
-    return Graph(steps, args, auxs, outputs)
+        outputs[value] = None
+    return Graph(steps, args, auxs, list(outputs))
 
 
 def _auxiliary_nodes(order):

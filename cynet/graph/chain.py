@@ -17,6 +17,7 @@ stay outside. A chain runs where its last member did.
 """
 
 import heapq
+from bisect import bisect_left, bisect_right
 
 from ..operator.property import ResourceRequest
 from .chain_members import member_of
@@ -94,13 +95,15 @@ class _Groups:
     """State of one run over a section: which steps are together.
 
     A group goes by the position of its first step. `above` has, for each group, the set of groups
-    that must run before it, as bits.
+    that must run before it, as bits: bit k of group i is group ``i - WINDOW + k``. What lies
+    further back can join nothing any more.
     """
 
     def __init__(self, steps):
         self.members = [member_of(step) for step in steps]
         self.before = _dependencies(steps)
         self.parent = list(range(len(steps)))
+        self.groups = []  # those of the steps so far, in order
         self.together = [[i] for i in range(len(steps))]
         self.above = [0] * len(steps)
 
@@ -108,17 +111,26 @@ class _Groups:
         """Lists of Members, in an order in which they may run."""
         users = {}  # root -> positions of members that touch it
         for i, member in enumerate(self.members):
+            self.groups.append(i)
             for group in {self._group(j) for j in self.before[i]}:
-                self.above[i] |= self.above[group] | 1 << group
+                self.above[i] |= _shifted(self.above[group] | 1 << WINDOW, group - i)
             if not member.joins:
                 continue
-            near = {j for root in member.dense for j in users.get(root, ()) if i - j < WINDOW}
+            near = set()
+            for root in member.dense:
+                known = users.setdefault(root, [])
+                near.update(known[bisect_right(known, i - WINDOW) :])
+                known.append(i)
+            apart = set()  # groups that do not fit to that of `i`
             for j in sorted(near, reverse=True):
                 a, b = self._group(j), self._group(i)
-                if a != b and self._fit(a, b, i):
-                    self._merge(min(a, b), max(a, b), i)
-            for root in member.dense:
-                users.setdefault(root, []).append(i)
+                if a == b or a in apart:
+                    continue
+                if self._fit(a, b, i):
+                    self._merge(min(a, b), max(a, b))
+                    apart.clear()
+                else:
+                    apart.add(a)
         return [[self.members[i] for i in group] for group in self._sorted()]
 
     def _group(self, i):
@@ -138,19 +150,21 @@ class _Groups:
     def _leads(self, a, b):
         """Whether a path leads from `a` to `b` through another group."""
         outside = {self._group(j) for i in self.together[b] for j in self.before[i]} - {a, b}
-        return any(self.above[group] >> a & 1 for group in outside)
+        return any(_shifted(self.above[group], group - a) >> WINDOW & 1 for group in outside)
 
-    def _merge(self, a, b, now):
+    def _merge(self, a, b):
         self.parent[b] = a
+        del self.groups[bisect_left(self.groups, b)]
         self.together[a] = sorted(self.together[a] + self.together[b])
         self.members[a].group.add(self.members[b].group)
-        both = 1 << a | 1 << b
-        above = (self.above[a] | self.above[b]) & ~both
+        both = 1 << WINDOW | 1 << WINDOW + b - a
+        above = (self.above[a] | _shifted(self.above[b], b - a)) & ~both
         self.above[a] = above
+        above |= 1 << WINDOW
         # whose first step stands before `a` may have a later one that waits for it
-        for i in range(max(a - WINDOW, 0), now + 1):
-            if self.above[i] & both:
-                self.above[i] |= above | 1 << a
+        for i in self.groups[bisect_left(self.groups, a - WINDOW) :]:
+            if self.above[i] & _shifted(both, a - i):
+                self.above[i] |= _shifted(above, a - i)
         # what follows `b` alone is named by it still, and means the whole
 
     def _sorted(self):
@@ -177,6 +191,11 @@ class _Groups:
                     heapq.heappush(ready, (self.together[later][-1], later))
         if left:
             raise RuntimeError(f"chain: {left} groups of steps wait for one another")
+
+
+def _shifted(bits, by):
+    """A set of groups as bits of `above`, of the group that stands `by` places before."""
+    return bits << by if by > 0 else bits >> -by
 
 
 def _dependencies(steps):

@@ -36,11 +36,7 @@ def commute(graph):
             step.name, step.prop, step.ctx, FORWARD, before.in_data, [pooled], [], [WRITE]
         )
         after = Step(before.name, before.prop, before.ctx, FORWARD, [pooled], [out], [], [WRITE])
-        writer[pooled], writer[out] = pool, after
-        readers[pooled] = [after]
-        readers[before.in_data[0]] = [
-            pool if each is before else each for each in readers[before.in_data[0]]
-        ]
+        writer[out] = after
         steps += [pool, after]
     graph.set_forward(step for step in steps if step not in gone)
     return graph

@@ -103,11 +103,12 @@ class _Gradient:
         if blocked and (not step.aux or step.prop.forward_moves_states):
             return
         out_grad = [
-            self._gradient_of(step.out_data[i]) if i in takes_grad else None for i in range(n_out)
+            self._gradient_of(v) if i < visible and i in used else None
+            for i, v in enumerate(step.out_data)
         ]
         in_data = [v if n_out + i in used else None for i, v in enumerate(step.in_data)]
         out_data = [v if n_out + n_in + i in used else None for i, v in enumerate(step.out_data)]
-        in_grad, req, late = [], [], []
+        in_grad, req, late, begun_here = [], [], [], set()
         for i, value in enumerate(step.in_data):
             if blocked or i in step.prop.shape_only or not (value in needed or self.apart):
                 in_grad.append(None)
@@ -115,7 +116,7 @@ class _Gradient:
                 continue
             target = self._target(value) if value in needed else None
             # one input given twice: its parts must not share memory in one step
-            if self.apart or target in in_grad:
+            if self.apart or target in begun_here:
                 name = f"{value.name}_grad_part{i}"
                 part = Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)
                 in_grad.append(part)
@@ -125,6 +126,7 @@ class _Gradient:
                     self.begun.add(value)
                 continue
             in_grad.append(target)
+            begun_here.add(target)
             req.append(ADD if value in self.begun else WRITE)
             self.begun.add(value)
         self.steps.append(

@@ -133,17 +133,18 @@ class Step:
 
     def written(self):
         """Pairs (position, Value) of what the step writes, auxiliary states apart."""
-        targets = self.out_data if self.direction == FORWARD else self.in_grad
-        return [(i, v) for i, v in enumerate(targets) if v is not None and self.req[i] != NULL]
+        targets, req = self.out_data if self.direction == FORWARD else self.in_grad, self.req
+        return [(i, v) for i, v in enumerate(targets) if v is not None and req[i] != NULL]
 
     def read(self):
         """Values the step reads, each once: also those it adds to."""
-        if self.direction == FORWARD:
-            sources = self.in_data
-        else:
-            sources = [*self.out_grad, *self.in_data, *self.out_data]
-        seen = dict.fromkeys(v for v in sources if v is not None)
-        seen.update(dict.fromkeys(v for i, v in self.written() if self.req[i] == ADD))
+        seen = dict.fromkeys(self.in_data if self.direction == FORWARD else self.out_grad)
+        if self.direction != FORWARD:
+            seen.update(dict.fromkeys(self.in_data))
+            seen.update(dict.fromkeys(self.out_data))
+        if ADD in self.req:
+            seen.update((v, None) for i, v in self.written() if self.req[i] == ADD)
+        seen.pop(None, None)
         return list(seen)
 
     def __repr__(self):

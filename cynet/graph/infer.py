@@ -1,5 +1,7 @@
 """Inference: completes shapes and types over a graph, forwards and backwards."""
 
+import heapq
+
 from ..dtype import NAMES
 from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, shown
 from ..operator.parameters import read_shape
@@ -83,19 +85,29 @@ class _Inference:
                 value = known.get(node.name)
                 value = self.declared(node) if value is None else self.clean(value)
                 values[node, 0] = value
+        self.position = {node: i for i, node in enumerate(self.order)}
         self.stale = {node for node in self.order if node.op is not None}
+        self.due, self.sign, self.asked = [], 1, 0  # a heap of positions, negative on the way back
 
     def run(self):
         """Ask until nothing changes; returns the values."""
-        order = self.order
+        self.sign = 1
         while self.stale:
-            for node in order:
+            self.due = sorted(self.sign * self.position[node] for node in self.stale)
+            while self.due:
+                self.asked = heapq.heappop(self.due)
+                node = self.order[self.sign * self.asked]
                 if node in self.stale:
                     self.ask(node)
-            for node in reversed(order):
-                if node in self.stale:
-                    self.ask(node)
+            self.sign = -self.sign
         return self.values
+
+    def mark(self, node):
+        """Ask a node again: on this way, if it is still to come, else on the way back."""
+        if node not in self.stale:
+            self.stale.add(node)
+            if self.sign * self.position[node] > self.asked:
+                heapq.heappush(self.due, self.sign * self.position[node])
 
     def ask(self, node):
         """Let one operator complete what surrounds it."""
@@ -147,9 +159,10 @@ class _Inference:
             raise self.conflict(node, entry, old, value) from None
         if new != old:
             self.values[entry] = new
-            self.stale.update(self.users[entry])
+            for user in self.users[entry]:
+                self.mark(user)
             if entry[0].op is not None:
-                self.stale.add(entry[0])
+                self.mark(entry[0])
 
     def conflict(self, node, entry, old, value):
         """The error for an operator that infers other than what is given."""

@@ -29,9 +29,10 @@ def mask(graph):
     for step in graph.steps[graph.n_forward :]:
         if step.direction == BACKWARD and step.out_grad and step.out_grad[0] is not None:
             value = step.out_grad[0]
-            others = [each for each in touching[value] if each is not step]
-            if value.kind == TEMP and len(others) == 1:
-                _join(others[0], step)
+            if value.kind == TEMP and len(touching[value]) == 2:
+                before, behind = touching[value]
+                if behind is step:
+                    _join(before, step)
     return graph
 
 

@@ -14,9 +14,9 @@ section 3.1):
   holes, other orders are tried too.
 """
 
-import bisect
 import copy
 import itertools
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from math import prod
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .graph import ADD, BACKWARD, FORWARD, INPLACE, NULL, OUTPUT, TEMP, WRITE, Graph
+from .packing import place
 
 ALIGN = 64
 
@@ -140,6 +141,25 @@ def _touched(steps):
     )
 
 
+class _Times:
+    """A set of steps: intervals from a first to a last one, those that meet as one."""
+
+    def __init__(self):
+        self.firsts, self.lasts = [], []
+
+    def add(self, first, last):
+        """Take an interval in."""
+        i, j = bisect_left(self.lasts, first), bisect_right(self.firsts, last)
+        if i < j:
+            first, last = min(first, self.firsts[i]), max(last, self.lasts[j - 1])
+        self.firsts[i:j], self.lasts[i:j] = [first], [last]
+
+    def meets(self, first, last):
+        """Whether a step of the interval is in the set."""
+        i = bisect_left(self.lasts, first)
+        return i < len(self.lasts) and self.firsts[i] <= last
+
+
 class _Lives:
     """First and last step of every root, kept up to date as values are joined."""
 
@@ -153,6 +173,7 @@ class _Lives:
     def index(self, steps):
         """Number the steps anew; roots live as long as the longest of their members."""
         self.first, self.own_last, self.adds = {}, {}, {}
+        self.times = {}  # root -> _Times of what is in its memory, once they are asked for
         for index, step in enumerate(steps):
             for value in (*step.read(), *(v for _, v in step.written())):
                 self.first.setdefault(value, index)
@@ -168,23 +189,30 @@ class _Lives:
     def may_be_copy(self, value, root):
         """Whether `value`, which holds the bytes of `root` when it is made, can live in its memory.
 
-        Nobody may read another value there once something is added to the one.
+        While something is added to the one nobody may read another value there: each is made when
+        all is added, or read for the last time before.
         """
         if value in self.adds and root.kind != TEMP:
             return False
-        return all(
-            self._apart(added, other)
-            for member in (root, *self.members.get(root, ()))
-            for added, other in ((value, member), (member, value))
+        used, added = self._times_of(root)
+        return not added.meets(self.first[value], self.own_last[value]) and (
+            value not in self.adds or not used.meets(*self.adds[value])
         )
 
-    def _apart(self, added, other):
-        """Whether `other` is read for the last time before anything is added to `added`, or made
-        when all is."""
-        if added not in self.adds:
-            return True
-        begin, end = self.adds[added]
-        return self.own_last[other] < begin or self.first[other] > end
+    def _times_of(self, root):
+        """When values in the memory of `root` are used, and when something is added to them."""
+        if root not in self.times:
+            self.times[root] = _Times(), _Times()
+            self._note(root, (root, *self.members.get(root, ())))
+        return self.times[root]
+
+    def _note(self, root, values):
+        used, added = self.times[root]
+        for value in values:
+            if value in self.first:
+                used.add(self.first[value], self.own_last[value])
+            if value in self.adds:
+                added.add(*self.adds[value])
 
     def join(self, value, root):
         """`value`, and what lives in its memory, now lives in `root`'s memory."""
@@ -192,6 +220,9 @@ class _Lives:
         for each in joined:
             each.root = root
         self.members.setdefault(root, []).extend(joined)
+        self.times.pop(value, None)
+        if root in self.times:
+            self._note(root, joined)
         self.last[root] = max(self.last.get(root, -1), self.last.get(value, -1))
 
 
@@ -239,7 +270,7 @@ def _become_view(step, source, position, target, lives, kept):
 
 def _place_in_place(graph, lives, kept):
     for index, step in enumerate(graph.steps):
-        taken = set()
+        taken, used = set(), None
         for source, position, target in _inplace_pairs(step):
             root = source.root
             if (
@@ -251,8 +282,10 @@ def _place_in_place(graph, lives, kept):
                 or target in kept
                 or nbytes(target) != nbytes(source)
                 or lives.last[root] != index
-                or _times_used(step, root) != 1
             ):
+                continue
+            used = _uses(step) if used is None else used
+            if used[root] != 1:
                 continue
             if target.kind == TEMP:
                 lives.join(target, root)
@@ -264,12 +297,12 @@ def _place_in_place(graph, lives, kept):
             taken.add(root)
 
 
-def _times_used(step, root):
-    if step.direction == FORWARD:
-        used = [*step.in_data, *step.out_data, *step.aux]
-    else:
-        used = [*step.out_grad, *step.in_data, *step.out_data, *step.in_grad, *step.aux]
-    return sum(1 for v in used if v is not None and v.root is root)
+def _uses(step):
+    """How often a step uses the memory of each root."""
+    used = [*step.in_data, *step.out_data, *step.aux]
+    if step.direction != FORWARD:
+        used += [*step.out_grad, *step.in_grad]
+    return Counter(value.root for value in used if value is not None)
 
 
 def _inplace_pairs(step):
@@ -323,12 +356,13 @@ def _most_live(spans):
     return max(zip(live, order), key=lambda pair: pair[0], default=(0, 0))
 
 
-# In which order roots are placed; the first is the best for most networks.
+# In which order roots are placed, by their bytes and their first and last steps; the first is the
+# best for most networks.
 _ORDERS = (
-    lambda root, first, last: nbytes(root),
-    lambda root, first, last: nbytes(root) * (last - first + 1),
-    lambda root, first, last: (last - first, nbytes(root)),
-    lambda root, first, last: -first,
+    lambda size, first, last: size,
+    lambda size, first, last: size * (last - first + 1),
+    lambda size, first, last: (last - first, size),
+    lambda size, first, last: -first,
 )
 
 
@@ -338,33 +372,19 @@ def _assign_offsets(spans):
     The search ends when it comes within 1 % of what lives at one step.
     """
     enough = 1.01 * _most_live(spans)[0]
-    best, offsets = None, {}
+    lives = [(nbytes(root), *span) for root, span in spans.items()]
+    best, found = None, ()
     for order in _ORDERS:
-        roots = sorted(spans, key=lambda root: order(root, *spans[root]), reverse=True)
-        total, found = _place(roots, spans)
+        chosen = sorted(range(len(lives)), key=lambda i: order(*lives[i]), reverse=True)
+        total, offsets = place(
+            [_aligned(lives[i][0]) for i in chosen],
+            [lives[i][1] for i in chosen],
+            [lives[i][2] for i in chosen],
+        )
         if best is None or total < best:
-            best, offsets = total, found
+            best, found = total, dict(zip(chosen, offsets))
         if best <= enough:
             break
-    for root, offset in offsets.items():
-        root.offset = offset
+    for i, root in enumerate(spans):
+        root.offset = found[i]
     return best
-
-
-def _place(roots, spans):
-    """Each root in turn at the lowest place that is free while it lives: (bytes, root to
-    offset)."""
-    placed, offsets, total = [], {}, 0
-    for root in roots:
-        size, (first, last) = _aligned(nbytes(root)), spans[root]
-        offset = 0
-        for begin, end, other_first, other_last in placed:  # sorted by begin
-            if other_last < first or last < other_first:
-                continue
-            if offset + size <= begin:
-                break
-            offset = max(offset, end)
-        offsets[root] = offset
-        bisect.insort(placed, (offset, offset + size, first, last))
-        total = max(total, offset + size)
-    return total, offsets

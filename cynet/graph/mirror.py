@@ -18,8 +18,10 @@ computes; where some nodes have ``mirror_stage``, those are kept as checkpoints.
 CYNET_BACKWARD_DO_MIRROR only nodes with ``force_mirroring='True'`` are repeated.
 """
 
+import bisect
 import copy
 import heapq
+import itertools
 
 from .. import config
 from .cost import seconds
@@ -77,7 +79,6 @@ class _Mirror:
         self.base = {}  # repeated value -> the forward value it repeats
         self.versions = {}  # forward value -> itself and its repetitions
         self.clones = set()
-        self.touched = {}  # step -> the values it reads or writes
         forward = graph.steps[: graph.n_forward]
         stages = any(_attribute(step, "mirror_stage") for step in forward)
         self.repeatable = set()
@@ -94,15 +95,36 @@ class _Mirror:
         self.index()
 
     def index(self):
-        """The positions at which each value is used, the first of them where it is made."""
+        """The positions at which each value is used, the first of them where it is made.
+
+        Positions are numbers that grow from step to step; what is put in between gets numbers in
+        between, so that others keep theirs.
+        """
         self.uses = {}
-        for position, step in enumerate(self.graph.steps):
-            touched = self.touched.get(step)
-            if touched is None:
-                touched = dict.fromkeys((*step.read(), *(v for _, v in step.written())))
-                self.touched[step] = touched
-            for value in touched:
-                self.uses.setdefault(value, []).append(position)
+        self.positions = [float(i) for i in range(len(self.graph.steps))]
+        for position, step in zip(self.positions, self.graph.steps):
+            self._note_uses(position, step)
+
+    def _note_uses(self, position, step):
+        for value in dict.fromkeys((*step.read(), *(v for _, v in step.written()))):
+            bisect.insort(self.uses.setdefault(value, []), position)
+
+    def _index_of(self, position):
+        """Where in the list of steps the step at `position` is."""
+        return bisect.bisect_left(self.positions, position)
+
+    def _insert(self, block, position):
+        """Put steps in front of the one at `position`."""
+        at = self._index_of(position)
+        self.graph.steps[at:at] = block
+        before, parts = self.positions[at - 1], len(block) + 1
+        made = [before + (position - before) * i / parts for i in range(1, parts)]
+        if any(a >= b for a, b in itertools.pairwise((before, *made, position))):
+            self.index()  # no numbers are left in between
+            return
+        self.positions[at:at] = made
+        for each, step in zip(made, block):
+            self._note_uses(each, step)
 
     # --- what is repeated -------------------------------------------------------------------------
     def force(self):
@@ -115,7 +137,7 @@ class _Mirror:
             if _attribute(step, "force_mirroring") != "True" or step not in self.repeatable:
                 continue
             for value in step.out_data:
-                position = self._next_use(value, self.graph.n_forward - 1)
+                position = self._next_use(value, self.positions[self.graph.n_forward - 1])
                 if value.kind == TEMP and position is not None:
                     self._repeat(value, position)
 
@@ -141,7 +163,7 @@ class _Mirror:
         if self._divide(peak):
             return 0.0
         spent, freed = 0.0, 0
-        index = self.graph.steps.index(peak)
+        index = self.positions[self.graph.steps.index(peak)]
         candidates = [(self._rank(v, index), i, v) for i, v in enumerate(self._idle(index, roots))]
         heapq.heapify(candidates)
         while candidates and freed < enough:
@@ -154,6 +176,7 @@ class _Mirror:
             cost = self._cost(value, position)
             if spent + cost <= budget:
                 self._repeat(value, position)
+                index = self.positions[self.graph.steps.index(peak)]
                 freed += nbytes(value)
                 spent += cost
         return spent if freed else None
@@ -165,19 +188,20 @@ class _Mirror:
 
     def _idle(self, peak, roots):
         """Values that live across position `peak` unused, until backward, and can be repeated."""
-        across = {}
+        across, backward = {}, self.positions[self.graph.n_forward]
         for value, uses in self.uses.items():
             if value.kind == TEMP and uses[0] <= peak <= uses[-1]:
                 across.setdefault(roots.get(value, value), []).append(value)
-        return [
+        idle = [
             value
             for value, *others in across.values()
             if not others
             and self._may_repeat(value)
             and peak not in self.uses[value]
-            and self._next_use(value, peak) >= self.graph.n_forward
+            and self._next_use(value, peak) >= backward
             and nbytes(value)
         ]
+        return sorted(idle, key=lambda value: self.uses[value][0])
 
     def _cost(self, value, position):
         plan = {}
@@ -189,15 +213,16 @@ class _Mirror:
         return base in self.producer and self.producer[base] in self.repeatable
 
     def _next_use(self, value, position):
-        return next((p for p in self.uses.get(value, ()) if p > position), None)
+        uses = self.uses.get(value, ())
+        return next(iter(uses[bisect.bisect_right(uses, position) :]), None)
 
     def _chain_after(self, position):
         """Seconds of the repeated steps that already stand at `position`: a long chain of them
         lives all at once, so a value in front of it is worth less."""
-        total = 0.0
-        while self.graph.steps[position] in self.clones:
-            total += seconds(self.graph.steps[position])
-            position += 1
+        total, i = 0.0, self._index_of(position)
+        while self.graph.steps[i] in self.clones:
+            total += seconds(self.graph.steps[i])
+            i += 1
         return total
 
     # --- how it is repeated -----------------------------------------------------------------------
@@ -244,13 +269,14 @@ class _Mirror:
                 self.base[new] = old
                 self.versions[old].append(new)
         new = made[self.base.get(value, value)]
-        for step in [self.graph.steps[p] for p in self.uses[value] if p >= position]:
-            del self.touched[step]
+        uses = self.uses[value]
+        first = bisect.bisect_left(uses, position)
+        uses[first:], self.uses[new] = [], uses[first:]
+        for step in [self.graph.steps[self._index_of(p)] for p in self.uses[new]]:
             step.in_data = [new if v is value else v for v in step.in_data]
             if step.direction == BACKWARD:
                 step.out_data = [new if v is value else v for v in step.out_data]
-        self.graph.steps[position:position] = block
-        self.index()
+        self._insert(block, position)
 
     def _divide(self, step):
         """Part a backward step that writes gradients of data and weight; False where that cannot

@@ -5,31 +5,35 @@ the executor keeps the set of those rows (``_row_set.pxd``): the next backward c
 others, and an update passes over the rest.
 """
 
+from collections import Counter
+
 from .graph import BACKWARD, GRAD, WRITE
 from .touched import touched
 
 
-def gradient_by_rows(graph, step, operator):
-    """The gradient of which a step writes some rows, and zeros to all others.
+def gradients_by_rows(graph, operators):
+    """The gradients of which one step writes some rows, and zeros to all others.
 
     Parameters
     ----------
     graph : Graph
         After the memory pass.
-    step : Step
-    operator : Operator
-        The step's.
+    operators : dict of Step to Operator
 
     Returns
     -------
-    Value or None
-        None, too, where another step writes or reads it in the same run, or it is added to.
+    dict of Step to Value
+        Without those that another step writes or reads in the same run, or that are added to.
     """
-    index = operator.rows_of
-    if not index or step.direction != BACKWARD or step.req[index] != WRITE:
-        return None
-    value = step.in_grad[index]
-    if value.kind != GRAD or value.root is not value:
-        return None
-    users = [s for s in graph.steps if any(value in roots for roots in touched([s])[:2])]
-    return value if users == [step] else None
+    found = {}
+    for step in graph.steps:
+        index = operators[step.origin or step].rows_of
+        if index and step.direction == BACKWARD and step.req[index] == WRITE:
+            value = step.in_grad[index]
+            if value.kind == GRAD and value.root is value:
+                found[value] = step
+    users = Counter()
+    for step in graph.steps if found else ():
+        read, written, _, _ = touched([step])
+        users.update({*read, *written})
+    return {step: value for value, step in found.items() if users[value] == 1}

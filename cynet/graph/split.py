@@ -106,6 +106,7 @@ def _rows_of(step):
         return None  # a batch, which may be read where it lies (graph/feed.py)
     rows = inputs[positions[0]].shape[0]
     by_rows = [*(inputs[i] for i in positions), *forward.out_data]
+    positions = set(positions)
     whole = [v for i, v in enumerate(inputs) if i not in positions]
     if rows < 2 * LEAST_ROWS or any(v.shape[:1] != (rows,) or v.channels_last for v in by_rows):
         return None
@@ -126,6 +127,7 @@ class _Group:
     def __init__(self, first, rows):
         self.first, self.rows = first, rows
         self.steps, self.by_rows, self.whole, self.summed = [], {}, set(), {}
+        self.sums = set()  # roots of what is summed
         self.values, self.size = set(), 0  # what is touched, and its bytes
         self.most = MOST_BYTES * len(parts_of(rows, get_num_threads()))
 
@@ -137,19 +139,19 @@ class _Group:
         self.by_rows.update((v.root, nbytes(v)) for v in by_rows)
         self.whole.update(v.root for v in whole)
         self.summed.update((v, None) for v in summed)
+        self.sums.update(v.root for v in summed)
 
     def takes(self, step):
         """Whether there is room, no part reads what another one writes, and rows lie alike in what
         is shared."""
         by_rows, whole, summed = _touched(step)
-        sums = {v.root for v in self.summed}
-        cut = {v.root for v in by_rows}
+        cut, apart = {v.root for v in by_rows}, {v.root for v in (*whole, *summed)}
         return (
             self.size + self._more(step) <= self.most
             and all(self.by_rows.get(v.root, nbytes(v)) == nbytes(v) for v in by_rows)
-            and self.by_rows.keys().isdisjoint(v.root for v in (*whole, *summed))
-            and cut.isdisjoint(self.whole | sums | {v.root for v in (*whole, *summed)})
-            and sums.isdisjoint(v.root for v in whole)
+            and self.by_rows.keys().isdisjoint(apart)
+            and all(map(cut.isdisjoint, (apart, self.whole, self.sums)))
+            and self.sums.isdisjoint(v.root for v in whole)
             and self.whole.isdisjoint(v.root for v in summed)
         )
 
@@ -165,7 +167,7 @@ def _values(step):
 
 def _touched(step):
     """(by rows, whole, summed): values that are cut, read whole, and written as sums over rows."""
-    positions = row_positions(step)
+    positions = set(row_positions(step))
     by_rows = [v for v in (*step.out_grad, *step.out_data) if v is not None]
     whole, summed = [], []
     for i, value in enumerate(step.in_data):

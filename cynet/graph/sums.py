@@ -69,9 +69,9 @@ class _Sums:
             and layer.ctx == add.ctx == other.ctx
             and made is not None
             and not made.prop.identity  # it may have the memory of what is read elsewhere
-            and all(
+            and all(  # the last, which most often stands behind the sum, first
                 each is not layer and self.position[each] < self.position[add]
-                for each in self.readers[other]
+                for each in reversed(self.readers[other])
                 if each is not add
             )
         )
@@ -93,8 +93,8 @@ class _Sums:
         self.writer[target] = layer
         for step in self.readers.get(out, ()):
             step.in_data = [target if v is out else v for v in step.in_data]
-        others = [step for step in self.readers[target] if step is not add]
-        self.readers[target] = others + self.readers.get(out, [])
+        # those that read it before the sum keep their places: what they read is written behind them
+        self.readers[target] = self.readers.get(out, [])
 
     def _is_activation(self, step, add):
         return (

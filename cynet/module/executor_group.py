@@ -68,6 +68,8 @@ class DataParallelExecutorGroup:
         self.aux_names = symbol.list_auxiliary_states()
         self.output_names = symbol.list_outputs()
         self.param_names = param_names
+        bound = set(param_names)
+        self._bound_names = [name for name in self.arg_names if name in bound]
         self.fixed_param_names = fixed_param_names or []
         self.state_names = state_names or []
         self.wanted_labels = list(wanted_labels)
@@ -227,8 +229,8 @@ class DataParallelExecutorGroup:
         self.data_arrays = of("arg_dict", self.data_names)
         self.label_arrays = of("arg_dict", self.bound_labels)
         self.state_arrays = of("arg_dict", self.state_names)
-        self.param_arrays = of("arg_dict", [n for n in self.arg_names if n in self.param_names])
-        self.grad_arrays = of("grad_dict", [n for n in self.arg_names if n in self.param_names])
+        self.param_arrays = of("arg_dict", self._bound_names)
+        self.grad_arrays = of("grad_dict", self._bound_names)
         self.input_grad_arrays = of("grad_dict", self.data_names)
         self.aux_arrays = of("aux_dict", self.aux_names)
         self._targets = [arrays[0] for arrays in (*self.data_arrays, *self.label_arrays)]
@@ -431,9 +433,8 @@ class DataParallelExecutorGroup:
 
     def get_params(self, arg_params, aux_params):
         """Copy parameters, averaged over devices, into the given arrays."""
-        names = [name for name in self.arg_names if name in self.param_names]
         for table, names_of, blocks in (
-            (arg_params, names, self.param_arrays),
+            (arg_params, self._bound_names, self.param_arrays),
             (aux_params, self.aux_names, self.aux_arrays),
         ):
             for name, block in zip(names_of, blocks):

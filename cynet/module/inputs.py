@@ -83,7 +83,7 @@ def name_list(what, given):
 
 def _check_input_names(symbol, names, typename, throw):
     """Refuse (or, without `throw`, warn of) names that are no arguments of the symbol."""
-    arguments = symbol.list_arguments()
+    arguments = dict.fromkeys(symbol.list_arguments())
     for name in names:
         if name in arguments:
             continue

@@ -109,8 +109,8 @@ class Module(Parameters, BaseModule):
         ]
         inputs |= unlisted
         self._param_names = [name for name in arguments if name not in inputs]
-        fixed = fixed_arguments(topological_order(symbol.entries))
-        self._fixed_values = {n: number for n, number in fixed.items() if n in self._param_names}
+        params, fixed = set(self._param_names), fixed_arguments(topological_order(symbol.entries))
+        self._fixed_values = {n: number for n, number in fixed.items() if n in params}
         self._aux_names = symbol.list_auxiliary_states()
         self._output_names = symbol.list_outputs()
         self._group2ctxs = group2ctxs

@@ -56,10 +56,10 @@ cdef class LoopsOperator(Operator):
         if self.dtype == kBool and not prop.takes_bool:
             raise ArgumentError(
                 f"operator {prop.op_name} does not take arrays of bool; cast them first")
-        _add_loops(&self.forward_loops, prop.forward_loops(in_data, out_data), out_data, self.dtype)
+        _add_loops(&self.forward_loops, prop.forward_loops(in_data, out_data), self.dtype)
         # in_grad is named by in_data's pairs: a loop only writes there
         loops = prop.backward_loops(out_grad, in_data, out_data, in_data)
-        _add_loops(&self.backward_loops, loops, in_data, self.dtype)
+        _add_loops(&self.backward_loops, loops, self.dtype)
 
     def with_scalar(self, double value):
         """The same operator for another number: what an imperative call with a new number needs."""
@@ -85,14 +85,13 @@ cdef class LoopsOperator(Operator):
         return 0
 
 
-cdef int _add_loops(vector[NativeLoop]* loops, list described, list targets,
-                    int dtype) except -1:
+cdef int _add_loops(vector[NativeLoop]* loops, list described, int dtype) except -1:
     cdef NativeLoop native
     cdef double number = 0
     for loop in described:
         find_kernels(loop, dtype, &native.write, &native.add)
         native.reads, native.more = len(loop.reads), loop.more
-        native.target = targets.index(loop.target)
+        native.target = loop.target[1]
         for i, read in enumerate(loop.reads):
             if isinstance(read, float):
                 native.source[i], native.index[i], number = NUMBER, 0, read

@@ -126,7 +126,8 @@ def _complete_inputs(node, where, inputs):
     """All inputs in order, variables made for the missing ones."""
     names = node.input_names()
     if isinstance(inputs, dict):
-        strange = [key for key in inputs if key not in names]
+        known = set(names)
+        strange = [key for key in inputs if key not in known]
         if strange:
             raise ArgumentTypeError(
                 f"{where} has no input '{strange[0]}'; its inputs: {', '.join(names) or 'none'}"
@@ -178,7 +179,7 @@ def substitute(heads, replacement):
         The new heads.
     """
     order = topological_order(heads)
-    known = [node.name for node in order if node.op is None]
+    known = dict.fromkeys(node.name for node in order if node.op is None)
     for key in replacement:
         if key not in known:
             raise ArgumentTypeError(

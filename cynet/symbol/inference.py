@@ -117,7 +117,7 @@ class Inference:
         """Positional or keyword knowledge as a dict by name, each value checked."""
         if args and kwargs:
             raise ArgumentError(f"{what}s are given by position or by keyword, not both")
-        names = self.list_inputs()
+        names = dict.fromkeys(self.list_inputs())
         if args:
             arguments = self.list_arguments()
             if len(args) > len(arguments):

@@ -34,11 +34,12 @@ class Node:
         self.params = {} if params is None else params
         self.prop = prop
         self.inputs = list(inputs)
-        self._outputs = None  # the operator's own names of its outputs, once somebody has asked
+        self._outputs = None
 
-    def _own_outputs(self):
+    def list_outputs(self):
+        """The operator's own names of all outputs, hidden ones last; asked of it once."""
         if self._outputs is None:
-            self._outputs = tuple(self.prop.list_outputs())
+            self._outputs = self.prop.list_outputs()
         return self._outputs
 
     @property
@@ -49,7 +50,7 @@ class Node:
     @property
     def num_outputs(self):
         """How many outputs there are, hidden ones included."""
-        return 1 if self.op is None else len(self._own_outputs())
+        return 1 if self.op is None else len(self.list_outputs())
 
     @property
     def num_visible_outputs(self):
@@ -71,7 +72,7 @@ class Node:
 
     def output_name(self, index):
         """The public name of one output: ``fc1_output``, or the variable's own name."""
-        return self.name if self.op is None else f"{self.name}_{self._own_outputs()[index]}"
+        return self.name if self.op is None else f"{self.name}_{self.list_outputs()[index]}"
 
     def __repr__(self):
         return f"<variable {self.name}>" if self.op is None else f"<{self.op.name} {self.name}>"

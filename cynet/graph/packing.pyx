@@ -1,0 +1,216 @@
+"""Places in the arena: each value in turn at the lowest one that is free while it lives.
+
+The steps are the leaves of a segment tree, in which what lives from one step to another covers
+O(log n) nodes. A node holds two sets of places: those of the values that cover it, and those of all
+that live at some step under it. What meets a value in time covers a node above one of the value's,
+or lives under one of them. A set is a union of intervals, and since the arena fills from below most
+of them grow into one: the lowest place is found by O(log n) looks into sets of few intervals.
+
+Where lives and sizes are such that sets have many holes, which values of other sets fill, that
+takes longer than a look at every value in the order of their places, which is then done instead.
+Both find the same.
+"""
+
+from cython.operator cimport dereference as at, preincrement as next_of
+from cython.operator cimport predecrement as one_before
+from libc.stdint cimport int64_t
+from libcpp.algorithm cimport inplace_merge, sort
+from libcpp.map cimport map
+from libcpp.vector cimport vector
+
+cdef enum:
+    LOOK = 8  # a look into a set takes as long as that many values of the list
+    TOO_LONG = -2
+
+ctypedef map[int64_t, int64_t] Places  # begin to end; between two of them lies what is free
+
+cdef struct Placed:
+    int64_t begin, end
+    size_t first, last
+
+cdef cppclass Tree:
+    size_t steps            # node k has the children 2k and 2k + 1, step i is node steps + i
+    vector[Places] covers   # of each node
+    vector[Places] under
+    vector[Places*] near    # those with something in them that one value meets
+    vector[Placed] placed   # all values, the first `n_sorted` of them by their places
+    size_t n_sorted
+    size_t pause, wait      # for how many values sets are not looked into: of all, and left
+
+
+def place(list sizes, list firsts, list lasts):
+    """Bytes and offsets of values that are placed in the order given.
+
+    Parameters
+    ----------
+    sizes : list of int
+        Bytes of each value.
+    firsts, lasts : list of int
+        The steps from which, and to which, it lives.
+
+    Returns
+    -------
+    (int, list of int)
+        The arena's size, and each value's offset.
+
+    Examples
+    --------
+    >>> place([128, 64, 64], [0, 1, 2], [1, 2, 3])
+    (192, [0, 128, 0])
+    """
+    cdef Tree tree
+    cdef int64_t size, offset, total = 0
+    cdef size_t first, last
+    cdef list offsets = []
+    tree.n_sorted = tree.wait = tree.pause = 0
+    tree.steps = max(lasts, default=0) + 1
+    tree.covers.resize(2 * tree.steps)
+    tree.under.resize(2 * tree.steps)
+    for size, first, last in zip(sizes, firsts, lasts):
+        offset = _find(&tree, first, last, size) if size else 0
+        if size:
+            _take(&tree, first, last, offset, offset + size)
+        offsets.append(offset)
+        total = max(total, offset + size)
+    return total, offsets
+
+
+cdef int64_t _find(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
+    """The lowest place for what lives from `first` to `last`."""
+    cdef int64_t offset
+    if tree.wait:
+        tree.wait -= 1
+    else:
+        _find_near(tree, first, last)
+        offset = _lowest(&tree.near, size, tree.placed.size() // LOOK)
+        if offset != TOO_LONG:
+            tree.pause = 0
+            return offset
+        tree.wait = tree.pause = 2 * tree.pause + 1
+    return _lowest_of_all(tree, first, last, size)
+
+
+cdef int _find_near(Tree* tree, size_t first, size_t last) except -1 nogil:
+    """The places of all that live at a step from `first` to `last`."""
+    cdef size_t left = first + tree.steps, right = last + tree.steps
+    cdef size_t above_left = left, above_right = right
+    tree.near.clear()
+    while above_right:
+        _add_near(tree, &tree.covers[above_left])
+        if above_right != above_left:
+            _add_near(tree, &tree.covers[above_right])
+        above_left >>= 1
+        above_right >>= 1
+    right += 1
+    while left < right:
+        if left & 1:
+            _add_near(tree, &tree.under[left])
+            left += 1
+        if right & 1:
+            right -= 1
+            _add_near(tree, &tree.under[right])
+        left >>= 1
+        right >>= 1
+    return 0
+
+
+cdef int _add_near(Tree* tree, Places* places) except -1 nogil:
+    if not places.empty():
+        tree.near.push_back(places)
+    return 0
+
+
+cdef int _take(Tree* tree, size_t first, size_t last, int64_t begin, int64_t end) except -1 nogil:
+    """Note a place in every node that it concerns."""
+    cdef size_t left = first + tree.steps, right = last + tree.steps
+    cdef size_t above_left = left, above_right = right
+    cdef Placed value
+    value.begin, value.end, value.first, value.last = begin, end, first, last
+    tree.placed.push_back(value)
+    while above_right:
+        _join(&tree.under[above_left], begin, end)
+        if above_right != above_left:
+            _join(&tree.under[above_right], begin, end)
+        above_left >>= 1
+        above_right >>= 1
+    right += 1
+    while left < right:
+        if left & 1:
+            _join(&tree.under[left], begin, end)
+            _join(&tree.covers[left], begin, end)
+            left += 1
+        if right & 1:
+            right -= 1
+            _join(&tree.under[right], begin, end)
+            _join(&tree.covers[right], begin, end)
+        left >>= 1
+        right >>= 1
+    return 0
+
+
+cdef int _join(Places* places, int64_t begin, int64_t end) except -1 nogil:
+    """Take an interval in, which becomes one with those that it meets or touches."""
+    cdef Places.iterator each = places.upper_bound(begin)
+    if each != places.begin():
+        one_before(each)
+        if at(each).second >= end:
+            return 0
+        if at(each).second < begin:
+            next_of(each)
+    while each != places.end() and at(each).first <= end:
+        begin, end = min(begin, at(each).first), max(end, at(each).second)
+        each = places.erase(each)
+    places[0][begin] = end
+    return 0
+
+
+cdef int64_t _lowest(const vector[Places*]* near, int64_t size, size_t most) noexcept nogil:
+    """The lowest place of that size which is free in all sets, or TOO_LONG after `most` looks and some."""
+    cdef int64_t begin = 0, free
+    cdef size_t i = 0, agreed = 0, looks = 0, n = near.size()
+    while agreed < n:
+        free = _lowest_from(near[0][i], begin, size, &looks)
+        agreed = agreed + 1 if free == begin else 1
+        begin = free
+        i = i + 1 if i + 1 < n else 0
+        looks += 1
+        if looks > most + 8 * n:
+            return TOO_LONG
+    return begin
+
+
+cdef int64_t _lowest_from(Places* places, int64_t begin, int64_t size, size_t* looks) noexcept nogil:
+    """The lowest place from `begin` on that is free in one set."""
+    cdef Places.iterator each = places.upper_bound(begin)
+    if each != places.begin():
+        one_before(each)
+        begin = max(begin, at(each).second)
+        next_of(each)
+    while each != places.end() and at(each).first < begin + size:
+        begin = at(each).second
+        next_of(each)
+        looks[0] += 1
+    return begin
+
+
+cdef int64_t _lowest_of_all(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
+    """The same by a look at every value: where sets have many holes that others fill."""
+    cdef vector[Placed].iterator middle = tree.placed.begin() + tree.n_sorted
+    cdef int64_t offset = 0
+    cdef size_t i
+    cdef Placed* each
+    sort(middle, tree.placed.end(), _is_below)
+    inplace_merge(tree.placed.begin(), middle, tree.placed.end(), _is_below)
+    tree.n_sorted = tree.placed.size()
+    for i in range(tree.n_sorted):
+        each = &tree.placed[i]
+        if each.last < first or last < each.first:
+            continue
+        if offset + size <= each.begin:
+            break
+        offset = max(offset, each.end)
+    return offset
+
+
+cdef bint _is_below(const Placed& a, const Placed& b) noexcept nogil:
+    return a.begin < b.begin

@@ -1,0 +1,37 @@
+"""The time to bind grows with the nodes of a graph, not with their square."""
+
+import time
+
+import pytest
+
+import cynet as mx
+from benchmarks.bind import KINDS
+
+SIZES = {  # nodes of the smaller graph
+    "split convolutions": 256,
+    "Xception, a convolution a channel": 530,
+    "chain of elementwise operators": 700,
+    "sum of variables": 800,
+    "wide network": 900,
+    "embeddings": 700,
+    "LSTM written out": 600,
+}
+
+
+def seconds(kind, n, grad_req):
+    """The least time of three to bind a graph of `n` nodes."""
+    net, shapes = KINDS[kind][0](mx, n)
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        net.simple_bind(mx.cpu(), grad_req=grad_req, **shapes)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+@pytest.mark.parametrize("grad_req", ["write", "null"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_four_times_the_nodes(kind, grad_req):
+    small, large = (seconds(kind, n, grad_req) for n in (SIZES[kind], 4 * SIZES[kind]))
+    print(f"{small:.3f} s, {large:.3f} s")
+    assert large < 8 * small  # 16 where time grows with the square
