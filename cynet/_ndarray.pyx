@@ -13,13 +13,15 @@ from ._storage cimport free as storage_free
 from ._typedefs cimport (
     MAX_NDIM, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8,
 )
-from .cuda.transfer cimport download
+from .cuda.transfer cimport download, move
 from .kernels.strided_copy cimport StridedCopy, copy_strided
 
 from .context import Context
 from .cuda.driver import opened_devices, synchronize
 from .dtype import NUMPY
-from .errors import ArgumentError, ArgumentTypeError, OperatorError, ShapeError
+from .errors import (
+    ArgumentError, ArgumentTypeError, HostMemoryError, OperatorError, OutOfMemoryError, ShapeError,
+)
 
 cnp.import_array()
 
@@ -88,6 +90,8 @@ cdef void _free_chunk(void* arg) noexcept nogil:
     rows = chunk.rows.load()
     if rows != NULL:
         del rows
+    if chunk.loan != NULL:
+        del chunk.loan
     del chunk
 
 
@@ -98,6 +102,7 @@ cdef Chunk* _new_chunk() except NULL:
     chunk.written = True
     chunk.exposed.store(False)
     chunk.rows.store(NULL)
+    chunk.loan = NULL
     memset(&chunk.handle, 0, sizeof(Handle))
     chunk.var = NULL
     try:
@@ -154,6 +159,8 @@ cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int6
     out.blob.data = <char*>base.blob.data + offset * <int64_t>dtype_size(base.blob.dtype)
     base.chunk.references.fetch_add(1)
     out.chunk = base.chunk
+    if out.chunk.loan != NULL:
+        out.chunk.loan.arrays.insert(<void*>out)
     return out
 
 
@@ -170,6 +177,33 @@ cdef NDArrayBase wrap_foreign(void* data, const int64_t* shape, int ndim, int dt
     out.chunk.exposed.store(True)
     out.blob.data = data
     return out
+
+
+cdef int own_memory(NDArrayBase array) except -1:
+    cdef Chunk* chunk = array.chunk
+    cdef Loan* loan = chunk.loan
+    cdef NDArrayBase each
+    cdef Handle handle
+    cdef void* owner = chunk.owner
+    cdef size_t nbytes = loan.nbytes
+    cdef char* begin = <char*>loan.memory
+    if loan.moved:
+        return 0
+    array.wait_write()
+    memset(&handle, 0, sizeof(Handle))
+    alloc(nbytes if nbytes else 1, array.blob.dev_type, array.blob.dev_id, &handle)
+    if array.blob.dev_type == kGPU:
+        move(array.blob.dev_id, handle.ptr, begin, nbytes)
+    else:
+        memcpy(handle.ptr, begin, nbytes)
+    for item in loan.arrays:
+        each = <NDArrayBase>item
+        each.blob.data = <char*>handle.ptr + (<char*>each.blob.data - begin)
+    chunk.handle = handle
+    chunk.owner = NULL
+    loan.moved = True
+    Py_DECREF(<object>owner)
+    return 0
 
 
 cdef tuple blob_shape(const TBlob* blob):
@@ -201,7 +235,7 @@ cdef int read_shape(object shape, int64_t* out) except -1:
         if each < 0:
             raise ShapeError(f"a shape has no negative sizes, got {tuple(sizes)}")
         if each and size > (<int64_t>1 << 56) // each:
-            raise MemoryError(f"shape {tuple(sizes)} is more than any memory holds")
+            raise OutOfMemoryError(f"shape {tuple(sizes)} is more than any memory holds")
         out[n] = each
         size *= each if each else 1
         n += 1
@@ -262,10 +296,12 @@ cdef class NDArrayBase:
 
     def __cinit__(self):
         if not cynet_making:
-            raise TypeError("an NDArray is made by mx.nd.array, zeros, ... or by an operator")
+            raise ArgumentTypeError("an NDArray is made by mx.nd.array, zeros, ..., operators")
 
     def __dealloc__(self):
         if self.chunk != NULL:
+            if self.chunk.loan != NULL:
+                self.chunk.loan.arrays.erase(<void*>self)
             _drop(self.chunk)
             self.chunk = NULL
 
@@ -321,6 +357,8 @@ cdef class NDArrayBase:
         """Address of the first element, an int. What is written there without the engine's
         knowledge is seen from the next run on."""
         self.chunk.exposed.store(True)
+        if self.chunk.loan != NULL:
+            own_memory(self)
         return <size_t>self.blob.data
 
     def wait_to_read(self):
@@ -374,7 +412,7 @@ cdef class NDArrayBase:
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:
-            raise ValueError("a copy is needed to make a NumPy array of an NDArray here")
+            raise ArgumentError("a copy is needed to make a NumPy array of an NDArray here")
         out = self.asnumpy()
         return out if dtype is None else out.astype(dtype, copy=False)
 
@@ -385,14 +423,16 @@ cdef class NDArrayBase:
         cdef Py_ssize_t stride = dtype_size(self.blob.dtype)
         cdef int i
         if not on_host(&self.blob):
-            raise BufferError(f"this array is on {self.context}: the host cannot read its memory")
+            raise HostMemoryError(f"this array is on {self.context}, where the host cannot read it")
+        if self.chunk.loan != NULL:
+            own_memory(self)
         if flags & PyBUF_WRITABLE:
             self.chunk.exposed.store(True)
             self.wait_write()
         self.wait_read()
         sizes = <Py_ssize_t*>PyMem_Malloc(2 * (MAX_NDIM + 1) * sizeof(Py_ssize_t))
         if sizes == NULL:
-            raise MemoryError()
+            raise OutOfMemoryError("no memory for a view")
         for i in range(self.blob.ndim - 1, -1, -1):
             sizes[i] = self.blob.shape[i]
             sizes[MAX_NDIM + i] = stride
@@ -460,7 +500,7 @@ cdef class NDArrayBase:
 
     def __len__(self):
         if self.blob.ndim == 0:
-            raise TypeError("len() of an array without axes")
+            raise ArgumentTypeError("len() of an array without axes")
         return self.blob.shape[0]
 
 

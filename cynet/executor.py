@@ -4,7 +4,7 @@ import numpy as np
 
 from ._executor import Plan, arena_view
 from ._pins import Pins
-from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress
+from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, told
 from .graph import passes
 from .graph.describe import describe
 from .graph.feed import fed_input
@@ -503,10 +503,11 @@ def _create_operator(step, rows=None):
     except Exception as error:
         raise dress(
             error,
-            f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: {error}",
+            f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: "
+            f"{told(error)}",
         ) from error
     if not isinstance(operator, Operator):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
             f"{operator!r}, not an Operator"
         )

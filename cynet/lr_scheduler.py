@@ -4,7 +4,7 @@ import itertools
 import logging
 import math
 
-from .errors import ArgumentError, ArgumentTypeError
+from .errors import ArgumentError, ArgumentTypeError, UndefinedError
 
 
 class LRScheduler:
@@ -58,7 +58,7 @@ class LRScheduler:
         return self.warmup_begin_lr + rise * num_update / self.warmup_steps
 
     def __call__(self, num_update):
-        raise NotImplementedError(f"{type(self).__name__} defines no __call__")
+        raise UndefinedError(f"{type(self).__name__} defines no __call__")
 
 
 class FactorScheduler(LRScheduler):
@@ -180,7 +180,7 @@ class _Decay(LRScheduler):
 
     def curve(self, progress):
         """What is left of the fall, 1 to 0, at `progress` from 0 to 1."""
-        raise NotImplementedError(f"{type(self).__name__} defines no curve")
+        raise UndefinedError(f"{type(self).__name__} defines no curve")
 
     def __call__(self, num_update):
         if num_update < self.warmup_steps:

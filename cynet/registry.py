@@ -2,7 +2,7 @@
 
 import difflib
 
-from .errors import ArgumentError, NotFoundError
+from .errors import ArgumentError, ArgumentTypeError, NotFoundError
 
 
 class Registry:
@@ -45,7 +45,7 @@ class Registry:
     def get(self, name):
         """The object registered as `name`, or NotFoundError that offers near names."""
         if not isinstance(name, str):
-            raise TypeError(f"{self.kind} name must be a str, got {type(name).__name__}")
+            raise ArgumentTypeError(f"{self.kind} name must be a str, got {type(name).__name__}")
         try:
             return self._table[self._key(name)]
         except KeyError:

@@ -18,6 +18,7 @@ stay outside. A chain runs where its last member did.
 
 import heapq
 
+from ..errors import CynetError
 from ..operator.property import ResourceRequest
 from .chain_members import member_of
 from .chain_program import step_of
@@ -176,7 +177,7 @@ class _Groups:
                 if not missing[later]:
                     heapq.heappush(ready, (self.together[later][-1], later))
         if left:
-            raise RuntimeError(f"chain: {left} groups of steps wait for one another")
+            raise CynetError(f"chain: {left} groups of steps wait for one another")
 
 
 def _dependencies(steps):

@@ -7,11 +7,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 
-from .._ndarray cimport NDArrayBase, wrap_foreign
+from .._ndarray cimport NDArrayBase, own_memory, wrap_foreign
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
 from ..dtype import NAMES
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 
 # The structures of the DLPack standard, version 0 (capsules named "dltensor").
 cdef struct DLTensor:
@@ -73,10 +73,12 @@ def export(NDArrayBase array):
     cdef int64_t stride = 1
     cdef int i
     array.chunk.exposed.store(True)
+    if array.chunk.loan != NULL:
+        own_memory(array)
     array.wait_write()
     out = <Export*>c_malloc(sizeof(Export))
     if out == NULL:
-        raise MemoryError()
+        raise OutOfMemoryError("no memory for an exported array")
     for i in range(array.blob.ndim - 1, -1, -1):
         out.shape[i] = array.blob.shape[i]
         out.strides[i] = stride

@@ -33,11 +33,17 @@ def register_property(name, cls):
         "__qualname__": cls.__qualname__,
         "check": Checker(f"operator '{name}'"),
         "op_name": name,
-        "pure": next((vars(c)["pure"] for c in _own(cls) if "pure" in vars(c)), False),
+        "pure": _said(cls, "pure"),
+        "honours_req": _said(cls, "honours_req"),
     }
     guarded = type(cls.__name__, (Guarded, cls), body)
     _check_definition(guarded)
     register_operator(name, guarded)
+
+
+def _said(cls, name):
+    """What the user's classes say of an attribute that is False unless they do."""
+    return next((vars(c)[name] for c in _own(cls) if name in vars(c)), False)
 
 
 def _own(cls):

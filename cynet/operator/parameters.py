@@ -3,7 +3,7 @@
 import ast
 
 from ..dtype import NAMES, dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, CynetError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError
 
 REQUIRED = object()  # the default of a field that must be given
 
@@ -52,7 +52,7 @@ class Field:
 
     def convert(self, value, where):
         """What a subclass does with a value that is not None."""
-        raise AttributeError(f"{type(self).__name__} defines no convert")
+        raise UndefinedError(f"{type(self).__name__} defines no convert")
 
     def refuse(self, value, where, wrong_type=True):
         """Raise the error that says what this parameter takes."""

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, UndefinedError
 from ..registry import Registry
 from .settings import check_settings
 
@@ -121,7 +121,7 @@ class Optimizer:
 
     def update(self, index, weight, grad, state):
         """Change `weight` and `state` in place by one step along `grad`."""
-        raise NotImplementedError(f"{type(self).__name__} defines no update")
+        raise UndefinedError(f"{type(self).__name__} defines no update")
 
     def create_state_multi_precision(self, index, weight):
         """The state, with a float32 copy of a float16 weight before it if ``multi_precision``."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..attribute import AttrScope, is_attribute_key, stored_key
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, reworded
 from ..name import NameManager
 from ..operator.parameters import Bool, DType
 from .node import Node, topological_order
@@ -89,7 +89,7 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
     try:
         prop = entry.prop(**params)
     except (ArgumentError, ArgumentTypeError) as error:
-        raise type(error)(f"{error} (node {name})") from None
+        raise reworded(error, f"{error} (node {name})") from error.__cause__
     texts = {k: parameter_text(fields.get(k), v) for k, v in params.items()}
     node = Node(entry, name, attrs, texts, prop)
     node.inputs = _complete_inputs(node, where, inputs)

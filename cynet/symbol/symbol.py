@@ -2,7 +2,7 @@
 
 from ..attribute import is_attribute_key, stored_key, with_spoken_keys
 from ..context import current_context
-from ..errors import ArgumentError, ArgumentTypeError, FormatError
+from ..errors import ArgumentError, ArgumentTypeError, BoundsError, FormatError
 from ..files import write_atomically
 from .arithmetic import Arithmetic
 from .compose import attribute_text, copy_graph, substitute
@@ -115,7 +115,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
         elif isinstance(index, slice):
             heads = self.entries[index]
             if not heads:
-                raise IndexError(
+                raise BoundsError(
                     f"{self!r}: slice {index} selects none of {len(self.entries)} outputs"
                 )
             return Symbol(heads)
@@ -127,7 +127,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference):
             ) from None
         except IndexError:
             count = len(self.entries)
-            raise IndexError(f"{self!r}: no output {index}; there are {count}") from None
+            raise BoundsError(f"{self!r}: no output {index}; there are {count}") from None
 
     @property
     def num_outputs(self):
