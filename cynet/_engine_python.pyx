@@ -532,5 +532,8 @@ def stop_at_exit():
 
 cdef int _write(str line) except -1:
     if sys.stderr is not None:
-        print(line, file=sys.stderr)
+        try:
+            print(line, file=sys.stderr)
+        except (OSError, ValueError):  # it is closed
+            return 0
     return 0

@@ -10,7 +10,6 @@ readers too.
 
 from libc.stdint cimport int64_t, uint64_t
 from libcpp.atomic cimport atomic
-from libcpp.unordered_set cimport unordered_set
 from libcpp.vector cimport vector
 
 from ._engine cimport VarHandle
@@ -29,15 +28,6 @@ cdef cppclass RowSet:
 
 ctypedef RowSet* RowSetPointer
 
-cdef cppclass Loan:
-    # Of a chunk over an operator's memory, lent to Python code for one call (operator/_lend.pyx).
-    # Guarded by the GIL.
-    unordered_set[void*] arrays  # all NDArrays in the chunk, borrowed
-    void* memory                 # the operator's
-    size_t nbytes                # of it
-    bint is_target               # Python code may write there
-    bint moved                   # the chunk has memory of its own meanwhile
-
 cdef cppclass Chunk:
     atomic[int] references
     VarHandle var
@@ -50,7 +40,6 @@ cdef cppclass Chunk:
     # buffer, foreign memory), so that the variable does not tell of all changes.
     atomic[bint] exposed
     atomic[RowSetPointer] rows  # of an array in it, or NULL; never taken back
-    Loan* loan        # while the memory is lent, else NULL
 
 cdef class NDArrayBase:
     cdef TBlob blob      # data points into the chunk
@@ -70,10 +59,6 @@ cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int6
 # use it.
 cdef NDArrayBase wrap_foreign(void* data, const int64_t* shape, int ndim, int dtype, int dev_type,
                               int dev_id, object owner)
-
-# Give lent memory back, before anybody keeps a pointer to it: the chunk of `array`, with all its
-# views, gets memory of its own with the same values. Waits for what is pending on the chunk.
-cdef int own_memory(NDArrayBase array) except -1
 
 # Both are views of one piece of memory and have a byte in common.
 cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept

@@ -5,7 +5,10 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t
+from cython.operator cimport dereference
 from libc.string cimport memcpy, memset
+from libcpp.unordered_map cimport unordered_map
+from libcpp.unordered_set cimport unordered_set
 
 from . cimport _engine
 from ._storage cimport Handle, alloc
@@ -90,8 +93,6 @@ cdef void _free_chunk(void* arg) noexcept nogil:
     rows = chunk.rows.load()
     if rows != NULL:
         del rows
-    if chunk.loan != NULL:
-        del chunk.loan
     del chunk
 
 
@@ -102,7 +103,6 @@ cdef Chunk* _new_chunk() except NULL:
     chunk.written = True
     chunk.exposed.store(False)
     chunk.rows.store(NULL)
-    chunk.loan = NULL
     memset(&chunk.handle, 0, sizeof(Handle))
     chunk.var = NULL
     try:
@@ -159,8 +159,8 @@ cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int6
     out.blob.data = <char*>base.blob.data + offset * <int64_t>dtype_size(base.blob.dtype)
     base.chunk.references.fetch_add(1)
     out.chunk = base.chunk
-    if out.chunk.loan != NULL:
-        out.chunk.loan.arrays.insert(<void*>out)
+    if out.chunk.owner != NULL:
+        _note_view(out)
     return out
 
 
@@ -177,33 +177,6 @@ cdef NDArrayBase wrap_foreign(void* data, const int64_t* shape, int ndim, int dt
     out.chunk.exposed.store(True)
     out.blob.data = data
     return out
-
-
-cdef int own_memory(NDArrayBase array) except -1:
-    cdef Chunk* chunk = array.chunk
-    cdef Loan* loan = chunk.loan
-    cdef NDArrayBase each
-    cdef Handle handle
-    cdef void* owner = chunk.owner
-    cdef size_t nbytes = loan.nbytes
-    cdef char* begin = <char*>loan.memory
-    if loan.moved:
-        return 0
-    array.wait_write()
-    memset(&handle, 0, sizeof(Handle))
-    alloc(nbytes if nbytes else 1, array.blob.dev_type, array.blob.dev_id, &handle)
-    if array.blob.dev_type == kGPU:
-        move(array.blob.dev_id, handle.ptr, begin, nbytes)
-    else:
-        memcpy(handle.ptr, begin, nbytes)
-    for item in loan.arrays:
-        each = <NDArrayBase>item
-        each.blob.data = <char*>handle.ptr + (<char*>each.blob.data - begin)
-    chunk.handle = handle
-    chunk.owner = NULL
-    loan.moved = True
-    Py_DECREF(<object>owner)
-    return 0
 
 
 cdef tuple blob_shape(const TBlob* blob):
@@ -290,6 +263,105 @@ def device_context(int dev_type, int dev_id):
     return context
 
 
+# --- loans ----------------------------------------------------------------------------------------
+cdef cppclass Loan:
+    # Of memory that an array of an operator's Python code has for one call (operator/_lend.pyx).
+    unordered_set[void*] arrays  # all arrays in the chunk, borrowed, while they are in that memory
+    void* memory
+    size_t nbytes
+    bint is_target               # Python code may write there
+
+ctypedef Loan* LoanPointer
+
+cdef unordered_map[void*, LoanPointer] _loans  # by chunk; guarded by the GIL
+
+
+cdef inline Loan* _loan_of(Chunk* chunk) noexcept:
+    if _loans.empty():
+        return NULL
+    place = _loans.find(chunk)
+    return NULL if place == _loans.end() else dereference(place).second
+
+
+cdef void _note_view(NDArrayBase view) noexcept:
+    cdef Loan* loan = _loan_of(view.chunk)
+    if loan != NULL:
+        loan.arrays.insert(<void*>view)
+
+
+cdef void _forget_view(NDArrayBase view) noexcept:
+    cdef Loan* loan = _loan_of(view.chunk)
+    if loan == NULL:
+        return
+    loan.arrays.erase(<void*>view)
+    if loan.arrays.empty():  # nobody will end it
+        _loans.erase(view.chunk)
+        del loan
+
+
+def begin_loan(NDArrayBase array, bint is_target):
+    """The foreign memory of `array`, which has no views yet, is to be given back by `end_loan`.
+
+    `is_target`: what is written to the array is to be there then.
+    """
+    cdef Loan* loan = new Loan()
+    loan.arrays.insert(<void*>array)
+    loan.memory, loan.nbytes = array.blob.data, array.blob.size * dtype_size(array.blob.dtype)
+    loan.is_target = is_target
+    _loans[array.chunk] = loan
+
+
+def end_loan(NDArrayBase array, bint kept):
+    """Give the memory back. Where somebody has the array, as `kept` says, or a view of it, these
+    get memory of their own with the same values."""
+    cdef Loan* loan = _loan_of(array.chunk)
+    if loan == NULL:
+        return
+    try:
+        if array.blob.data != loan.memory:  # somebody asked for a pointer
+            if loan.is_target:
+                _move_bytes(array, loan.memory, array.blob.data, loan.nbytes)
+        elif kept or loan.arrays.size() > 1:
+            own_memory(array)
+    finally:
+        _loans.erase(array.chunk)
+        del loan
+
+
+def own_memory(NDArrayBase array):
+    """Before anybody keeps a pointer into lent memory: `array` and its views get memory of their
+    own, with the same values. Waits for what is pending there. Of other arrays nothing changes."""
+    cdef Loan* loan = _loan_of(array.chunk)
+    cdef NDArrayBase each
+    cdef Handle handle
+    cdef char* begin
+    if loan == NULL or loan.arrays.empty():
+        return
+    array.wait_write()
+    if _loan_of(array.chunk) != loan or loan.arrays.empty():  # it ended meanwhile
+        return
+    memset(&handle, 0, sizeof(Handle))
+    alloc(loan.nbytes if loan.nbytes else 1, array.blob.dev_type, array.blob.dev_id, &handle)
+    begin = <char*>loan.memory
+    _move_bytes(array, handle.ptr, begin, loan.nbytes)
+    for item in loan.arrays:
+        each = <NDArrayBase>item
+        each.blob.data = <char*>handle.ptr + (<char*>each.blob.data - begin)
+    loan.arrays.clear()
+    owner = <object>array.chunk.owner
+    array.chunk.handle, array.chunk.owner = handle, NULL
+    Py_DECREF(owner)
+
+
+cdef int _move_bytes(NDArrayBase array, void* to, const void* source, size_t nbytes) except -1:
+    """On the array's device."""
+    if array.blob.dev_type == kGPU:
+        move(array.blob.dev_id, to, source, nbytes)
+    else:
+        memcpy(to, source, nbytes)
+    return 0
+
+
 # --- the class ------------------------------------------------------------------------------------
 cdef class NDArrayBase:
     """A tensor whose operations the engine runs; base of the public NDArray."""
@@ -300,8 +372,8 @@ cdef class NDArrayBase:
 
     def __dealloc__(self):
         if self.chunk != NULL:
-            if self.chunk.loan != NULL:
-                self.chunk.loan.arrays.erase(<void*>self)
+            if self.chunk.owner != NULL:
+                _forget_view(self)
             _drop(self.chunk)
             self.chunk = NULL
 
@@ -357,8 +429,7 @@ cdef class NDArrayBase:
         """Address of the first element, an int. What is written there without the engine's
         knowledge is seen from the next run on."""
         self.chunk.exposed.store(True)
-        if self.chunk.loan != NULL:
-            own_memory(self)
+        own_memory(self)
         return <size_t>self.blob.data
 
     def wait_to_read(self):
@@ -424,8 +495,7 @@ cdef class NDArrayBase:
         cdef int i
         if not on_host(&self.blob):
             raise HostMemoryError(f"this array is on {self.context}, where the host cannot read it")
-        if self.chunk.loan != NULL:
-            own_memory(self)
+        own_memory(self)
         if flags & PyBUF_WRITABLE:
             self.chunk.exposed.store(True)
             self.wait_write()

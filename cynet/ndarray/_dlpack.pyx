@@ -7,9 +7,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 
-from .._ndarray cimport NDArrayBase, own_memory, wrap_foreign
+from .._ndarray cimport NDArrayBase, wrap_foreign
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
+from .._ndarray import own_memory
 from ..dtype import NAMES
 from ..errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 
@@ -73,8 +74,7 @@ def export(NDArrayBase array):
     cdef int64_t stride = 1
     cdef int i
     array.chunk.exposed.store(True)
-    if array.chunk.loan != NULL:
-        own_memory(array)
+    own_memory(array)
     array.wait_write()
     out = <Export*>c_malloc(sizeof(Export))
     if out == NULL:

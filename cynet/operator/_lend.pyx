@@ -13,14 +13,12 @@ into memory of its own at once, from which a target is copied back.
 from cpython.ref cimport Py_REFCNT
 
 from .._engine cimport VarHandle, wait_to_write
-from .._ndarray cimport Loan, NDArrayBase, new_array, own_memory, wrap_foreign
-from .._typedefs cimport dtype_size, kGPU
-from ..cuda.transfer cimport move
+from .._ndarray cimport NDArrayBase, new_array, wrap_foreign
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
 
 from ._base cimport Blob
 
+from .._ndarray import begin_loan, end_loan
 from ..dtype import dtype_flag
 
 
@@ -30,8 +28,6 @@ def lend(list blobs, owner, bint targets=False):
     `targets`: the call may write there.
     """
     cdef Blob blob
-    cdef NDArrayBase array
-    cdef Loan* loan
     cdef list out = []
     for item in blobs:
         if item is None:
@@ -40,11 +36,7 @@ def lend(list blobs, owner, bint targets=False):
         blob = item
         array = wrap_foreign(blob.blob.data, blob.blob.shape, blob.blob.ndim, blob.blob.dtype,
                              blob.blob.dev_type, blob.blob.dev_id, owner)
-        loan = new Loan()
-        loan.arrays.insert(<void*>array)
-        loan.memory, loan.nbytes = blob.blob.data, blob.blob.size * dtype_size(blob.blob.dtype)
-        loan.is_target, loan.moved = targets, False
-        array.chunk.loan = loan
+        begin_loan(array, targets)
         out.append(array)
     return out
 
@@ -67,7 +59,6 @@ def take_back(tuple lists, bint quiet=False):
     """
     cdef NDArrayBase array
     cdef list arrays
-    cdef bint kept
     error = None
     for arrays in lists:
         error = _wait(arrays, error)
@@ -77,10 +68,7 @@ def take_back(tuple lists, bint quiet=False):
                 continue
             array = arrays[i]
             arrays[i] = None
-            if array.chunk.loan == NULL:  # new memory, not lent
-                continue
-            kept = Py_REFCNT(array) > 1 or array.chunk.loan.arrays.size() > 1
-            _end(array, kept)
+            end_loan(array, Py_REFCNT(array) > 1)
     if error is not None and not quiet:
         raise error
 
@@ -99,18 +87,3 @@ cdef object _wait(list arrays, object error):
             error = error or failure
     return error
 
-
-cdef int _end(NDArrayBase array, bint kept) except -1:
-    """End the loan of an array."""
-    cdef Loan* loan = array.chunk.loan
-    if loan.moved:
-        if loan.is_target:
-            if array.blob.dev_type == kGPU:
-                move(array.blob.dev_id, loan.memory, array.blob.data, loan.nbytes)
-            else:
-                memcpy(loan.memory, array.blob.data, loan.nbytes)
-    elif kept:
-        own_memory(array)
-    array.chunk.loan = NULL
-    del loan
-    return 0
