@@ -7,7 +7,7 @@ from .._typedefs cimport kFloat64
 from .cudnn cimport Tensor, check, handle_of, library, scale
 
 from ..dtype import dtype_flag
-from ..errors import ArgumentError, UndefinedError
+from ..errors import ArgumentError
 from .cudnn import at_least_2d, image
 
 cdef enum:
@@ -25,12 +25,12 @@ cdef class Layer:
     cdef int forward(self, const RunContext* run, const void* x, void* y,
                      bint add) except -1 nogil:
         with gil:
-            raise UndefinedError(f"{type(self).__name__}.forward")
+            raise NotImplementedError(f"{type(self).__name__}.forward")
 
     cdef int backward(self, const RunContext* run, const void* y, const void* dy, void* dx,
                       bint add) except -1 nogil:
         with gil:
-            raise UndefinedError(f"{type(self).__name__}.backward")
+            raise NotImplementedError(f"{type(self).__name__}.backward")
 
 
 cdef class Pooling(Layer):

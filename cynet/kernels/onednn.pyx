@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from .. import config
-from ..errors import ArgumentTypeError, CynetError
+from ..errors import CynetError
 
 ctypedef int64_t Dims[12]
 
@@ -230,7 +230,7 @@ cdef class Primitive:
     """One computation over fixed layouts."""
 
     def __init__(self):
-        raise ArgumentTypeError("a Primitive is made by the functions of this module")
+        raise TypeError("a Primitive is made by the functions of this module")
 
     def __dealloc__(self):
         cdef int i

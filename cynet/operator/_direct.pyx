@@ -9,7 +9,6 @@ from ._base cimport Operator, OpContext
 
 from ..context import cpu
 from ..dtype import dtype_flag
-from ..errors import ArgumentError
 
 cdef enum:
     MOST = 64  # arrays or resources of one operator here
@@ -19,12 +18,12 @@ cdef int _fill(TBlob* blobs, list arrays) except -1:
     cdef Py_ssize_t i, k
     memset(blobs, 0, sizeof(TBlob) * MOST)
     if len(arrays) > MOST:
-        raise ArgumentError(f"at most {MOST} arrays, got {len(arrays)}")
+        raise ValueError(f"at most {MOST} arrays, got {len(arrays)}")
     for i, array in enumerate(arrays):
         if array is None:
             continue
         if not array.flags.c_contiguous or array.ndim > MAX_NDIM:
-            raise ArgumentError(f"array {i} must be C-contiguous with at most {MAX_NDIM} axes")
+            raise ValueError(f"array {i} must be C-contiguous with at most {MAX_NDIM} axes")
         blobs[i].data = <void*><size_t>array.ctypes.data
         blobs[i].ndim = array.ndim
         for k in range(array.ndim):

@@ -8,7 +8,7 @@ from libc.string cimport memset, strcmp
 from .._typedefs cimport TBlob, MAX_NDIM, kCPU, kNullOp
 from ._base cimport Operator, OpContext
 
-from ..errors import ArgumentError, ArgumentTypeError, OutOfMemoryError
+from ..errors import ArgumentError
 
 
 cdef class CFunction:
@@ -18,7 +18,7 @@ cdef class CFunction:
     """
 
     def __init__(self):
-        raise ArgumentTypeError("a CFunction is made in Cython, by unary_function and its like")
+        raise TypeError("a CFunction is made in Cython, by unary_function and its like")
 
     def __repr__(self):
         return f"<C function ({', '.join(self.parameters)})>"
@@ -107,7 +107,7 @@ cdef class Env:
         self.env.n_kwargs = <int>n
         self.env.keys = <const char**>malloc((2 * n + 1) * sizeof(char*))
         if self.env.keys == NULL:
-            raise OutOfMemoryError("no memory for the keywords of an operator")
+            raise MemoryError()
         self.env.values = self.env.keys + n
         self.texts = [(key.encode(), value.encode()) for key, value in kwargs.items()]
         for i, (key, value) in enumerate(self.texts):

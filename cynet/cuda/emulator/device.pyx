@@ -15,7 +15,7 @@ from .launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
 from ... import config
 from ..._storage_memory import Memory
 from ...context import Context
-from ...errors import KernelError, OutOfMemoryError
+from ...errors import KernelError
 from .. import families
 from ..device import Device
 from .module import EmulatedModule, Failure
@@ -78,7 +78,7 @@ cdef class LoadedKernel:
     def __cinit__(self):
         self.loaded = <Loaded*>malloc(sizeof(Loaded))
         if self.loaded == NULL:
-            raise OutOfMemoryError("no memory for a device")
+            raise MemoryError()
         memset(self.loaded, 0, sizeof(Loaded))
 
     def __init__(self, kernel):

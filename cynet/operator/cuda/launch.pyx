@@ -10,7 +10,7 @@ from ...cuda.graphs cimport random_base
 from .._base cimport Operator, OpContext
 
 from ...dtype import dtype_flag
-from ...errors import ArgumentError, KernelError, OutOfMemoryError
+from ...errors import ArgumentError, KernelError
 from .steps import Array, Check
 
 _KINDS = {"in": kIn, "out": kOut, "out_grad": kOutGrad, "in_grad": kInGrad, "aux": kAux,
@@ -193,7 +193,7 @@ cdef int _fill(DeviceOperator op, Program* program, steps, spaces, written) exce
     steps = [each for each in steps if each is not None]
     program.steps = <Step*>calloc(max(len(steps), 1), sizeof(Step))
     if program.steps == NULL:
-        raise OutOfMemoryError("no memory for the arguments of a kernel")
+        raise MemoryError()
     for i, each in enumerate(steps):
         step = &program.steps[i]
         step.first, step.n_targets = each.targets(written)
@@ -217,7 +217,7 @@ cdef int _fill(DeviceOperator op, Program* program, steps, spaces, written) exce
         program.n_steps += 1
     program.values = <char*>malloc(max(len(values), 1))
     if program.values == NULL:
-        raise OutOfMemoryError("no memory for the arguments of a kernel")
+        raise MemoryError()
     memcpy(program.values, <const char*>values, len(values))
     return 0
 

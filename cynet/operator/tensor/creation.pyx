@@ -13,7 +13,7 @@ from .._base cimport Operator, OpContext
 import math
 
 from ...dtype import dtype_flag
-from ...errors import ArgumentError, UndefinedError
+from ...errors import ArgumentError
 from .._base import register_operator
 from ..parameters import Bool, DType, Float, Int, Shape, Str
 from ..property import OperatorProperty, merge_shapes
@@ -42,7 +42,7 @@ class CreationProperty(OperatorProperty):
 
     def progression(self):
         """(start, step, repeat) of the values in row-major order."""
-        raise UndefinedError(f"{type(self).__name__} defines no progression")
+        raise AttributeError(f"{type(self).__name__} defines no progression")
 
     def create_operator(self, ctx, in_shapes, in_types):
         return ProgressionOperator(self.dtype, *self.progression())

@@ -10,7 +10,6 @@ from ...kernels.index cimport run_map_axes
 from .._base cimport Operator, OpContext
 
 from ...dtype import dtype_flag
-from ...errors import OutOfMemoryError
 
 
 cdef class MapOperator(Operator):
@@ -29,7 +28,7 @@ cdef class MapOperator(Operator):
         self.described = dtype, tuple(shape), maps
         self.maps = <int64_t*>malloc(max(total, 1) * sizeof(int64_t))
         if self.maps == NULL:
-            raise OutOfMemoryError("no memory for the table of a copy")
+            raise MemoryError()
         for i, each in enumerate(maps):
             self.dst_shape[i], self.src_shape[i] = len(each), shape[i]
             for value in each:

@@ -20,7 +20,7 @@ from .._base cimport Operator, OpContext
 from typing import NamedTuple
 
 from ...dtype import dtype_flag
-from ...errors import ArgumentError, OutOfMemoryError
+from ...errors import ArgumentError
 
 
 class View(NamedTuple):
@@ -84,7 +84,7 @@ cdef class PiecesOperator(Operator):
         self.n_pieces = len(pieces)
         self.pieces = <Piece*>calloc(max(self.n_pieces, 1), sizeof(Piece))
         if self.pieces == NULL:
-            raise OutOfMemoryError("no memory for the table of pieces")
+            raise MemoryError()
         self.sum = find_reduce(b"sum", self.dtype)
         self.uncovered = uncovered
         self.described = dtype, pieces, fill
