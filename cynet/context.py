@@ -33,6 +33,11 @@ class Context:
         if isinstance(device_type, Context):
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
         else:
+            if not isinstance(device_type, str):
+                raise ArgumentTypeError(
+                    f"a device type is a str, one of {', '.join(_TYPES)}; got "
+                    f"{type(device_type).__name__}"
+                )
             if device_type not in _TYPES:
                 raise ArgumentError(
                     f"device type {device_type!r:.200} is not one of {', '.join(_TYPES)}"

@@ -195,3 +195,43 @@ def test_cynet_errors_are_those_of_python_too():
     ):
         assert issubclass(kind, CynetError) and issubclass(kind, of_python)
         assert str(kind("text")) == "text" and repr(kind("text")) == f"{kind.__name__}('text')"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: mx.nd.zeros(2, dtype="uint16"),
+        lambda: mx.nd.ones(2, dtype="complex64"),
+        lambda: mx.nd.empty(2, dtype="uint16"),
+        lambda: mx.nd.full(2, 1, dtype="int16"),
+        lambda: mx.nd.array([1], dtype="int16"),
+        lambda: mx.nd.arange(3, dtype="int16"),
+        lambda: mx.nd.random.uniform(shape=2, dtype="int16"),
+        lambda: mx.nd.zeros(2).astype("int16"),
+        lambda: mx.nd.cast(mx.nd.zeros(2), dtype="int16"),
+        lambda: mx.sym.Variable("x", dtype="int16"),
+        lambda: mx.sym.zeros((2,), dtype="no such type"),
+        lambda: mx.sym.cast(mx.sym.Variable("x"), dtype="int16"),
+        lambda: mx.nd.ones((2,))[5],
+        lambda: mx.nd.empty((2**40, 2**40)),
+        lambda: mx.nd.empty((2**45,)),
+        lambda: mx.nd.ones((2,)).no_such_method(),
+        lambda: mx.nd.no_such_operator(1),
+        lambda: mx.sym.Variable("x")["no_output"],
+        lambda: mx.sym.Variable("x")[7],
+        lambda: mx.Context({}),
+        lambda: mx.Context("tpu"),
+        lambda: mx.sym.relu(mx.sym.Variable("x"), attr=[1]),
+        lambda: mx.nd.random.uniform(0, 1, out="here"),
+        lambda: mx.optimizer.create("sgd").set_lr_mult(2.0),
+        lambda: mx.engine.Engine(),
+        lambda: mx.nd.NDArray(),
+        lambda: len(mx.nd.array(3).reshape(())),
+        lambda: mx.initializer.Initializer()("fc_weight", mx.nd.ones((2,))),
+        lambda: mx.optimizer.Optimizer().update(0, None, None, None),
+    ],
+    ids=range(29),
+)
+def test_what_a_public_call_raises_is_an_mxnet_error(call):
+    with pytest.raises(mx.base.MXNetError):
+        call()

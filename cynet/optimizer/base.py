@@ -175,14 +175,15 @@ class Optimizer:
 
     def set_lr_mult(self, args_lr_mult):
         """Set factors of the learning rate by name or index, over those of the symbol."""
-        self.lr_mult = {**self._symbol_mult("__lr_mult__"), **args_lr_mult}
+        self.lr_mult = {**self._symbol_mult("__lr_mult__"), **_factors("lr", args_lr_mult)}
 
     def set_wd_mult(self, args_wd_mult):
         """Set factors of the weight decay by name or index, over those of the symbol."""
         spared = {
             name: 0.0 for name in self.idx2name.values() if not name.endswith(("_weight", "_gamma"))
         }
-        self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **args_wd_mult}
+        given = _factors("wd", args_wd_mult)
+        self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **given}
 
     def _symbol_mult(self, key):
         if not self.sym_info:
@@ -273,3 +274,12 @@ class Test(Optimizer):
     def update(self, index, weight, grad, state):
         weight[:] = weight + grad * self.rescale_grad
         state[:] = weight
+
+
+def _factors(kind, given):
+    """`given` when it is a dict of factors by name or index."""
+    if not isinstance(given, dict):
+        raise ArgumentTypeError(
+            f"set_{kind}_mult takes a dict of name or index to factor, got {type(given).__name__}"
+        )
+    return given
