@@ -53,7 +53,8 @@ test-gpu: $(VENV)/.dev  ## the GPU suite on this machine's GPUs (GPU=simulated: 
 
 stress: $(VENV)/.dev  ## the long tests of the engine, custom operators, random shapes, networks in full size
 	CYNET_STRESS_ITERATIONS=50000 CYNET_STRESS_SHAPES=10000 CYNET_STRESS_KILLS=300 $(PY) -m pytest -q --durations=0 \
-		tests/operator/test_custom_stress.py tests/test_engine_stress.py tests/test_random_shapes.py \
+		tests/operator/test_custom_stress.py tests/operator/test_custom_gradients.py \
+		tests/test_engine_stress.py tests/test_random_shapes.py \
 		tests/module/test_kills.py tests/module/test_steady_memory.py tests/examples/test_symbols.py \
 		tests/graph/test_chain.py tests/graph/test_split_random.py tests/graph/test_random_networks.py
 

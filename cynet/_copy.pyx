@@ -20,7 +20,7 @@ from .kernels.strided_copy cimport StridedCopy, copy_gather, copy_scatter, copy_
 import numpy as np
 
 from .cuda.device import device
-from .errors import ShapeError
+from .errors import OutOfMemoryError, ShapeError
 
 # what kernels/strided.cu calls the dtypes, in the order of their flags
 cdef tuple _TYPES = ("float", "double", "cynet::half", "unsigned char", "int", "signed char",
@@ -156,7 +156,7 @@ cdef CopyTask* _new_task(NDArrayBase dst, const Region* to) except NULL:
     cdef int i
     task = <CopyTask*>c_malloc(sizeof(CopyTask))
     if task == NULL:
-        raise MemoryError()
+        raise OutOfMemoryError("no memory for a copy")
     task.target = dst.chunk
     task.kernel = NULL
     task.dev_id = dst.blob.dev_id
@@ -544,7 +544,7 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
         numbers = _upload_rows(rows, n, array.blob.dev_id)
     task = <RowsTask*>c_malloc(sizeof(RowsTask) + (0 if gpu else n * sizeof(int64_t)))
     if task == NULL:
-        raise MemoryError()
+        raise OutOfMemoryError("no memory for a copy")
     task.array = <char*>array.blob.data
     task.rows_of = <char*>picked.blob.data
     task.target = array.chunk if scatter else picked.chunk

@@ -45,6 +45,11 @@ cdef int delete_variable(VarHandle var, EngineDeleter on_delete, void* arg) exce
 # A function with its variables, checked once and pushed many times. Duplicates within or between
 # the two lists are refused (ArgumentError).
 cdef OprHandle new_operator(
+    EngineAsyncFn fn, void* arg, EngineDeleter deleter,
+    const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
+    int flags, const char* name) except NULL nogil
+# The same of a function that is done when it returns.
+cdef OprHandle new_sync_operator(
     EngineFn fn, void* arg, EngineDeleter deleter,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int flags, const char* name) except NULL nogil
@@ -90,11 +95,18 @@ cdef void drop_engine(EngineHandle engine) noexcept nogil
 # At exit. Ends all threads, waiting at most so long for functions that run; what did not start
 # never does.
 cdef void stop_engines(double seconds) noexcept nogil
+# Failures of this process that nobody has waited for, one a call: the exception (PyObject*), owned
+# by the caller; NULL when there is none left.
+cdef void* next_failure() noexcept nogil
 # Pushes of this thread between two times that sleeping workers are woken (0 or 1: each). A wait of
 # anybody wakes them too. Returns what it was.
 cdef int set_bulk_size(int size) noexcept nogil
 cdef VarHandle new_variable_on(EngineHandle engine) except NULL nogil
 cdef OprHandle new_operator_on(
+    EngineHandle engine, EngineAsyncFn fn, void* arg, EngineDeleter deleter,
+    const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
+    int flags, const char* name) except NULL nogil
+cdef OprHandle new_sync_operator_on(
     EngineHandle engine, EngineFn fn, void* arg, EngineDeleter deleter,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int flags, const char* name) except NULL nogil

@@ -13,17 +13,17 @@ from ._engine_core cimport (
     After, Engine, Failure, Operator, Run, RunFn, Var, kAsync, kDelete, kSync, clear, lock, unlock
 )
 from ._engine_native cimport PyGILState_GetThisThreadState
-from ._engine_process cimport create, stop_all, wake_all
+from ._engine_process cimport create, next_unseen, stop_all, wake_all
 from ._engine_queue cimport (
     distinct, enter, failure_on, finish, leave_writes, make_run, make_var, release_operator, settle
 )
 from ._engine_threads cimport (
-    drain, new_failure, plan, plan_push, retire, run_here, set_bulk, settle_after
+    drain, new_failure, note, plan, plan_push, retire, run_here, set_bulk, settle_after
 )
 from ._engine_wait cimport wait_all, wait_var
 
 from . import config
-from .errors import ArgumentError
+from .errors import ArgumentError, OutOfMemoryError
 
 cdef Engine* _default = NULL
 
@@ -44,6 +44,10 @@ cdef void drop_engine(EngineHandle engine) noexcept nogil:
 
 cdef void stop_engines(double seconds) noexcept nogil:
     stop_all(seconds)
+
+
+cdef void* next_failure() noexcept nogil:
+    return next_unseen()
 
 
 cdef bint is_naive(EngineHandle engine) noexcept nogil:
@@ -88,7 +92,7 @@ cdef VarHandle new_variable_on(EngineHandle engine) except NULL nogil:
     unlock(e)
     if var == NULL:
         with gil:
-            raise MemoryError("no memory for an engine variable")
+            raise OutOfMemoryError("no memory for an engine variable")
     return var
 
 
@@ -113,7 +117,7 @@ cdef int delete_variable(VarHandle handle, EngineDeleter on_delete, void* arg) e
     settle_after(e, &after)
     if run == NULL:
         with gil:
-            raise MemoryError("no memory to delete an engine variable")
+            raise OutOfMemoryError("no memory to delete an engine variable")
     return 0
 
 
@@ -139,18 +143,45 @@ cdef bint is_settled(VarHandle handle) noexcept nogil:
 # ---- operators
 
 cdef OprHandle new_operator(
+        EngineAsyncFn fn, void* arg, EngineDeleter deleter,
+        const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
+        int flags, const char* name) except NULL nogil:
+    return _new_operator(
+        _default, kAsync, <RunFn>fn, arg, deleter, const_vars, n_const, mutable_vars, n_mutable,
+        flags, name)
+
+
+cdef OprHandle new_sync_operator(
         EngineFn fn, void* arg, EngineDeleter deleter,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int flags, const char* name) except NULL nogil:
-    return new_operator_on(
-        _default, fn, arg, deleter, const_vars, n_const, mutable_vars, n_mutable, flags, name)
+    return _new_operator(
+        _default, kSync, <RunFn>fn, arg, deleter, const_vars, n_const, mutable_vars, n_mutable,
+        flags, name)
 
 
 cdef OprHandle new_operator_on(
+        EngineHandle engine, EngineAsyncFn fn, void* arg, EngineDeleter deleter,
+        const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
+        int flags, const char* name) except NULL nogil:
+    return _new_operator(
+        <Engine*>engine, kAsync, <RunFn>fn, arg, deleter, const_vars, n_const, mutable_vars,
+        n_mutable, flags, name)
+
+
+cdef OprHandle new_sync_operator_on(
         EngineHandle engine, EngineFn fn, void* arg, EngineDeleter deleter,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int flags, const char* name) except NULL nogil:
-    cdef Engine* e = <Engine*>engine
+    return _new_operator(
+        <Engine*>engine, kSync, <RunFn>fn, arg, deleter, const_vars, n_const, mutable_vars,
+        n_mutable, flags, name)
+
+
+cdef OprHandle _new_operator(
+        Engine* e, int kind, RunFn fn, void* arg, EngineDeleter deleter,
+        const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
+        int flags, const char* name) except NULL nogil:
     cdef Operator* opr
     cdef bint good
     cdef int i
@@ -164,9 +195,10 @@ cdef OprHandle new_operator_on(
     opr = <Operator*>malloc(sizeof(Operator) + (n_const + n_mutable) * sizeof(Var*))
     if opr == NULL:
         with gil:
-            raise MemoryError("no memory for an engine operator")
+            raise OutOfMemoryError("no memory for an engine operator")
     opr.engine = e
-    opr.fn = <RunFn>fn
+    opr.kind = kind
+    opr.fn = fn
     opr.arg = arg
     opr.deleter = deleter
     opr.name = name
@@ -195,7 +227,7 @@ cdef int push(OprHandle handle, int dev_type, int dev_id, int priority) except -
     if run == NULL:
         unlock(e)
         _no_memory()
-    run.kind = kSync
+    run.kind = opr.kind
     run.fn = opr.fn
     run.arg = opr.arg
     run.deleter = NULL
@@ -344,7 +376,7 @@ cdef int _refuse_duplicate(const char* name) except -1 nogil:
 
 cdef int _no_memory() except -1 nogil:
     with gil:
-        raise MemoryError("no memory to push a function")
+        raise OutOfMemoryError("no memory to push a function")
 
 
 cdef str _label(const char* name):
@@ -366,9 +398,7 @@ cdef void complete(void* token, void* error) noexcept nogil:
         run.deleter(run.arg)
     lock(e)
     if run.epoch == e.epoch:
-        if failure != NULL:
-            failure.refs += 1
-            e.failures.push_back(failure)
+        note(e, failure)
         finish(e, run, failure, &after)
     guest = e.naive and e.native.ready > 0  # or else the engine may be gone once its lock is free
     if guest:

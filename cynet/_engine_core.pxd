@@ -30,6 +30,7 @@ cdef enum:
     N_BINS = 30  # free lists of run blocks: bin i holds blocks of 1 << i links
     LINE = 64    # bytes of a cache line
     MOST_GPUS = 64
+    MOST_WAITING = 1000  # functions of one pool that wait inside for others, each with its thread
 
 ctypedef Failure* FailurePointer
 
@@ -82,6 +83,7 @@ cdef struct Operator:
     void* arg
     Callback deleter
     const char* name
+    unsigned char kind  # kSync or kAsync
     int flags
     int n_const
     int n_vars
@@ -94,6 +96,7 @@ cdef struct Failure:
     # Shared by all variables it spread to. Waiting on one of them raises it and so clears all.
     PyObject* error    # owned; NULL once raised
     int refs
+    unsigned epoch     # of the process that it happened in
 
 cdef enum WaitState:
     kSpinning = 0
@@ -130,6 +133,7 @@ cdef cppclass Pool:
     atomic[int64_t] published  # `ready`, for threads that look without the lock
     int limit          # at most so many active
     int active         # threads that are neither idle nor blocked in a wait
+    atomic[int] waiting  # threads that are blocked in a wait
     int threads        # alive
     int keep           # so many threads stay, however long they are idle
     int coming         # active, but without a run: on their way to look for one

@@ -14,7 +14,6 @@ cdef extern from "Python.h" nogil:
         pass
     PyGILState_STATE PyGILState_Ensure()
     void PyGILState_Release(PyGILState_STATE)
-    int PyGILState_Check()
     PyThreadState* PyGILState_GetThisThreadState()
     PyThreadState* PyEval_SaveThread()
     void PyEval_RestoreThread(PyThreadState*)
@@ -35,6 +34,18 @@ cdef extern from *:
     #endif
 
     namespace {
+    // Whether this thread holds the GIL. PyGILState_Check() says so of every thread once there was
+    // a sub-interpreter. Before Python 3.12 the current thread state is that of whoever holds it.
+    inline bool holds_gil() noexcept {
+    #if PY_VERSION_HEX >= 0x030d0000
+        return PyThreadState_GetUnchecked() != nullptr;
+    #elif PY_VERSION_HEX >= 0x030c0000
+        return _PyThreadState_UncheckedGet() != nullptr;
+    #else
+        PyThreadState* holder = _PyThreadState_UncheckedGet();
+        return holder != nullptr && holder == PyGILState_GetThisThreadState();
+    #endif
+    }
     // One breath of a thread that waits for another core.
     inline void cpu_relax() noexcept {
     #if defined(__x86_64__) || defined(_M_X64)
@@ -83,6 +94,7 @@ cdef extern from *:
     }
     }
     """
+    bint holds_gil() noexcept nogil
     void cpu_relax() noexcept nogil
     int64_t now_ns() noexcept nogil
     bint start_thread(void (*body)(void*) noexcept nogil, void* arg) noexcept nogil

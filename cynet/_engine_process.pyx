@@ -3,13 +3,14 @@
 An engine dropped by its owner is freed when another one is made and its last thread has left.
 """
 
+from cpython.object cimport PyObject
 from libc.limits cimport INT_MAX
 from libc.stdint cimport int64_t
 from libcpp.atomic cimport atomic
 
 from ._engine_core cimport After, Engine, clear, lock, unlock
 from ._engine_native cimport at_fork, now_ns, thread_yield
-from ._engine_queue cimport free_blocks
+from ._engine_queue cimport free_blocks, take_oldest
 from ._engine_threads cimport after_fork, plan, settle_after, stop, threads_of
 
 import os
@@ -88,6 +89,20 @@ cdef void wake_all() noexcept nogil:
         settle_after(e, &after)
         e = e.next
     _registry.store(0)
+
+
+cdef PyObject* next_unseen() noexcept nogil:
+    cdef Engine* e
+    cdef PyObject* error = NULL
+    _hold_registry()
+    e = _engines
+    while e != NULL and error == NULL:
+        lock(e)
+        error = take_oldest(e)
+        unlock(e)
+        e = e.next
+    _registry.store(0)
+    return error
 
 
 cdef void stop_all(double seconds) noexcept nogil:

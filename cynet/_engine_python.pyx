@@ -6,15 +6,24 @@ from libc.stdlib cimport free, malloc
 from ._engine cimport (
     EngineDeleter, OprHandle, VarHandle, census, complete, default_engine,
     delete_operator, delete_variable, drop_engine, is_naive, make_engine, new_operator_on,
-    new_variable_on, push, push_async_on, push_sync_on, set_bulk_size as _set_bulk_size,
-    stop_engines, wait_for_all_on, wait_for_var, kPython
+    new_sync_operator_on, new_variable_on, next_failure, push, push_async_on, push_sync_on,
+    set_bulk_size as _set_bulk_size, stop_engines, wait_for_all_on, wait_for_var, kPython
 )
 from ._typedefs cimport RunContext
 
 import sys
 
 from .context import Context, cpu
-from .errors import ArgumentError, ArgumentTypeError, CynetError, dress, user_frame
+from .errors import (
+    ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, dress, shorten, told,
+    user_frame,
+)
+
+cdef extern from "Python.h":
+    void PyErr_WriteUnraisable(object source) noexcept
+
+cdef int MOST_REPORTED = 10  # errors that are written at exit, one a line
+cdef int LINE_CHARS = 500    # of each
 
 
 cdef class PyRunContext:
@@ -24,7 +33,7 @@ cdef class PyRunContext:
     """
 
     def __init__(self):
-        raise TypeError("a run context is handed to a function by the engine; it cannot be made")
+        raise ArgumentTypeError("a run context is made by the engine, for the function it runs")
 
     @staticmethod
     cdef PyRunContext make(const RunContext* context):
@@ -55,8 +64,7 @@ cdef class Task:
             return error
         name = self.name or getattr(self.fn, "__qualname__", None) or repr(self.fn)
         file, line = self.pushed_at
-        kind = type(error).__name__
-        return dress(error, f"function '{name}' pushed at {file}:{line} failed: {kind}: {error}")
+        return dress(error, f"function '{name}' pushed at {file}:{line} failed: {told(error)}")
 
 
 cdef Task _task(fn, name):
@@ -96,7 +104,7 @@ cdef int _run_async_task(void* arg, RunContext* context, void* token) except -1 
     if on_complete.token != NULL:
         on_complete.token = NULL
         raise raised
-    sys.unraisablehook(_Unraisable(raised, task.fn))  # it has said that it was done
+    _write_unraisable(raised, task.fn)  # it has said that it was done
     return 0
 
 
@@ -104,13 +112,17 @@ cdef void _drop(void* arg) noexcept with gil:
     Py_DECREF(<object>arg)
 
 
-class _Unraisable:
-    """What `sys.unraisablehook` wants to be told."""
+cdef int _raise(error) except -1:
+    raise error
 
-    def __init__(self, error, source):
-        self.exc_type, self.exc_value, self.exc_traceback = type(error), error, error.__traceback__
-        self.err_msg = "Exception ignored in a function of the engine"
-        self.object = source
+
+ctypedef int (*QuietRaise)(object error) noexcept
+
+
+cdef void _write_unraisable(error, source) noexcept:
+    """Report what nobody can be told of: where sys.unraisablehook puts it."""
+    (<QuietRaise>_raise)(error)
+    PyErr_WriteUnraisable(source)
 
 
 cdef class OnComplete:
@@ -120,7 +132,7 @@ cdef class OnComplete:
     cdef void* token
 
     def __init__(self):
-        raise TypeError("on_complete is handed to a function by the engine; it cannot be made")
+        raise ArgumentTypeError("on_complete is made by the engine, for the function it runs")
 
     def __dealloc__(self):
         if self.token != NULL:
@@ -153,7 +165,7 @@ cdef class Variable:
     """
 
     def __init__(self):
-        raise TypeError("a variable is made by an engine's new_variable()")
+        raise ArgumentTypeError("a variable is made by an engine's new_variable()")
 
     def __dealloc__(self):
         cdef VarHandle handle = self.handle
@@ -172,7 +184,7 @@ cdef class OperatorHandle:
     cdef object __weakref__
 
     def __init__(self):
-        raise TypeError("an operator is made by an engine's new_operator()")
+        raise ArgumentTypeError("an operator is made by an engine's new_operator()")
 
     def __dealloc__(self):
         cdef OprHandle handle = self.handle
@@ -197,7 +209,7 @@ cdef class _Handles:
         cdef size_t n = len(reads) + len(writes)
         self.const_vars = <VarHandle*>malloc((n + 1) * sizeof(VarHandle))
         if self.const_vars == NULL:
-            raise MemoryError()
+            raise OutOfMemoryError("no memory for the variables of a function")
         self.mutable_vars = self.const_vars + self.n_const
         for i, each in enumerate(reads + writes):
             self.const_vars[i] = _alive(engine, each)
@@ -231,7 +243,7 @@ cdef class Engine:
     """
 
     def __init__(self):
-        raise TypeError("make a ThreadedEngine or a NaiveEngine, or take the shared one: get()")
+        raise ArgumentTypeError("make a ThreadedEngine or a NaiveEngine, or take the shared: get()")
 
     def __dealloc__(self):
         if self.owned and self.handle != NULL:
@@ -309,8 +321,20 @@ cdef class Engine:
             Py_DECREF(task)
             raise
 
-    def new_operator(self, fn, const_vars=(), mutable_vars=(), name=None):
+    def new_operator(self, fn, const_vars=(), mutable_vars=(), name=None, *, bint sync=False):
         """A function with its variables, checked once, to `push` many times.
+
+        Parameters
+        ----------
+        fn : callable
+            Called as ``fn(run_ctx, on_complete)``, and done when ``on_complete()`` is called; with
+            ``sync=True`` as ``fn(run_ctx)``, and done when it returns.
+        const_vars, mutable_vars, name
+            As for `push_sync`.
+
+        Returns
+        -------
+        OperatorHandle
 
         Raises
         ------
@@ -326,9 +350,14 @@ cdef class Engine:
         Py_INCREF(task)
         try:
             with nogil:
-                opr.handle = new_operator_on(
-                    self.handle, _run_task, arg, _drop, vars.const_vars, vars.n_const,
-                    vars.mutable_vars, vars.n_mutable, kPython, NULL)
+                if sync:
+                    opr.handle = new_sync_operator_on(
+                        self.handle, _run_task, arg, _drop, vars.const_vars, vars.n_const,
+                        vars.mutable_vars, vars.n_mutable, kPython, NULL)
+                else:
+                    opr.handle = new_operator_on(
+                        self.handle, _run_async_task, arg, _drop, vars.const_vars, vars.n_const,
+                        vars.mutable_vars, vars.n_mutable, kPython, NULL)
         except BaseException:
             Py_DECREF(task)
             raise
@@ -447,7 +476,10 @@ cdef void _call_and_drop(void* arg) noexcept with gil:
     try:
         on_delete()
     except BaseException as error:
-        sys.unraisablehook(_Unraisable(error, on_delete))
+        raised = error
+    else:
+        return
+    _write_unraisable(raised, on_delete)
 
 
 cdef Engine _wrap_default():
@@ -478,6 +510,30 @@ def set_bulk_size(size):
 
 
 def stop_at_exit():
-    """Let running functions finish, for 2 seconds at most; drop what has not begun."""
+    """Let running functions finish, for 2 seconds at most; drop what has not begun; write the
+    errors that nobody has waited for to stderr."""
+    cdef void* failure
+    cdef int count = 0
     with nogil:
         stop_engines(2.0)
+    while True:
+        failure = next_failure()
+        if failure == NULL:
+            break
+        error = <object>failure
+        Py_DECREF(error)
+        count += 1
+        if count <= MOST_REPORTED:
+            line = shorten(" ".join(told(error).split()), LINE_CHARS)
+            _write(f"cynet: nobody waited for this error: {line}")
+    if count > MOST_REPORTED:
+        _write(f"cynet: nor for {count - MOST_REPORTED} more")
+
+
+cdef int _write(str line) except -1:
+    if sys.stderr is not None:
+        try:
+            print(line, file=sys.stderr)
+        except (OSError, ValueError):  # it is closed
+            return 0
+    return 0

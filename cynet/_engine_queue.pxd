@@ -35,3 +35,5 @@ cdef void release_operator(Engine* e, Operator* opr, After* after) noexcept nogi
 cdef Run* take(Pool* pool) noexcept nogil
 # The error on `var`, now owned by the caller and cleared everywhere; NULL for none.
 cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil
+# The same of the oldest failure of this process, on whatever variable.
+cdef PyObject* take_oldest(Engine* e) noexcept nogil

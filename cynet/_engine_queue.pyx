@@ -438,3 +438,16 @@ cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil:
                 break
     _set_failure(var, NULL)
     return error
+
+
+cdef PyObject* take_oldest(Engine* e) noexcept nogil:
+    cdef PyObject* error = NULL
+    cdef size_t i
+    for i in range(e.failures.size()):
+        if e.failures[i].epoch == e.epoch and e.failures[i].error != NULL:
+            error = e.failures[i].error
+            e.failures[i].error = NULL
+            drop_failure(e.failures[i])
+            e.failures.erase(e.failures.begin() + i)
+            break
+    return error

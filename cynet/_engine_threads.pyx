@@ -13,17 +13,17 @@ from libcpp.vector cimport vector
 
 from ._engine_core cimport (
     After, Burial, Engine, Failure, Link, Pool, Run, RunAsyncFn, Var, Worker, kAsync, clear,
-    links_of, lock, unlock
+    links_of, lock, unlock, MOST_WAITING
 )
 from ._engine_native cimport (
-    PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Check, PyGILState_Ensure,
-    PyGILState_Release, PyGILState_STATE, PyThreadState, cpu_relax, now_ns, sleep_ns, sleep_on,
-    start_thread, thread_yield
+    PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Ensure, PyGILState_Release,
+    PyGILState_STATE, PyThreadState, cpu_relax, holds_gil, now_ns, sleep_ns, sleep_on, start_thread,
+    thread_yield
 )
 from ._engine_queue cimport count_down, finish, take
 from ._typedefs cimport RunContext, kGPU
 
-from .errors import OperatorError, dress
+from .errors import OperatorError, dress, told
 
 cdef extern from "Python.h":
     bint PyErr_Occurred() noexcept
@@ -89,7 +89,7 @@ cdef object _caught(const char* name):
             error = raised
     if name != NULL and isinstance(error, Exception) and not isinstance(error, OperatorError):
         label = (<bytes>name).decode("utf-8", "replace")
-        return dress(error, f"{label} failed: {type(error).__name__}: {error}")
+        return dress(error, f"{label} failed: {told(error)}")
     return error
 
 
@@ -150,9 +150,10 @@ cdef inline void _set_frame(Frame* frame) noexcept nogil:
     this_frame = frame
 
 
-cdef inline void _note(Engine* e, Failure* failure) noexcept nogil:
+cdef void note(Engine* e, Failure* failure) noexcept nogil:
     if failure != NULL:
         failure.refs += 1
+        failure.epoch = e.epoch
         e.failures.push_back(failure)
 
 
@@ -188,7 +189,7 @@ cdef void _run_one(Engine* e, Run* run) noexcept nogil:
         return
     lock(e)
     if run.epoch == e.epoch:
-        _note(e, failure)
+        note(e, failure)
         finish(e, run, failure, &after)
     plan(e, &after)
     unlock(e)
@@ -309,9 +310,9 @@ cdef void _start(Engine* e, Pool* pool) noexcept nogil:
     pool.active -= 1
     pool.coming -= 1
     pool.starting = False
-    alone = pool.threads == 0
+    alone = pool.active == 0 and (pool.threads == 0 or pool == &e.python)
     unlock(e)
-    if alone:  # no thread to be had: better on this one than never
+    if alone:  # no thread can be made, and all there are wait: better on this one than never
         _drain(e, pool)
 
 
@@ -366,7 +367,7 @@ cdef bint _serve(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
                 if this_worker != worker:
                     return False
                 lock(e)
-                _note(e, failure)
+                note(e, failure)
                 finish(e, run, failure, &after)
             else:
                 if this_worker != worker:
@@ -459,11 +460,17 @@ cdef bint on_worker() noexcept nogil:
     return this_worker != NULL
 
 
+cdef bint nests_too_deep() noexcept nogil:
+    cdef Worker* worker = <Worker*>this_worker
+    return worker != NULL and worker.pool.waiting.load() >= MOST_WAITING
+
+
 cdef void leave_place(bint leave) noexcept nogil:
     cdef Worker* worker = <Worker*>this_worker
     cdef After after
     cdef Engine* e = worker.engine
     clear(&after)
+    worker.pool.waiting.fetch_add(1 if leave else -1)
     lock(e)
     worker.pool.active += -1 if leave else 1
     plan(e, &after)
@@ -503,7 +510,7 @@ cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil:
     cdef int64_t until = now_ns() + patience_ns
     cdef bint ended = False
     clear(&after)
-    if PyGILState_Check():
+    if holds_gil():
         saved = PyEval_SaveThread()
     lock(e)
     e.closing = True
@@ -581,6 +588,7 @@ cdef void _empty(Pool* pool) noexcept nogil:
     pool.heap.clear()
     pool.ready = 0
     pool.published.store(0)
+    pool.waiting.store(0)
     pool.active = pool.threads = pool.coming = 0
     pool.starting = False
     pool.idle = NULL

@@ -12,18 +12,18 @@ from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 from libcpp.vector cimport vector
 
 from ._engine_core cimport (
-    After, Engine, Var, Waiter, clear, kDone, kSleeping, kSpinning, lock, unlock
+    After, Engine, Var, Waiter, clear, kDone, kSleeping, kSpinning, lock, unlock, MOST_WAITING
 )
 from ._engine_native cimport (
-    PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Check, PyGILState_Ensure,
-    PyGILState_Release, PyGILState_STATE, PyThreadState, cpu_relax, now_ns, sleep_on, thread_yield
+    PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Ensure, PyGILState_Release,
+    PyGILState_STATE, PyThreadState, cpu_relax, holds_gil, now_ns, sleep_on, thread_yield
 )
 from ._engine_queue cimport refresh, take_error
 from ._engine_threads cimport (
-    begin_long_sleep, held_here, inside, leave_place, on_worker, plan, settle_after
+    begin_long_sleep, held_here, inside, leave_place, nests_too_deep, on_worker, plan, settle_after
 )
 
-from .errors import CynetError
+from .errors import CynetError, NestingError
 
 cdef extern from "Python.h" nogil:
     int PyErr_CheckSignals() noexcept
@@ -67,7 +67,7 @@ cdef bint _soon(Engine* e, Var* var) noexcept nogil:
     if var.epoch != e.epoch:
         return False
     while var.pending_writes.load(memory_order_acquire):
-        if turns == TIGHT_TURNS or PyGILState_Check():
+        if turns == TIGHT_TURNS or holds_gil():
             return False
         cpu_relax()
         turns += 1
@@ -82,6 +82,9 @@ cdef int _wait_in(Engine* e, Waiter** waiters, bint reads, int64_t remaining) ex
     if e.closing:
         unlock(e)
         return _refuse_stopped()
+    if nests_too_deep():
+        unlock(e)
+        return _refuse_depth()
     clear(&after)
     waiter.before = e.seq + 1
     waiter.remaining = remaining
@@ -145,6 +148,12 @@ cdef int _refuse_stopped() except -1 nogil:
         raise CynetError("the engine has stopped: what is still pending will not run")
 
 
+cdef int _refuse_depth() except -1 nogil:
+    with gil:
+        raise NestingError(
+            f"{MOST_WAITING} functions of the engine wait for others: does an operator use itself?")
+
+
 # ---- sleeping
 
 cdef int _await(Waiter* waiter) noexcept nogil:
@@ -152,7 +161,7 @@ cdef int _await(Waiter* waiter) noexcept nogil:
     cdef bint worker = on_worker()
     cdef PyThreadState* saved = NULL
     cdef int code = 0
-    if PyGILState_Check():
+    if holds_gil():
         saved = PyEval_SaveThread()
     if worker:
         leave_place(True)

@@ -25,7 +25,7 @@ from .kernels.parallel cimport team_rests
 from .operator._base cimport OpContext
 
 from .dtype import NAMES, dtype_flag
-from .errors import dress, user_frame
+from .errors import OutOfMemoryError, dress, told, user_frame
 from .graph.cost import seconds
 from .graph.graph import FORWARD, TEMP
 from .graph.rows import gradients_by_rows
@@ -176,9 +176,9 @@ cdef int _raise_dressed(Run* run) except -1:
         inputs = ", ".join([_describe(&run.tables.blobs[step.in_data + i])
                             for i in range(step.context.n_in)])
         direction = "backward" if step.backward else "forward"
-        raise dress(error, f"{keep[LABELS][run.current]} failed in {direction} "
-                           f"with inputs {inputs}, run from {filename}:{line}: "
-                           f"{type(error).__name__}: {error}") from error
+        raised = dress(error, f"{keep[LABELS][run.current]} failed in {direction} "
+                              f"with inputs {inputs}, run from {filename}:{line}: {told(error)}")
+    raise raised
 
 
 cdef tuple _where(Run* run, list origins):
@@ -543,7 +543,7 @@ cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed
     cdef Run* run = <Run*>malloc(sizeof(Run))
     if run == NULL:
         with gil:
-            raise MemoryError("no memory to push a run")
+            raise OutOfMemoryError("no memory to push a run")
     tables.references.fetch_add(1)
     run.tables, run.segment, run.is_train, run.origin = tables, segment, is_train, origin
     run.seed, run.stream, run.current = seed, stream, segment.first

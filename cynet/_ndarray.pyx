@@ -5,7 +5,10 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t
+from cython.operator cimport dereference
 from libc.string cimport memcpy, memset
+from libcpp.unordered_map cimport unordered_map
+from libcpp.unordered_set cimport unordered_set
 
 from . cimport _engine
 from ._storage cimport Handle, alloc
@@ -13,13 +16,15 @@ from ._storage cimport free as storage_free
 from ._typedefs cimport (
     MAX_NDIM, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8,
 )
-from .cuda.transfer cimport download
+from .cuda.transfer cimport download, move
 from .kernels.strided_copy cimport StridedCopy, copy_strided
 
 from .context import Context
 from .cuda.driver import opened_devices, synchronize
 from .dtype import NUMPY
-from .errors import ArgumentError, ArgumentTypeError, OperatorError, ShapeError
+from .errors import (
+    ArgumentError, ArgumentTypeError, HostMemoryError, OperatorError, OutOfMemoryError, ShapeError,
+)
 
 cnp.import_array()
 
@@ -154,6 +159,8 @@ cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int6
     out.blob.data = <char*>base.blob.data + offset * <int64_t>dtype_size(base.blob.dtype)
     base.chunk.references.fetch_add(1)
     out.chunk = base.chunk
+    if out.chunk.owner != NULL:
+        _note_view(out)
     return out
 
 
@@ -201,7 +208,7 @@ cdef int read_shape(object shape, int64_t* out) except -1:
         if each < 0:
             raise ShapeError(f"a shape has no negative sizes, got {tuple(sizes)}")
         if each and size > (<int64_t>1 << 56) // each:
-            raise MemoryError(f"shape {tuple(sizes)} is more than any memory holds")
+            raise OutOfMemoryError(f"shape {tuple(sizes)} is more than any memory holds")
         out[n] = each
         size *= each if each else 1
         n += 1
@@ -256,16 +263,117 @@ def device_context(int dev_type, int dev_id):
     return context
 
 
+# --- loans ----------------------------------------------------------------------------------------
+cdef cppclass Loan:
+    # Of memory that an array of an operator's Python code has for one call (operator/_lend.pyx).
+    unordered_set[void*] arrays  # all arrays in the chunk, borrowed, while they are in that memory
+    void* memory
+    size_t nbytes
+    bint is_target               # Python code may write there
+
+ctypedef Loan* LoanPointer
+
+cdef unordered_map[void*, LoanPointer] _loans  # by chunk; guarded by the GIL
+
+
+cdef inline Loan* _loan_of(Chunk* chunk) noexcept:
+    if _loans.empty():
+        return NULL
+    place = _loans.find(chunk)
+    return NULL if place == _loans.end() else dereference(place).second
+
+
+cdef void _note_view(NDArrayBase view) noexcept:
+    cdef Loan* loan = _loan_of(view.chunk)
+    if loan != NULL:
+        loan.arrays.insert(<void*>view)
+
+
+cdef void _forget_view(NDArrayBase view) noexcept:
+    cdef Loan* loan = _loan_of(view.chunk)
+    if loan == NULL:
+        return
+    loan.arrays.erase(<void*>view)
+    if loan.arrays.empty():  # nobody will end it
+        _loans.erase(view.chunk)
+        del loan
+
+
+def begin_loan(NDArrayBase array, bint is_target):
+    """The foreign memory of `array`, which has no views yet, is to be given back by `end_loan`.
+
+    `is_target`: what is written to the array is to be there then.
+    """
+    cdef Loan* loan = new Loan()
+    loan.arrays.insert(<void*>array)
+    loan.memory, loan.nbytes = array.blob.data, array.blob.size * dtype_size(array.blob.dtype)
+    loan.is_target = is_target
+    _loans[array.chunk] = loan
+
+
+def end_loan(NDArrayBase array, bint kept):
+    """Give the memory back. Where somebody has the array, as `kept` says, or a view of it, these
+    get memory of their own with the same values."""
+    cdef Loan* loan = _loan_of(array.chunk)
+    if loan == NULL:
+        return
+    try:
+        if array.blob.data != loan.memory:  # somebody asked for a pointer
+            if loan.is_target:
+                _move_bytes(array, loan.memory, array.blob.data, loan.nbytes)
+        elif kept or loan.arrays.size() > 1:
+            own_memory(array)
+    finally:
+        _loans.erase(array.chunk)
+        del loan
+
+
+def own_memory(NDArrayBase array):
+    """Before anybody keeps a pointer into lent memory: `array` and its views get memory of their
+    own, with the same values. Waits for what is pending there. Of other arrays nothing changes."""
+    cdef Loan* loan = _loan_of(array.chunk)
+    cdef NDArrayBase each
+    cdef Handle handle
+    cdef char* begin
+    if loan == NULL or loan.arrays.empty():
+        return
+    array.wait_write()
+    if _loan_of(array.chunk) != loan or loan.arrays.empty():  # it ended meanwhile
+        return
+    memset(&handle, 0, sizeof(Handle))
+    alloc(loan.nbytes if loan.nbytes else 1, array.blob.dev_type, array.blob.dev_id, &handle)
+    begin = <char*>loan.memory
+    _move_bytes(array, handle.ptr, begin, loan.nbytes)
+    for item in loan.arrays:
+        each = <NDArrayBase>item
+        each.blob.data = <char*>handle.ptr + (<char*>each.blob.data - begin)
+    loan.arrays.clear()
+    owner = <object>array.chunk.owner
+    array.chunk.handle, array.chunk.owner = handle, NULL
+    Py_DECREF(owner)
+
+
+cdef int _move_bytes(NDArrayBase array, void* to, const void* source, size_t nbytes) except -1:
+    """On the array's device."""
+    if array.blob.dev_type == kGPU:
+        move(array.blob.dev_id, to, source, nbytes)
+    else:
+        memcpy(to, source, nbytes)
+    return 0
+
+
 # --- the class ------------------------------------------------------------------------------------
 cdef class NDArrayBase:
     """A tensor whose operations the engine runs; base of the public NDArray."""
 
     def __cinit__(self):
         if not cynet_making:
-            raise TypeError("an NDArray is made by mx.nd.array, zeros, ... or by an operator")
+            raise ArgumentTypeError("an NDArray is made by mx.nd.array, zeros, ..., operators")
 
     def __dealloc__(self):
         if self.chunk != NULL:
+            if self.chunk.owner != NULL:
+                _forget_view(self)
             _drop(self.chunk)
             self.chunk = NULL
 
@@ -321,6 +429,7 @@ cdef class NDArrayBase:
         """Address of the first element, an int. What is written there without the engine's
         knowledge is seen from the next run on."""
         self.chunk.exposed.store(True)
+        own_memory(self)
         return <size_t>self.blob.data
 
     def wait_to_read(self):
@@ -374,7 +483,7 @@ cdef class NDArrayBase:
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:
-            raise ValueError("a copy is needed to make a NumPy array of an NDArray here")
+            raise ArgumentError("a copy is needed to make a NumPy array of an NDArray here")
         out = self.asnumpy()
         return out if dtype is None else out.astype(dtype, copy=False)
 
@@ -385,14 +494,15 @@ cdef class NDArrayBase:
         cdef Py_ssize_t stride = dtype_size(self.blob.dtype)
         cdef int i
         if not on_host(&self.blob):
-            raise BufferError(f"this array is on {self.context}: the host cannot read its memory")
+            raise HostMemoryError(f"this array is on {self.context}, where the host cannot read it")
+        own_memory(self)
         if flags & PyBUF_WRITABLE:
             self.chunk.exposed.store(True)
             self.wait_write()
         self.wait_read()
         sizes = <Py_ssize_t*>PyMem_Malloc(2 * (MAX_NDIM + 1) * sizeof(Py_ssize_t))
         if sizes == NULL:
-            raise MemoryError()
+            raise OutOfMemoryError("no memory for a view")
         for i in range(self.blob.ndim - 1, -1, -1):
             sizes[i] = self.blob.shape[i]
             sizes[MAX_NDIM + i] = stride
@@ -460,7 +570,7 @@ cdef class NDArrayBase:
 
     def __len__(self):
         if self.blob.ndim == 0:
-            raise TypeError("len() of an array without axes")
+            raise ArgumentTypeError("len() of an array without axes")
         return self.blob.shape[0]
 
 

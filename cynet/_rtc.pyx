@@ -17,7 +17,7 @@ from .cuda.driver cimport launch
 from .cuda.emulator.launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
 from .kernels.parallel cimport threads_for
 
-from .errors import ArgumentTypeError, dress, user_frame
+from .errors import ArgumentTypeError, OutOfMemoryError, dress, user_frame
 
 cdef enum:
     MAX_VALUE = 64         # bytes of one argument that is no array
@@ -65,7 +65,7 @@ def register_kernel(kernel, str name):
     """
     cdef double* pace = <double*>calloc(1, sizeof(double))
     if pace == NULL:
-        raise MemoryError()
+        raise OutOfMemoryError("no memory for the arguments of a kernel")
     _names.append(name.encode())
     _paces.append(<size_t>pace)
     _kernels.append(kernel)
@@ -148,7 +148,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
     cdef VarHandle* variables
     cdef Task* task = <Task*>malloc(total + 2 * n * sizeof(VarHandle))
     if task == NULL:
-        raise MemoryError()
+        raise OutOfMemoryError("no memory for the arguments of a kernel")
     memset(task, 0, sizeof(Task))
     task.arguments = <Argument*>(task + 1)
     task.values = <void**>(task.arguments + n)

@@ -7,7 +7,7 @@ from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
 
 from . import config
 from .context import Context, install_memory_info, load_gpu_backend
-from .errors import ArgumentError, CynetError
+from .errors import ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError
 
 cdef extern from "_storage_host.h":
     void* cynet_host_alloc(size_t n) noexcept nogil
@@ -283,7 +283,7 @@ cdef inline size_t _capacity(int index) noexcept nogil:
 cdef int _exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
     figures = _figures(pool)
     available, total = _memory_info(pool)
-    raise MemoryError(
+    raise OutOfMemoryError(
         f"{Context.devtype2str[pool.dev_type]}({pool.dev_id}) has no {nbytes} bytes: "
         f"{figures['used_bytes']} in use, {given} were cached and have been given back, "
         f"peak {figures['peak_bytes']}; the device has {available} of {total} bytes free")
@@ -571,8 +571,9 @@ def register_backend(device_type, backend):
     if device_type not in ("gpu", "cpu_pinned"):
         raise ArgumentError(f"device_type must be 'gpu' or 'cpu_pinned', got {device_type!r}")
     if not isinstance(backend, Backend):
-        raise TypeError(f"backend must be a storage Backend, got {type(backend).__name__}")
-    cdef int i, code = Context.devstr2type[device_type]
+        raise ArgumentTypeError(f"backend must be a storage Backend, got {type(backend).__name__}")
+    cdef int code = Context.devstr2type[device_type]
+    cdef int i
     for i in range(IDS):
         if _made[code][i].load():
             raise ArgumentError(

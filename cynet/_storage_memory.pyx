@@ -4,7 +4,7 @@ from ._storage cimport Handle, alloc, free
 from ._typedefs cimport kGPU
 
 from .context import Context
-from .errors import CynetError
+from .errors import CynetError, HostMemoryError
 
 
 cdef class Memory:
@@ -41,7 +41,7 @@ cdef class Memory:
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         if self.handle.dev_type == kGPU or self.handle.ptr == NULL:
-            raise BufferError("this memory cannot be read from the host")
+            raise HostMemoryError("this memory cannot be read from the host")
         view.buf = self.handle.ptr
         view.obj = self
         view.len = self._length

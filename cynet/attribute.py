@@ -2,7 +2,7 @@
 
 import threading
 
-from .errors import ArgumentError, shown
+from .errors import ArgumentError, ArgumentTypeError, shown
 
 _local = threading.local()
 
@@ -85,6 +85,8 @@ class AttrScope(metaclass=_CurrentScope):
 
     def get(self, attrs=None):
         """A new dict: the scope's attributes, overridden by `attrs`."""
+        if attrs is not None and not isinstance(attrs, dict):
+            raise ArgumentTypeError(f"attr must be a dict of str, got {type(attrs).__name__}")
         return {**self._attrs, **(attrs or {})}
 
     def __enter__(self):

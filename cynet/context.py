@@ -33,7 +33,11 @@ class Context:
         if isinstance(device_type, Context):
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
         else:
-            if not isinstance(device_type, str) or device_type not in _TYPES:
+            if not isinstance(device_type, str):
+                raise ArgumentTypeError(
+                    f"a device type is a str, one of {', '.join(_TYPES)}; got {shown(device_type)}"
+                )
+            if device_type not in _TYPES:
                 raise ArgumentError(
                     f"device type {shown(device_type)} is not one of {', '.join(_TYPES)}"
                 )

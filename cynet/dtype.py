@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .errors import ArgumentTypeError
+
 # position = MXNet's type flag, as .params files and _typedefs.pxd have it
 NAMES = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
 NUMPY = tuple(np.dtype(name) for name in NAMES)
@@ -25,7 +27,7 @@ def dtype_flag(dtype):
     try:
         return _FLAG[np.dtype(dtype)]
     except (KeyError, TypeError):
-        raise TypeError(f"dtype {dtype!r} is not one of {', '.join(NAMES)}") from None
+        raise ArgumentTypeError(f"dtype {dtype!r} is not one of {', '.join(NAMES)}") from None
 
 
 def numpy_dtype(flag):

@@ -5,7 +5,7 @@ import numpy as np
 from ._executor import Plan, arena_view
 from ._pins import Pins
 from ._split import share_memory
-from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, shown
+from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, shown, told
 from .graph import passes
 from .graph.collector import collector_paused
 from .graph.describe import describe
@@ -504,10 +504,11 @@ def _create_operator(step, rows=None):
     except Exception as error:
         raise dress(
             error,
-            f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: {error}",
+            f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: "
+            f"{told(error)}",
         ) from error
     if not isinstance(operator, Operator):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
             f"{shown(operator)}, not an Operator"
         )

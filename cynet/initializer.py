@@ -8,7 +8,15 @@ import re
 import numpy as np
 
 from . import ndarray as nd
-from .errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, ShapeError, shown
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FormatError,
+    NotFoundError,
+    ShapeError,
+    UndefinedError,
+    shown,
+)
 from .registry import Registry
 
 INITIALIZERS = Registry("initializer", ignore_case=True)
@@ -137,7 +145,7 @@ class Initializer:
             logging.info("Initialized %s as %s: %s", desc, what, self._print_func(arr))
 
     def _init_weight(self, name, arr):
-        raise NotImplementedError(f"{type(self).__name__} defines no _init_weight")
+        raise UndefinedError(f"{type(self).__name__} defines no _init_weight")
 
     def _init_zero(self, _, arr):
         arr[:] = 0.0

@@ -4,7 +4,7 @@ import itertools
 import logging
 import math
 
-from .errors import ArgumentError, ArgumentTypeError, FormatError
+from .errors import ArgumentError, ArgumentTypeError, FormatError, UndefinedError
 from .kinds import RISING, Kind, count, number, word
 
 _FACTOR = Kind(lambda value: number(-1).fits(value) and value <= 1, "a number from -1 to 1")
@@ -70,7 +70,7 @@ class LRScheduler:
         """Refuse settings from a file that do not go together, each of which is of its kind."""
 
     def __call__(self, num_update):
-        raise NotImplementedError(f"{type(self).__name__} defines no __call__")
+        raise UndefinedError(f"{type(self).__name__} defines no __call__")
 
 
 class FactorScheduler(LRScheduler):
@@ -218,7 +218,7 @@ class _Decay(LRScheduler):
 
     def curve(self, progress):
         """What is left of the fall, 1 to 0, at `progress` from 0 to 1."""
-        raise NotImplementedError(f"{type(self).__name__} defines no curve")
+        raise UndefinedError(f"{type(self).__name__} defines no curve")
 
     def __call__(self, num_update):
         if num_update < self.warmup_steps:

@@ -366,7 +366,7 @@ def test_an_asynchronous_function_that_raises(engine):
 
 def test_an_operator_is_pushed_many_times(engine):
     v, w, seen = engine.new_variable(), engine.new_variable(), []
-    op = engine.new_operator(lambda ctx: seen.append(ctx.ctx.device_id), (v,), (w,), name="note")
+    op = engine.new_operator(lambda c, done: (seen.append(c.ctx.device_id), done()), (v,), (w,))
     for i in range(100):
         engine.push(op, mx.cpu(i))
     engine.delete_operator(op)
@@ -383,7 +383,7 @@ def test_an_operator_deleted_while_it_is_pending(threaded):
     v, seen = threaded.new_variable(), []
     gate = threading.Event()
     threaded.push_sync(lambda ctx: gate.wait(20), None, (), (v,))
-    op = threaded.new_operator(lambda ctx: seen.append(1), (), (v,))
+    op = threaded.new_operator(lambda ctx: seen.append(1), (), (v,), sync=True)
     for _ in range(10):
         threaded.push(op)
     threaded.delete_operator(op)
@@ -396,7 +396,7 @@ def test_an_operator_deleted_while_it_is_pending(threaded):
 
 def test_an_operator_that_fails(engine):
     v = engine.new_variable()
-    op = engine.new_operator(lambda ctx: 1 / 0, (), (v,))
+    op = engine.new_operator(lambda ctx: 1 / 0, (), (v,), sync=True)
     engine.push(op)
     engine.push(op)
     with pytest.raises(ZeroDivisionError):

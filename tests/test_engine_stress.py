@@ -110,7 +110,9 @@ def test_random_python_work_equals_serial_execution(seed, name):
             )
         else:
             op = engine.new_operator(
-                lambda ctx, job=(reads, writes, salt): compute(*job), const, mutable
+                lambda ctx, done, job=(reads, writes, salt): (compute(*job), done()),
+                const,
+                mutable,
             )
             engine.push(op, priority=priority)
             engine.delete_operator(op)
@@ -202,7 +204,7 @@ def test_variables_and_operators_come_and_go_in_many_threads():
     def work():
         for i in range(200):
             v, w = engine.new_variable(), engine.new_variable()
-            op = engine.new_operator(lambda ctx: None, (v,), (w,))
+            op = engine.new_operator(lambda ctx: None, (v,), (w,), sync=True)
             engine.push(op)
             if i % 2:
                 engine.delete_operator(op)

@@ -9,7 +9,7 @@ import threading
 
 from ..compat import optional
 from ..context import gpu_missing
-from ..errors import CynetError, KernelError
+from ..errors import CynetError, KernelError, OutOfMemoryError
 from ..storage import Backend, register_backend
 from . import compiler, device, driver, families
 from .emulator.module import Limits, check_limits
@@ -108,7 +108,7 @@ class DeviceMemory(Backend):
             try:
                 block = cuda.mem_alloc(nbytes)
             except cuda.MemoryError:
-                raise MemoryError(nbytes) from None
+                raise OutOfMemoryError(f"the GPU has no {nbytes} bytes left") from None
         self.blocks[dev_id, int(block)] = block
         return int(block)
 
@@ -136,7 +136,7 @@ class PinnedMemory(Backend):
             try:
                 block = cuda.pagelocked_empty(nbytes, "uint8", mem_flags=_PINNED_EVERYWHERE)
             except cuda.MemoryError:
-                raise MemoryError(nbytes) from None
+                raise OutOfMemoryError(f"the host has no {nbytes} bytes to pin") from None
         self.blocks[block.ctypes.data] = block
         return block.ctypes.data
 

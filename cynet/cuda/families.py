@@ -8,6 +8,8 @@ import functools
 import re
 from pathlib import Path
 
+from ..errors import ArgumentError
+
 KERNELS = Path(__file__).parent / "kernels"
 TABLES = Path(__file__).parent.parent / "kernels"
 REAL = ("float", "double", "cynet::half")
@@ -115,7 +117,7 @@ def instances(source):
         found = [f"assign<{d}, {s}>" for d in ANY for s in ANY]
         found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]
     else:
-        raise ValueError(f"no source {source!r} among {', '.join(sources())}")
+        raise ArgumentError(f"no source {source!r} among {', '.join(sources())}")
     return found
 
 

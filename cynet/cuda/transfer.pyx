@@ -18,7 +18,7 @@ from .._typedefs cimport kCPU, kCPUPinned, kGPU
 from ..kernels.strided_copy cimport StridedCopy, copy_strided
 from .driver cimport Machine, check, driver, enter, machines, new_event
 
-from ..errors import CynetError
+from ..errors import CynetError, OutOfMemoryError
 
 cdef extern from "Python.h":
     ctypedef struct PyObject:
@@ -432,7 +432,7 @@ cdef void _put(int dev_id, Job* job) noexcept nogil:
 
 
 cdef int _no_memory() except -1 with gil:
-    raise MemoryError("no memory for a copy")
+    raise OutOfMemoryError("no memory for a copy")
 
 
 cdef void _work(void* arg) noexcept nogil:

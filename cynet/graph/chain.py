@@ -19,6 +19,7 @@ stay outside. A chain runs where its last member did.
 import heapq
 from bisect import bisect_left, bisect_right
 
+from ..errors import CynetError
 from ..operator.property import ResourceRequest
 from .chain_members import member_of
 from .chain_program import step_of
@@ -190,7 +191,7 @@ class _Groups:
                 if not missing[later]:
                     heapq.heappush(ready, (self.together[later][-1], later))
         if left:
-            raise RuntimeError(f"chain: {left} groups of steps wait for one another")
+            raise CynetError(f"chain: {left} groups of steps wait for one another")
 
 
 def _shifted(bits, by):

@@ -2,7 +2,8 @@
 
 Steps are walked from last to first. A value's gradient is written by the first step that
 contributes to it and added to by the others (OpReq add), so no sum operators and no memory for the
-parts are needed.
+parts are needed. Operators that know no requests (`honours_req`), as users write them, get memory
+for a part wherever theirs is to be added to something or is not wanted.
 """
 
 from ..errors import ArgumentError, shown
@@ -110,20 +111,22 @@ class _Gradient:
         out_data = [v if n_out + n_in + i in used else None for i, v in enumerate(step.out_data)]
         in_grad, req, late, begun_here = [], [], [], set()
         for i, value in enumerate(step.in_data):
-            if blocked or i in step.prop.shape_only or not (value in needed or self.apart):
-                in_grad.append(None)
-                req.append(NULL)
+            if blocked or i in step.prop.shape_only or value not in needed:
+                there = not step.prop.honours_req or (
+                    self.apart and not blocked and i not in step.prop.shape_only
+                )
+                in_grad.append(_part(value, i) if there else None)
+                req.append(WRITE if there else NULL)
                 continue
-            target = self._target(value) if value in needed else None
-            # one input given twice: its parts must not share memory in one step
-            if self.apart or target in begun_here:
-                name = f"{value.name}_grad_part{i}"
-                part = Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)
+            target = self._target(value)
+            begun = value in self.begun
+            # One input given twice: its parts must not share memory in one step.
+            if self.apart or target in begun_here or (begun and not step.prop.honours_req):
+                part = _part(value, i)
                 in_grad.append(part)
                 req.append(WRITE)
-                if target is not None:
-                    late.append(copy_step(part, target, ADD if value in self.begun else WRITE))
-                    self.begun.add(value)
+                late.append(copy_step(part, target, ADD if begun else WRITE))
+                self.begun.add(value)
                 continue
             in_grad.append(target)
             begun_here.add(target)
@@ -190,6 +193,12 @@ class _Gradient:
         for value in self.wanted:
             if value not in self.begun:
                 self.steps.append(_zero_step(self.grad[value]))
+
+
+def _part(value, i):
+    """A temporary for the gradient that one step has of `value`, its input `i`."""
+    name = f"{value.name}_grad_part{i}"
+    return Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)
 
 
 def _with_gradient(step):

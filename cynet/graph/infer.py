@@ -3,7 +3,16 @@
 import heapq
 
 from ..dtype import NAMES
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, shown
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CynetError,
+    ShapeError,
+    dress,
+    reworded,
+    shown,
+    told,
+)
 from ..operator.parameters import read_shape
 from ..operator.property import is_known, merge_shapes
 from ..symbol.hooks import install
@@ -122,14 +131,14 @@ class _Inference:
             found = self.infer(node.prop, ins, outs)
             lengths = tuple(map(len, found))
         except CynetError as error:
-            raise type(error)(
-                f"Error in operator {node.name}: {error}; {self.situation(node)}"
+            raise reworded(
+                error, f"Error in operator {node.name}: {error}; {self.situation(node)}"
             ) from error
         except Exception as error:
             raise dress(
                 error,
                 f"Error in operator {node.name}: {self.what} inference of {node.op.name} failed "
-                f"with {type(error).__name__}: {error}; {self.situation(node)}",
+                f"with {told(error)}; {self.situation(node)}",
             ) from error
         expected = (n_args, n_out, len(node.inputs) - n_args)
         if lengths != expected:

@@ -3,6 +3,7 @@
 Nothing is allocated, so a network of any size can be looked at.
 """
 
+from ..errors import CynetError
 from ..symbol.node import topological_order
 from . import passes
 from .build import build
@@ -51,7 +52,7 @@ def lower(
     written = _written(graph)
     lost = [value for value in due if value.root not in written]
     if lost:
-        raise RuntimeError(f"a pass has lost the steps that compute {', '.join(map(repr, lost))}")
+        raise CynetError(f"a pass has lost the steps that compute {', '.join(map(repr, lost))}")
     return graph
 
 

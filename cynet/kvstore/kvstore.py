@@ -55,7 +55,7 @@ class KVStore:
     @staticmethod
     def is_capable(capability):
         """True for ``'optimizer'``: updates can run in the store."""
-        return capability.lower() == "optimizer"
+        return isinstance(capability, str) and capability.lower() == "optimizer"
 
     # --- values ----------------------------------------------------------------------------------
     def init(self, key, value):

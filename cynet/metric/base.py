@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shown
 from ..registry import Registry
 
 METRICS = Registry("metric", ignore_case=True)
@@ -164,7 +164,7 @@ class EvalMetric:
 
     def update(self, labels, preds):
         """Take in one batch: lists of labels and of predictions of the same length."""
-        raise NotImplementedError(f"{type(self).__name__} defines no update")
+        raise UndefinedError(f"{type(self).__name__} defines no update")
 
     def reset(self):
         """Forget everything."""

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, ShapeError, UndefinedError
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 
@@ -112,7 +112,7 @@ class _Binary(EvalMetric):
 
     def score(self, counts):
         """The figure for counts = [[tn, fp], [fn, tp]]."""
-        raise NotImplementedError(f"{type(self).__name__} defines no score")
+        raise UndefinedError(f"{type(self).__name__} defines no score")
 
     def reset(self):
         super().reset()

@@ -1,6 +1,6 @@
 """Metrics from a user's function: CustomMetric and np()."""
 
-from ..errors import ArgumentTypeError, shown
+from ..errors import ArgumentTypeError, UndefinedError, shown
 from .base import EvalMetric, check_label_shapes, register, to_numpy
 
 
@@ -56,7 +56,7 @@ class CustomMetric(EvalMetric):
             self._add(float(total), int(count))
 
     def get_config(self):
-        raise NotImplementedError("CustomMetric cannot be serialized")
+        raise UndefinedError("CustomMetric cannot be serialized")
 
 
 def np(numpy_feval, name=None, allow_extra_outputs=False):

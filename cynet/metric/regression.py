@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import ShapeError, UndefinedError
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 
@@ -16,7 +16,7 @@ class _Error(EvalMetric):
 
     def figure(self, error):
         """The batch's figure for the array label - prediction."""
-        raise NotImplementedError(f"{type(self).__name__} defines no figure")
+        raise UndefinedError(f"{type(self).__name__} defines no figure")
 
     def update(self, labels, preds):
         """labels and preds: arrays of the same shape, or of shapes that NumPy broadcasts after (N,)

@@ -23,6 +23,8 @@ from ..optimizer._joined cimport JoinedUpdate, Task, free_task, put_update
 
 from weakref import WeakKeyDictionary
 
+from ..errors import OutOfMemoryError
+
 
 cdef struct Words:  # random numbers of the forward and the backward steps: seed and first stream
     uint64_t seed[2]
@@ -226,7 +228,7 @@ cdef class GpuStep:
         if each == NULL:
             if task != NULL:
                 free_task(task)
-            raise MemoryError("no memory to push a training step")
+            raise OutOfMemoryError("no memory to push a training step")
         hold(&part.recording)
         each.part, each.task, each.n_runs = part, task, 0
         each.runs = <Run**>(each + 1)

@@ -10,8 +10,9 @@ from libc.stdlib cimport malloc as c_malloc
 from .._ndarray cimport NDArrayBase, wrap_foreign
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
+from .._ndarray import own_memory
 from ..dtype import NAMES
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError, shown
 
 # The structures of the DLPack standard, version 0 (capsules named "dltensor").
 cdef struct DLTensor:
@@ -73,10 +74,11 @@ def export(NDArrayBase array):
     cdef int64_t stride = 1
     cdef int i
     array.chunk.exposed.store(True)
+    own_memory(array)
     array.wait_write()
     out = <Export*>c_malloc(sizeof(Export))
     if out == NULL:
-        raise MemoryError()
+        raise OutOfMemoryError("no memory for an exported array")
     for i in range(array.blob.ndim - 1, -1, -1):
         out.shape[i] = array.blob.shape[i]
         out.strides[i] = stride

@@ -25,7 +25,10 @@ from copy import copy
 from .._ndarray import device_context
 from ..context import read_context
 from ..dtype import NAMES, dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, dress, user_frame
+from ..errors import (
+    ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, ShapeError, dress, reworded,
+    told, user_frame,
+)
 from ..operator.property import is_known
 
 cdef extern from *:
@@ -36,11 +39,6 @@ cdef extern from *:
     """
     void cynet_state_hold(int* n) noexcept nogil
     int cynet_state_drop(int* n) noexcept nogil
-
-cdef extern from "Python.h":
-    void PyErr_Fetch(PyObject** kind, PyObject** value, PyObject** trace)
-    void PyErr_NormalizeException(PyObject** kind, PyObject** value, PyObject** trace)
-    void Py_XDECREF(PyObject* o)
 
 cdef enum:
     CACHED_CALLS = 512       # signatures remembered, of all operators together
@@ -76,7 +74,7 @@ cdef State* _new_state(object op, str name) except NULL:
     cdef const char* text = _forever(name)
     cdef State* state = <State*>c_malloc(sizeof(State))
     if state == NULL:
-        raise MemoryError()
+        raise OutOfMemoryError("no memory for a call")
     Py_INCREF(op)
     state.references = 1
     state.op = <void*>op
@@ -123,18 +121,16 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
+cdef int _pending() except -1:
+    """Raises the exception that is set already."""
+    return -1
+
+
 cdef int _raise_dressed(Task* task, bint here) except -1:
-    cdef PyObject* kind = NULL
-    cdef PyObject* value = NULL
-    cdef PyObject* trace = NULL
-    PyErr_Fetch(&kind, &value, &trace)
-    PyErr_NormalizeException(&kind, &value, &trace)
-    error = <object>value if value != NULL else CynetError("failed without saying why")
-    if trace != NULL:
-        error.__traceback__ = <object>trace
-    Py_XDECREF(kind)
-    Py_XDECREF(value)
-    Py_XDECREF(trace)
+    try:
+        _pending()
+    except BaseException as raised:
+        error = raised
     arrays = ", ".join([f"{blob_shape(&task.in_data[i])} {NAMES[task.in_data[i].dtype]}"
                         for i in range(task.n_in)])
     origin = ""
@@ -143,8 +139,7 @@ cdef int _raise_dressed(Task* task, bint here) except -1:
     elif here:
         origin = " [called at {}:{}]".format(*user_frame())
     name = (<bytes>task.state.name).decode()
-    reason = f"{type(error).__name__}: {error}"
-    raise dress(error, f"operator {name} on ({arrays}) failed: {reason}{origin}")
+    raise dress(error, f"operator {name} on ({arrays}) failed: {told(error)}{origin}")
 
 
 # --- calls ----------------------------------------------------------------------------------------
@@ -335,7 +330,9 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
         in_shapes, out_shapes, aux_shapes = prop.infer_shape(shapes[:n_in], [None] * n_out)
         in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * n_out)
     except CynetError as error:
-        raise type(error)(f"{where}: {error}") from error
+        raise reworded(error, f"{where}: {error}") from error
+    except Exception as error:
+        raise dress(error, f"{where}: {told(error)}") from error
     for name, want, got in zip(wanted, [*in_shapes, *aux_shapes], shapes):
         if want is not None and tuple(want) != got:
             raise ShapeError(f"{where}: '{name}' has shape {got}, expected {tuple(want)}")
@@ -419,7 +416,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req,
     if task == NULL or vars == NULL:
         c_free(task)
         _drop_state(state)
-        raise MemoryError()
+        raise OutOfMemoryError("no memory for a call")
     task.state = state
     task.is_train = is_train
     task.n_in, task.n_out, task.n_aux, task.n_resources = n_in, n_out, n_aux, n_resources

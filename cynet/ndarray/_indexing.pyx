@@ -15,7 +15,7 @@ import numpy as np
 
 from .._copy import last_of_equal
 from ..dtype import NUMPY
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
 
 cnp.import_array()
 
@@ -67,7 +67,7 @@ cdef cnp.ndarray _host_array(object value, int dtype, str what):
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiubOSU":
-            raise TypeError(array.dtype)
+            raise ArgumentTypeError(array.dtype)
         if _flag_of(array) < 0:  # objects that are numbers and texts of numbers, too
             array = array.astype(_NUMPY[dtype])
     except (TypeError, ValueError, OverflowError) as error:
@@ -201,11 +201,11 @@ cdef int64_t _place(object index, int64_t size, int axis) except -1:
     try:
         given = index.__index__()
     except OverflowError:
-        raise IndexError(
+        raise BoundsError(
             f"index {shown(index)} is out of bounds for axis {axis} with size {size}") from None
     i = given + size if given < 0 else given
     if i < 0 or i >= size:
-        raise IndexError(f"index {given} is out of bounds for axis {axis} with size {size}")
+        raise BoundsError(f"index {given} is out of bounds for axis {axis} with size {size}")
     return i
 
 
@@ -241,11 +241,11 @@ cdef tuple _expand(NDArrayBase array, object key):
         else:
             named += 1
     if dots > 1:
-        raise IndexError("an index has at most one ellipsis (...)")
+        raise BoundsError("an index has at most one ellipsis (...)")
     if named > array.blob.ndim:
-        raise IndexError(f"too many indices ({named}) for an array of {array.blob.ndim} axes")
+        raise BoundsError(f"too many indices ({named}) for an array of {array.blob.ndim} axes")
     if new + array.blob.ndim > MAX_AXES:
-        raise IndexError(f"at most {MAX_AXES} axes, new ones included")
+        raise BoundsError(f"at most {MAX_AXES} axes, new ones included")
     rest = (slice(None),) * (array.blob.ndim - named)
     if not dots:
         return items + rest

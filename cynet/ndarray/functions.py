@@ -4,6 +4,7 @@ asked for."""
 import difflib
 import sys
 
+from ..errors import NotFoundError
 from ..operator import OPERATORS
 from ..operator.property import OperatorProperty
 from ..operator.signature import bind_positional, docstring, python_signature
@@ -76,7 +77,7 @@ def namespace(module_name, *prefixes):
                     return function
         near = difflib.get_close_matches(name, names(), 3)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise AttributeError(f"module '{module_name}' has no attribute '{name}'{hint}")
+        raise NotFoundError(f"module '{module_name}' has no attribute '{name}'{hint}")
 
     def names():
         shown = set(vars(sys.modules[module_name]))

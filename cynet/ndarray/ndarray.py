@@ -145,7 +145,7 @@ class NDArray(NDArrayIndexing):
 
     def __iter__(self):
         if self.ndim == 0:
-            raise TypeError("iteration over an array without axes")
+            raise ArgumentTypeError("iteration over an array without axes")
         for i in range(len(self)):
             yield self[i]
 

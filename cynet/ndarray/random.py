@@ -19,6 +19,10 @@ def _draw(name, params, shape, dtype, ctx, out):
 
 def _draw_of_numbers(name, params, shape, dtype, ctx, out):
     if out is not None:
+        if not isinstance(out, NDArray):
+            raise ArgumentTypeError(
+                f"random.{name}: out must be an NDArray, got {type(out).__name__}"
+            )
         shape = out.shape if shape is None else shape
         dtype = out.dtype if dtype is None else dtype
         ctx = out.context if ctx is None else ctx

@@ -11,7 +11,7 @@ import numpy as np
 from .._storage_memory import Memory
 from ..context import Context
 from ..dtype import numpy_dtype
-from ..errors import ArgumentTypeError, OperatorError
+from ..errors import ArgumentTypeError, HostMemoryError, NotFoundError, OperatorError
 from ..registry import Registry
 from .checks import Callback, Checker
 
@@ -75,8 +75,10 @@ cdef int _call(Operator op, str name, tuple args) except -1:
     except OperatorError:  # it says which callback, and at which line
         raise
     except Exception as error:
-        raise Checker(type(op).__name__).failure(Callback(method, name), error) from error
-    return 0
+        failure = Checker(type(op).__name__).failure(Callback(method, name), error)
+    else:
+        return 0
+    raise failure
 
 
 cdef list _blobs(Operator op, const TBlob* blobs, int n):
@@ -103,7 +105,7 @@ cdef class Blob:
     """
 
     def __init__(self):
-        raise TypeError("a Blob is handed to an operator; it cannot be made")
+        raise ArgumentTypeError("a Blob is handed to an operator; it cannot be made")
 
     @staticmethod
     cdef Blob wrap(const TBlob* blob):
@@ -145,13 +147,13 @@ cdef class Blob:
     @property
     def __cuda_array_interface__(self):
         if self.blob.dev_type in (kCPU, kCPUPinned, kCPUShared):
-            raise AttributeError(f"this blob is on {self.ctx}, not on a GPU")
+            raise NotFoundError(f"this blob is on {self.ctx}, not on a GPU")
         return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.data_ptr, False),
                 "version": 3}
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         if self.blob.dev_type not in (kCPU, kCPUPinned, kCPUShared):
-            raise BufferError(f"this blob is on {self.ctx}: the host cannot read its memory")
+            raise HostMemoryError(f"this blob is on {self.ctx}: the host cannot read its memory")
         view.buf = self.blob.data
         view.obj = self
         view.len = self.blob.size * dtype_size(self.blob.dtype)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dtype import dtype_flag, numpy_dtype
-from ..errors import ArgumentError, dress
+from ..errors import ArgumentError, dress, told
 
 MAX_NDIM = 8  # as _typedefs.pxd has it
 
@@ -52,13 +52,14 @@ class Checker:
         try:
             return callback.function(*args, **kwargs)
         except Exception as error:
-            raise self.failure(callback, error) from error
+            failure = self.failure(callback, error)
+        raise failure
 
     def failure(self, callback, error):
         """What to raise for the exception `error` of `callback`."""
         return dress(
             error,
-            f"{self.where}: {callback.name} raised {type(error).__name__}: {error}"
+            f"{self.where}: {callback.name} raised {told(error)}"
             f"{_raised_at(error, callback.function)}",
         )
 

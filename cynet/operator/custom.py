@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import ArgumentError, ArgumentTypeError, CynetError, OperatorError, shown
 from ..registry import Registry
 from ._base import OPERATORS, Operator, register_operator
-from ._lend import lend, take_back
+from ._lend import lend, ones, take_back
 from .checks import Callback, Checker, callback
 from .definition import register_property
 from .parameters import Str
@@ -41,16 +41,19 @@ class CustomOp:
         req : list of str
             ``'null'``, ``'write'``, ``'inplace'`` or ``'add'`` for each output; `assign` obeys it.
         in_data, out_data, aux : list of NDArray
-            Ready to be read; valid during the call.
+            Ready to be read. An array that is kept has its values of the end of the call.
         """
         raise CynetError(f"{type(self).__name__} defines no forward")
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-        """Compute the gradients of the inputs from those of the outputs.
+        """Compute the gradients of the inputs from those of the outputs; by default they are 0.
 
-        `req` has a word for each of `in_grad`.
+        `in_grad` has an array for each input, whether its gradient is wanted or not, and `req` the
+        word ``'write'`` for each: several gradients of one value are added up outside. Where the
+        gradients of the outputs are not asked for, as by a loss, those of `out_grad` are ones.
         """
-        raise CynetError(f"{type(self).__name__} defines no backward")
+        for each in in_grad:
+            each[:] = 0
 
     def assign(self, dst, req, src):
         """Write `src` to the NDArray `dst` as the word `req` says."""
@@ -204,6 +207,7 @@ class CustomProperty(OperatorProperty):
 
     any_parameters = True
     pure = False
+    honours_req = False
     any_device = True
     op_type = Str(doc="Name the CustomOpProp was registered under.")
 
@@ -254,19 +258,41 @@ class CustomProperty(OperatorProperty):
         op = self.check.ask(method, ctx, [list(s) for s in in_shapes], types)
         if not isinstance(op, CustomOp):
             self.check.refuse(method, op, "a CustomOp")
-        return CustomOperator(self.check, op)
+        return CustomOperator(self, op, ctx, in_shapes, in_types)
+
+
+class OutputsOf:
+    """The outputs of an operator: what stands for their gradients where it asks for none."""
+
+    def __init__(self, prop, ctx, in_shapes, in_types):
+        self.prop, self.ctx, self.inputs = prop, ctx, (list(in_shapes), list(in_types))
+        self.kinds = None
+
+    def gradients(self, arrays, make=ones):
+        """`arrays` with an array of ones for every None."""
+        if all(each is not None for each in arrays):
+            return arrays
+        if self.kinds is None:
+            unknown = [None] * len(arrays)
+            shapes = self.prop.infer_shape(self.inputs[0], unknown)[1]
+            self.kinds = list(zip(shapes, self.prop.infer_type(self.inputs[1], unknown)[1]))
+        return [
+            make(*kind, self.ctx) if array is None else array
+            for array, kind in zip(arrays, self.kinds)
+        ]
 
 
 class CustomOperator(Operator):
     """Runs a CustomOp: lends it the tensors as NDArrays."""
 
-    def __init__(self, check, op):
-        self.check = check
+    def __init__(self, prop, op, ctx, in_shapes, in_types):
+        self.check = prop.check
         self.op = op
+        self.outputs = OutputsOf(prop, ctx, in_shapes, in_types)
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
         owner = self.memory_owner
-        lists = lend(in_data, owner), lend(out_data, owner), lend(aux_states, owner)
+        lists = lend(in_data, owner), lend(out_data, owner, True), lend(aux_states, owner, True)
         data, out, aux = map(list, lists)  # copies: the user's code may do with them what it likes
         done = False
         try:
@@ -287,8 +313,12 @@ class CustomOperator(Operator):
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         owner = self.memory_owner
-        lists = tuple(
-            lend(each, owner) for each in (out_grad, in_data, out_data, in_grad, aux_states)
+        lists = (
+            self.outputs.gradients(lend(out_grad, owner)),
+            lend(in_data, owner),
+            lend(out_data, owner),
+            lend(in_grad, owner, True),
+            lend(aux_states, owner, True),
         )
         top, data, out, grad, aux = map(list, lists)
         done = False

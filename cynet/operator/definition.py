@@ -34,7 +34,8 @@ def register_property(name, cls):
         "__qualname__": cls.__qualname__,
         "check": Checker(f"operator '{name}'"),
         "op_name": name,
-        "pure": next((vars(c)["pure"] for c in _own(cls) if "pure" in vars(c)), False),
+        "pure": _said(cls, "pure"),
+        "honours_req": _said(cls, "honours_req"),
     }
     guarded = type(cls.__name__, (Guarded, cls), body)
     _check_definition(guarded)
@@ -49,6 +50,11 @@ def refuse_builtin(name):
             f"operator name {shown(name)} is already taken by {OPERATORS.get(name)!r}, which is "
             "built in; choose another name"
         )
+
+
+def _said(cls, name):
+    """What the user's classes say of an attribute that is False unless they do."""
+    return next((vars(c)[name] for c in _own(cls) if name in vars(c)), False)
 
 
 def _own(cls):

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from ..dtype import NAMES, dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, shown
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
 
 REQUIRED = object()  # the default of a field that must be given
 INT64 = -(1 << 63), (1 << 63) - 1  # the least and the largest int that a parameter holds
@@ -139,7 +139,7 @@ class Field:
 
     def convert(self, value, where):
         """What a subclass does with a value that is not None."""
-        raise AttributeError(f"{type(self).__name__} defines no convert")
+        raise UndefinedError(f"{type(self).__name__} defines no convert")
 
     def refuse(self, value, where, wrong_type=True):
         """Raise the error that says what this parameter takes."""

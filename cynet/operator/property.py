@@ -64,6 +64,10 @@ class OperatorProperty:
         True: forward reads and changes nothing but its inputs, parameters, auxiliary states and
         requested resources, and runs no Python; passes may then merge, fold and repeat it. False
         for operators that users register, unless they say otherwise.
+    honours_req : bool
+        True: backward does with each gradient what its request says: nothing (there is no array
+        then), write or add. False for operators that users write in Python, unless they say
+        otherwise: backward gets an array for every input and is asked to write each.
     forward_moves_states : bool
         False: forward only reads the auxiliary states, if there are any.
     shape_only : tuple of int
@@ -111,6 +115,7 @@ class OperatorProperty:
     passes_gradient = False
     users = False
     pure = True
+    honours_req = True
     forward_moves_states = True
     shape_only = ()
     loss_labels = ()

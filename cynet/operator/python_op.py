@@ -12,12 +12,12 @@ import numpy as np
 
 from ..errors import ArgumentError, CynetError, FormatError, shown
 from ._base import Operator, get_operator, register_operator
-from ._lend import lend, scratch, take_back
+from ._lend import lend, take_back
 from .checks import Checker, callback
+from .custom import OutputsOf
 from .parameters import Str
-from .property import OperatorProperty, OpReq, is_known
+from .property import OperatorProperty, is_known
 
-_OVERWRITE = (OpReq.write, OpReq.write_inplace)
 # What a node's `info` parameter names; the nodes keep their instances alive.
 _instances = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
@@ -108,6 +108,7 @@ class InstanceProperty(OperatorProperty):
     """An operator that a Python object of this process defines (NumpyOp, NDArrayOp)."""
 
     pure = False
+    honours_req = False
     any_device = True
     any_parameters = True
     info = Str(doc="Which object; a number of this process.")
@@ -144,101 +145,66 @@ class InstanceProperty(OperatorProperty):
         kind = _NDArrayOperator if isinstance(self.instance, NDArrayOp) else _NumpyOperator
         if kind is _NumpyOperator and ctx.device_type == "gpu":
             raise ArgumentError(f"{self.check.where}: it computes on the CPU, not on {ctx}")
-        return kind(self, ctx, list(zip(in_shapes, in_types)))
+        return kind(self, ctx, in_shapes, in_types)
 
 
-class _InstanceOperator(Operator):
-    """What both have in common: such an operator knows no requests and writes all of its targets.
-
-    It gets the memory itself where that is to be overwritten, and a part to be added up or thrown
-    away elsewhere.
-    """
-
-    def __init__(self, prop, ctx, inputs):
-        self.check = prop.check
-        self.instance = prop.instance
-        self.ctx = ctx
-        self.inputs = inputs  # (shape, dtype) of each
-
-    def _parts(self, arrays, req):
-        return [
-            a if r in _OVERWRITE else self.part(a, i) for i, (a, r) in enumerate(zip(arrays, req))
-        ]
-
-    def _add_parts(self, method, arrays, parts, given, req):
-        self.check.written(method, given, parts)
-        for array, part, r in zip(arrays, parts, req):
-            if r == OpReq.add:
-                array[:] += part
-
-
-class _NumpyOperator(_InstanceOperator):
+class _NumpyOperator(Operator):
     """Runs a NumpyOp on views of the tensors."""
 
-    def part(self, array, index):
-        """A substitute for target `index`; `array` is None where that does not exist."""
-        return np.zeros(*self.inputs[index]) if array is None else np.zeros_like(array)
+    def __init__(self, prop, ctx, in_shapes, in_types):
+        self.check = prop.check
+        self.instance = prop.instance
+        self.outputs = OutputsOf(prop, ctx, in_shapes, in_types)
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
-        real = _views(out_data)
-        parts = self._parts(real, req)
-        given = list(parts)
-        method = callback(self.instance, "forward")
-        self.check.ask(method, in_data=_views(in_data), out_data=given)
-        self._add_parts(method, real, parts, given, req)
+        self._run("forward", in_data=_views(in_data), out_data=_views(out_data))
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
-        real = _views(in_grad)
-        parts = self._parts(real, req)
-        given = list(parts)
-        method = callback(self.instance, "backward")
-        self.check.ask(
-            method,
-            out_grad=_views(out_grad),
+        self._run(
+            "backward",
+            out_grad=self.outputs.gradients(_views(out_grad), lambda s, t, ctx: np.ones(s, t)),
             in_data=_views(in_data),
             out_data=_views(out_data),
-            in_grad=given,
+            in_grad=_views(in_grad),
         )
-        self._add_parts(method, real, parts, given, req)
+
+    def _run(self, method, **arrays):
+        """Call the method with copies of the lists; the last of them are the targets."""
+        method = callback(self.instance, method)
+        given = {name: list(each) for name, each in arrays.items()}
+        target = list(arrays)[-1]
+        self.check.ask(method, **given)
+        self.check.written(method, given[target], arrays[target])
 
 
 def _views(blobs):
     return [None if b is None else np.asarray(b) for b in blobs]
 
 
-class _NDArrayOperator(_InstanceOperator):
+class _NDArrayOperator(_NumpyOperator):
     """Runs an NDArrayOp: lends it the tensors as NDArrays."""
-
-    def part(self, array, index):
-        """A substitute for target `index`; `array` is None where that does not exist."""
-        return scratch(*self.inputs[index], self.ctx) if array is None else array.zeros_like()
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
         owner = self.memory_owner
-        lists = lend(in_data, owner), lend(out_data, owner)
-        self._run("forward", lists, req, in_data=lists[0], out_data=lists[1])
+        self._lent("forward", in_data=lend(in_data, owner), out_data=lend(out_data, owner, True))
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         owner = self.memory_owner
-        lists = tuple(lend(each, owner) for each in (out_grad, in_data, out_data, in_grad))
-        names = ("out_grad", "in_data", "out_data", "in_grad")
-        self._run("backward", lists, req, **dict(zip(names, lists)))
+        self._lent(
+            "backward",
+            out_grad=self.outputs.gradients(lend(out_grad, owner)),
+            in_data=lend(in_data, owner),
+            out_data=lend(out_data, owner),
+            in_grad=lend(in_grad, owner, True),
+        )
 
-    def _run(self, method, lists, req, **arrays):
-        """Call the method with copies of the lists; the last of them are the targets."""
+    def _lent(self, method, **arrays):
         done = False
-        method = callback(self.instance, method)
-        target = list(arrays)[-1]
         try:
-            parts = self._parts(lists[-1], req)
-            given = {name: list(each) for name, each in arrays.items()}
-            given[target] = list(parts)
-            self.check.ask(method, **given)
-            self._add_parts(method, lists[-1], parts, given[target], req)
+            self._run(method, **arrays)
             done = True
         finally:
-            given = parts = None
-            take_back(lists, quiet=not done)
+            take_back(tuple(arrays.values()), quiet=not done)
 
 
 register_operator(

@@ -289,6 +289,8 @@ class SimpleOp:
             register_operator(self.name, self.prop)
         if self.prop is not None:
             self.prop.differentiable = bool(self.gradients)
+            functions = self.functions.values()
+            self.prop.honours_req = all(isinstance(f, CFunction) for f in functions)
             self.prop.fields = {}
             if self.scalar:
                 self.prop.scalar = Float(self.scalar_default, doc="The scalar operand.")

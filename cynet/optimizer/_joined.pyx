@@ -20,7 +20,7 @@ from ..kernels.update cimport (
 
 from ..cuda.device import device
 from ..dtype import NAMES
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 
 # Rules of kernels/update.h and how many states each reads and moves.
 _STATES = {"sgd": 0, "sgd_mom": 1, "nag_mom": 1, "signsgd": 0, "signum": 1, "adam": 2, "rmsprop": 1,
@@ -385,7 +385,7 @@ cdef class JoinedUpdate:
             raise ArgumentError(f"update: {len(lrs)} rates for {n} weights")
         task = <Task*>c_malloc(sizeof(Task) + n * sizeof(UpdateParams))
         if task == NULL:
-            raise MemoryError()
+            raise OutOfMemoryError("no memory for the arrays of an update")
         task.joined = self.joined
         hold(&self.joined.recording)
         try:

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, UndefinedError
 from ..kinds import FLAG, count, number
 from ..registry import Registry
 from .settings import check_settings
@@ -127,7 +127,7 @@ class Optimizer:
 
     def update(self, index, weight, grad, state):
         """Change `weight` and `state` in place by one step along `grad`."""
-        raise NotImplementedError(f"{type(self).__name__} defines no update")
+        raise UndefinedError(f"{type(self).__name__} defines no update")
 
     def create_state_multi_precision(self, index, weight):
         """The state, with a float32 copy of a float16 weight before it if ``multi_precision``."""
@@ -181,14 +181,15 @@ class Optimizer:
 
     def set_lr_mult(self, args_lr_mult):
         """Set factors of the learning rate by name or index, over those of the symbol."""
-        self.lr_mult = {**self._symbol_mult("__lr_mult__"), **args_lr_mult}
+        self.lr_mult = {**self._symbol_mult("__lr_mult__"), **_factors("lr", args_lr_mult)}
 
     def set_wd_mult(self, args_wd_mult):
         """Set factors of the weight decay by name or index, over those of the symbol."""
         spared = {
             name: 0.0 for name in self.idx2name.values() if not name.endswith(("_weight", "_gamma"))
         }
-        self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **args_wd_mult}
+        given = _factors("wd", args_wd_mult)
+        self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **given}
 
     def _symbol_mult(self, key):
         if not self.sym_info:
@@ -279,3 +280,12 @@ class Test(Optimizer):
     def update(self, index, weight, grad, state):
         weight[:] = weight + grad * self.rescale_grad
         state[:] = weight
+
+
+def _factors(kind, given):
+    """`given` when it is a dict of factors by name or index."""
+    if not isinstance(given, dict):
+        raise ArgumentTypeError(
+            f"set_{kind}_mult takes a dict of name or index to factor, got {type(given).__name__}"
+        )
+    return given

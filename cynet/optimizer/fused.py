@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import UndefinedError
 from ._joined import JoinedUpdate
 from .base import Optimizer
 
@@ -19,7 +20,7 @@ class FusedOptimizer(Optimizer):
 
     def _rule(self, state):
         """Name of the update rule for a weight of this state."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _rule")
+        raise UndefinedError(f"{type(self).__name__} defines no _rule")
 
     def _numbers(self, count):
         """The rule's own numbers, in the order that kernels/update.h names them."""

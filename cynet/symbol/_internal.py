@@ -1,12 +1,13 @@
 """mx.sym._internal: the operators whose names start with an underscore."""
 
+from ..errors import NotFoundError
 from ..operator._base import OPERATORS
 from .register import function_of
 
 
 def __getattr__(name):
     if name.startswith("__") or not name.startswith("_") or name not in OPERATORS:
-        raise AttributeError(f"module '{__name__}' has no operator '{name}'")
+        raise NotFoundError(f"module '{__name__}' has no operator '{name}'")
     return function_of(name, OPERATORS.get(name))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..attribute import AttrScope, is_attribute_key, stored_key
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, shown
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, reworded, shown
 from ..name import NameManager
 from ..operator.parameters import Bool, DType, Float, FloatTuple
 from .node import Node, topological_order
@@ -112,7 +112,7 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
     try:
         prop = entry.prop(**entry.prop.taken(params))
     except (ArgumentError, ArgumentTypeError) as error:
-        raise type(error)(f"{error} (node {name})") from None
+        raise reworded(error, f"{error} (node {name})") from error.__cause__
     texts = {
         k: read_back_text(fields[k], v, where) if k in fields else parameter_text(None, v)
         for k, v in params.items()

@@ -1,6 +1,6 @@
 """The functions of mx.sym, made from the registry when they are first asked for."""
 
-from ..errors import ArgumentTypeError, shown
+from ..errors import ArgumentTypeError, NotFoundError, shown
 from ..operator._base import OPERATORS
 from ..operator.python_op import install_compose
 from ..operator.signature import (
@@ -124,10 +124,10 @@ def namespace(module, prefix=None):
 
     def find(name):
         if name.startswith("__") or (prefix is None and name.startswith("_")):
-            raise AttributeError(f"module '{module}' has no attribute '{name}'")
+            raise NotFoundError(f"module '{module}' has no attribute '{name}'")
         full = (prefix or "") + name
         if full not in OPERATORS and prefix is not None:
-            raise AttributeError(f"module '{module}' has no operator '{name}'")
+            raise NotFoundError(f"module '{module}' has no operator '{name}'")
         return function_of(name, OPERATORS.get(full), hint=name.lower())
 
     def names():

@@ -2,7 +2,7 @@
 
 from ..attribute import is_attribute_key, stored_key, with_spoken_keys
 from ..context import current_context
-from ..errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from ..errors import ArgumentError, ArgumentTypeError, BoundsError, FormatError, shown
 from ..files import file_name, read_file, write_atomically
 from ..operator.signature import found_text
 from .arithmetic import Arithmetic
@@ -117,7 +117,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         elif isinstance(index, slice):
             heads = self.entries[index]
             if not heads:
-                raise IndexError(
+                raise BoundsError(
                     f"{shown(self)}: slice {index} selects none of {len(self.entries)} outputs"
                 )
             return Symbol(heads)
@@ -129,7 +129,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             ) from None
         except IndexError:
             count = len(self.entries)
-            raise IndexError(f"{shown(self)}: no output {index}; there are {count}") from None
+            raise BoundsError(f"{shown(self)}: no output {index}; there are {count}") from None
 
     @property
     def num_outputs(self):

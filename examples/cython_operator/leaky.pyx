@@ -56,6 +56,7 @@ class LeakyProperty(mx.operator.OperatorProperty):
     slope = mx.operator.Float(default=0.25, doc="Slope where data is negative.")
     inputs_doc = {"data": "Input of any shape, float32."}
     pure = True  # nothing but the output changes: graph passes may merge and fold it
+    honours_req = True  # backward adds where it is asked to
 
     def infer_type(self, in_types, out_types):
         return ["float32"], ["float32"], []

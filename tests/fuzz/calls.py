@@ -15,10 +15,55 @@ import numpy as np
 from tests.fuzz.worker import Fault, run_cases
 
 DTYPES = ("float16", "float32", "float64", "uint8", "int8", "int32", "int64", "bool")
-EDGES = (0, 1, -1, 0.5, 127, 128, 255, -128, 2**31 - 1, -(2**31), 2**53, 1e20, -1e20, np.inf, np.nan)
-INTEGERS = (0, -1, 1, 2, 3, 7, 255, 2**31, -(2**31), 2**32, 2**62, 2**63 - 1, 2**63, -(2**63) - 1, 10**30)
+EDGES = (
+    0,
+    1,
+    -1,
+    0.5,
+    127,
+    128,
+    255,
+    -128,
+    2**31 - 1,
+    -(2**31),
+    2**53,
+    1e20,
+    -1e20,
+    np.inf,
+    np.nan,
+)
+INTEGERS = (
+    0,
+    -1,
+    1,
+    2,
+    3,
+    7,
+    255,
+    2**31,
+    -(2**31),
+    2**32,
+    2**62,
+    2**63 - 1,
+    2**63,
+    -(2**63) - 1,
+    10**30,
+)
 FLOATS = (0.0, -1.0, 1e-300, 1e300, 3.4e38, float("inf"), -float("inf"), float("nan"), 10**400)
-TEXTS = ("", "x", "(", "None", "1e999", "-" * 3000 + "1", "(1,2", "{1:2}", "b'ab'", "True", "nan", "(0,)")
+TEXTS = (
+    "",
+    "x",
+    "(",
+    "None",
+    "1e999",
+    "-" * 3000 + "1",
+    "(1,2",
+    "{1:2}",
+    "b'ab'",
+    "True",
+    "nan",
+    "(0,)",
+)
 MODES = ("nd", "executor", "json")
 
 
@@ -103,7 +148,11 @@ def _array(rng, array):
 
 def _filled(rng, shape, dtype):
     """An array of edge values, as NumPy casts them to `dtype`."""
-    values = rng.choice(EDGES, shape or (1,)) if rng.random() < 0.5 else rng.uniform(-3, 3, shape or (1,))
+    values = (
+        rng.choice(EDGES, shape or (1,))
+        if rng.random() < 0.5
+        else rng.uniform(-3, 3, shape or (1,))
+    )
     with np.errstate(all="ignore"):
         return values.astype(dtype)
 

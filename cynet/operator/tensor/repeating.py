@@ -3,7 +3,7 @@
 Their gradient is the sum over the repetitions.
 """
 
-from ...errors import ArgumentError, ShapeError
+from ...errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..parameters import Int, Shape
 from ..property import is_known, merge_shapes
@@ -80,7 +80,7 @@ class SpreadProperty(MoveProperty):
 
     def out_shape(self, in_shapes):
         """The output's shape for known inputs."""
-        raise AttributeError(f"{type(self).__name__} defines no out_shape")
+        raise UndefinedError(f"{type(self).__name__} defines no out_shape")
 
     def infer_shape(self, in_shapes, out_shapes):
         if not all(map(is_known, in_shapes)):

@@ -1,6 +1,6 @@
 """Operators that give the same bytes another shape: Reshape, expand_dims, squeeze, reshape_like."""
 
-from ...errors import ArgumentError, ShapeError
+from ...errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
@@ -16,7 +16,7 @@ class SameBytesProperty(OperatorProperty):
 
     def new_shape(self, shape):
         """The output's shape for a known input shape."""
-        raise AttributeError(f"{type(self).__name__} defines no new_shape")
+        raise UndefinedError(f"{type(self).__name__} defines no new_shape")
 
     def old_shape(self, shape):
         """The input's shape for a known output shape, or None where it is ambiguous."""

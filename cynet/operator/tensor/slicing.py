@@ -1,6 +1,6 @@
 """Operators that take a part of an array: slice, slice_axis, slice_like."""
 
-from ...errors import ArgumentError, ShapeError
+from ...errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..parameters import Int, Shape
 from ..property import is_known, merge_shapes
@@ -50,7 +50,7 @@ class SlicedProperty(MoveProperty):
 
     def ranges(self, shape):
         """(first indices, steps, counts) for a known shape."""
-        raise AttributeError(f"{type(self).__name__} defines no ranges")
+        raise UndefinedError(f"{type(self).__name__} defines no ranges")
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]

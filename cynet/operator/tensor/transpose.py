@@ -1,6 +1,6 @@
 """Operators that reorder axes: transpose, SwapAxis, depth_to_space, space_to_depth, reverse."""
 
-from ...errors import ArgumentError, ShapeError
+from ...errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..parameters import Int, Shape
 from ..property import OperatorProperty, merge_shapes
@@ -29,7 +29,7 @@ class PermuteProperty(MoveProperty):
 
     def order(self, ndim):
         """Axis of the input for each axis of the output."""
-        raise AttributeError(f"{type(self).__name__} defines no order")
+        raise UndefinedError(f"{type(self).__name__} defines no order")
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
