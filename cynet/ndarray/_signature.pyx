@@ -51,6 +51,9 @@ cdef object freeze(object value):
         return value, bool
     if type(value) is tuple or type(value) is list:
         for each in value:
+            if type(each) is tuple or type(each) is list:  # no parameter is; hashing would recurse
+                raise TypeError("nested")
+        for each in value:
             if type(each) is not int:
                 return type(value), tuple([freeze(v) for v in value])
         return tuple(value)

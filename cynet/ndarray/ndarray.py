@@ -264,7 +264,10 @@ class NDArray(NDArrayIndexing):
         (2, 12)
         """
         if not kwargs:
-            out = self._plain_reshape(shape)
+            try:
+                out = self._plain_reshape(shape)
+            except OverflowError:
+                out = None  # said below
             if out is not None:
                 return out
         reverse = kwargs.pop("reverse", False)

@@ -30,7 +30,7 @@ def whole_number(value):
         return int(value) if float(value).is_integer() else None
     try:
         return int(value.__index__())
-    except (AttributeError, TypeError, ValueError):
+    except Exception:  # whatever the value's own method raises
         return None
 
 
@@ -46,7 +46,7 @@ def real_number(value):
         return None
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # an int too large, a text, whatever the value's own method raises
         return None
 
 

@@ -11,6 +11,10 @@ from .hooks import installed
 from .node import variable_nodes
 
 
+def _is_size(n):
+    return hasattr(n, "__index__") and -1 <= n.__index__() < 1 << 63
+
+
 class Inference:
     """What Symbol can say of shapes and types; the work is done by cynet/graph/infer.py."""
 
@@ -135,7 +139,7 @@ class Inference:
 
     def _known_shapes(self, args, kwargs):
         def check(name, shape):
-            if not isinstance(shape, tuple) or not all(hasattr(n, "__index__") for n in shape):
+            if not isinstance(shape, tuple) or not all(_is_size(n) for n in shape):
                 raise ArgumentTypeError(
                     f"the shape of '{name}' must be a tuple of int, got {shown(shape)}"
                 )

@@ -252,7 +252,14 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         >>> load(path).list_arguments()
         ['a']
         """
-        write_atomically(fname, self.tojson(remove_amp_cast).encode())
+        try:
+            data = self.tojson(remove_amp_cast).encode()
+        except UnicodeEncodeError as error:
+            bad = shown(error.object[error.start : error.end])
+            raise ArgumentError(
+                f"{self!r}: save: a name or attribute has {bad}, which UTF-8 cannot write"
+            ) from None
+        write_atomically(fname, data)
 
     def debug_str(self):
         """The graph in words."""

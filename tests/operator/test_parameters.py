@@ -1,6 +1,8 @@
 """Parameters: what texts and values they take, what is refused, and that what is written loads."""
 
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -179,6 +181,49 @@ def test_operators_without_parameters_ignore_keywords():
 @pytest.mark.parametrize("value", ["x" * 10**6, list(range(10**6)), 10**5000, [[[[[[[1]]]]]]] * 99])
 def test_messages_quote_little(value):
     assert len(mx.errors.shown(value)) <= 200
+
+
+def test_values_whose_methods_fail():
+    class Bad:
+        def __index__(self):
+            raise RuntimeError("no")
+
+        __float__ = __index__
+
+    with pytest.raises(mx.MXNetError, match="parameter 'p' takes"):
+        parse(parameters.Int(), Bad())
+    with pytest.raises(mx.MXNetError, match="parameter 'p' takes"):
+        parse(parameters.Float(), Bad())
+
+
+def test_nested_tuples():
+    code = """
+import cynet as mx
+deep = ()
+for _ in range(100_000):
+    deep = (deep,)
+for call in (lambda: mx.nd.sum(mx.nd.ones((2,)), axis=deep), lambda: mx.nd.ones((2,)).reshape(deep),
+             lambda: mx.sym.sum(mx.sym.Variable("x"), axis=deep)):
+    try:
+        call()
+        raise SystemExit("no error")
+    except mx.MXNetError as error:
+        assert len(str(error)) < 400
+while deep:  # or its release would recurse
+    deep = deep[0]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+
+
+@pytest.mark.parametrize("size", [2**63, 2**70, -(2**70), 10**400])
+def test_sizes_beyond_64_bits(size):
+    for call in (
+        lambda: mx.nd.ones((2,)).reshape((size,)),
+        lambda: mx.sym.exp(SYMBOL).infer_shape(x=(size, 3)),
+        lambda: mx.sym.Variable("x", shape=(size,)),
+    ):
+        with pytest.raises(mx.MXNetError):
+            call()
 
 
 def test_shown_never_fails():

@@ -231,3 +231,21 @@ def test_storage_types_are_refused_by_name():
     assert mx.sym.Variable("x", stype="default").attr("__storage_type__") == "0"
     with pytest.raises(ArgumentError, match="'data': storage type 'csr'"):
         mlp().simple_bind(mx.cpu(), stype_dict={"data": "csr"}, data=(2, 3))
+
+
+def test_a_name_that_no_file_can_hold(tmp_path):
+    net = mx.sym.exp(mx.sym.Variable("x"), name="a\ud800")
+    with pytest.raises(ValueError, match="save: a name .*which UTF-8 cannot write"):
+        net.save(str(tmp_path / "net.json"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_notebook_shows_a_table():
+    net = mx.sym.FullyConnected(mx.sym.Variable("<data>"), num_hidden=3, name="fc")
+    html = net._repr_html_()
+    assert html.startswith("<table>") and html.endswith("</table>")
+    assert "<td>&lt;data&gt;</td><td>variable</td>" in html and "num_hidden=3" in html
+    assert "<b>fc</b>" in html and html.count("<tr>") == 5
+    for _ in range(1000):
+        net = net + 1
+    assert "more nodes" in net._repr_html_() and len(net._repr_html_()) < 20_000
