@@ -7,7 +7,7 @@ from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
 
 from . import config
 from .context import Context, install_memory_info, load_gpu_backend
-from .errors import ArgumentError, CynetError
+from .errors import ArgumentError, CynetError, OutOfMemoryError
 
 cdef extern from "_storage_host.h":
     void* cynet_host_alloc(size_t n) noexcept nogil
@@ -282,7 +282,7 @@ cdef inline size_t _capacity(int index) noexcept nogil:
 cdef int _exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
     figures = _figures(pool)
     available, total = _memory_info(pool)
-    raise MemoryError(
+    raise OutOfMemoryError(
         f"{Context.devtype2str[pool.dev_type]}({pool.dev_id}) has no {nbytes} bytes: "
         f"{figures['used_bytes']} in use, {given} were cached and have been given back, "
         f"peak {figures['peak_bytes']}; the device has {available} of {total} bytes free")

@@ -80,6 +80,14 @@ class ShapeError(ArgumentError):
     """Shapes do not fit together; the message names the node, the shapes found and wanted."""
 
 
+class OutOfMemoryError(CynetError, MemoryError):
+    """There is no memory of that size; the message says how much was asked for."""
+
+
+class SizeError(ShapeError, OutOfMemoryError):
+    """An array would have more elements than any memory holds."""
+
+
 class NotFoundError(CynetError, AttributeError, KeyError):
     """A name is not registered; the message offers near ones."""
 

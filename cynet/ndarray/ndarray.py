@@ -279,7 +279,7 @@ class NDArray(NDArrayIndexing):
         if not sizes:
             return ()
         prop = get_operator("Reshape").prop(shape=sizes, reverse=reverse)
-        return prop.infer_shape([self.shape], [None])[1][0]
+        return prop.output_shapes([self.shape])[0]
 
     def transpose(self, *axes):
         """A copy with the axes in the given order, or reversed without one."""

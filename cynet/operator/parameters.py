@@ -6,6 +6,7 @@ from ..dtype import NAMES, dtype_flag, numpy_dtype
 from ..errors import ArgumentError, ArgumentTypeError, CynetError
 
 REQUIRED = object()  # the default of a field that must be given
+MOST_ARRAYS = 1 << 16  # inputs or outputs of one operator: they are counted before they are listed
 
 
 class MissingParameter(CynetError, AttributeError):
@@ -54,10 +55,17 @@ class Field:
         """What a subclass does with a value that is not None."""
         raise AttributeError(f"{type(self).__name__} defines no convert")
 
-    def refuse(self, value, where, wrong_type=True):
+    def refuse(self, value, where, wrong_type=True, more=""):
         """Raise the error that says what this parameter takes."""
         error = ArgumentTypeError if wrong_type and not isinstance(value, str) else ArgumentError
-        raise error(f"{where}: parameter '{self.name}' takes {self.expected()}, got {value!r}")
+        raise error(
+            f"{where}: parameter '{self.name}' takes {self.expected()}{more}, got {value!r}"
+        )
+
+    def check_width(self, numbers, value, where):
+        """Refuse `value` where one of the whole `numbers` in it does not fit 64 bits."""
+        if any(n is not None and not -(1 << 63) <= n < 1 << 63 for n in numbers):
+            self.refuse(value, where, wrong_type=False, more=" of at most 64 bits")
 
     def expected(self):
         """What values fit, in words."""
@@ -99,6 +107,7 @@ class Int(Field):
             self.high is not None and value > self.high
         ):
             self.refuse(value, where, wrong_type=False)
+        self.check_width((value,), value, where)
         return value
 
     def expected(self):
@@ -198,6 +207,7 @@ class Shape(Field):
             self.refuse(original, where, wrong_type=False)
         if self.low is not None and any(v is not None and v < self.low for v in value):
             self.refuse(original, where, wrong_type=False)
+        self.check_width(value, original, where)
         return value
 
     def expected(self):

@@ -4,6 +4,7 @@ from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..parameters import Bool, DType, Enum, Float, Int, Shape
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
+from ..shapes import EMPTY
 from .axes import axis_of, split_at
 from .index_properties import MODES
 from .indexing import GatherNDOperator, OneHotOperator, PickOperator, TakeOperator
@@ -24,14 +25,6 @@ class IndexedProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, in_data[1]]
-
-    def parts(self, data, axis):
-        """`data`'s shape split at the axis that is indexed, which has elements to name."""
-        if data[axis] == 0:
-            raise ShapeError(
-                f"{self.op_name}: axis {axis} of {data} is empty, so that no index is within it"
-            )
-        return split_at(data, axis)
 
 
 class TakeProperty(IndexedProperty):
@@ -57,7 +50,7 @@ class TakeProperty(IndexedProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
-        parts = self.parts(data, axis_of(self.axis, len(data)))
+        parts = split_at(data, axis_of(self.axis, len(data)))
         return TakeOperator(self.op_name, in_types[0], *parts, self.mode)
 
 
@@ -92,7 +85,7 @@ class PickProperty(IndexedProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
-        parts = self.parts(data, axis_of(self.axis, len(data)))
+        parts = split_at(data, axis_of(self.axis, len(data)))
         return PickOperator(self.op_name, in_types[0], *parts, self.mode)
 
 
@@ -114,7 +107,7 @@ class BatchTakeProperty(IndexedProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
-        return PickOperator(self.op_name, in_types[0], *self.parts(data, len(data) - 1), "clip")
+        return PickOperator(self.op_name, in_types[0], *split_at(data, len(data) - 1), "clip")
 
 
 class OneHotProperty(OperatorProperty):
@@ -167,6 +160,8 @@ class GatherNDProperty(IndexedProperty):
         data, index = in_shapes
         if data is None or not is_known(index):
             return [data, index], [out_shapes[0]], []
+        if index[0] is EMPTY:
+            raise ShapeError(f"{self.op_name}: indices {index} name no axis")
         if index[0] > len(data):
             raise ShapeError(f"gather_nd: indices {index} name more axes than data {data} has")
         out = index[1:] + data[index[0] :] or (1,)
@@ -188,6 +183,7 @@ class ScatterNDProperty(IndexedProperty):
         "data": "The values.",
         "indices": "One row of indices for each of the first axes of the output.",
     }
+    of_nothing = 0.0
     shape = Shape(doc="Shape of the output.", low=1)
 
     def list_arguments(self):
@@ -196,6 +192,8 @@ class ScatterNDProperty(IndexedProperty):
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
         if is_known(index):
+            if index[0] is EMPTY:
+                raise ShapeError(f"{self.op_name}: indices {index} name no axis")
             if index[0] > len(self.shape):
                 raise ArgumentError(
                     f"scatter_nd: indices {index} name more axes than the output {self.shape} has"
