@@ -131,7 +131,8 @@ class Executor:
     def _take_arena(self, graph, shared_exec):
         size = graph.memory.planned
         if not size:
-            if not any(0 in v.shape for step in graph.steps for v in step.out_data):
+            written = (value for step in graph.steps for _, value in step.written())
+            if not any(0 in value.shape for value in written):
                 return None
             size = 1  # what has no elements has an address, too
         shared = (
