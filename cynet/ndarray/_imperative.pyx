@@ -355,8 +355,6 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
     memset(&blob, 0, sizeof(TBlob))
     blob.dev_type, blob.dev_id = call.dev_type, call.dev_id
     for name, shape, kind in zip(outputs, out_shapes, out_types):
-        if not shapes and shape is not None:
-            shape = known(shape)  # nothing else can complete it
         if not is_known(shape) or any(n < 0 for n in shape) or len(shape) > 8:
             raise ShapeError(f"{where}: the shape of '{name}' is not determined (got {shape})")
         check_elements(shape, f"{where}: output '{name}'")

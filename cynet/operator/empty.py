@@ -29,8 +29,10 @@ def on_empty(prop, ctx, in_shapes, in_types):
         dtype = prop.infer_type(list(in_types), [None] * len(prop.list_outputs()))[1][0]
         if fill is None or (math.isnan(fill) and not dtype.startswith("float")):
             named = zip(prop.list_arguments(), in_shapes)
-            empty = ", ".join(f"'{name}' of shape {shape}" for name, shape in named if 0 in shape)
-            raise ShapeError(f"operator {prop.op_name}: {empty} has no elements to compute with")
+            empty = [f"'{name}' of shape {s} has no elements" for name, s in named if 0 in s]
+            raise ShapeError(
+                f"operator {prop.op_name}: {', '.join(empty)}, of which its output could be made"
+            )
     if ctx.device_type == "gpu":
         from .cuda.nothing import nothing_on
 

@@ -26,6 +26,14 @@ class IndexedProperty(OperatorProperty):
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, in_data[1]]
 
+    def parts(self, data, axis):
+        """`data`'s shape split at the axis that is indexed, which has elements to name."""
+        if data[axis] == 0:
+            raise ShapeError(
+                f"{self.op_name}: axis {axis} of {data} is empty, so that no index is within it"
+            )
+        return split_at(data, axis)
+
 
 class TakeProperty(IndexedProperty):
     """Slices of an array along an axis, by index.
@@ -33,6 +41,7 @@ class TakeProperty(IndexedProperty):
     The output has the shape of `a` with the axis replaced by the shape of `indices`.
     """
 
+    takes_empty = True
     inputs_doc = {"a": "The array that is read.", "indices": "Which slices; any shape and dtype."}
     axis = Int(0, doc="The axis that is indexed.")
     mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
@@ -50,13 +59,14 @@ class TakeProperty(IndexedProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
-        parts = split_at(data, axis_of(self.axis, len(data)))
+        parts = self.parts(data, axis_of(self.axis, len(data)))
         return TakeOperator(self.op_name, in_types[0], *parts, self.mode)
 
 
 class PickProperty(IndexedProperty):
     """One element of each row along an axis, by index."""
 
+    takes_empty = True
     inputs_doc = {
         "data": "The array that is read.",
         "index": "Which element; of the shape of data without the axis, or with it at length 1.",
@@ -85,13 +95,14 @@ class PickProperty(IndexedProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
-        parts = split_at(data, axis_of(self.axis, len(data)))
+        parts = self.parts(data, axis_of(self.axis, len(data)))
         return PickOperator(self.op_name, in_types[0], *parts, self.mode)
 
 
 class BatchTakeProperty(IndexedProperty):
     """One element of each row of a matrix, by index."""
 
+    takes_empty = True
     inputs_doc = {"a": "Matrix of shape (rows, columns).", "indices": "A column for each row."}
 
     def list_arguments(self):
@@ -107,7 +118,7 @@ class BatchTakeProperty(IndexedProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
-        return PickOperator(self.op_name, in_types[0], *split_at(data, len(data) - 1), "clip")
+        return PickOperator(self.op_name, in_types[0], *self.parts(data, len(data) - 1), "clip")
 
 
 class OneHotProperty(OperatorProperty):
