@@ -330,18 +330,16 @@ cdef Call with_scalar(Call call, double value):
 
 cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
     cdef TBlob blob
-    cdef int i
-    cdef int n_in = call.n_in
+    cdef int i, n_in = call.n_in
     prop = call.prop
     about = ", ".join([f"{n} {s} {t}" for n, s, t in zip(wanted, shapes, types)]) or "no inputs"
     where = f"operator {call.entry.name} on ({about})"
     outputs = prop.list_outputs()
-    n_out = len(outputs)
-    call.n_out, call.n_visible = n_out, prop.num_visible_outputs()
+    call.n_out, call.n_visible = len(outputs), prop.num_visible_outputs()
     try:
         in_shapes, out_shapes, aux_shapes = prop.infer_shape(
-            [known(shape) for shape in shapes[:n_in]], [None] * n_out)
-        in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * n_out)
+            [known(shape) for shape in shapes[:n_in]], [None] * call.n_out)
+        in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * call.n_out)
     except CynetError as error:
         raise type(error)(f"{where}: {error}") from error
     except Exception as error:

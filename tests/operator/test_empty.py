@@ -172,7 +172,7 @@ def test_gradients_of_a_batch_of_0_are_zeros():
 
 def test_bind_takes_arrays_as_they_are():
     a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
-    with pytest.raises(mx.base.MXNetError, match="(?s)'rhs'.*0.*2"):
+    with pytest.raises(mx.base.MXNetError, match=r"\(0, 3\) and \(2, 3\)"):
         (a + b).bind(mx.cpu(), {"a": zeros((0, 3)), "b": ones((2, 3))})
     (out,) = (a + b).bind(mx.cpu(), {"a": zeros((0, 3)), "b": zeros((0, 3))}).forward()
     assert out.shape == (0, 3)
