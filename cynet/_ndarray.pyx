@@ -19,7 +19,7 @@ from .kernels.strided_copy cimport StridedCopy, copy_strided
 from .context import Context
 from .cuda.driver import opened_devices, synchronize
 from .dtype import NUMPY
-from .errors import ArgumentError, ArgumentTypeError, OperatorError, ShapeError, SizeError
+from .errors import ArgumentError, ArgumentTypeError, OperatorError, ShapeError, SizeError, shown
 
 # No array has more elements: that many doubles are counted in 63 bits with some to spare.
 MOST_ELEMENTS = 1 << 56
@@ -208,9 +208,9 @@ cdef int read_shape(object shape, int64_t* out) except -1:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got shape {tuple(sizes)}")
     for each in sizes:
         if each < 0:
-            raise ShapeError(f"a shape has no negative sizes, got {tuple(sizes)}")
+            raise ShapeError(f"a shape has no negative sizes, got {shown(tuple(sizes))}")
         if each and size > MOST_ELEMENTS // each:
-            raise SizeError(f"shape {tuple(sizes)} is more than any memory holds")
+            raise SizeError(f"shape {shown(tuple(sizes))} is more than any memory holds")
         out[n] = each
         size *= each if each else 1
         n += 1

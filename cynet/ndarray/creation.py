@@ -8,7 +8,7 @@ from .._copy import copy_into
 from .._ndarray import empty as empty_array
 from ..context import read_context
 from ..dtype import NUMPY, dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError, SizeError
+from ..errors import ArgumentError, ArgumentTypeError, SizeError, shown
 from ..operator import get_operator
 from ..operator.shapes import check_elements
 from . import _dlpack
@@ -132,7 +132,8 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
         steps = math.inf
     if not 0 < steps < math.inf:
         raise ArgumentError(
-            f"arange: from {start} to {stop} by {step} is an empty or endless range"
+            f"arange: from {shown(start)} to {shown(stop)} by {shown(step)} is an empty or endless "
+            "range"
         )
     if repeat < 1:
         raise ArgumentError(f"arange: repeat must be at least 1, got {repeat}")

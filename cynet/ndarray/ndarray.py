@@ -8,7 +8,7 @@ from .._ndarray import empty as empty_array
 from .._ndarray import set_public_class
 from ..context import Context, read_context
 from ..dtype import dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..operator import OPERATORS, get_operator
 from . import _dlpack
 from ._indexing import NDArrayIndexing, from_host
@@ -272,7 +272,9 @@ class NDArray(NDArrayIndexing):
         if not sizes or min(sizes) <= 0:
             sizes = self._infer_reshape(sizes, reverse)
         if _product(sizes) != self.size:
-            raise ShapeError(f"reshape: an array of shape {self.shape} cannot take shape {sizes}")
+            raise ShapeError(
+                f"reshape: an array of shape {self.shape} cannot take shape {shown(sizes)}"
+            )
         return self.view(sizes)
 
     def _infer_reshape(self, sizes, reverse):

@@ -3,7 +3,7 @@
 import ast
 
 from ..dtype import NAMES, dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, CynetError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, shown
 
 REQUIRED = object()  # the default of a field that must be given
 MOST_ARRAYS = 1 << 16  # inputs or outputs of one operator: they are counted before they are listed
@@ -59,7 +59,7 @@ class Field:
         """Raise the error that says what this parameter takes."""
         error = ArgumentTypeError if wrong_type and not isinstance(value, str) else ArgumentError
         raise error(
-            f"{where}: parameter '{self.name}' takes {self.expected()}{more}, got {value!r}"
+            f"{where}: parameter '{self.name}' takes {self.expected()}{more}, got {shown(value)}"
         )
 
     def check_width(self, numbers, value, where):

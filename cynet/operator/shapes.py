@@ -1,7 +1,7 @@
 """What is known of a shape: from two sides, of real arrays, and how large it may be."""
 
 from .._ndarray import MOST_ELEMENTS
-from ..errors import ShapeError, SizeError
+from ..errors import ShapeError, SizeError, shown
 
 
 class _Empty(int):
@@ -93,7 +93,7 @@ def check_elements(shape, about):
     for n in shape:
         size *= max(n, 1)
     if size > MOST_ELEMENTS:
-        raise SizeError(f"{about} has shape {plain(shape)}, which is more than any memory holds")
+        raise SizeError(f"{about} has shape {shown(plain(shape))}, more than any memory holds")
 
 
 def agree(name, given, wanted):
