@@ -23,8 +23,18 @@ from .context import Context
 from .cuda.driver import opened_devices, synchronize
 from .dtype import NUMPY
 from .errors import (
-    ArgumentError, ArgumentTypeError, HostMemoryError, OperatorError, OutOfMemoryError, ShapeError,
+    ArgumentError,
+    ArgumentTypeError,
+    HostMemoryError,
+    OperatorError,
+    OutOfMemoryError,
+    ShapeError,
+    SizeError,
+    shown,
 )
+# No array has more elements: that many doubles are counted in 63 bits with some to spare.
+MOST_ELEMENTS = 1 << 56
+cdef double _MOST = MOST_ELEMENTS
 
 cnp.import_array()
 
@@ -125,11 +135,16 @@ cdef inline NDArrayBase _bare():
 
 cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -1:
     cdef int64_t size = 1
+    cdef double product = 1
     cdef int i
     if ndim > MAX_NDIM:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got {ndim}")
     for i in range(ndim):
         blob.shape[i] = shape[i]
+        product *= shape[i]
+        if product > _MOST:
+            raise SizeError(f"shape {tuple([shape[i] for i in range(ndim)])} is more than any "
+                            "memory holds")
         size *= shape[i]
     blob.ndim = ndim
     blob.size = size
@@ -206,9 +221,9 @@ cdef int read_shape(object shape, int64_t* out) except -1:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got shape {tuple(sizes)}")
     for each in sizes:
         if each < 0:
-            raise ShapeError(f"a shape has no negative sizes, got {tuple(sizes)}")
-        if each and size > (<int64_t>1 << 56) // each:
-            raise OutOfMemoryError(f"shape {tuple(sizes)} is more than any memory holds")
+            raise ShapeError(f"a shape has no negative sizes, got {shown(tuple(sizes))}")
+        if each and size > MOST_ELEMENTS // each:
+            raise SizeError(f"shape {shown(tuple(sizes))} is more than any memory holds")
         out[n] = each
         size *= each if each else 1
         n += 1
@@ -547,12 +562,12 @@ cdef class NDArrayBase:
         if ndim == 0 or ndim > MAX_NDIM:
             return None
         for i in range(ndim):
-            if type(shape[i]) is not int:
+            if type(shape[i]) is not int or not -1 <= shape[i] <= self.blob.size:
                 return None
             n = shape[i]
             if n == -1 and unknown < 0:
                 unknown = i
-            elif n > 0 and n <= self.blob.size:
+            elif n > 0:
                 size *= n
                 sizes[i] = n
             else:

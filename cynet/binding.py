@@ -10,9 +10,11 @@ from .errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from .executor import Executor
 from .graph.collector import collector_paused
 from .graph.gradient import REQUESTS
-from .graph.infer import infer_types
+from .graph.infer import infer_shapes, infer_types
 from .graph.place import place
 from .ndarray import NDArray, zeros
+from .operator.property import is_known
+from .operator.shapes import known, plain
 from .symbol.hooks import install
 from .symbol.node import topological_order
 
@@ -93,24 +95,18 @@ def bind(
 
 
 def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
-    arg_shapes, _, aux_shapes = symbol.infer_shape(
-        **{n: a.shape for n, a in zip(arg_names, arg_arrays)}
-    )
-    if arg_shapes is None:
-        empty = [f"'{n}' {a.shape}" for n, a in zip(arg_names, arg_arrays) if a.size == 0]
-        raise ShapeError(
-            "bind: sizes of 0 stand for unknown ones, which the other shapes do not tell: "
-            + ", ".join(empty)
-        )
-    for kind, names, arrays, shapes in (
-        ("argument", arg_names, arg_arrays, arg_shapes),
-        ("gradient of argument", arg_names, grad_arrays, arg_shapes),
-        ("auxiliary state", aux_names, aux_arrays, aux_shapes),
+    given = {name: known(value.shape) for name, value in zip(arg_names, arg_arrays)}
+    found = {n.name: s for (n, _), s in infer_shapes(symbol.entries, given).items() if not n.op}
+    for kind, names, arrays in (
+        ("argument", arg_names, arg_arrays),
+        ("gradient of argument", arg_names, grad_arrays),
+        ("auxiliary state", aux_names, aux_arrays),
     ):
-        for name, value, shape in zip(names, arrays, shapes):
-            if value is not None and value.shape != tuple(shape):
+        for name, value in zip(names, arrays):
+            shape = found[name]
+            if value is not None and is_known(shape) and value.shape != plain(shape):
                 raise ShapeError(
-                    f"bind: {kind} '{name}' has shape {value.shape}, expected {tuple(shape)}"
+                    f"bind: {kind} '{name}' has shape {value.shape}, expected {plain(shape)}"
                 )
     for name, value, grad in zip(arg_names, arg_arrays, grad_arrays):
         if grad is not None and grad.dtype != value.dtype:
@@ -141,8 +137,13 @@ def simple_bind(
     types = {name: dtype for name, dtype in (type_dict or {}).items() if name in names}
     arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
     if arg_shapes is None:
+        found = zip((arg_names, symbol.list_outputs()), symbol.infer_shape_partial(**shapes))
+        unknown = [
+            repr(n) for names, some in found for n, s in zip(names, some) if not all(s or [0])
+        ]
         raise ShapeError(
-            f"simple_bind: the shapes given ({shapes}) do not determine all others{strange}"
+            f"simple_bind: the shapes given ({shapes}) do not determine that of "
+            f"{', '.join(unknown[:8])} (a length of 0 is unknown){strange}"
         )
     if strange:
         warnings.warn(f"simple_bind{strange}", stacklevel=3)

@@ -143,6 +143,10 @@ class OutOfMemoryError(CynetError, MemoryError):
         return Exception.__new__(cls, *args)  # MemoryError's own takes no subclass of two bases
 
 
+class SizeError(ShapeError, OutOfMemoryError):
+    """An array would have more elements than any memory holds."""
+
+
 class NestingError(CynetError, RecursionError):
     """Functions of the engine wait for one another too deep."""
 

@@ -17,6 +17,7 @@ from .graph.profile import step_times
 from .graph.split import row_positions
 from .ndarray import NDArray, array, empty, zeros
 from .operator import Operator
+from .operator.shapes import known
 from .symbol.node import fixed_arguments, topological_order
 
 # What belongs to one plan of an executor.
@@ -78,14 +79,14 @@ class Executor:
 
         Without gradients the plan is one for ``forward(is_train=False)``, if `predict`.
         """
-        known = {**self.arg_dict, **self.aux_dict}
+        arrays = {**self.arg_dict, **self.aux_dict}
         watched = self._monitor is not None  # then every node's own values must be there to see
         names = frozenset() if watched else passes.enabled()
         graph = lower(
             self._symbol.entries,
             self._ctx,
-            {name: value.shape for name, value in known.items()},
-            {name: np.dtype(value.dtype).name for name, value in known.items()},
+            {name: known(value.shape) for name, value in arrays.items()},
+            {name: np.dtype(value.dtype).name for name, value in arrays.items()},
             {n: self._grad_req[n] for n, grad in self.grad_dict.items() if grad is not None},
             self._group2ctx,
             names,
@@ -109,7 +110,7 @@ class Executor:
             None if v is None else zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.heads
         ]
         self._takes_heads = any(head is not None for head in self._heads)
-        self._arena = self._take_arena(graph.memory.planned, None if python else shared_exec)
+        self._arena = self._take_arena(graph, None if python else shared_exec)
         self._arena_is_guarded = watched or not python
         self._arrays = {**self._arrays_of(graph), **_constants(graph)}
         for value in graph.kept_values():
@@ -130,9 +131,13 @@ class Executor:
             self._build(self, predict=False)
         self._other_plan = mine
 
-    def _take_arena(self, size, shared_exec):
+    def _take_arena(self, graph, shared_exec):
+        size = graph.memory.planned
         if not size:
-            return None
+            written = (value for step in graph.steps for _, value in step.written())
+            if not any(0 in value.shape for value in written):
+                return None
+            size = 1  # what has no elements has an address, too
         shared = (
             shared_exec._arena
             if shared_exec is not None and shared_exec._arena_is_guarded

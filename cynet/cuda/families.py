@@ -33,7 +33,7 @@ TEMPLATES = {
     "fill": [("progression eye", ANY)],
     "index": [
         ("copy take_back gather scatter_add scatter pick pick_grad one_hot", ALL),
-        ("map_axes map_axes_grad sequence_mask", ALL),
+        ("borders borders_grad sequence_mask", ALL),
     ],
     "lines": [
         ("moments normalize normalize_grad scale_grad l2_normalize l2_normalize_grad", REAL),

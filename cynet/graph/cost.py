@@ -26,7 +26,7 @@ def flops(step):
     elif forward.prop.op_name in ("dot", "batch_dot", "linalg_gemm", "linalg_gemm2"):
         lhs, rhs, out = (prod(v.shape) for v in (*forward.in_data[:2], forward.out_data[0]))
         batch = forward.out_data[0].shape[0] if forward.prop.op_name == "batch_dot" else 1
-        inner = (lhs * rhs / out / batch) ** 0.5  # (nk)(km)/(nm) = k * k
+        inner = (lhs * rhs / max(out * batch, 1)) ** 0.5  # (nk)(km)/(nm) = k * k
         once = round(2 * out * inner)
     else:
         return 0

@@ -15,6 +15,7 @@ from ..errors import (
 )
 from ..operator.parameters import read_shape
 from ..operator.property import is_known, merge_shapes
+from ..operator.shapes import EMPTY
 from ..symbol.hooks import install
 from ..symbol.node import topological_order
 
@@ -26,13 +27,15 @@ def infer_shapes(heads, known=None):
     ----------
     heads : list of (Node, int)
     known : dict of str to tuple, optional
-        Shapes of variables by name; 0 or -1 is an unknown dimension, () an unknown shape. They
-        replace what a variable says of itself (``Variable('x', shape=...)``).
+        Shapes of variables by name; 0 or -1 is an unknown dimension, `EMPTY` a length that is
+        known to be 0, () an unknown shape. They replace what a variable says of itself
+        (``Variable('x', shape=...)``).
 
     Returns
     -------
     dict
-        ``(node, output index)`` to tuple, or None where nothing is known; unknown dimensions are 0.
+        ``(node, output index)`` to tuple, or None where nothing is known; unknown dimensions are 0,
+        known lengths of 0 are `EMPTY`.
 
     Raises
     ------
@@ -225,7 +228,7 @@ class _Shapes(_Inference):
     def clean(shape):
         """A tuple with 0 for what is unknown; None when nothing is known."""
         shape = (shape,) if isinstance(shape, int) else shape
-        return tuple(0 if n < 0 else n for n in map(int, shape)) or None
+        return tuple(n if n is EMPTY else max(int(n), 0) for n in shape) or None
 
     @staticmethod
     def infer(prop, ins, outs):

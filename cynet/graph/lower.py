@@ -3,7 +3,9 @@
 Nothing is allocated, so a network of any size can be looked at.
 """
 
-from ..errors import CynetError
+from ..errors import CynetError, ShapeError
+from ..operator.property import is_known
+from ..operator.shapes import check_elements, plain
 from ..symbol.node import topological_order
 from . import passes
 from .build import build
@@ -24,7 +26,7 @@ def lower(
         What the symbol outputs (``symbol.entries``).
     ctx : Context
     shapes, dtypes : dict of str to tuple, str
-        What is known of arguments and auxiliary states.
+        What is known of arguments and auxiliary states; a length of 0 that an array has is `EMPTY`.
     grad_req : dict of str to str
         Of the arguments that have a gradient.
     group2ctx : dict of str to Context, optional
@@ -42,9 +44,11 @@ def lower(
     names = passes.enabled() if names is None else names
     order = topological_order(heads)
     contexts = place(order, ctx, group2ctx)
-    shapes = infer_shapes(heads, shapes)
+    shapes = _complete(infer_shapes(heads, shapes))
     dtypes = infer_types(heads, dtypes, default="float32")
     stages = (passes.FORWARD, passes.PREDICT) if predict else (passes.FORWARD,)
+    if any(0 in shape for shape in shapes.values()):
+        names = frozenset()  # passes join kernels, which take no arrays without elements
     graph = passes.run(build(heads, order, shapes, dtypes, contexts), stages, names)
     graph = gradient(graph, grad_req, apart)
     due = [*graph.outputs, *_written(graph).intersection(graph.grads.values())]
@@ -54,6 +58,21 @@ def lower(
     if lost:
         raise CynetError(f"a pass has lost the steps that compute {', '.join(map(repr, lost))}")
     return graph
+
+
+def _complete(shapes):
+    """Inferred `shapes` as arrays have them; ShapeError where one is unknown or too large."""
+    out = {}
+    for entry, shape in shapes.items():
+        node, index = entry
+        if not is_known(shape):
+            raise ShapeError(
+                f"the shape of '{node.output_name(index)}' is not determined (found "
+                f"{shape or 'nothing'}; 0 is unknown)"
+            )
+        check_elements(shape, f"'{node.output_name(index)}'")
+        out[entry] = plain(shape)
+    return out
 
 
 def _written(graph):

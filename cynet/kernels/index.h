@@ -1,4 +1,4 @@
-// Reading and writing rows by index: take, gather, scatter, pick, one-hot, padding by index maps.
+// Reading and writing rows by index: take, gather, scatter, pick, one-hot, borders.
 // Indices are int64 and already within bounds. Included by index.pyx alone.
 #ifndef CYNET_INDEX_H
 #define CYNET_INDEX_H
@@ -107,42 +107,53 @@ struct OneHot {
   }
 };
 
-// Rows of a space whose axes are read through index maps: dst[i0, i1, ...] (+)= src[map0[i0],
-// map1[i1], ...]. Backwards dst is added into src. The maps lie one behind the other.
-struct MapAxes {
+// Where position i of an axis with borders lies on the axis of n elements inside of them.
+inline int64_t inside_of(int64_t i, int64_t before, int64_t n, bool reflect) {
+  i -= before;
+  if (!reflect) return std::min(std::max<int64_t>(i, 0), n - 1);
+  i = i < 0 ? -i : i;
+  return i < n ? i : 2 * (n - 1) - i;
+}
+
+// dst is src with borders before and after each axis: the nearest element again, or the elements
+// mirrored at the edge. Backwards dst is added into src.
+struct Borders {
   template <typename T>
-  static void run(int threads, bool backwards, bool add, int ndim, const int64_t* dst_shape,
-                  const int64_t* src_shape, const int64_t* maps, void* src_, void* dst_) {
+  static void run(int threads, bool backwards, bool add, int ndim, bool reflect,
+                  const int64_t* dst_shape, const int64_t* src_shape, const int64_t* before,
+                  void* src_, void* dst_) {
     T* src = static_cast<T*>(src_);
     T* dst = static_cast<T*>(dst_);
     const int last = ndim - 1;
     int64_t rows = 1, planes = dst_shape[0];
-    const int64_t* map[8];
-    map[0] = maps;
-    for (int i = 1; i < ndim; ++i) map[i] = map[i - 1] + dst_shape[i - 1];
     for (int i = 0; i < last; ++i) rows *= dst_shape[i];
     auto part = [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         int64_t rest = r, offset = 0, stride = src_shape[last];
         for (int i = last - 1; i >= 0; --i) {
-          offset += map[i][rest % dst_shape[i]] * stride;
+          offset += inside_of(rest % dst_shape[i], before[i], src_shape[i], reflect) * stride;
           rest /= dst_shape[i];
           stride *= src_shape[i];
         }
-        for (int64_t c = 0; c < dst_shape[last]; ++c) {
-          T& element = src[offset + map[last][c]];
-          T& copy = dst[r * dst_shape[last] + c];
-          if (backwards) emit(element, static_cast<plain<T>>(copy), true);
-          else emit(copy, static_cast<plain<T>>(element), add);
-        }
+        const int64_t n = src_shape[last], inside = before[last], behind = inside + n;
+        T* line = dst + r * dst_shape[last];
+        auto run = [=](int64_t first, int64_t end, T* element, int64_t step) {
+          for (int64_t c = first; c < end; ++c, element += step) {
+            if (backwards) emit(*element, static_cast<plain<T>>(line[c]), true);
+            else emit(line[c], static_cast<plain<T>>(*element), add);
+          }
+        };
+        T* from = src + offset;
+        run(0, inside, from + (reflect ? inside : 0), reflect ? -1 : 0);
+        run(inside, behind, from, 1);
+        run(behind, dst_shape[last], from + n - 1 - reflect, reflect ? -1 : 0);
       }
     };
     // backwards, several positions write one element: the first axis, which is not padded, is
     // parted
     if (backwards) {
-      const int64_t each = last > 0 ? rows / planes : 1;
-      if (last == 0) part(0, rows);
-      else parallel_for(threads, planes, [=](int64_t b, int64_t e) { part(b * each, e * each); });
+      const int64_t each = planes > 0 ? rows / planes : 0;
+      parallel_for(threads, planes, [=](int64_t b, int64_t e) { part(b * each, e * each); });
     } else {
       parallel_for(threads, rows, part);
     }
@@ -207,10 +218,11 @@ inline void one_hot_all(int threads, int dtype, bool add, int64_t m, int64_t dep
                         double off, const int64_t* index, void* out) {
   by_dtype<OneHot>(dtype, threads, add, m, depth, on, off, index, out);
 }
-inline void map_axes_all(int threads, int dtype, bool backwards, bool add, int ndim,
-                         const int64_t* dst_shape, const int64_t* src_shape, const int64_t* maps,
-                         void* src, void* dst) {
-  by_dtype<MapAxes>(dtype, threads, backwards, add, ndim, dst_shape, src_shape, maps, src, dst);
+inline void borders_all(int threads, int dtype, bool backwards, bool add, int ndim, bool reflect,
+                        const int64_t* dst_shape, const int64_t* src_shape, const int64_t* before,
+                        void* src, void* dst) {
+  by_dtype<Borders>(dtype, threads, backwards, add, ndim, reflect, dst_shape, src_shape, before,
+                    src, dst);
 }
 inline void cumsum_all(int threads, int dtype, bool reverse, bool add, int64_t outer, int64_t n,
                        int64_t inner, const void* x, void* out) {

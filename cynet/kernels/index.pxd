@@ -23,11 +23,11 @@ cdef void run_pick(int dtype, bint backwards, bint add, int64_t outer, int64_t n
                    const int64_t* index, void* src, void* picked) noexcept nogil
 cdef void run_one_hot(int dtype, bint add, int64_t m, int64_t depth, double on, double off,
                       const int64_t* index, void* out) noexcept nogil
-# dst[i0, i1, ...] (+)= src[map0[i0], map1[i1], ...], maps one behind the other; backwards: src +=
-# dst
-cdef void run_map_axes(int dtype, bint backwards, bint add, int ndim, const int64_t* dst_shape,
-                       const int64_t* src_shape, const int64_t* maps, void* src,
-                       void* dst) noexcept nogil
+# dst (+)= src with borders, `before` each axis and after it, of the nearest element or, with
+# `reflect`, of the elements mirrored at the edge; backwards: src += dst
+cdef void run_borders(int dtype, bint backwards, bint add, int ndim, bint reflect,
+                      const int64_t* dst_shape, const int64_t* src_shape, const int64_t* before,
+                      void* src, void* dst) noexcept nogil
 cdef void run_cumsum(int dtype, bint reverse, bint add, int64_t outer, int64_t n, int64_t inner,
                      const void* x, void* out) noexcept nogil
 # rows (time, batch, inner) at or after length[batch] become `value`, the others are copied

@@ -17,9 +17,9 @@ cdef extern from "index.h" namespace "cynet" nogil:
     void one_hot_all(int threads, int dtype, bint add, int64_t m, int64_t depth, double on,
                      double off,
                      const int64_t* index, void* out) noexcept
-    void map_axes_all(int threads, int dtype, bint backwards, bint add, int ndim,
-                      const int64_t* dst_shape,
-                      const int64_t* src_shape, const int64_t* maps, void* src, void* dst) noexcept
+    void borders_all(int threads, int dtype, bint backwards, bint add, int ndim, bint reflect,
+                     const int64_t* dst_shape, const int64_t* src_shape, const int64_t* before,
+                     void* src, void* dst) noexcept
     void cumsum_all(int threads, int dtype, bint reverse, bint add, int64_t outer, int64_t n,
                     int64_t inner, const void* x, void* out) noexcept
     void mask_rows_all(int threads, int dtype, bint add, bint batch_first, int64_t time,
@@ -34,6 +34,8 @@ cdef int64_t bound_indices(int64_t* index, int64_t m, int64_t n, int mode) noexc
         k = index[i]
         if 0 <= k < n:
             continue
+        if n == 0:  # nothing to clip to, no length to wrap by
+            return i
         if mode == INDEX_CLIP:
             index[i] = 0 if k < 0 else n - 1
         elif mode == INDEX_WRAP:
@@ -64,15 +66,15 @@ cdef void run_one_hot(int dtype, bint add, int64_t m, int64_t depth, double on, 
     one_hot_all(threads_for(m * depth), dtype, add, m, depth, on, off, index, out)
 
 
-cdef void run_map_axes(int dtype, bint backwards, bint add, int ndim, const int64_t* dst_shape,
-                       const int64_t* src_shape, const int64_t* maps, void* src,
-                       void* dst) noexcept nogil:
+cdef void run_borders(int dtype, bint backwards, bint add, int ndim, bint reflect,
+                      const int64_t* dst_shape, const int64_t* src_shape, const int64_t* before,
+                      void* src, void* dst) noexcept nogil:
     cdef int64_t work = 1
     cdef int i
     for i in range(ndim):
         work *= dst_shape[i]
-    map_axes_all(threads_for(work), dtype, backwards, add, ndim, dst_shape, src_shape, maps, src,
-                 dst)
+    borders_all(threads_for(work), dtype, backwards, add, ndim, reflect, dst_shape, src_shape,
+                before, src, dst)
 
 
 cdef void run_cumsum(int dtype, bint reverse, bint add, int64_t outer, int64_t n, int64_t inner,

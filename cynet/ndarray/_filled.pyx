@@ -51,9 +51,13 @@ def filled_like(NDArrayBase data not None, double value):
     return out
 
 
-def diagonal(int64_t rows, int64_t columns, int64_t k, ctx, dtype):
+def diagonal(rows, columns, k, ctx, dtype):
     """A new matrix of zeros with ones where the column is the row + `k`."""
     cdef NDArrayBase out = filled((rows, columns), 0.0, ctx, dtype)
+    return _with_diagonal(out, rows, columns, k)
+
+
+cdef NDArrayBase _with_diagonal(NDArrayBase out, int64_t rows, int64_t columns, int64_t k):
     cdef Region ones
     cdef double one = 1.0
     ones.ndim = 1

@@ -30,6 +30,7 @@ from ..errors import (
     told, user_frame,
 )
 from ..operator.property import is_known
+from ..operator.shapes import check_elements, known, plain
 
 cdef extern from *:
     """
@@ -261,7 +262,13 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
 
 
 cdef Operator _create(Call call):
-    op = call.prop.operator_on(call.context, call.in_shapes, call.in_types)
+    try:
+        op = call.prop.operator_on(call.context, call.in_shapes, call.in_types)
+    except CynetError:
+        raise
+    except Exception as error:
+        raise dress(error, f"operator {call.entry.name} with inputs {call.in_shapes}: "
+                           f"{type(error).__name__}: {error}") from error
     if not isinstance(op, Operator):
         raise ArgumentTypeError(f"operator {call.entry.name}: create_operator gave "
                                 f"{type(op).__name__}, expected an Operator")
@@ -318,24 +325,23 @@ cdef Call with_scalar(Call call, double value):
 
 cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
     cdef TBlob blob
-    cdef int i
-    cdef int n_in = call.n_in
+    cdef int i, n_in = call.n_in
     prop = call.prop
     about = ", ".join([f"{n} {s} {t}" for n, s, t in zip(wanted, shapes, types)]) or "no inputs"
     where = f"operator {call.entry.name} on ({about})"
     outputs = prop.list_outputs()
-    n_out = len(outputs)
-    call.n_out, call.n_visible = n_out, prop.num_visible_outputs()
+    call.n_out, call.n_visible = len(outputs), prop.num_visible_outputs()
     try:
-        in_shapes, out_shapes, aux_shapes = prop.infer_shape(shapes[:n_in], [None] * n_out)
-        in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * n_out)
+        in_shapes, out_shapes, aux_shapes = prop.infer_shape(
+            [known(shape) for shape in shapes[:n_in]], [None] * call.n_out)
+        in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * call.n_out)
     except CynetError as error:
         raise reworded(error, f"{where}: {error}") from error
     except Exception as error:
         raise dress(error, f"{where}: {told(error)}") from error
     for name, want, got in zip(wanted, [*in_shapes, *aux_shapes], shapes):
-        if want is not None and tuple(want) != got:
-            raise ShapeError(f"{where}: '{name}' has shape {got}, expected {tuple(want)}")
+        if want is not None and plain(want) != got:
+            raise ShapeError(f"{where}: '{name}' has shape {got}, expected {plain(want)}")
     for name, want, got in zip(wanted, [*in_types, *aux_types], types):
         if want is not None and want != got:
             raise ArgumentTypeError(f"{where}: '{name}' is {got}, expected {want}")
@@ -344,10 +350,11 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
     for name, shape, kind in zip(outputs, out_shapes, out_types):
         if not is_known(shape) or any(n < 0 for n in shape) or len(shape) > 8:
             raise ShapeError(f"{where}: the shape of '{name}' is not determined (got {shape})")
+        check_elements(shape, f"{where}: output '{name}'")
         blob.ndim = len(shape)
         blob.size = 1
-        for i in range(blob.ndim):
-            blob.shape[i] = shape[i]
+        for i, n in enumerate(plain(shape)):
+            blob.shape[i] = n
             blob.size *= blob.shape[i]
         blob.dtype = dtype_flag(kind)
         call.outs.push_back(blob)

@@ -8,8 +8,9 @@ from .._copy import copy_into
 from .._ndarray import empty as empty_array
 from ..context import read_context
 from ..dtype import NUMPY, dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, SizeError, shown
 from ..operator import get_operator
+from ..operator.shapes import check_elements
 from . import _dlpack
 from ._filled import diagonal, filled, filled_like, progression
 from ._indexing import from_host
@@ -126,10 +127,10 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
     if stop is None:
         start, stop = 0, start
     try:
-        span = float((stop - start) * step)
-    except OverflowError:
-        span = math.inf
-    if step == 0 or not 0 < span < math.inf:
+        steps = (stop - start) / step if step else 0
+    except OverflowError:  # of integers
+        steps = math.inf
+    if not 0 < steps < math.inf:
         raise ArgumentError(
             f"arange: from {shown(start)} to {shown(stop)} by {shown(step)} is an empty or endless "
             "range"
@@ -137,15 +138,19 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
     if repeat < 1:
         raise ArgumentError(f"arange: repeat must be at least 1, got {shown(repeat)}")
     flag = dtype_flag(dtype)
-    count = math.ceil((stop - start) / step)
+    count = math.ceil(steps)
+    check_elements((count, repeat), "arange")
     if repeat == 1 and _fits(start, flag) and _fits(step, flag):
         out = progression(count, start, step, ctx, dtype)
         if out is not None:
             return out
     kind = NUMPY[flag]
     # In the target's own arithmetic, as MXNet computes it.
-    values = (kind.type(start) + np.arange(count).astype(kind) * kind.type(step)).astype(kind)
-    return array(np.repeat(values, repeat) if repeat != 1 else values, ctx, kind)
+    try:
+        values = (kind.type(start) + np.arange(count).astype(kind) * kind.type(step)).astype(kind)
+        return array(np.repeat(values, repeat) if repeat != 1 else values, ctx, kind)
+    except MemoryError:
+        raise SizeError(f"arange: there is no memory for {count} x {repeat} values") from None
 
 
 def _fits(value, flag):
@@ -161,12 +166,18 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32"):
     """`num` evenly spaced values from `start` to `stop`, with or without the end."""
     if num < 0:
         raise ArgumentError(f"linspace: num must be at least 0, got {shown(num)}")
-    return array(np.linspace(start, stop, num, endpoint=endpoint), ctx, dtype_name(dtype))
+    check_elements((num,), "linspace")
+    try:
+        values = np.linspace(start, stop, num, endpoint=endpoint)
+    except MemoryError:
+        raise SizeError(f"linspace: there is no memory for {num} values") from None
+    return array(values, ctx, dtype_name(dtype))
 
 
 def eye(N, M=0, k=0, ctx=None, dtype=None):
     """A matrix of `N` rows and `M` columns (0: as many as rows) with ones on diagonal `k`."""
-    return diagonal(N, M or N, k, ctx, dtype)
+    columns = M or N
+    return diagonal(N, columns, max(-N, min(k, columns)), ctx, dtype)
 
 
 def dtype_name(dtype):

@@ -290,14 +290,16 @@ class NDArray(NDArrayIndexing):
         if not sizes or min(sizes) <= 0:
             sizes = self._infer_reshape(sizes, reverse)
         if _product(sizes) != self.size:
-            raise ShapeError(f"reshape: an array of shape {self.shape} cannot take shape {sizes}")
+            raise ShapeError(
+                f"reshape: an array of shape {self.shape} cannot take shape {shown(sizes)}"
+            )
         return self.view(sizes)
 
     def _infer_reshape(self, sizes, reverse):
         if not sizes:
             return ()
         prop = get_operator("Reshape").prop(shape=sizes, reverse=reverse)
-        return prop.infer_shape([self.shape], [None])[1][0]
+        return prop.output_shapes([self.shape])[0]
 
     def transpose(self, *order, axes=None):
         """A copy with the axes in the given order, or reversed without one.

@@ -9,6 +9,7 @@ from ._base cimport Operator, OpContext
 
 from ..context import cpu
 from ..dtype import dtype_flag
+from .shapes import known, plain
 
 cdef enum:
     MOST = 64  # arrays or resources of one operator here
@@ -38,8 +39,9 @@ def prepare(prop, in_shapes, in_types=None):
     """Infer and create: (operator, out_shapes, out_types, aux_shapes, aux_types) on cpu(0)."""
     n_out = len(prop.list_outputs())
     in_types = list(in_types or ["float32"] * len(in_shapes))
-    in_shapes, out_shapes, aux_shapes = prop.infer_shape([tuple(s) for s in in_shapes],
-                                                         [None] * n_out)
+    in_shapes, out_shapes, aux_shapes = [
+        [plain(s) for s in each]
+        for each in prop.infer_shape([known(s) for s in in_shapes], [None] * n_out)]
     in_types, out_types, aux_types = prop.infer_type(in_types, [None] * n_out)
     made = prop.operator_on(cpu(), in_shapes, in_types)
     return made, out_shapes, out_types, aux_shapes, aux_types

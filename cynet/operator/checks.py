@@ -12,6 +12,8 @@ import numpy as np
 
 from ..dtype import dtype_flag, numpy_dtype
 from ..errors import ArgumentError, dress, told
+from .property import is_known
+from .shapes import has_empty, known
 
 MAX_NDIM = 8  # as _typedefs.pxd has it
 
@@ -95,21 +97,28 @@ class Checker:
                 self.refuse(callback, found, words)
         return out
 
-    def shapes(self, callback, found, lengths, complete, may_lack_states=True):
+    def shapes(self, callback, found, lengths, in_shapes, may_lack_states=True):
         """The three lists of shapes in `found`, tuples of int, None for an unknown one.
 
-        Where the inputs are `complete`, the outputs' and states' shapes must be known.
+        Where all `in_shapes` are known, so must be those of the outputs and states; they may have
+        lengths of 0 where one of the inputs has.
         """
         ins, outs, states = self.lists(callback, found, lengths, may_lack_states)
+        complete = all(map(is_known, in_shapes))
+        empty = complete and has_empty(in_shapes)
         return (
-            [self.shape(callback, s) for s in ins],
-            [self.shape(callback, s, complete) for s in outs],
-            [self.shape(callback, s, complete) for s in states],
+            [self.shape(callback, s, empty=empty) for s in ins],
+            [self.shape(callback, s, complete, empty) for s in outs],
+            [self.shape(callback, s, complete, empty) for s in states],
         )
 
-    def shape(self, callback, found, known=False):
-        """One shape as a tuple of int; None where nothing is known of it."""
-        if found is None and not known:
+    def shape(self, callback, found, complete=False, empty=False):
+        """One shape as a tuple of int; None where nothing is known of it.
+
+        A length of 0 is unknown, which the shape may not have if it is `complete`; it is known if
+        `empty`.
+        """
+        if found is None and not complete:
             return None
         try:
             out = tuple(_whole(n) for n in found)
@@ -117,7 +126,9 @@ class Checker:
             out = (-1,)
         if any(n < 0 for n in out) or len(out) > MAX_NDIM:
             self.refuse(callback, found, f"shapes: tuples of int >= 0 with at most {MAX_NDIM} axes")
-        if known and not (out and all(out)):
+        if empty:
+            out = known(out)
+        if complete and not (out and all(out)):
             self.refuse(callback, found, "a complete shape, since those of all inputs are known")
         return out or None
 

@@ -24,6 +24,7 @@ from .checks import Callback, Checker, callback
 from .definition import register_property
 from .parameters import Str
 from .property import OperatorProperty, is_known
+from .shapes import plain
 
 CUSTOM = Registry("custom operator")
 REQUESTS = ("null", "write", "inplace", "add")
@@ -238,8 +239,8 @@ class CustomProperty(OperatorProperty):
         if in_shapes and not is_known(in_shapes[0]):
             return in_shapes, out_shapes, [None] * self.lengths[2]
         method = callback(self.custom, "infer_shape")
-        found = self.check.ask(method, [[] if s is None else list(s) for s in in_shapes])
-        return self.check.shapes(method, found, self.lengths, all(map(is_known, in_shapes)))
+        found = self.check.ask(method, [[] if s is None else list(plain(s)) for s in in_shapes])
+        return self.check.shapes(method, found, self.lengths, in_shapes)
 
     def infer_type(self, in_types, out_types):
         if in_types and in_types[0] is None:

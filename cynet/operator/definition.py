@@ -118,8 +118,8 @@ class Guarded(OperatorProperty):
     def infer_shape(self, in_shapes, out_shapes):
         method = callback(super(), "infer_shape")
         found = self.check.ask(method, list(in_shapes), list(out_shapes))
-        complete = bool(in_shapes) and all(map(is_known, in_shapes))
-        return self.check.shapes(method, found, self._lengths(), complete, may_lack_states=False)
+        given = in_shapes or [None]  # what has no inputs is told its shape from outside
+        return self.check.shapes(method, found, self._lengths(), given, may_lack_states=False)
 
     def infer_type(self, in_types, out_types):
         method = callback(super(), "infer_type")

@@ -9,6 +9,7 @@ from ..errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedErro
 
 REQUIRED = object()  # the default of a field that must be given
 INT64 = -(1 << 63), (1 << 63) - 1  # the least and the largest int that a parameter holds
+MOST_ARRAYS = 1 << 16  # inputs or outputs of one operator: they are counted before they are listed
 
 _INT_TEXT = re.compile(r"\s*([+-]?[0-9]{1,40})(?:\.0*|[lL])?\s*")  # Python 2 wrote 3L
 _FLOAT_TEXT = re.compile(r"\s*[+-]?[0-9.a-zA-Z][0-9.a-zA-Z+-]{0,400}\s*")

@@ -10,6 +10,7 @@ import enum
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
 from .parameters import REQUIRED, Field
+from .shapes import known, plain
 
 _warned = set()  # (operator, keyword) of which a warning was given
 
@@ -39,8 +40,8 @@ class OperatorProperty:
     """Base of all operator definitions.
 
     Parameters are class attributes of a `Field` type; ``__init__`` parses keyword arguments into
-    them. Shapes are tuples; ``None`` is an unknown shape and 0 an unknown dimension. Types are
-    dtype names (``'float32'``) or ``None``.
+    them. Shapes are tuples; in inference ``None`` is an unknown shape, 0 an unknown dimension and
+    `EMPTY` a length that is known to be 0. Types are dtype names (``'float32'``) or ``None``.
 
     Class attributes
     ----------------
@@ -75,6 +76,12 @@ class OperatorProperty:
         flows to them.
     loss_labels : tuple of int
         Inputs that forward does not read, labels of a loss: a prediction needs none.
+    takes_empty : bool
+        True: `create_operator` is also asked where outputs have elements and an input has none
+        (Concat). It never is where all outputs are empty (``operator/empty``).
+    of_nothing : float or None
+        What outputs with elements hold where an input has none (0 for a sum); None: that is
+        refused.
     linear_in_weight, transposed_weight : bool
         True, the first: output 0 is linear in input 0 (data) and in input 1 (weight), so that the
         gradient of the one reads out_grad and the other, and backward computes each alone when
@@ -119,6 +126,8 @@ class OperatorProperty:
     forward_moves_states = True
     shape_only = ()
     loss_labels = ()
+    takes_empty = False
+    of_nothing = None
     linear_in_weight = False
     transposed_weight = False
     weight_shape = None
@@ -233,7 +242,9 @@ class OperatorProperty:
         Parameters
         ----------
         in_shapes, out_shapes : list of tuple or None
-            What is known so far; 0 is an unknown dimension.
+            What is known so far; 0 is an unknown dimension, `EMPTY` the length of an axis that has
+            no elements. It is true and equals no 0, so ``a or b``, ``a and b and a != b`` and
+            ``all(shape)`` are right for both.
 
         Returns
         -------
@@ -246,6 +257,12 @@ class OperatorProperty:
         """
         shape = merge_shapes(*in_shapes, *out_shapes)
         return [shape] * len(in_shapes), [shape] * len(out_shapes), []
+
+    def output_shapes(self, in_shapes):
+        """The shapes of all outputs for inputs that have these shapes."""
+        unknown = [None] * len(self.list_outputs())
+        _, out_shapes, _ = self.infer_shape([known(shape) for shape in in_shapes], unknown)
+        return [plain(shape) for shape in out_shapes]
 
     def infer_type(self, in_types, out_types):
         """Complete what is known of the dtypes, both ways; by default all must be alike."""
@@ -387,7 +404,15 @@ class OperatorProperty:
         ------
         ArgumentError
             When the operator has no form for GPUs; the message names it.
+        ShapeError
+            When an input has no elements and the operator makes nothing of nothing.
         """
+        if any(0 in shape for shape in in_shapes):
+            from .empty import on_empty
+
+            operator = on_empty(self, ctx, in_shapes, in_types)
+            if operator is not None:
+                return operator
         if ctx.device_type == "gpu":
             from .cuda import gpu_operator, has_form
 
@@ -406,7 +431,8 @@ class OperatorProperty:
 
 
 def merge_shapes(*shapes):
-    """The one shape that all of `shapes` (None and 0 unknown) describe, or ShapeError.
+    """The one shape that all of `shapes` (None and 0 unknown, EMPTY known) describe, or
+    ShapeError.
 
     >>> merge_shapes((2, 0), None, (0, 3))
     (2, 3)

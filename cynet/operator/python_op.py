@@ -17,6 +17,7 @@ from .checks import Checker, callback
 from .custom import OutputsOf
 from .parameters import Str
 from .property import OperatorProperty, is_known
+from .shapes import plain
 
 # What a node's `info` parameter names; the nodes keep their instances alive.
 _instances = weakref.WeakValueDictionary()
@@ -133,9 +134,8 @@ class InstanceProperty(OperatorProperty):
         if in_shapes and not is_known(in_shapes[0]):
             return in_shapes, out_shapes, []
         method = callback(self.instance, "infer_shape")
-        found = self.check.ask(method, [[] if s is None else list(s) for s in in_shapes])
-        lengths = len(in_shapes), len(out_shapes), 0
-        return self.check.shapes(method, found, lengths, all(map(is_known, in_shapes)))
+        found = self.check.ask(method, [[] if s is None else list(plain(s)) for s in in_shapes])
+        return self.check.shapes(method, found, (len(in_shapes), len(out_shapes), 0), in_shapes)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         method = callback(self.instance, "declare_backward_dependency")

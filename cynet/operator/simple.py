@@ -26,6 +26,7 @@ from .checks import TRIED_SHAPES, Callback, Checker
 from .definition import refuse_builtin
 from .parameters import REQUIRED, Bool, Float
 from .property import OperatorProperty, OpReq, ResourceRequest, is_known, merge_shapes
+from .shapes import has_empty, plain
 
 kNoInplace = 0  # inputs and output never share memory
 kInplaceInOut = 1  # unary: the output may take the input's memory
@@ -380,11 +381,11 @@ class _SimpleProperty(OperatorProperty):
             return in_shapes, out_shapes, []
         if isinstance(function, CFunction):
             asked = Callback(function.shape, "shape function")
-            found = self.check.ask(asked, tuple(map(tuple, in_shapes)), self.c_env())
+            found = self.check.ask(asked, tuple(map(plain, in_shapes)), self.c_env())
         else:
             asked = Callback(function, "shape function")
-            found = self.check.ask(asked, *in_shapes, self.env())
-        shape = self.check.shape(asked, found, known=True)
+            found = self.check.ask(asked, *map(plain, in_shapes), self.env())
+        shape = self.check.shape(asked, found, True, has_empty(in_shapes))
         return in_shapes, [merge_shapes(shape, *out_shapes)], []
 
     def forward_resource(self, in_shapes):

@@ -220,7 +220,7 @@ def _read_node(record, nodes, where, version):
     if len(inputs) not in (len(names), len(prop.list_arguments())):
         raise FormatError(
             f"{where}: operator {entry.name} takes {len(names)} inputs "
-            f"({', '.join(names)}), got {len(inputs)}"
+            f"({', '.join(names[:8])}{', ...' * (len(names) > 8)}), got {len(inputs)}"
         )
     by_name = dict(zip(names, inputs)) if suffixed else {}
     for (key, stored), value in suffixed.items():

@@ -132,34 +132,37 @@ __global__ void one_hot(const Index* index, T* out, Index count, Index depth, do
   put(out, i, index[i / depth] == i % depth ? static_cast<C>(on) : static_cast<C>(off), add);
 }
 
-struct Maps {
+struct Borders {
   Index n;
-  int ndim;
-  Index dst[8], src[8];  // shapes
+  int ndim, reflect;
+  Index dst[8], src[8], before[8];  // shapes, and the width before each axis
 };
 
-__device__ inline Index mapped(const Maps& s, const Index* maps, Index i) {
-  Index at = 0, stride = 1, first = 0;
-  for (int k = 0; k < s.ndim; ++k) first += s.dst[k];
+// Where position i of dst lies in src.
+__device__ inline Index inside_of(const Borders& s, Index i) {
+  Index at = 0, stride = 1;
 #pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
-    first -= s.dst[k];
-    at += maps[first + split(&i, s.dst[k])] * stride;
+    const Index last = s.src[k] - 1;
+    Index own = split(&i, s.dst[k]) - s.before[k];
+    if (own < 0) own = s.reflect ? -own : 0;
+    if (own > last) own = s.reflect ? 2 * last - own : last;
+    at += own * stride;
     stride *= s.src[k];
   }
   return at;
 }
 
-// dst[i0, i1, ...] (+)= src[map0[i0], map1[i1], ...]; the maps lie one behind the other
+// dst (+)= src with borders
 template <typename T>
-__global__ void map_axes(const T* src, T* dst, const Index* maps, const Maps s, int add) {
-  CYNET_EACH(i, s.n) put(dst, i, load(src, mapped(s, maps, i)), add);
+__global__ void borders(const T* src, T* dst, const Borders s, int add) {
+  CYNET_EACH(i, s.n) put(dst, i, load(src, inside_of(s, i)), add);
 }
 
 // src_grad += dst_grad
 template <typename T>
-__global__ void map_axes_grad(const T* dst, T* src, const Index* maps, const Maps s) {
-  CYNET_EACH(i, s.n) add_at(src, mapped(s, maps, i), dst[i]);
+__global__ void borders_grad(const T* dst, T* src, const Borders s) {
+  CYNET_EACH(i, s.n) add_at(src, inside_of(s, i), dst[i]);
 }
 
 // Rows (time, batch), or (batch, time) where the batch comes first. `length` NULL: all full.

@@ -114,7 +114,7 @@ def _layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed):
 def convolution(prop, in_shapes, in_types, device):
     """cuDNN's convolution over NCHW memory."""
     require_floats(prop, prop.list_arguments(), in_types, GPU_FLOATS)
-    _, (out,), _ = prop.infer_shape(in_shapes, [None])
+    (out,) = prop.output_shapes(in_shapes)
     open_door()
     layer = _layer(prop, in_types[0], in_shapes[0], in_shapes[1], out, *prop.window,
                    False)
@@ -126,7 +126,7 @@ def deconvolution(prop, in_shapes, in_types, device):
     """The data gradient of cuDNN's convolution."""
     require_floats(prop, prop.list_arguments(), in_types, GPU_FLOATS)
     data = in_shapes[0]
-    _, (out,), _ = prop.infer_shape(in_shapes, [None])
+    (out,) = prop.output_shapes(in_shapes)
     pad = tuple(prop.geometry(axis, size)[1] for axis, size in enumerate(data[2:]))
     stride, dilate = prop.window[:2]
     # what the convolution makes of out: data, or more behind it where target_shape cuts unevenly

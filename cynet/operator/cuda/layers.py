@@ -193,7 +193,7 @@ def dropout(prop, shapes, types, device):
 # --- upsampling ----------------------------------------------------------------------------------
 @form("UpSampling")
 def upsampling(prop, shapes, types, device):
-    _, (out,), _ = prop.infer_shape(shapes, [None])
+    (out,) = prop.output_shapes(shapes)
     scale = prop.scale
     if prop.sample_type == "bilinear":
         k, pad = 2 * scale - scale % 2, scale // 2

@@ -4,12 +4,11 @@ The CPU operator of each says which pieces; the same description is launched her
 """
 
 import ctypes
-from itertools import chain
 from math import prod
 
 from ...context import Context
 from ...errors import ArgumentError
-from ..tensor.mapped import MapOperator
+from ..tensor.borders import BordersOperator
 from ..tensor.pieces import PiecesOperator, contiguous, sliced
 from .forms import form
 from .program import Steps, constant, fold, operator, zeros
@@ -65,23 +64,31 @@ def _piece_grad(steps, kind, piece):
         steps += copy(kind, g, dx, piece.target, source)
 
 
-class Maps(ctypes.Structure):
-    """Shapes of an array read through one index map an axis (index.cu)."""
+class Borders(ctypes.Structure):
+    """Shapes of an array with borders and of what they are around (index.cu)."""
 
-    _fields_ = [("n", LONG), ("ndim", INT), ("dst", LONG * 8), ("src", LONG * 8)]
+    _fields_ = [
+        ("n", LONG),
+        ("ndim", INT),
+        ("reflect", INT),
+        ("dst", LONG * 8),
+        ("src", LONG * 8),
+        ("before", LONG * 8),
+    ]
 
 
-def read_through(device, op):
-    """The form of a MapOperator."""
-    dtype, shape, maps = op.described
-    kind, lengths = C_TYPES[dtype], [len(m) for m in maps]
-    walk = Maps(prod(lengths), len(shape), axis_list(lengths), axis_list(shape))
-    table = device.upload((LONG * sum(lengths))(*chain.from_iterable(maps)))
+def bordered(device, op):
+    """The form of a BordersOperator."""
+    dtype, shape, widths, reflect = op.described
+    kind, lengths = C_TYPES[dtype], [n + a + b for n, (a, b) in zip(shape, widths)]
+    firsts = [before for before, _ in widths]
+    walk = Borders(
+        prod(lengths), len(shape), reflect, axis_list(lengths), axis_list(shape), axis_list(firsts)
+    )
     forward, backward = Steps(), Steps()
-    forward += each(walk.n, "index", f"map_axes<{kind}>", IN[0], OUT[0], table, walk, ADD)
+    forward += each(walk.n, "index", f"borders<{kind}>", IN[0], OUT[0], walk, ADD)
     backward += zeros(shape, dtype, IN_GRAD[0])
-    backward += each(walk.n, "index", f"map_axes_grad<{kind}>", OUT_GRAD[0], IN_GRAD[0], table,
-                     walk)  # fmt: skip
+    backward += each(walk.n, "index", f"borders_grad<{kind}>", OUT_GRAD[0], IN_GRAD[0], walk)
     return operator(device, forward, backward)
 
 
@@ -93,12 +100,11 @@ def read_through(device, op):
 )  # fmt: skip
 def pieces(prop, shapes, types, device):
     op = prop.create_operator(_HOST, shapes, types)
-    if isinstance(op, MapOperator):
-        return read_through(device, op)
+    if isinstance(op, BordersOperator):
+        return bordered(device, op)
     if not isinstance(op, PiecesOperator):
         raise ArgumentError(f"operator {prop.op_name} moves no pieces: {type(op).__name__}")
-    _, out_shapes, _ = prop.infer_shape(shapes, [None] * len(prop.list_outputs()))
-    return moved(device, op, shapes, out_shapes)
+    return moved(device, op, shapes, prop.output_shapes(shapes))
 
 
 @form("_channels_last")

@@ -21,7 +21,7 @@ from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
-from ..shapes import agree, require_elements
+from ..shapes import agree
 from .reordered import Reordered
 from .window import check_rank, check_window, pad3
 
@@ -116,7 +116,7 @@ class ConvolutionProperty(OperatorProperty):
         return [out_grad[0], in_data[0], in_data[1]]
 
     def channels_last_form(self, in_shapes, in_types):
-        if any(t != "float32" for t in in_types) or 0 in in_shapes[0] or not onednn.available():
+        if any(t != "float32" for t in in_types) or not onednn.available():
             return None
         from .convolution_last import ChannelsLastConvolution
 
@@ -145,8 +145,7 @@ class ConvolutionProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        require_elements(self, in_shapes[0])
-        _, (out,), _ = self.infer_shape(in_shapes, [None])
+        (out,) = self.output_shapes(in_shapes)
         own = Reordered.by_own_kernels(self, in_shapes, in_types, out)
         if own is not None:
             return own

@@ -52,18 +52,18 @@ class ChannelsLastConvolution(FoldsActivation, ConvolutionProperty):
         return self.changed(gives_masked=True) if self._suits_product(in_shapes) else None
 
     def packed_form(self, in_shapes, in_types, replaces):
-        if self.weight_shape is not None or 0 in in_shapes[0]:
+        if self.weight_shape is not None:
             return None
         packed = self.changed(weight_shape=in_shapes[1])
         pack = PackWeight(packed, in_shapes)
-        _, (out,), _ = self.infer_shape(in_shapes, [None])
+        (out,) = self.output_shapes(in_shapes)
         many = out[0] * prod(out[2:]) > MANY_PIXELS and not replaces and not pack.by_winograd
         return None if pack.size is None or many else (pack, packed, pack.size)
 
     def primitives(self, in_shapes):
         """oneDNN's primitives of this convolution."""
         data, weight = in_shapes[0], self.weight_shape or in_shapes[1]
-        _, (out,), _ = self.infer_shape([data, weight, *in_shapes[2:]], [None])
+        (out,) = self.output_shapes([data, weight, *in_shapes[2:]])
         sizes = [data, weight, out]
         window = self.window
         if len(data) == 4 and data[3] == out[3] == self.kernel[1] == 1 and window[2][1] == 0:
@@ -78,7 +78,7 @@ class ChannelsLastConvolution(FoldsActivation, ConvolutionProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         weight = self.weight_shape or in_shapes[1]
-        _, (out,), _ = self.infer_shape([in_shapes[0], weight, *in_shapes[2:]], [None])
+        (out,) = self.output_shapes([in_shapes[0], weight, *in_shapes[2:]])
         if self._suits_product(in_shapes) or self.packed_product(in_shapes) is not None:
             return fully_connected_products.ProductFullyConnected(
                 self, prod(out) // out[1], weight[1], out[1], self.weight_shape is not None,

@@ -79,7 +79,7 @@ class CropProperty(OperatorProperty):
         return out_grad
 
     def create_operator(self, ctx, in_shapes, in_types):
-        _, (out,), _ = self.infer_shape(in_shapes, [None])
+        (out,) = self.output_shapes(in_shapes)
         first, data = (0, 0, *self.first(in_shapes[0], out)), in_shapes[0]
         if self.channels_last:
             first, data, out = ((s[0], *s[2:], s[1]) for s in (first, data, out))

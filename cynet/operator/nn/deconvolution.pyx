@@ -21,7 +21,7 @@ from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
-from ..shapes import agree, require_elements
+from ..shapes import agree
 from .reordered import Reordered
 from .window import check_rank, check_window, pad3
 
@@ -119,7 +119,7 @@ class DeconvolutionProperty(OperatorProperty):
         return [out_grad[0], in_data[0], in_data[1]]
 
     def channels_last_form(self, in_shapes, in_types):
-        if any(t != "float32" for t in in_types) or 0 in in_shapes[0] or not onednn.available():
+        if any(t != "float32" for t in in_types) or not onednn.available():
             return None
         from .deconvolution_last import ChannelsLastDeconvolution
 
@@ -134,7 +134,6 @@ class DeconvolutionProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        require_elements(self, in_shapes[0])
         data = in_shapes[0]
         sizes, pad = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
         out = data[0], self.num_filter, *sizes

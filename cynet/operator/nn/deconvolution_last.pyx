@@ -53,7 +53,7 @@ class ChannelsLastDeconvolution(DeconvolutionProperty):
     def packed_form(self, in_shapes, in_types, replaces):
         cdef WindowShape shape
         data = in_shapes[0]
-        if (self.weight_shape is not None or 0 in data or len(self.kernel) != 2
+        if (self.weight_shape is not None or len(self.kernel) != 2
                 or self.num_group > 1):
             return None
         convolution, out = self.mirrored(data), self.out_shape(data)

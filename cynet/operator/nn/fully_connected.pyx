@@ -18,7 +18,7 @@ from .._base import register_operator
 from ..floats import require_float_cpu
 from ..parameters import Bool, Int
 from ..property import OperatorProperty, ResourceRequest
-from ..shapes import agree, require_elements
+from ..shapes import agree
 from .folded import FoldsActivation
 
 SMALL = 4096  # multiplications that take less time than the call of a oneDNN primitive
@@ -104,9 +104,8 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        require_elements(self, in_shapes[1])
         rows = self.rows(in_shapes[0])
-        if in_types[0] == "float32" and 0 not in in_shapes[0] and onednn.available():
+        if in_types[0] == "float32" and onednn.available():
             from .fully_connected_onednn import MatmulFullyConnected
             from .fully_connected_products import ProductFullyConnected
 
@@ -122,7 +121,7 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
         """Whether products of our own compute it best, in float32."""
         from . import fully_connected_products
 
-        if 0 in in_shapes[0] or not onednn.available():
+        if not onednn.available():
             return False
         return fully_connected_products.suits(
             self.rows(in_shapes[0]), in_shapes[1][1], self.num_hidden)

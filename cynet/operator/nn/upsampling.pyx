@@ -77,6 +77,8 @@ class UpSamplingProperty(OperatorProperty):
         for name, shape in zip(self.list_arguments(), in_shapes):
             if shape is None or not all(shape[1:]) or not all(first[1:]):
                 return in_shapes, [out], []
+            if shape[0] and first[0] and shape[0] != first[0]:
+                raise ShapeError(f"{name} has {shape[0]} images, data has {first[0]}")
             if height % shape[2] or width % shape[3] or height // shape[2] != width // shape[3]:
                 raise ShapeError(f"{name} has shape {tuple(shape)}: its planes do not become "
                                  f"{(height, width)} by one whole factor")
@@ -102,7 +104,7 @@ class UpSamplingProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        _, (out,), _ = self.infer_shape(in_shapes, [None])
+        (out,) = self.output_shapes(in_shapes)
         if self.sample_type == "nearest":
             return UpSamplingOperator(in_shapes, out, self.multi_input_mode == "sum",
                                       self.channels_last)

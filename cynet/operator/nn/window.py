@@ -2,6 +2,7 @@
 
 from ...errors import ArgumentError, ShapeError
 
+WIDEST = (1 << 31) - 1  # so that positions, products of two of them, fit 64 bits
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
@@ -27,8 +28,10 @@ def check_window(where, kernel, layout, **windows):
         Naming the parameter, its value and what was expected.
     """
     n = len(kernel)
-    if n not in LAYOUTS or min(kernel) < 1:
-        raise ArgumentError(f"{where}: kernel {kernel} must have 1 to 3 numbers, each at least 1")
+    if n not in LAYOUTS or min(kernel) < 1 or max(kernel) > WIDEST:
+        raise ArgumentError(
+            f"{where}: kernel {kernel} must have 1 to 3 numbers, each from 1 to {WIDEST}"
+        )
     if layout not in (None, LAYOUTS[n]):
         raise ArgumentError(
             f"{where}: layout '{layout}' is not available for kernel {kernel}; use '{LAYOUTS[n]}'"
@@ -36,10 +39,10 @@ def check_window(where, kernel, layout, **windows):
     complete = []
     for name, (value, default, least) in windows.items():
         value = value or (default,) * n
-        if len(value) != n or min(value) < least:
+        if len(value) != n or min(value) < least or max(value) > WIDEST:
             raise ArgumentError(
                 f"{where}: {name} {value} must have {n} numbers like kernel "
-                f"{kernel}, each at least {least}"
+                f"{kernel}, each from {least} to {WIDEST}"
             )
         complete.append(value)
     return complete

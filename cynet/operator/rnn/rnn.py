@@ -4,7 +4,7 @@ from ...errors import ArgumentError, ShapeError
 from ...kernels.blas import check_sizes
 from .._base import register_operator
 from ..floats import require_float_cpu
-from ..parameters import Bool, Enum, Float, Int
+from ..parameters import MOST_ARRAYS, Bool, Enum, Float, Int
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .layers import LayersOperator
 from .layout import GATES, kept, parameters
@@ -33,7 +33,9 @@ class RNNProperty(OperatorProperty):
     """
 
     state_size = Int(doc="Size of the state of each layer and direction.", low=1)
-    num_layers = Int(doc="Number of layers, each over the output of the one below.", low=1)
+    num_layers = Int(
+        doc="Number of layers, each over the output of the one below.", low=1, high=MOST_ARRAYS
+    )
     bidirectional = Bool(False, doc="Whether each layer runs over the sequences backwards, too.")
     mode = Enum(("rnn_relu", "rnn_tanh", "lstm", "gru"), doc="What a step computes.")
     p = Float(

@@ -3,7 +3,7 @@
 from .._base import register_operator
 from .._loops import LoopsOperator
 from ..loops import Loop
-from ..parameters import Int
+from ..parameters import MOST_ARRAYS, Int
 from ..property import OperatorProperty
 
 
@@ -13,7 +13,7 @@ class AddNProperty(OperatorProperty):
     elementwise = True
     key_var_num_args = "num_args"
     passes_gradient = True
-    num_args = Int(doc="Number of inputs; filled in from the call.", low=1)
+    num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
 
     def list_arguments(self):
         return [f"arg{i}" for i in range(self.num_args)]

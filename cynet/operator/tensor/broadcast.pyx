@@ -32,11 +32,13 @@ def broadcast_shapes(lhs, rhs):
     n = max(len(lhs), len(rhs))
     out = []
     for a, b in zip((1,) * (n - len(lhs)) + tuple(lhs), (1,) * (n - len(rhs)) + tuple(rhs)):
-        if a > 1 and b > 1 and a != b:
-            raise ShapeError(
-                f"shapes {tuple(lhs)} and {tuple(rhs)} do not broadcast: {a} against {b}")
-        # an unknown length beside 1 stays unknown; beside more than 1 the other side decides
-        out.append(max(a, b) if a != 0 and b != 0 else (a if a > 1 else b if b > 1 else 0))
+        if a and b:
+            if a != b and a != 1 and b != 1:
+                raise ShapeError(
+                    f"shapes {tuple(lhs)} and {tuple(rhs)} do not broadcast: {a} against {b}")
+            out.append(b if a == 1 else a)
+        else:  # an unknown length beside 1 stays unknown; beside others the other side decides
+            out.append(0 if a == 1 or b == 1 else a or b)
     return tuple(out)
 
 

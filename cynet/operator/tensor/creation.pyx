@@ -177,11 +177,11 @@ class ArangeProperty(CreationProperty):
         start, stop = self.bounds()
         if stop is None:
             return None
-        count = math.ceil((stop - start) / self.step) * self.repeat if self.step else 0
-        if count <= 0:
+        steps = (stop - start) / self.step if self.step else 0.0
+        if not 0 < steps < math.inf:
             raise ArgumentError(
-                f"_arange: from {start} to {stop} by {self.step} there is no value")
-        return (count,)
+                f"_arange: from {start} to {stop} by {self.step} there is no value, or no end")
+        return (math.ceil(steps) * self.repeat,)
 
     def progression(self):
         return self.bounds()[0], self.step, self.repeat
@@ -274,6 +274,7 @@ class ShapeArrayProperty(OperatorProperty):
 
     inputs_doc = {"data": "The input, any shape."}
     differentiable = False
+    takes_empty = True
 
     def values(self, shape):
         """The numbers in the output."""

@@ -21,6 +21,8 @@ class ProductProperty(OperatorProperty):
         doc="Storage of the output; kept for files, without effect.",
     )
 
+    of_nothing = 0.0  # the sum over an axis of length 0
+
     def list_arguments(self):
         return ["lhs", "rhs"]
 

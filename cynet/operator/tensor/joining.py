@@ -4,7 +4,7 @@ import itertools
 
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..parameters import Bool, Int, Shape
+from ..parameters import MOST_ARRAYS, Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
 from .axes import axis_of
 from .pieces import PieceOf, PiecesOperator, contiguous, sliced
@@ -15,7 +15,7 @@ class JoinProperty(OperatorProperty):
     """Base of operators with any number of inputs."""
 
     key_var_num_args = "num_args"
-    num_args = Int(doc="Number of inputs; filled in from the call.", low=1)
+    num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
 
     def list_arguments(self):
         return [f"arg{i}" for i in range(self.num_args)]
@@ -30,6 +30,7 @@ class JoinProperty(OperatorProperty):
 class ConcatProperty(JoinProperty):
     """The inputs joined along an existing axis; their other lengths must agree."""
 
+    takes_empty = True
     dim = Int(1, doc="The axis along which they are joined.")
     channels_last = False  # a form the layout pass makes: where the pieces lie in memory
 
@@ -111,7 +112,7 @@ class StackProperty(JoinProperty):
 class SliceChannelProperty(MoveProperty):
     """The input parted into equal pieces along an axis, one output each."""
 
-    num_outputs = Int(doc="Number of pieces; must divide the axis.", low=1)
+    num_outputs = Int(doc="Number of pieces; must divide the axis.", low=1, high=MOST_ARRAYS)
     axis = Int(1, doc="The axis that is parted.")
     squeeze_axis = Bool(False, doc="Drop the axis, which must then have length `num_outputs`.")
 
@@ -171,7 +172,7 @@ class SplitV2Property(MoveProperty):
     )
     axis = Int(1, doc="The axis that is parted.")
     squeeze_axis = Bool(False, doc="Drop the axis, which each piece must then have with length 1.")
-    sections = Int(0, doc="Number of equal pieces; 0: as `indices` says.", low=0)
+    sections = Int(0, doc="Number of equal pieces; 0: as `indices` says.", low=0, high=MOST_ARRAYS)
 
     def list_outputs(self):
         n = self.sections or len(self.indices)

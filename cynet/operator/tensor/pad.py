@@ -5,8 +5,9 @@ from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..parameters import Enum, Float, Int, Shape
 from ..property import is_known, merge_shapes
+from ..shapes import EMPTY
 from .axes import axis_of
-from .mapped import MapOperator
+from .borders import BordersOperator
 from .pieces import PieceOf, PiecesOperator, View, contiguous, sliced
 from .transpose import MoveProperty
 
@@ -14,6 +15,7 @@ from .transpose import MoveProperty
 class PadProperty(MoveProperty):
     """The input with borders around all axes but the first two."""
 
+    takes_empty = True
     mode = Enum(
         ("constant", "edge", "reflect"),
         doc="Borders hold a constant, the nearest element, or the elements mirrored at the edge.",
@@ -39,12 +41,14 @@ class PadProperty(MoveProperty):
         if len(shape) < 3:
             raise ShapeError(f"Pad takes an array of at least 3 axes, got shape {shape}")
         widths = self.widths(len(shape))
-        if self.mode == "reflect":
-            for i, (n, (before, after)) in enumerate(zip(shape, widths)):
-                if n and max(before, after) >= n:
-                    raise ShapeError(
-                        f"Pad: axis {i} of {shape} is too short to reflect {self.pad_width}"
-                    )
+        for i, (n, (before, after)) in enumerate(zip(shape, widths)):
+            width = max(before, after)
+            if self.mode == "reflect" and n and width >= max(n, 1):
+                raise ShapeError(
+                    f"Pad: axis {i} of {shape} is too short to reflect {self.pad_width}"
+                )
+            if self.mode == "edge" and n is EMPTY and width:
+                raise ShapeError(f"Pad: axis {i} of {shape} has no element at its edge")
         out = tuple(n and n + a + b for n, (a, b) in zip(shape, widths))
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
@@ -56,19 +60,14 @@ class PadProperty(MoveProperty):
             return PiecesOperator(
                 in_types[0], [PieceOf(contiguous(shape), inside)], fill=self.constant_value
             )
-        maps = []
-        for n, (before, after) in zip(shape, widths):
-            if self.mode == "edge":
-                maps.append([min(max(i, 0), n - 1) for i in range(-before, n + after)])
-            else:
-                maps.append([n - 1 - abs(n - 1 - abs(i)) for i in range(-before, n + after)])
-        return MapOperator(in_types[0], shape, maps)
+        return BordersOperator(in_types[0], shape, widths, self.mode == "reflect")
 
 
 class DiagProperty(MoveProperty):
     """A diagonal of an array of two or more axes, as its last axis; or a matrix with the input on
     one."""
 
+    takes_empty = True
     k = Int(0, doc="Which diagonal: above 0 to the right of the main one, below 0 to the left.")
     axis1 = Int(0, doc="The axis that counts rows.")
     axis2 = Int(1, doc="The axis that counts columns.")

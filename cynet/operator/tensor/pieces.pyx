@@ -80,6 +80,7 @@ cdef class PiecesOperator(Operator):
         cdef Piece* piece
         cdef int i
         cdef double value
+        pieces = [each for each in pieces if 0 not in each.target.shape]
         self.dtype = dtype_flag(dtype)
         self.n_pieces = len(pieces)
         self.pieces = <Piece*>calloc(max(self.n_pieces, 1), sizeof(Piece))

@@ -127,6 +127,7 @@ class NormProperty(ReduceProperty):
     out_dtype = DType(None, doc="Dtype of the output; must be the input's.")
     keepdims = Bool(False, doc="Keep the reduced axes with length 1.")
     exclude = False
+    of_nothing = 0.0
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -144,22 +145,24 @@ class NormProperty(ReduceProperty):
 
 NormProperty.fields.pop("exclude")
 
-# name, reduction, gradient functor, reads the inputs, mean, aliases, docstring
+# name, reduction, gradient functor, reads the inputs, mean, of nothing, aliases, docstring
 cdef list ROWS = [
-    ("sum", "sum", "grad_right", False, False, ("sum_axis",), "Sum of elements over axes."),
-    ("mean", "sum", "grad_right", False, True, (), "Arithmetic mean over axes."),
-    ("prod", "prod", "prod_grad", True, False, (), "Product over axes."),
-    ("nansum", "nansum", "nansum_grad", True, False, (), "Sum over axes that takes NaN for 0."),
-    ("nanprod", "nanprod", "nanprod_grad", True, False, (),
+    ("sum", "sum", "grad_right", False, False, 0.0, ("sum_axis",), "Sum of elements over axes."),
+    ("mean", "sum", "grad_right", False, True, float("nan"), (),
+     "Arithmetic mean over axes."),
+    ("prod", "prod", "prod_grad", True, False, 1.0, (), "Product over axes."),
+    ("nansum", "nansum", "nansum_grad", True, False, 0.0, (),
+     "Sum over axes that takes NaN for 0."),
+    ("nanprod", "nanprod", "nanprod_grad", True, False, 1.0, (),
      "Product over axes that takes NaN for 1."),
-    ("max", "max", "equal", True, False, ("max_axis",),
+    ("max", "max", "equal", True, False, None, ("max_axis",),
      "Largest element over axes; NaN if one is."),
-    ("min", "min", "equal", True, False, ("min_axis",),
+    ("min", "min", "equal", True, False, None, ("min_axis",),
      "Smallest element over axes; NaN if one is."),
 ]
 
-for _name, _reduction, _gradient, _reads, _mean, _aliases, _doc in ROWS:
+for _name, _reduction, _gradient, _reads, _mean, _of_nothing, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (ReduceProperty,), {
         "__doc__": _doc, "__module__": __name__, "reduction": _reduction, "gradient": _gradient,
-        "reads": _reads, "mean": _mean}), aliases=_aliases)
+        "reads": _reads, "mean": _mean, "of_nothing": _of_nothing}), aliases=_aliases)
 register_operator("norm", NormProperty)

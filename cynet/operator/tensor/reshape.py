@@ -4,6 +4,7 @@ from ...errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
+from ..shapes import EMPTY
 from .axes import axes_of, axis_of
 from .pieces import PieceOf, PiecesOperator, contiguous
 
@@ -128,6 +129,8 @@ def resolve(shape, codes, where="Reshape"):
         return tuple(out)
     if unknown is not None:
         rest, size = _size(out), _size(shape)
+        if rest is EMPTY:
+            raise ShapeError(f"{where}: shape {shape} does not say what -1 in {codes} is")
         if size % rest:
             raise ShapeError(f"{where}: {size} elements of {shape} do not divide into {codes}")
         out[unknown] = size // rest

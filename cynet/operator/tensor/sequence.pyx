@@ -18,7 +18,6 @@ from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..parameters import Bool, Float, Int
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
-from ..shapes import require_elements
 
 cdef enum:
     MASK = 0
@@ -75,6 +74,8 @@ class SequenceProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_elements(self, in_shapes[0])
+        if self.axis not in (0, 1):
+            raise ArgumentError(f"{self.op_name}: parameter 'axis' takes 0 or 1, got {self.axis}")
         return SequenceOperator(self, in_shapes[0], in_types[0])
 
 

@@ -34,14 +34,14 @@ def slice_ranges(shape, begin, end, step, where="slice"):
             raise ArgumentError(f"{where}: parameter 'step' takes no 0, got {step}")
         first, stop, by = slice(begin[i], end[i], by).indices(n)
         count = len(range(first, stop, by))
-        if count == 0:
+        if count == 0 and int(n):
             raise ShapeError(
                 f"{where}: begin {begin}, end {end}, step {step} leave nothing of axis {i} "
                 f"of {shape}"
             )
         firsts.append(first)
         steps.append(by)
-        counts.append(count)
+        counts.append(count or n)
     return tuple(firsts), tuple(steps), tuple(counts)
 
 
@@ -94,7 +94,7 @@ class SliceAxisProperty(SlicedProperty):
         n = shape[axis]
         begin = self.begin + n if self.begin < 0 else self.begin
         end = n if self.end is None else self.end + n if self.end < 0 else self.end
-        if not 0 <= begin < end <= n:
+        if not (0 <= begin < end <= n or (begin == 0 and end == n)):
             raise ArgumentError(
                 f"slice_axis: begin {self.begin} and end {self.end} do not fit axis {axis} "
                 f"of {shape}"

@@ -4,6 +4,7 @@ from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..parameters import Bool, DType, Enum, Float, Int, Shape
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
+from ..shapes import EMPTY
 from .axes import axis_of, split_at
 from .index_properties import MODES
 from .indexing import GatherNDOperator, OneHotOperator, PickOperator, TakeOperator
@@ -40,6 +41,7 @@ class TakeProperty(IndexedProperty):
     The output has the shape of `a` with the axis replaced by the shape of `indices`.
     """
 
+    takes_empty = True
     inputs_doc = {"a": "The array that is read.", "indices": "Which slices; any shape and dtype."}
     axis = Int(0, doc="The axis that is indexed.")
     mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
@@ -64,6 +66,7 @@ class TakeProperty(IndexedProperty):
 class PickProperty(IndexedProperty):
     """One element of each row along an axis, by index."""
 
+    takes_empty = True
     inputs_doc = {
         "data": "The array that is read.",
         "index": "Which element; of the shape of data without the axis, or with it at length 1.",
@@ -99,6 +102,7 @@ class PickProperty(IndexedProperty):
 class BatchTakeProperty(IndexedProperty):
     """One element of each row of a matrix, by index."""
 
+    takes_empty = True
     inputs_doc = {"a": "Matrix of shape (rows, columns).", "indices": "A column for each row."}
 
     def list_arguments(self):
@@ -167,6 +171,8 @@ class GatherNDProperty(IndexedProperty):
         data, index = in_shapes
         if data is None or not is_known(index):
             return [data, index], [out_shapes[0]], []
+        if index[0] is EMPTY:
+            raise ShapeError(f"{self.op_name}: indices {index} name no axis")
         if index[0] > len(data):
             raise ShapeError(f"gather_nd: indices {index} name more axes than data {data} has")
         out = index[1:] + data[index[0] :] or (1,)
@@ -188,6 +194,7 @@ class ScatterNDProperty(IndexedProperty):
         "data": "The values.",
         "indices": "One row of indices for each of the first axes of the output.",
     }
+    of_nothing = 0.0
     shape = Shape(doc="Shape of the output.", low=1)
 
     def list_arguments(self):
@@ -196,6 +203,8 @@ class ScatterNDProperty(IndexedProperty):
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
         if is_known(index):
+            if index[0] is EMPTY:
+                raise ShapeError(f"{self.op_name}: indices {index} name no axis")
             if index[0] > len(self.shape):
                 raise ArgumentError(
                     f"scatter_nd: indices {index} name more axes than the output {self.shape} has"

@@ -1,0 +1,20 @@
+"""The GPU form of any operator that has no elements to compute with."""
+
+from ...cuda.device import device
+from ..tensor.pieces import contiguous
+from .moves import filled
+from .program import Steps, operator, zeros
+from .steps import IN_GRAD, OUT
+
+
+def nothing_on(ctx, out_shapes, dtype, fill, in_shapes, in_types):
+    """Outputs that hold `fill`, where they hold anything, and zeros as gradients."""
+    on = device(ctx.device_id)
+    forward, backward = Steps(), Steps()
+    for i, shape in enumerate(out_shapes):
+        if fill is not None and 0 not in shape:
+            forward += filled(on, fill, dtype, OUT[i], contiguous(shape))
+    for i, (shape, kind) in enumerate(zip(in_shapes, in_types)):
+        if 0 not in shape:
+            backward += zeros(shape, kind, IN_GRAD[i])
+    return operator(on, forward, backward)

@@ -1,0 +1,40 @@
+"""What operators do where an input has no elements; decided here for all of them.
+
+Where the outputs that a user sees have none either, there is nothing to compute, and no gradient
+flows: no kernel runs. Where an output has elements, they would be made of nothing, which a property
+allows (`of_nothing`, `takes_empty`) or refuses.
+"""
+
+import math
+
+from ..errors import ShapeError
+from .tensor.pieces import PiecesOperator
+
+
+def on_empty(prop, ctx, in_shapes, in_types):
+    """The Operator of `prop` where an input is empty; None where it is the one of other inputs.
+
+    Raises
+    ------
+    ShapeError
+        When an output has elements that cannot be made of nothing.
+    """
+    if not prop.pure:  # a user's own code is asked
+        return None
+    fill, dtype = None, "float32"
+    if any(0 not in s for s in prop.output_shapes(in_shapes)[: prop.num_visible_outputs()]):
+        if prop.takes_empty:
+            return None
+        fill = prop.of_nothing
+        dtype = prop.infer_type(list(in_types), [None] * len(prop.list_outputs()))[1][0]
+        if fill is None or (math.isnan(fill) and not dtype.startswith("float")):
+            named = zip(prop.list_arguments(), in_shapes)
+            empty = [f"'{name}' of shape {s} has no elements" for name, s in named if 0 in s]
+            raise ShapeError(
+                f"operator {prop.op_name}: {', '.join(empty)}, of which its output could be made"
+            )
+    if ctx.device_type == "gpu":
+        from .cuda.nothing import nothing_on
+
+        return nothing_on(ctx, prop.output_shapes(in_shapes), dtype, fill, in_shapes, in_types)
+    return PiecesOperator(dtype, [], fill=fill)
