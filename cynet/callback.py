@@ -25,7 +25,8 @@ def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
         Files are ``prefix-symbol.json``, ``prefix-0001.params``, ...
     period : int
     save_optimizer_states : bool
-        Also write ``prefix-0001.states``.
+        Also write ``prefix-0001.states``; ``mx.model.find_checkpoint(prefix)`` gives the newest
+        whole pair of the two files.
     """
     period = max(1, int(period))
 
