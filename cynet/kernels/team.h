@@ -8,10 +8,10 @@
 #define CYNET_TEAM_H
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <thread>
 
+#include "clock.h"
 #include "wake.h"
 
 #if defined(__x86_64__) || defined(_M_X64)
@@ -69,12 +69,6 @@ struct Team {
 
 static Team team;
 static thread_local bool inside = false;  // a share of a loop
-
-static inline int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 static inline void relax() {
 #if defined(__x86_64__) || defined(_M_X64)
