@@ -36,8 +36,8 @@ constexpr int64_t BRIEF_NS = 20000;    // the same beside threads of others
 constexpr int64_t STOLEN_NS = 100000;  // a thread that looks and misses so much had no core
 constexpr int64_t CREDIT_NS = 4000000;  // the most of time gained that stands against losses
 constexpr int64_t LOSS_NS = 100000;     // beyond the credit, after which the team rests
-constexpr int64_t REST = 32;            // times as long as the loss: it costs 3 % at most
-constexpr int64_t LONGEST_NS = 500000000;
+constexpr int64_t REST = 64;            // times as long as the loss: it costs 1.5 % at most
+constexpr int64_t LONGEST_NS = 1000000000;
 constexpr int64_t RETRY_NS = 1000000000;  // after a thread could not be made
 
 struct alignas(128) Slot {

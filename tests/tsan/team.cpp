@@ -96,7 +96,7 @@ static void controls(int threads) {  // parts round as the caller does
   set_float_control(before);
 }
 
-static void judgement() {  // losses beyond what was gained let the team rest 32 times as long
+static void judgement() {  // losses beyond what was gained let the team rest many times as long
   static Slot slot;
   slot.shares = 2;
   team.credit = 0, team.share_at = 0;
