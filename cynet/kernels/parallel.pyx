@@ -2,7 +2,7 @@
 
 from ..cores import usable_cores
 from .. import config
-from ..errors import ArgumentError, ArgumentTypeError, CynetError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, shown
 
 cdef extern from "gang.h" namespace "cynet" nogil:
     """
@@ -92,10 +92,10 @@ def set_num_threads(n, *, beyond_cores=False):
     """
     global _threads
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise ArgumentTypeError(f"set_num_threads takes an int, got {n!r:.200}")
+        raise ArgumentTypeError(f"set_num_threads takes an int, got {shown(n)}")
     cdef object number = n.__index__()
     if number < 0 or number > 4096:
-        raise ArgumentError(f"set_num_threads takes 0 (all cores) to 4096, got {str(number):.200}")
+        raise ArgumentError(f"set_num_threads takes 0 (all cores) to 4096, got {shown(number)}")
     before = _threads
     cores = usable_cores()
     _threads = number if 0 < number <= cores or number and beyond_cores else cores
