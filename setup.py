@@ -30,7 +30,8 @@ elif sys.platform == "darwin":
 else:
     COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math"]
     COMPILE += ["-pthread", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unknown-pragmas"]
-    LINK = ["-fopenmp", "-pthread", "-Wl,--strip-all"]
+    COMPILE += ["-DCYNET_TEAM"]  # loops run on cynet's own threads (kernels/parallel.h)
+    LINK = ["-Wl,--as-needed", "-fopenmp", "-pthread", "-Wl,--strip-all"]
 if SANITIZER:  # OpenMP's runtime has no annotations that ThreadSanitizer could follow
     left_out = ("-O3", "-g0", "-fopenmp") if SANITIZER == "thread" else ("-O3", "-g0")
     COMPILE = [flag for flag in COMPILE if flag not in left_out]

@@ -14,7 +14,6 @@ from .cuda.driver cimport check, launch
 from .cuda.transfer cimport (
     Strides, across, call_later, download_later, download_pinned, fill, move, upload, upload_pinned
 )
-from .kernels.parallel cimport team_rests
 from .kernels.strided_copy cimport StridedCopy, copy_gather, copy_scatter, copy_strided
 
 import numpy as np
@@ -199,10 +198,9 @@ cdef int _push_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, VarHa
 
 
 cdef int _run_copy(void* arg, RunContext* run_ctx) except -1 nogil:
-    # The pushing thread (worker 0) starts no OpenMP team for a small copy, and wakes none.
+    # The pushing thread (worker 0) wakes no helper for a small copy.
     copy_strided(&(<CopyTask*>arg).what,
                  run_ctx.worker == 0 and (<CopyTask*>arg).nbytes <= INLINE_COPY_BYTES)
-    team_rests()
     (<CopyTask*>arg).target.written = True
     return 0
 

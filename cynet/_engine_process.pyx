@@ -13,7 +13,7 @@ from ._engine_native cimport at_fork, now_ns, thread_yield
 from ._engine_queue cimport free_blocks, take_oldest
 from ._engine_threads cimport after_fork, plan, settle_after, stop, threads_of
 
-import os
+from .cores import usable_cores
 
 cdef int64_t SECOND = 1000 * 1000 * 1000
 cdef int64_t SPIN_NS = 30 * 1000    # a worker looks so long for more before it sleeps
@@ -27,7 +27,7 @@ cdef Engine* create(bint naive, int workers) except NULL nogil:
     cdef Engine* e = new Engine()
     cdef int cores
     with gil:
-        cores = _cores()
+        cores = usable_cores()
     e.naive = naive
     e.native.limit = e.native.keep = workers if workers > 0 else cores
     e.native.spin_ns = SPIN_NS if cores > 1 else 0
@@ -38,12 +38,6 @@ cdef Engine* create(bint naive, int workers) except NULL nogil:
     _adopt(e)
     _registry.store(0)
     return e
-
-
-cdef int _cores() except -1:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 cdef void _hold_registry() noexcept nogil:

@@ -9,15 +9,17 @@ from ._engine_core cimport After, Engine, Failure, Run, Var
 # thread.
 ctypedef int (*EnterDevice)(int dev_id, void** stream) noexcept nogil
 
-# What a thread calls that is going to sleep for long; no lock of the engine is held.
-ctypedef void (*LongSleep)() noexcept nogil
+cdef struct Spin:
+    int64_t until      # 0 before the first turn
+    int64_t last       # reading of the clock
+    int64_t yields_at
+    bint brief         # beside threads of others
 
+# A turn of a thread that looks for something: false when it is time to sleep, after `spin_ns` or,
+# beside programs that take the cores away, some microseconds. `spin.until` is 0 at first.
+cdef bint spin_on(Spin* spin, int64_t spin_ns) noexcept nogil
 # What is called before each function of a GPU (from the first one on: the backend sets it).
 cdef void set_enter_device(EnterDevice enter) noexcept nogil
-# What threads call when their sleep has become a long one (kernels/parallel.pyx sets it).
-cdef void set_long_sleep(LongSleep begin) noexcept nogil
-# This thread, a worker or one that waits, is going to sleep for long.
-cdef void begin_long_sleep() noexcept nogil
 # Decide which threads to wake or start for the ready runs. The last act before `unlock`.
 cdef void plan(Engine* e, After* after) noexcept nogil
 # The same where functions are pushed: between two wake-ups a bulk lets some pushes pass.

@@ -8,7 +8,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 from libc.stdlib cimport malloc
-from libcpp.atomic cimport memory_order_relaxed, memory_order_release
+from libcpp.atomic cimport atomic, memory_order_relaxed, memory_order_release
 from libcpp.vector cimport vector
 
 from ._engine_core cimport (
@@ -28,8 +28,11 @@ from .errors import OperatorError, dress, told
 cdef extern from "Python.h":
     bint PyErr_Occurred() noexcept
 
-cdef int TIGHT_TURNS = 256  # of a spin, before it lets other threads have the core
-cdef int64_t IDLE_NS = 20 * 1000 * 1000  # of sleep, after which a worker's is a long one
+cdef int64_t TIGHT_NS = 8 * 1000  # of a spin, before it lets other threads have the core
+cdef int64_t STOLEN_NS = 100 * 1000  # a thread that spins and misses so much had no core
+cdef int64_t REST = 32  # for so many times as long spins are brief
+cdef int64_t LONGEST_NS = 500 * 1000 * 1000
+cdef atomic[int64_t] _brief_until
 
 cdef struct Frame:
     # A function that runs on this thread; run is NULL for one that may be done before it returns.
@@ -53,22 +56,11 @@ cdef extern from *:
 
 
 cdef EnterDevice _enter_device = NULL
-cdef LongSleep _long_sleep = NULL
 
 
 cdef void set_enter_device(EnterDevice enter) noexcept nogil:
     global _enter_device
     _enter_device = enter
-
-
-cdef void set_long_sleep(LongSleep begin) noexcept nogil:
-    global _long_sleep
-    _long_sleep = begin
-
-
-cdef void begin_long_sleep() noexcept nogil:
-    if _long_sleep != NULL:
-        _long_sleep()
 
 
 # ---- what a function may leave behind
@@ -385,9 +377,10 @@ cdef bint _serve(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
 
 cdef bint _look(Engine* e, Pool* pool, After* after) noexcept nogil:
     """Spin for a run; true when one came. The lock is held at the start and at the end."""
-    cdef int64_t until = 0
+    cdef Spin spin
     cdef int turns = 0
     cdef bint found = True
+    spin.until = 0
     pool.coming += 1
     plan(e, after)
     unlock(e)
@@ -395,14 +388,9 @@ cdef bint _look(Engine* e, Pool* pool, After* after) noexcept nogil:
     while not pool.published.load(memory_order_relaxed):
         cpu_relax()
         turns += 1
-        if turns % 32 == 0:
-            if until == 0:
-                until = now_ns() + pool.spin_ns
-            elif now_ns() > until:
-                found = False
-                break
-            if turns > TIGHT_TURNS:
-                thread_yield()
+        if turns % 32 == 0 and not spin_on(&spin, pool.spin_ns):
+            found = False
+            break
     lock(e)
     pool.coming -= 1
     return found or pool.ready > 0
@@ -424,12 +412,6 @@ cdef bint _rest(Engine* e, Pool* pool, Worker* worker, After* after) noexcept no
     if not stays:
         until = now_ns() + pool.linger_ns
     worker.guard.lock()
-    if not worker.called:
-        sleep_on(&worker.wake, &worker.guard, IDLE_NS)
-    if not worker.called:
-        worker.guard.unlock()
-        begin_long_sleep()
-        worker.guard.lock()
     while not worker.called:
         if until:
             left = until - now_ns()
@@ -451,6 +433,25 @@ cdef bint _rest(Engine* e, Pool* pool, Worker* worker, After* after) noexcept no
     worker.guard.unlock()
     lock(e)
     pool.coming -= 1
+    return True
+
+
+# ---- spinning
+
+cdef bint spin_on(Spin* spin, int64_t spin_ns) noexcept nogil:
+    cdef int64_t now = now_ns()
+    if spin.until == 0:
+        spin.brief = now < _brief_until.load(memory_order_relaxed)
+        spin.yields_at = now + TIGHT_NS
+        spin.until = spin.yields_at if spin.brief else now + spin_ns
+    elif now - spin.last > STOLEN_NS:
+        _brief_until.store(now + min(REST * (now - spin.last), LONGEST_NS), memory_order_relaxed)
+        return False
+    elif now > spin.until:
+        return False
+    spin.last = now
+    if now > spin.yields_at and not spin.brief:
+        thread_yield()
     return True
 
 

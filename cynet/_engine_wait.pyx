@@ -16,11 +16,11 @@ from ._engine_core cimport (
 )
 from ._engine_native cimport (
     PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Ensure, PyGILState_Release,
-    PyGILState_STATE, PyThreadState, cpu_relax, holds_gil, now_ns, sleep_on, thread_yield
+    PyGILState_STATE, PyThreadState, cpu_relax, holds_gil, sleep_on
 )
 from ._engine_queue cimport refresh, take_error
 from ._engine_threads cimport (
-    begin_long_sleep, held_here, inside, leave_place, nests_too_deep, on_worker, plan, settle_after
+    Spin, held_here, inside, leave_place, nests_too_deep, on_worker, plan, settle_after, spin_on
 )
 
 from .errors import CynetError, NestingError
@@ -28,10 +28,9 @@ from .errors import CynetError, NestingError
 cdef extern from "Python.h" nogil:
     int PyErr_CheckSignals() noexcept
 
-cdef int64_t NAP_NS = 500 * 1000  # a longer sleep is a long one
 cdef int64_t SLICE_NS = 50 * 1000 * 1000  # so often a waiting thread looks for Ctrl-C
 cdef int64_t SPIN_NS = 30 * 1000
-cdef int TIGHT_TURNS = 256  # of a spin, before it lets other threads have the core
+cdef int SOON_TURNS = 256  # of a look without the lock
 
 
 cdef int wait_var(Var* var, bint reads) except -1 nogil:
@@ -67,7 +66,7 @@ cdef bint _soon(Engine* e, Var* var) noexcept nogil:
     if var.epoch != e.epoch:
         return False
     while var.pending_writes.load(memory_order_acquire):
-        if turns == TIGHT_TURNS or holds_gil():
+        if turns == SOON_TURNS or holds_gil():
             return False
         cpu_relax()
         turns += 1
@@ -175,24 +174,20 @@ cdef int _await(Waiter* waiter) noexcept nogil:
 
 
 cdef bint _spin_on(Waiter* waiter) noexcept nogil:
-    cdef int64_t until = 0
+    cdef Spin spin
     cdef int turns = 0
+    spin.until = 0
     while waiter.state.load(memory_order_acquire) != kDone:
         cpu_relax()
         turns += 1
-        if turns % 32 == 0:
-            if until == 0:
-                until = now_ns() + SPIN_NS
-            elif now_ns() > until:
-                return False
-            if turns > TIGHT_TURNS:
-                thread_yield()
+        if turns % 32 == 0 and not spin_on(&spin, SPIN_NS):
+            return False
     return True
 
 
 cdef int _sleep_on(Waiter* waiter, bint interruptible) noexcept nogil:
     cdef int expected = kSpinning
-    cdef int64_t slice_ns = NAP_NS
+    cdef int64_t slice_ns = SLICE_NS if interruptible else -1
     if not waiter.state.compare_exchange_strong(expected, kSleeping):
         return 0  # done just now
     while True:
@@ -204,9 +199,6 @@ cdef int _sleep_on(Waiter* waiter, bint interruptible) noexcept nogil:
             return 1
         if interruptible and _signal_raised():
             return -1
-        if slice_ns == NAP_NS:
-            begin_long_sleep()
-            slice_ns = SLICE_NS if interruptible else -1
 
 
 cdef bint _signal_raised() noexcept nogil:

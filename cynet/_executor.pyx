@@ -21,7 +21,6 @@ from ._split cimport add_parts, run_parts
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
 from .cuda.graphs cimport prepare, release, set_random_base
 from .cuda.graphs cimport run as run_recorded
-from .kernels.parallel cimport team_rests
 from .operator._base cimport OpContext
 
 from .dtype import NAMES, dtype_flag
@@ -141,7 +140,6 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
             begin = nanoseconds()
         if _run_step(run.tables, run.current, run, run_ctx) == -1:
             _give_up(run)
-        team_rests()
         if kept != NULL and kept.last == run.current:
             _complete(kept)
         if profiled:

@@ -11,7 +11,7 @@ from ._plan_tables cimport NativeStep, PartSum, Run, SplitSteps, Tables, call_st
 from ._typedefs cimport RunContext, TBlob, dtype_size, kFloat32
 from .kernels.binary cimport find_binary
 from .kernels.elementwise cimport Kernel, run_binary
-from .kernels.parallel cimport parallel_ranges, team_rests, threads_for
+from .kernels.parallel cimport parallel_ranges, threads_for
 
 from .graph.graph import ADD, WRITE
 from .graph.split import row_positions
@@ -33,7 +33,7 @@ cdef cppclass Parts:
     size_t size          # steps of a part
     int64_t noted        # nanoseconds of the first part's steps, while they are profiled
     size_t failed, part  # the first step that failed in any part, and that part; size: none
-    PyObject* error[3]   # its exception as PyErr_Fetch gives it: nothing from a thread of OpenMP
+    PyObject* error[3]   # its exception as PyErr_Fetch gives it: nothing from a helper
 
 
 # --- building -------------------------------------------------------------------------------------
@@ -155,7 +155,6 @@ cdef int run_parts(Run* run, RunContext* run_ctx) noexcept nogil:
     for i in range(split.sums, split.sums_end):
         sum = &tables.sums[i]
         run_binary(&_sum, sum.sum, 1, sum.part, 1, sum.sum, sum.size)
-    team_rests()
     if profiled:  # of all but the last, what the first part took
         tables.spent[split.last - 1] += nanoseconds() - begin - parts.noted
         for i in range(first, split.last):
@@ -208,7 +207,7 @@ cdef void _note_failure(Parts* parts, size_t i, size_t part) noexcept with gil:
 
 
 cdef int _fail(Parts* parts) noexcept nogil:
-    """Leave the exception of the step that failed pending here. On a thread of OpenMP it went with
+    """Leave the exception of the step that failed pending here. On a helper it went with
     the GIL: then the step runs again here."""
     cdef size_t at = parts.split.begin + parts.part * parts.size + parts.failed
     parts.run.current = parts.first + parts.failed

@@ -64,14 +64,15 @@ _SETTINGS = {
             "CYNET_CPU_WORKERS",
             _count,
             0,
-            "Threads that run native functions; 0 means the number of cores.",
+            "Threads that run native functions; 0 means the number of cores that affinity and a "
+            "container's quota leave.",
         ),
         Setting(
             "CYNET_NUM_THREADS",
             _count,
             0,
-            "Threads of one CPU kernel (OpenMP and BLAS), at most the number of cores; 0 means "
-            "that many.",
+            "Threads of one CPU kernel, at most the cores that affinity and a container's quota "
+            "leave; 0 means that many.",
         ),
         Setting(
             "CYNET_CPU_CAPABILITY",

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "cynet"
 # The table of docs/architecture/README.md: a file imports from its own floor and from below.
 FLOORS = {
-    0: "_typedefs errors base config context registry dtype compat files cache kinds",
+    0: "_typedefs errors base config cores context registry dtype compat files cache kinds",
     # and the parts of the engine: _engine_queue, ...
     1: "_inline _engine engine _storage _storage_memory storage",
     2: "_resource _storage_testing kernels cuda",
@@ -203,6 +203,8 @@ def test_init_files_only_reexport():
         ("environment", r"\bos\.(environ|getenv)|\bgetenv\(", ("config.py", "blas.pyx")),
         # the emulator compiles where its kernels run, and keeps them by processor
         ("tied to one machine", r"march=native|[\"']/(tmp|home|root)/", ("compiler.py",)),
+        # a region of OpenMP has one loop: its barrier is its end (kernels/parallel.h)
+        ("a region of threads", r"cython\.parallel c?import (?!prange$)|\bparallel\(", ()),
         ("assert as a check", r"^\s*assert\b", ()),
         # `except mx.base.MXNetError` catches all that a public call raises: errors.py has classes
         # that are Python's, too. In the files named others are caught in the same file, come when

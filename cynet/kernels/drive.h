@@ -5,6 +5,7 @@
 #ifndef CYNET_DRIVE_H
 #define CYNET_DRIVE_H
 
+#include "clock.h"
 #include "convert.h"
 #include "elementwise.h"
 #include "parallel.h"

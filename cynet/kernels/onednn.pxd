@@ -1,7 +1,7 @@
 """The one guarded door to oneDNN: primitives over fixed float32 shapes, made once and run often.
 
 The library is the one in the `onednn-cpu-gomp` wheel, opened when the first primitive is asked for;
-nothing is linked and no header is needed. Where it is missing, or ``CYNET_KERNELS=portable``,
+nothing is linked and no header is needed. It runs on the threads of parallel.pxd. Where it is missing, or ``CYNET_KERNELS=portable``,
 `available` says no and operators use the portable kernels.
 """
 
@@ -26,6 +26,7 @@ cdef class Primitive:
     cdef void* handle     # dnnl_primitive_t, owned
     cdef Argument arguments[9]
     cdef int count
+    cdef int threads      # that there were when it was made: its parts meet at barriers
     cdef readonly size_t scratch_bytes
     cdef readonly tuple layouts
     cdef readonly str implementation

@@ -6,7 +6,7 @@ Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
-from .parallel cimport call_elsewhere, team_is_lost, threads_for, use_threads
+from .parallel cimport gang_can_run, gang_size, lend_team_to, threads_for
 
 import ctypes
 import sys
@@ -173,6 +173,7 @@ def _open():
             for i, name in enumerate(_FUNCTIONS):
                 function = getattr(_opened, f"dnnl_{name}")
                 slots[i] = <void*><size_t>ctypes.cast(function, ctypes.c_void_p).value
+            lend_team_to(<void*><size_t>_opened._handle, str(path))
             _check(_opened.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
             _check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
             _check(_dnnl.stream_create(&_dnnl.stream, _dnnl.engine, 1), "stream")
@@ -242,33 +243,18 @@ cdef class Primitive:
 
     cdef int run(self, void** data, void* scratch) except -1 nogil:
         cdef int i, n = self.count - 1, status
-        cdef Call call
         for i in range(n):
             _dnnl.set_handle(self.arguments[i].memory, data[i])
         _dnnl.set_handle(self.arguments[n].memory, scratch)
-        call.handle, call.arguments, call.count = self.handle, self.arguments, self.count
-        if team_is_lost():  # a forked child's thread: its OpenMP team stayed in the parent
-            call_elsewhere(_execute, &call)
-        else:
-            _execute(&call)
-        status = call.status
+        if self.threads > 1 and not gang_can_run(self.threads):
+            with gil:
+                raise CynetError(f"oneDNN: {self.implementation} was made for {self.threads} "
+                                 "threads, and no more threads can be made now")
+        status = _dnnl.execute(self.handle, _dnnl.stream, self.count, self.arguments)
         if status != 0:
             with gil:
                 _check(status, "execution")
         return 0
-
-
-cdef struct Call:
-    void* handle
-    Argument* arguments
-    int count
-    int status
-
-
-cdef void _execute(void* arg) noexcept nogil:
-    cdef Call* call = <Call*>arg
-    use_threads(threads_for(<int64_t>1 << 40))
-    call.status = _dnnl.execute(call.handle, _dnnl.stream, call.count, call.arguments)
 
 
 cdef bytes _implementation(const void* pd):
@@ -315,6 +301,7 @@ cdef Primitive _primitive(void* pd, list tensors):
                                        _dnnl.engine, NULL), "memory")
             self.count += 1
         self.implementation = _implementation(pd).decode()
+        self.threads = gang_size()
         _check(_dnnl.primitive_create(&self.handle, pd), f"primitive {self.implementation}")
     finally:
         _dnnl.pd_destroy(pd)

@@ -1,22 +1,22 @@
-// The one guarded door to OpenMP for C++ kernels: splits a range over threads.
+// The door to the team of threads (team.h) for C++ kernels: splits a range over its threads.
 //
 // How many threads a kernel may use is decided in parallel.pyx (`threads_for`) and handed in, so
 // that the setting exists once in the process and a range below the grain stays on the caller's
-// thread.
+// thread. A range has as many parts as threads were asked for, whoever computes them in the end.
 #ifndef CYNET_PARALLEL_H
 #define CYNET_PARALLEL_H
 
-#include <chrono>
 #include <cstdint>
-#include <thread>
+#include <type_traits>
 
-#ifdef _OPENMP
-#include <omp.h>
+// function(arg, part, parts) for each part, by the caller and whoever helps. All modules share the
+// one in parallel.pyx, which kernels/threads.py loads where they find it.
+extern "C" {
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
 #endif
-
-#if !defined(_WIN32)
-#include <pthread.h>
-#endif
+void cynet_run_parts(int parts, void (*function)(void* arg, int part, int parts), void* arg);
+}
 
 namespace cynet {
 
@@ -29,25 +29,31 @@ enum { BEYOND_CACHES = 32 << 20 };
 // writing there.
 enum { FLOATS_APART = 2048 };
 
+template <typename Body>
+struct BodyRange {
+  Body* body;
+  int64_t n;
+  static void run(void* arg, int part, int parts) {
+    const BodyRange& range = *static_cast<BodyRange*>(arg);
+    const int64_t each = range.n / parts, rest = range.n % parts;
+    const int64_t begin = part * each + (part < rest ? part : rest);
+    const int64_t end = begin + each + (part < rest ? 1 : 0);
+    (*range.body)(begin, end);
+  }
+};
+
 // body(begin, end) over [0, n) in at most `threads` contiguous parts; body must not throw.
 template <typename Body>
 inline void parallel_for(int threads, int64_t n, Body&& body) {
   if (n <= 0) return;
   if (threads > n) threads = static_cast<int>(n);
-#ifdef _OPENMP
-  if (threads > 1) {
-#pragma omp parallel num_threads(threads)
-    {
-      const int64_t parts = omp_get_num_threads(), part = omp_get_thread_num();
-      const int64_t each = n / parts, rest = n % parts;
-      const int64_t begin = part * each + (part < rest ? part : rest);
-      const int64_t end = begin + each + (part < rest ? 1 : 0);
-      if (begin < end) body(begin, end);
-    }
+  if (threads < 2) {
+    body(static_cast<int64_t>(0), n);
     return;
   }
-#endif
-  body(static_cast<int64_t>(0), n);
+  typedef typename std::remove_reference<Body>::type Function;
+  BodyRange<Function> range = {&body, n};
+  cynet_run_parts(threads, BodyRange<Function>::run, &range);
 }
 
 // body(part) for the parts of a whole, one a thread.
@@ -65,88 +71,51 @@ inline void parallel_ranges(int threads, int64_t n, RangeFunction function, void
   parallel_for(threads, n, [=](int64_t begin, int64_t end) { function(arg, begin, end); });
 }
 
-// What OpenMP's runtime says; serial without it.
-inline int omp_cores() {
-#ifdef _OPENMP
-  return omp_get_num_procs();
-#else
-  return 1;
-#endif
-}
+}  // namespace cynet
 
-inline bool omp_inside() {
-#ifdef _OPENMP
-  return omp_in_parallel();
-#else
-  return true;
-#endif
-}
+#if defined(CYNET_TEAM) && defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
+// `prange` in cynet's own modules: GNU's compiler makes a function of the loop and calls
+// GOMP_parallel, which in these modules is this one. Each part asks for its number and that of all
+// parts to find its iterations. A region holds one loop (tests/test_house.py), so its barrier is
+// its end.
+namespace cynet {
 
-// For libraries that ask OpenMP how many threads to use: a setting of the calling thread.
-inline void use_threads(int n) {
-#ifdef _OPENMP
-  if (omp_get_max_threads() != n) omp_set_num_threads(n);
-#endif
-}
+struct Region {
+  void (*body)(void*);
+  void* data;
+};
 
-inline void call_elsewhere(void (*function)(void*), void* arg) {
-  std::thread(function, arg).join();
-}
+static thread_local int region_part = 0, region_parts = 1;
 
-// Forks so far in this process's ancestry: a thread whose OpenMP team was left behind in the parent
-// would wait for it for ever, so such a thread goes on alone. Used by parallel.pyx only: one state
-// a process.
-static int fork_count = 1;
-static thread_local int team_fork_count = 0;
-
-static void count_fork() { ++fork_count; }
-
-static inline void watch_forks() {
-#if !defined(_WIN32)
-  pthread_atfork(nullptr, nullptr, count_fork);
-#endif
-}
-
-static inline bool team_is_here() {
-  if (team_fork_count == 0) team_fork_count = fork_count;
-  return team_fork_count == fork_count;
-}
-
-// Whether this thread's OpenMP team still looks for work. Noted when a loop is shared out and when
-// the operator that did so is done; used by parallel.pyx only, like the state above.
-static thread_local bool has_team = false;  // it may have one, that is
-static thread_local bool team_works = false;
-static thread_local int64_t team_rested_at = 0;
-
-static inline int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-static inline void note_team_works() { has_team = team_works = true; }
-
-static inline void note_team_rests() {
-  if (!team_works) return;
-  team_works = false;
-  team_rested_at = now_ns();
-}
-
-static inline bool team_is_awake(int64_t spin_ns) {
-  return team_works || (team_rested_at != 0 && now_ns() - team_rested_at < spin_ns);
-}
-
-// Ends the team of a thread that is going to sleep for long. GNU OpenMP lets its threads look for
-// work for a few turns only once the teams of a process have more threads than there are cores.
-static void release_team() {
-#if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9
-  if (!has_team || !team_is_here() || omp_in_parallel()) return;
-  omp_pause_resource_all(omp_pause_soft);
-  has_team = team_works = false;
-  team_rested_at = 0;
-#endif
+static void run_region(void* arg, int part, int parts) {
+  const Region& region = *static_cast<Region*>(arg);
+  const int outer_part = region_part, outer_parts = region_parts;
+  region_part = part, region_parts = parts;
+  region.body(region.data);
+  region_part = outer_part, region_parts = outer_parts;
 }
 
 }  // namespace cynet
+
+#define CYNET_HIDDEN __attribute__((weak, visibility("hidden")))
+
+extern "C" {
+
+CYNET_HIDDEN void GOMP_parallel(void (*body)(void*), void* data, unsigned parts, unsigned) {
+  cynet::Region region = {body, data};
+  if (parts > 1)
+    cynet_run_parts(static_cast<int>(parts), cynet::run_region, &region);
+  else
+    cynet::run_region(&region, 0, 1);
+}
+CYNET_HIDDEN void GOMP_barrier() {}
+CYNET_HIDDEN int omp_get_thread_num() noexcept { return cynet::region_part; }
+CYNET_HIDDEN int omp_get_num_threads() noexcept { return cynet::region_parts; }
+CYNET_HIDDEN int omp_get_max_threads() noexcept { return 1; }
+
+}
+
+#undef CYNET_HIDDEN
+#endif
 
 #endif

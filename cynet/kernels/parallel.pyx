@@ -1,27 +1,29 @@
 """The number of threads of one CPU kernel: setting and grain (contract in parallel.pxd)."""
 
-from .._engine_threads cimport set_long_sleep
-
+from ..cores import usable_cores
 from .. import config
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, shown
 
-cdef extern from "parallel.h" namespace "cynet" nogil:
-    int omp_cores() noexcept
-    bint omp_inside() noexcept
+cdef extern from "gang.h" namespace "cynet" nogil:
+    """
+    extern "C" void cynet_run_parts(int parts, cynet::PartFunction function, void* arg) {
+      cynet::run_parts(parts, function, arg);
+    }
+    """
+    bint in_share() noexcept
+    bint team_is_awake() noexcept
+    void set_limit(int threads) noexcept
     void watch_forks() noexcept
-    bint team_is_here() noexcept
-    void note_team_works() noexcept
-    void note_team_rests() noexcept
-    bint team_is_awake(int64_t spin_ns) noexcept
-    void release_team() noexcept
+    const char* lend_team(void* library) noexcept
+    bint can_run "cynet::gang_can_run"(int parts) noexcept
+    int size_now "cynet::gang_size"() noexcept
 
 cdef int _threads = 1
 
 
 cdef int threads_for(int64_t work) noexcept nogil:
-    if work < GRAIN or _threads < 2 or omp_inside() or not team_is_here():
+    if work < GRAIN or _threads < 2 or in_share():
         return 1
-    note_team_works()
     return _at_most(work // (GRAIN // 2))
 
 
@@ -30,20 +32,27 @@ cdef inline int _at_most(int64_t most) noexcept nogil:
 
 
 cdef int threads_awake(int64_t work) noexcept nogil:
-    if work < AWAKE_GRAIN or _threads < 2 or not team_is_awake(SPIN_NS):
+    if work < AWAKE_GRAIN or _threads < 2 or in_share() or not team_is_awake():
         return 1
-    if omp_inside() or not team_is_here():
-        return 1
-    note_team_works()
     return _at_most(work // (AWAKE_GRAIN // 2))
 
 
-cdef void team_rests() noexcept nogil:
-    note_team_rests()
+cdef int lend_team_to(void* library, str name) except -1:
+    cdef const char* missing = lend_team(library)
+    if missing == NULL:
+        raise CynetError(f"{name}: its OpenMP functions could not be replaced")
+    if missing[0]:
+        raise CynetError(f"{name} needs {missing.decode()} of OpenMP, which cynet's threads do not "
+                         "have: install the version that cynet asks for")
+    return 0
 
 
-cdef bint team_is_lost() noexcept nogil:
-    return not team_is_here()
+cdef bint gang_can_run(int threads) noexcept nogil:
+    return can_run(threads)
+
+
+cdef int gang_size() noexcept nogil:
+    return size_now()
 
 
 def get_num_threads():
@@ -57,9 +66,9 @@ def set_num_threads(n, *, beyond_cores=False):
     Parameters
     ----------
     n : int
-        At least 1; 0 means the number of cores, and so does what is larger than that: threads
-        that wait for a core make a kernel slower than one thread. The setting at import is
-        ``CYNET_NUM_THREADS``.
+        At least 1; 0 means the number of cores that the process may use, and so does what is
+        larger than that: threads that wait for a core make a kernel slower than one thread. The
+        setting at import is ``CYNET_NUM_THREADS``.
     beyond_cores : bool
         True: `n` threads even so, to see whether a result depends on their number.
 
@@ -83,16 +92,16 @@ def set_num_threads(n, *, beyond_cores=False):
     """
     global _threads
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise ArgumentTypeError(f"set_num_threads takes an int, got {n!r}")
+        raise ArgumentTypeError(f"set_num_threads takes an int, got {shown(n)}")
     cdef object number = n.__index__()
     if number < 0 or number > 4096:
-        raise ArgumentError(f"set_num_threads takes 0 (all cores) to 4096, got {number}")
+        raise ArgumentError(f"set_num_threads takes 0 (all cores) to 4096, got {shown(number)}")
     before = _threads
-    cores = max(omp_cores(), 1)
+    cores = usable_cores()
     _threads = number if 0 < number <= cores or number and beyond_cores else cores
+    set_limit(_threads)
     return before
 
 
 watch_forks()
-set_long_sleep(release_team)
 set_num_threads(config.get("CYNET_NUM_THREADS"))

@@ -1,15 +1,13 @@
-"""The threads of one CPU kernel: loads parallel.pyx, and OpenMP with it, with OpenMP's settings.
+"""The threads of CPU kernels: loads parallel.pyx so that all compiled modules find its team."""
 
-GNU OpenMP reads its settings when the first extension that uses it loads, which is parallel.pyx.
-Its threads are to look for the next loop for a fraction of a millisecond before they sleep. By
-itself it has them look for some milliseconds, in the way of the engine's threads. Beyond that, it
-hardly has them look at all where the teams of the process have more threads than there are cores,
-so a thread that sleeps for long gives up its team (parallel.h).
-"""
+import os
+import sys
 
-from .. import config
-
-with config.suggestions({"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}):
+_flags = sys.getdlopenflags()
+sys.setdlopenflags(_flags | os.RTLD_GLOBAL)  # cynet_run_parts (parallel.h)
+try:
     from .parallel import get_num_threads, set_num_threads
+finally:
+    sys.setdlopenflags(_flags)
 
 __all__ = ["get_num_threads", "set_num_threads"]

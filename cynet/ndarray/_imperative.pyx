@@ -15,7 +15,6 @@ from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, overlap
 from .._resource cimport Resource, draw
 from .._typedefs cimport (
     RunContext, TBlob, dtype_size, kGPU, kNullOp, kWriteInplace, kWriteTo)
-from ..kernels.parallel cimport team_rests
 from ..operator._base cimport OpContext, OpEntry, Operator
 from ._signature cimport came_lately, freeze, pack
 
@@ -115,7 +114,6 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     if (<QuietForward>_forward)(<PyObject*>task.state.op, task, &ctx) == -1:
         with gil:
             _raise_dressed(task, run_ctx.worker == 0)
-    team_rests()
     cdef int i
     for i in range(task.n_out):
         task.written[i].written = True

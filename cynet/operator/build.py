@@ -40,6 +40,9 @@ elif sys.platform == "darwin":
 else:
     COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math"]
     LINK = ["-fopenmp"]
+# The compiler's OpenMP, if a user's operator is the first that loads it: by itself its threads look
+# for the next loop for some milliseconds, in the way of all others.
+_OPENMP = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}
 _TIMEOUT = 600  # seconds, for a compiler that hangs
 
 
@@ -146,7 +149,8 @@ def compile_pyx(path, name=None, force=False):
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with config.suggestions(_OPENMP):
+            spec.loader.exec_module(module)
     except BaseException:
         if loaded is None:
             del sys.modules[name]

@@ -14,7 +14,7 @@ from .._typedefs cimport RunContext, dtype_size, kFloat16, kFloat32, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
-from ..kernels.parallel cimport parallel_ranges, team_rests, threads_for
+from ..kernels.parallel cimport parallel_ranges, threads_for
 from ..kernels.update cimport (
     UPDATE_BLOCK, UpdateArrays, UpdateParams, find_update, leaves_alone, run_update, update_rests)
 
@@ -65,7 +65,6 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     else:
         shares.task, shares.parts = task, threads_for(_changed(task))
         parallel_ranges(<int>shares.parts, shares.parts, _share, &shares)
-    team_rests()
     return 0
 
 

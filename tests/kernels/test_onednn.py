@@ -44,7 +44,7 @@ def close(got, want):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_runs_in_a_forked_child():
-    """The parent's OpenMP threads are not in the child: what waits for them would hang."""
+    """The parent's helpers are not in the child: what waits for them would hang."""
     executor = bound()
     want = step(executor)
     for _ in range(5):

@@ -59,24 +59,6 @@ def test_environment_variable():
     assert found[1] == found[2] >= 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="GNU OpenMP's settings")
-@pytest.mark.parametrize("user", [{}, {"OMP_WAIT_POLICY": "passive"}])
-def test_openmp_waits_briefly_unless_the_user_says_how(user):
-    env = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
-    code = "import os, cynet; print(os.environ.get('OMP_WAIT_POLICY'))"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**env, **user, "OMP_DISPLAY_ENV": "verbose"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    if "GOMP_SPINCOUNT" not in done.stderr:
-        pytest.skip("not built with GNU OpenMP")
-    assert ("GOMP_SPINCOUNT = '10000'" in done.stderr) == (not user)
-    assert done.stdout.split() == [user.get("OMP_WAIT_POLICY", "None")], "put back as it was"
-
-
 def test_threads_give_one_result():
     """Sums in parts and elementwise ranges: what one thread gives, but for rounding."""
     rng = np.random.RandomState(7)
@@ -144,51 +126,3 @@ print(len(before), max([after[k] - before[k] for k in before], default=0))
     threads, woken = map(int, done.stdout.split())
     print(threads, woken)
     assert woken <= 2
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="counts the threads that run by /proc")
-def test_a_thread_that_sleeps_for_long_has_no_team():
-    """GNU OpenMP's threads hardly look for work once all teams together exceed the cores."""
-    code = """
-import time
-from pathlib import Path
-import cynet as mx
-
-def threads(wanted=None):  # how many there are, once as many as wanted, five seconds at most
-    until = time.monotonic() + 5
-    while True:
-        found = len(list(Path('/proc/self/task').iterdir()))
-        if wanted in (None, found) or time.monotonic() > until:
-            return found
-        time.sleep(0.002)
-
-def call(function):
-    engine.push_sync(function, mx.cpu(), (), (var,))
-    engine.wait_for_var(var)
-
-def loop(ctx=None):
-    mx.nd.exp(data, out=result).wait_to_read()
-
-mx.set_num_threads(2, beyond_cores=True)
-data, result = mx.nd.zeros(1 << 20), mx.nd.zeros(1 << 20)
-engine = mx.engine.ThreadedEngine(workers=1)
-var = engine.new_variable()
-call(lambda ctx: None)
-first = threads()
-loop()
-seen = [threads(first + 1)]
-call(lambda ctx: time.sleep(0.1))  # the caller waits: its team ends
-seen.append(threads(first))
-call(loop)                         # a worker's team ends when it has been idle
-seen.append(threads(first))
-loop()                             # and there is another one when it is needed
-seen.append(threads(first + 1))
-print(*[n - first for n in seen], (result.asnumpy() == 1).all())
-"""
-    env = {**os.environ, "OMP_DISPLAY_ENV": "verbose"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
-    )
-    if "GOMP_SPINCOUNT" not in done.stderr:
-        pytest.skip("not built with GNU OpenMP")
-    assert done.stdout.split() == ["1", "0", "0", "1", "True"]

@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh: stress tests of engine and storage under ThreadSanitizer; 0 when there is no report.
+# run.sh: stress tests of team, engine and storage under ThreadSanitizer; 0 when there is no report.
 # PYTHON names an interpreter that has cython, numpy, setuptools and pytest (default: .venv's).
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/cynet" "$work/tests"
 cd "$root"
 cp setup.py pyproject.toml "$work"
-cp cynet/{_typedefs.pxd,errors.py,config.py,context.py} "$work/cynet"
+cp cynet/{_typedefs.pxd,errors.py,config.py,cores.py,context.py} "$work/cynet"
 cp cynet/{_engine,_storage}*.p[yx][xd] cynet/_storage_*.h cynet/{engine,storage}.py cynet/_resource.p[yx][xd] \
     "$work/cynet"
 cp tests/conftest.py tests/test_engine.py tests/test_engine_stress.py tests/test_storage.py \
@@ -31,6 +31,11 @@ library=$(${CXX:-g++} -print-file-name=libtsan.so)
 options="log_path=$work/report history_size=5"
 options="$options suppressions=$root/tests/tsan/suppressions.txt"
 status=0
+"${CXX:-g++}" -std=c++17 -O1 -g -fsanitize=thread -pthread \
+    -I"$root/cynet/kernels" "$root/tests/tsan/team.cpp" -o team
+for arguments in "2 3 300" "4 4 100"; do
+    TSAN_OPTIONS="$options" setarch -R ./team $arguments || status=$?
+done
 run() {  # without address randomisation, which old versions of the library cannot take
     LD_PRELOAD=$library PYTHONPATH=$work OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS="$options" \
         setarch -R "$python" -m pytest -q -p no:cacheprovider --timeout=600 "$@" || status=$?
