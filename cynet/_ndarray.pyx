@@ -143,8 +143,7 @@ cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -
         blob.shape[i] = shape[i]
         product *= shape[i]
         if product > _MOST:
-            raise SizeError(f"shape {tuple([shape[i] for i in range(ndim)])} is more than any "
-                            "memory holds")
+            raise SizeError(f"an array of {product:g} elements is more than any memory holds")
         size *= shape[i]
     blob.ndim = ndim
     blob.size = size
@@ -547,8 +546,7 @@ cdef class NDArrayBase:
             size *= sizes[i]
         if offset < 0 or offset + size > self.blob.size:
             raise ShapeError(f"a view of shape {tuple(shape)} from element {offset} on does not "
-                             "fit into "
-                             f"an array of shape {blob_shape(&self.blob)}")
+                             f"fit into an array of shape {blob_shape(&self.blob)}")
         return new_view(self, sizes, ndim, offset)
 
     def _plain_reshape(self, tuple shape):

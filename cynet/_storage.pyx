@@ -281,8 +281,7 @@ cdef inline size_t _capacity(int index) noexcept nogil:
 
 
 cdef int _exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
-    figures = _figures(pool)
-    available, total = _memory_info(pool)
+    figures, (available, total) = _figures(pool), _memory_info(pool)
     raise OutOfMemoryError(
         f"{Context.devtype2str[pool.dev_type]}({pool.dev_id}) has no {nbytes} bytes: "
         f"{figures['used_bytes']} in use, {given} were cached and have been given back, "

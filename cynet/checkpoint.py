@@ -27,7 +27,7 @@ from .errors import (
     MissingFileError,
     shown,
 )
-from .files import naming, opened, read_file, replacing, write_atomically
+from .files import file_name, naming, opened, read_file, replacing, write_atomically
 from .ndarray.serialization import chunks_of
 from .optimizer.state_file import read_pair
 
@@ -109,8 +109,15 @@ def save_params(path, arg_params, aux_params):
 
 def _params_chunks(arg_params, aux_params):
     """The bytes of a ``.params`` file, in pieces."""
-    named = {f"arg:{name}": array.as_in_context(cpu()) for name, array in arg_params.items()}
-    named.update({f"aux:{name}": array.as_in_context(cpu()) for name, array in aux_params.items()})
+    named = {}
+    for kind, given in (("arg", arg_params), ("aux", aux_params)):
+        if not isinstance(given, dict):
+            raise ArgumentTypeError(
+                f"{kind}_params must be a dict of names to NDArrays, got {type(given).__name__}"
+            )
+        for name, array in given.items():
+            is_array = isinstance(array, nd.NDArray)  # anything else is refused by its name
+            named[f"{kind}:{name}"] = array.as_in_context(cpu()) if is_array else array
     return chunks_of(named)
 
 
@@ -221,7 +228,8 @@ def find_checkpoint(prefix, states=True):
     >>> find_checkpoint(prefix, states=False).epoch
     3
     """
-    folder, name = os.path.split(os.fspath(prefix))
+    prefix = file_name(prefix, "find_checkpoint: the beginning of file names")
+    folder, name = os.path.split(prefix)
     pattern = re.compile(re.escape(name) + r"-(\d{4,})\.params")
     found = []
     if not os.path.isdir(folder or "."):

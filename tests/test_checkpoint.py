@@ -197,3 +197,10 @@ def test_an_epoch_is_an_int(tmp_path, epoch):
         with pytest.raises(mx.base.MXNetError):
             call()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("params", [[1], {"a": 1}, {"a": np.ones(2)}, None])
+def test_what_are_no_parameters(tmp_path, params):
+    with pytest.raises(mx.base.MXNetError, match="params must be|arg:a|aux:a"):
+        mx.model.save_checkpoint(str(tmp_path / "net"), 1, None, params, params)
+    assert not list(tmp_path.iterdir())

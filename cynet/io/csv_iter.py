@@ -67,6 +67,7 @@ class CSVIter(DataIter):
         **_,
     ):
         super().__init__(batch_size)
+        (batch_size,) = _checked_shape("batch_size", (batch_size,))
         data_shape = _checked_shape("data_shape", data_shape)
         label_shape = _checked_shape("label_shape", label_shape)
         dtype = numpy_dtype(dtype_flag(dtype))
@@ -80,8 +81,6 @@ class CSVIter(DataIter):
                 f"CSVIter: {len(self._data)} rows of data in '{data_csv}',"
                 f" {len(self._label)} rows of labels in '{label_csv}'"
             )
-        if batch_size < 1:
-            raise ArgumentError(f"CSVIter: batch_size must be at least 1, got {batch_size}")
         if label_shape == (1,):
             self._label = self._label[:, 0]
         self.round_batch = round_batch
@@ -199,7 +198,7 @@ def _parse(text, name, shape, dtype):
 
 
 def _checked_shape(what, shape):
-    """A shape as a tuple of ints that are at least 1."""
+    """A shape, or a size in a tuple, as a tuple of ints that are at least 1."""
     try:
         sizes = tuple(operator.index(n) for n in shape)
     except TypeError:

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from ..errors import ArgumentError, FormatError, ShapeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
 from ..files import file_name
 from .array_iter import NDArrayIter
 from .unpack import read_exactly, unpacked
@@ -107,6 +107,11 @@ class MNISTIter(NDArrayIter):
         label_name="softmax_label",
         **_,
     ):
+        if not (isinstance(num_parts, int) and isinstance(part_index, int)):
+            raise ArgumentTypeError(
+                "MNISTIter: part_index and num_parts must be ints, got"
+                f" {shown(part_index)} and {shown(num_parts)}"
+            )
         if not 0 <= part_index < num_parts:
             raise ArgumentError(
                 f"MNISTIter: part_index {part_index} must be from 0 to"

@@ -134,7 +134,7 @@ def compile_pyx(path, name=None, force=False):
             errno.ENOENT, f"compile_pyx: there is no file {shown(str(path))}", str(path)
         )
     name = path.stem if name is None else name
-    if not name.isidentifier():
+    if not (isinstance(name, str) and name.isidentifier()):
         raise ArgumentError(f"compile_pyx: {shown(name)} is no name for a module")
     beside = sorted(p for p in path.parent.iterdir() if p.suffix in (".pxd", ".pxi", ".h"))
     ending = sysconfig.get_config_var("EXT_SUFFIX")

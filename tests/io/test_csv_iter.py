@@ -63,6 +63,12 @@ def test_refused(files, tmp_path):
     for shape in (3, "3", (3.0,)):
         with pytest.raises(ArgumentTypeError, match="data_shape must be a tuple of ints"):
             mx.io.CSVIter(data_csv=files[0], data_shape=shape)
+    for size in ("2", 1.5, None):
+        with pytest.raises(ArgumentTypeError, match="batch_size"):
+            mx.io.CSVIter(data_csv=files[0], data_shape=(3,), batch_size=size)
+    for size in (0, -1, 2**62):
+        with pytest.raises(ArgumentError, match="batch_size"):
+            mx.io.CSVIter(data_csv=files[0], data_shape=(3,), batch_size=size)
     for shape in ((), (0,), (-3, -1), (2**62, 2**62)):
         with pytest.raises(ArgumentError, match="data_shape must have sizes"):
             mx.io.CSVIter(data_csv=files[0], data_shape=shape)
