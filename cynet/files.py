@@ -11,7 +11,16 @@ import re
 import stat
 from contextlib import contextmanager, suppress
 
-from .errors import ArgumentError, ArgumentTypeError, FileError, file_error, shown
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FileAccessError,
+    FileError,
+    FolderError,
+    MissingFileError,
+    file_error,
+    shown,
+)
 
 try:
     import fcntl
@@ -142,28 +151,36 @@ def replacing(path, private=False):
         _sync_folder(folder)
 
 
+def _why(number, reason, name):
+    """What a FileError that is no error of the system's is made of."""
+    return number, f"cannot write {shown(name)}: {reason}", name
+
+
 def _check_place(name, old, target, folder):
     """Refuse what open() would refuse, too."""
     if name.endswith(os.sep):
-        raise IsADirectoryError(errno.EISDIR, "it ends like a folder's name")
+        raise FolderError(*_why(errno.EISDIR, "it ends like a folder's name", name))
     if not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, f"there is no folder {shown(os.path.dirname(name))}")
+        missing = f"there is no folder {shown(os.path.dirname(name))}"
+        raise MissingFileError(*_why(errno.ENOENT, missing, name))
     effective = os.access in os.supports_effective_ids
     if old is not None and not os.access(target, os.W_OK, effective_ids=effective):
-        raise PermissionError(errno.EACCES, "it may not be written")
+        raise FileAccessError(*_why(errno.EACCES, "it may not be written", name))
 
 
 @contextmanager
 def _special(name, mode):
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        raise FolderError(*_why(errno.EISDIR, "it is a folder", name))
     if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
-        raise OSError(errno.EINVAL, f"it is a {'disk' if stat.S_ISBLK(mode) else 'socket'}")
+        kind = "disk" if stat.S_ISBLK(mode) else "socket"
+        raise FileError(*_why(errno.EINVAL, f"it is a {kind}", name))
     try:
         number = os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError as error:
         if error.errno == errno.ENXIO and stat.S_ISFIFO(mode):
-            raise OSError(errno.ENXIO, "it is a pipe that nobody reads") from None
+            reason = _why(errno.ENXIO, "it is a pipe that nobody reads", name)
+            raise FileError(*reason) from None
         raise
     os.set_blocking(number, True)
     with os.fdopen(number, "wb") as file:

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from ..dtype import dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, listed, shown
 from ..operator.property import is_known
 from .hooks import installed
 from .node import variable_nodes
@@ -127,13 +127,13 @@ class Inference:
             if len(args) > len(arguments):
                 raise ArgumentError(
                     f"{len(args)} {what}s given for {len(arguments)} arguments "
-                    f"({', '.join(arguments)})"
+                    f"({listed(arguments)})"
                 )
             kwargs = {name: value for name, value in zip(arguments, args) if value is not None}
         for name in kwargs:
             if name not in names:
                 raise ArgumentError(
-                    f"{shown(self)} has no argument '{name}'; arguments: {', '.join(names)}"
+                    f"{shown(self)} has no argument {shown(name)}; arguments: {listed(names)}"
                 )
         return {name: check(name, value) for name, value in kwargs.items()}
 

@@ -170,8 +170,8 @@ def _read_entry(entry, nodes, where):
     node = nodes[entry[0]]
     if not _is_index(entry[1], node.num_outputs):
         raise FormatError(
-            f"{where}: {shown(entry)} refers to output {shown(entry[1])} of node '{node.name}', "
-            f"which has {node.num_outputs}"
+            f"{where}: {shown(entry)} refers to output {shown(entry[1])} of node"
+            f" {shown(node.name)}, which has {node.num_outputs}"
         )
     return node, entry[1]
 

@@ -155,7 +155,7 @@ def test_incomplete_inference_warns_and_gives_none():
 @pytest.mark.parametrize(
     "args, kwargs, error, text",
     [
-        ((), {"nope": (2,)}, ArgumentError, "no argument 'nope'; arguments: data, fc1_weight"),
+        ((), {"nope": (2,)}, ArgumentError, "no argument 'nope'; arguments: 'data', 'fc1_weight'"),
         (((2, 3),), {"data": (2, 3)}, ArgumentError, "not both"),
         (((2, 3),) * 9, {}, ArgumentError, "9 shapes given for 6 arguments"),
         ((), {"data": 3}, ArgumentTypeError, "'data' must be a tuple of int, got 3"),
