@@ -13,9 +13,7 @@ _VERSION = 10901  # of the MXNet whose form is written
 # --- writing ---
 def _quote(text):
     """A JSON string; only what must be escaped is."""
-    # half a pair of UTF-16, which a file can hold as an escape, has no form in UTF-8
-    half = not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)
-    out = json.dumps(text, ensure_ascii=half)
+    out = json.dumps(text, ensure_ascii=False)
     return out.replace("\x7f", "\\u007f")
 
 

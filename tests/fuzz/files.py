@@ -162,7 +162,7 @@ def read_symbol(path):
 
     symbol = mx.sym.load(path)
     symbol.attr_dict()
-    again = mx.sym.load_json(symbol.tojson().encode().decode())
+    again = mx.sym.load_json(symbol.tojson())
     again.infer_shape_partial(data=(2, 3, 8, 8))
 
 
