@@ -1,6 +1,6 @@
 """Binary loops: the table of functors.h's binary functions, compiled here and nowhere else."""
 
-from .dispatch cimport cpu_level
+from .dispatch cimport cpu_level, no_loop
 from .elementwise cimport Kernel
 
 
@@ -11,5 +11,8 @@ cdef extern from "binary_table.h" namespace "cynet" nogil:
     Kernel find_kernel(...) noexcept
 
 
-cdef Kernel find_binary(const char* name, int dtype, bint add) noexcept nogil:
-    return find_kernel(binary_table, name, dtype, add, cpu_level())
+cdef Kernel find_binary(const char* name, int dtype, bint add) except *:
+    cdef Kernel found = find_kernel(binary_table, name, dtype, add, cpu_level())
+    if found.loop == NULL:
+        no_loop(name, dtype)
+    return found

@@ -2,5 +2,5 @@
 
 from .elementwise cimport Kernel
 
-# loop == NULL when functors.h has no such functor in this table
-cdef Kernel find_binary_grad(const char* name, int dtype, bint add) noexcept nogil
+# Raises MissingLoop when the table has no such functor for the dtype
+cdef Kernel find_binary_grad(const char* name, int dtype, bint add) except *

@@ -1,6 +1,7 @@
 """Which instructions the CPU kernels use in this process (contract in dispatch.pxd)."""
 
 from .. import config
+from ..dtype import NAMES
 from ..errors import ArgumentError
 
 cdef extern from "levels.h" namespace "cynet" nogil:
@@ -12,6 +13,21 @@ _NAMES = ("baseline", "avx2", "avx512", "amx")  # as enum Level of levels.h
 
 cdef int cpu_level() noexcept nogil:
     return _level
+
+
+class MissingLoop(ArgumentError):
+    """There is no loop for arrays of a dtype; `OperatorProperty.operator_on` names the operator.
+
+    dtype : str
+    """
+
+    def __init__(self, loop, dtype):
+        super().__init__(f"there is no loop '{loop}' for arrays of {dtype}")
+        self.dtype = dtype
+
+
+cdef int no_loop(const char* name, int dtype) except -1:
+    raise MissingLoop((<bytes>name).decode(), NAMES[dtype])
 
 
 def cpu_capabilities():

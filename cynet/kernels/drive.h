@@ -96,11 +96,12 @@ inline char* at(void* data, int64_t index, int64_t size) {
   return static_cast<char*>(data) + index * size;
 }
 
-// run(out, offset, n) over [0, n) in chunks, with the output converted around it when types differ.
+// run(out, offset, n) over [0, n) in chunks, with the output converted around it when types differ,
+// as they do where sums of bool were made in uint8.
 template <class Run>
 inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
-  const int to = k.dtype == BOOL ? static_cast<int>(U8) : k.dtype;
-  if (to == k.compute) {
+  const int to = k.dtype;
+  if (to == k.compute || (to == BOOL && k.compute == U8 && !k.add)) {
     run(out, static_cast<int64_t>(0), n);
     return;
   }

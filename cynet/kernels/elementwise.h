@@ -10,6 +10,7 @@
 
 #include "half.h"
 #include "kernel.h"
+#include "whole.h"
 
 namespace cynet {
 
@@ -30,7 +31,7 @@ template <class F, bool = has_suited<F>::value>
 struct times {
   template <typename T>
   static CYNET_XINLINE T map(T g, T x) {
-    return g * F::template map<T>(x);
+    return product_of(g, F::template map<T>(x));
   }
 };
 template <class F>
@@ -85,8 +86,8 @@ struct Row {
     }                                                                                             \
   }
 
-// The loop of functor `name` for `dtype`; bool arrays use the uint8 loop. loop == NULL: no such
-// functor.
+// The loop of functor `name` for `dtype`; bool arrays use the uint8 loop, and what it adds becomes
+// 0 or 1 again (drive.h). loop == NULL: no such functor.
 template <typename Loop, size_t rows>
 Kernel find_kernel(const Row<Loop> (&table)[rows], const char* name, int dtype, int add,
                    int level) {

@@ -5,7 +5,7 @@
 
 template <bool add, typename T>
 CYNET_XINLINE void put(T& out, T value) {
-  if constexpr (add) out = static_cast<T>(out + value);
+  if constexpr (add) out = sum_of(out, value);
   else out = value;
 }
 
@@ -96,7 +96,8 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
   T* out = static_cast<T*>(out_);
   if (sg && sa && sb) {
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], g[i] * F::template map<T>(a[i], b[i]));
+    for (int64_t i = 0; i < n; ++i)
+      put<add>(out[i], product_of(g[i], F::template map<T>(a[i], b[i])));
   } else if (sg && sa) {
     const T y = b[0];
     if constexpr (simple_at_two<F>::value && std::is_floating_point<T>::value) {
@@ -108,7 +109,7 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], g[i] * F::template map<T>(a[i], y));
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(g[i], F::template map<T>(a[i], y)));
   } else if (sg && sb) {
     const T x = a[0];
     if constexpr (repeats<F>) {
@@ -117,13 +118,13 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], g[i] * F::template map<T>(x, b[i]));
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(g[i], F::template map<T>(x, b[i])));
   } else if (!sg && sa && !sb) {
     const T gy = g[0], y = b[0];
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], gy * F::template map<T>(a[i], y));
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(gy, F::template map<T>(a[i], y)));
   } else {
     for (int64_t i = 0; i < n; ++i)
-      put<add>(out[i], g[i * sg] * F::template map<T>(a[i * sa], b[i * sb]));
+      put<add>(out[i], product_of(g[i * sg], F::template map<T>(a[i * sa], b[i * sb])));
   }
 }

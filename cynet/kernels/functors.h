@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "scalar_math.h"
+#include "whole.h"
 
 namespace cynet {
 namespace functor {
@@ -54,12 +55,42 @@ CYNET_XINLINE bool is_nan(T x) {
 CYNET_UNARY(identity, x)
 CYNET_UNARY(zero, T(0) * 0)
 CYNET_UNARY(one, T(1))
-CYNET_UNARY(negative, T(0) - x)
-CYNET_UNARY(abs, x < T(0) ? T(0) - x : (x == T(0) ? T(0) : x))
+CYNET_UNARY(negative, negative_of(x))
+CYNET_UNARY(abs, x < T(0) ? negative_of(x) : (x == T(0) ? T(0) : x))
 CYNET_UNARY(sign, T(x > T(0)) - T(x < T(0)))
-CYNET_UNARY(square, x* x)
+CYNET_UNARY(square, product_of(x, x))
 CYNET_UNARY(relu, x < T(0) ? T(0) : x)
 CYNET_UNARY(logical_not, x == T(0))
+
+// Of integers these are nothing.
+#define CYNET_ROUNDING(Name, ...)                                           \
+  struct Name {                                                             \
+    template <typename T>                                                   \
+    static CYNET_XINLINE T map(T x) {                                       \
+      if constexpr (std::is_integral<T>::value) return x;                   \
+      else return static_cast<T>(__VA_ARGS__);                              \
+    }                                                                       \
+  };
+CYNET_ROUNDING(round, math::round(x))
+CYNET_ROUNDING(ceil, std::ceil(x))
+CYNET_ROUNDING(floor, std::floor(x))
+CYNET_ROUNDING(trunc, std::trunc(x))
+// Ties go down, as MXNet's rint has it (0.5 -> 0, 1.5 -> 1, -0.5 -> -1).
+CYNET_ROUNDING(rint, x - std::floor(x) <= std::ceil(x) - x ? std::floor(x) : std::ceil(x))
+#undef CYNET_ROUNDING
+
+// Of integers it is what MXNet gives: infinity, cast, at 1 and -1, else 0.
+struct erfinv {
+  template <typename T>
+  static CYNET_XINLINE T map(T x) {
+    if constexpr (std::is_integral<T>::value) {
+      const bool one = x == T(1) || (std::is_signed<T>::value && x == T(-1));
+      return one && sizeof(T) >= 4 ? std::numeric_limits<T>::min() : T(0);
+    } else {
+      return static_cast<T>(math::erfinv(static_cast<double>(x)));
+    }
+  }
+};
 
 // ----- unary, real
 // ---------------------------------------------------------------------------------
@@ -74,10 +105,6 @@ CYNET_UNARY(rsqrt, T(1) / std::sqrt(x))
 CYNET_UNARY(cbrt, math::cbrt(x))
 CYNET_UNARY(rcbrt, T(1) / math::cbrt(x))
 CYNET_UNARY(reciprocal, T(1) / x)
-CYNET_UNARY(round, math::round(x))
-CYNET_UNARY(ceil, std::ceil(x))
-CYNET_UNARY(floor, std::floor(x))
-CYNET_UNARY(trunc, std::trunc(x))
 CYNET_CIRCULAR(sin)
 CYNET_CIRCULAR(cos)
 CYNET_CIRCULAR(tan)
@@ -94,7 +121,6 @@ CYNET_UNARY(sigmoid, math::sigmoid(x))
 CYNET_UNARY(softsign, x / (T(1) + std::fabs(x)))
 CYNET_UNARY(softrelu, (x > T(0) ? x : T(0)) + math::log1p(math::exp(-std::fabs(x))))
 CYNET_UNARY(erf, math::erf(x))
-CYNET_UNARY(erfinv, math::erfinv(static_cast<double>(x)))
 CYNET_UNARY(gamma, std::tgamma(x))
 struct gammaln {
   template <typename T>
@@ -107,12 +133,9 @@ struct gammaln {
 CYNET_UNARY(degrees, x* T(57.29577951308232))
 CYNET_UNARY(radians, x* T(0.017453292519943295))
 
-// Ties go down, as MXNet's rint has it (0.5 -> 0, 1.5 -> 1, -0.5 -> -1).
-CYNET_UNARY(rint, x - std::floor(x) <= std::ceil(x) - x ? std::floor(x) : std::ceil(x))
-
 // ----- unary gradients: of x unless the name ends in _y
 // --------------------------------------------
-CYNET_UNARY(two_x, T(2) * x)
+CYNET_UNARY(two_x, product_of(T(2), x))
 CYNET_UNARY(minus_one, T(-1))
 CYNET_UNARY(relu_grad_y, x > T(0) ? T(1) : (is_nan(x) ? x : T(0)))
 CYNET_UNARY(log2_grad, T(1.4426950408889634) / x)
@@ -157,10 +180,18 @@ struct repeats_operand {};
 
 // ----- binary
 // --------------------------------------------------------------------------------------
-CYNET_BINARY(plus, a + b)
-CYNET_BINARY(minus, a - b)
-CYNET_BINARY(mul, a* b)
-CYNET_BINARY(hypot, std::sqrt(a* a + b * b))
+CYNET_BINARY(plus, sum_of(a, b))
+CYNET_BINARY(minus, difference_of(a, b))
+CYNET_BINARY(mul, product_of(a, b))
+struct hypot {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const math::Hypotenuse<T> h(a, b);
+    const T inf = std::numeric_limits<T>::infinity();
+    const bool far = (std::fabs(a) == inf) | (std::fabs(b) == inf);  // also beside NaN
+    return far ? inf : static_cast<T>(h.root * h.unit);
+  }
+};
 CYNET_BINARY(maximum, a > b || is_nan(a) ? a : b)
 CYNET_BINARY(minimum, a < b || is_nan(a) ? a : b)
 CYNET_BINARY(equal, a == b)
@@ -173,19 +204,11 @@ CYNET_BINARY(logical_and, (a != T(0)) & (b != T(0)))  // without branches
 CYNET_BINARY(logical_or, (a != T(0)) | (b != T(0)))
 CYNET_BINARY(logical_xor, (a != T(0)) != (b != T(0)))
 
-// Integers: truncation towards zero, and what would trap (x / 0, lowest / -1) is defined instead.
 struct div {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
-    if constexpr (std::is_integral<T>::value) {
-      if (b == T(0)) return T(0);
-      if constexpr (std::is_signed<T>::value) {
-        if (b == T(-1)) return static_cast<T>(T(0) - a);
-      }
-      return static_cast<T>(a / b);
-    } else {
-      return a / b;
-    }
+    if constexpr (std::is_integral<T>::value) return whole_quotient(a, b);
+    else return a / b;
   }
 };
 
@@ -193,14 +216,10 @@ struct div {
 struct mod {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
-    if (b == T(0)) return T(0);
     if constexpr (std::is_integral<T>::value) {
-      if constexpr (std::is_signed<T>::value) {
-        if (b == T(-1)) return T(0);
-      }
-      const T r = static_cast<T>(a % b);
-      return r != 0 && ((r < 0) != (b < 0)) ? static_cast<T>(r + b) : r;
+      return whole_remainder(a, b);
     } else {
+      if (b == T(0)) return T(0);
       const T r = std::fmod(a, b);
       return r != T(0) && ((r < T(0)) != (b < T(0))) ? r + b : r;
     }
@@ -215,12 +234,8 @@ struct power : repeats_operand {
   typedef left_squared at_two;
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
-    if constexpr (std::is_integral<T>::value) {
-      const double p = std::pow(static_cast<double>(a), static_cast<double>(b));
-      return p >= -9.2e18 && p <= 9.2e18 ? static_cast<T>(static_cast<int64_t>(p)) : T(0);
-    } else {
-      return math::power(a, b);
-    }
+    if constexpr (std::is_integral<T>::value) return whole_power(a, b);
+    else return math::power(a, b);
   }
 };
 
@@ -236,15 +251,30 @@ CYNET_BINARY(grad_one, T(1))
 CYNET_BINARY(grad_minus_one, T(-1))
 CYNET_BINARY(grad_left, a)
 CYNET_BINARY(grad_right, b)
-CYNET_BINARY(div_lgrad, T(1) / b)
-CYNET_BINARY(div_rgrad, -a / (b * b))
-CYNET_BINARY(mod_rgrad, -std::floor(a / b))
-CYNET_BINARY(left_twice, a + a)
+struct div_lgrad {
+  template <typename T>
+  static CYNET_XINLINE T map(T, T b) {
+    return div::map(T(1), b);
+  }
+};
+CYNET_BINARY(div_rgrad, div::map(negative_of(a), product_of(b, b)))
+struct mod_rgrad {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if constexpr (std::is_integral<T>::value) {
+      if (b == T(0)) return T(0);
+      return negative_of(whole_quotient(difference_of(a, whole_remainder(a, b)), b));
+    } else {
+      return -std::floor(a / b);
+    }
+  }
+};
+CYNET_BINARY(left_twice, sum_of(a, a))
 struct power_lgrad : repeats_operand {
   typedef left_twice at_two;
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
-    return b == T(0) ? T(0) : b * math::power(a, b - T(1));
+    return b == T(0) ? T(0) : product_of(b, power::map(a, difference_of(b, T(1))));
   }
 };
 struct power_rgrad : repeats_operand {
@@ -254,11 +284,23 @@ struct power_rgrad : repeats_operand {
     return (a == T(0)) & (b > T(0)) ? T(0) : y;
   }
 };
-CYNET_BINARY(hypot_lgrad, a / std::sqrt(a * a + b * b))
-CYNET_BINARY(hypot_rgrad, b / std::sqrt(a * a + b * b))
-CYNET_BINARY(prod_grad, b / a)
+struct hypot_lgrad {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const math::Hypotenuse<T> h(a, b);
+    return static_cast<T>(h.a / h.root);
+  }
+};
+struct hypot_rgrad {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const math::Hypotenuse<T> h(a, b);
+    return static_cast<T>(h.b / h.root);
+  }
+};
+CYNET_BINARY(prod_grad, div::map(b, a))
 CYNET_BINARY(nansum_grad, is_nan(a) ? T(0) : T(1))
-CYNET_BINARY(nanprod_grad, is_nan(a) ? T(0) : b / a)
+CYNET_BINARY(nanprod_grad, is_nan(a) ? T(0) : div::map(b, a))
 CYNET_BINARY(norm_grad, b == T(0) ? T(0) : a / b)
 CYNET_BINARY(sign_grad, T(a > T(0)) - T(a < T(0)))
 

@@ -11,6 +11,19 @@
 
 namespace cynet {
 
+// Numbers of any dtype as indices: truncated, those beyond 64 bits the first or last there is, NaN
+// the first.
+struct ReadIndices {
+  template <typename T>
+  static void run(int threads, const void* numbers_, int64_t* index, int64_t n) {
+    const T* numbers = static_cast<const T*>(numbers_);
+    parallel_for(threads, n, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        index[i] = saturated<int64_t>(static_cast<plain<T>>(numbers[i]), INT64_MIN);
+    });
+  }
+};
+
 // dst[o, j, :] (+)= src[o, index[j], :] of shapes (outer, m, inner) and (outer, n, inner)
 struct Gather {
   template <typename T>
@@ -92,7 +105,7 @@ struct OneHot {
   static void run(int threads, bool add, int64_t m, int64_t depth, double on, double off,
                   const int64_t* index, void* out_) {
     T* out = static_cast<T*>(out_);
-    const plain<T> yes = static_cast<plain<T>>(on), no = static_cast<plain<T>>(off);
+    const plain<T> yes = convert_one<plain<T>>(on), no = convert_one<plain<T>>(off);
     parallel_for(threads, m, [=](int64_t begin, int64_t end) {
       if (add) {
         for (int64_t i = begin; i < end; ++i)
@@ -174,7 +187,7 @@ struct CumSum {
         Sum sum = 0;
         for (int64_t i = 0; i < n; ++i) {
           const int64_t k = base + (reverse ? n - 1 - i : i) * inner;
-          sum += static_cast<Sum>(static_cast<plain<T>>(x[k]));
+          sum = sum_of(sum, static_cast<Sum>(static_cast<plain<T>>(x[k])));
           emit(out[k], static_cast<plain<T>>(sum), add);
         }
       }
@@ -190,7 +203,7 @@ struct MaskRows {
                   int64_t inner, const int64_t* length, const void* x_, double value, void* out_) {
     const T* x = static_cast<const T*>(x_);
     T* out = static_cast<T*>(out_);
-    const plain<T> fill = static_cast<plain<T>>(value);
+    const plain<T> fill = convert_one<plain<T>>(value);
     parallel_for(threads, time * batch, [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const int64_t t = batch_first ? r % time : r / batch;
@@ -202,6 +215,10 @@ struct MaskRows {
   }
 };
 
+inline void read_indices_all(int threads, int dtype, const void* numbers, int64_t* index,
+                             int64_t n) {
+  by_dtype<ReadIndices>(dtype, threads, numbers, index, n);
+}
 inline void gather_all(int threads, int dtype, bool add, int64_t outer, int64_t n, int64_t inner,
                        int64_t m, const int64_t* index, const void* src, void* dst) {
   by_dtype<Gather>(dtype, threads, add, outer, n, inner, m, index, src, dst);

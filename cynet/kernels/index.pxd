@@ -8,6 +8,8 @@ cdef enum:
     INDEX_WRAP = 1
     INDEX_RAISE = 2
 
+# n numbers of a dtype as indices: truncated; beyond int64 they become its limits, NaN the lower one
+cdef void read_indices(int dtype, const void* numbers, int64_t* index, int64_t n) noexcept nogil
 # Bring m indices into [0, n) as `mode` says; returns the position of the first that INDEX_RAISE
 # refuses, or -1.
 cdef int64_t bound_indices(int64_t* index, int64_t m, int64_t n, int mode) noexcept nogil

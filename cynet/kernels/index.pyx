@@ -6,6 +6,8 @@ from .parallel cimport threads_for
 
 
 cdef extern from "index.h" namespace "cynet" nogil:
+    void read_indices_all(int threads, int dtype, const void* numbers, int64_t* index,
+                          int64_t n) noexcept
     void gather_all(int threads, int dtype, bint add, int64_t outer, int64_t n, int64_t inner,
                     int64_t m,
                     const int64_t* index, const void* src, void* dst) noexcept
@@ -26,6 +28,10 @@ cdef extern from "index.h" namespace "cynet" nogil:
                        int64_t batch,
                        int64_t inner, const int64_t* length, const void* x, double value,
                        void* out) noexcept
+
+
+cdef void read_indices(int dtype, const void* numbers, int64_t* index, int64_t n) noexcept nogil:
+    read_indices_all(threads_for(n), dtype, numbers, index, n)
 
 
 cdef int64_t bound_indices(int64_t* index, int64_t m, int64_t n, int mode) noexcept nogil:

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "convert.h"
 #include "kernel.h"
 #include "parallel.h"
 
@@ -40,8 +41,8 @@ inline bool progression_all(int threads, int dtype, double start, double step, v
       progression_loop(threads, start, step, static_cast<double*>(out), n);
       return true;
     case I32:  // wraps, which only unsigned numbers may
-      progression_loop(threads, static_cast<uint32_t>(static_cast<int64_t>(start)),
-                       static_cast<uint32_t>(static_cast<int64_t>(step)),
+      progression_loop(threads, static_cast<uint32_t>(convert_one<int64_t>(start)),
+                       static_cast<uint32_t>(convert_one<int64_t>(step)),
                        static_cast<uint32_t*>(out), n);
       return true;
     default:

@@ -10,10 +10,12 @@
 #include <limits>
 #include <type_traits>
 
+#include "convert.h"
 #include "half.h"
 #include "kernel.h"
 #include "levels.h"
 #include "parallel.h"
+#include "whole.h"
 
 #ifdef CYNET_X86_LEVELS
 #include <immintrin.h>
@@ -49,25 +51,29 @@ struct sum {
   static CYNET_XINLINE acc init() { return 0; }
   template <typename A>
   static CYNET_XINLINE void step(A& a, value_of<T> x) {
-    a += static_cast<A>(x);
+    a = sum_of(a, static_cast<A>(x));
   }
-  static CYNET_XINLINE void merge(acc& a, acc b) { a += b; }
+  static CYNET_XINLINE void merge(acc& a, acc b) { a = sum_of(a, b); }
   static CYNET_XINLINE acc finish(acc a, double divisor) {
-    return divisor == 1 ? a : static_cast<acc>(static_cast<double>(a) / divisor);
+    if constexpr (std::is_integral<acc>::value)
+      return whole_quotient(a, static_cast<acc>(divisor));
+    else
+      return divisor == 1 ? a : a / divisor;
   }
 };
 template <typename T>
 struct nansum : sum<T> {
   template <typename A>
   static CYNET_XINLINE void step(A& a, value_of<T> x) {
-    a += x == x ? static_cast<A>(x) : A(0);
+    a = sum_of(a, x == x ? static_cast<A>(x) : A(0));
   }
 };
 template <typename T>
 struct norm1 : sum<T> {
   template <typename A>
   static CYNET_XINLINE void step(A& a, value_of<T> x) {
-    a += static_cast<A>(x < 0 ? -x : x);
+    const A wide = static_cast<A>(x);  // which the lowest integer has a size in
+    a = sum_of(a, wide < A(0) ? negative_of(wide) : wide);
   }
 };
 template <typename T>
@@ -84,14 +90,16 @@ template <typename T>
 struct prod {
   typedef wide<T> acc, part;
   static CYNET_XINLINE acc init() { return 1; }
-  static CYNET_XINLINE void step(acc& a, value_of<T> x) { a *= static_cast<acc>(x); }
-  static CYNET_XINLINE void merge(acc& a, acc b) { a *= b; }
+  static CYNET_XINLINE void step(acc& a, value_of<T> x) {
+    a = product_of(a, static_cast<acc>(x));
+  }
+  static CYNET_XINLINE void merge(acc& a, acc b) { a = product_of(a, b); }
   static CYNET_XINLINE acc finish(acc a, double) { return a; }
 };
 template <typename T>
 struct nanprod : prod<T> {
   static CYNET_XINLINE void step(wide<T>& a, value_of<T> x) {
-    a *= x == x ? static_cast<wide<T>>(x) : wide<T>(1);
+    a = product_of(a, x == x ? static_cast<wide<T>>(x) : wide<T>(1));
   }
 };
 template <typename T>
@@ -145,7 +153,8 @@ inline void store(T* out, int add, V value) {
   if constexpr (std::is_same<T, half>::value) {
     *out = half((add ? half::to_float(out->bits) : 0.0f) + static_cast<float>(value));
   } else {
-    *out = static_cast<T>(add ? *out + static_cast<T>(value) : static_cast<T>(value));
+    const T own = convert_one<T>(value);
+    *out = add ? sum_of(*out, own) : own;
   }
 }
 
@@ -275,7 +284,8 @@ struct ReduceRow {
     #R, {                                                                                       \
       reduce_loop<float, R<float>>, reduce_loop<double, R<double>>, reduce_loop<half, R<half>>, \
           reduce_loop<uint8_t, R<uint8_t>>, reduce_loop<int32_t, R<int32_t>>,                   \
-          reduce_loop<int8_t, R<int8_t>>, reduce_loop<int64_t, R<int64_t>>, nullptr             \
+          reduce_loop<int8_t, R<int8_t>>, reduce_loop<int64_t, R<int64_t>>,                     \
+          reduce_loop<bool, R<bool>>                                                            \
     }                                                                                           \
   }
 static const ReduceRow reduce_table[] = {
@@ -305,7 +315,7 @@ void arg_loop(int threads, int level, int64_t outer, int64_t n, int64_t inner, c
     const RowLoop row = rows[level];
     parallel_for(threads, outer, [=](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o)
-        store(out + o, add, static_cast<double>(row(x + o * n, n)));
+        store(out + o, add, row(x + o * n, n));
     });
     return;
   }
@@ -321,7 +331,7 @@ void arg_loop(int threads, int level, int64_t outer, int64_t n, int64_t inner, c
       const int64_t m = inner - first < width ? inner - first : width;
       column(x + o * n * inner + first, n, inner, m, place);
       for (int64_t c = 0; c < m; ++c)
-        store(out + o * inner + first + c, add, static_cast<double>(place[c]));
+        store(out + o * inner + first + c, add, place[c]);
     }
   });
 }

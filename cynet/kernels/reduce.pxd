@@ -13,9 +13,10 @@ cdef extern from "reduce.h" namespace "cynet" nogil:
     ctypedef void (*ArgLoop)(int threads, int level, int64_t outer, int64_t n, int64_t inner,
                              const void* x, void* out, int add) noexcept
 
-# sum, nansum, prod, nanprod, max, min, norm1, norm2; NULL: no such reduction for the dtype
-cdef ReduceLoop find_reduce(const char* name, int dtype) noexcept nogil
-cdef ArgLoop find_arg(bint largest, int dtype) noexcept nogil
+# sum, nansum, prod, nanprod, max, min, norm1, norm2. Both raise MissingLoop when there is none for
+# the dtype.
+cdef ReduceLoop find_reduce(const char* name, int dtype) except NULL
+cdef ArgLoop find_arg(bint largest, int dtype) except NULL
 # Split `shape` into kept axes and those whose `reduced` flag is set.
 cdef void make_reduce_space(ReduceSpace* space, int ndim, const int64_t* shape,
                             const bint* reduced) noexcept nogil

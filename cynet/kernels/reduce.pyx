@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from .dispatch cimport cpu_level
+from .dispatch cimport cpu_level, no_loop
 from .parallel cimport threads_for
 
 
@@ -21,12 +21,18 @@ cdef extern from "reduce.h" namespace "cynet" nogil:
     ArgLoop find_arg_loop(int largest, int dtype) noexcept
 
 
-cdef ReduceLoop find_reduce(const char* name, int dtype) noexcept nogil:
-    return find_reduce_loop(name, dtype)
+cdef ReduceLoop find_reduce(const char* name, int dtype) except NULL:
+    cdef ReduceLoop loop = find_reduce_loop(name, dtype)
+    if loop == NULL:
+        no_loop(name, dtype)
+    return loop
 
 
-cdef ArgLoop find_arg(bint largest, int dtype) noexcept nogil:
-    return find_arg_loop(largest, dtype)
+cdef ArgLoop find_arg(bint largest, int dtype) except NULL:
+    cdef ArgLoop loop = find_arg_loop(largest, dtype)
+    if loop == NULL:
+        no_loop("argmax" if largest else "argmin", dtype)
+    return loop
 
 
 cdef void make_reduce_space(ReduceSpace* space, int ndim, const int64_t* shape,

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "element.h"
+#include "half.h"
 
 namespace cynet {
 

@@ -332,6 +332,33 @@ CYNET_XINLINE float mod_suited(float a, float b) {
   return (rest != 0.0f) & ((rest < 0.0f) != (b < 0.0f)) ? rest + b : rest;
 }
 
+// ----- the hypotenuse
+// Its legs, which the unit is taken out of, its length in that unit, and the unit: no square of
+// them overflows, nor vanishes beside the other one.
+template <typename T>
+struct Hypotenuse;
+template <>
+struct Hypotenuse<float> {
+  double a, b, root;
+  static constexpr double unit = 1.0;
+  CYNET_XINLINE Hypotenuse(float x, float y) : a(x), b(y), root(std::sqrt(a * a + b * b)) {}
+};
+template <>
+struct Hypotenuse<double> {
+  double a, b, root, unit;
+  CYNET_XINLINE Hypotenuse(double x, double y) {
+    const double u = std::fabs(x), v = std::fabs(y);
+    int64_t exponent = bit_cast<int64_t>(u > v ? u : v) >> 52;  // of 2, biased
+    exponent = exponent < 1 ? 1 : exponent;
+    exponent = exponent > 2045 ? 2045 : exponent;
+    unit = bit_cast<double>(exponent << 52);
+    const double scale = bit_cast<double>((2046 - exponent) << 52);
+    a = x * scale;
+    b = y * scale;
+    root = std::sqrt(a * a + b * b);
+  }
+};
+
 // ----- inverse hyperbolic and trigonometric functions
 
 CYNET_XINLINE float arctanh(float x) {

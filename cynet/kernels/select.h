@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "convert.h"
 #include "half.h"
 #include "kernel.h"
 #include "levels.h"
 #include "parallel.h"
+#include "whole.h"
 
 namespace cynet {
 
@@ -21,11 +23,11 @@ CYNET_XINLINE void emit(T& out, plain<T> value, bool add) {
   if constexpr (std::is_same<T, half>::value) {
     out = half(add ? static_cast<float>(out) + value : value);
   } else {
-    out = add ? static_cast<T>(out + value) : value;
+    out = add ? sum_of(out, value) : value;
   }
 }
 
-// Calls F::run<T>(args...) for the C++ type of `dtype`; bool arrays are uint8.
+// Calls F::run<T>(args...) for the C++ type of `dtype`.
 template <class F, typename... Args>
 inline void by_dtype(int dtype, Args... args) {
   switch (dtype) {
@@ -41,6 +43,8 @@ inline void by_dtype(int dtype, Args... args) {
       return F::template run<int8_t>(args...);
     case I64:
       return F::template run<int64_t>(args...);
+    case BOOL:
+      return F::template run<bool>(args...);
     default:
       return F::template run<uint8_t>(args...);
   }
@@ -66,7 +70,7 @@ struct Clip {
     const Loop loop = loops[level];
     const T* x = static_cast<const T*>(x_);
     T* out = static_cast<T*>(out_);
-    const P low = static_cast<P>(low_), high = static_cast<P>(high_);
+    const P low = lower_limit<P>(low_), high = upper_limit<P>(high_);
     parallel_for(threads, n, [=](int64_t begin, int64_t end) {
       loop(x + begin, low, high, out + begin, end - begin, add);
     });
@@ -81,7 +85,7 @@ struct ClipGrad {
     const T* g = static_cast<const T*>(g_);
     const T* x = static_cast<const T*>(x_);
     T* out = static_cast<T*>(out_);
-    const P low = static_cast<P>(low_), high = static_cast<P>(high_);
+    const P low = lower_limit<P>(low_), high = upper_limit<P>(high_);
     parallel_for(threads, n, [=](int64_t begin, int64_t end) {
       CYNET_IVDEP
       for (int64_t i = begin; i < end; ++i) {

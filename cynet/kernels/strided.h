@@ -11,6 +11,7 @@
 #include "kernel.h"
 #include "levels.h"
 #include "parallel.h"
+#include "whole.h"
 
 namespace cynet {
 
@@ -48,8 +49,8 @@ inline void simplify(StridedSpace* s) {
 template <typename T, int mode>
 CYNET_XINLINE void strided_put(T& dst, T src) {
   if constexpr (mode == STRIDED_WRITE) dst = src;
-  else if constexpr (mode == STRIDED_ADD) dst = static_cast<T>(dst + src);
-  else dst = static_cast<T>(dst - src);
+  else if constexpr (mode == STRIDED_ADD) dst = sum_of(dst, src);
+  else dst = difference_of(dst, src);
 }
 template <>
 CYNET_XINLINE void strided_put<half, STRIDED_ADD>(half& dst, half src) {
@@ -156,6 +157,8 @@ void strided_typed(int threads, int level, int dtype, const StridedSpace& s, voi
       return strided_loop<int32_t, mode>(threads, level, s, dst, src);
     case I64:
       return strided_loop<int64_t, mode>(threads, level, s, dst, src);
+    case BOOL:
+      return strided_loop<bool, mode>(threads, level, s, dst, src);
     default:
       return strided_loop<uint8_t, mode>(threads, level, s, dst, src);
   }

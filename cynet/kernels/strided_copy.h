@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "convert.h"
-#include "element.h"
 #include "half.h"
 #include "levels.h"
 #include "parallel.h"

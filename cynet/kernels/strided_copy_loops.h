@@ -14,7 +14,7 @@ CYNET_XINLINE void convert_row(D* dst, const S* src, int64_t n) {
       for (int64_t i = 0; i < m; ++i)
         strange |= (src[i] > S(-2147483520)) & (src[i] < S(2147483520)) ? 0 : 1;
       if (strange) {
-        for (int64_t i = 0; i < m; ++i) dst[i] = convert_element<D>(src[i]);
+        for (int64_t i = 0; i < m; ++i) dst[i] = convert_one<D>(src[i]);
       } else {
         for (int64_t i = 0; i < m; ++i) dst[i] = static_cast<D>(static_cast<int32_t>(src[i]));
       }
@@ -22,7 +22,7 @@ CYNET_XINLINE void convert_row(D* dst, const S* src, int64_t n) {
   } else if constexpr (std::is_same_v<S, float> && std::is_same_v<D, half>) {
     convert_run<S, D>(src, dst, n);
   } else {
-    for (int64_t i = 0; i < n; ++i) dst[i] = convert_element<D>(src[i]);
+    for (int64_t i = 0; i < n; ++i) dst[i] = convert_one<D>(src[i]);
   }
 }
 
@@ -72,12 +72,12 @@ CYNET_XINLINE void copy_row(D* dst, const S* src, int64_t n, int64_t dst_step, i
       convert_row(dst, src, n);
     }
   } else if (dst_step == 1 && src_step == 0) {
-    const D value = convert_element<D>(*src);
+    const D value = convert_one<D>(*src);
     for (int64_t i = 0; i < n; ++i) dst[i] = value;
   } else if (dst_step == 1 && src_step == -1) {
-    for (int64_t i = 0; i < n; ++i) dst[i] = convert_element<D>(src[-i]);
+    for (int64_t i = 0; i < n; ++i) dst[i] = convert_one<D>(src[-i]);
   } else {
-    for (int64_t i = 0; i < n; ++i) dst[i * dst_step] = convert_element<D>(src[i * src_step]);
+    for (int64_t i = 0; i < n; ++i) dst[i * dst_step] = convert_one<D>(src[i * src_step]);
   }
 }
 

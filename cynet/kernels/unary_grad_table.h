@@ -9,9 +9,10 @@
 namespace cynet {
 
 #define REAL(F) CYNET_REAL_ROW(F, binary_loop, times<functor::F>)
+#define ALL(F) CYNET_ROW(F, binary_loop, times<functor::F>)
 static const Row<BinaryLoop> unary_grad_table[] = {
-    REAL(two_x),         REAL(minus_one),
-    REAL(relu_grad_y),   REAL(sign),
+    ALL(two_x),         ALL(minus_one),
+    ALL(relu_grad_y),   ALL(sign),
     REAL(log2_grad),     REAL(log10_grad),
     REAL(log1p_grad),    REAL(expm1_grad_y),
     REAL(sqrt_grad_y),   REAL(rsqrt_grad),
@@ -28,10 +29,11 @@ static const Row<BinaryLoop> unary_grad_table[] = {
     REAL(erf_grad),      REAL(erfinv_grad_y),
     REAL(gamma_grad),    REAL(gammaln_grad),
     REAL(degrees_grad),  REAL(radians_grad),
-    REAL(identity),      REAL(one),
-    REAL(zero),
+    ALL(identity),      ALL(one),
+    ALL(zero),
 };
 #undef REAL
+#undef ALL
 
 }  // namespace cynet
 

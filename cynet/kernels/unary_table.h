@@ -13,10 +13,10 @@ static const Row<UnaryLoop> unary_table[] = {
     ALL(identity), ALL(zero),        ALL(one),         ALL(negative),  ALL(abs),      ALL(sign),
     ALL(square),   ALL(relu),        ALL(logical_not), REAL(exp),      REAL(log),     REAL(log2),
     REAL(log10),   REAL(log1p),      REAL(expm1),      REAL(sqrt),     REAL(rsqrt),   REAL(cbrt),
-    REAL(rcbrt),   REAL(reciprocal), REAL(round),      REAL(rint),     REAL(ceil),    REAL(floor),
-    REAL(trunc),   REAL(sin),        REAL(cos),        REAL(tan),      REAL(arcsin),  REAL(arccos),
+    REAL(rcbrt),   REAL(reciprocal), ALL(round),      ALL(rint),     ALL(ceil),    ALL(floor),
+    ALL(trunc),   REAL(sin),        REAL(cos),        REAL(tan),      REAL(arcsin),  REAL(arccos),
     REAL(arctan),  REAL(sinh),       REAL(cosh),       REAL(tanh),     REAL(arcsinh), REAL(arccosh),
-    REAL(arctanh), REAL(sigmoid),    REAL(softsign),   REAL(softrelu), REAL(erf),     REAL(erfinv),
+    REAL(arctanh), REAL(sigmoid),    REAL(softsign),   REAL(softrelu), REAL(erf),     ALL(erfinv),
     REAL(gamma),   REAL(gammaln),    REAL(degrees),    REAL(radians),
 };
 #undef REAL

@@ -25,7 +25,7 @@ cdef extern from "update.h" namespace "cynet" nogil:
     bint update_rests(const char* rule)
     bint leaves_alone(const UpdateParams& params)
 
-# NULL: no such rule for the weight's dtype
-cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) noexcept nogil
+# Raises MissingLoop when there is no such rule for the weight's dtype.
+cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL
 cdef void run_update(UpdateLoop loop, const UpdateParams* params, const UpdateArrays* arrays,
                      int64_t n) noexcept nogil

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from .dispatch cimport cpu_level
+from .dispatch cimport cpu_level, no_loop
 from .parallel cimport threads_for
 
 
@@ -11,8 +11,11 @@ cdef extern from "update.h" namespace "cynet" nogil:
                                 int level) noexcept
 
 
-cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) noexcept nogil:
-    return find_update_loop(rule, dtype, master, add, cpu_level())
+cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL:
+    cdef UpdateLoop loop = find_update_loop(rule, dtype, master, add, cpu_level())
+    if loop == NULL:
+        no_loop(rule, dtype)
+    return loop
 
 
 cdef void run_update(UpdateLoop loop, const UpdateParams* params, const UpdateArrays* arrays,

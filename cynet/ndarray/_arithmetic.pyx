@@ -200,9 +200,6 @@ cdef class NDArrayArithmetic(NDArrayBase):
     def __rpow__(self, other, modulo):
         return _pow.backward(self, other)
 
-    def __ipow__(self, other):
-        return _pow.forward(self, other, self)
-
     def __neg__(self):
         global _negative
         if _negative is None:

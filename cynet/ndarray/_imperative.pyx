@@ -306,7 +306,10 @@ cdef Call with_scalar(Call call, double value):
     copy_op = getattr(<object>call.state.op, "with_scalar", None)
     if copy_op is None:
         return None
-    op = copy_op(value)
+    another = copy_op(value)
+    if another is None:
+        return None
+    op = another
     out = Call.__new__(Call)
     out.entry, out.context, out.order = call.entry, call.context, call.order
     out.in_shapes, out.in_types = call.in_shapes, call.in_types

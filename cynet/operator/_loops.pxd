@@ -18,8 +18,11 @@ cdef struct NativeLoop:
 
 cdef class LoopsOperator(Operator):
     cdef int dtype
+    cdef bint is_settled  # a number beyond the dtype decided a loop
     cdef vector[NativeLoop] forward_loops
     cdef vector[NativeLoop] backward_loops
 
-# The kernels of a Loop: `write` and `add`. Raises ArgumentError when there is no such functor.
+# The kernels of a Loop: `write` and `add`. Raises MissingLoop when there is no such functor.
 cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1
+# A number, a float or a LargeInt, as one element of `dtype`.
+cdef int put_number(object number, int dtype, void* out) except -1

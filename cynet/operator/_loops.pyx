@@ -1,8 +1,9 @@
 """Operators that are lists of elementwise loops (contract in _loops.pxd)."""
 
+from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
-from .._typedefs cimport TBlob, kAddTo, kBool, kFloat64, kNullOp
+from .._typedefs cimport TBlob, kAddTo, kBool, kFloat16, kFloat32, kFloat64, kInt64, kNullOp
 from ..kernels.binary cimport find_binary
 from ..kernels.binary_grad cimport find_binary_grad
 from ..kernels.elementwise cimport Kernel, run_binary, run_cast, run_grad, run_unary
@@ -10,8 +11,12 @@ from ..kernels.unary cimport find_unary
 from ..kernels.unary_grad cimport find_unary_grad
 from ._base cimport Operator, OpContext
 
-from ..dtype import dtype_flag
+from ..dtype import NAMES, dtype_flag
 from ..errors import ArgumentError
+from .loops import fits_dtype, settled
+from .parameters import LargeInt
+
+_EXACT = 2.0 ** 53  # below it every integer is a float
 
 cdef enum Source:
     NUMBER = 0
@@ -32,8 +37,6 @@ cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1:
     else:
         write[0] = find_binary_grad(functor, dtype, False)
         add[0] = find_binary_grad(functor, dtype, True)
-    if write.loop == NULL or add.loop == NULL:
-        raise ArgumentError(f"there is no {loop.family} functor {loop.functor}")
     return 0
 
 
@@ -56,15 +59,28 @@ cdef class LoopsOperator(Operator):
         if self.dtype == kBool and not prop.takes_bool:
             raise ArgumentError(
                 f"operator {prop.op_name} does not take arrays of bool; cast them first")
+<<<<<<< HEAD
         _add_loops(&self.forward_loops, prop.forward_loops(in_data, out_data), self.dtype)
         # in_grad is named by in_data's pairs: a loop only writes there
         loops = prop.backward_loops(out_grad, in_data, out_data, in_data)
         _add_loops(&self.backward_loops, loops, self.dtype)
+=======
+        _add_loops(self, &self.forward_loops, prop.forward_loops(in_data, out_data), out_data)
+        # in_grad is named by in_data's pairs: a loop only writes there
+        loops = prop.backward_loops(out_grad, in_data, out_data, in_data)
+        _add_loops(self, &self.backward_loops, loops, in_data)
+>>>>>>> 3913352 (numerics)
 
     def with_scalar(self, double value):
-        """The same operator for another number: what an imperative call with a new number needs."""
-        cdef LoopsOperator out = LoopsOperator.__new__(LoopsOperator)
+        """The same operator for another number, which an imperative call with a new number needs;
+        None where another number may need other loops."""
+        cdef LoopsOperator out
         cdef size_t i
+        if self.dtype not in (kFloat32, kFloat64, kFloat16) and (
+                self.is_settled or not -_EXACT < value < _EXACT
+                or not fits_dtype(value, NAMES[self.dtype])):
+            return None
+        out = LoopsOperator.__new__(LoopsOperator)
         out.dtype = self.dtype
         out.forward_loops, out.backward_loops = self.forward_loops, self.backward_loops
         for i in range(out.forward_loops.size()):
@@ -85,11 +101,30 @@ cdef class LoopsOperator(Operator):
         return 0
 
 
+<<<<<<< HEAD
 cdef int _add_loops(vector[NativeLoop]* loops, list described, int dtype) except -1:
+=======
+cdef int put_number(object number, int dtype, void* out) except -1:
+    cdef double real
+    cdef int64_t whole
+    if isinstance(number, LargeInt):
+        whole = number.exact
+        run_cast(kInt64, dtype, &whole, out, 1)
+    else:
+        real = number
+        run_cast(kFloat64, dtype, &real, out, 1)
+    return 0
+
+
+cdef int _add_loops(LoopsOperator self, vector[NativeLoop]* loops, list described,
+                    list targets) except -1:
+>>>>>>> 3913352 (numerics)
     cdef NativeLoop native
-    cdef double number = 0
-    for loop in described:
-        find_kernels(loop, dtype, &native.write, &native.add)
+    for each in described:
+        loop = settled(each, NAMES[self.dtype])
+        self.is_settled = self.is_settled or loop is not each
+        number = 0.0
+        find_kernels(loop, self.dtype, &native.write, &native.add)
         native.reads, native.more = len(loop.reads), loop.more
         native.target = loop.target[1]
         for i, read in enumerate(loop.reads):
@@ -97,7 +132,7 @@ cdef int _add_loops(vector[NativeLoop]* loops, list described, int dtype) except
                 native.source[i], native.index[i], number = NUMBER, 0, read
             else:
                 native.source[i], native.index[i] = read
-        run_cast(kFloat64, dtype, &number, native.number, 1)
+        put_number(number, self.dtype, native.number)
         loops.push_back(native)
     return 0
 

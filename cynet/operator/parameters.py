@@ -1,5 +1,6 @@
 """Typed parameter fields of an OperatorProperty, parsed from Python values and MXNet's strings."""
 
+import math
 import re
 
 import numpy as np
@@ -196,10 +197,16 @@ class IntOrNone(Int):
         return f"{super().expected()} or None"
 
 
+# From here on a number is infinity in float32
+BEYOND_FLOAT32 = 3.4028235677973366e38
+
+
 class Float(Field):
-    """A real number, with optional bounds (inclusive)."""
+    """A real number within float32's range, or infinity or NaN; with optional bounds
+    (inclusive)."""
 
     kind = "float"
+    beyond = BEYOND_FLOAT32
 
     def __init__(self, default=REQUIRED, doc="", low=None, high=None):
         super().__init__(default, doc)
@@ -213,12 +220,47 @@ class Float(Field):
             self.high is not None and not number <= self.high
         ):
             self.refuse(value, where, wrong_type=False)
+        if self.beyond <= abs(number) < math.inf:
+            raise ArgumentError(
+                f"{where}: parameter '{self.name}' takes {self.expected()} within float32's "
+                f"range, got {shown(value)}"
+            )
         return number
 
     def expected(self):
         low = "" if self.low is None else f" >= {self.low}"
         high = "" if self.high is None else f" <= {self.high}"
         return f"a float{low}{' and' if low and high else ''}{high}"
+
+
+class Double(Float):
+    """A real number of any size."""
+
+    kind = "double"
+    beyond = math.inf
+
+
+class LargeInt(float):
+    """An integer that no float is; `exact` is its value."""
+
+    def __new__(cls, value):
+        self = super().__new__(cls, value)
+        self.exact = value
+        return self
+
+
+class Number(Double):
+    """A real number of any size; an integer of 64 bits stays exact, as a `LargeInt` if need be."""
+
+    def convert(self, value, where):
+        number = super().convert(value, where)
+        exact = whole_number(value)
+        if exact is not None and exact != number and INT64[0] <= exact <= INT64[1]:
+            return LargeInt(exact)
+        return number
+
+    def text(self, value):
+        return str(value.exact) if isinstance(value, LargeInt) else super().text(value)
 
 
 class Bool(Field):

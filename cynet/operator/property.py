@@ -9,6 +9,7 @@ import copy
 import enum
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..kernels.dispatch import MissingLoop
 from .parameters import REQUIRED, Field
 from .shapes import known, plain
 
@@ -403,9 +404,13 @@ class OperatorProperty:
         Raises
         ------
         ArgumentError
+<<<<<<< HEAD
             When the operator has no form for GPUs; the message names it.
         ShapeError
             When an input has no elements and the operator makes nothing of nothing.
+=======
+            When the operator has no form for GPUs, or no loop for a dtype; the message names it.
+>>>>>>> 3913352 (numerics)
         """
         if any(0 in shape for shape in in_shapes):
             from .empty import on_empty
@@ -422,7 +427,12 @@ class OperatorProperty:
             from .half import in_float32
 
             return in_float32(self, ctx, in_shapes, in_types)
-        return self.create_operator(ctx, in_shapes, in_types)
+        try:
+            return self.create_operator(ctx, in_shapes, in_types)
+        except MissingLoop as error:
+            raise ArgumentError(
+                f"operator {self.op_name} does not take arrays of {error.dtype}"
+            ) from error
 
     def create_operator(self, ctx, in_shapes, in_types):
         """The Operator that computes this for fixed shapes and types on the CPU (see

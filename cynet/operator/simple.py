@@ -24,7 +24,7 @@ from ._base import OPERATORS, Operator, register_operator
 from ._simple import CFunction, CSimpleOperator, Env
 from .checks import TRIED_SHAPES, Callback, Checker
 from .definition import refuse_builtin
-from .parameters import REQUIRED, Bool, Float
+from .parameters import REQUIRED, Bool, Double
 from .property import OperatorProperty, OpReq, ResourceRequest, is_known, merge_shapes
 from .shapes import has_empty, plain
 
@@ -294,7 +294,7 @@ class SimpleOp:
             self.prop.honours_req = all(isinstance(f, CFunction) for f in functions)
             self.prop.fields = {}
             if self.scalar:
-                self.prop.scalar = Float(self.scalar_default, doc="The scalar operand.")
+                self.prop.scalar = Double(self.scalar_default, doc="The scalar operand.")
                 self.prop.scalar.__set_name__(self.prop, "scalar")
                 self.prop.fields = {"scalar": self.prop.scalar, "is_int": _SimpleProperty.is_int}
         return self

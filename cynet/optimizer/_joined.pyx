@@ -10,7 +10,7 @@ from .._engine cimport VarHandle, kInline, kNormal
 from .._inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, RowSet, blob_shape
 from .._row_set cimport rows_hold
-from .._typedefs cimport RunContext, dtype_size, kFloat16, kFloat32, kGPU
+from .._typedefs cimport RunContext, dtype_size, kFloat16, kFloat32, kFloat64, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
@@ -286,14 +286,14 @@ cdef class JoinedUpdate:
             if weight.blob.dev_type == kGPU and weight.context != weights[0].context:
                 raise ArgumentError(f"update: weights are on {weights[0].context} and"
                                     f" {weight.context}; update each device's on their own")
+            if weight.blob.dtype not in (kFloat32, kFloat64, kFloat16):
+                raise ArgumentTypeError(f"update rule '{rule}' takes weights of a floating dtype,"
+                                        f" got {NAMES[weight.blob.dtype]}")
             item.loop = find_update(name, weight.blob.dtype, master is not None, False)
             item.kernel = NULL
             item.master = -1
-            if item.loop != NULL and weight.blob.dev_type == kGPU:
+            if weight.blob.dev_type == kGPU:
                 item.kernel = _kernel(weight, rule, master is not None)
-            if item.loop == NULL:
-                raise ArgumentTypeError(f"update rule '{rule}' takes weights of a floating dtype,"
-                                        f" got {NAMES[weight.blob.dtype]}")
             item.arrays.weight = item.arrays.out = weight.blob.data
             item.arrays.grad, item.grad = grad.blob.data, grad.chunk
             item.rests = master is None and update_rests(name)

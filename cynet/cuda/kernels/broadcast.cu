@@ -40,6 +40,6 @@ __global__ void broadcast_grad(const T* gradient, const T* a, const T* b, T* out
   CYNET_EACH(i, s.n) {
     const Places at = places(s, i);
     const computed<T> slope = F::template map<computed<T>>(load(a, at.a), load(b, at.b));
-    put(out, i, load(gradient, at.g) * slope, add);
+    put(out, i, cynet::product_of(load(gradient, at.g), slope), add);
   }
 }

@@ -75,7 +75,7 @@ __device__ inline computed<T> load(const T* x, Index i) {
 // The request of an output: overwrite, or add to what is there.
 template <typename T, typename V>
 __device__ inline void put(T* out, Index i, V value, int add) {
-  if (add) out[i] = narrow<T>(static_cast<V>(load(out, i)) + value);
+  if (add) out[i] = narrow<T>(cynet::sum_of(static_cast<V>(load(out, i)), value));
   else out[i] = narrow<T>(value);
 }
 
@@ -132,7 +132,8 @@ __device__ inline void add_at(T* out, Index i, T value) {
     T here;
     const unsigned own = (before & mask) >> shift;
     memcpy(&here, &own, sizeof(T));
-    here = static_cast<T>(static_cast<computed<T>>(here) + static_cast<computed<T>>(value));
+    here = static_cast<T>(
+        cynet::sum_of(static_cast<computed<T>>(here), static_cast<computed<T>>(value)));
     unsigned bits = 0;
     memcpy(&bits, &here, sizeof(T));
     old = atomicCAS(word, before, (before & ~mask) | (bits << shift));

@@ -18,6 +18,16 @@ __global__ void unary(const T* x, T* out, Index n, int add) {
   put(out, i, F::template map<computed<T>>(load(x, i)), add);
 }
 
+// gradient[i] times the slope there
+template <typename T>
+__device__ inline computed<T> sloped(const T* gradient, Index i, computed<T> slope) {
+  return cynet::product_of(load(gradient, i), slope);
+}
+template <typename T>
+__device__ inline computed<T> sloped(const Pack<T>& gradient, int k, computed<T> slope) {
+  return sloped(gradient.at, k, slope);
+}
+
 // out (+)= gradient * F(known), where `known` is the function's input or output
 template <class F, typename T>
 __global__ void unary_grad(const T* gradient, const T* known, T* out, Index n, int add) {
@@ -27,11 +37,11 @@ __global__ void unary_grad(const T* gradient, const T* known, T* out, Index n, i
     const Pack<T> g = load_pack(gradient, p), a = load_pack(known, p);
     Pack<T> y = add ? load_pack(out, p) : a;
     for (int k = 0; k < Pack<T>::N; ++k)
-      put(y.at, k, load(g.at, k) * F::template map<computed<T>>(load(a.at, k)), add);
+      put(y.at, k, sloped(g, k, F::template map<computed<T>>(load(a.at, k))), add);
     pack_of(out, p) = y;
   }
   CYNET_ROLLED CYNET_EACH_FROM(i, packs * Pack<T>::N, n)
-  put(out, i, load(gradient, i) * F::template map<computed<T>>(load(known, i)), add);
+  put(out, i, sloped(gradient, i, F::template map<computed<T>>(load(known, i))), add);
 }
 
 // out (+)= F(a, b)
@@ -62,10 +72,10 @@ __global__ void binary_grad(const T* gradient, const T* a, int sa, const T* b, i
     Pack<T> y = add ? load_pack(out, p) : g;
     for (int k = 0; k < Pack<T>::N; ++k)
       put(y.at, k,
-          load(g.at, k) * F::template map<computed<T>>(load(l.at, k), load(r.at, k)), add);
+          sloped(g, k, F::template map<computed<T>>(load(l.at, k), load(r.at, k))), add);
     pack_of(out, p) = y;
   }
   CYNET_ROLLED CYNET_EACH_FROM(i, packs * Pack<T>::N, n)
   put(out, i,
-      load(gradient, i) * F::template map<computed<T>>(load(a, i * sa), load(b, i * sb)), add);
+      sloped(gradient, i, F::template map<computed<T>>(load(a, i * sa), load(b, i * sb))), add);
 }

@@ -1,6 +1,7 @@
 // Moving elements: copies between strided layouts (transpose, slice, join, repeat), and reading and
 // writing by index. Indices are int64, brought within bounds by `bound`.
 #include "common.cuh"
+#include "convert.h"
 
 struct Layout {
   Index n, to_start, start;  // elements; where in dst and in src to begin
@@ -34,7 +35,7 @@ __global__ void take_back(const T* src, T* dst, const Layout s) {
   CYNET_EACH(i, s.n) {
     Index to, from;
     walk(s, i, &to, &from);
-    put(dst, to, static_cast<computed<T>>(load(dst, to) - load(src, from)), 0);
+    put(dst, to, cynet::difference_of(load(dst, to), load(src, from)), 0);
   }
 }
 
@@ -129,7 +130,7 @@ __global__ void one_hot(const Index* index, T* out, Index count, Index depth, do
                         double off, int add) {
   typedef computed<T> C;
   CYNET_EACH(i, count * depth)
-  put(out, i, index[i / depth] == i % depth ? static_cast<C>(on) : static_cast<C>(off), add);
+  put(out, i, cynet::convert_one<C>(index[i / depth] == i % depth ? on : off), add);
 }
 
 struct Borders {
@@ -188,6 +189,6 @@ __global__ void sequence_mask(const T* x, const Index* length, T* out, Index tim
     const Index r = i / inner;
     const Index t = batch_first ? r % time : r / batch, b = batch_first ? r / time : r % batch;
     const bool inside = t < length_of(length, b, time);
-    put(out, i, inside ? load(x, i) : static_cast<computed<T>>(value), add);
+    put(out, i, inside ? load(x, i) : cynet::convert_one<computed<T>>(value), add);
   }
 }

@@ -41,7 +41,7 @@ __global__ void reduce(const T* x, T* out, typename Reducer<T>::acc* parts, cons
     total = fold_block(total, R::init(), Merge<R, Acc>());
     if (threadIdx.x > 0) continue;
     if (parts != nullptr) parts[o * gridDim.y + blockIdx.y] = total;
-    else put(out, o, static_cast<computed<T>>(R::finish(total, divisor)), add);
+    else put(out, o, cynet::convert_one<computed<T>>(R::finish(total, divisor)), add);
   }
 }
 
@@ -60,7 +60,7 @@ __global__ void reduce_columns(const T* x, T* out, typename Reducer<T>::acc* par
     for (Index i = begin; i < end; ++i)
       R::step(total, load(from, place(i, s.n_reduced, s.reduced, s.reduced_stride)));
     if (parts != nullptr) parts[o * gridDim.y + blockIdx.y] = total;
-    else put(out, o, static_cast<computed<T>>(R::finish(total, divisor)), add);
+    else put(out, o, cynet::convert_one<computed<T>>(R::finish(total, divisor)), add);
   }
 }
 
@@ -74,6 +74,7 @@ __global__ void merge_parts(const typename Reducer<T>::acc* parts, T* out, Index
     Acc total = R::init();
     for (Index i = threadIdx.x; i < count; i += blockDim.x) R::merge(total, parts[o * count + i]);
     total = fold_block(total, R::init(), Merge<R, Acc>());
-    if (threadIdx.x == 0) put(out, o, static_cast<computed<T>>(R::finish(total, divisor)), add);
+    if (threadIdx.x > 0) continue;
+    put(out, o, cynet::convert_one<computed<T>>(R::finish(total, divisor)), add);
   }
 }

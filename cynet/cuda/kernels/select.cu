@@ -1,6 +1,7 @@
 // Choosing: one of two arrays by a condition, values kept within bounds, hard_sigmoid, and their
 // gradients.
 #include "common.cuh"
+#include "convert.h"
 
 // out (+)= condition ? a : b; one condition for `each` neighbours, NULL is zeros
 template <typename T>
@@ -16,7 +17,7 @@ __global__ void where(const bool* condition, const T* a, const T* b, T* out, Ind
 template <typename T>
 __global__ void clip(const T* x, T* out, Index n, double low, double high, int add) {
   typedef computed<T> V;
-  const V least = static_cast<V>(low), most = static_cast<V>(high);
+  const V least = cynet::lower_limit<V>(low), most = cynet::upper_limit<V>(high);
   CYNET_EACH(i, n) {
     const V v = load(x, i);
     put(out, i, v < least ? least : (v > most ? most : v), add);
@@ -28,7 +29,7 @@ template <typename T>
 __global__ void clip_grad(const T* dy, const T* x, T* dx, Index n, double low, double high,
                           int add) {
   typedef computed<T> V;
-  const V least = static_cast<V>(low), most = static_cast<V>(high);
+  const V least = cynet::lower_limit<V>(low), most = cynet::upper_limit<V>(high);
   CYNET_EACH(i, n) {
     const V v = load(x, i);
     put(dx, i, v < least || v > most ? V(0) : load(dy, i), add);

@@ -1,7 +1,7 @@
 // Assignments of arrays: copies with strides on both sides and a change of dtype, fills, rows by
 // number. Memory of the two sides does not overlap.
 #include "common.cuh"
-#include "element.h"
+#include "convert.h"
 
 // What transfer.pxd's Strides has; strides in elements, which may be 0 (source) or negative.
 struct Strides {
@@ -26,7 +26,7 @@ __global__ void assign(D* dst, const S* src, const Strides s) {
   CYNET_EACH(i, s.n) {
     Index to, from;
     places(s, i, &to, &from);
-    dst[to] = cynet::convert_element<D>(src[from]);
+    dst[to] = cynet::convert_one<D>(src[from]);
   }
 }
 

@@ -112,7 +112,7 @@ def softmax_output(prop, shapes, types, device):
                          float(prop.grad_scale), False, ADD)  # fmt: skip
         return made()
     counted, divisor = NULL, {"null": inner}.get(prop.normalization, labels)
-    ignored = int(prop.ignore_label)
+    ignored = prop.ignored_class()
     if prop.normalization == "valid":
         counted, divisor = counter(backward), 1
         backward += each(labels, "softmax", f"count_labels<{kind}>", IN[1], labels, ignored,

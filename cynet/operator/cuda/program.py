@@ -6,6 +6,7 @@ import numpy as np
 
 from ...cuda.families import instances
 from .._base import OPERATORS
+from ..parameters import LargeInt
 from .launch import DeviceOperator
 from .steps import ADD, NULL, SPACE, TARGET, each, lines
 from .structs import BYTES, C_TYPES, numpy_of
@@ -133,10 +134,10 @@ def zeros(shape, dtype, array):
 
 def constant(device, number, dtype, kind):
     """Device memory with one number, brought into the array's dtype and then into the C type."""
-    value = np.float64(number)
-    if dtype not in FLOATING:
+    value = np.int64(number.exact) if isinstance(number, LargeInt) else np.float64(number)
+    if dtype not in FLOATING and value.dtype.kind == "f":  # as convert.h has it
         with np.errstate(invalid="ignore"):
-            value = value.astype("i8").astype(dtype)
+            value = value.astype("i8" if dtype == "int64" else "i4").astype(dtype)
     data = np.asarray(value).astype(dtype).astype(numpy_of(kind)).tobytes()
     kept = device.__dict__.setdefault("constants", {})
     if data not in kept:

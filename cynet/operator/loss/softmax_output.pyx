@@ -57,6 +57,11 @@ class SoftmaxOutputProperty(OperatorProperty):
     def list_arguments(self):
         return ["data", "label"]
 
+    def ignored_class(self):
+        """`ignore_label` as labels are read, truncated; what no label is where it fits none."""
+        fits = -(2.0 ** 31) < self.ignore_label < 2.0 ** 31
+        return int(self.ignore_label) if fits else -(2 ** 31)
+
     def infer_shape(self, in_shapes, out_shapes):
         label = in_shapes[1]
         data = merge_shapes(in_shapes[0], out_shapes[0])
@@ -118,7 +123,7 @@ cdef class SoftmaxOutputOperator(Operator):
             s.outer, s.n, s.inner = data[0], prod(data[1:]), 1
         s.labels = prod(label)
         s.use_ignore = prop.use_ignore
-        s.ignore_label = int(prop.ignore_label)
+        s.ignore_label = prop.ignored_class()
         s.normalization = _NORMALIZATION[prop.normalization]
         s.scale = prop.grad_scale
         s.smooth = 0 if prop.multi_output else prop.smooth_alpha

@@ -19,7 +19,7 @@ from math import prod
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
-from ..parameters import Bool, Float, Int
+from ..parameters import Bool, Double, Float, Int
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from ..shapes import agree
 
@@ -33,7 +33,7 @@ class BatchNormProperty(OperatorProperty):
       are the moving ones.
     """
 
-    eps = Float(1e-3, doc="Added to the variance.", low=0.0)
+    eps = Double(1e-3, doc="Added to the variance.", low=0.0)
     momentum = Float(0.9, doc="How much of the moving statistics stays at each step.")
     fix_gamma = Bool(True, doc="Take gamma as 1, write 1 into it, give it gradient 0.")
     use_global_stats = Bool(False, doc="Use the moving statistics in training too.")

@@ -13,7 +13,7 @@ from math import prod
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
-from ..parameters import Bool, Enum, Float, Int
+from ..parameters import Bool, Double, Enum, Int
 from ..property import OperatorProperty, merge_shapes
 from ..shapes import agree
 
@@ -26,7 +26,7 @@ class SoftmaxProperty(OperatorProperty):
     """
 
     axis = Int(-1, doc="The axis whose entries sum to 1.")
-    temperature = Float(None, doc="Divides data first; 1 by default, and not 0.")
+    temperature = Double(None, doc="Divides data first; 1 by default, and not 0.")
     dtype = Enum(("float16", "float32", "float64"), None, doc="Of the output: data's, the default.")
     use_length = Bool(False, doc="Whether there is an input `length`.")
 

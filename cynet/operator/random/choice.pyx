@@ -102,7 +102,7 @@ cdef class MultinomialOperator(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef int64_t rows, each, i, at
-        cdef double grad, weight
+        cdef double grad, weight, drawn
         if req[0] == kNullOp:
             return 0
         if req[0] != kAddTo:
@@ -112,7 +112,10 @@ cdef class MultinomialOperator(Operator):
         rows = in_data[0].size // self.k
         each = out_data[0].size // rows
         for i in range(out_data[0].size):
-            at = (i // each) * self.k + <int64_t>load_number(out_data[0].data, out_data[0].dtype, i)
+            drawn = load_number(out_data[0].data, out_data[0].dtype, i)
+            if not drawn < self.k:  # its dtype could not hold it: infinity in float16
+                drawn = self.k - 1
+            at = (i // each) * self.k + (<int64_t>drawn if drawn > 0 else 0)
             grad = load_number(out_grad[1].data, out_grad[1].dtype, i)
             weight = load_number(in_data[0].data, in_data[0].dtype, at)
             _put(in_grad[0].data, in_grad[0].dtype, at, grad / weight, True)

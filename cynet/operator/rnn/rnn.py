@@ -4,7 +4,11 @@ from ...errors import ArgumentError, ShapeError
 from ...kernels.blas import check_sizes
 from .._base import register_operator
 from ..floats import require_float_cpu
+<<<<<<< HEAD
 from ..parameters import MOST_ARRAYS, Bool, Enum, Float, Int
+=======
+from ..parameters import Bool, Double, Enum, Float, Int
+>>>>>>> 3913352 (numerics)
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .layers import LayersOperator
 from .layout import GATES, kept, parameters
@@ -47,10 +51,10 @@ class RNNProperty(OperatorProperty):
     )
     state_outputs = Bool(False, doc="Whether the last states are outputs, too.")
     projection_size = Int(None, doc="Not supported: only None is taken.")
-    lstm_state_clip_min = Float(
+    lstm_state_clip_min = Double(
         None, doc="Least value of an LSTM's cells; only together with lstm_state_clip_max."
     )
-    lstm_state_clip_max = Float(None, doc="Largest value of an LSTM's cells.")
+    lstm_state_clip_max = Double(None, doc="Largest value of an LSTM's cells.")
     lstm_state_clip_nan = Bool(False, doc="Whether clipping turns NaN into lstm_state_clip_min.")
     use_sequence_length = Bool(False, doc="Whether `sequence_length` is given; else all are full.")
 

@@ -46,7 +46,7 @@ class ArgProperty(OperatorProperty):
             outer, n, inner = 1, inner, 1
         else:
             outer, n, inner = split_at(shape, axis_of(self.axis, len(shape)))
-        return ArgOperator(self.op_name, self.largest, in_types[0], outer, n, inner)
+        return ArgOperator(self.largest, in_types[0], outer, n, inner)
 
 
 cdef class ArgOperator(Operator):
@@ -55,10 +55,8 @@ cdef class ArgOperator(Operator):
     cdef ArgLoop loop
     cdef int64_t outer, n, inner
 
-    def __init__(self, name, bint largest, dtype, outer, n, inner):
+    def __init__(self, bint largest, dtype, outer, n, inner):
         self.loop = find_arg(largest, dtype_flag(dtype))
-        if self.loop == NULL:
-            raise ArgumentError(f"operator {name} does not take arrays of {dtype}")
         self.outer, self.n, self.inner = outer, n, inner
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -94,7 +92,7 @@ class ArgmaxChannelProperty(OperatorProperty):
         return [shape], [merge_shapes((shape[0], *shape[2:]), out_shapes[0])], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return ArgOperator(self.op_name, True, in_types[0], *split_at(in_shapes[0], 1))
+        return ArgOperator(True, in_types[0], *split_at(in_shapes[0], 1))
 
 
 register_operator("argmax", ArgmaxProperty)

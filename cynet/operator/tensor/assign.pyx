@@ -10,7 +10,7 @@ from .._base cimport Operator, OpContext
 
 from ...dtype import dtype_flag
 from .._base import register_operator
-from ..parameters import Float, Shape
+from ..parameters import Double, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
 from .pieces import contiguous, sliced
 from .slicing import slice_ranges
@@ -57,7 +57,7 @@ class SliceAssignScalarProperty(AssignProperty):
     """The input with a part filled with a number."""
 
     inputs_doc = {"data": "The array."}
-    scalar = Float(0.0, doc="What the part is filled with.")
+    scalar = Double(0.0, doc="What the part is filled with.")
 
     def create_operator(self, ctx, in_shapes, in_types):
         return AssignOperator(in_types[0], in_shapes[0], self.ranges(in_shapes[0]), self.scalar)

@@ -1,13 +1,14 @@
 """Binary functions of an array and a number: one row a function.
 
 ``output[i] = F(data[i], scalar)``, or ``F(scalar, data[i])`` in the reversed rows. The number is
-taken in the array's dtype: an integer array stays one, and 1.5 added to it adds 1.
+taken in the array's dtype: an integer array stays one, and 1.5 added to it adds 1. A number beyond
+the integers of the dtype is compared as it is (`loops.settled`).
 """
 
 from .._base import register_operator
 from .._loops import LoopsOperator
 from ..loops import SIMPLE, Loop, binary_gradients
-from ..parameters import Bool, Float
+from ..parameters import Bool, Number
 from ..property import OperatorProperty
 from .binary_rows import GRADIENTS, TAKES_BOOL
 
@@ -16,7 +17,7 @@ class BinaryScalarProperty(OperatorProperty):
     """Base of the rows below: one array, one number."""
 
     inputs_doc = {"data": "The array operand, any shape."}
-    scalar = Float(1.0, doc="The number.")
+    scalar = Number(1.0, doc="The number.")
     is_int = Bool(True, doc="Whether the number was written as an int; without effect.")
     functor = None
     elementwise = True
@@ -40,7 +41,7 @@ class BinaryScalarProperty(OperatorProperty):
         return binary_gradients(GRADIENTS[self.functor], out_grad[0], *operands, targets)
 
     def _operands(self, array):
-        return (float(self.scalar), array) if self.reverse else (array, float(self.scalar))
+        return (self.scalar, array) if self.reverse else (array, self.scalar)
 
     def one_pass(self, in_shapes):
         return self.functor in SIMPLE

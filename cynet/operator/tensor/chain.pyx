@@ -6,19 +6,19 @@ The chain pass (graph/chain.py) makes the property; no user does, so it is not r
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from ..._typedefs cimport TBlob, dtype_size, kFloat64
+from ..._typedefs cimport TBlob, dtype_size
 from ...kernels.chain cimport (
     CHAIN_BYTES, CHAIN_REGISTERS, Chain, ChainLoop, ChainOperand, run_chain,
 )
-from ...kernels.elementwise cimport Kernel, run_cast
+from ...kernels.elementwise cimport Kernel
 from .._base cimport Operator, OpContext
-from .._loops cimport find_kernels
+from .._loops cimport find_kernels, put_number
 
 from math import prod
 from typing import NamedTuple
 
 from ...dtype import dtype_flag
-from ..loops import SIMPLE
+from ..loops import SIMPLE, settled
 from ..property import OperatorProperty
 
 REGISTERS = CHAIN_REGISTERS
@@ -141,7 +141,7 @@ cdef class ChainOperator(Operator):
         cdef Kernel write, add
         self.chain.work = 0
         for line in prop.lines:
-            loop = line.loop
+            loop = settled(line.loop, prop.dtype)
             memset(&native, 0, sizeof(native))
             find_kernels(loop, dtype, &write, &add)
             native.kernel = add if line.add else write
@@ -171,7 +171,6 @@ cdef class ChainOperator(Operator):
 
     cdef int _add_operand(self, each, prop, int dtype) except -1:
         cdef ChainOperand operand
-        cdef double number
         memset(&operand, 0, sizeof(operand))
         if isinstance(each, Memory):
             operand.array, operand.offset = each.array, each.offset
@@ -179,8 +178,8 @@ cdef class ChainOperator(Operator):
         elif isinstance(each, Register):
             operand.array, operand.index = -1, each.index
         else:
-            operand.array, number = -2, each
-            run_cast(kFloat64, dtype, &number, operand.number, 1)
+            operand.array = -2
+            put_number(each, dtype, operand.number)
         self.operands.push_back(operand)
         return <int>self.operands.size() - 1
 

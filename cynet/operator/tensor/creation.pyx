@@ -15,7 +15,7 @@ import math
 from ...dtype import dtype_flag
 from ...errors import ArgumentError
 from .._base import register_operator
-from ..parameters import Bool, DType, Float, Int, Shape, Str
+from ..parameters import Bool, Double, DType, Int, Shape, Str
 from ..property import OperatorProperty, merge_shapes
 from .axes import axis_of
 
@@ -120,7 +120,7 @@ class FullProperty(CreationProperty):
     """An array filled with one value."""
 
     shape = Shape((), doc="Shape of the output.", low=0)
-    value = Float(doc="The value.")
+    value = Double(doc="The value.")
 
     def progression(self):
         return (self.value,)
@@ -160,9 +160,9 @@ cdef class ZeroBytesOperator(Operator):
 class ArangeProperty(CreationProperty):
     """Values from `start` up to `stop`, without it, by `step`; each `repeat` times."""
 
-    start = Float(doc="First value; with no `stop` the range is from 0 to this.")
-    stop = Float(None, doc="Value before which the range ends.")
-    step = Float(1.0, doc="Distance of two values.")
+    start = Double(doc="First value; with no `stop` the range is from 0 to this.")
+    stop = Double(None, doc="Value before which the range ends.")
+    step = Double(1.0, doc="Distance of two values.")
     repeat = Int(1, doc="How often each value stands.", low=1)
     infer_range = Bool(False,
                        doc="With no `stop`: start at `start`, as long as the output must be.")
@@ -190,10 +190,10 @@ class ArangeProperty(CreationProperty):
 class LinspaceProperty(CreationProperty):
     """Evenly spaced values from `start` to `stop`."""
 
-    start = Float(doc="First value.")
-    stop = Float(None, doc="Last value, or the first one left out without `endpoint`.")
+    start = Double(doc="First value.")
+    stop = Double(None, doc="Last value, or the first one left out without `endpoint`.")
     num = Int(doc="Number of values.", low=1)
-    step = Float(1.0, doc="Kept for files, without effect.")
+    step = Double(1.0, doc="Kept for files, without effect.")
     repeat = Int(1, doc="Kept for files, without effect.")
     infer_range = Bool(False, doc="Kept for files, without effect.")
     endpoint = Bool(True, doc="Whether `stop` is the last value.")
@@ -250,8 +250,8 @@ class ArangeLikeProperty(OperatorProperty):
     """Values from `start` by `step`, as many as the input or one of its axes has elements."""
 
     inputs_doc = {"data": "The array whose lengths are taken."}
-    start = Float(0.0, doc="First value.")
-    step = Float(1.0, doc="Distance of two values.")
+    start = Double(0.0, doc="First value.")
+    step = Double(1.0, doc="Distance of two values.")
     repeat = Int(1, doc="How often each value stands.", low=1)
     ctx = Str("", doc="Kept for files, without effect.")
     axis = Int(None, doc="Axis whose length is taken; None: the shape of the input.")

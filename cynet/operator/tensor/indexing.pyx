@@ -8,10 +8,9 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._resource cimport get_space
-from ..._typedefs cimport TBlob, dtype_size, kAddTo, kInt64, kNullOp
-from ...kernels.elementwise cimport run_cast
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
 from ...kernels.index cimport (
-    INDEX_RAISE, bound_indices, run_gather, run_one_hot, run_pick, run_scatter,
+    INDEX_RAISE, bound_indices, read_indices, run_gather, run_one_hot, run_pick, run_scatter,
 )
 from .._base cimport Operator, OpContext
 
@@ -25,7 +24,7 @@ cdef int64_t* _indices(OpContext* ctx, const TBlob* index, int64_t n, int mode,
     """The values of `index` as int64 within [0, n), in temporary space."""
     cdef int64_t* values = <int64_t*>get_space(&ctx.requested[0], index.size * sizeof(int64_t))
     cdef int64_t wrong
-    run_cast(index.dtype, kInt64, index.data, values, index.size)
+    read_indices(index.dtype, index.data, values, index.size)
     wrong = bound_indices(values, index.size, n, mode)
     if wrong >= 0:
         with gil:
@@ -126,7 +125,7 @@ cdef class OneHotOperator(Operator):
         cdef int64_t* index
         if req[0] != kNullOp:
             index = <int64_t*>get_space(&ctx.requested[0], in_data[0].size * sizeof(int64_t))
-            run_cast(in_data[0].dtype, kInt64, in_data[0].data, index, in_data[0].size)
+            read_indices(in_data[0].dtype, in_data[0].data, index, in_data[0].size)
             run_one_hot(self.dtype, req[0] == kAddTo, in_data[0].size, self.depth, self.on,
                         self.off,
                         index, out_data[0].data)
@@ -138,7 +137,7 @@ cdef int64_t* _flat_indices(OpContext* ctx, const TBlob* index, const int64_t* l
     """Positions that the columns of `index` (axes, m) name in an array of `lengths`, row-major."""
     cdef int64_t* values = <int64_t*>get_space(&ctx.requested[0], index.size * sizeof(int64_t))
     cdef int64_t axes = index.shape[0], m = index.size / axes, a, j, wrong
-    run_cast(index.dtype, kInt64, index.data, values, index.size)
+    read_indices(index.dtype, index.data, values, index.size)
     for a in range(axes):
         wrong = bound_indices(values + a * m, m, lengths[a], INDEX_RAISE)
         if wrong >= 0:

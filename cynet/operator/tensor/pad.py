@@ -3,7 +3,7 @@ one."""
 
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..parameters import Enum, Float, Int, Shape
+from ..parameters import Double, Enum, Int, Shape
 from ..property import is_known, merge_shapes
 from ..shapes import EMPTY
 from .axes import axis_of
@@ -23,7 +23,7 @@ class PadProperty(MoveProperty):
     pad_width = Shape(
         doc="Lengths before and after each axis, in turn; the first four are 0.", low=0
     )
-    constant_value = Float(0.0, doc="What constant borders hold.")
+    constant_value = Double(0.0, doc="What constant borders hold.")
 
     def widths(self, ndim):
         """(before, after) of each axis."""

@@ -6,14 +6,18 @@ dtype.
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat64, kNullOp
+from ...kernels.binary cimport find_binary
 from ...kernels.binary_grad cimport find_binary_grad
-from ...kernels.elementwise cimport Kernel, Space, broadcast_grad, make_space, run_cast
+from ...kernels.elementwise cimport (
+    Kernel, Space, broadcast_binary, broadcast_grad, make_space, run_cast,
+)
 from ...kernels.reduce cimport ReduceLoop, ReduceSpace, find_reduce, make_reduce_space, run_reduce
 from .._base cimport Operator, OpContext
 
 from ...dtype import dtype_flag
 from ...errors import ArgumentError
 from .._base import register_operator
+from ..loops import fits_dtype
 from ..parameters import Bool, DType, Int, Shape
 from ..property import OperatorProperty, merge_shapes
 from .axes import axes_of
@@ -65,7 +69,8 @@ cdef class ReduceOperator(Operator):
     cdef Kernel grad_write, grad_add
     cdef bint reads
     cdef double divisor     # number of elements folded into one, for means; else 1
-    cdef char weight[8]     # its reciprocal in the array's dtype
+    cdef char weight[8]     # its reciprocal, or itself where `divides`, in the array's dtype
+    cdef bint divides
 
     def __init__(self, prop, shape, dtype, str reduction):
         cdef int flag = dtype_flag(dtype), i, ndim = len(shape)
@@ -87,11 +92,16 @@ cdef class ReduceOperator(Operator):
         self.loop = find_reduce(reduction.encode(), flag)
         self.grad_write = find_binary_grad(gradient, flag, False)
         self.grad_add = find_binary_grad(gradient, flag, True)
-        if self.loop == NULL or self.grad_write.loop == NULL:
-            raise ArgumentError(f"operator {prop.op_name} does not take arrays of {dtype}")
         self.reads = prop.reads
         self.divisor = self.space.reduced_size if prop.mean else 1.0
+        # an integer has no reciprocal: what comes back is divided
+        self.divides = prop.mean and dtype in ("uint8", "int8", "int32", "int64")
+        if self.divides:
+            self.grad_write = find_binary(b"div", flag, False)
+            self.grad_add = find_binary(b"div", flag, True)
         weight = 1.0 / self.divisor
+        if self.divides:  # nothing is left of any element divided by a number beyond the dtype
+            weight = self.divisor if fits_dtype(self.divisor, dtype) else 0.0
         run_cast(kFloat64, flag, &weight, self.weight, 1)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -115,7 +125,13 @@ cdef class ReduceOperator(Operator):
             data = output = self.weight
             for i in range(space.ndim):
                 space.stride[2][i] = space.stride[3][i] = 0
-        broadcast_grad(kernel, &space, out_grad[0].data, data, output, in_grad[0].data)
+        if self.divides:
+            for i in range(space.ndim):  # operands in_grad, out_grad, the number of elements
+                space.stride[2][i] = 0
+            space.operands = 3
+            broadcast_binary(kernel, &space, out_grad[0].data, data, in_grad[0].data)
+        else:
+            broadcast_grad(kernel, &space, out_grad[0].data, data, output, in_grad[0].data)
         return 0
 
 

@@ -12,6 +12,7 @@ from .._base cimport Operator, OpContext
 from ...dtype import dtype_flag
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..floats import GPU_FLOATS, require_floats
 from ..parameters import Float
 from ..property import OperatorProperty, is_known, merge_shapes
 
@@ -86,6 +87,7 @@ class HardSigmoidProperty(OperatorProperty):
         return [(out_grad[0], in_grad[0])]
 
     def create_operator(self, ctx, in_shapes, in_types):
+        require_floats(self, ["data"], in_types, GPU_FLOATS)
         return HardSigmoidOperator(self.alpha, self.beta, in_types[0])
 
 
@@ -96,9 +98,6 @@ cdef class HardSigmoidOperator(Operator):
     cdef int dtype
 
     def __init__(self, alpha, beta, dtype):
-        if dtype == "bool":
-            raise ArgumentError(
-                "operator hard_sigmoid does not take arrays of bool; cast them first")
         self.alpha, self.beta = alpha, beta
         self.dtype = dtype_flag(dtype)
 

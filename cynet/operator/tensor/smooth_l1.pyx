@@ -16,6 +16,18 @@ from .. import simple
 from .._base import get_operator
 
 
+cdef Kernel _forward[8][2]   # by dtype, add
+cdef Kernel _backward[8][2]
+
+
+cdef _find():
+    cdef int dtype, add
+    for dtype in range(8):
+        for add in range(2):
+            _forward[dtype][add] = find_binary("smooth_l1", dtype, add)
+            _backward[dtype][add] = find_binary_grad("smooth_l1_grad", dtype, add)
+
+
 cdef int _sigma(const EnvArguments* env, int dtype, void* out) except -1 nogil:
     """The scalar in the array's dtype, as the loops take it."""
     cdef double value = env.scalar
@@ -29,22 +41,21 @@ cdef int _sigma(const EnvArguments* env, int dtype, void* out) except -1 nogil:
 cdef int forward(const TBlob* src, const EnvArguments* env, TBlob* ret, int req,
                  RunContext* ctx) except -1 nogil:
     cdef double sigma = 0  # the bytes of a number of any dtype
-    cdef Kernel kernel = find_binary("smooth_l1", src.dtype, req == kAddTo)
     _sigma(env, src.dtype, &sigma)
-    run_binary(&kernel, src.data, 1, &sigma, 0, ret.data, ret.size)
+    run_binary(&_forward[src.dtype][req == kAddTo], src.data, 1, &sigma, 0, ret.data, ret.size)
     return 0
 
 
 cdef int backward(const TBlob* out_grad, const TBlob* in_data0, const EnvArguments* env,
                   TBlob* in_grad, int req, RunContext* ctx) except -1 nogil:
     cdef double sigma = 0  # the bytes of a number of any dtype
-    cdef Kernel kernel = find_binary_grad("smooth_l1_grad", in_data0.dtype, req == kAddTo)
     _sigma(env, in_data0.dtype, &sigma)
-    run_grad(&kernel, out_grad.data, 1, in_data0.data, 1, &sigma, 0, in_grad.data,
-             in_grad.size)
+    run_grad(&_backward[in_data0.dtype][req == kAddTo], out_grad.data, 1, in_data0.data, 1, &sigma,
+             0, in_grad.data, in_grad.size)
     return 0
 
 
+_find()
 (simple.register("smooth_l1")
  .set_function("cpu", unary_function(forward), simple.kInplaceInOut)
  .set_gradient("cpu", unary_gradient_T2(backward), simple.kInplaceOutIn)

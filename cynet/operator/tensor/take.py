@@ -2,7 +2,7 @@
 
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..parameters import Bool, DType, Enum, Float, Int, Shape
+from ..parameters import Bool, Double, DType, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from ..shapes import EMPTY
 from .axes import axis_of, split_at
@@ -126,8 +126,8 @@ class OneHotProperty(OperatorProperty):
 
     inputs_doc = {"indices": "The indices; any shape and dtype."}
     depth = Int(doc="Length of the new last axis.", low=1)
-    on_value = Float(1.0, doc="Value at the index.")
-    off_value = Float(0.0, doc="Value elsewhere.")
+    on_value = Double(1.0, doc="Value at the index.")
+    off_value = Double(0.0, doc="Value elsewhere.")
     dtype = DType("float32", doc="Dtype of the output.")
     differentiable = False
 

@@ -12,7 +12,8 @@ from .._base cimport Operator, OpContext
 from ...dtype import dtype_flag
 from ...errors import ArgumentError
 from .._base import register_operator
-from ..parameters import Bool, Float, Int
+from ..floats import GPU_FLOATS
+from ..parameters import Bool, Double, Float, Int
 from ..property import OperatorProperty, merge_shapes
 
 
@@ -72,11 +73,12 @@ cdef class UpdateOperator(Operator):
         cdef int flag = dtype_flag(dtype)
         cdef bytes rule = prop.rule.encode()
         cdef double a, b, c, d, e
+        wanted = ("float16",) if prop.master else GPU_FLOATS  # the GPU forms take the same
+        if dtype not in wanted:
+            raise ArgumentError(
+                f"operator {prop.op_name} takes weights of {' or '.join(wanted)}, not {dtype}")
         self.write = find_update(rule, flag, prop.master, False)
         self.add = find_update(rule, flag, prop.master, True)
-        if self.write == NULL:
-            wanted = "float16 weights" if prop.master else "weights of float16, float32 or float64"
-            raise ArgumentError(f"operator {prop.op_name} takes {wanted}, not {dtype}")
         a, b, c, d, e = (*prop.numbers(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
         self.params.lr, self.params.wd = prop.lr, prop.wd
         self.params.rescale = prop.rescale_grad
@@ -224,7 +226,7 @@ class FTMLProperty(UpdateProperty):
 
     beta1 = Float(0.6, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
-    epsilon = Float(1e-8, doc="Added to the denominator.")
+    epsilon = Double(1e-8, doc="Added to the denominator.")
     t = Int(doc="Number of this update, from 1.", low=1)
     clip_grad = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
     rule = "ftml"

@@ -64,3 +64,33 @@ def test_shapes_that_do_not_fit():
 def test_unknown_parameter_is_named():
     with pytest.raises((ArgumentError, TypeError), match=r"scaler"):
         call("_plus_scalar", np.ones(3), scaler=1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("op", ["broadcast_div", "broadcast_mod", "broadcast_power"])
+def test_integer_gradients_never_trap(op, dtype):
+    low = np.iinfo(dtype).min
+    a, b = (x.ravel() for x in np.meshgrid([low, 7, 0, 1], [0, 1, 3, np.array(-1).astype(dtype)]))
+    left, right = gradients(op, [np.ones(16, dtype)], a.astype(dtype), b.astype(dtype))
+    if op == "broadcast_div":  # as MXNet has it: 1 / b and -a / b^2 of integers
+        ones = np.isin(b, [1, np.array(-1).astype(dtype)])
+        np.testing.assert_array_equal(left[~ones], 0)
+        np.testing.assert_array_equal(right[b == 0], 0)
+        np.testing.assert_array_equal(right[b == 1], (-a[b == 1]).astype(dtype))
+
+
+def test_gradients_of_hypot_neither_overflow_nor_vanish():
+    for dtype, values in (("float32", (3e38, 1e30, 1e-30, 1e-45)), ("float64", (1.7e308, 5e-324))):
+        for value in values:
+            x = np.array([value, -value], dtype)
+            left, right = gradients("broadcast_hypot", [np.ones(2, dtype)], x, np.abs(x))
+            np.testing.assert_allclose(left, [0.5**0.5, -(0.5**0.5)], rtol=1e-6)
+            np.testing.assert_allclose(right, 0.5**0.5, rtol=1e-6)
+
+
+def test_gradient_of_an_integer_mean_is_divided():
+    """As in MXNet 1.9.1; a reciprocal of the number of elements would be 0."""
+    x = np.array([[1, 2, 3], [4, 5, 6]], "int32")
+    head = np.array([6, -7], "int32")
+    assert gradients("mean", [head], x, axis=1)[0].tolist() == [[2, 2, 2], [-2, -2, -2]]
+    assert gradients("mean", [np.array([255], "uint8")], np.ones(300, "uint8"))[0].max() == 0

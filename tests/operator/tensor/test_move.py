@@ -112,3 +112,22 @@ def test_order_of_large_arrays(rng):
         np.isnan(call("sort", x)[:, -1]).all()
         and np.isnan(call("sort", x, is_ascend=False)[:, -1]).all()
     )
+
+
+@pytest.mark.parametrize(
+    ("op", "params"),
+    [
+        ("tile", {"reps": (2, 3)}),
+        ("repeat", {"repeats": 2}),
+        ("broadcast_to", {"shape": (5, 3)}),
+        ("broadcast_axis", {"axis": 0, "size": 5}),
+    ],
+)
+def test_gradients_of_repetitions_of_bool(op, params):
+    """A sum of truths is whether there is one, as in MXNet and in NumPy."""
+    x = np.array([[True, False, True]])
+    out = call(op, x, **params)
+    head = np.zeros(out.shape, bool)
+    head.reshape(-1)[0] = True
+    assert gradients(op, [head], x, **params)[0].tolist() == [[True, False, False]]
+    assert gradients(op, [out], x, **params)[0].tolist() == x.tolist()

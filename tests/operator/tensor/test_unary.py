@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cynet.errors import ArgumentError
+from cynet.errors import ArgumentError, CynetError
 from tests.operator.direct import call, gradients
 
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 1e-38, -1e-40], "float32")
@@ -69,3 +69,15 @@ def test_gradient_at_zero_is_finite_where_it_should_be():
 def test_bool_is_refused_by_name():
     with pytest.raises(ArgumentError, match=r"operator exp .*bool"):
         call("exp", np.array([True]))
+
+
+@pytest.mark.parametrize("op", ["argmax", "argmax_channel", "hard_sigmoid", "clip"])
+def test_what_has_no_loop_for_bool_names_itself(op):
+    params = {"a_min": 0, "a_max": 1} if op == "clip" else {}
+    with pytest.raises(CynetError, match=rf"operator {op} .*bool"):
+        call(op, np.array([[True]]), **params)
+
+
+def test_hard_sigmoid_of_integers_is_refused():
+    with pytest.raises(CynetError, match=r"operator hard_sigmoid .* is int32"):
+        call("hard_sigmoid", np.array([1], "int32"))
