@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from .errors import NotFoundError
+
 _PACKAGE = __name__.partition(".")[0]
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 
@@ -50,7 +52,7 @@ class Missing:
         self.path, self.name = path, name
 
     def __get__(self, instance, owner=None):
-        raise AttributeError(explain(self.path, self.name))
+        raise NotFoundError(explain(self.path, self.name))
 
 
 def _finder(path, module):
@@ -59,14 +61,14 @@ def _finder(path, module):
 
     def find(name):
         if name.startswith("__"):
-            raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+            raise NotFoundError(f"module '{module.__name__}' has no attribute '{name}'")
         if inner is not None:
             try:
                 return inner(name)
             except AttributeError:
                 pass  # it is said below, with what MXNet has
         known = [each for each in dir(module) if not each.startswith("_")]
-        raise AttributeError(explain(path, name, known))
+        raise NotFoundError(explain(path, name, known))
 
     return find
 

@@ -165,7 +165,8 @@ cdef int _join(Places* places, int64_t begin, int64_t end) except -1 nogil:
 
 
 cdef int64_t _lowest(const vector[Places*]* near, int64_t size, size_t most) noexcept nogil:
-    """The lowest place of that size which is free in all sets, or TOO_LONG after `most` looks and some."""
+    """The lowest place of that size which is free in all sets, or TOO_LONG after about `most`
+    looks."""
     cdef int64_t begin = 0, free
     cdef size_t i = 0, agreed = 0, looks = 0, n = near.size()
     while agreed < n:
@@ -179,7 +180,8 @@ cdef int64_t _lowest(const vector[Places*]* near, int64_t size, size_t most) noe
     return begin
 
 
-cdef int64_t _lowest_from(Places* places, int64_t begin, int64_t size, size_t* looks) noexcept nogil:
+cdef int64_t _lowest_from(
+        Places* places, int64_t begin, int64_t size, size_t* looks) noexcept nogil:
     """The lowest place from `begin` on that is free in one set."""
     cdef Places.iterator each = places.upper_bound(begin)
     if each != places.begin():

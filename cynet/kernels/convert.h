@@ -46,8 +46,8 @@ CYNET_XINLINE To convert_one(From x) {
   }
 }
 
-// x brought into the range of T, truncated for integers; `nan` for NaN where T has none. An integer x
-// is no wider than T.
+// x brought into the range of T, truncated for integers; `nan` for NaN where T has none. An
+// integer x is no wider than T.
 template <typename T, typename From>
 CYNET_XINLINE T saturated(From x, T nan) {
   if constexpr (std::is_integral<From>::value) {

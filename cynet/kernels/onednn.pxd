@@ -1,8 +1,8 @@
 """The one guarded door to oneDNN: primitives over fixed float32 shapes, made once and run often.
 
 The library is the one in the `onednn-cpu-gomp` wheel, opened when the first primitive is asked for;
-nothing is linked and no header is needed. It runs on the threads of parallel.pxd. Where it is missing, or ``CYNET_KERNELS=portable``,
-`available` says no and operators use the portable kernels.
+nothing is linked and no header is needed. It runs on the threads of parallel.pxd. Where it is
+missing, or ``CYNET_KERNELS=portable``, `available` says no and operators use the portable kernels.
 """
 
 from libc.stdint cimport int64_t

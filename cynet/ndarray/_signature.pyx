@@ -8,6 +8,8 @@ from .._ndarray cimport NDArrayBase
 
 import numpy as np
 
+from ..errors import ArgumentTypeError
+
 cdef extern from "../_storage_host.h":
     void trim_heap "cynet_trim_heap" ()
 
@@ -52,7 +54,7 @@ cdef object freeze(object value):
     if type(value) is tuple or type(value) is list:
         for each in value:
             if type(each) is tuple or type(each) is list:  # no parameter is; hashing would recurse
-                raise TypeError("nested")
+                raise ArgumentTypeError("nested")
         for each in value:
             if type(each) is not int:
                 return type(value), tuple([freeze(v) for v in value])

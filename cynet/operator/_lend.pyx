@@ -86,4 +86,3 @@ cdef object _wait(list arrays, object error):
         except BaseException as failure:
             error = error or failure
     return error
-

@@ -59,17 +59,10 @@ cdef class LoopsOperator(Operator):
         if self.dtype == kBool and not prop.takes_bool:
             raise ArgumentError(
                 f"operator {prop.op_name} does not take arrays of bool; cast them first")
-<<<<<<< HEAD
-        _add_loops(&self.forward_loops, prop.forward_loops(in_data, out_data), self.dtype)
+        _add_loops(self, &self.forward_loops, prop.forward_loops(in_data, out_data))
         # in_grad is named by in_data's pairs: a loop only writes there
         loops = prop.backward_loops(out_grad, in_data, out_data, in_data)
-        _add_loops(&self.backward_loops, loops, self.dtype)
-=======
-        _add_loops(self, &self.forward_loops, prop.forward_loops(in_data, out_data), out_data)
-        # in_grad is named by in_data's pairs: a loop only writes there
-        loops = prop.backward_loops(out_grad, in_data, out_data, in_data)
-        _add_loops(self, &self.backward_loops, loops, in_data)
->>>>>>> 3913352 (numerics)
+        _add_loops(self, &self.backward_loops, loops)
 
     def with_scalar(self, double value):
         """The same operator for another number, which an imperative call with a new number needs;
@@ -101,9 +94,6 @@ cdef class LoopsOperator(Operator):
         return 0
 
 
-<<<<<<< HEAD
-cdef int _add_loops(vector[NativeLoop]* loops, list described, int dtype) except -1:
-=======
 cdef int put_number(object number, int dtype, void* out) except -1:
     cdef double real
     cdef int64_t whole
@@ -116,9 +106,7 @@ cdef int put_number(object number, int dtype, void* out) except -1:
     return 0
 
 
-cdef int _add_loops(LoopsOperator self, vector[NativeLoop]* loops, list described,
-                    list targets) except -1:
->>>>>>> 3913352 (numerics)
+cdef int _add_loops(LoopsOperator self, vector[NativeLoop]* loops, list described) except -1:
     cdef NativeLoop native
     for each in described:
         loop = settled(each, NAMES[self.dtype])

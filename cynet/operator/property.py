@@ -404,13 +404,9 @@ class OperatorProperty:
         Raises
         ------
         ArgumentError
-<<<<<<< HEAD
-            When the operator has no form for GPUs; the message names it.
+            When the operator has no form for GPUs, or no loop for a dtype; the message names it.
         ShapeError
             When an input has no elements and the operator makes nothing of nothing.
-=======
-            When the operator has no form for GPUs, or no loop for a dtype; the message names it.
->>>>>>> 3913352 (numerics)
         """
         if any(0 in shape for shape in in_shapes):
             from .empty import on_empty

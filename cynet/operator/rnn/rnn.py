@@ -4,11 +4,7 @@ from ...errors import ArgumentError, ShapeError
 from ...kernels.blas import check_sizes
 from .._base import register_operator
 from ..floats import require_float_cpu
-<<<<<<< HEAD
-from ..parameters import MOST_ARRAYS, Bool, Enum, Float, Int
-=======
-from ..parameters import Bool, Double, Enum, Float, Int
->>>>>>> 3913352 (numerics)
+from ..parameters import MOST_ARRAYS, Bool, Double, Enum, Float, Int
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .layers import LayersOperator
 from .layout import GATES, kept, parameters
