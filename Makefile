@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test test-gpu stress fuzz build lint bench bench-peers check-cuda tsan wheel smoke clean
+.PHONY: help train test test-gpu stress fuzz build lint bench bench-peers check-cuda asan tsan wheel smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

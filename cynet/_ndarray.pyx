@@ -294,7 +294,7 @@ cdef inline Loan* _loan_of(Chunk* chunk) noexcept:
     if _loans.empty():
         return NULL
     place = _loans.find(chunk)
-    return NULL if place == _loans.end() else dereference(place).second
+    return <Loan*>NULL if place == _loans.end() else dereference(place).second
 
 
 cdef void _note_view(NDArrayBase view) noexcept:

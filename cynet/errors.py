@@ -248,10 +248,16 @@ def _dressed_class(kind):
                 found = types.new_class(
                     kind.__name__, (_Dressed, *bases), exec_body=functools.partial(_fill, names)
                 )
+            except (MemoryError, RecursionError):  # it can be, where there is room for it
+                raise
             except Exception:  # no such class can be
                 continue
         _dressed[kind] = found
         return found
+
+
+# Made now: where they are needed there may be no memory, or no stack, to make a class.
+_READY = [_dressed_class(kind) for kind in (Exception, MemoryError, RecursionError)]
 
 
 def shorten(text, most=_LONGEST):

@@ -27,7 +27,7 @@ def test_contexts():
         (("cpu", True), TypeError, "must be an int, got True"),
         (("cpu", 2**31), ValueError, "must be below"),
         (("cpu", 10**5000), ValueError, "must be below .* got <an int of 16610 bits>"),
-        (([],), ValueError, "is not one of cpu, gpu"),
+        (([],), TypeError, "a device type is a str, one of cpu, gpu"),
     ],
 )
 def test_refused(args, kind, words):

@@ -101,7 +101,8 @@ class _Gradient:
             )
         takes_grad = [i for i in range(visible) if i in used]
         blocked = takes_grad and not any(self._flows(step.out_data[i]) for i in takes_grad)
-        if blocked and (not step.aux or step.prop.forward_moves_states):
+        moves = step.aux and not (step.prop.forward_moves_states and step.prop.honours_req)
+        if blocked and not moves:
             return
         out_grad = [
             self._gradient_of(v) if i < visible and i in used else None

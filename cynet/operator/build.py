@@ -46,6 +46,11 @@ _OPENMP = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}
 _TIMEOUT = 600  # seconds, for a compiler that hangs
 
 
+def _team():
+    """Flags by which a module finds cynet's threads although it is loaded first."""
+    return [] if sys.platform == "win32" else ["-include", str(PACKAGE / "kernels/users_team.h")]
+
+
 def extension(name, sources, **kwargs):
     """A setuptools Extension of a .pyx that cimports cynet, for ``setup(ext_modules=[...])``.
 
@@ -83,7 +88,7 @@ def extension(name, sources, **kwargs):
             *kwargs.pop("define_macros", ()),
             ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
         ],
-        extra_compile_args=[*COMPILE, *kwargs.pop("extra_compile_args", ())],
+        extra_compile_args=[*COMPILE, *_team(), *kwargs.pop("extra_compile_args", ())],
         extra_link_args=[*LINK, *kwargs.pop("extra_link_args", ())],
         **kwargs,
     )

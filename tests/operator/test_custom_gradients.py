@@ -115,7 +115,7 @@ class PlainOperator(mx.operator.Operator):
 
 @mx.operator.register("test_plain_raw")
 class PlainProperty(mx.operator.OperatorProperty):
-    """2 x."""
+    """Twice the data, by a raw operator that knows no requests."""
 
     def list_arguments(self):
         return ["data", "label"]
@@ -191,7 +191,7 @@ def test_an_operator_that_honours_requests_says_so():
 
     @mx.operator.register("test_honest")
     class HonestProperty(mx.operator.OperatorProperty):
-        """2 x."""
+        """Twice the data, by a raw operator that knows no requests."""
 
         honours_req = True
 

@@ -19,6 +19,11 @@ def parse(field, value):
     return field.parse(value, "operator Op")
 
 
+def named(value):
+    """A short name for a test: pytest's own would have all digits."""
+    return mx.errors.shown(value)[:40]
+
+
 @pytest.mark.parametrize(
     "value, number",
     [(4.0, 4), ("4.0", 4), ("4", 4), (" 4 ", 4), ("+4", 4), ("4L", 4), (True, 1), ("False", 0)]
@@ -46,6 +51,7 @@ def test_ints(value, number):
         float("inf"),
     ]
     + [float("inf"), float("nan"), 2**63, -(2**63) - 1, 10**30, 10**5000, "9" * 5000, 1j, {}, None],
+    ids=named,
 )
 def test_no_ints(value):
     with pytest.raises(mx.MXNetError, match="operator Op: parameter 'p' takes an int") as raised:
@@ -68,6 +74,7 @@ def test_shapes(value, shape):
     ["-" * 3000 + "1", "1+" * 3000 + "1", "b'ab'", "'L'", "{1:2}", "(2, (3,))", "(1.0,)", "(1 1)"]
     + ["(1", "(1,,2)", "[" * 100_000, "__import__('os')", (1.0,), 3.0, {1: 2}, {1}, b"ab", "None"]
     + [np.array([1.0]), np.array([[1]]), (2**63,), (10**400,), [[1]], (None,), None],
+    ids=named,
 )
 def test_no_shapes(value):
     with pytest.raises(mx.MXNetError, match="parameter 'p' takes a tuple of ints") as raised:
@@ -178,7 +185,9 @@ def test_operators_without_parameters_ignore_keywords():
         mx.sym.sum(SYMBOL, foo=1)
 
 
-@pytest.mark.parametrize("value", ["x" * 10**6, list(range(10**6)), 10**5000, [[[[[[[1]]]]]]] * 99])
+@pytest.mark.parametrize(
+    "value", ["x" * 10**6, list(range(10**6)), 10**5000, [[[[[[[1]]]]]]] * 99], ids=named
+)
 def test_messages_quote_little(value):
     assert len(mx.errors.shown(value)) <= 200
 
