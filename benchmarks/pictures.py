@@ -211,8 +211,10 @@ def record_fit(symbol, batch, shape, batches=10):
         setattr(owner, method, wrapper)
 
     rng = np.random.RandomState(0)
+    classes = symbol.infer_shape(data=(batch, *shape))[1][0][1]
     source = Augmented(
-        rng.rand(batch * batches, *shape).astype("float32"), rng.randint(0, 10, batch * batches),
+        rng.rand(batch * batches, *shape).astype("float32"),
+        rng.randint(0, classes, batch * batches),
         batch_size=batch,
     )
     module = mx.mod.Module(symbol, context=mx.cpu())

@@ -37,7 +37,12 @@ def made(keys):
 
 @pytest.mark.parametrize("kind", KEYS)
 def test_writes_mxnets_files(kind, tmp_path):
-    made(KEYS[kind]).save_checkpoint(str(tmp_path / "net"), 7)
+    with mx.name.NameManager():  # automatic names count as in the process that made the fixture
+        for each in KEYS:
+            module = made(KEYS[each])
+            if each == kind:
+                break
+    module.save_checkpoint(str(tmp_path / "net"), 7)
     wanted = files_of(kind)
     found = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     own = found.pop("net-symbol.json")  # what load_checkpoint reads

@@ -93,7 +93,8 @@ cdef class ReduceOperator(Operator):
         self.grad_write = find_binary_grad(gradient, flag, False)
         self.grad_add = find_binary_grad(gradient, flag, True)
         self.reads = prop.reads
-        self.divisor = self.space.reduced_size if prop.mean else 1.0
+        # a mean of bool is true where any element is, as its dtype holds no fraction
+        self.divisor = self.space.reduced_size if prop.mean and dtype != "bool" else 1.0
         # an integer has no reciprocal: what comes back is divided
         self.divides = prop.mean and dtype in ("uint8", "int8", "int32", "int64")
         if self.divides:
