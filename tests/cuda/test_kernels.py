@@ -183,13 +183,48 @@ GRADIENTS = {
 }
 
 
+def quotient(a, b):
+    """a / b of integers, its fraction cut off; 0 where b is 0."""
+    return 0 if b == 0 else (1 if (a < 0) == (b < 0) else -1) * (abs(a) // abs(b))
+
+
+def whole_power(a, b):
+    """a ** b of integers; a negative power of 1 and -1 is whole, of others 0."""
+    return a**b if b >= 0 else {1: 1, -1: 1 - 2 * (b % 2)}.get(a, 0)
+
+
+# The same of integers, which wrap: g * f(a, b, wrap) in Python.
+WHOLE_GRADIENTS = {
+    "grad_minus_one": lambda a, b, wrap: -1,
+    "div_lgrad": lambda a, b, wrap: quotient(1, b),
+    "div_rgrad": lambda a, b, wrap: quotient(wrap(-a), wrap(b * b)),
+    "mod_rgrad": lambda a, b, wrap: -quotient(wrap(a - a % b), b) if b else 0,
+    "power_lgrad": lambda a, b, wrap: b * wrap(whole_power(a, wrap(b - 1))) if b else 0,
+    "prod_grad": lambda a, b, wrap: quotient(b, a),
+    "nanprod_grad": lambda a, b, wrap: quotient(b, a),
+}
+
+
+def whole_gradient(functor, g, a, b, dtype):
+    bits = np.iinfo(dtype).bits
+    low = np.iinfo(dtype).min
+
+    def wrap(value):
+        return (value - low) % 2**bits + low
+
+    rows = zip(g.tolist(), a.tolist(), b.tolist())
+    return np.array([wrap(x * WHOLE_GRADIENTS[functor](y, z, wrap)) for x, y, z in rows], dtype)
+
+
 @pytest.mark.parametrize("functor", families.functors("binary_grad"))
 def test_binary_gradients(functor):
     for kind in types_of("elementwise", "binary_grad", f"cynet::functor::{functor}"):
         dtype = DTYPES[kind]
         a, b = samples(dtype, 60, 0.3, 2.9), samples(dtype, 60, 0.5, 2)[::-1].copy()
         g = samples(dtype, 60, 1, 2)
-        if functor in GRADIENTS:
+        if functor in WHOLE_GRADIENTS and np.dtype(dtype).kind in "iu":
+            want = whole_gradient(functor, g, a, b, dtype)
+        elif functor in GRADIENTS:
             wide = [x.astype("f" if dtype == "float16" else dtype) for x in (g, a, b)]
             want = wide[0] * GRADIENTS[functor](*wide[1:])
         else:
