@@ -193,7 +193,8 @@ def test_after_a_sub_interpreter_waits_still_release_the_gil():
         import importlib, threading
         name = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
         interpreters = importlib.import_module(name)
-        interpreters.run_string(interpreters.create(), "pass")
+        kept = interpreters.create()  # ends with this module, which the operator's class is of
+        interpreters.run_string(kept, "pass")
 
         def forward(self, is_train, req, in_data, out_data, aux):
             out_data[0][:] = in_data[0].asnumpy() * 2  # wants the GIL

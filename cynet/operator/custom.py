@@ -12,6 +12,7 @@
 ...         return Double()
 """
 
+import atexit
 import inspect
 
 import numpy as np
@@ -171,6 +172,18 @@ def _register_custom(name, cls):
     if name in CUSTOM:
         OPERATORS.get("Custom").cache.clear()  # what imperative calls have prepared of it
     return CUSTOM.register(name, cls, override=True)
+
+
+@atexit.register
+def _let_users_go():
+    """What users registered ends with their modules: kept here, it and all that their modules
+    hold (a sub-interpreter, a file) would outlive Python."""
+    for name in [*CUSTOM]:
+        CUSTOM.remove(name)
+    OPERATORS.get("Custom").cache.clear()
+    for name, entry in [*OPERATORS.items()]:
+        if entry.prop.users:
+            OPERATORS.remove(name)
 
 
 def _check_definition(name, cls):
