@@ -191,7 +191,8 @@ class IntOrNone(Int):
     """An integer, or None, which is not the default."""
 
     def parse(self, value, where):
-        return None if value is None or value == "None" else super().parse(value, where)
+        none = value is None or (isinstance(value, str) and value == "None")
+        return None if none else super().parse(value, where)
 
     def expected(self):
         return f"{super().expected()} or None"

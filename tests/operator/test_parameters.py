@@ -131,6 +131,7 @@ def test_what_is_written_loads(make, key, text):
         lambda x: 10**400 - x,
         lambda x: mx.nd.clip(x, 0, 10**400),
         lambda x: mx.nd.sum(x, axis=np.array([[1]])),
+        lambda x: mx.nd.sort(x, axis=np.array([1, 2])),
         lambda x: mx.nd.sum(x, keepdims=np.array([1, 2])),
         lambda x: mx.nd.Activation(x, act_type=np.array([1, 2])),
         lambda x: mx.nd.SoftmaxOutput(x, mx.nd.zeros((2,)), ignore_label=-float("inf")),
