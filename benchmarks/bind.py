@@ -14,23 +14,20 @@ import sys
 import time
 
 
+def by_channel(mx, net, channels, name):
+    """`net` split into its channels, each with a convolution of its own, and joined again."""
+    parts = mx.sym.SliceChannel(net, num_outputs=channels, axis=1)
+    window = {"num_filter": 1, "kernel": (3, 3), "pad": (1, 1), "no_bias": True}
+    made = [mx.sym.Convolution(parts[i], name=f"{name}{i}", **window) for i in range(channels)]
+    return mx.sym.Concat(*made, dim=1)
+
+
 def split_convolutions(mx, n):
     """Layers that are split into 256 channels, each with a convolution of its own."""
     net, channels = mx.sym.Variable("data"), min(256, n)
     for layer in range(n // channels):
-        parts = mx.sym.SliceChannel(net, num_outputs=channels, axis=1)
-        made = [
-            mx.sym.Convolution(
-                parts[i],
-                num_filter=1,
-                kernel=(3, 3),
-                pad=(1, 1),
-                no_bias=True,
-                name=f"c{layer}_{i}",
-            )
-            for i in range(channels)
-        ]
-        net = mx.sym.Activation(mx.sym.Concat(*made, dim=1), act_type="relu")
+        net = by_channel(mx, net, channels, f"c{layer}_")
+        net = mx.sym.Activation(net, act_type="relu")
     return net, {"data": (1, channels, 4, 4)}
 
 
@@ -43,19 +40,7 @@ def xception(mx, n):
         before = net
         for half in range(2):
             name = f"u{count}_{half}"
-            parts = mx.sym.SliceChannel(net, num_outputs=channels, axis=1)
-            made = [
-                mx.sym.Convolution(
-                    parts[i],
-                    num_filter=1,
-                    kernel=(3, 3),
-                    pad=(1, 1),
-                    no_bias=True,
-                    name=f"{name}d{i}",
-                )
-                for i in range(channels)
-            ]
-            net = mx.sym.Concat(*made, dim=1)
+            net = by_channel(mx, net, channels, f"{name}d")
             net = mx.sym.Convolution(
                 net, num_filter=channels, kernel=(1, 1), no_bias=True, name=f"{name}p"
             )

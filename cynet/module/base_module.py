@@ -9,7 +9,14 @@ from .. import metric
 from .. import ndarray as nd
 from ..callback import BatchEndParam
 from ..checkpoint import read_params, save_params
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, shown
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CynetError,
+    ShapeError,
+    UndefinedError,
+    shown,
+)
 from ..initializer import Uniform
 from ..io import DataBatch
 from .history import History, progress_for
@@ -463,7 +470,7 @@ class BaseModule:
     # --- what a subclass defines ---
 
     def _undefined(self, name):
-        return NotImplementedError(f"{type(self).__name__} defines no {name}")
+        return UndefinedError(f"{type(self).__name__} defines no {name}")
 
     @property
     def data_names(self):

@@ -73,8 +73,6 @@ class SequenceProperty(OperatorProperty):
         return [*out_grad, *in_data[1:]]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        if self.axis not in (0, 1):
-            raise ArgumentError(f"{self.op_name}: parameter 'axis' takes 0 or 1, got {self.axis}")
         return SequenceOperator(self, in_shapes[0], in_types[0])
 
 
