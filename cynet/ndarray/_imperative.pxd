@@ -46,7 +46,7 @@ cdef class Call:
 
 # The Call for `given` (NDArrayBase, positional first, then those of `names`).
 cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx)
-cdef Call with_scalar(Call call, double value)
+cdef Call with_scalar(Call call, object number)
 # Runs it: a list of all visible outputs. `out` (or None) has NDArrayBase.
 cdef list run(Call call, list given, list out, bint is_train)
 # The same for one or two inputs and one output, with no list made.

@@ -297,11 +297,16 @@ cdef list _order(OpEntry entry, list wanted, Py_ssize_t n_given, tuple names):
     return None if order == list(range(n_given)) else order
 
 
-cdef Call with_scalar(Call call, double value):
+cdef Call with_scalar(Call call, object number):
     # The Call that differs only in its parameter `scalar`, or None where the operator is made anew.
     cdef Call out
     cdef Operator op
+    cdef double value
     if call.state == NULL:
+        return None
+    try:
+        value = number
+    except OverflowError:  # an int that no dtype holds: making the operator refuses it by name
         return None
     copy_op = getattr(<object>call.state.op, "with_scalar", None)
     if copy_op is None:
