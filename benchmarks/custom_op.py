@@ -226,7 +226,7 @@ def in_cython(mx):
         x = mx.nd.array(np.random.default_rng(0).normal(size=size))
         out = mx.nd.zeros((size,))
         times = {"leaky": [], "square": []}
-        for _ in range(15):  # turn about
+        for _ in range(15):  # interleaved
             for name, seconds in times.items():
                 function = getattr(mx.nd, name)
 

@@ -1,7 +1,7 @@
 """What each graph pass brings: training steps and predictions with all passes, with some left out,
 and with none.
 
-``python benchmarks/passes.py``; ratios are the time over that with all passes, runs turn about.
+``python benchmarks/passes.py``; ratios are the time over that with all passes, runs interleaved.
 """
 
 import importlib

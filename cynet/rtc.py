@@ -2,7 +2,7 @@
 whole sources.
 
 On ``mx.cpu()`` the emulator compiles them with the machine's C++ compiler
-(docs/architecture/cuda.md). A launch is a function of the engine like any other: it runs when the
+(docs/architecture/rtc.md). A launch is a function of the engine like any other: it runs when the
 arrays it reads and writes are free, and what goes wrong in it is raised where somebody waits.
 """
 

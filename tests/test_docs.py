@@ -21,13 +21,33 @@ def blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
+def anchors(page):
+    """What a link to a heading of the page may name, as GitHub makes it."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
 def test_links_lead_somewhere():
     broken = []
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
-            if "://" not in target and not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)}: {target}")
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", page.read_text()):
+            there = page.parent / target if target else page
+            if "://" not in target and not (
+                there.exists() and (not anchor or anchor in anchors(there))
+            ):
+                broken.append(f"{page.relative_to(ROOT)}: {target}#{anchor}")
     assert not broken
+
+
+def test_pages_are_short():
+    """A page of docs/architecture has one concept; a question of docs/architecture/how a minute."""
+    long = {}
+    for page in (ROOT / "docs/architecture").rglob("*.md"):
+        most = 60 if page.parent.name == "how" else 200 if page.stem == "performance" else 250
+        if (lines := page.read_text().count("\n")) > most:
+            long[page.name] = lines
+    assert not long
+    assert len((ROOT / "benchmarks/README.md").read_text().split()) <= 3000
 
 
 def test_paths_named_in_the_documents_exist():
@@ -52,7 +72,13 @@ def test_every_setting_is_documented():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/migration.md", "docs/guide/custom_operators.md"]
+    "page",
+    [
+        "README.md",
+        "docs/migration.md",
+        "docs/guide/custom_operators.md",
+        "docs/architecture/performance.md",
+    ],
 )
 def test_python_blocks_run(page, tmp_path):
     """The blocks of a page run one after the other in a fresh process, beside its .pyx files."""

@@ -1,4 +1,4 @@
-"""Imperative calls of cynet beside PyTorch and MXNet, turn about, at three sizes.
+"""Imperative calls of cynet beside PyTorch and MXNet, interleaved, at three sizes.
 
 ``python benchmarks/peers/operators.py --torch PYTHON --mxnet PYTHON [NAME ...]`` prints a table of
 times and ratios (the peer's time / cynet's) and keeps them in ``build/peers/operators.json``;

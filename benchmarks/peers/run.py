@@ -1,4 +1,4 @@
-"""cynet beside PyTorch and MXNet on the same work, turn about; writes the tables of
+"""cynet beside PyTorch and MXNet on the same work, interleaved; writes the tables of
 benchmarks/README.md.
 
 ``python benchmarks/peers/run.py --torch PYTHON --mxnet PYTHON``; setup.sh makes both. A ratio is
@@ -142,7 +142,7 @@ def page(results):
     rounds = sorted({row["rounds"] for row in rows.values()})
     yield (
         f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, {machine()}; PyTorch 2.13 in its "
-        f"best mode, MXNet 1.9.1; turn about, medians of {' or '.join(map(str, rounds))} rounds. "
+        f"best mode, MXNet 1.9.1; interleaved, medians of {' or '.join(map(str, rounds))} rounds. "
         "Milliseconds; `a + b` in microseconds; x = the other's time / cynet's."
     )
     yield ""

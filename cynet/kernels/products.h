@@ -307,7 +307,7 @@ inline void product(int level, const Product& p, int threads, char* space) {
 
 // Whether this is quicker than other ways: where enough taps lie beside the image, or enough images
 // share the weights. In cycles of a vector, a third of forward and both gradients, from times of
-// whole convolutions (docs/architecture/performance.md).
+// whole convolutions (docs/notes/performance-log.md).
 inline bool window_suits(int level, const WindowShape& s) {
   const int64_t pixels = products::pixels_out(s), taps = products::taps_of(s);
   if (pixels < 1 || pixels > 64 || taps < 2 || taps > products::MOST_TAPS) return false;

@@ -28,7 +28,7 @@ inline int form_at(int level, const WinogradShape& s) {
   return level;
 }
 
-// Cycles in a form, from times of the parts (docs/architecture/performance.md): of a tile by a
+// Cycles in a form, from times of the parts (docs/notes/performance-log.md): of a tile by a
 // channel and a vector of filters, by a vector of channels and by one of filters; where a vector is
 // not full; of a weight, to transform it in forward, in the mean of forward and both gradients, or
 // to read it transformed; of a direct sum, by a vector of filters; of a window's taps one by one

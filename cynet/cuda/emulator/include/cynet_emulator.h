@@ -1,7 +1,7 @@
 // CUDA C++ on the host: included before the source of every emulated kernel (-include).
 //
 // The language's qualifiers become nothing or what C++ has for them, threadIdx and its kin become
-// variables of the running system thread, and cynet_launch runs a grid. docs/architecture/cuda.md
+// variables of the running system thread, and cynet_launch runs a grid. docs/architecture/rtc.md
 // tells what is emulated and what is not.
 #ifndef CYNET_EMULATOR_H
 #define CYNET_EMULATOR_H
