@@ -1,20 +1,22 @@
 """The dependency engine: schedules functions by the variables they read and write.
 
-Promises (docs/architecture/engine.md tells how they are kept):
-- Two functions that write one variable run in the order they were pushed; readers between two
-writers may
-  run together. `push` may be called by any thread at once.
-- Native functions run without the GIL. Python functions (kPython) run on workers of their own that
-grow as
-  needed, so one that waits never starves the pool. Those of a GPU run on a worker of that GPU,
-those that
-  copy (kCopy) on a second one: what keeps the CPU's workers busy does not hold them up.
-- Every wait releases the GIL first. No lock of the engine is taken while the GIL is held by code
-that then
-  asks for the GIL again; callbacks run with no lock held.
-- A failure stays on the variables that its function was to write, spreads to what depends on them,
-and is
-  raised by the wait on one of them. The engine goes on.
+This is the contract; docs/architecture/engine.md explains how it is kept.
+
+Order. Functions that write the same variable run in the order in which they were pushed. Functions
+that only read it may run at the same time, between the write before them and the write after them.
+Any thread may push at any time.
+
+Threads. Native functions run without the GIL, on a pool of workers. Python functions
+(kPython) have workers of their own, and the engine adds one when all of them wait, so a function
+that waits cannot starve the others. Each GPU has a worker for its functions and a second one for
+large copies (kCopy), so a busy CPU pool does not delay a GPU.
+
+Locks. Every wait releases the GIL first. Code that holds a lock of the engine never asks for the
+GIL, and callbacks run with no lock held: this is what rules out deadlocks.
+
+Failures. When a function fails, its exception is stored on the variables that it should have
+written, and every function that depends on them is skipped. A wait on one of these variables raises
+the exception. The engine goes on.
 """
 
 from ._typedefs cimport RunContext
@@ -22,39 +24,37 @@ from ._typedefs cimport RunContext
 ctypedef void* VarHandle
 ctypedef void* OprHandle
 
-# Returns 0, or -1 with a Python exception set in the running thread (`with gil: raise ...` does
-# that).
+# Returns 0, or -1 with a Python exception set in its thread (by `with gil: raise ...`).
 ctypedef int (*EngineFn)(void* arg, RunContext* run_ctx) except -1 nogil
-# The same, but done only when somebody calls `complete(token, error)`, from any thread.
+# The same, but the function counts as done only when any thread calls `complete(token, error)`.
 ctypedef int (*EngineAsyncFn)(void* arg, RunContext* run_ctx, void* token) except -1 nogil
-# Frees `arg` once the engine will not run the function (again). Called with or without the GIL
-# held.
+# Frees `arg` after the last run of the function. The GIL may or may not be held.
 ctypedef void (*EngineDeleter)(void* arg) noexcept nogil
 
 cdef enum PushFlag:
     kNormal = 0
-    kPython = 1  # the function takes the GIL while it runs: use the Python workers
-    kInline = 2  # when all variables are ready, run at once on the caller's thread
-    kCopy = 4    # of a GPU: reads or writes much of the host's memory, so it takes long to enqueue
+    kPython = 1  # takes the GIL while it runs, so it runs on a Python worker
+    kInline = 2  # runs at once on the caller's thread if all its variables are ready
+    kCopy = 4    # of a GPU: copies much host memory, so enqueueing it takes long
 
 cdef VarHandle new_variable() except NULL nogil
-# Runs on_delete(arg) when everything pushed on `var` before is done: at once, on this thread, if it
-# is idle.
+# Calls on_delete(arg) when everything pushed on `var` so far is done; at once if nothing is
+# pending.
 cdef int delete_variable(VarHandle var, EngineDeleter on_delete, void* arg) except -1 nogil
 
-# A function with its variables, checked once and pushed many times. Duplicates within or between
-# the two lists are refused (ArgumentError).
+# A function and its variables, checked once and pushed many times. A variable that appears twice in
+# the two lists is an ArgumentError.
 cdef OprHandle new_operator(
     EngineAsyncFn fn, void* arg, EngineDeleter deleter,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int flags, const char* name) except NULL nogil
-# The same of a function that is done when it returns.
+# The same for a function that is done when it returns.
 cdef OprHandle new_sync_operator(
     EngineFn fn, void* arg, EngineDeleter deleter,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int flags, const char* name) except NULL nogil
 cdef int push(OprHandle opr, int dev_type, int dev_id, int priority) except -1 nogil
-# May be called while runs are pending; the operator goes after the last one.
+# May be called while runs are pending; the operator is freed after the last one.
 cdef int delete_operator(OprHandle opr) except -1 nogil
 
 cdef int push_sync(
@@ -65,41 +65,40 @@ cdef int push_async(
     EngineAsyncFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int priority, int flags, const char* name) except -1 nogil
-# `error`: a borrowed exception instance (PyObject*, GIL held by the caller then), or NULL for
-# success.
+# `error` is NULL for success, or a borrowed exception instance (PyObject*; the caller holds the
+# GIL).
 cdef void complete(void* token, void* error) noexcept nogil
 
-# For the asynchronous function itself, before it returns, at most once: what it writes is there for
-# all who come after, while what it reads it goes on reading until `complete`.
+# An asynchronous function may call this once, before it returns: its results are complete and
+# others may read them, while it keeps reading its inputs until `complete`.
 cdef void written(void* token) noexcept nogil
 
-# Wait until everything pushed so far that writes `var` is done; raise what is stored on it.
+# Waits until every write pushed so far is done, then raises the exception stored on `var`, if any.
 cdef int wait_for_var(VarHandle var) except -1 nogil
-# Wait until everything pushed so far that reads or writes `var` is done (before writing it from
-# outside).
+# Waits for every read and write pushed so far: call it before writing the data outside the engine.
 cdef int wait_to_write(VarHandle var) except -1 nogil
 cdef int wait_for_all() except -1 nogil
-# No function that writes `var` is pending: its data may be read now.
+# True when no write of `var` is pending, so its data may be read now.
 cdef bint is_ready(VarHandle var) noexcept nogil
-# The same, and no failure is on it that would keep a function that takes it from running.
+# The same, and no failure is stored on `var` that would make the engine skip a reader.
 cdef bint is_settled(VarHandle var) noexcept nogil
 
-# ---- engines beside the default one (which everything above uses)
+# ---- other engines; everything above uses the default one
 ctypedef void* EngineHandle
 
 cdef EngineHandle default_engine() noexcept nogil
-# workers: most native functions at once; 0 means one a core. naive: no threads at all.
+# workers: size of the native pool; 0 means one per core. naive: every push runs at once, no
+# threads.
 cdef EngineHandle make_engine(bint naive, int workers) except NULL nogil
-# Its owner needs it no more: threads end when nothing is left to run, memory is freed some day.
+# The owner is done with it: its threads end when nothing is left to run, its memory is freed later.
 cdef void drop_engine(EngineHandle engine) noexcept nogil
-# At exit. Ends all threads, waiting at most so long for functions that run; what did not start
-# never does.
+# At exit: ends all threads. Waits at most `seconds` for running functions; pending ones never
+# start.
 cdef void stop_engines(double seconds) noexcept nogil
-# Failures of this process that nobody has waited for, one a call: the exception (PyObject*), owned
-# by the caller; NULL when there is none left.
+# The next failure that nobody has waited for, or NULL. The caller owns the exception (PyObject*).
 cdef void* next_failure() noexcept nogil
-# Pushes of this thread between two times that sleeping workers are woken (0 or 1: each). A wait of
-# anybody wakes them too. Returns what it was.
+# How many pushes of this thread may pass before sleeping workers are woken (0 or 1: every push
+# wakes them; so does any wait). Returns the old value.
 cdef int set_bulk_size(int size) noexcept nogil
 cdef VarHandle new_variable_on(EngineHandle engine) except NULL nogil
 cdef OprHandle new_operator_on(
@@ -121,7 +120,7 @@ cdef int push_async_on(
     int priority, int flags, const char* name) except -1 nogil
 cdef int wait_for_all_on(EngineHandle engine) except -1 nogil
 
-# Figures for tests: live variables and operators, runs not done, threads.
+# For tests: live variables and operators, pending runs, threads.
 cdef struct Census:
     long long variables
     long long operators

@@ -1,9 +1,9 @@
-"""The engine's records, and the rules that hold for them whenever its lock is free.
+"""The engine's records, and what is true of them whenever its lock is free.
 
-One spin lock an engine (`Engine.locked`) guards every record below; it is held for a fraction of a
-microsecond, never while the GIL is asked for and never while a callback runs. A push appends to all
-its variables under one hold of the lock, so two pushes are in the same order on every variable they
-share.
+One spin lock per engine (`Engine.locked`) guards all records below. It is held for a fraction of a
+microsecond, never while a thread asks for the GIL and never while a callback runs. A push appends
+itself to all its variables under one hold of the lock, so two pushes are in the same order in the
+queue of every variable that they share.
 """
 
 from cpython.object cimport PyObject
@@ -15,8 +15,8 @@ from libcpp.vector cimport vector
 from ._engine_native cimport condition_variable, cpu_relax, thread_yield
 from ._typedefs cimport RunContext
 
-# EngineFn and EngineAsyncFn, with the -1 looked at by hand: an error stays in the thread until
-# somebody fetches it.
+# EngineFn and EngineAsyncFn without Cython's check of -1: the error stays set in the thread until
+# the engine fetches it.
 ctypedef int (*RunFn)(void*, RunContext*) noexcept nogil
 ctypedef int (*RunAsyncFn)(void*, RunContext*, void*) noexcept nogil
 ctypedef void (*Callback)(void*) noexcept nogil
@@ -30,26 +30,26 @@ cdef enum:
     N_BINS = 30  # free lists of run blocks: bin i holds blocks of 1 << i links
     LINE = 64    # bytes of a cache line
     MOST_GPUS = 64
-    MOST_WAITING = 1000  # functions of one pool that wait inside for others, each with its thread
+    MOST_WAITING = 1000  # maximum number of functions of a pool that block, each with a thread
 
 ctypedef Failure* FailurePointer
 
 cdef struct Link:
-    # One variable of one run. In the variable's queue until granted.
+    # One variable of one run; in the variable's queue until it is granted.
     Link* next
     Run* run
     Var* var           # NULL once given back before the run is done
     bint write
 
 cdef struct Run:
-    # One push, followed in memory by its links. Ready when `missing` is 0. With one link it fills
-    # two cache lines: what a push costs is mostly the lines that go from core to core.
+    # One push; its links follow it in memory. It is ready when `missing` is 0. With one link it
+    # fills two cache lines: the cost of a push is mostly cache lines that change cores.
     Run* next          # in a ready queue, the settle list or a free list
     Engine* engine
     RunFn fn
     void* arg
     Callback deleter
-    Operator* opr      # NULL for a one-off
+    Operator* opr      # NULL for a single push
     const char* name   # borrowed until the deleter is called; may be NULL
     uint64_t seq       # order of pushes
     unsigned epoch     # of the process that pushed it

@@ -1,11 +1,11 @@
-"""The batch that a run reads where it lies, instead of copying it into the bound array before.
+"""A batch that the first step of a plan reads in place, in the caller's memory.
 
-The step that reads that array first copies what it reads (graph/feed.py says which). Its segment
-then reads the batch's variable and writes the bound array's: whoever writes the batch or reads the
-bound array afterwards waits for it, as for a copy.
+Without this, `forward(batch)` copies the batch into the bound array first, one more pass over it.
+Here the step that reads it first (chosen by cynet/graph/feed.py) makes that copy on the way. For
+the engine, its segment reads the batch's variable and writes the bound array's, as a copy would.
 
-Backward the same operator reads the batch again instead of its copy, unless one of the two has been
-written meanwhile: all cores have the batch in their caches, and half of the copy, or none, each.
+The backward of the same operator also reads the batch instead of the copy, if neither was written
+meanwhile: the batch is still in the cache of every core, the copy is not.
 """
 
 from libcpp.vector cimport vector
@@ -17,45 +17,45 @@ from ._typedefs cimport TBlob
 from .operator._base cimport OpContext
 
 cdef enum:
-    FED_INPUTS = 4   # most inputs of a step that is fed
-    FED_VARS = 128   # most variables that its segment reads
+    FED_INPUTS = 4   # maximum number of inputs of such a step
+    FED_VARS = 128   # maximum number of variables that its segment reads
 
 cdef cppclass Reader:
-    # A step that may read the batch, and what its segment then reads, but for the batch, and
-    # writes.
+    # A step that may read the batch; the variables that its segment reads (besides the batch's)
+    # and writes.
     size_t segment, step
     vector[VarHandle] const_vars, mutable_vars
 
 cdef class Feed:
-    # The bound array of a plan that one of its steps may fill with a batch that it reads, or None.
+    # The bound array that such a step fills with the batch, or None if the plan has no such step.
     cdef NDArrayBase bound
-    cdef readonly size_t n_fed   # batches so far that were read where they lay
-    cdef readonly size_t n_lent  # and of which a run backward may have read them again
+    cdef readonly size_t n_fed   # how many batches forward has read in place
+    cdef readonly size_t n_lent  # how many of them backward may have read, too
     cdef Tables* tables
     cdef vector[Reader] readers  # forward, backward: Cython would not destroy an array of them
-    cdef bint goes_back     # there is one backward
+    cdef bint goes_back     # backward has such a step
     cdef bint alone         # nothing else reads the bound array
-    cdef NDArrayBase batch  # that the last run forward has read, until one backward; or None
+    cdef NDArrayBase batch  # what the last forward has read, until backward runs; or None
 
-    # Once `tables` has all segments.
+    # Call it when `tables` has all segments.
     cdef int build(self, graph, dict arrays, Tables* tables, size_t n_segments) except -1
-    # Push copies of `sources` into `targets`, but for what is told in `fed`. False, and nothing is
-    # done, unless each source is an NDArray of its target's shape.
+    # Pushes copies of `sources` into `targets`, except for the batch that is noted in `fed`. False,
+    # with nothing done, unless every source is an NDArray of its target's shape.
     cdef bint take(self, list sources, list targets, Fed* fed) except -1
-    # Tell in `fed` whether the run backward may read `batch`, which was self.batch and is held by
-    # the caller until the run is pushed.
+    # Notes in `fed` whether backward may read `batch`, which was self.batch; the caller keeps it
+    # alive until the run is pushed.
     cdef int take_back(self, NDArrayBase batch, Fed* fed) except -1
     cdef bint is_fed(self, NDArrayBase source) except -1
     cdef bint _lends(self, NDArrayBase batch) noexcept
     cdef int _lend(self, NDArrayBase batch, const Reader* reader, Fed* fed) except -1
 
-# Let the step that is fed read the batch: by copies of its context and inputs, so that the tables
-# stay as they are.
+# Makes the step read the batch. It gets copies of its context and inputs, so the tables do not
+# change.
 cdef void put_batch(Run* run, OpContext** context, TBlob** in_data, OpContext* own,
                     TBlob* inputs) noexcept nogil
-# The step has read the batch forward.
+# Forward has read the batch.
 cdef void note_fed(Run* run) noexcept nogil
-# Backward: whether batch and copy are what they were then.
+# For backward: true when neither batch nor copy was written since.
 cdef bint is_lent(const Run* run) noexcept nogil
-# What the step would have done with the batch, when it is not reached or fails.
+# Makes the copy when the step is not reached or fails.
 cdef void copy_fed(Run* run) noexcept nogil

@@ -1,16 +1,15 @@
-"""Steps of a plan that run in parts, each a thread's (graph/split.py says which).
+"""Consecutive steps of a plan that run by parts of the batch (chosen by cynet/graph/split.py).
 
-Promises:
-- A part runs its rows through all of the steps; then what each has summed over its rows is added,
-  in the order of the parts.
-- How many threads run the parts changes no result.
+Each part takes its rows through all of the steps, so threads meet once instead of once per step.
+Sums over rows (gradients of weights) are made per part and added in the order of the parts, so the
+result does not depend on the number of threads that run them.
 """
 
 from ._plan_tables cimport Run, Tables
 from ._typedefs cimport RunContext
 
-# Add the parts of a Split to tables that have all steps; `operators` and `arrays` as Plan has them.
+# Adds the parts of a Split to tables that hold all steps; `operators` and `arrays` are the Plan's.
 cdef int add_parts(Tables* tables, split, list steps, dict operators, dict arrays) except -1
-# Run the steps that begin at run.current. -1: one failed, which is run.current then, and its
-# exception is pending.
+# Runs the steps from run.current on. -1: a step failed, run.current is its number, and its
+# exception is set.
 cdef int run_parts(Run* run, RunContext* run_ctx) noexcept nogil

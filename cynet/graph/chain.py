@@ -1,19 +1,19 @@
-"""The chain pass: elementwise steps that hand values to one another become one step.
+"""The chain pass: fuses elementwise steps into one step.
 
-Run apart, each of them goes through memory from end to end. A chain runs all their loops over one
-block of some hundred elements, then over the next: what only passes between them stays in the
-first-level cache and has no place in the memory plan. Results are those of the steps apart, bit for
-bit. Members are
+Separate steps read and write whole arrays. A chain runs all its loops over one block of some
+hundred elements, then over the next block: values that only pass between its members stay in the
+first-level cache and need no place in the memory plan. The results are the same, bit for bit.
+Members are
 
 - steps whose property lists its loops (`forward_loops`, `backward_loops`): functions of one or more
-  arrays, of an array and a number, Activation, sums, and their gradients; an operand may repeat
-  along the leading or the trailing axes;
-- steps that part an array or join arrays (`pieces`) by rows: loops read or write them where they
-  lie.
+  arrays, of an array and a number, Activation, sums, and their gradients; an operand may be
+  broadcast along the leading or the trailing axes;
+- steps that split or join arrays by rows (`pieces`): the loops then read or write the rows in
+  place.
 
-Runs on forward and backward steps apart, after all passes that look at single operators.
-Steps join when they touch a common value and no path leads from one to the other through steps that
-stay outside. A chain runs where its last member did.
+The pass runs after all passes that look at single operators; forward and backward are separate.
+Steps are fused if they use a common value and no path through other steps leads from one to the
+other. A chain runs at the place of its last member.
 """
 
 import heapq

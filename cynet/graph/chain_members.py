@@ -1,4 +1,4 @@
-"""What a step is to the chain pass: the loops it runs, the pieces it moves, over which arrays."""
+"""Which steps the chain pass can fuse: the loops they run, the pieces they move, which arrays."""
 
 from math import prod
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""From the members of a chain to its step: where each value lies, and the loops over that."""
+"""Turns the members of a chain into its step: where each value is stored, and the loops over it."""
 
 from typing import NamedTuple
 

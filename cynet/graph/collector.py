@@ -1,7 +1,7 @@
 """Binding without the cyclic garbage collector.
 
-The steps and values of a large graph are hundreds of thousands of objects that all stay. While they
-are made the collector would go through all of them again and again, for a quarter of the time.
+A large graph has hundreds of thousands of steps and values, all of which stay alive. The collector
+would visit them again and again while they are made, which takes a quarter of the time.
 """
 
 import contextlib

@@ -1,7 +1,8 @@
-"""The commute pass: max pooling before a rising activation instead of behind it.
+"""The commute pass: moves max pooling before a rising activation.
 
-max and a function that never falls change places: ``max(f(x)) = f(max(x))``. The activation and its
-gradient then work on what pooling left, a quarter of the elements for a window of 2 x 2.
+The maximum and a function that never falls commute: ``max(f(x)) = f(max(x))``. The activation and
+its gradient then work on the result of the pooling, a quarter of the elements for a window of 2 x
+2.
 """
 
 from .graph import FORWARD, OUTPUT, TEMP, WRITE, Step, Value

@@ -1,8 +1,8 @@
-"""Which argument a forward run may read where a batch lies.
+"""Which argument a forward run may read in place, in the caller's batch.
 
-A batch is copied into the bound arrays before a run. Where the first step that reads such an array
-can copy what it reads (``Operator.copies_input``), that pass over the batch is left to it: it reads
-the batch and writes the bound array, which every later step reads.
+Normally a batch is copied into the bound arrays before a run. If the first step that reads such an
+array can copy what it reads (``Operator.copies_input``), it does so on the way: it reads the batch
+and writes the bound array, which all later steps read.
 """
 
 from math import prod

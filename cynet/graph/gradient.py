@@ -1,9 +1,9 @@
 """The gradient pass: appends backward steps to a forward Graph.
 
-Steps are walked from last to first. A value's gradient is written by the first step that
-contributes to it and added to by the others (OpReq add), so no sum operators and no memory for the
-parts are needed. Operators that know no requests (`honours_req`), as users write them, get memory
-for a part wherever theirs is to be added to something or is not wanted.
+It visits the steps from last to first. The first step that contributes to a gradient writes it, the
+others add to it (OpReq add), so neither sum operators nor memory for the terms are needed.
+Operators that ignore requests (not `honours_req`, as users write them) write to a temporary if
+theirs is to be added or is not wanted.
 """
 
 from ..errors import ArgumentError, shown

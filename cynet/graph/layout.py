@@ -1,10 +1,10 @@
-"""The layout pass: arrays between convolutions lie in channels-last memory order.
+"""The layout pass: stores arrays between convolutions in channels-last order.
 
-Convolutions are fastest on memory ordered (N, *size, C), and so are the operators between them. A
-step whose operator prefers that order (OperatorProperty.channels_last_form) gets its inputs in it;
-what follows such a step keeps the order as long as it can, and everything else gets row-major
-memory. Where the two meet, a step is put in that reorders, once a value and order. The pass runs
-before the gradient pass: the gradient of a value has the value's order by itself.
+Convolutions, and the operators between them, are fastest on memory ordered (N, *size, C). A step
+whose operator prefers that order (OperatorProperty.channels_last_form) gets its inputs in it, the
+steps after it keep the order as long as they can, and everything else is row-major. Where the two
+orders meet, the pass inserts a step that reorders, one per value and order. It runs before the
+gradient pass, so a gradient has the order of its value.
 """
 
 from ..operator import get_operator

@@ -1,6 +1,6 @@
-"""From a Symbol to the Graph that memory is planned for: all passes but the memory pass, in order.
+"""From a Symbol to the Graph that memory is planned for: runs all passes but the memory pass.
 
-Nothing is allocated, so a network of any size can be looked at.
+Nothing is allocated, so networks of any size can be examined.
 """
 
 from ..errors import CynetError, ShapeError

@@ -1,21 +1,21 @@
-"""Gradient checkpointing: values that only backward waits for are computed again when it comes.
+"""Gradient checkpointing: recomputes values for backward instead of keeping them.
 
-The pass looks for the step at which the most bytes live, and for values that live across it and are
-not used there. Of those it takes what frees the most bytes for the least time, lets it end at its
-last use before that step, and repeats the operator that makes it in front of the next use. What the
-repeated operator reads is there still, or is repeated likewise. So a value may be repeated several
-times, cheap and large ones first; in a chain of equal steps every second value goes, then every
-second of those left, as in the scheme of Chen, Xu, Zhang and Guestrin, "Training deep nets with
-sublinear memory cost", 2016. A backward step that holds the peak itself is divided where it can be:
-first the gradient of the weight, then that of the data.
+The pass finds the step at which the most bytes live, and the values that live across it unused. It
+takes the value that frees the most bytes for the least time, ends it at its last use before that
+step, and repeats its operator before the next use. Inputs of the repeated operator are still alive,
+or are repeated likewise. So a value may be repeated several times, cheap and large ones first; in a
+chain of equal steps every second value goes, then every second of those left, as in the scheme of
+Chen, Xu, Zhang and Guestrin, "Training deep nets with sublinear memory cost", 2016. If a backward
+step itself holds the peak, it is divided where possible: first the gradient of the weight, then
+that of the data.
 
-Repeated are forward steps that give the same bytes again: no random numbers (Dropout keeps its
-output and mask), no Python, no operator whose forward moves auxiliary states. So the gradients are
-those of the plan without mirroring, bit for bit.
+Only forward steps that give the same bytes again are repeated: no random numbers (Dropout keeps its
+output and mask), no Python, no operator whose forward changes auxiliary states. So gradients equal
+those of the plan without recomputation, bit for bit.
 
-Attributes of nodes: ``force_mirroring='True'`` makes a node repeated, 'False' keeps what it
-computes; where some nodes have ``mirror_stage``, those are kept as checkpoints. Without
-CYNET_BACKWARD_DO_MIRROR only nodes with ``force_mirroring='True'`` are repeated.
+Attributes of nodes: ``force_mirroring='True'`` repeats a node, 'False' keeps its value; if some
+nodes have ``mirror_stage``, those are kept as checkpoints. Without CYNET_BACKWARD_DO_MIRROR only
+nodes with ``force_mirroring='True'`` are repeated.
 """
 
 import bisect

@@ -1,10 +1,10 @@
-"""The pack pass: weights stay in the form that the kernels read.
+"""The pack pass: prepacks weights into the layout that the kernels read.
 
-A convolution's kernels want weights in an order of their own, or transformed (Winograd). Where a
-property says so (OperatorProperty.packed_form), a step in front of it makes that form of the
-weight, and makes it again only when the weight was written. So it is with weights that the network
-itself computes of arrays, as weight normalization does. At prediction only: a training step writes
-its weights.
+A convolution's kernels read weights in an order of their own, or transformed (Winograd). Where a
+property supports it (OperatorProperty.packed_form), a step before it makes that layout and runs
+again only after the weight was written. The same is done for weights that the network computes from
+arrays alone, as weight normalization does. Only at prediction: training writes its weights in every
+step.
 """
 
 from .graph import (

@@ -1,8 +1,8 @@
-"""Which gradients are filled row by row, so that the rows that are not zero can be known.
+"""Which gradients are filled row by row, so that their nonzero rows can be known.
 
-A run of an Embedding touches few rows of its table. Where its gradient lies in an array of its own,
-the executor keeps the set of those rows (``_row_set.pxd``): the next backward clears these and no
-others, and an update passes over the rest.
+Embedding touches few rows of its table. If the gradient has an array of its own, the executor keeps
+the set of touched rows (``_row_set.pxd``): the next backward clears only these, and an update skips
+the others.
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
-"""Common subexpressions: what several nodes compute alike is computed once.
+"""Common subexpressions: what several nodes compute is computed once.
 
-Two forward steps are alike when they have the same operator, parameters, device and inputs. Never
-merged are operators that draw random numbers, keep states or run Python, and losses, whose
-gradients count once a node.
+Two forward steps are equal if they have the same operator, parameters, device and inputs. Operators
+that draw random numbers, keep states or run Python are never merged; nor are losses, because each
+node's gradient counts.
 """
 
 from .graph import OUTPUT, depends_on_inputs_only

@@ -1,13 +1,12 @@
-"""The split pass: small steps behind each other run together, each thread with rows of its own.
+"""The split pass: runs consecutive small steps by parts of the batch, one per thread.
 
-A step that takes some microseconds is shared out among threads by itself, and then what one core
-has written changes over to the other for the next step, which costs as much as computing it. Where
-steps treat the rows of a batch apart (OperatorProperty.row_inputs), a thread may take its rows
-through all of them before it meets the others. What is summed over the rows, as gradients of
-weights are, each part sums for itself, and the sums are added behind.
+If threads share a step of some microseconds, the result changes cores for the next step, which
+costs as much as computing it. Where steps treat the rows of a batch independently
+(OperatorProperty.row_inputs), each thread takes its rows through all of them before the threads
+meet. Sums over rows (gradients of weights) are made per part and added at the end.
 
-There are as many parts as threads when the plan is made; how many run them later changes no result.
-Runs behind all passes that make or join steps.
+There are as many parts as threads when the plan is made; how many threads run them later does not
+change the result. Runs after all passes that make or join steps.
 """
 
 from itertools import pairwise

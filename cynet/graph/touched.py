@@ -1,4 +1,4 @@
-"""What a part of a plan reads and writes, and whether two parts meet in the arena."""
+"""What a part of a plan reads and writes, and whether two parts overlap in the arena."""
 
 from .graph import FORWARD, TEMP
 from .memory import nbytes

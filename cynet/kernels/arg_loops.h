@@ -1,15 +1,15 @@
-// The first largest (or smallest) element or NaN of columns, compiled for each level (levels.h).
+// The first maximum (or minimum) or NaN of columns, compiled for each CPU level (levels.h).
 // Included by reduce.h.
 
 enum { ARG_COLUMNS = 512 };
 
-// Whether x takes the place of the best so far
+// Whether x replaces the best so far.
 template <bool greatest, typename V>
 CYNET_XINLINE bool arg_better(V x, V best) {
   return (greatest ? x > best : x < best) | ((x != x) & (best == best));
 }
 
-// Those of m <= ARG_COLUMNS columns side by side, over n < 2**32 rows that are `step` apart
+// For m <= ARG_COLUMNS adjacent columns, over n < 2**32 rows that are `step` apart.
 template <typename T, bool greatest>
 void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* places) {
   typedef value_of<T> V;
@@ -34,7 +34,7 @@ void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* places
   for (int64_t c = 0; c < m; ++c) places[c] = place[c];
 }
 
-// Of n elements side by side
+// For n contiguous elements.
 template <typename T, bool greatest>
 int64_t arg_row(const T* x, int64_t n) {
 #if defined(__GNUC__)

@@ -1,9 +1,8 @@
-// Loops of channels_last.h, after vectors.h, compiled once for each level of CPU capability
-// (levels.h).
+// Loops of channels_last.h, compiled for each CPU level (levels.h), after vectors.h.
 //
-// Vectors are the level's: wider ones would be taken apart by the compiler, and comparisons of such
-// element by element. Sums are kept in double once a block of rows is done, and are cut by rows in
-// fixed parts, so they do not depend on the number of threads.
+// Vectors are as wide as the level's: the compiler would split wider ones, and compare their
+// elements one by one. Sums of a block of rows are added in double. Blocks have a fixed number of
+// rows, so sums do not depend on the number of threads.
 
 #ifdef __GNUC__
 // A cache line of channels.
@@ -31,7 +30,7 @@ CYNET_XINLINE Lanes operator*(const Lanes& a, const Lanes& b) {
 }
 CYNET_XINLINE Lanes& operator+=(Lanes& a, const Lanes& b) { return a = a + b; }
 
-// v where `sign` is positive, else 0
+// v where `sign` is positive, else 0.
 CYNET_XINLINE Lanes where_positive(const Lanes& sign, const Lanes& v) {
   return by_part([&](int i) CYNET_XLAMBDA { return sign.part[i] > 0 ? v.part[i] : Vec{}; });
 }
@@ -39,7 +38,7 @@ CYNET_XINLINE Lanes rectified(const Lanes& v) {
   return by_part([&](int i) CYNET_XLAMBDA { return rectified(v.part[i]); });
 }
 
-// The first n of the lanes; the rest is 0 and is not stored.
+// The first n lanes; the others are read as 0 and not stored.
 CYNET_XINLINE Lanes take(const float* p, int n) {
   return by_part([&](int i) CYNET_XLAMBDA {
     const int left = n - i * LANES;
@@ -66,7 +65,7 @@ struct Vector {
   typedef float Floats __attribute__((vector_size(n * sizeof(float))));
   typedef int32_t Marks __attribute__((vector_size(n * sizeof(int32_t))));
 };
-#else  // no vector types: one lane
+#else  // without vector types: one lane
 constexpr int kLanes = 1;
 typedef float Lanes;
 
@@ -83,8 +82,8 @@ struct Vector {
 };
 #endif
 
-// f(n, c) for each cache line of C channels: n of them from c on, for whole ones known to the
-// compiler.
+// Calls f(n, c) for each cache line of C channels: n channels from c on; for whole lines n is a
+// compile-time constant.
 template <typename F>
 CYNET_XINLINE void each_line(int64_t C, F&& f) {
   int64_t c = 0;
@@ -92,13 +91,14 @@ CYNET_XINLINE void each_line(int64_t C, F&& f) {
   if (c < C) f(static_cast<int>(C - c), c);
 }
 
-// Sums over rows, into two doubles a channel and part: total[part][0|1][c]. terms(n, c) gives a
-// function of a row's place that adds to two vectors.
+// Two sums over rows per channel, in double: total[part][0|1][c]. terms(n, c) returns a function of
+// a row's offset that adds to two vectors.
 template <typename Terms>
 static inline void norm_sums(const NormShape* s, int threads, double* total, const Terms& terms) {
   const int64_t C = s->channels, rows = s->rows, each = norm_rows(s), parts = norm_parts(s);
   parallel_for(threads, parts, [=](int64_t begin, int64_t end) {
-    // the last first: what was written last is still near, and the beginning is for who comes next
+    // From the last row to the first: the last rows are still in the cache, and the first ones are
+    // what the next pass begins with.
     for (int64_t part = end - 1; part >= begin; --part) {
       double* first = total + part * 2 * C;
       double* second = first + C;
@@ -134,14 +134,14 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, con
   });
 }
 
-// map(at) for each row's place, some rows at a time; maps(n, c) gives map, which writes there. A
-// thread goes through both halves of its rows at once, which lie half a page apart in their pages:
-// processors take a load for one of what was just stored where they agree in their last 12 bits.
+// Calls map(offset) for each row, some rows at a time; maps(n, c) returns map, which writes there.
+// Each thread works on two halves of its rows alternately. They are half a page apart, because a
+// processor takes a load to depend on the last store if both addresses agree in their last 12 bits.
 template <typename Maps>
 static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
   const int64_t C = s->channels;
   parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
-    const int64_t few = std::max<int64_t>(1, kMapped / C);  // rows that stay in the first cache
+    const int64_t few = std::max<int64_t>(1, kMapped / C);  // rows that fit the first-level cache
     int64_t half = (end - begin) / 2;
     half -= std::min(half, (half * C + kPage / 2) % kPage / C);
     const int64_t far = half * C;
@@ -159,15 +159,15 @@ static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
       const auto map = maps(n, c);
       for (int64_t at = (begin + 2 * half) * C + c; at < end * C; at += C) map(at);
     });
-    past_stored();  // if map wrote past the caches
+    past_stored();  // if map used non-temporal stores
   });
 }
 
-// Mean and biased variance of each channel into mean[c] and variance[c] (doubles in `space`'s
-// front).
+// Mean and biased variance of each channel, to mean[c] and variance[c] (doubles at the start of
+// `space`).
 static void norm_statistics(const NormShape* s, const float* x, int threads, double* space) {
   const int64_t C = s->channels;
-  // around the first row, so that a large mean costs no digits
+  // Relative to the first row, so that a large mean costs no digits.
   norm_sums(s, threads, space, [=](auto n, int64_t c) {
     const Lanes around = take(x + c, n);
     return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
@@ -186,8 +186,8 @@ static void norm_statistics(const NormShape* s, const float* x, int threads, dou
   }
 }
 
-// y (+)= act(x * scale + shift + residual), scale and shift a channel; PLAIN: nothing is added,
-// PAST: y, of whole cache lines, is written past the caches.
+// y (+)= act(x * scale + shift + residual) with a scale and a shift per channel. PLAIN: nothing is
+// added. PAST: y consists of whole cache lines and is written by non-temporal stores.
 template <bool PLAIN, bool RELU, bool PAST>
 static inline void norm_apply_as(const NormShape* s, const float* x, const float* scale,
                                  const float* shift, const float* residual, float* y, bool add,
@@ -224,10 +224,10 @@ static void norm_apply(const NormShape* s, const float* x, const float* scale, c
   apply(s, x, scale, shift, residual, y, add, threads);
 }
 
-// Where relu's mask is found.
+// Which array gives the mask of relu.
 enum NormMask { NO_MASK, MASK_OF_X, MASK_OF_Y };
 
-// f(the mask of s), known to the compiler.
+// Calls f with the mask of s as a compile-time constant.
 template <typename F>
 static inline void by_mask(const NormShape* s, F&& f) {
   if (!s->relu) f(std::integral_constant<NormMask, NO_MASK>());
@@ -235,7 +235,7 @@ static inline void by_mask(const NormShape* s, F&& f) {
   else f(std::integral_constant<NormMask, MASK_OF_X>());
 }
 
-// What of the gradient of the output reaches the normalized values: f(at, x) for some channels.
+// The gradient of the normalized values: f(offset, x) for some channels.
 template <NormMask MASK, typename N>
 CYNET_XINLINE auto norm_upstream(const NormGradient* g, N n, int64_t c) {
   const float *dy = g->dy, *y = g->y;
@@ -264,7 +264,7 @@ static inline void norm_gradient_sums(const NormShape* s, const NormGradient* g,
   });
 }
 
-// dx = p dz + q x + r; ONLY: this is all that is asked for.
+// dx = p dz + q x + r. ONLY: no other gradient is computed.
 template <NormMask MASK, bool ONLY>
 static inline void norm_gradient_map(const NormShape* s, const NormGradient* g, const float* p,
                                      const float* q, const float* r, int threads) {
@@ -333,8 +333,8 @@ static inline WindowPart window_part(const WindowShape* s, int axis, int64_t at)
   return w;
 }
 
-// f(V, c) over the channels [from, to): a vector at a time, then 4, then one; with `again` the last
-// vector instead, some of it a second time.
+// Calls f(V, c) for the channels [from, to): whole vectors, then 4 channels, then single ones. With
+// `again` the last vector overlaps the one before instead.
 template <typename F>
 CYNET_XINLINE void over_channels(int64_t from, int64_t to, bool again, F&& f) {
   int64_t c = from;
@@ -353,13 +353,13 @@ CYNET_XINLINE typename V::Floats fetch(const float* p) {
   return v;
 }
 
-// Whether `each` takes the place of the maximum v: it is larger, or the first NaN.
+// Whether `each` replaces the maximum v: it is larger, or the first NaN.
 template <typename Floats>
 CYNET_XINLINE auto window_takes(const Floats& each, const Floats& v) {
   return ~(each <= v) & (v == v);
 }
 
-// K: windows of K x K, of which each axis has all; 0: as they are
+// K: all windows are K x K; 0: sizes are read at run time.
 template <typename V, int K>
 CYNET_XINLINE typename V::Floats window_forward(const WindowShape* s, const float* x,
                                                 const WindowPart& h, const WindowPart& w,
@@ -389,7 +389,7 @@ CYNET_XINLINE typename V::Floats window_forward(const WindowShape* s, const floa
   return v;
 }
 
-// f(the K of above) for a window
+// Calls f with that K for a window.
 template <typename F>
 CYNET_XINLINE void by_window(const WindowPart& h, const WindowPart& w, F&& f) {
   const int64_t high = h.end - h.begin, wide = w.end - w.begin;
@@ -421,8 +421,8 @@ static void window_pool(const WindowShape* s, const float* x, float* y, bool add
   });
 }
 
-// Add one output's gradient to its window; of equal maxima the first gets it. With `fresh` the
-// window's elements are written, not added to.
+// Adds the gradient of an output to its window; of equal maxima the first one gets it. With `fresh`
+// the elements of the window are overwritten instead.
 template <typename V, int K>
 CYNET_XINLINE void window_spread(const WindowShape* s, const float* x, const float* dy,
                                  const WindowPart& h, const WindowPart& w, float* dx, int64_t c,
@@ -434,7 +434,7 @@ CYNET_XINLINE void window_spread(const WindowShape* s, const float* x, const flo
   if (high <= 0 || wide <= 0) return;
   const Floats grad = fetch<V>(dy);
   Floats part = grad;
-  Marks where = {};  // which element of the window is its maximum
+  Marks where = {};  // index of the maximum in the window
   if (s->type == 0) {
     Floats best = fetch<V>(x + first);
     for (int64_t i = 0; i < high; ++i) {
@@ -459,7 +459,7 @@ CYNET_XINLINE void window_spread(const WindowShape* s, const float* x, const flo
   }
 }
 
-// True when every element of the input lies in exactly one window.
+// True if every element of the input is in exactly one window.
 static bool windows_tile(const WindowShape* s) {
   for (int axis = 0; axis < 2; ++axis)
     if (s->stride[axis] != s->kernel[axis] || s->pad[axis] != 0 ||
@@ -473,7 +473,7 @@ static void window_unpool(const WindowShape* s, const float* dy, const float* x,
   const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
   const int64_t pixels = s->in_size[0] * s->in_size[1];
   const int64_t blocks = (C + kLanes - 1) / kLanes;
-  // images, or where there are few, groups of channels of images
+  // Threads share images, or groups of channels if there are few images.
   const int64_t groups = s->batch >= threads ? 1 : std::min<int64_t>(blocks, threads);
   const bool fresh = !add && windows_tile(s);
   parallel_for(threads, s->batch * groups, [=](int64_t begin, int64_t end) {

@@ -1,10 +1,10 @@
 // The loops of dropout.h, compiled for each level (levels.h), after philox_loops.h.
 
-// keep[i] = whether element i of those behind block `first` is at least `limit`; n <= CHUNK.
+// keep[i] = whether element i behind block `first` is at least `limit`; n <= CHUNK.
 static void draw_kept(const Philox& key, int64_t first, float limit, bool* keep, int64_t n) {
   by_pieces<4 * LANES>(4 * first, n, keep, [&](uint64_t block, bool* to) {
     const Blocks words(key, block);
-    uint32_t fours[LANES];  // of bytes, in the order of memory
+    uint32_t fours[LANES];  // four bytes each, in the order of memory
     for (int j = 0; j < LANES; ++j) {
       uint32_t four = 0;
       for (int w = 0; w < 4; ++w)
@@ -15,7 +15,7 @@ static void draw_kept(const Philox& key, int64_t first, float limit, bool* keep,
   });
 }
 
-// value where kept, else 0: by bits, since a branch would be guessed wrongly every other time
+// value if kept, else 0, by bit operations: a branch would be mispredicted half of the time.
 CYNET_XINLINE float kept_or_zero(float value, uint8_t kept) {
   return bit_cast<float>(bit_cast<uint32_t>(value) & (0u - kept));
 }

@@ -9,8 +9,8 @@ CYNET_XINLINE void put(T& out, T value) {
   else out = value;
 }
 
-// out[i] = F(x[i]...): the second form of F (functors.h) for 64 neighbours that all suit it. Where
-// one does not each is asked alone, so that no element depends on its neighbours.
+// out[i] = F(x[i]...) for 64 neighbours. F's vector form (functors.h) is used if it supports all of
+// them, else F is called for each, so that no element depends on its neighbours.
 template <class F, bool add, typename... Operands>
 CYNET_XINLINE void suited_loop(float* out, int64_t n, const Operands*... x) {
   enum { PART = 64 };
@@ -40,7 +40,7 @@ void unary_loop(const void* x_, void* out_, int64_t n) {
   for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(x[i]));
 }
 
-// body(many, i, m) for parts of [0, n), where many[0 .. m) are `value`.
+// Calls body(many, i, m) for parts of [0, n), where many[0 .. m) are all `value`.
 template <typename T, class Body>
 CYNET_XINLINE void with_repeated(T value, int64_t n, Body&& body) {
   enum { PART = 256 };

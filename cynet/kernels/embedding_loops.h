@@ -1,6 +1,6 @@
 // The loop of embedding.h, compiled for each level (levels.h).
 
-// Columns first .. last of n neighbouring rows of x are added to rows of y, in order.
+// Adds columns first .. last of n adjacent rows of x to rows of y, in order.
 template <typename T>
 static void add_rows(const T* x, const int64_t* rows, int64_t n, int64_t dim, int64_t first,
                      int64_t last, T* y) {

@@ -1,25 +1,26 @@
-// Products with fewer rows, or columns in lines, than a panel of b would pay for, at one CPU level,
-// after products_loops.h. Included by products.h for each level.
+// Skinny products at one CPU level: too few rows or columns for packing b to pay. After
+// products_loops.h; included by products.h for each level.
 //
-// b is read where it lies. Where its columns lie in lines, each line is multiplied by a's: a
-// prediction for one or a few samples takes as long as its weights take to come from memory. Where
-// its rows do, each is multiplied by numbers of a. The order of the sums does not depend on the
-// number of threads.
+// b is read in place. If its columns are contiguous (transposed b), rows of a are multiplied by
+// columns of b: dot products. If its rows are contiguous, each is multiplied by numbers of a and
+// added to the result. The time is that of reading b once. The order of the sums does not depend on
+// the number of threads.
 
-// Rows from which panels pay: where b's columns lie in lines, and where its rows do; with vectors
-// of less than a cache line the parts of a large b's rows are read too slowly.
+// Numbers of rows from which packing pays: for a transposed b, and for a b as it is. With vectors
+// of less than a cache line, parts of the rows of a large b are read too slowly.
 constexpr int64_t FEW_TURNED = LANES == 16 ? 16 : 8, FEW_STRAIGHT = 17;
-// Columns in lines from which panels pay, of many rows; of short lines, from the third.
+// Numbers of contiguous columns from which packing pays, for many rows. With columns shorter than
+// NARROW_LINE it pays from the third.
 constexpr int64_t FEW_NARROW = LANES == 16 ? 9 : 6, NARROW_LINE = 64;
-constexpr int64_t NEAR_B = 1 << 20;  // floats of a b that stays in the caches
+constexpr int64_t NEAR_B = 1 << 20;  // floats of a b that stays in the cache
 constexpr int64_t FEW_LARGE = LANES == 16 ? INT64_MAX : NEAR_B;  // floats of any b
-// With vectors of a line, a b that stays there is read so by more rows: those of a plain product,
-// whose sums are in the same order up to DEPTH, and those of a library's, while three vectors of
-// b's columns stay in the second cache.
+// With vectors of a whole cache line, a b that fits the cache is read in place for more rows:
+// FEW_PLAIN for a plain product (its sums have the same order up to DEPTH), more in place of a BLAS
+// call, as long as three vectors of b's columns stay in the second-level cache.
 constexpr int64_t FEW_PLAIN = LANES == 16 ? 129 : FEW_STRAIGHT;
 constexpr int64_t FEW_ALONE = LANES == 16 ? 513 : FEW_STRAIGHT, ALONE_DEPTH = 2400;
-constexpr int64_t FEW_AHEAD = 12;  // rows of b that are asked for before: no cache sees the pattern
-constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // by 4 columns: sums held in registers
+constexpr int64_t FEW_AHEAD = 12;  // rows of b to prefetch: the hardware does not see the pattern
+constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // rows by 4 columns: sums that are held in registers
 
 inline bool few_suits(int64_t m, int64_t n, int64_t k, bool b_turned, FewOf of) {
   if (b_turned)
@@ -29,7 +30,7 @@ inline bool few_suits(int64_t m, int64_t n, int64_t k, bool b_turned, FewOf of) 
   return of == ALONE ? m < FEW_ALONE && k <= ALONE_DEPTH : m < FEW_PLAIN && k <= DEPTH;
 }
 
-// The sum of each vector's lanes.
+// Sums of the lanes of C vectors.
 template <int C>
 CYNET_XINLINE void sums_of(const Vec* vectors, float* sums) {
 #if defined(__GNUC__)
@@ -88,7 +89,7 @@ inline void few_dots(const Product& p, int64_t row, int64_t column) {
   }
 }
 
-// Rows row .. last by C columns, each of which is a line.
+// Rows row .. last by C columns of a transposed b.
 template <int C>
 inline void few_columns(const Product& p, int64_t row, int64_t last, int64_t column) {
   for (; row + FEW_ROWS <= last; row += FEW_ROWS) few_dots<FEW_ROWS, C>(p, row, column);
@@ -96,13 +97,13 @@ inline void few_columns(const Product& p, int64_t row, int64_t last, int64_t col
   if (row < last) few_dots<1, C>(p, row, column);
 }
 
-// The same for columns column .. end.
+// The same for the columns column .. end.
 inline void few_turned(const Product& p, int64_t row, int64_t last, int64_t column, int64_t end) {
   for (; column + 4 <= end; column += 4) few_columns<4>(p, row, last, column);
   for (; column < end; ++column) few_columns<1>(p, row, last, column);
 }
 
-// Sums of `rows` rows and `vectors` of columns, `lanes` of the last one, to their places.
+// Writes the sums of `rows` rows and `vectors` of columns, the last one with `lanes` lanes.
 inline void few_finish(const Job& job, const Product& p, const Vec* sums, int rows, int vectors,
                        int64_t row, int64_t column, int64_t lanes) {
   for (int r = 0; r < rows; ++r)
@@ -113,7 +114,7 @@ inline void few_finish(const Job& job, const Product& p, const Vec* sums, int ro
     }
 }
 
-// R rows by V vectors of columns, `lanes` of the last one, of a b whose rows are lines.
+// R rows by V vectors of columns (the last one with `lanes` lanes) of a b that is not transposed.
 template <int R, int V, bool PART>
 inline void few_lines(const Job& job, const Product& p, int64_t row, int64_t column,
                       int64_t lanes) {
@@ -131,7 +132,7 @@ inline void few_lines(const Job& job, const Product& p, int64_t row, int64_t col
   if (!plain) few_finish(job, p, made, R, V, row, column, lanes);
 }
 
-// The same for at most V vectors: columns j .. end.
+// The same for the columns j .. end, at most V vectors.
 template <int R, int V, bool PART = false>
 inline void few_strip(const Job& job, const Product& p, int64_t row, int64_t j, int64_t end) {
   const int64_t left = end - j - (V - 1) * LANES;
@@ -140,7 +141,7 @@ inline void few_strip(const Job& job, const Product& p, int64_t row, int64_t j, 
   else if constexpr (V > 1) few_strip<R, V - 1, true>(job, p, row, j, end);
 }
 
-// Of at most R rows, by WIDTH vectors.
+// The same for at most R rows, WIDTH vectors at a time.
 template <int R>
 inline void few_rows(int64_t rows, const Job& job, const Product& p, int64_t row, int64_t j,
                      int64_t end) {
@@ -148,8 +149,8 @@ inline void few_rows(int64_t rows, const Job& job, const Product& p, int64_t row
   else if constexpr (R > 1) few_rows<R - 1>(rows, job, p, row, j, end);
 }
 
-// Rows row .. last by columns j .. end. One or two rows are multiplied by as many vectors as there
-// are sums to be held: fewer would wait for their own additions.
+// Rows row .. last by columns j .. end. One or two rows take more vectors at a time: with fewer
+// sums each addition would wait for the one before.
 inline void few_part(const Job& job, const Product& p, int64_t row, int64_t last, int64_t j,
                      int64_t end) {
   const int64_t rows = last - row, parts = (rows + ROWS - 1) / ROWS;
@@ -166,7 +167,8 @@ inline void few_part(const Job& job, const Product& p, int64_t row, int64_t last
   }
 }
 
-// Columns are shared out, or rows where there are many, or columns for less than two strips each.
+// Threads share columns, or rows if there are many rows, or columns if there are less than two
+// strips for each thread.
 inline void few_straight(const Product& p, int threads) {
   const Job job = {p.a, p.a_row, p.k, p.c_row, p.relu, p.add};
   const int64_t vectors = vectors_of(p.n);

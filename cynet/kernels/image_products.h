@@ -1,5 +1,5 @@
-// Convolutions of row-major float32 images by products of the weights with lines of the image that
-// lie as they are, or with a stride as a copy holds them (image_products_loops.h).
+// Implicit gemm: convolutions of row-major float32 images as products of the weights with rows that
+// are read from the image in place, or with a stride from a copy of it (image_products_loops.h).
 #ifndef CYNET_IMAGE_PRODUCTS_H
 #define CYNET_IMAGE_PRODUCTS_H
 
@@ -17,29 +17,29 @@
 
 namespace cynet {
 
-// One group of one image: channels of depth, height, width, with the pad, and the output's. A pad
-// or a stride takes a copy, in which every stride-th number of an axis, from each of the first ones
-// on, makes an image of its own, a phase: an output then is a sum of lines of these.
+// The sizes of one group of one image: channels, depth, height, width, pad, and the output. Padding
+// or a stride takes a copy. In it every stride-th number of an axis forms an image of its own, a
+// phase, and an output is a sum over contiguous rows of the phases.
 struct ImageShape {
   int64_t channels, filters;
   int64_t size[3], out[3], kernel[3], stride[3], dilate[3], pad[3];
   int64_t batch, groups;
 
-  // lines that an output is a sum of, and floats for where they begin
+  // How many rows an output is a sum of; floats for their offsets.
   int64_t depth() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
   int64_t offsets() const { return (2 * depth() + 15) / 16 * 16; }
   bool strided() const { return stride[0] > 1 || stride[1] > 1 || stride[2] > 1; }
   bool copied() const { return strided() || pad[0] || pad[1] || pad[2]; }
-  // of a phase, along an axis
+  // The size of a phase along an axis.
   int64_t held(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
   int64_t given(int axis) const { return size[axis] - 2 * pad[axis]; }
-  // floats of all phases of a channel, of the image of a group without the pad, of its output
+  // Floats of all phases of a channel, of a group's image without the pad, of a group's output.
   int64_t channel() const {
     return stride[0] * held(0) * stride[1] * held(1) * stride[2] * held(2);
   }
   int64_t given() const { return channels * given(0) * given(1) * given(2); }
   int64_t made() const { return filters * out[0] * out[1] * out[2]; }
-  // where number (d, h, w) of a channel is in all phases
+  // The offset of number (d, h, w) of a channel in the phases.
   int64_t place(int64_t d, int64_t h, int64_t w) const {
     const int64_t phase = (d % stride[0] * stride[1] + h % stride[1]) * stride[2] + w % stride[2];
     return ((phase * held(0) + d / stride[0]) * held(1) + h / stride[1]) * held(2) + w / stride[2];
@@ -57,22 +57,23 @@ struct ImageShape {
 
 namespace cynet {
 
-// Whether little is computed for pixels between the rows, of which a row has kernel - 1, and with a
-// stride a number is seen by two taps at least: else to unroll the image costs no more.
+// Whether this is faster than im2col. Each row of the output computes kernel - 1 pixels too many,
+// which must be few; and with a stride at least two taps must see a number, else im2col copies no
+// more than this.
 inline bool image_suits(const ImageShape& s) {
   const int64_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
   const bool few = s.strided() && taps < 2 * s.stride[0] * s.stride[1] * s.stride[2];
   return 3 * s.held(2) <= 4 * s.out[2] && !few;
 }
 
-// Floats of scratch, to be aligned to 64: where the lines begin, and copies of images.
+// Floats of scratch, aligned to 64: offsets of rows, copies of images.
 inline int64_t image_space(const ImageShape& s, int threads) {
   return s.offsets() + (s.copied() ? threads * (s.channels * s.channel() + FLOATS_APART) : 0);
 }
 
 // y = w * x (+ bias) (+ y): x (batch, groups * channels, ...), w (groups * filters, channels, ...),
-// y (batch, groups * filters, ...). `bias` may be NULL. Sums are taken in the order of w whatever
-// the number of threads.
+// y (batch, groups * filters, ...). `bias` may be NULL. The sums have the order of w, whatever the
+// number of threads.
 inline void image_forward(int level, const ImageShape& s, const float* x, const float* w,
                           const float* bias, float* y, bool add, int threads, float* space) {
   static constexpr decltype(&baseline::image_rows) table[] = CYNET_AT_LEVELS(image_rows);
@@ -102,7 +103,7 @@ inline void image_forward(int level, const ImageShape& s, const float* x, const 
       }
     });
   }
-  for (int64_t u = 0; u < units; ++u) {  // rows are shared out
+  for (int64_t u = 0; u < units; ++u) {  // threads share the rows
     if (s.copied())
       parallel_for(threads, s.channels, [&](int64_t begin, int64_t end) {
         copy(s, x + u * s.given(), begin, end, held);

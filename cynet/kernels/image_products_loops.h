@@ -1,15 +1,16 @@
-// Convolutions by products on images that lie as they are, at one CPU level, after
-// line_sums_loops.h. Included by image_products.h for each level.
+// Implicit gemm on images that are read in place, at one CPU level. After line_sums_loops.h;
+// included by image_products.h for each level.
 //
-// Without a stride, what tap k of channel c is multiplied by for output pixels behind each other is
-// a line of the image that begins `offset` floats behind theirs: b's rows in a product of the
-// weights, of which nothing has to be unrolled. Lines run on from row to row of the image; what
-// belongs to pixels between the end of a row of the output and the next one is left out at the end.
-// With a stride the same holds of a copy in which the numbers of each phase lie together.
+// Without a stride, the numbers by which tap k of channel c multiplies consecutive output pixels
+// are consecutive in the image, too, `offset` floats behind the output's place. So they are a row
+// of b in a product of the weights, and nothing is unrolled. Such rows run on from one row of the
+// image to the next; the few pixels between rows of the output are computed and dropped. With a
+// stride the same is true of a copy in which each phase is contiguous.
 
 constexpr int64_t STRIP_PIXELS = WIDTH * LANES;
 
-// Where part of a strip goes: pixels from .. from + n of it to `to` in each filter's plane.
+// Where a part of a strip is written: its pixels from .. from + n go to `to` in each filter's
+// plane.
 struct ImagePiece {
   int64_t from, to, n;
 };
@@ -18,7 +19,8 @@ struct ImagePieces {
   ImagePiece all[STRIP_PIXELS];
   int64_t count = 0;
 
-  // Pixels p .. end of a strip that begins at p, counted along the image from output row `row` on.
+  // The pixels p .. end of a strip that begins at p, counted along the image from output row `row`
+  // on.
   ImagePieces(const ImageShape& s, int64_t row, int64_t p, int64_t end) {
     const int64_t width = s.held(2), out_width = s.out[2];
     for (int64_t at = p; at < end;) {
@@ -49,7 +51,7 @@ struct ImagePieces {
   }
 };
 
-// Of R filters and V vectors of pixels, `lanes` of the last one.
+// R filters by V vectors of pixels, the last one with `lanes` lanes.
 template <int R, int V, bool PART>
 inline void image_sums(const float* x, const int64_t* offsets, int64_t depth, const float* w,
                        int64_t lanes, float* to) {
@@ -67,14 +69,14 @@ inline ImageSums image_sums_of(int64_t rows, int64_t vectors, bool part) {
   return vectors == 2 ? &image_sums<R, 2, true> : &image_sums<R, 1, true>;
 }
 
-// n numbers of a line, `step` apart.
+// Copies n numbers, `step` apart.
 inline void copy_steps(const float* from, int64_t step, int64_t n, float* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = from[i * step];
 }
 inline void copy_line(const float* from, int64_t, int64_t n, float* to) {
   std::memcpy(to, from, n * sizeof(float));
 }
-// Every second one, of two vectors at a time; nothing is read behind the last.
+// Copies every second number, from two vectors at a time; reads nothing behind the last.
 inline void copy_evens(const float* from, int64_t step, int64_t n, float* to) {
 #if CYNET_LANES == 16
   const __m512i evens =
@@ -98,7 +100,7 @@ inline void copy_evens(const float* from, int64_t step, int64_t n, float* to) {
   copy_steps(from, step, n, to);
 }
 
-// The numbers of an axis that are in a phase and that a tap of the window sees: n of them, from
+// The numbers of an axis that belong to a phase and that a tap of the window sees: n of them, from
 // `from` on, which is `to` in the phase.
 struct Phase {
   int64_t from, to, n;
@@ -113,8 +115,7 @@ struct Phase {
   }
 };
 
-// Channels begin .. end of an image, with zeros around them, to what holds the phases of all
-// channels.
+// Copies the channels begin .. end of an image, padded with zeros, into the phases.
 inline void copy_image(const ImageShape& s, const float* x, int64_t begin, int64_t end, float* to) {
   const int64_t step = s.stride[2], height = s.given(1), width = s.given(2);
   const auto copy = step == 1 ? &copy_line : step == 2 ? &copy_evens : &copy_steps;
@@ -138,7 +139,7 @@ inline void copy_image(const ImageShape& s, const float* x, int64_t begin, int64
   }
 }
 
-// Rows begin .. end of all rows of an output, whose image is copied where it needs to be.
+// Computes the rows begin .. end of all rows of an output; copies its image where that is needed.
 inline void image_rows(const ImageShape& s, const float* x, const int64_t* offsets, const float* w,
                        const float* bias, float* y, bool add, int64_t begin, int64_t end) {
   const int64_t width = s.held(2), height = s.out[1], plane = s.out[0] * s.out[1] * s.out[2];

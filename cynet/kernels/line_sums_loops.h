@@ -1,7 +1,8 @@
-// Sums of products with lines of memory that are read where they lie, at one CPU level; after
-// vectors.h. Included for each level before the loops of products.h and image_products.h.
+// The inner loop of products whose right operand is read in place: its rows may begin anywhere in
+// memory. At one CPU level, after vectors.h; included before the loops of products.h and
+// image_products.h.
 
-// Rows by vectors whose sums are held in registers.
+// Rows by vectors of the sums that are held in registers.
 #if defined(__aarch64__)
 constexpr int ROWS = 8;
 #else
@@ -11,8 +12,9 @@ constexpr int WIDTH = 3;
 
 constexpr int64_t vectors_of(int64_t n) { return (n + LANES - 1) / LANES; }
 
-// R rows of a, `depth` numbers that begin `a_row` floats apart, by V vectors of lines, `lanes` of
-// the last one: the k-th line begins at line(k). Whole vectors go to `to`, rows `step` apart.
+// R rows of a (`depth` numbers, rows `a_row` floats apart) by V vectors, the last one with `lanes`
+// lanes. line(k) is where row k of the right operand begins. Whole vectors go to `to`, rows `step`
+// apart.
 template <int R, int V, bool PART, class Line>
 CYNET_XINLINE void line_sums(const float* a, int64_t a_row, int64_t depth, const Line& line,
                              int64_t lanes, float* to, int64_t step) {

@@ -1,6 +1,6 @@
 // The loops of local_response.h, compiled for each level (levels.h).
 
-// norm^-beta; `usual`: beta is 3/4
+// norm^-beta; `usual`: beta is 3/4.
 template <bool usual, typename T>
 CYNET_XINLINE T response_power(T norm, T minus_beta) {
   if constexpr (usual) {
@@ -11,7 +11,7 @@ CYNET_XINLINE T response_power(T norm, T minus_beta) {
   }
 }
 
-// value / norm: by the root that response_power makes too, or by one division
+// value / norm, by the root that response_power computes, too, or by a division.
 template <bool usual, typename T>
 CYNET_XINLINE T over_norm(T value, T norm) {
   if constexpr (usual) {
@@ -22,7 +22,7 @@ CYNET_XINLINE T over_norm(T value, T norm) {
   }
 }
 
-// total[i] = the sum of x[k * step + i], or of its square, over k < size
+// total[i] = the sum of x[k * step + i], or of its square, over k < size.
 template <bool squared, int SIZE, typename T>
 CYNET_XINLINE void sum_rows(const T* x, int64_t step, int64_t n, T* total) {
   CYNET_IVDEP
@@ -50,7 +50,7 @@ CYNET_XINLINE void sum_around(const T* x, int64_t size, int64_t step, int64_t n,
   }
 }
 
-// The same of the channels around elements [begin, end) of n, lines of channels.
+// The same over the channels around the elements [begin, end) of n; rows of channels.
 template <bool squared, typename T>
 CYNET_XINLINE void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin,
                              int64_t end, T* total) {
@@ -59,7 +59,7 @@ CYNET_XINLINE void sum_along(const LocalResponse& s, const T* x, int64_t n, int6
   auto put = [=](int64_t i, T sum) {
     if (i >= begin && i < end) total[i - begin] = sum;
   };
-  if (C <= 2 * half) {  // no channel has all `size` around
+  if (C <= 2 * half) {  // no channel has `size` neighbours
     for (int64_t i = begin; i < end; ++i) {
       const Around k(s, i % C);
       T sum = 0;
@@ -70,7 +70,7 @@ CYNET_XINLINE void sum_along(const LocalResponse& s, const T* x, int64_t n, int6
   }
   const int64_t from = begin > half ? begin : half, to = end < n - half ? end : n - half;
   if (from < to) sum_around<squared>(x + from - half, s.size, 1, to - from, total + from - begin);
-  for (int64_t row = begin - begin % C; row < end; row += C) {  // both ends of each line
+  for (int64_t row = begin - begin % C; row < end; row += C) {  // both ends of each row
     T first = 0, last = 0;
     for (int64_t i = 0; i < half; ++i) {
       first += term(row + i);
@@ -130,7 +130,7 @@ CYNET_XINLINE void respond_gradient(const LocalResponse& s, const T* dy, const T
   }
 }
 
-// f(std::true_type) where beta is 3/4, else f(std::false_type)
+// Calls f(std::true_type) if beta is 3/4, else f(std::false_type).
 template <typename F>
 CYNET_XINLINE void by_power(const LocalResponse& s, F&& f) {
   if (s.beta == 0.75) f(std::true_type());
@@ -162,8 +162,8 @@ static void respond_lines(const LocalResponse& s, const T* x, T* y, int64_t n, b
   });
 }
 
-// power and ratio: (response_rows, RESPONSE_WIDTH), of channel c in row c modulo their number:
-// those around a channel, zeros where there is none
+// power and ratio are (response_rows, RESPONSE_WIDTH); channel c is in row c modulo their number.
+// Channels outside are zeros.
 template <typename T>
 static void respond_columns_backward(const LocalResponse& s, const T* dy, const T* x, T* dx,
                                      int64_t width, bool add, T* power, T* ratio) {

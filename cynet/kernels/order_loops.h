@@ -1,8 +1,8 @@
-// Ordering one row by keys, compiled for each level (levels.h). Included by order.h.
+// Sorting a row by keys, compiled for each CPU level (levels.h). Included by order.h.
 
 enum { ORDER_PART = 64, MOST_FEW = 32 };
 
-// Keys of m <= ORDER_PART elements from position i on
+// Keys of m <= ORDER_PART elements from position i on.
 template <typename T>
 CYNET_XINLINE void part_keys(const T* row, int64_t step, int64_t i, int64_t m, bool ascending,
                              uint32_t* keys) {
@@ -31,14 +31,14 @@ void order_row(const T* row, int64_t step, int64_t n, int64_t k, bool ascending,
   for (int64_t i = 0; i < k; ++i) order[i * step] = static_cast<int64_t>(pairs[i] & 0xffffffffu);
 }
 
-// The first k <= MOST_FEW of many: kept in order, while parts without a smaller key than the last
-// of them are passed over whole.
+// The first k <= MOST_FEW of many elements. They are kept sorted; parts without a key smaller than
+// the last of them are skipped.
 template <typename T>
 void order_few(const T* row, int64_t step, int64_t n, int64_t k, bool ascending, uint64_t* best,
                int64_t* order) {
   uint32_t keys[ORDER_PART];
   int64_t have = 0;
-  uint32_t limit = 0xffffffffu;  // the last one's key
+  uint32_t limit = 0xffffffffu;  // key of the last of them
   for (int64_t i = 0; i < n; i += ORDER_PART) {
     const int64_t m = n - i < ORDER_PART ? n - i : static_cast<int64_t>(ORDER_PART);
     part_keys(row, step, i, m, ascending, keys);

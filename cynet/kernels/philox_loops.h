@@ -1,7 +1,7 @@
-// Words of Philox, many blocks at once, compiled for each level (levels.h). Included by
+// Random words of Philox, many blocks at once, compiled for each CPU level (levels.h). Included by
 // philox_blocks.h.
 
-// The blocks of Philox whose numbers are in c0 (low words) and c1 (high words), side by side.
+// The blocks of Philox whose numbers are in c0 (low words) and c1 (high words).
 inline void philox_rounds(const Philox& key, uint32_t* c0, uint32_t* c1, uint32_t* c2,
                           uint32_t* c3) {
   uint32_t k0 = key.key0, k1 = key.key1;
@@ -46,7 +46,8 @@ struct Blocks {
   inline double uniform(int j) const { return 1.0 - first(j); }  // (0, 1]
 };
 
-// make(block, to) for pieces of `width` elements, each of LANES blocks, the last one by a copy.
+// Calls make(block, to) for pieces of `width` elements of LANES blocks each; the last one goes by a
+// copy.
 template <int width, typename C, class Make>
 inline void by_pieces(int64_t first, int64_t n, C* out, const Make& make) {
   const int in_block = width / LANES;

@@ -1,7 +1,6 @@
-// Gradients of pooling of a plane by rows, compiled for each level (levels.h). Included by
-// pooling.h.
+// Gradients of pooling of a plane, compiled for each CPU level (levels.h). Included by pooling.h.
 
-// The first NaN in memory, else the first maximum: what is at `from` takes the place of `best`.
+// The first NaN in memory, else the first maximum: whether the element at `from` replaces `best`.
 template <typename T, typename I>
 CYNET_XINLINE void pool_choose(T value, I from, T* best, I* where) {
   const T b = *best;
@@ -14,8 +13,8 @@ CYNET_XINLINE void pool_choose(T value, I from, T* best, I* where) {
   *where = take ? from : w;
 }
 
-// Windows along a line of columns, of the value and the row of each. Column i * S + k is element
-// i + k / S of half k % S; S = 0: of a line in one piece, at any stride.
+// Windows along a row of columns, each with its value and its row. Column i * S + k is element i +
+// k / S of part k % S; S = 0: the row is contiguous and the stride is arbitrary.
 template <int S, typename T, typename I>
 CYNET_XINLINE void pool_choose_along(const T* value, const I* row, int64_t n, int64_t stride,
                                      int64_t kernel, T* best, I* where) {
@@ -31,8 +30,9 @@ CYNET_XINLINE void pool_choose_along(const T* value, const I* row, int64_t n, in
   }
 }
 
-// The columns [from, from + width) of the rows under a row of windows: the first NaN or maximum of
-// each and its row's place behind the first one. Columns outside lose against all others.
+// For the columns [from, from + width) of the rows under a row of windows: the first NaN or
+// maximum, and its row relative to the first one. Columns outside the plane lose against all
+// others.
 template <typename T, typename I>
 CYNET_XINLINE void pool_choose_rows(const PoolShape& s, const T* x, const int64_t* begin,
                                     const int64_t* end, int64_t from, int64_t width, T* line,
@@ -65,13 +65,13 @@ CYNET_XINLINE void pool_choose_rows(const PoolShape& s, const T* x, const int64_
   }
 }
 
-// dx += the gradient of maxima
+// dx += the gradient of maxima.
 template <typename T>
 static void pool_rows_choice(const PoolShape& s, const T* dy, const T* x, T* dx) {
   typedef typename std::conditional<sizeof(T) == 4, int32_t, int64_t>::type I;
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
   const int64_t part = pool_part(s);
-  // Loops go on to whole vectors: what they find there is written, but not used.
+  // Loops run over whole vectors; what they compute behind the end is not used.
   T line[POOL_LINE + 64], lines[2 * POOL_HALF], best[POOL_OUT];
   I row[POOL_LINE + 64], rows[2 * POOL_HALF], where[POOL_OUT];
   int64_t begin[2], end[2];
@@ -104,7 +104,7 @@ static void pool_rows_choice(const PoolShape& s, const T* dy, const T* x, T* dx)
   }
 }
 
-// line[j * S + r] = the sum of g[j - m] over the windows m that reach so far, for j < n
+// line[j * S + r] = the sum of g[j - m] over the windows m that reach there, for j < n.
 template <int S, int K, typename T>
 CYNET_XINLINE void pool_spread_along(const T* g, int64_t n, T* line) {
   CYNET_IVDEP
@@ -117,7 +117,7 @@ CYNET_XINLINE void pool_spread_along(const T* g, int64_t n, T* line) {
   }
 }
 
-// dx += the gradient of sums and averages; `fresh`: dx = it, where windows tile the plane
+// dx += the gradient of sums and averages; `fresh`: dx = it, if windows tile the plane.
 template <typename T>
 static void pool_rows_spread(const PoolShape& s, const T* dy, T* dx, bool fresh) {
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];

@@ -1,15 +1,16 @@
-// Pooling of a plane by rows, compiled for each level (levels.h). Included by pooling.h.
+// Pooling of a plane, compiled for each CPU level (levels.h). Included by pooling.h.
 //
-// The rows under a row of windows are folded into one line, which the windows then fold along.
+// The rows under a row of windows are first reduced to one row, then the windows reduce that along
+// the row.
 
-// `largest`: the maximum, NaN where there is one; else the sum
+// `largest`: the maximum, NaN if there is one; else the sum.
 template <bool largest, typename T>
 CYNET_XINLINE T pool_step(T a, T x) {
   if constexpr (largest) return (x > a) | (x != x) ? x : a;
   else return a + x;
 }
 
-// Elements 2 j and 2 j + 1 of a line, j < n: the one kind, and POOL_HALF behind it the other.
+// Splits a row into its even elements and, POOL_HALF behind them, its odd ones.
 template <typename T>
 CYNET_XINLINE void pool_split(const T* line, int64_t n, T* halves) {
   CYNET_IVDEP
@@ -19,7 +20,7 @@ CYNET_XINLINE void pool_split(const T* line, int64_t n, T* halves) {
   }
 }
 
-// out[i] of the window at line[i * stride]; S and K are stride and kernel, 0: as given
+// out[i] = the window at line[i * stride]. S and K are stride and kernel; 0: read at run time.
 template <bool largest, int S, int K, typename T>
 CYNET_XINLINE void pool_slide(const T* line, T* out, int64_t n, int64_t stride, int64_t kernel) {
   const int64_t s = S ? S : stride;
@@ -47,13 +48,13 @@ CYNET_XINLINE void pool_slide_by(const T* line, T* out, int64_t n, int64_t strid
   else pool_slide<largest, S, 0>(line, out, n, stride, kernel);
 }
 
-// pool_slide of windows of three at stride 2
+// pool_slide for windows of three at stride 2.
 template <bool largest, typename T>
 CYNET_XINLINE void pool_slide_three(const T* line, T* out, int64_t n) {
   T halves[2 * POOL_HALF];
   pool_split(line, n, halves);
   halves[n] = line[2 * n];
-  const int64_t whole = (n + 15) / 16 * 16;  // vectors: `out` has room
+  const int64_t whole = (n + 15) / 16 * 16;  // whole vectors; `out` is long enough
   for (int64_t i = n; i < whole; ++i) halves[i + 1] = halves[POOL_HALF + i] = T(0);
   CYNET_IVDEP
   for (int64_t i = 0; i < whole; ++i) {
@@ -62,14 +63,14 @@ CYNET_XINLINE void pool_slide_three(const T* line, T* out, int64_t n) {
   }
 }
 
-// Outputs of a row that are done together.
+// How many outputs of a row are computed together.
 CYNET_XINLINE int64_t pool_part(const PoolShape& s) {
   const int64_t part = (POOL_LINE - s.kernel[2]) / s.stride[2] + 1;
   return part > POOL_OUT ? POOL_OUT : part;
 }
 
-// The fold of row [from, from + width) of all rows in the window (begin, end of the two axes
-// before); a line of the input itself where there is but one.
+// Reduces [from, from + width) of all rows in the window (begin, end of the two axes before) to one
+// row. With one row it is a row of the input itself.
 template <bool largest, typename T>
 CYNET_XINLINE const T* pool_fold(const PoolShape& s, const T* x, const int64_t* begin,
                                  const int64_t* end, int64_t from, int64_t width, T* line) {
@@ -91,7 +92,7 @@ CYNET_XINLINE const T* pool_fold(const PoolShape& s, const T* x, const int64_t* 
   return folded ? line : first;
 }
 
-// The fold of a line.
+// Reduces a row.
 template <bool largest, typename T>
 CYNET_XINLINE T pool_along(const T* line, int64_t n) {
   if (n < 16) {
@@ -122,7 +123,7 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
     return;
   }
   const int64_t stride = s.stride[2], kernel = s.kernel[2], pad = s.pad[2], out = s.out_size[2];
-  // outputs [inner, outer) have their whole windows inside
+  // The windows of outputs [inner, outer) are entirely inside.
   int64_t inner = (pad + stride - 1) / stride;
   int64_t outer = s.in_size[2] + pad < kernel ? 0 : (s.in_size[2] + pad - kernel) / stride + 1;
   if (outer > out) outer = out;

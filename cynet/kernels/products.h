@@ -1,11 +1,10 @@
-// Products of float32 matrices that are small or lie apart in memory, and convolutions of small
-// images made of them.
+// Float32 matrix products for the shapes at which BLAS and oneDNN are slow, and convolutions of
+// small images made of them.
 //
-// Written for what a library's product is slow at: 64 to a few hundred rows with a short sum, as
-// recurrent networks and 1x1 convolutions have them, and convolutions whose images are so small
-// that many taps fall beside them. For those, each pixel of the output is a product of its own, of
-// all images by the weights of the taps that it really has (4 of 9 in a corner of a 3x3 window),
-// and what would be multiplied by zeros is left out.
+// Such shapes have 64 to a few hundred rows and a short sum: recurrent layers and 1x1 convolutions.
+// In a small image many taps of a window fall outside. So each output pixel is a product of its
+// own, of all images by the weights of the taps that it has (4 of 9 in a corner of a 3x3 window),
+// and nothing is multiplied by padding.
 #ifndef CYNET_PRODUCTS_H
 #define CYNET_PRODUCTS_H
 
@@ -24,12 +23,12 @@
 
 namespace cynet {
 
-// c = relu(a b + bias + c): a (m, k) in memory as it is, or (k, m) where `a_turned`; b (k, n) as it
-// is, or (n, k) where `b_turned`; rows of a_row, b_row and c_row floats. `bias` of n floats or
-// NULL. Where `copy` is given, a, which is not turned, is copied there on the way, to rows as far
-// apart; with `copy_past` past the caches, where vectors are whole lines of them. `b_shared` says
-// that all threads have just read the whole of b. Where `packed` is given, by product_pack, b is
-// not read, and a is not turned.
+// c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_turned` (transposed); b is (k, n), or
+// (n, k) where `b_turned`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats or is
+// NULL.
+// `copy`: a (not transposed) is also copied there, with the same distance of rows; `copy_past`: by
+// non-temporal stores, if vectors are whole cache lines. `b_shared`: all threads have just read the
+// whole of b. `packed`: b from product_pack, which is read instead of b; a is not transposed then.
 struct Product {
   int64_t m, n, k;
   const float* a;
@@ -60,47 +59,48 @@ struct WindowShape {
 namespace products {
 
 struct Piece {
-  int64_t a, b;  // where what is multiplied begins: floats in a, vectors of columns in the panel
+  int64_t a, b;  // offsets of the factors: floats in a, vectors in the panel
 };
 
-// A part of the result that is a product of its own: begins `c` floats behind the result's begin,
-// and is the sum over pieces begin .. end.
+// A part of the result with factors of its own: it begins at float `c` of the result and is the sum
+// of the pieces begin .. end.
 struct Target {
   int64_t c, begin, end;
 };
 
 struct Span {
   int64_t begin, end;
-  // What lies in `size` from `first` on, counted from there.
+  // The part that lies in [first, first + size), relative to `first`.
   Span within(int64_t first, int64_t size) const {
     return {std::clamp<int64_t>(begin - first, 0, size), std::clamp<int64_t>(end - first, 0, size)};
   }
 };
 
-// What does not change within a panel. Rows of a are `step` floats apart where a is taken by lines,
-// else its columns are.
+// What is the same for all of a panel. `step` is the distance of a's rows, or of its columns if a
+// is transposed (LINES is false).
 struct Job {
   const float* a;
   int64_t step, depth, c_row;
   bool relu, add;
-  float* copy = nullptr;  // rows `step` floats apart
-  Span copied = {0, 0};   // columns
-  bool past = false;      // the caches
-  const float *mask = nullptr, *masked = nullptr;  // the whole of mask and of the result
-  float* sums = nullptr;  // of the rows of a turned a
+  float* copy = nullptr;  // its rows are `step` floats apart
+  Span copied = {0, 0};   // columns that are copied
+  bool past = false;      // by non-temporal stores
+  const float *mask = nullptr, *masked = nullptr;  // start of the mask and of the result
+  float* sums = nullptr;  // sums over the rows of a transposed a
   bool add_sums = false;
 };
 
 inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }
 inline int64_t pixels_out(const WindowShape& s) { return s.out_height * s.out_width; }
 inline int64_t taps_of(const WindowShape& s) { return s.kernel_h * s.kernel_w; }
-constexpr int64_t MOST_TAPS = 49;  // of windows that the choices below take
+constexpr int64_t MOST_TAPS = 49;  // largest window that the functions below accept
 
-// Rows of a panel from one tap to the next, for n channels: taps of one channel are written
-// together, and with whole pages between them they would all share a few sets of the first cache.
+// Rows of a panel per tap, for n channels. The taps of a channel are written together; if they were
+// whole pages apart, they would share a few sets of the first-level cache, hence the 8.
 inline int64_t tap_rows(int64_t n) { return n % 32 ? n : n + 8; }
 
-// body(output pixel, input pixel, tap) for each tap of each output pixel that lies in the image.
+// Calls body(output pixel, input pixel, tap) for each tap of each output pixel that is inside the
+// image.
 template <class Body>
 inline void each_tap(const WindowShape& s, const Body& body) {
   for (int64_t p = 0; p < pixels_out(s); ++p)
@@ -115,7 +115,8 @@ inline void each_tap(const WindowShape& s, const Body& body) {
 
 enum Kind { FORWARD, DATA, WEIGHT };
 
-// Targets and pieces of one of the three products, in scratch: `size` targets, then the pieces.
+// Targets and pieces of one of the three products. They are stored in scratch: `size` targets, then
+// the pieces.
 struct Pieces {
   Target* targets;
   Piece* pieces;
@@ -124,14 +125,14 @@ struct Pieces {
   static int64_t targets_of(const WindowShape& s, Kind kind) {
     return kind == FORWARD ? pixels_out(s) : kind == DATA ? pixels_in(s) : taps_of(s);
   }
-  // in floats, a multiple of 16
+  // Floats of scratch, a multiple of 16.
   static int64_t space(const WindowShape& s, Kind kind) {
     const int64_t bytes = targets_of(s, kind) * sizeof(Target) +
                           pixels_out(s) * taps_of(s) * sizeof(Piece);
     return (bytes + 63) / 64 * 16;
   }
 
-  // `a_step`: from one pixel to the next in a; `c_step`: from one target to the next in c.
+  // `a_step`: distance of two pixels in a; `c_step`: distance of two targets in c.
   Pieces(const WindowShape& s, Kind kind, int64_t a_step, int64_t c_step, float* space)
       : targets(reinterpret_cast<Target*>(space)),
         pieces(reinterpret_cast<Piece*>(targets + targets_of(s, kind))),
@@ -155,13 +156,14 @@ struct Pieces {
   }
 };
 
-// How threads share a result: parts of its rows by parts of its columns.
+// Divides a result among threads: into parts of rows times parts of columns.
 struct Grid {
   int64_t rows, columns;
 
-  // Of m x n, with `vectors` of columns and `blocks` of rows: the smaller operand is read by all.
-  // Where the columns' is in all caches anyway, each thread writes rows: lines that lie together
-  // and that no other one has read, as an update of weights does behind their gradient.
+  // For m x n, with `vectors` of columns and `blocks` of rows. Every thread reads the smaller
+  // operand. If the operand of the columns is in all caches anyway, threads take rows instead: then
+  // each writes contiguous memory that no other core holds, and the update of the weights reads it
+  // there.
   Grid(int64_t threads, int64_t m, int64_t n, int64_t vectors, int64_t blocks,
        bool b_shared = false)
       : rows(1), columns(1) {
@@ -173,7 +175,7 @@ struct Grid {
   int64_t parts() const { return rows * columns; }
 };
 
-// For each set of 8 lanes, a bit a lane: a byte with the number of each, from the lowest on.
+// For each of the 256 masks of 8 lanes: the numbers of its lanes, ascending, a byte each.
 struct LaneOrders {
   uint64_t of[256];
   constexpr LaneOrders() : of{} {
@@ -184,11 +186,12 @@ struct LaneOrders {
 };
 inline constexpr LaneOrders LANE_ORDERS;
 
-// Products by a b that is read where it lies: among `product`'s other ways, whose sums they take in
-// the same order; among those with a copy of a on the way, for which that takes a pass; alone.
+// In which place a skinny product (b read in place) is considered. AMONG: as one of `product`'s
+// algorithms, which all add in the same order. COPYING: the same where a is to be copied, which
+// takes an extra pass here. ALONE: by itself.
 enum FewOf { AMONG, COPYING, ALONE };
 
-// Where part i of n parts of `size` begins.
+// The begin of part i when `size` is cut into n parts.
 inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 
 }  // namespace products
@@ -222,7 +225,7 @@ inline size_t product_space(int level, int threads) {
   return threads * floats * sizeof(float);
 }
 
-// Whether tiles of AMX are quicker for it than the level's loops.
+// Whether AMX is faster than the loops of the level.
 inline bool product_is_tiled(int level, int64_t m, int64_t n, int64_t k) {
 #ifdef CYNET_AMX
   return level == AMX && amx::suits(m, n, k, false);
@@ -231,8 +234,8 @@ inline bool product_is_tiled(int level, int64_t m, int64_t n, int64_t k) {
 #endif
 }
 
-// Whether they are where b is packed, which is split before; floats of it then; the packed form of
-// b (k, n), or (n, k) in memory where `turned`.
+// AMX with a packed b, (k, n), or (n, k) where `turned` (transposed), split into bfloat16
+// beforehand: whether it is faster, how many floats packing takes, packing.
 inline bool product_packs(int level, int64_t m, int64_t n, int64_t k) {
 #ifdef CYNET_AMX
   return level == AMX && amx::suits(m, n, k, true);
@@ -256,7 +259,7 @@ inline void product_pack(const float* b, int64_t b_row, bool turned, int64_t k, 
 #endif
 }
 
-// Whether each of its threads reads the whole of a.
+// Whether every thread reads the whole of a.
 inline bool product_shares_a(int level, int64_t m, int64_t n, int64_t k, int threads) {
 #ifdef CYNET_AMX
   if (product_is_tiled(level, m, n, k)) return amx::grid_of(m, n, threads, false).rows == 1;
@@ -265,12 +268,12 @@ inline bool product_shares_a(int level, int64_t m, int64_t n, int64_t k, int thr
   return table[level](m, n, threads);
 }
 
-// Loops over all numbers, without the zeros of a, by AMX, of few rows; which one `product` takes;
-// each by name.
+// The algorithms of `product`: panels of all numbers; lists without zeros; AMX; skinny, with b read
+// in place. `product_way` chooses one, `product_by` runs a given one.
 enum ProductWay { PLAIN, SPARSE, TILED, FEW };
 
-// Whether so few rows, or columns in lines, are multiplied by reading b where it lies, for which no
-// scratch is needed; a is not turned.
+// Whether the product is skinny enough to read b in place, which needs no scratch. a is not
+// transposed.
 inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_turned,
                            products::FewOf of) {
   static constexpr decltype(&baseline::few_suits) table[] = CYNET_AT_LEVELS(few_suits);
@@ -305,9 +308,10 @@ inline void product(int level, const Product& p, int threads, char* space) {
   product_by(level, product_way(level, p), p, threads, space);
 }
 
-// Whether this is quicker than other ways: where enough taps lie beside the image, or enough images
-// share the weights. In cycles of a vector, a third of forward and both gradients, from times of
-// whole convolutions (docs/notes/performance-log.md).
+// Whether this is faster than Winograd's algorithm and than oneDNN's direct sum: where many taps
+// are outside the image, or many images share the weights. Compares estimated cycles of a vector, a
+// third of forward and both gradients, fitted to measured convolutions
+// (docs/notes/performance-log.md).
 inline bool window_suits(int level, const WindowShape& s) {
   const int64_t pixels = products::pixels_out(s), taps = products::taps_of(s);
   if (pixels < 1 || pixels > 64 || taps < 2 || taps > products::MOST_TAPS) return false;
@@ -328,7 +332,7 @@ inline bool window_suits(int level, const WindowShape& s) {
   return !(square && winograd::cycles(form, other, false) < own);
 }
 
-// Bytes of scratch, to be aligned to 64, for forward, or for both gradients.
+// Bytes of scratch for forward, or for both gradients; it must be aligned to 64.
 inline size_t window_space(int level, const WindowShape& shape, int threads, bool backward) {
   static constexpr decltype(&baseline::window_scratch) table[] = CYNET_AT_LEVELS(window_scratch);
   return table[level](shape, threads, backward) * sizeof(float);
@@ -349,19 +353,19 @@ inline void window_backward_data(int level, const WindowShape& shape, const floa
   table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
 }
 
-// Whether dx, of few channels, is made quicker by `window_spread`: up to half a vector of them.
+// Whether `window_spread` is faster for dx: up to half a vector of channels.
 inline bool spread_suits(int level, const WindowShape& s) {
   return 2 * s.channels <= winograd::cost_at(level).lanes && s.filters >= 16 &&
          s.dilate_h == 1 && s.dilate_w == 1;
 }
 
-// Bytes of scratch, to be aligned to 64; without the weights where they are packed before.
+// Bytes of scratch, aligned to 64; less if the weights are packed beforehand.
 inline size_t spread_space(int level, const WindowShape& s, int threads, bool packed) {
   static constexpr decltype(&baseline::spread_scratch) table[] = CYNET_AT_LEVELS(spread_scratch);
   return table[level](s, threads, packed) * sizeof(float);
 }
 
-// Floats of the packed weights, and those, to be aligned to 64.
+// Floats of the packed weights; packing them. They must be aligned to 64.
 inline int64_t spread_packed_size(int level, const WindowShape& s) {
   static constexpr decltype(&baseline::spread_packed) table[] = CYNET_AT_LEVELS(spread_packed);
   return table[level](s);
@@ -372,7 +376,7 @@ inline void spread_pack(int level, const WindowShape& s, const float* w, int thr
   table[level](s, w, threads, to);
 }
 
-// dx = gradient of x, or dx += with `add`, of windows that are not dilated; `packed`: w is.
+// dx = gradient of x, or dx += if `add`. Windows are not dilated. `packed`: w is packed.
 inline void window_spread(int level, const WindowShape& shape, const float* w, bool packed,
                           const float* dy, float* dx, bool add, int threads, char* space) {
   static constexpr decltype(&baseline::spread_data) table[] = CYNET_AT_LEVELS(spread_data);
@@ -388,14 +392,14 @@ inline void window_backward_weight(int level, const WindowShape& shape, const fl
   table[level](shape, x, dy, dw, add, threads, reinterpret_cast<float*>(space));
 }
 
-// Whether the same for a convolution whose groups are single channels is quicker than by oneDNN,
-// which has a product for each group where the image is smaller than the window.
+// Whether `window_channel_weight` is faster than oneDNN for a depthwise convolution. oneDNN makes a
+// product for each group where the image is smaller than the window.
 inline bool window_goes_by_channel(const WindowShape& s) {
   return (s.height < s.kernel_h || s.width < s.kernel_w) && products::pixels_in(s) <= 64 &&
          products::taps_of(s) <= products::MOST_TAPS;
 }
 
-// dw (channels, 1, kernel_h, kernel_w) where `window_goes_by_channel`.
+// dw (channels, 1, kernel_h, kernel_w) of a depthwise convolution; see `window_goes_by_channel`.
 inline void window_channel_weight(int level, const WindowShape& s, const float* x, const float* dy,
                                   float* dw, bool add, int threads) {
   static constexpr decltype(&baseline::channel_weight) table[] = CYNET_AT_LEVELS(channel_weight);

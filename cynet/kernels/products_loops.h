@@ -1,17 +1,18 @@
 // Products at one CPU level, after line_sums_loops.h. Included by products.h for each level.
 //
-// b is copied panel by panel, of up to WIDTH vectors of columns, to scratch in the order in which
-// it is read: panel[k][vector][LANES]. Sums of ROWS rows by a panel's width are held in registers;
-// a is read where it lies. Sums are taken in the order of k whatever the number of threads.
+// b is packed: panels of up to WIDTH vectors of columns are copied to scratch in the order in which
+// they are read, panel[k][vector][LANES]. The sums of ROWS rows by a panel's width are held in
+// registers; a is read in place. The order of the sums is that of k, whatever the number of
+// threads.
 
 using namespace cynet::products;
 
 constexpr int64_t DEPTH = LANES == 16 ? 1024 : 256;  // rows of b in a panel of a plain product
 constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
 constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
-constexpr int64_t NEAR = 1 << 16;  // floats of an a that stays in the second cache
-constexpr int64_t FILTERS = 16;  // a cache line of them is packed at a time
-constexpr int64_t FAR = 512;  // rows of a turned a so far apart would share few cache sets: copied
+constexpr int64_t NEAR = 1 << 16;  // floats of an a that stays in the second-level cache
+constexpr int64_t FILTERS = 16;  // filters that are packed at a time: a cache line
+constexpr int64_t FAR = 512;  // rows of a transposed a so far apart share few cache sets, so copy
 constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK + FLOATS_APART;  // floats a thread
 
 constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
@@ -48,8 +49,8 @@ CYNET_XINLINE T read(const float* from) {
   return all;
 }
 
-// A vector of sums to its place, or the first `lanes` floats of it where there are no more: with
-// the bias, with what is there before, and through relu or its gradient, as the job says.
+// Writes a vector of sums, or its first `lanes` floats: adds the bias and what is there, and
+// applies relu or its gradient, as the job says.
 CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, const float* mask,
                           int64_t lanes) {
   const bool part = lanes < LANES;
@@ -66,9 +67,9 @@ CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, c
     store(to, y);
 }
 
-// R rows of a target by V vectors of columns, `lanes` of the last one. With ALSO, a is one piece,
-// and on the way the job's copied columns of its rows go to `also`, or where it is turned the sums
-// of its rows.
+// R rows of a target by V vectors of columns, the last one with `lanes` lanes. With ALSO, a is one
+// piece and is used a second time: the job's copied columns of its rows go to `also`, or, if a is
+// transposed, the sums of its rows do.
 template <int R, int V, bool LINES, bool ALSO = false>
 inline void tile(const Job& job, const float* a, const float* panel, const Piece* begin,
                  const Piece* end, float* c, const float* bias, int64_t lanes,
@@ -76,7 +77,7 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
   Vec sum[R][V] = {};
   Row<R> whole = {};
   const int64_t step = job.step, depth = job.depth;
-  for (int r = 0; r < R; ++r)  // what is written at the end comes meanwhile
+  for (int r = 0; r < R; ++r)  // prefetch the result's lines
     for (int v = 0; v < V; ++v) fetch<true>(c + r * job.c_row + v * LANES);
   const float* mask = job.mask ? job.mask + (c - job.masked) : nullptr;
   for (int r = 0; r < R && mask; ++r)
@@ -109,7 +110,7 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
           const Vec v = load(x + r * step + k);
           if (job.past) store_past(also + r * step + k, v);
           else store(also + r * step + k, v);
-          fetch<false>(x + (R + r) * step + k);  // the next rows come meanwhile
+          fetch<false>(x + (R + r) * step + k);  // prefetch the next rows
         }
       }
       add(k, depth);
@@ -155,7 +156,7 @@ inline void target_rows(const Job& job, const float* panel, const Target& t, con
   tiles_of<1, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
 }
 
-// The same with the number of the panel's columns: c and bias begin at the first of them.
+// The same for any number of columns of the panel; c and bias begin at its first column.
 template <bool LINES, bool ALSO = false>
 inline void rows_of(const Job& job, const float* panel, int64_t columns, const Target& t,
                     const Piece* pieces, float* c, const float* bias, int64_t row, int64_t last) {
@@ -168,16 +169,15 @@ inline void rows_of(const Job& job, const float* panel, int64_t columns, const T
 
 // ----- panels
 
-// A panel's vector on its way to its place; with WATCHED, `seen` becomes NaN in the lanes in which
-// it is infinite or NaN.
+// Stores a vector of a panel. With WATCHED, `seen` becomes NaN in lanes that are infinite or NaN.
 template <bool WATCHED>
 CYNET_XINLINE void put(float* panel, Vec v, Vec* seen) {
   at(panel) = v;
   if (WATCHED) *seen += Vec{} * v;
 }
 
-// Lines of `columns` floats, `step` apart; behind them zeros, so that whole vectors are read.
-// Returned is what `put` has seen.
+// Packs rows of `columns` floats, `step` apart, padded with zeros to whole vectors. Returns what
+// `put` has seen.
 template <bool WATCHED = false>
 inline Vec pack_lines(const float* from, int64_t step, int64_t n, int64_t columns, float* panel) {
   const int64_t width = vectors_of(columns) * LANES, whole = columns / LANES;
@@ -192,8 +192,9 @@ inline Vec pack_lines(const float* from, int64_t step, int64_t n, int64_t column
   return seen;
 }
 
-// Columns lie in lines, `step` floats apart, of n floats, the taps of one channel after another:
-// tap t of the i-th channel becomes row t * apart + i of the panel. Returned is what `put` saw.
+// Packs a transposed operand: each column is n contiguous floats, `step` apart, with the taps of a
+// channel after one another. Tap t of channel i becomes row t * apart + i of the panel. Returns
+// what `put` has seen.
 template <bool WATCHED = false>
 inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t columns, int64_t taps,
                        int64_t apart, float* panel) {
@@ -232,8 +233,8 @@ inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t colum
   return seen;
 }
 
-// body(begin, end) for parts of at most `width` vectors, nearly equal, of vectors first .. last of
-// n columns.
+// Calls body(begin, end) for nearly equal parts of at most `width` vectors of the vectors first ..
+// last of n columns.
 template <class Body>
 inline void each_panel(int64_t first, int64_t last, int64_t n, int64_t width, const Body& body) {
   const int64_t count = (last - first + width - 1) / width;
@@ -246,7 +247,7 @@ inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
   return Grid(threads, m, n, vectors_of(n), (m + ROWS - 1) / ROWS, b_shared);
 }
 
-// body(part, first row, last row, first vector, last vector) for each thread's share.
+// Calls body(part, first row, last row, first vector, last vector) for each thread's share.
 template <class Body>
 inline void share(const Grid& grid, int64_t rows, int64_t columns, const Body& body) {
   const int64_t vectors = vectors_of(columns), blocks = (rows + ROWS - 1) / ROWS;
@@ -269,24 +270,23 @@ inline bool shares_a(int64_t m, int64_t n, int threads) {
   return grid_of(m, n, threads, false).rows == 1;
 }
 
-// Columns of a that a part copies: those of which it will have the product where a's columns are
-// the result's, as in the gradient of weights. So a core finds what it has written in its own
-// cache.
+// The columns of a that a part copies: those that it will read in the gradient of the weights,
+// where a's columns are the result's. So each core finds the copy in its own cache.
 inline Span copied_columns(const Product& p, const Grid& grid, int64_t part) {
   const int64_t vectors = vectors_of(p.k), j = part % grid.columns;
   return {cut(vectors, j, grid.columns) * LANES,
           std::min(cut(vectors, j + 1, grid.columns) * LANES, p.k)};
 }
 
-// Whether the copy is of whole cache lines that may go past the caches: vectors of half a line
-// would leave it in parts.
+// Whether the copy may use non-temporal stores: only if vectors are whole cache lines, else lines
+// would leave the core in halves.
 inline bool copies_past(const Product& p) {
   return p.copy_past && sizeof(Vec) == 64 && p.a_row % LANES == 0 && p.k % LANES == 0 &&
          reinterpret_cast<uintptr_t>(p.copy) % sizeof(Vec) == 0;
 }
 
-// Panels are packed STRIP at a time, and BLOCK rows of a are multiplied by all of them: an a that
-// is not NEAR comes from far away once for all of these.
+// Packs STRIP panels at a time and multiplies BLOCK rows of a by all of them, so that an a that
+// does not fit the cache (NEAR) is read once per strip.
 inline void multiply(const Product& p, int threads, float* space) {
   const Piece piece = {0, 0};
   const Target target = {0, 0, 1};
@@ -353,12 +353,12 @@ inline void multiply(const Product& p, int threads, float* space) {
   });
 }
 
-// Floats a thread, for products of so many channels.
+// Floats of scratch per thread, for products over so many channels.
 inline int64_t panel_scratch(const WindowShape& s, int64_t channels) {
   return taps_of(s) * tap_rows(channels) * WIDTH * LANES + FLOATS_APART;
 }
 
-// The same for the gradient of the weights: a panel, sums of ROWS filters, filters of dy.
+// The same for the gradient of the weights: a panel, the sums of ROWS filters, filters of dy.
 inline int64_t weight_scratch(const WindowShape& s) {
   return (pixels_in(s) * s.batch + taps_of(s) * ROWS) * WIDTH * LANES +
          pixels_out(s) * s.batch * FILTERS + FLOATS_APART;
@@ -409,7 +409,7 @@ inline void window_data(const WindowShape& s, const float* w, const float* dy, f
   });
 }
 
-// sums[tap][row][width] of some filters to their gradients of `columns` channels.
+// Writes sums[tap][row][width] of some filters to the gradients of their `columns` channels.
 inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t columns, bool add,
                        float* dw, int64_t filter) {
   const int64_t width = vectors_of(columns) * LANES, step = ROWS * width;
@@ -417,7 +417,7 @@ inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t co
     for (int64_t c = 0; c < columns; c += LANES) {
       const int64_t lanes = std::min<int64_t>(LANES, columns - c);
       int64_t t = 0;
-      const auto write = [&](auto n, auto wide) {  // n taps of `wide` channels
+      const auto write = [&](auto n, auto wide) {  // n taps by `wide` channels
         Vec all[LANES] = {};
         for (int64_t i = 0; i < n; ++i) all[i] = at(sums + (t + i) * step + c);
         turn(all);
@@ -429,7 +429,7 @@ inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t co
       const std::integral_constant<int64_t, LANES> whole;
       for (; t + LANES <= taps && lanes == LANES; t += LANES) write(whole, whole);
       for (; t + 1 < taps; t += LANES) write(std::min<int64_t>(LANES, taps - t), lanes);
-      if (t + 1 == taps)  // one tap behind whole vectors, as odd windows have it
+      if (t + 1 == taps)  // the last tap of odd windows
         for (int64_t i = 0; i < lanes; ++i) {
           float* to = dw + (c + i) * taps + t;
           *to = sums[t * step + c + i] + (add ? *to : 0);
@@ -437,7 +437,7 @@ inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t co
     }
 }
 
-// dy of `count` filters from `from` on, ROWS filters after each other: [group][pixel][image][ROWS].
+// Packs dy of `count` filters, in groups of ROWS filters: [group][pixel][image][ROWS].
 inline void pack_filters(const WindowShape& s, const float* from, int64_t count, float* to) {
   const int64_t pixels = pixels_out(s);
   for (int64_t p = 0; p < pixels; ++p)
@@ -484,8 +484,8 @@ inline void window_weight(const WindowShape& s, const float* x, const float* dy,
   });
 }
 
-// The same where each channel is a group of its own: dw (channels, 1, kernel_h, kernel_w), of
-// MOST_TAPS at most.
+// The same for a depthwise convolution: dw (channels, 1, kernel_h, kernel_w), with at most
+// MOST_TAPS taps.
 inline void channel_weight(const WindowShape& s, const float* x, const float* dy, float* dw,
                            bool add, int threads) {
   const int64_t taps = taps_of(s), channels = s.channels;

@@ -50,7 +50,7 @@ inline void standard_exponential(const Philox& key, int64_t first, int64_t n, do
   for (int64_t i = 0; i < n; ++i) out[i] = -log_double(1.0 - out[i]);
 }
 
-// Scale and shift standard variates by parameters a and b, in place.
+// Scales and shifts standard variates by the parameters a and b, in place.
 template <typename T, typename C>
 inline void place(int distribution, C a, C b, C* values, int64_t n) {
   if (is_standard<T>(distribution, a, b)) return;
@@ -65,11 +65,11 @@ inline void place(int distribution, C a, C b, C* values, int64_t n) {
 }
 
 // --- distributions that reject -------------------------------------------------------------------
-// LANES elements side by side take the first attempt of draw_gamma and draw_poisson, with the same
-// operations on the same words; those it does not serve are drawn again one by one.
+// LANES elements at a time make the first attempt of draw_gamma and draw_poisson, with the same
+// operations on the same random words. Elements that it rejects are drawn again one by one.
 
-// value[j] = what draw_gamma gives for alpha[j] where ok[j] stays, from block next[j] on, which
-// moves behind what was used.
+// value[j] = the result of draw_gamma for alpha[j] if ok[j] stays true, from block next[j] on;
+// next[j] advances by what was used.
 inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, double* value,
                         int64_t* ok) {
   double shape[LANES], factor[LANES], x[LANES];
@@ -103,14 +103,14 @@ inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, 
   }
 }
 
-// value[j] = what draw_poisson gives for lambda[j] from block next[j] on. Both of its methods are
-// tried where the lambdas are of both kinds.
+// value[j] = the result of draw_poisson for lambda[j] from block next[j] on. Both of its methods
+// run if there are lambdas of both kinds.
 inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* next, double* value) {
   double limit[LANES], product[LANES];
   int64_t multiplies[LANES], done[LANES], few = 0;
   for (int j = 0; j < LANES; ++j) {
     multiplies[j] = (lambda[j] >= 0) & (lambda[j] < POISSON_FORM_FROM);
-    limit[j] = multiplies[j] ? exp_not_positive(-lambda[j]) : 1.0;  // 1: no product is above it
+    limit[j] = multiplies[j] ? exp_not_positive(-lambda[j]) : 1.0;  // 1: no product exceeds it
     done[j] = multiplies[j];
     product[j] = 1;
     value[j] = 0;
@@ -141,7 +141,7 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
       value[j] = draw_poisson(own, lambda[j]);
     }
   }
-  while (few > LANES / 6) {  // the last few are cheaper alone
+  while (few > LANES / 6) {  // the last few are cheaper one by one
     const Blocks words(key, next);
     few = 0;
     for (int j = 0; j < LANES; ++j) {
@@ -161,7 +161,8 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
   }
 }
 
-// Elements [first, first + n) with parameters a and b, n <= LANES; there are LANES parameters.
+// Elements [first, first + n) with the parameters a and b; n <= LANES, and there are LANES
+// parameters.
 template <typename C>
 inline void draw_lanes(Distribution distribution, const Philox& key, int64_t first, int64_t n,
                        const double* a, const double* b, C* out) {
@@ -226,8 +227,8 @@ inline void store(half* out, const Source* values, int64_t n, bool add) {
   }
 }
 
-// Elements [first, first + n) of a draw, n <= CHUNK, first a multiple of it; C: the type computed
-// in, float gives float16 and float32 their bytes.
+// Elements [first, first + n) of a draw; n <= CHUNK, and first is a multiple of it. C is the type
+// of the arithmetic: float for float16 and float32.
 template <typename T, typename C>
 void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* out, bool add) {
   C kept[CHUNK];
@@ -259,7 +260,7 @@ void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* o
         draw_lanes(distribution, key, first + i, count, a, b, values + i);
         continue;
       }
-      for (int64_t j = 0; j < count; ++j) {  // few, or by short vectors
+      for (int64_t j = 0; j < count; ++j) {  // few elements, or short vectors
         ElementStream own(key, first + i + j);
         values[i + j] = static_cast<C>(draw_one(distribution, own, a[j], b[j]));
       }

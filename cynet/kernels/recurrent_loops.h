@@ -1,15 +1,16 @@
 // Steps of recurrent layers at one CPU level, after products_loops.h. Included by recurrent.h for
 // each level.
 //
-// Formulas: h' = f(W x + b + R h + b'), Elman, "Finding structure in time", 1990; LSTM, Hochreiter
-// and Schmidhuber, "Long short-term memory", 1997, with the forget gate of Gers, Schmidhuber and
-// Cummins, 2000; GRU, Cho et al., 2014, with the reset gate behind the recurrent product.
+// RNN: h' = f(W x + b + R h + b'), Elman, "Finding structure in time", 1990. LSTM: Hochreiter and
+// Schmidhuber, "Long short-term memory", 1997, with the forget gate of Gers, Schmidhuber and
+// Cummins, 2000. GRU: Cho et al., 2014, with the reset gate after the recurrent product.
 
 // ----- products by packed weights
 
 inline int64_t packed_floats(int64_t k, int64_t n) { return k * vectors_of(n) * LANES; }
 
-// b (k, n), or (n, k) in memory where `turned`, as panels in the order in which times() reads them.
+// Packs b, (k, n) or (n, k) where `turned` (transposed), into panels in the order in which times()
+// reads them.
 inline void pack_matrix(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n,
                         float* to) {
   for (int64_t first = 0; first < k; first += DEPTH) {
@@ -24,7 +25,7 @@ inline void pack_matrix(const float* b, int64_t b_row, bool turned, int64_t k, i
   }
 }
 
-// c = a b, or c += a b where `add`: a (m, k), b (k, n) packed.
+// c = a b, or c += a b if `add`: a is (m, k), b (k, n) and packed.
 inline void times(const Recurrence& r, bool, const float* a, int64_t a_row, int64_t m,
                   const float* packed, const float*, int64_t k, int64_t n, float* c,
                   int64_t c_row, bool add) {
@@ -45,7 +46,7 @@ inline void times(const Recurrence& r, bool, const float* a, int64_t a_row, int6
   }
 }
 
-// The same where b lies as it is, (n, k) where `turned`.
+// The same for a b that is not packed, (n, k) where `turned`.
 inline void times(const Recurrence& r, bool turned, const double* a, int64_t a_row, int64_t m,
                   const double*, const double* weight, int64_t k, int64_t n, double* c,
                   int64_t c_row, bool add) {
@@ -80,12 +81,13 @@ inline void pack_weights(const Recurrence& r, bool backward, void* to) {
   }
 }
 
-// ----- states that are zero, as the first mostly is
+// ----- states that are zero, as the first one mostly is
 
 inline int32_t magnitude(float x) { return bit_cast<int32_t>(x) & 0x7fffffff; }
 inline int64_t magnitude(double x) { return bit_cast<int64_t>(x) & 0x7fffffffffffffff; }
 
-// The greatest magnitude's bits: 0 for zeros alone, not below those of infinity where NaN is.
+// The bits of the largest magnitude: 0 for zeros alone, at least those of infinity if there is a
+// NaN.
 template <typename T>
 inline auto greatest_bits(const T* x, int64_t n) {
   auto most = magnitude(T(0));
@@ -93,7 +95,7 @@ inline auto greatest_bits(const T* x, int64_t n) {
   return most;
 }
 
-// Whether all products of the state before the first step by n numbers y are zero.
+// Whether all products of the initial state by n numbers y are zero.
 template <typename T>
 inline bool first_vanishes(const Recurrence& r, const T* y, int64_t n) {
   const int64_t first = r.before(r.reverse ? r.steps - 1 : 0), size = r.batch * r.hidden;
@@ -101,7 +103,7 @@ inline bool first_vanishes(const Recurrence& r, const T* y, int64_t n) {
          greatest_bits(y, n) < magnitude(std::numeric_limits<T>::infinity());
 }
 
-// Whether the first step leaves the gradient of the recurrent weights as it is.
+// Whether the first step adds nothing to the gradient of the recurrent weights.
 template <typename T>
 inline bool first_gives_nothing(const Recurrence& r) {
   const int64_t size = r.batch * gates_of(r.mode) * r.hidden;
@@ -111,9 +113,9 @@ inline bool first_gives_nothing(const Recurrence& r) {
 
 // ----- gates of one sequence in one step
 
-// -(e^-2|x| - 1) / (e^-2|x| + 1) with the sign of x, where 2^n (e^r - 1) + (2^n - 1) keeps the
-// digits of what is near 0: two thirds of the time of math::tanh, at most 2.5 units in the last
-// place from the exact value instead of 1.4.
+// tanh x = -(e^-2|x| - 1) / (e^-2|x| + 1) with the sign of x; computed as 2^n (e^r - 1) + (2^n -
+// 1), which keeps the digits near 0. Takes two thirds of the time of math::tanh, with an error of
+// at most 2.5 units in the last place instead of 1.4.
 inline float gate_tanh(float x) {
   float t;
   const float a = std::fabs(x), c = a > 10.0f ? 10.0f : a;
@@ -181,7 +183,7 @@ inline void plain_gates(const Recurrence& r, const T* sums, T* h) {
   }
 }
 
-// y = h, or y += h; h NULL stands for zeros.
+// y = h, or y += h; h NULL means zeros.
 template <typename T>
 inline void give(const T* h, T* y, int64_t n, bool add) {
   if (add)
@@ -192,7 +194,7 @@ inline void give(const T* h, T* y, int64_t n, bool add) {
     std::memset(y, 0, n * sizeof(T));
 }
 
-// Sequences begin .. end through all steps.
+// Runs the sequences begin .. end through all steps.
 template <typename T>
 inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   const int64_t n = r.hidden, width = gates_of(r.mode) * n, rows = end - begin;
@@ -299,7 +301,7 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   const T *weight = static_cast<const T*>(r.weight), *packed = static_cast<const T*>(r.packed);
   const T *all_h = static_cast<const T*>(r.h), *all_c = static_cast<const T*>(r.c);
   T* all_dh = static_cast<T*>(r.dh) + begin * n;
-  // what dh keeps beside the product: of a GRU, of sequences that have ended
+  // What stays in dh beside the product: of a GRU, and of sequences that have ended.
   const bool add = r.mode == GRU || r.lengths;
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? step : r.steps - 1 - step, first = t * r.batch + begin;
@@ -310,7 +312,7 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
     T* sums_h = static_cast<T*>(r.dgates_h) + first * width;
     for (int64_t i = 0; i < rows; ++i) {
       T* dh = all_dh + i * n;
-      if (i + 1 < rows) {  // what the next sequence reads and writes comes meanwhile
+      if (i + 1 < rows) {  // prefetch the next sequence's data
         fetch_all<false>(gates + (i + 1) * width, width);
         fetch_all<true>(sums + (i + 1) * width, width);
       }

@@ -1,12 +1,12 @@
 // The inner loops of the reductions, compiled for each level (levels.h). Included by reduce.h.
 
 #if defined(__GNUC__)
-// Whether a row is so long that it is read as four rows at once, which gives the hardware's
-// prefetchers more to ask for.
+// Whether a row is so long that it is read as four rows at once: that keeps more of the hardware's
+// prefetchers busy.
 CYNET_XINLINE bool is_streamed(int64_t n) { return LANES >= 8 && n >= 1 << 19; }
 
-// The greatest (or least) of n >= LANES floats; false: there may be NaN among them, which their sum
-// tells. Its last vector may have elements that were seen before.
+// The maximum (or minimum) of n >= LANES floats. False if there may be a NaN, which their sum
+// shows. The last vector may overlap the one before.
 template <class op>
 CYNET_XINLINE bool extreme_row(const float* x, int64_t n, float* found) {
   Vec best[4], sum[4];
@@ -39,7 +39,7 @@ CYNET_XINLINE bool extreme_row(const float* x, int64_t n, float* found) {
   return total == total;
 }
 
-// The sum of a streamed row: 64 of them in float before they go on in double.
+// The sum of a streamed row: 64 floats are added in float, then in double.
 inline double streamed_sum(const float* x, int64_t n) {
   const int64_t apart = n / (4 * LANES) * LANES;
   double lanes[4 * LANES] = {}, total = 0;
@@ -69,7 +69,7 @@ struct extreme_of<min<float>> {
 };
 #endif
 
-// n elements side by side, in so many lanes that compilers keep the loops over them and vectorise.
+// n contiguous elements, in as many partial results as make compilers vectorise.
 template <typename T, class R>
 typename R::acc reduce_row(const T* x, int64_t n) {
   enum { LANES = 64, ROUNDS = 64, SHORT = LANES * ROUNDS, FEW = 16 };
@@ -90,7 +90,7 @@ typename R::acc reduce_row(const T* x, int64_t n) {
     for (int64_t i = 0; i < n; ++i) R::step(lanes[0], x[i]);
     return lanes[0];
   }
-  if (n <= SHORT) {  // one round: its parts are all there is
+  if (n <= SHORT) {  // one round is all
     part parts[LANES];
     for (int l = 0; l < LANES; ++l) parts[l] = static_cast<part>(R::init());
     for (; n >= LANES; x += LANES, n -= LANES) {
@@ -98,7 +98,7 @@ typename R::acc reduce_row(const T* x, int64_t n) {
     }
     for (; n >= FEW; x += FEW, n -= FEW)
       for (int l = 0; l < FEW; ++l) R::step(parts[l], x[l]);
-    if (n > 0) {  // the last FEW again, of which FEW - n have been seen
+    if (n > 0) {  // the last FEW, FEW - n of them again
       const T* last = x + n - FEW;
       const int seen = FEW - static_cast<int>(n);
       const value_of<T> nothing = static_cast<value_of<T>>(R::init());
@@ -132,7 +132,7 @@ typename R::acc reduce_row(const T* x, int64_t n) {
   return lanes[0];
 }
 
-// n columns side by side, over positions [begin, end) of the reduced axes: four rows at a time.
+// n adjacent columns, over the positions [begin, end) of the reduced axes, four rows at a time.
 template <typename T, class R>
 void reduce_columns(const ReduceSpace& s, const T* x, int64_t n, int64_t begin, int64_t end,
                     typename R::acc* acc) {

@@ -1,6 +1,6 @@
-// Loops that choose by value, compiled for each level (levels.h). Included by select.h.
+// Loops of where and clip, compiled for each CPU level (levels.h). Included by select.h.
 
-// out = or += f(x)
+// out = or += f(x).
 template <typename T, class F>
 CYNET_XINLINE void map_loop(const T* x, T* out, int64_t n, bool add, const F& f) {
   if (add) {

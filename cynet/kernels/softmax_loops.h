@@ -1,7 +1,8 @@
-// Softmax of one line and its gradient, compiled for each level (levels.h). Included by softmax.h.
+// Softmax of a row and its gradient, compiled for each CPU level (levels.h). Included by softmax.h.
 
-// Partial results: so many that compilers keep the loops over them; what is left of a line goes by
-// the smaller number of them, and its end by its last so many elements, of which some were seen.
+// Numbers of partial results: large enough that compilers keep the loops over them and vectorise.
+// The rest of a row uses the smaller one, and its end the last SOFTMAX_FEW elements, some of them
+// again.
 enum { SOFTMAX_LANES = 64, SOFTMAX_FEW = 16 };
 
 template <int lanes_used, typename T>
@@ -59,7 +60,7 @@ CYNET_XINLINE void add_exp(const T* x, T* y, T scale, T top, T* lanes) {
   }
 }
 
-// The sum of e^(x scale - top); with `keep` the terms go to y.
+// The sum of e^(x scale - top); with `keep` the terms are stored in y.
 template <bool keep, typename T>
 CYNET_XINLINE T exp_sum(const T* x, T* y, int64_t n, int64_t step, T scale, T top) {
   T few[SOFTMAX_FEW];
@@ -102,7 +103,7 @@ CYNET_XINLINE T exp_sum(const T* x, T* y, int64_t n, int64_t step, T scale, T to
   return fold_sum<SOFTMAX_FEW>(few);
 }
 
-// y[i] = or += f(i) for i in [0, n), with a literal step where lines are contiguous
+// y[i] = or += f(i) for i in [0, n); the step is a constant for contiguous rows.
 template <typename T, class F>
 CYNET_XINLINE void fill_line(T* y, int64_t n, int64_t step, bool add, F&& f) {
   if (step == 1 && !add) {
@@ -117,9 +118,8 @@ CYNET_XINLINE void fill_line(T* y, int64_t n, int64_t step, bool add, F&& f) {
 }
 
 #if defined(__GNUC__)
-// Lines of n floats, one behind the other, in `count` vectors each: read and written once, kept in
-// registers. All are read before any is written, since a load beside what was just stored in part
-// waits for it.
+// Contiguous rows of n floats, `count` vectors each, read and written once and held in registers.
+// All are read before any is written: a load near a partial store would wait for it.
 template <int lines, int count>
 CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t n, float scale, bool log_of,
                                    bool add) {
@@ -186,7 +186,7 @@ CYNET_XINLINE void softmax_short(const float* x, float* y, int64_t n, float scal
 }
 #endif
 
-// Of the n entries the first `length` take part; the others give 0.
+// Only the first `length` of n entries take part; the others become 0.
 template <typename T>
 void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T scale, bool log_of,
                   bool add) {
@@ -219,7 +219,7 @@ void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T s
     for (int64_t i = length; i < n; ++i) y[i * step] = 0;
 }
 
-// Whole lines of n entries, one behind the other.
+// Contiguous rows of n entries.
 template <typename T>
 void softmax_each(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log_of, bool add) {
   int64_t i = 0;
@@ -263,11 +263,11 @@ void softmax_line_gradient(const T* dy, const T* y, T* dx, int64_t n, int64_t le
     for (int64_t i = length; i < n; ++i) dx[i * step] = 0;
 }
 
-// Columns side by side, of which a row is read at once; sums of SOFTMAX_ROWS terms are added up, so
-// that errors grow little with the length.
+// Adjacent columns that are read together; and how many terms are added up before the sum goes on,
+// so that errors grow little with the length.
 enum { SOFTMAX_COLUMNS = 256, SOFTMAX_ROWS = 64 };
 
-// total[j] = the sum over i of term(i * step + j)
+// total[j] = the sum over i of term(i * step + j).
 template <typename T, class F>
 CYNET_XINLINE void column_totals(int64_t n, int64_t step, int64_t m, T* total, F&& term) {
   T part[SOFTMAX_COLUMNS];
@@ -283,7 +283,7 @@ CYNET_XINLINE void column_totals(int64_t n, int64_t step, int64_t m, T* total, F
   }
 }
 
-// y[i * step + j] = or += f(i * step, j)
+// y[i * step + j] = or += f(i * step, j).
 template <typename T, class F>
 CYNET_XINLINE void fill_columns(T* y, int64_t n, int64_t step, int64_t m, bool add, F&& f) {
   for (int64_t at = 0; at < n * step; at += step) {

@@ -1,30 +1,30 @@
-// Products that leave out the zeros of their left operand, at one CPU level; after
-// products_loops.h. Included by products.h for each level.
+// Products that leave out the zeros of the left operand, at one CPU level. After products_loops.h;
+// included by products.h for each level.
 //
-// What a ReLU has let through, the gradient behind one, an image of a digit: half or more of such
-// a matrix is exact zeros. Each row of a chunk of a's columns becomes a list of what is not zero,
-// and a row of the result is the sum of as many rows of b's panel. A panel with an infinity or NaN
-// in it is multiplied by the zeros, too, as in any other product.
+// Half or more of a matrix is exact zeros after a ReLU, in the gradient behind one, and in images
+// of digits. Each row of a chunk of a's columns becomes a list of its nonzero numbers, and a row of
+// the result is the sum of as many rows of b's panel. If a panel has an infinity or NaN, zeros are
+// multiplied, too, as in any other product.
 
 constexpr int SPARSE_WIDTH = LANES == 16 ? 4 : 8;  // vectors of a panel: sums held in registers
-constexpr int64_t SPARSE_DEPTH = 128;  // its rows: it should stay in the L1 cache
-constexpr int64_t SPARSE_ROWS = 256;  // rows of a whose lists are made at a time
+constexpr int64_t SPARSE_DEPTH = 128;  // rows of a panel that fits the first-level cache
+constexpr int64_t SPARSE_ROWS = 256;  // rows of a that get lists at a time
 constexpr int64_t LIST = SPARSE_DEPTH + LANES;
-constexpr int64_t SPARSE_SCRATCH =  // floats a thread: panel, values and positions of the lists
+constexpr int64_t SPARSE_SCRATCH =  // floats per thread: panel, values and positions of the lists
     SPARSE_DEPTH * SPARSE_WIDTH * LANES + 2 * SPARSE_ROWS * LIST + FLOATS_APART;
-constexpr int64_t SAMPLE = 64;  // vectors that are looked at before
+constexpr int64_t SAMPLE = 64;  // vectors of a that are sampled
 
-// The rows of a block: the values that count and where in the chunk they are.
+// The lists of a block of rows: the nonzero values and their places in the chunk.
 struct Lists {
   float* values;
   int32_t* places;
   int32_t counts[SPARSE_ROWS];
-  bool zeros;  // kept as well
+  bool zeros;  // zeros are listed, too
 
   explicit Lists(float* space)
       : values(space), places(reinterpret_cast<int32_t*>(space + SPARSE_ROWS * LIST)) {}
 
-  // The first `n` lanes of v, from place k on.
+  // Appends the first `n` lanes of v, which begin at place k.
   CYNET_XINLINE void append(int64_t row, Vec v, int64_t k, int64_t n) {
     float* value = values + row * LIST + counts[row];
     int32_t* place = places + row * LIST + counts[row];
@@ -63,8 +63,8 @@ struct Lists {
 #endif
   }
 
-  // Of `rows` rows and `depth` columns that begin at a. Columns `copied` go to `copy` on the way,
-  // with `past` in whole vectors past the caches.
+  // Makes the lists of `rows` rows and `depth` columns at a. The columns `copied` are also written
+  // to `copy`, with `past` by non-temporal stores of whole vectors.
   void fill(const float* a, int64_t step, bool turned, int64_t rows, int64_t depth, bool all,
             float* copy = nullptr, Span copied = {0, 0}, bool past = false) {
     zeros = all;
@@ -106,7 +106,7 @@ struct Lists {
   }
 };
 
-// Whether a panel with an infinity or NaN was packed, by what the packing has seen.
+// Whether the packed panel has an infinity or NaN, from what packing has seen.
 inline bool is_unbounded(Vec seen) {
   float all[LANES];
   store(all, seen);
@@ -115,12 +115,12 @@ inline bool is_unbounded(Vec seen) {
   return found;
 }
 
-// One row of the result in V vectors of columns, `lanes` of the last one.
+// One row of the result: V vectors of columns, the last one with `lanes` lanes.
 template <int V>
 inline void sparse_row(const float* values, const int32_t* places, int64_t count,
                        const float* panel, float* c, const float* bias, bool add, bool relu,
                        const float* mask, int64_t lanes) {
-  // a narrow panel adds to several sums in turn, or each addition would wait for the last one
+  // A narrow panel adds to several sums in turn, else each addition would wait for the last one.
   constexpr int TURNS = V >= SPARSE_WIDTH ? 1 : 2 * V >= SPARSE_WIDTH ? 2 : 4;
   Vec sums[TURNS][V] = {};
   const auto step = [&](Vec value, int32_t place, Vec* sum) {
@@ -182,7 +182,7 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
   };
   const int64_t chunks = std::max<int64_t>(1, (p.k + SPARSE_DEPTH - 1) / SPARSE_DEPTH);
   const bool past = copies_past(p);
-  // a list costs as much as packing two columns, and parts of columns make all lists
+  // A list costs as much as packing two columns, and every part of the columns makes all lists.
   const Grid grid(threads, 2 * p.m, p.n, vectors_of(p.n), p.m / LANES, p.b_shared);
   share(grid, p.m, p.n, [&](int64_t part, int64_t begin, int64_t stop, int64_t first,
                             int64_t end) {
@@ -219,8 +219,8 @@ inline void multiply_sparse(const Product& p, int threads, float* space) {
   });
 }
 
-// Whether enough of a is zeros, by a sample: what is left out must pay for the lists, and for what
-// is gained by AMX if the product would be `tiled`.
+// Whether a sample of a has enough zeros: the products left out must pay for the lists, and for
+// what AMX would gain (`tiled`).
 inline bool sparse_suits(const Product& p, bool tiled) {
 #if defined(__GNUC__)
   const int64_t lines = p.a_turned ? p.k : p.m, length = p.a_turned ? p.m : p.k;
@@ -234,7 +234,7 @@ inline bool sparse_suits(const Product& p, bool tiled) {
   for (int i = 0; i < LANES; ++i) zeros += found[i];
   const double full = 1 - zeros / double(SAMPLE * LANES);
   const bool once = LANES < 16 || multiplies_once();
-  // an element of a list, beside one of a plain product
+  // Cost of an element of a list relative to one of a plain product.
   const double each = once ? 1.2 : tiled ? 2.6 : 1.75;
   const double lists = LANES < 16 ? (p.b_turned ? 56 : 40) : once ? 24 : 40;
   return p.n * (1 - each * full) > lists;

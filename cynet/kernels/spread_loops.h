@@ -1,21 +1,22 @@
-// Gradients of images as products of dy's pixels, at one CPU level; after products_loops.h.
-// Included by products.h for each level.
+// Gradients of images with few channels by scattered products, at one CPU level. After
+// products_loops.h; included by products.h for each level.
 //
-// Each pixel of dy makes its window in dx: a product of dy's pixels by all weights, with what lies
-// in a row of the window side by side, so that it is added to dx as one piece of memory. Libraries'
-// kernels have a vector for the channels, of which few lanes are used where the channels are few,
-// as those of a generator's last layer. With more channels than a chunk, each chunk is made by
-// itself, which shares out few images; their weights are packed before (spread_pack).
+// Each pixel of dy adds its window to dx. Here dy's pixels are multiplied by all weights in one
+// matrix product whose columns are (row, column, channel), so a row of the window is one contiguous
+// piece, which is added to dx. oneDNN's kernels use a vector for the channels, most of whose lanes
+// are empty if there are few, as in the last layer of a generator. More channels than a chunk are
+// done chunk by chunk, with weights packed beforehand (spread_pack), so that few images can be
+// shared among threads.
 
-constexpr int64_t SPREAD_PIXELS = 64;  // whose windows are made at a time, or a row of dy
-constexpr int64_t SPREAD_CHANNELS = 32;  // of a chunk
+constexpr int64_t SPREAD_PIXELS = 64;  // pixels at a time, or a row of dy
+constexpr int64_t SPREAD_CHANNELS = 32;  // channels of a chunk
 
 inline int64_t spread_chunks(const WindowShape& s) {
   return (s.channels + SPREAD_CHANNELS - 1) / SPREAD_CHANNELS;
 }
 
-// A chunk's channels, from `first` on; columns of its weights, floats from one pixel's window to
-// the next, and where its weights begin in the packed ones.
+// A chunk of channels, from `first` on: columns of its weights, floats from one pixel's window to
+// the next, offset of its weights in the packed ones.
 struct SpreadChunk {
   int64_t first, channels, columns, row, begin;
 
@@ -27,7 +28,7 @@ struct SpreadChunk {
         begin(i * lines(s.filters * vectors_of(taps_of(s) * SPREAD_CHANNELS) * LANES)) {}
 };
 
-inline int64_t spread_rows(const WindowShape& s) {  // of dy at a time
+inline int64_t spread_rows(const WindowShape& s) {  // rows of dy at a time
   return std::max<int64_t>(1, SPREAD_PIXELS / std::max<int64_t>(s.out_width, 1));
 }
 
@@ -36,13 +37,14 @@ inline int64_t spread_packed(const WindowShape& s) {
   return last.begin + lines(s.filters * last.row);
 }
 
-// Floats of scratch: the weights, if they are not packed before, and the windows of each thread.
+// Floats of scratch: the weights if they are not packed, and the windows of each thread.
 inline int64_t spread_scratch(const WindowShape& s, int threads, bool packed) {
   return (packed ? 0 : spread_packed(s)) +
          threads * (spread_rows(s) * s.out_width * SpreadChunk(s, 0).row + FLOATS_APART);
 }
 
-// to += from, without masked stores: what follows would wait for them, though it lies behind.
+// to += from, without masked stores: a later load waits for a masked store even where they do not
+// overlap.
 inline void add_piece(const float* from, float* to, int64_t n) {
   for (; n >= LANES; n -= LANES, from += LANES, to += LANES) store(to, load(to) + load(from));
 #if defined(__GNUC__)
@@ -53,8 +55,8 @@ inline void add_piece(const float* from, float* to, int64_t n) {
   for (; n > 0; --n) *to++ += *from++;
 }
 
-// Weights (filters, channels, kernel_h, kernel_w) of each chunk as panels of columns (row, column,
-// channel).
+// Packs weights (filters, channels, kernel_h, kernel_w): per chunk, panels of the columns (row,
+// column, channel).
 inline void spread_pack(const WindowShape& s, const float* w, int threads, float* to) {
   const int64_t taps = taps_of(s), chunks = spread_chunks(s);
   const int64_t parts = std::min<int64_t>(threads, chunks);
@@ -81,12 +83,12 @@ inline void spread_pack(const WindowShape& s, const float* w, int threads, float
   });
 }
 
-// Windows of the pixels of row y of dy to rows begin .. end of an image's dx, of which `dx` is the
-// chunk's first channel.
+// Adds the windows of the pixels of row y of dy to the rows begin .. end of an image's dx; `dx` is
+// the chunk's first channel.
 inline void spread_row(const WindowShape& s, const SpreadChunk& chunk, const float* windows,
                        int64_t y, int64_t begin, int64_t end, float* dx) {
   const int64_t length = s.kernel_w * chunk.channels;
-  const int64_t turns = (s.kernel_w + s.stride_w - 1) / s.stride_w;  // so that none meets the next
+  const int64_t turns = (s.kernel_w + s.stride_w - 1) / s.stride_w;  // in each, none overlap
   const bool whole = chunk.channels == s.channels;
   for (int64_t a = 0; a < s.kernel_h; ++a, windows += length) {
     const int64_t at = y * s.stride_h - s.pad_h + a;
@@ -109,9 +111,9 @@ inline void spread_row(const WindowShape& s, const SpreadChunk& chunk, const flo
   }
 }
 
-// dx = gradient of x, or dx += with `add`; windows are not dilated. Images and chunks of channels
-// are shared out, or rows of them where they are few. The order of the sums does not depend on the
-// number of threads. Where `packed` is not NULL, w is not read.
+// dx = gradient of x, or dx += if `add`; windows are not dilated. Threads share images and chunks
+// of channels, or rows if these are few. The order of the sums does not depend on the number of
+// threads. If `packed` is given, w is not read.
 inline void spread_data(const WindowShape& s, const float* w, const float* packed, const float* dy,
                         float* dx, bool add, int threads, float* space) {
   const int64_t chunks = spread_chunks(s), step = spread_rows(s), line = s.width * s.channels;
@@ -136,7 +138,7 @@ inline void spread_data(const WindowShape& s, const float* w, const float* packe
       float* to = dx + image * s.height * line + chunk.first;
       for (int64_t i = begin * s.width; !add && i < end * s.width; ++i)
         std::fill_n(to + i * s.channels, chunk.channels, 0.0f);
-      // rows of dy whose windows reach these
+      // Rows of dy whose windows reach these.
       const int64_t reach = begin + s.pad_h - s.kernel_h + 1;
       int64_t y = reach > 0 ? (reach + s.stride_h - 1) / s.stride_h : 0;
       const int64_t stop = std::min(s.out_height, (end - 1 + s.pad_h) / s.stride_h + 1);

@@ -2,7 +2,7 @@
 
 #include "convert_loops.h"
 
-// Vectors convert floats to int32, not to int64: parts in which every value fits go that way.
+// Vector instructions convert floats to int32, not to int64: parts whose values all fit use them.
 template <typename D, typename S>
 CYNET_XINLINE void convert_row(D* dst, const S* src, int64_t n) {
   if constexpr (std::is_floating_point_v<S> && std::is_integral_v<D> && sizeof(D) <= 4 &&
@@ -26,8 +26,8 @@ CYNET_XINLINE void convert_row(D* dst, const S* src, int64_t n) {
   }
 }
 
-// memcpy; past the caches where several cores are going to read what is copied by several, since
-// lines that they have all read are taken back from them one by one.
+// memcpy. Non-temporal stores if several cores copy what several cores will read: cache lines that
+// all have read would be taken back from them one by one.
 CYNET_XINLINE void copy_bytes(void* dst, const void* src, size_t n, bool shared) {
 #ifdef CYNET_X86_LEVELS
   if (shared && n >= 4096) {
@@ -81,7 +81,7 @@ CYNET_XINLINE void copy_row(D* dst, const S* src, int64_t n, int64_t dst_step, i
   }
 }
 
-// Rows [begin, end) of all rows but the last axis; with one axis, elements [begin, end).
+// Rows [begin, end) over all axes but the last; with one axis, elements [begin, end).
 template <typename D, typename S>
 void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
   D* dst = static_cast<D*>(c.dst);

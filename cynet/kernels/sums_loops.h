@@ -1,11 +1,11 @@
-// Sums of lines, compiled for each level (levels.h). Included by sums.h.
+// Sums over rows of memory, compiled for each CPU level (levels.h). Included by sums.h.
 //
-// Partial sums side by side let the loops vectorise; after a block they are added in double. Loops
-// of SUM_FEW terms are kept as loops until then: GCC would make them single terms first.
+// SUM_LANES partial sums let the compiler vectorise; after each block they are added in double. The
+// loops over SUM_FEW terms must stay loops: if GCC unrolls them first, it does not vectorise.
 
 enum { SUM_LANES = 64, SUM_FEW = 16, SUM_BLOCK = 4096 };
 
-// The sum of term(i) over [0, n)
+// The sum of term(i) over [0, n).
 template <typename T, class F>
 CYNET_XINLINE double sum_terms(int64_t n, F&& term) {
   double total = 0;
@@ -21,7 +21,7 @@ CYNET_XINLINE double sum_terms(int64_t n, F&& term) {
       for (int l = 0; l < SUM_FEW; ++l) lanes[l] += term(i + l);
     if (stop - start < SUM_FEW) {
       for (int l = 0; i + l < stop; ++l) lanes[l] += term(i + l);
-    } else if (i < stop) {  // the last SUM_FEW terms, of which some are counted
+    } else if (i < stop) {  // the last SUM_FEW terms; those added before count 0
       const int64_t last = stop - SUM_FEW;
 #pragma GCC unroll 1
       for (int l = 0; l < SUM_FEW; ++l) {
@@ -56,11 +56,11 @@ double line_product(const T* g, const T* x, int64_t n, T center) {
   return sum_terms<T>(n, [=](int64_t i) { return g[i] * (x[i] - center); });
 }
 
-// y[j] += the sum over rows of x[row, j], for columns [begin, end)
+// y[j] += the sum over rows of x[row, j], for the columns [begin, end).
 template <typename T>
 void column_sums(const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t end, T* y) {
   int64_t j = begin;
-  for (; j + SUM_LANES <= end; j += SUM_LANES) {  // sums held in registers
+  for (; j + SUM_LANES <= end; j += SUM_LANES) {  // sums in registers
     T sum[SUM_LANES];
     for (int l = 0; l < SUM_LANES; ++l) sum[l] = y[j + l];
     for (int64_t i = 0; i < rows; ++i)
@@ -74,7 +74,7 @@ void column_sums(const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t 
   }
 }
 
-// y = or += (x - center) scale gamma + beta
+// y = or += (x - center) scale gamma + beta.
 template <typename T>
 CYNET_XINLINE void scaled_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, T center,
                                T scale, bool add) {
@@ -90,7 +90,7 @@ CYNET_XINLINE void scaled_line(const T* x, const T* gamma, const T* beta, T* y, 
 #if defined(__GNUC__)
 enum { SHORT_LINE = 256 };
 
-// normalized_line of 1 to SHORT_LINE floats, which are read once.
+// normalized_line for 1 to SHORT_LINE floats, which are read once.
 CYNET_XINLINE void normalized_short(const float* x, const float* gamma, const float* beta, float* y,
                                     int64_t n, double eps, bool add, double* mean, double* std) {
   const int count = static_cast<int>((n + LANES - 1) / LANES), last = count - 1;
@@ -125,7 +125,7 @@ CYNET_XINLINE void normalized_short(const float* x, const float* gamma, const fl
 }
 #endif
 
-// y = or += (x - mean) / std gamma + beta, where mean and std are of the line
+// y = or += (x - mean) / std gamma + beta, with the mean and std of the row.
 template <typename T>
 void normalized_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, double eps,
                      bool add, double* mean, double* std) {
@@ -141,7 +141,7 @@ void normalized_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n,
 }
 
 #if defined(__GNUC__)
-// normalized_gradient of 1 to SHORT_LINE floats, which are read once.
+// normalized_gradient for 1 to SHORT_LINE floats, which are read once.
 CYNET_XINLINE void gradient_short(const float* dy, const float* x, const float* gamma, float mean,
                                   float scale, float* dx, int64_t n, bool add) {
   const int count = static_cast<int>((n + LANES - 1) / LANES), last = count - 1;
@@ -169,7 +169,7 @@ CYNET_XINLINE void gradient_short(const float* dy, const float* x, const float* 
 }
 #endif
 
-// dx = or += the gradient of normalized_line, of which mean and std are given; dx may be dy
+// dx = or += the gradient of normalized_line, given mean and std; dx may be dy.
 template <typename T>
 void normalized_gradient(const T* dy, const T* x, const T* gamma, T mean, T std, T* dx, int64_t n,
                          bool add) {
@@ -194,11 +194,11 @@ void normalized_gradient(const T* dy, const T* x, const T* gamma, T mean, T std,
   }
 }
 
-// The first columns of the sums over lines of n: products of dy by (x - mean) / std, and dy.
-// Up to FEW_LINES are added in T, the rest in double.
+// The first columns of the sums over rows of n: of dy (x - mean) / std, and of dy. Up to FEW_LINES
+// rows are added in T, blocks of them in double.
 enum { FEW_LINES = 64, GRADIENT_COLUMNS = 4 * LANES };
 
-// Adds up to FEW_LINES lines of `width` columns.
+// Adds up to FEW_LINES rows of `width` columns.
 template <typename T, bool WHOLE>
 CYNET_XINLINE void few_gradients(const T* dy, const T* x, const T* mean, const T* std,
                                  int64_t lines, int64_t n, int width, double* products,

@@ -12,7 +12,7 @@ static void swap_singly(const Swap& s, const float* from, float* to, int64_t i, 
 }
 
 #if defined(__GNUC__)
-// LANES rows by 4 columns: the last 4 - `done` of these are written.
+// LANES rows by 4 columns, of which the last 4 - `done` are written.
 CYNET_XINLINE void swap_four_columns(const Swap& s, const float* from, float* to, int64_t i,
                                      int64_t j, int done) {
   Vec four[4];
@@ -25,7 +25,7 @@ CYNET_XINLINE void swap_four_columns(const Swap& s, const float* from, float* to
   }
 }
 
-// LANES rows from the i-th on.
+// LANES rows from row i on.
 static void swap_rows(const Swap& s, const float* from, float* to, int64_t i, int64_t j,
                       int64_t j_end) {
   if (j_end - j < 4) return swap_singly(s, from, to, i, i + LANES, j, j_end);
@@ -78,7 +78,7 @@ CYNET_XINLINE void swap_square(const Swap& s, const float* from, float* to, int6
   for (int k = 0; k < 4; ++k) put_four(to + k * s.to_step, Four{a[k], b[k], c[k], d[k]}, s.add);
 }
 
-// Four rows from the i-th on.
+// Four rows from row i on.
 static void swap_four_rows(const Swap& s, const float* from, float* to, int64_t i, int64_t j,
                            int64_t j_end) {
   const int64_t first = j;
@@ -94,7 +94,7 @@ static void swap_four_rows(const Swap& s, const float* from, float* to, int64_t 
         put_four(to + (j + 4 * k + q) * s.to_step + i, quarter(four[q], k), s.add);
   }
   for (; j + 4 <= j_end; j += 4) swap_square(s, from, to, i, j);
-  if (j < j_end && !s.add && j_end - first >= 4) {  // some of the last four for a second time
+  if (j < j_end && !s.add && j_end - first >= 4) {  // the last four, some of them again
     swap_square(s, from, to, i, j_end - 4);
   } else {
     swap_singly(s, from, to, i, i + 4, j, j_end);
@@ -112,8 +112,8 @@ CYNET_XINLINE Vec permuted(Vec v, IVec lanes) {
 #endif
 }
 
-// Three channels to pixels of three floats, or such pixels to channels: three vectors made of
-// three. Lane l of the k-th is lane `lanes[k][l]` of the vector `sources[k][l]`.
+// Three channels to pixels of three floats, or back: three vectors are permuted into three. Lane l
+// of result k is lane `lanes[k][l]` of vector `sources[k][l]`.
 struct Triple {
   IVec lanes[3], sources[3];
 
@@ -158,7 +158,7 @@ static void swap_part(const Swap& s, const float* from, float* to, int64_t i, in
   const int64_t first = i;
   for (; i + LANES <= i_end; i += LANES) swap_rows(s, from, to, i, j, j_end);
   for (; i + 4 <= i_end; i += 4) swap_four_rows(s, from, to, i, j, j_end);
-  if (i < i_end && !s.add && i_end - first >= 4) {  // some of the last four for a second time
+  if (i < i_end && !s.add && i_end - first >= 4) {  // the last four, some of them again
     swap_four_rows(s, from, to, i_end - 4, j, j_end);
     i = i_end;
   }

@@ -1,6 +1,6 @@
 // The loop of the update rules, compiled for each level (levels.h). Included by update.h.
 
-// True where all bytes of n elements are 0.
+// True if all bytes of n elements are 0.
 template <typename W>
 CYNET_XINLINE bool nothing(const W* x, int64_t n) {
   const unsigned char* bytes = reinterpret_cast<const unsigned char*>(x);
@@ -9,8 +9,8 @@ CYNET_XINLINE bool nothing(const W* x, int64_t n) {
   return any == 0;
 }
 
-// run(begin, end) for the parts of these blocks of n elements that have gradients: of an
-// embedding's rows most have none. Where the first of a block have some all are taken for such.
+// Calls run(begin, end) for the parts of the given blocks that may have gradients: most rows of an
+// embedding have none. A block whose first LOOK elements are not all zero runs whole.
 template <typename W, class Run>
 CYNET_XINLINE void where_gradients(const W* grad, int64_t first, int64_t last, int64_t n,
                                    const Run& run) {
@@ -26,8 +26,8 @@ CYNET_XINLINE void where_gradients(const W* grad, int64_t first, int64_t last, i
   }
 }
 
-// W: of weight, gradient and out; S: of the states; T: of the arithmetic. With `master` the state
-// after the rule's own is the weight in T, from which W is rounded.
+// W: type of weight, gradient and out; S: of the states; T: of the arithmetic. With `master` the
+// state after the rule's own is the weight in T, and W is rounded from it.
 template <class R, typename W, typename S, typename T, bool master, bool add>
 void update_loop(int threads, const UpdateParams& params, const UpdateArrays& arrays, int64_t n) {
   const Rule<T> rule(params);
@@ -39,7 +39,7 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
   S* s2 = static_cast<S*>(arrays.state[2]);
   T* exact = static_cast<T*>(arrays.state[R::N]);
   const auto run = [=](int64_t begin, int64_t end) {
-    const Rule<T> p = rule;  // in registers: no store of the loop can be to it
+    const Rule<T> p = rule;  // a copy in registers: no store can alias it
     CYNET_IVDEP
     for (int64_t i = begin; i < end; ++i) {
       T a = R::N > 0 ? static_cast<T>(s0[i]) : T(0);

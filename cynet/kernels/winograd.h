@@ -1,20 +1,22 @@
-// Convolutions of 2x2 to 5x5 with stride 1, and of 3x3 to 8x8 with stride 2, with fewer
-// multiplications: Winograd's F(4x4, 2x2), F(4x4, 3x3), F(3x3, 4x4) and F(2x2, 5x5).
+// Convolutions by Winograd's algorithms F(4x4, 2x2), F(4x4, 3x3), F(3x3, 4x4) and F(2x2, 5x5),
+// which need fewer multiplications: windows of 2x2 to 5x5 with stride 1, of 3x3 to 8x8 with stride
+// 2.
 //
-// A tile of 4x4, 3x3 or 2x2 outputs is A^T [(G w G^T) * (B^T x B)] A of a 6x6 tile of inputs (Lavin
+// A tile of 4x4, 3x3 or 2x2 outputs is A^T [(G w G^T) * (B^T x B)] A of a tile of 6x6 inputs (Lavin
 // and Gray, "Fast algorithms for convolutional neural networks", 2015): 36 products instead of 144
-// (4x4 outputs of 3x3 taps, 3x3 of 4x4) or 100 (2x2 of 5x5). Points of evaluation are 0, +-5/8,
-// +-3/2 and infinity, for which the matrices but G's scale are exact in float32 and errors a fifth
-// of those with 0, +-1, +-2: about twice those of a direct sum. B is the same for all. F(4x4, 2x2)
-// does without the point 0: 25 products instead of 64.
+// (4x4 outputs of 3x3 taps, 3x3 of 4x4) or 100 (2x2 of 5x5). The points of evaluation are 0, +-5/8,
+// +-3/2 and infinity. With them all matrices but G's scale are exact in float32, and the error is
+// about twice that of a direct sum, a fifth of that of 0, +-1, +-2. B is the same for all. F(4x4,
+// 2x2) leaves out the point 0: 25 products instead of 64.
 //
-// With stride 2 each pixel of x belongs to one of four phases, by whether its row and its column
-// are even; taps of w meet one phase each. So this is a sum of four convolutions with stride 1 and
-// half the window, or one of four times as many channels. Phases are read and written where they
-// lie. The gradients are the transposed maps. That of x is the same algorithm with w turned by 180
-// degrees and in and out exchanged, or, with fewer tiles where x is larger than y, the sum of
-// B [(G w G^T) * (A dy A^T)] B^T over tiles of dy, which overlap. That of w is
-// G^T [sum over tiles of (B^T x B) * (A dy A^T)] G.
+// With stride 2 each pixel of x belongs to one of four phases, by the parity of its row and column,
+// and each tap of w meets one phase. So the convolution is a sum of four convolutions with stride 1
+// and half the window. Phases are read and written in place.
+//
+// The gradients are the transposed maps. The gradient of x is the same algorithm with w rotated by
+// 180 degrees and inputs and outputs exchanged. Where x is larger than y it is made from tiles of
+// dy instead, which are fewer: the sum of B [(G w G^T) * (A dy A^T)] B^T over tiles that overlap.
+// The gradient of w is G^T [sum over tiles of (B^T x B) * (A dy A^T)] G.
 #ifndef CYNET_WINOGRAD_H
 #define CYNET_WINOGRAD_H
 
@@ -42,14 +44,15 @@ namespace cynet {
 
 namespace winograd {
 
-// The points' powers, and what scales G: 1 / (A2 B2), 1 / (2 A2 (A2 - B2)), 1 / (2 B2 (B2 - A2)).
+// Powers of the points, and the scales of G: 1 / (A2 B2), 1 / (2 A2 (A2 - B2)), 1 / (2 B2 (B2 -
+// A2)).
 constexpr float A1 = 0.625f, A2 = A1 * A1, A3 = A2 * A1, A4 = A3 * A1;
 constexpr float B1 = 1.5f, B2 = B1 * B1, B3 = B2 * B1, B4 = B3 * B1;
 constexpr float G0 = static_cast<float>(1 / (double(A2) * B2));
 constexpr float GA = static_cast<float>(0.5 / (double(A2) * (double(A2) - B2)));
 constexpr float GB = static_cast<float>(0.5 / (double(B2) * (double(B2) - A2)));
 
-// y = relu(sum + bias + y), each where asked for.
+// y = relu(sum + bias + y); each part is optional.
 struct Finish {
   const float* bias;
   bool relu, add;
@@ -63,10 +66,10 @@ struct Problem {
   float* y;
 };
 
-// What scratch is for: forward, forward with weights that pack has made, or both gradients.
+// What scratch is for: forward, forward with packed weights, or both gradients.
 enum Stage { FORWARD = 0, BACKWARD = 1, PACKED = 2 };
 
-// What a form of the loops has; contract below.
+// The functions of one form of the loops; their contract is below.
 struct Loops {
   int64_t (*scratch)(const WinogradShape&, int threads, Stage);
   int64_t (*packed_size)(const WinogradShape&);
@@ -89,7 +92,7 @@ struct Loops {
 
 namespace cynet {
 
-// The loops of a form, as form_at gives it.
+// The loops of a form (see form_at).
 inline const winograd::Loops& winograd_loops(int form) {
 #if WINOGRAD_REGISTERS == 32
   static constexpr const winograd::Loops* table[] = {&baseline::by_row::LOOPS};
@@ -103,7 +106,7 @@ inline const winograd::Loops& winograd_loops(int form) {
   return *table[form];
 }
 
-// Whether this is quicker than a direct sum, forward and both gradients together, or forward alone
+// Whether this is faster than a direct sum: forward and both gradients together, or forward alone
 // with packed weights.
 inline bool winograd_suits(int form, const WinogradShape& s, bool packed) {
   const winograd::Image y = winograd::output_of(s);
@@ -112,7 +115,7 @@ inline bool winograd_suits(int form, const WinogradShape& s, bool packed) {
                                  s.channels, s.filters);
 }
 
-// Whether packed weights, up to 11 times as large as w, save more than a tenth of the time.
+// Whether packed weights save more than a tenth of the time. They are up to 11 times as large as w.
 inline bool winograd_packs(int form, const WinogradShape& s) {
   const winograd::Image y = winograd::output_of(s);
   const int64_t side = winograd::side_of(winograd::taps_of(s));
@@ -131,7 +134,7 @@ inline int64_t winograd_packed_size(int form, const WinogradShape& shape) {
   return winograd_loops(form).packed_size(shape);
 }
 
-// Weights to what forward takes as packed ones in this form, aligned to 64.
+// Packs weights for forward in this form; `to` must be aligned to 64.
 inline void winograd_pack(int form, const WinogradShape& shape, const float* w, int threads,
                           float* packed) {
   winograd_loops(form).pack(shape, w, threads, packed);
@@ -153,7 +156,8 @@ inline void winograd_backward_data(int form, const WinogradShape& shape, const f
                                      reinterpret_cast<float*>(space));
 }
 
-// dw = gradient of w, or dw += with `add`: one sum a thread, added in their order.
+// dw = gradient of w, or dw += if `add`. Each thread has a sum of its own; they are added in the
+// order of threads.
 inline void winograd_backward_weight(int form, const WinogradShape& shape, const float* x,
                                      const float* dy, float* dw, bool add, int threads,
                                      char* space) {

@@ -1,5 +1,5 @@
-// What a convolution costs by Winograd's products and by a direct sum. Included by winograd.h, and
-// by products.h, which weighs its own way against these.
+// Estimated cycles of a convolution by Winograd's algorithm and by a direct sum. Included by
+// winograd.h, and by products.h, which compares its own algorithm with these.
 #ifndef CYNET_WINOGRAD_COST_H
 #define CYNET_WINOGRAD_COST_H
 
@@ -13,10 +13,10 @@
 namespace cynet {
 namespace winograd {
 
-// Winograd's loops come in forms (winograd_plans.h), which have the numbers of the CPU levels; one
-// more is that of AVX-512 by rows. By positions each number that is read serves two
-// multiplications, and most processors with AVX-512 do as many in a cycle. With one vector of
-// filters it serves one, and a small block of tiles at a time is quicker.
+// Winograd's loops have one form per CPU level (winograd_plans.h) and a second one for AVX-512, by
+// rows of positions. By single positions each number that is read serves two multiplications, which
+// processors with two multipliers need. With one vector of filters it serves only one, and then
+// small blocks of tiles, by rows, are faster.
 enum { AVX512_BY_ROW = N_LEVEL };
 
 // The form for this machine and these sizes.
@@ -28,15 +28,18 @@ inline int form_at(int level, const WinogradShape& s) {
   return level;
 }
 
-// Cycles in a form, from times of the parts (docs/notes/performance-log.md): of a tile by a
-// channel and a vector of filters, by a vector of channels and by one of filters; where a vector is
-// not full; of a weight, to transform it in forward, in the mean of forward and both gradients, or
-// to read it transformed; of a direct sum, by a vector of filters; of a window's taps one by one
-// (products.h), in the same way, of its results, by a vector, and before them.
+// Cycles of the parts of a convolution in one form, fitted to measured times
+// (docs/notes/performance-log.md).
 struct Cost {
-  int64_t lanes, least;  // channels and filters that are worth it
-  double product, input, output, odd_input, odd_output, packing, making, reading;
-  double direct, window, window_result, window_start;
+  int64_t lanes, least;          // lanes of a vector; fewest channels and filters
+  double product;                // of a tile, by a channel and a vector of filters
+  double input, output;          // of a tile, by a vector of channels, by one of filters
+  double odd_input, odd_output;  // the same where the vector is not full
+  double packing, making;        // to transform a weight: in forward, in the mean of all three
+  double reading;                // of a transformed weight
+  double direct;                 // a direct sum, by a vector of filters
+  double window, window_result, window_start;  // sums over taps (products.h): a multiply-add of
+                                               // a vector, a vector of results, a constant
 };
 
 inline const Cost& cost_at(int form) {
@@ -52,7 +55,7 @@ inline const Cost& cost_at(int form) {
 }
 
 struct Cycles {
-  double tiles, packing, making, reading;  // of all tiles; of all weights, as in Cost
+  double tiles, packing, making, reading;  // of all tiles; of all weights (see Cost)
   Cycles(const Cost& cost, const WinogradShape& s, double tile_count) {
     const int64_t lanes = cost.lanes;
     const double phases = s.stride * s.stride, share = taps_of(s) == 2 ? 25.0 / 36 : 1;
@@ -70,8 +73,8 @@ struct Cycles {
   }
 };
 
-// Of forward and both gradients, a third; with `packed`, of forward with packed weights. Infinite
-// where this way is not to be taken.
+// A third of the cycles of forward and both gradients; with `packed`, those of forward with packed
+// weights. Infinite where Winograd's algorithm must not be used.
 inline double cycles(int form, const WinogradShape& s, bool packed) {
   const Cost& cost = cost_at(form);
   const Image y = output_of(s);
@@ -85,7 +88,7 @@ inline double cycles(int form, const WinogradShape& s, bool packed) {
   return own.tiles + (packed ? own.reading : own.making);
 }
 
-// Of a direct sum of `taps` for so many pixels, by oneDNN.
+// Cycles of oneDNN's direct sum of `taps` taps for so many pixels.
 inline double direct_cycles(int form, int64_t taps, int64_t pixels, int64_t channels,
                             int64_t filters) {
   const Cost& cost = cost_at(form);

@@ -1,6 +1,5 @@
-// Winograd's loops at one CPU level, after vectors.h, in each form that the level has
-// (winograd_plans.h): by positions, by rows of positions, or both. Included by winograd.h for each
-// level.
+// Winograd's loops at one CPU level, in each form that the level has (winograd_plans.h): by single
+// positions, by rows of positions, or both. After vectors.h; included by winograd.h for each level.
 
 #include "winograd_transforms.h"
 #if WINOGRAD_REGISTERS == 16

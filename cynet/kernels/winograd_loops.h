@@ -1,14 +1,16 @@
-// Winograd's convolutions in one form: loops over vectors of LANES channels, after
-// winograd_tiles.h. Included by winograd_forms.h for each form. P, M and K as in
-// winograd_transforms.h; N is the number of the pixels of a tile that are written: M, or P where
-// tiles of a gradient are spread over the inputs. Scratch is laid out as winograd_plans.h says.
+// Winograd's convolutions in one form: loops over vectors of LANES channels. After
+// winograd_tiles.h; included by winograd_forms.h for each form.
+//
+// P, M and K are those of winograd_transforms.h. N is the number of a tile's pixels per direction
+// that are written: M, or P where tiles of a gradient are added to the inputs. Scratch is laid out
+// as winograd_plans.h says.
 
 // ----- weights
 
-constexpr int64_t MOST_TAPS = MOST_KERNEL * MOST_KERNEL;  // of a window
+constexpr int64_t MOST_TAPS = MOST_KERNEL * MOST_KERNEL;  // taps of a window
 
-// Where the KxK taps of a phase lie in a window, -1 where it has none; with `turn` turned by 180
-// degrees.
+// The places of a phase's KxK taps in the window, -1 where it has none; with `turn`, of the window
+// rotated by 180 degrees.
 template <int K>
 struct Taps {
   int64_t at[K * K];
@@ -20,8 +22,8 @@ struct Taps {
   }
 };
 
-// Windows of `taps` weights of one channel, filter after filter `step` floats apart, to
-// window[tap][LANES], and back.
+// Reads windows of `taps` weights of one channel, filters `step` floats apart, to
+// window[tap][LANES]; and the inverse.
 inline void read_windows(const float* w, int64_t step, int64_t taps, int64_t lanes,
                          float (*window)[LANES]) {
   if (lanes < LANES) std::memset(window, 0, taps * sizeof *window);
@@ -34,7 +36,8 @@ inline void write_windows(const float (*window)[LANES], int64_t step, int64_t ta
     for (int64_t k = 0; k < taps; ++k) w[k] = add ? w[k] + window[k][lane] : window[k][lane];
 }
 
-// One filter block of one channel, a phase's taps to PxP positions u[i * down + j * across].
+// Transforms the taps of a phase, for a filter block and a channel, to PxP positions u[i * down + j
+// * across].
 template <int P, int K>
 inline void weights_in(const float (*window)[LANES], const Taps<K>& from, float* u, int64_t down,
                        int64_t across) {
@@ -58,7 +61,7 @@ inline void weights_in(const float (*window)[LANES], const Taps<K>& from, float*
   }
 }
 
-// The way back: `parts` sums of PxP positions, `apart` floats apart, to a phase's taps.
+// The transposed map: `parts` sums of PxP positions, `apart` floats apart, to the taps of a phase.
 template <int P, int K>
 inline void weights_out(const float* du, int64_t position, int64_t parts, int64_t apart,
                         const Taps<K>& to, float (*window)[LANES]) {
@@ -90,15 +93,16 @@ struct Part {
   int64_t begin, end, first_block, last_block;
 };
 
-// How threads share y = x * w, of tiles of `to`, or with `spread` of `from`: its tiles or, where
-// they are few and channels are many, so that most of what there is to read are weights, filters.
+// Divides y = x * w among threads: the tiles of `to`, or with `spread` those of `from`. If tiles
+// are few and channels many, most of what is read are weights, so threads share the filters
+// instead.
 struct Parts {
   int64_t threads, tiles, unit, units;
   bool by_filters;
 
   Parts(const Image& from, const Image& to, int64_t side, bool spread, int threads)
       : threads(threads), tiles(Tiles(spread ? from : to, side).count) {
-    unit = spread ? tiles / from.batch : STEP;  // tiles that overlap belong to one thread
+    unit = spread ? tiles / from.batch : STEP;  // tiles that overlap must be one thread's
     units = (tiles + unit - 1) / unit;
     by_filters = !spread && depth(from) >= 64 && units < 8 * threads;
   }
@@ -112,9 +116,8 @@ struct Parts {
   }
 };
 
-// A part of y = x * w, a correlation with the first pixel at -pad; or where N is P
-// those of the transposed map, from x's tiles of MxM pixels to y's of PxP, which overlap and are
-// added.
+// Computes a part of y = x * w, a correlation with the first pixel at -pad. If N is P, computes the
+// transposed map: x's tiles of MxM pixels become y's of PxP, which overlap and are added.
 template <int P, int M, int N>
 inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zeros, const float* u,
                      const Part& part, float* space) {
@@ -133,7 +136,7 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
       read_gradients<P, M>(p.x, p.from, tiles, first, end, zeros, places);
     else
       read_inputs<P>(p.x, p.from, tiles, M, first, end, pad_h, pad_w, zeros, strip, places);
-    for (int64_t t = end - first; t % STEP; ++t)  // what is multiplied with the last of them
+    for (int64_t t = end - first; t % STEP; ++t)  // zeros that complete the last block
       for (int64_t b = 0; b < plan.channel_blocks; ++b)
         for (int64_t q = 0; q < P * P; ++q)
           at(places(b, t) + q / P * plan.v_down + q % P * plan.v_across) = Vec{};
@@ -151,15 +154,16 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
   }
 }
 
-// w as it lies: floats between an output's and an input's channels; `turn` by 180 degrees.
+// Strides of w, in floats, between output channels and between input channels; `turn`: rotated by
+// 180 degrees.
 struct Weights {
   const float* w;
   int64_t kernel, out_step, in_step;
   bool turn;
 };
 
-// u of w; the phases of the one image or of the other are parts of a window. Behind the last
-// channel of a phase there are zeros.
+// Transforms w to u. The phases of either image are parts of the window. The last channels of a
+// phase are padded with zeros.
 template <int P, int K>
 inline void weights_all(const Image& from, const Image& to, const Weights& w, int threads,
                         float* u) {
@@ -170,7 +174,7 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
   parallel_for(threads, blocks * channels, [=, &plan](int64_t begin, int64_t end) {
     alignas(64) float window[MOST_TAPS][LANES];
     for (int64_t i = begin; i < end; ++i) {
-      // blocks that lie between each other channel by channel, so that whole lines are written
+      // Blocks that are interleaved channel by channel, so that whole cache lines are written.
       const int64_t group = i / (channels * FILTERS) * FILTERS, rest = i - group * channels;
       const int64_t beside = std::min<int64_t>(FILTERS, blocks - group);
       const int64_t b = group + rest % beside, c = rest / beside, filter = b * LANES;
@@ -187,7 +191,7 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
   });
 }
 
-// With weights made before, `u`, when they are given.
+// With transformed weights `u`, if they are given.
 template <int P, int M, int N>
 inline void convolve_all(const Problem& p, const float* u, const Weights& w, int threads,
                          float* space) {
@@ -208,7 +212,8 @@ inline void convolve_all(const Problem& p, const float* u, const Weights& w, int
   });
 }
 
-// du = sums of transformed x by transformed y over tiles begin .. end, filter blocks c .. last.
+// du = sums of transformed x times transformed y over tiles begin .. end, for filter blocks c ..
+// last.
 template <int P, int M>
 inline void correlate(const Problem& p, const GradientPlan& plan, const float* zeros, int64_t c,
                       int64_t last, int64_t begin, int64_t end, float* du, float* space) {
@@ -273,7 +278,7 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
 
 // ----- the three convolutions (contract in winograd.h)
 
-// Pixels in front of the first tile; phases know their own.
+// Pixels before the first tile; with stride 2 each phase has its own.
 inline int64_t first_h(const WinogradShape& s) { return s.stride == 1 ? s.pad_h : 0; }
 inline int64_t first_w(const WinogradShape& s) { return s.stride == 1 ? s.pad_w : 0; }
 
@@ -298,7 +303,7 @@ inline int64_t packed_size(const WinogradShape& s) {
   return ForwardPlan(positions_of(s), depth(input_of(s)), s.filters, 4).u;
 }
 
-// Of functions for 2, 3, 4 and 5 taps the one for `s`.
+// Of the functions for 2, 3, 4 and 5 taps the one for `s`.
 template <class Function>
 inline Function of_taps(const WinogradShape& s, Function two, Function three, Function four,
                         Function five) {
@@ -348,7 +353,7 @@ inline void backward_data(const WinogradShape& s, const float* w, const float* d
 
 inline void backward_weight(const WinogradShape& s, const float* x, const float* dy, float* dw,
                             bool add, int threads, float* space) {
-  // the gradient is only read
+  // The gradient is only read.
   const Problem p = {input_of(s), output_of(s), first_h(s), first_w(s), {nullptr, false, false},
                      x, const_cast<float*>(dy)};
   const auto run = of_taps(s, &correlate_all<5, 4>, &correlate_all<6, 4>, &correlate_all<6, 3>,

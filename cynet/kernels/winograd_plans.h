@@ -1,57 +1,58 @@
-// How the scratch of Winograd's convolutions is laid out in one form, in floats, each part 64-byte
-// aligned. Included by winograd_forms.h for each form. P, M, N and K as in winograd_loops.h; a
-// position is (row i, column j) of a PxP transform.
+// The layout of the scratch of Winograd's convolutions in one form: in floats, each part aligned to
+// 64 bytes. Included by winograd_forms.h for each form. P, M, N and K are those of
+// winograd_loops.h; a position is (row i, column j) of a PxP transform.
 //
-// By row, a row of positions is multiplied at a time, and its sums leave with their columns turned
-// to pixels. Every multiplication reads a number from the cache:
+// By row: a row of positions is multiplied at a time, and its sums are transformed along the
+// columns at once. Every multiplication reads a number from the cache.
 //   forward   u[filter block][i][channel][j][LANES]                     weights
 //             v[i][tile / ROWS][channel block][j][tile % ROWS][LANES]   tiles of one block
 //             s[filter block][tile][i][N][LANES]                        products
-// By position, numbers serve for FILTERS multiplications and weights for ROWS; weights lie in the
-// order in which they are read:
+// By position: each number serves FILTERS multiplications, each weight ROWS. Weights are stored in
+// the order in which they are read.
 //   forward   u[i][j][filter block / FILTERS][channel][filter block % FILTERS][LANES]
 //             v[i][j][tile / ROWS][channel block][tile % ROWS][LANES]
 //             s[i][j][tile / ROWS][filter block][tile % ROWS][LANES]
-// For the weights' gradient:
+// The gradient of the weights:
 //   gradient  du[i][j][filter block][channel][LANES]                    sums for the weights
 //             v[i][j][channel block][tile][LANES], m[i][j][filter block][tile][LANES]
 
 constexpr bool BY_ROW = WINOGRAD_BY_ROW;
-// Sums that are held in registers: of ROWS tiles, or fewer by STEP, by all positions of a row, or
-// by FILTERS blocks of filters.
+// Sums that are held in registers: of ROWS tiles (or fewer, in steps of STEP) by all positions of a
+// row, or by FILTERS blocks of filters.
 constexpr int ROWS = BY_ROW ? 4 : LANES == 16 ? 12 : 6, STEP = BY_ROW ? ROWS : ROWS / 3;
 constexpr int FILTERS = BY_ROW ? 1 : 2;
 
 constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
 constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
-// n floats that others read or write than what follows.
+// n floats with a distance to the next ones, which other threads write.
 constexpr int64_t apart(int64_t n) { return padded(n) + FLOATS_APART; }
 
-// Whether tiles beside each other are transformed together.
+// Whether adjacent tiles are transformed together.
 constexpr bool STRIPS = LANES < 16 && !BY_ROW;
 
-// Floats for the columns of `tiles` tiles beside each other (read_run): at most 6 positions of each
-// column, 4 columns a tile and 2 more.
+// Floats for the columns of `tiles` adjacent tiles (read_run): up to 6 positions per column, 4
+// columns per tile and 2 more.
 constexpr int64_t strip_of(int64_t tiles) { return STRIPS ? 6 * (4 * tiles + 2) * LANES : 0; }
 
-// An odd number of cache lines between the streams that a transform writes keeps them out of each
-// other's cache sets.
+// The streams that a transform writes are an odd number of cache lines apart, so that they use
+// different cache sets.
 struct ForwardPlan {
   int64_t channel_blocks, filter_blocks;
-  int64_t tile_block, chunk;                   // tiles, and filter blocks, worked on at a time
-  int64_t v_block, v_group, v_across, v_down;  // of a channel block, ROWS tiles, a position
+  int64_t tile_block, chunk;                   // tiles and filter blocks at a time
+  int64_t v_block, v_group, v_across, v_down;  // strides: channel block, ROWS tiles, position
   int64_t u_block, u_channel, u_across, u_down;
   int64_t s_block, s_tile, s_group, s_position;
-  int64_t zeros, u, v, s, part;  // sizes: a pixel of zeros, ..., from one thread's to the next's
+  int64_t zeros, u, v, s, part;  // sizes; `part`: from one thread's scratch to the next
 
-  // Of a thread that has `tiles` tiles at most.
+  // For a thread with at most `tiles` tiles.
   ForwardPlan(int64_t positions, int64_t channels, int64_t filters, int64_t pixels,
               int64_t tiles = 0)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
     const int64_t all = positions * positions;
     zeros = padded(channels + LANES);
     if constexpr (BY_ROW) {
-      // few tiles: v stays in the first cache; with many weights, the more tiles the fewer reads
+      // Few tiles keep v in the first-level cache; with many weights, more tiles mean fewer reads
+      // of them.
       tile_block = ROWS * (channels <= 64 ? 2 : channels <= 256 ? 4 : 8);
       chunk = 1;
       v_across = ROWS * LANES;
@@ -70,7 +71,7 @@ struct ForwardPlan {
       s_block = padded(tile_block / ROWS * s_group);
       s = s_block;
     } else {
-      // weights are read once where the tiles are few
+      // With few tiles the weights are read once.
       const int64_t groups = (tiles + ROWS - 1) / ROWS;
       const int64_t most = LANES == 16                      ? (channels < 128 ? 2 : 8)
                            : groups > 8 && channels <= 256 ? 4
@@ -98,11 +99,11 @@ struct ForwardPlan {
   int64_t size(int threads, bool packed = false) const {
     return apart(zeros) + (packed ? 0 : apart(u)) + threads * part;
   }
-  // Filter blocks whose weights lie between each other, of which b is one.
+  // The number of filter blocks whose weights are interleaved with those of block b.
   int64_t beside(int64_t b) const {
     return std::min<int64_t>(FILTERS, filter_blocks - b / FILTERS * FILTERS);
   }
-  // Where the weights of a filter block and channel begin in u.
+  // The offset in u of a filter block's weights for a channel.
   int64_t weights(int64_t b, int64_t channel) const {
     return b / FILTERS * FILTERS * u_block + channel * beside(b) * u_channel + b % FILTERS * LANES;
   }
@@ -110,10 +111,10 @@ struct ForwardPlan {
 
 struct GradientPlan {
   int64_t channel_blocks, filter_blocks, tile_block;
-  int64_t chunk;  // filter blocks worked on at a time, so that their sums stay in the cache
+  int64_t chunk;  // filter blocks at a time, so that their sums stay in the cache
   int64_t u_block, u_position, v_block, v_position, m_position;
-  // Sizes: a pixel of zeros, a thread's sums, ...; from one thread's sums, and from what else it
-  // has, to the next one's.
+  // Sizes. `sums` and `part`: from one thread's sums, and from its other scratch, to the next
+  // one's.
   int64_t zeros, u, v, m, sums, part;
 
   GradientPlan(int64_t positions, int64_t channels, int64_t filters, int64_t tiles, int threads)

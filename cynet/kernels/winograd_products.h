@@ -1,5 +1,5 @@
-// Winograd's products in one form, after winograd_plans.h, which says how their operands lie: of
-// transformed tiles by transformed weights. Included by winograd_forms.h for each form.
+// Winograd's products in one form: transformed tiles times transformed weights, laid out as
+// winograd_plans.h says. After winograd_plans.h; included by winograd_forms.h for each form.
 
 // sum[b][i] += values[i * step] * lines[b * apart]: COUNT numbers by BLOCKS vectors.
 template <int COUNT, int BLOCKS>
@@ -16,8 +16,8 @@ CYNET_XINLINE void add_outer(const float* values, int64_t step, const float* lin
   }
 }
 
-// add(v, u, c) of all channels c of v, in blocks of LANES with ROWS by V_LINES vectors, and of u,
-// with U_LINES vectors a channel.
+// Calls add(v, u, c) for all channels c. A channel block has ROWS by V_LINES vectors in v; a
+// channel has U_LINES vectors in u.
 template <int V_LINES, int U_LINES, class Add>
 CYNET_XINLINE void each_channel(const float* v, const float* u, int64_t channels, const Add& add) {
   for (; channels >= LANES; channels -= LANES) {
@@ -29,7 +29,7 @@ CYNET_XINLINE void each_channel(const float* v, const float* u, int64_t channels
   for (int64_t c = 0; c < channels; ++c) add(v, u, c);
 }
 
-// The columns' transform of one tile to s[N].
+// The transform along the columns of one tile, to s[N].
 template <int P, int N, class Get>
 CYNET_XINLINE void columns(const Get& get, float* s) {
   Vec x[P], y[N];
@@ -40,8 +40,8 @@ CYNET_XINLINE void columns(const Get& get, float* s) {
   for (int j = 0; j < N; ++j) at(s + j * LANES) = y[j];
 }
 
-// Row i of the positions of ROWS tiles and one filter block: sums over channels of v u, then the
-// columns' transform to s[tile][i][N].
+// Row i of the positions of ROWS tiles and one filter block: the sums over channels of v u, then
+// the transform along the columns to s[tile][i][N].
 template <int P, int N>
 CYNET_XINLINE void product_of_row(const float* v, const float* u, int64_t channels, float* s) {
   Vec sum[P][ROWS] = {};
@@ -58,9 +58,9 @@ CYNET_XINLINE void product_of_row(const float* v, const float* u, int64_t channe
     columns<P, N>([&](int j) CYNET_XLAMBDA { return sum[j][r]; }, s + r * P * N * LANES);
 }
 
-// One position of TILES tiles, up to ROWS, and BLOCKS filter blocks: sums over channels of v u to
-// s[block][tile]. Weights are asked for 16 KiB ahead: many come from memory, and are read once for
-// a few tiles.
+// One position of TILES tiles (up to ROWS) and BLOCKS filter blocks: the sums over channels of v u,
+// to s[block][tile]. Weights are prefetched 16 KiB ahead, because many come from memory and serve a
+// few tiles only.
 template <int TILES, int BLOCKS>
 inline void product_of_position(const float* v, const float* u, int64_t channels, float* s) {
   constexpr int64_t AHEAD = 4096;
@@ -85,7 +85,7 @@ inline void product_of_tiles(int64_t tiles, const float* v, const float* u, int6
   run(v, u, channels, s);
 }
 
-// s of so many tiles and filter blocks b .. last, at most plan.chunk of them.
+// s for so many tiles and the filter blocks b .. last, at most plan.chunk of them.
 template <int P, int N>
 inline void multiply(const ForwardPlan& plan, const float* v, const float* u, int64_t channels,
                      int64_t tiles, int64_t b, int64_t last, float* s) {
@@ -127,8 +127,8 @@ CYNET_XINLINE void outer(const float* v, const float* m, int64_t m_block, int64_
     for (int c = 0; c < COUNT; ++c) at(u + b * u_block + c * LANES) = sum[b][c];
 }
 
-// As many channels as there are, or up to three more, of a filter block, or by position of up to
-// FILTERS.
+// All channels (rounded up by at most three) of a filter block, or by position of up to FILTERS
+// blocks.
 inline void outer_of(int64_t channels, int64_t filters, const float* v, const float* m,
                      int64_t m_block, int64_t tiles, float* u, int64_t u_block) {
   if constexpr (BY_ROW) {

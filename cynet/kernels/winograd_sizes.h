@@ -1,5 +1,5 @@
-// Which square windows Winograd's products take, and into what they cut images. Included by
-// winograd.h and winograd_cost.h.
+// The square windows that Winograd's algorithm supports, and how it cuts images into tiles.
+// Included by winograd.h and winograd_cost.h.
 #ifndef CYNET_WINOGRAD_SIZES_H
 #define CYNET_WINOGRAD_SIZES_H
 
@@ -16,9 +16,9 @@ struct WinogradShape {
 
 namespace winograd {
 
-constexpr int64_t MOST_KERNEL = 8;  // loops hold a window of so many rows
+constexpr int64_t MOST_KERNEL = 8;  // rows of the largest window
 
-// Taps in a direction that a phase of the image has, and outputs of a tile.
+// Taps per direction in a phase of the image; outputs per direction of a tile.
 inline int64_t taps_of(int64_t kernel, int64_t stride) { return (kernel + stride - 1) / stride; }
 inline int64_t side_of(int64_t taps) { return taps == 2 ? 4 : 7 - taps; }
 
@@ -32,8 +32,8 @@ inline int64_t taps_of(const WinogradShape& s) { return taps_of(s.kernel, s.stri
 inline int64_t side_of(const WinogradShape& s) { return side_of(taps_of(s)); }
 inline bool knows(const WinogradShape& s) { return knows(s.kernel, s.stride); }
 
-// An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is the image's
-// (2 i + p - top, 2 j + q - left), which may lie outside.
+// An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is pixel (2 i + p - top, 2
+// j + q - left) of the image, which may be outside.
 struct Image {
   int64_t batch, height, width, channels, step, top, left;
   int64_t rows() const { return step == 1 ? height : (height - 1 + top) / 2 + 1; }
@@ -55,7 +55,7 @@ inline Image output_of(const WinogradShape& s) {
 }
 
 struct Tile {
-  int64_t image, row, column;  // of the first pixel, which may lie outside
+  int64_t image, row, column;  // of the first pixel, which may be outside
 };
 
 // The tiles of side x side pixels of an image, row by row.
@@ -72,8 +72,8 @@ struct Tiles {
   }
 };
 
-// Whether the gradient of x is spread from tiles of dy: they are fewer, and there are images enough
-// for the threads.
+// Whether the gradient of x is made from tiles of dy: if these are fewer, and there is an image for
+// each thread.
 inline bool spreads(const WinogradShape& s) {
   const int64_t side = side_of(taps_of(s));
   return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;

@@ -1,27 +1,27 @@
-// Tiles of images on their way to positions and back, in one form, after winograd_plans.h. Included
-// by winograd_forms.h for each form. The phases of an image count as channels of their own, in
-// blocks of their own.
+// Transforms tiles of images to positions and back, in one form. After winograd_plans.h; included
+// by winograd_forms.h for each form. The phases of an image count as further channels, in blocks of
+// their own.
 
-// Channels of all phases, the ends of their blocks included.
+// Channels of all phases, each rounded up to whole blocks.
 inline int64_t depth(const Image& image) {
   return image.step == 1 ? image.channels : 4 * blocks_of(image.channels) * LANES;
 }
 
-// Where a tile's pixels lie in a phase of the image, `step` apart.
+// A tile's place in a phase of the image, whose pixels are `step` apart.
 inline Tile in_phase(const Image& image, const Tile& tile, int64_t phase) {
   if (image.step == 1) return tile;
   return {tile.image, 2 * tile.row + phase / 2 - image.top,
           2 * tile.column + phase % 2 - image.left};
 }
 
-// How many of a tile's rows or columns lie in front of what is so many pixels behind its first one;
-// negative where it lies before that.
+// How many steps fit before the place `pixels` behind a tile's first pixel; negative if that is
+// before it.
 inline int64_t steps_in(const Image& image, int64_t pixels) {
   return image.step == 1 ? pixels : (pixels + 1) / 2;
 }
 
-// body(block, get) for each block of channels of one tile of SIDE x SIDE pixels, `step` apart;
-// `zeros` stands for the pixels outside. Offsets from it come without a branch: half of a small
+// Calls body(block, get) for each block of channels of a tile of SIDE x SIDE pixels, `step` apart.
+// `zeros` stands in for pixels outside. Their offset is computed without a branch: half of a small
 // image's tiles reach outside.
 template <int SIDE, class Body>
 CYNET_XINLINE void read_phase(const float* x, const Image& image, const Tile& tile,
@@ -68,7 +68,8 @@ CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& til
     read_phase<SIDE>(x, image, in_phase(image, tile, phase), zeros, phase * blocks, body);
 }
 
-// Columns left .. right of P rows, `row` floats apart, by get(place, row), to P lines of a strip.
+// Transforms the columns left .. right of P rows, `row` floats apart, read by get(place, row), to P
+// lines of a strip.
 template <int P, class Get>
 CYNET_XINLINE void turn_rows(const float* from, int64_t row, int64_t column, int64_t left,
                              int64_t right, float* strip, int64_t line, const Get& get) {
@@ -82,7 +83,7 @@ CYNET_XINLINE void turn_rows(const float* from, int64_t row, int64_t column, int
   }
 }
 
-// One tile's columns of the strip to positions v[i * down + j * across].
+// Transforms the columns of one tile in the strip to positions v[i * down + j * across].
 template <int P>
 CYNET_XINLINE void turn_columns(const float* strip, int64_t line, float* v, int64_t down,
                                 int64_t across) {
@@ -96,8 +97,9 @@ CYNET_XINLINE void turn_columns(const float* strip, int64_t line, float* v, int6
   }
 }
 
-// Where positions of tiles go: of the blocks begin .. end, `block` floats apart, and of ROWS tiles,
-// `group` floats apart, beside each other; a tile's are (row i, column j) at i * down + j * across.
+// Where the positions of tiles are written, for the blocks begin .. end, `block` floats apart, and
+// groups of ROWS adjacent tiles, `group` floats apart. Position (row i, column j) of a tile is at i
+// * down + j * across.
 struct Places {
   float* v;
   int64_t begin, end, block, group, down, across;
@@ -106,9 +108,8 @@ struct Places {
   }
 };
 
-// Positions of `count` tiles beside each other, `side` pixels apart, `first` the first of them,
-// tile t of `to`: rows are transformed once for all tiles, which share columns, on their way to
-// `strip`.
+// Positions of `count` adjacent tiles, `side` pixels apart, from `first` on, which is tile t of
+// `to`. Rows are transformed once into `strip` for all tiles, because adjacent tiles share columns.
 template <int P>
 inline void read_run(const float* x, const Image& image, const Tile& first, int64_t side,
                      int64_t count, float* strip, int64_t t, const Places& to) {
@@ -124,7 +125,7 @@ inline void read_run(const float* x, const Image& image, const Tile& first, int6
                                   channels;
     for (int64_t b = 0; b < blocks; ++b) {
       const int64_t lanes = std::min<int64_t>(LANES, channels - b * LANES);
-      int64_t known[P];  // channels of each row, none where it lies outside
+      int64_t known[P];  // channels of each row; 0 if the row is outside
       bool whole = lanes == LANES;
 #pragma GCC unroll 6
       for (int i = 0; i < P; ++i) {
@@ -148,7 +149,8 @@ inline void read_run(const float* x, const Image& image, const Tile& first, int6
   }
 }
 
-// Tiles begin .. end of PxP pixels, `side` apart, to positions; `begin` is tile 0 there.
+// Transforms tiles begin .. end of PxP pixels, `side` apart, to positions; `begin` is tile 0 of
+// `to`.
 template <int P>
 inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, int64_t side,
                         int64_t begin, int64_t end, int64_t pad_h, int64_t pad_w,
@@ -167,8 +169,8 @@ inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, 
   }
 }
 
-// Tiles begin .. end of MxM output gradients to positions of the blocks that are asked for; `begin`
-// is tile 0 there.
+// Transforms tiles begin .. end of MxM output gradients to positions of the requested blocks;
+// `begin` is tile 0 of `to`.
 template <int P, int M>
 inline void read_gradients(const float* dy, const Image& image, const Tiles& tiles, int64_t begin,
                            int64_t end, const float* zeros, const Places& to) {
@@ -180,8 +182,8 @@ inline void read_gradients(const float* dy, const Image& image, const Tiles& til
                  });
 }
 
-// The NxN pixels of one tile and block: bias, sum, relu, edges. By position s has them
-// `apart` floats apart, else it is [P][N].
+// Writes the NxN pixels of one tile and block: bias, sum, relu, edges of the image. By position, s
+// has them `apart` floats apart, else it is [P][N].
 template <int P, int N>
 inline void write_tile(const float* s, int64_t apart, const Image& image,
                        const Tile& virtual_tile, int64_t block, const Finish& finish, float* y) {

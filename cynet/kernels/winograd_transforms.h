@@ -1,12 +1,12 @@
-// Winograd's transforms at one CPU level: vectors of LANES channels. Included by winograd.h for
-// each level. P is the number of positions in a direction, 6, or 5 without the point 0; M that of
-// outputs of a tile, K = P + 1 - M that of weights.
+// Winograd's transforms of vectors of LANES channels, at one CPU level. Included by winograd.h for
+// each level. P is the number of positions per direction: 6, or 5 without the point 0. M is that of
+// a tile's outputs, K = P + 1 - M that of weights.
 
 using namespace cynet::winograd;
 
 // ----- one-dimensional transforms at the points 0, A, -A, B, -B, infinity
 
-// B^T: 6 inputs to 6 positions, in three parts so that few registers are live.
+// B^T: 6 inputs to 6 positions, in three parts, so that few registers are live.
 CYNET_XINLINE Vec input_first(Vec x0, Vec x2, Vec x4) {
   return x4 - (A2 + B2) * x2 + A2 * B2 * x0;
 }
@@ -27,7 +27,7 @@ CYNET_XINLINE void input_all(const Vec* x, Vec* w) {
   w[4] = input_first(x[0], x[2], x[4]);
 }
 
-// P positions to N sums of powers: A^T with N = M; or to P inputs' gradients: B with N = P.
+// P positions to N outputs: A^T with N = M, or B with N = P for gradients of inputs.
 template <int P, int N>
 CYNET_XINLINE void gather(const Vec* m, Vec* y) {
   constexpr int Z = P - 5;  // the first position behind the point 0
@@ -54,7 +54,7 @@ CYNET_XINLINE void gather(const Vec* m, Vec* y) {
   }
 }
 
-// Its transpose, N coefficients to the polynomial's values at the positions: A with N = M.
+// The transpose: N coefficients to the values of their polynomial at the positions; A with N = M.
 template <int P, int N>
 CYNET_XINLINE void evaluate(const Vec* y, Vec* w) {
   Vec ea = y[0], eb = y[0], oa = y[1], ob = y[1];
@@ -69,7 +69,7 @@ CYNET_XINLINE void evaluate(const Vec* y, Vec* w) {
   w[4] = y[N - 1];
 }
 
-// G: K weights to P positions; its transpose: P positions to K weight gradients.
+// G: K weights to P positions; and its transpose: P positions to K gradients of weights.
 template <int P>
 CYNET_XINLINE void scale_positions(const Vec* w, Vec* x) {
   constexpr float a = P == 6 ? GA : GA * A1, b = P == 6 ? GB : GB * B1;
@@ -95,7 +95,7 @@ CYNET_XINLINE void weight_gradient_all(const Vec* w, Vec* g) {
 
 // ----- tiles
 
-// PxP pixels by get(row, column) to positions v[i * down + j * across].
+// PxP pixels, read by get(row, column), to positions v[i * down + j * across].
 template <int P, class Get>
 CYNET_XINLINE void input_tile(const Get& get, float* v, int64_t down, int64_t across) {
   constexpr int Z = P - 5;  // the first position behind the point 0
@@ -124,7 +124,7 @@ CYNET_XINLINE void input_tile(const Get& get, float* v, int64_t down, int64_t ac
   first(P - 1, Z);
 }
 
-// MxM output gradients by get(row, column) to positions m[i * down + j * across].
+// MxM output gradients, read by get(row, column), to positions m[i * down + j * across].
 template <int P, int M, class Get>
 CYNET_XINLINE void gradient_tile(const Get& get, float* m, int64_t down, int64_t across) {
   Vec w[P], e[M], o[M], x[M];
@@ -158,7 +158,7 @@ CYNET_XINLINE void gradient_tile(const Get& get, float* m, int64_t down, int64_t
   row(P - 1, M - 1);
 }
 
-// s[P][N], whose columns are gathered, to put(row, column, value) of NxN pixels.
+// s[P][N], already transformed along the columns, to NxN pixels by put(row, column, value).
 template <int P, int N, class Put>
 CYNET_XINLINE void output_tile(const float* s, const Put& put) {
   Vec x[P], y[N];
