@@ -74,7 +74,7 @@ def main(title, rows):
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--package", default="cynet", help="cynet, or mxnet where it is installed")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    parser.add_argument("--mxnet", metavar="PYTHON", help="a Python that has MXNet 1.x: beside it")
+    parser.add_argument("--mxnet", metavar="PYTHON", help="a Python with MXNet 1.x to compare with")
     args = parser.parse_args()
     measured = list(rows(importlib.import_module(args.package)))
     title = title.splitlines()[0].rstrip(".")

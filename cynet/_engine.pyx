@@ -370,8 +370,8 @@ cdef int _refuse_foreign(const char* name) except -1 nogil:
 cdef int _refuse_duplicate(const char* name) except -1 nogil:
     with gil:
         raise ArgumentError(
-            f"{_label(name)}: a variable stands twice in const_vars and mutable_vars; "
-            "each may stand once")
+            f"{_label(name)}: a variable appears twice in const_vars and mutable_vars; "
+            "each may appear once")
 
 
 cdef int _no_memory() except -1 nogil:

@@ -278,7 +278,7 @@ cdef class Engine:
         Raises
         ------
         ArgumentError
-            For a variable that stands twice, was deleted or belongs to another engine.
+            For a variable that appears twice, was deleted or belongs to another engine.
         ArgumentTypeError
             For an argument of the wrong type.
 

@@ -11,7 +11,7 @@ cdef Run* make_run(Engine* e, int n_links) noexcept nogil
 cdef void free_blocks(Engine* e) noexcept nogil
 # Forget what a parent process left in flight on `var`.
 cdef void refresh(Engine* e, Var* var) noexcept nogil
-# True when no variable stands twice in the two lists, which is what a run may ask for.
+# True when no variable appears twice in the two lists, which is what a run may ask for.
 cdef bint distinct(
     Engine* e, Var* const* const_vars, int n_const, Var* const* mutable_vars,
     int n_mutable) noexcept nogil

@@ -79,7 +79,7 @@ cdef int _run_lender(void* arg, RunContext* context, void* token) except -1 nogi
     written(token)
     if not start_thread(_give_back_later, arg):
         with gil:
-            raise MemoryError("no thread to be had")
+            raise MemoryError("no thread could be created")
     return 0
 
 

@@ -186,7 +186,7 @@ cdef tuple _where(Run* run, list origins):
     try:
         return user_frame()
     except ValueError:  # no Python on this thread: what was ready has been taken meanwhile
-        return "a line that is not known", 0
+        return "an unknown line", 0
 
 
 cdef str _describe(const TBlob* blob):

@@ -52,8 +52,8 @@ def folder(kind):
 def _private(place, fault):
     """A folder of this process alone, with a warning that it is used in place of `place`."""
     warnings.warn(
-        f"compiled code is not kept in {place}, because {fault}; each process compiles it anew. Let"
-        " CYNET_HOME name a folder of your own",
+        f"compiled code is not cached in {place}, because {fault}; each process compiles it "
+        "again. Set CYNET_HOME to a folder of your own",
         stacklevel=4,
     )
     made, owner = Path(tempfile.mkdtemp(prefix="cynet-")), os.getpid()

@@ -179,7 +179,7 @@ def _special(name, mode):
         number = os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError as error:
         if error.errno == errno.ENXIO and stat.S_ISFIFO(mode):
-            reason = _why(errno.ENXIO, "it is a pipe that nobody reads", name)
+            reason = _why(errno.ENXIO, "it is a pipe without a reader", name)
             raise FileError(*reason) from None
         raise
     os.set_blocking(number, True)

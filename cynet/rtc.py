@@ -206,7 +206,7 @@ class Rtc:
         every += _named_arrays(name, "outputs", outputs)
         names = [n for n, _ in every]
         if len({*names}) < len(names):
-            raise ArgumentError(f"kernel {name}: a name stands twice among {', '.join(names)}")
+            raise ArgumentError(f"kernel {name}: a name appears twice among {', '.join(names)}")
         self._wanted = [(n, a.dtype_flag, a.ndim) for n, a in every]
         self._names, self._function = tuple(names), f"rtc_{name}"
         text = _whole(self._function, name, self._wanted, kernel)

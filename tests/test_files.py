@@ -103,7 +103,7 @@ def test_missing_files_are_of_both_kinds(call):
 def test_a_pipe_is_written_to(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    with pytest.raises(FileError, match="it is a pipe that nobody reads"):
+    with pytest.raises(FileError, match="it is a pipe without a reader"):
         write_atomically(path, b"x")
     read = []
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()))

@@ -164,7 +164,7 @@ def test_ways_to_write_a_signature(module):
 def test_names(module):
     with pytest.raises(KernelError, match="no kernel named 'xapy'; it has axpy"):
         module.get_kernel("xapy", "float *x")
-    with pytest.raises(KernelError, match="an instance of a template must stand in exports"):
+    with pytest.raises(KernelError, match="an instance of a template must be listed in exports"):
         module.get_kernel("fill<double>", "double *x, double v")
 
 

@@ -145,6 +145,6 @@ def compile_object(text, user_text, title, options, exports, architecture):
 
 def _not_kept(folder, error):
     return KernelError(
-        f"compiled kernels cannot be kept in {folder}: {error}; set CYNET_HOME to a folder that "
+        f"compiled kernels cannot be stored in {folder}: {error}; set CYNET_HOME to a folder that "
         "can be written"
     )

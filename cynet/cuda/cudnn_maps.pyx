@@ -86,7 +86,7 @@ cdef class Pooling(Layer):
         cdef int status
         if self.maximum:
             with gil:
-                raise ArgumentError("cuDNN does not say where the gradient of a maximum goes")
+                raise ArgumentError("cuDNN does not specify where the gradient of a maximum goes")
         # it takes addresses of y and x, and reads them for maxima only
         status = library().pool_gradient(
             handle_of(run), self.desc, self.factor, self.y.desc, dy, self.y.desc, dy, self.x.desc,

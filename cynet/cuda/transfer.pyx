@@ -428,7 +428,7 @@ cdef void _put(int dev_id, Job* job) noexcept nogil:
     station.wake.notify_one()
     station.guard.unlock()
     if start and not start_thread(_work, <void*><size_t>dev_id):
-        _work_off(dev_id, False)  # no thread to be had: better on this one than never
+        _work_off(dev_id, False)  # no thread could be created: better on this one than never
 
 
 cdef int _no_memory() except -1 with gil:

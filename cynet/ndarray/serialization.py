@@ -333,7 +333,7 @@ def load_frombuffer(buf):
     try:
         source = Buffer(buf)
     except TypeError:
-        raise ArgumentTypeError("load_frombuffer takes bytes that lie one after another") from None
+        raise ArgumentTypeError("load_frombuffer takes contiguous bytes") from None
     return _load(source, "<buffer>", 0, len(source.data))
 
 
@@ -401,7 +401,9 @@ def _arrays_and_names(data):
         if not isinstance(each, NDArray):
             raise ArgumentTypeError(f"save: {label} is no NDArray but {type(each).__name__}")
         if each.ndim == 0:
-            raise ArgumentError(f"save: {label} has shape {each.shape}; such arrays have no form")
+            raise ArgumentError(
+                f"save: {label} has shape {each.shape}; the format cannot store such arrays"
+            )
     return arrays, names
 
 

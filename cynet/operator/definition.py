@@ -23,7 +23,7 @@ def register_property(name, cls):
     Raises
     ------
     ArgumentError
-        The name of a built-in operator, names that stand twice, dependencies and in-place pairs on
+        The name of a built-in operator, names that appear twice, dependencies and in-place pairs on
         arrays that do not exist, in-place pairs of different sizes; as far as it can be asked with
         every parameter at its default. The rest is refused when a node is made.
     """
@@ -190,7 +190,7 @@ def _check_probe(probe):
     twice = [n for n in names if names.count(n) > 1]
     if twice:
         raise ArgumentError(
-            f"{probe.check.where}: '{twice[0]}' stands twice in the inputs and states {names}"
+            f"{probe.check.where}: '{twice[0]}' appears twice in the inputs and states {names}"
         )
     probe.num_visible_outputs()
     n_in, n_out = len(probe.list_arguments()), len(probe.list_outputs())

@@ -75,7 +75,7 @@ def unpack(content):
         raise ArgumentTypeError(f"optimizer states are bytes, got {type(content).__name__}")
     source = memoryview(content)
     if not source.c_contiguous:
-        raise ArgumentTypeError("optimizer states are bytes that lie one after another")
+        raise ArgumentTypeError("optimizer states are contiguous bytes")
     source = source.cast("B")
     header, end = _read_header(Buffer(source), source.nbytes, "optimizer states")
     return _build(header, nd.load_frombuffer(source[end:]), "optimizer states")

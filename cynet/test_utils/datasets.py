@@ -34,7 +34,7 @@ _MNIST = {
 
 
 def _fetch(url):
-    """The bytes behind a URL; OSError when they are not to be had."""
+    """The bytes behind a URL; OSError if it cannot be read."""
     import urllib.request  # here, because importing it takes a tenth of importing cynet
 
     request = urllib.request.Request(url, headers={"User-Agent": "cynet"})

@@ -104,7 +104,7 @@ def through_module():
 def main(argv=None):
     """Check the layer, then run it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random inputs")
     args = parser.parse_args(argv)
     print(__doc__, flush=True)
     check(args.seed)

@@ -86,7 +86,7 @@ def compare():
 def main(argv=None):
     """Check, and unless told otherwise compare."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random inputs")
     parser.add_argument("--no-timing", action="store_true", help="check only")
     args = parser.parse_args(argv)
     print("compiling leaky.pyx, which takes some seconds the first time ...", flush=True)

@@ -1,4 +1,4 @@
-"""Trains a network on MNIST, or on the bundled digits where MNIST is not to be had."""
+"""Trains a network on MNIST, or on the bundled digits if MNIST is not found."""
 
 import argparse
 import importlib

@@ -113,7 +113,7 @@ def test_says_that_it_uses_the_digits(train):
     """Neither on disk nor to be downloaded: a proxy that refuses stands for a missing network."""
     refuses = "http://127.0.0.1:9"
     output = train("--num-epochs", 1, http_proxy=refuses, https_proxy=refuses)
-    assert len(re.findall("MNIST is not to be had .*: using 1,797 bundled digits", output)) == 1
+    assert len(re.findall("MNIST was not found .*: using 1,797 bundled digits", output)) == 1
 
 
 def test_mnist_that_was_asked_for_is_not_replaced(train, tmp_path):

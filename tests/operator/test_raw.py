@@ -357,7 +357,7 @@ def _half(self, in_shapes, out_shapes):
         ({"list_arguments": lambda s: ["a", "a"]}, "returned .*; expected names that differ"),
         (
             {"list_arguments": lambda s: ["a"], "list_auxiliary_states": lambda s: ["a"]},
-            r"'a' stands twice in the inputs and states \['a', 'a'\]",
+            r"'a' appears twice in the inputs and states \['a', 'a'\]",
         ),
         ({"list_outputs": lambda s: []}, "expected at least one name"),
         ({"num_visible_outputs": lambda s: 2}, "an int from 1 to the number of outputs, 1"),

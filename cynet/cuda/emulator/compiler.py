@@ -114,7 +114,7 @@ def _target(text, flags, headers):
 
 def _not_kept(folder, error):
     return KernelError(
-        f"compiled kernels cannot be kept in {folder}: {error}; set CYNET_HOME to a folder that "
+        f"compiled kernels cannot be stored in {folder}: {error}; set CYNET_HOME to a folder that "
         "can be written"
     )
 

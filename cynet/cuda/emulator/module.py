@@ -154,7 +154,7 @@ class EmulatedModule:
         if name not in self.kernels:
             hint = ""
             if name.partition("<")[0] in self.source.templates:
-                hint = "; an instance of a template must stand in exports"
+                hint = "; an instance of a template must be listed in exports"
             raise KernelError(
                 f"{self.title}: no kernel named {name!r}; it has {', '.join(self.kernels)}{hint}"
             )

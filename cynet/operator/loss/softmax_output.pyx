@@ -34,12 +34,12 @@ class SoftmaxOutputProperty(OperatorProperty):
     grad_scale = Float(1.0, doc="Factor of the gradient.")
     ignore_label = Float(-1.0, low=-(1 << 31), high=(1 << 31) - 1,
                          doc="Rows with this label get no gradient, with use_ignore.")
-    multi_output = Bool(False, doc="Softmax along axis 1, one label for every position behind it.")
+    multi_output = Bool(False, doc="Softmax along axis 1, a label for each position of the other axes.")
     use_ignore = Bool(False, doc="Whether ignore_label is looked at.")
     preserve_shape = Bool(False, doc="Softmax along the last axis.")
     normalization = Enum(tuple(_NORMALIZATION), "null",
                          doc="Divide the gradient by the number of labels ('batch'), of those that "
-                             "are not ignore_label, whatever use_ignore says ('valid'), or not "
+                             "are not ignore_label, regardless of use_ignore ('valid'), or not "
                              "('null').")
     out_grad = Bool(False, doc="Multiply the gradient by that of out, elementwise.")
     smooth_alpha = Float(0.0, low=0.0, high=1.0,

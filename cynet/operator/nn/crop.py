@@ -20,7 +20,7 @@ class CropProperty(OperatorProperty):
     num_args = Int(1, doc="Number of inputs: 1, or 2 to crop like the second.", low=1, high=2)
     offset = Shape((0, 0), doc="First row and column of the window.", low=0)
     h_w = Shape((0, 0), doc="Height and width of the window where there is one input.", low=0)
-    center_crop = Bool(False, doc="Take the middle, whatever `offset` says.")
+    center_crop = Bool(False, doc="Crop the middle; `offset` is ignored.")
 
     channels_last = False  # a form the layout pass makes
 

@@ -23,7 +23,7 @@ class EmbeddingProperty(OperatorProperty):
 
     input_dim = Int(doc="Number of rows of weight.", low=1)
     output_dim = Int(doc="Length of a row.", low=1)
-    dtype = DType("float32", doc="Of weight, where nothing else says it.")
+    dtype = DType("float32", doc="Dtype of weight, if nothing else determines it.")
     sparse_grad = Bool(False, doc="Accepted; the gradient is dense.")
 
     float32_beside_half = ("data",)

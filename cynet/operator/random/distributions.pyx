@@ -203,7 +203,7 @@ DISTRIBUTIONS = (
         (("loc", Float, 0.0, "Mean."), ("scale", Float, 1.0, "Standard deviation.")),
         (("loc", lambda p: _finite(p.loc), "loc must be finite"),
          ("scale", lambda p: 0 < p.scale < INFINITY, "scale must be positive"),),
-        "normally distributed numbers, told by mean and standard deviation", aliases=("normal",),
+        "normally distributed numbers, given by mean and standard deviation", aliases=("normal",),
         sample_names=("mu", "sigma")),
     Distribution(
         "gamma", kGamma,
@@ -235,7 +235,7 @@ DISTRIBUTIONS = (
          ("alpha", Float, 1.0, "Dispersion: the variance is mu + alpha mu^2.")),
         (("mu", lambda p: 0 <= p.mu < INFINITY, "mu must not be negative"),
          ("alpha", lambda p: 0 <= p.alpha < INFINITY, "alpha must not be negative")),
-        "negative binomial counts (in a float type) told by their mean and dispersion"),
+        "negative binomial counts (in a float type) given by their mean and dispersion"),
 )
 
 

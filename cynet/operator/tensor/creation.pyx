@@ -163,7 +163,7 @@ class ArangeProperty(CreationProperty):
     start = Double(doc="First value; with no `stop` the range is from 0 to this.")
     stop = Double(None, doc="Value before which the range ends.")
     step = Double(1.0, doc="Distance of two values.")
-    repeat = Int(1, doc="How often each value stands.", low=1)
+    repeat = Int(1, doc="How often each value is repeated.", low=1)
     infer_range = Bool(False,
                        doc="With no `stop`: start at `start`, as long as the output must be.")
 
@@ -252,7 +252,7 @@ class ArangeLikeProperty(OperatorProperty):
     inputs_doc = {"data": "The array whose lengths are taken."}
     start = Double(0.0, doc="First value.")
     step = Double(1.0, doc="Distance of two values.")
-    repeat = Int(1, doc="How often each value stands.", low=1)
+    repeat = Int(1, doc="How often each value is repeated.", low=1)
     ctx = Str("", doc="Kept for files, without effect.")
     axis = Int(None, doc="Axis whose length is taken; None: the shape of the input.")
     differentiable = False

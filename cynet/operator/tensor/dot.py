@@ -18,7 +18,7 @@ class ProductProperty(OperatorProperty):
     forward_stype = Enum(
         ("default", "row_sparse", "csr"),
         None,
-        doc="Storage of the output; kept for files, without effect.",
+        doc="Storage type of the output; accepted for files, without effect.",
     )
 
     of_nothing = 0.0  # the sum over an axis of length 0

@@ -82,7 +82,7 @@ class ConcatProperty(JoinProperty):
 class StackProperty(JoinProperty):
     """The inputs, all of one shape, joined along a new axis."""
 
-    axis = Int(0, doc="Where the new axis goes, counted in the output; negative from its end.")
+    axis = Int(0, doc="Position of the new axis in the output; negative: from its end.")
 
     def infer_shape(self, in_shapes, out_shapes):
         out = out_shapes[0]
@@ -172,7 +172,7 @@ class SplitV2Property(MoveProperty):
     )
     axis = Int(1, doc="The axis that is parted.")
     squeeze_axis = Bool(False, doc="Drop the axis, which each piece must then have with length 1.")
-    sections = Int(0, doc="Number of equal pieces; 0: as `indices` says.", low=0, high=MOST_ARRAYS)
+    sections = Int(0, doc="Number of equal parts; 0: `indices` is used.", low=0, high=MOST_ARRAYS)
 
     def list_outputs(self):
         n = self.sections or len(self.indices)

@@ -50,7 +50,7 @@ class TileProperty(MoveProperty):
 class RepeatProperty(MoveProperty):
     """Each element repeated along an axis, or of the flattened input."""
 
-    repeats = Int(doc="How often each element stands in the output.", low=1)
+    repeats = Int(doc="How often each element is repeated.", low=1)
     axis = Int(None, doc="The axis; None flattens the input.")
 
     def infer_shape(self, in_shapes, out_shapes):

@@ -185,7 +185,7 @@ class ReshapeProperty(SameBytesProperty):
 class ExpandDimsProperty(SameBytesProperty):
     """The input with an axis of length 1 inserted."""
 
-    axis = Int(doc="Where the new axis goes, counted in the output; negative from its end.")
+    axis = Int(doc="Position of the new axis in the output; negative: from its end.")
 
     def new_shape(self, shape):
         axis = axis_of(self.axis, len(shape) + 1)

@@ -80,7 +80,7 @@ class SequenceMaskProperty(SequenceProperty):
     """Sequences whose elements beyond their lengths are replaced by `value`; a length above that of
     the axis keeps all, one below 0 none."""
 
-    value = Float(0.0, doc="What stands beyond the lengths.")
+    value = Float(0.0, doc="Value of the elements beyond the lengths.")
     axis = Int(0, doc="The axis of time, 0 or 1.")
 
 

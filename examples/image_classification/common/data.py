@@ -1,4 +1,4 @@
-"""The data sets of the examples: MNIST, and the bundled digits where MNIST is not to be had."""
+"""The data sets of the examples: MNIST, and the bundled digits if MNIST is not found."""
 
 import logging
 from pathlib import Path
@@ -18,7 +18,7 @@ def add_data_args(parser):
         "--dataset",
         choices=("auto", "mnist", "digits"),
         default="auto",
-        help="auto: MNIST, or the bundled digits where it is neither on disk nor to be downloaded",
+        help="auto: MNIST, or the bundled digits if it is neither on disk nor downloadable",
     )
     group.add_argument(
         "--data-dir",
@@ -76,7 +76,7 @@ def load(args):
     except OSError as error:
         if args.dataset == "mnist" or args.data_dir:
             raise
-        logging.warning("MNIST is not to be had (%s): using 1,797 bundled digits", error)
+        logging.warning("MNIST was not found (%s): using 1,797 bundled digits", error)
         return load_digits()
 
 

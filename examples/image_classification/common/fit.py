@@ -46,7 +46,7 @@ def add_fit_args(parser):
         "--dtype",
         choices=("float16", "float32"),
         default="float32",
-        help="what the network computes in (float16: resnet, with float32 copies of its weights)",
+        help="dtype of the computation (float16: resnet, with float32 copies of its weights)",
     )
     group.add_argument("--gpus", type=indices, help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
     group.add_argument("--kv-store", default="device", help="kind of key-value store")
@@ -57,15 +57,15 @@ def add_fit_args(parser):
         "--lr-factor",
         type=float,
         default=0.1,
-        help="what the learning rate is multiplied with at each step",
+        help="factor of the learning rate at each step",
     )
-    group.add_argument("--lr-step-epochs", type=indices, default="10", help="when, e.g. 30,60")
+    group.add_argument("--lr-step-epochs", type=indices, default="10", help="epochs of the steps, e.g. 30,60")
     group.add_argument("--initializer", choices=sorted(INITIALIZERS), default="default")
     group.add_argument("--optimizer", default="sgd", help="name of the optimizer")
     group.add_argument("--mom", type=float, default=0.9, help="momentum, of those that have one")
     group.add_argument("--wd", type=float, default=0.0001, help="weight decay")
     group.add_argument(
-        "--disp-batches", type=positive, default=100, help="a line each so many batches"
+        "--disp-batches", type=positive, default=100, help="log every so many batches"
     )
     group.add_argument("--top-k", type=int, default=0, help="report top-k accuracy too")
     group.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
@@ -74,13 +74,13 @@ def add_fit_args(parser):
         type=int,
         default=0,
         metavar="N",
-        help="log statistics of parameters and outputs each N batches",
+        help="log statistics of parameters and outputs every N batches",
     )
     group.add_argument("--plot", metavar="FILE.png", help="draw loss and accuracy of each epoch")
     group = parser.add_argument_group("checkpoints")
     group.add_argument("--model-prefix", help="write PREFIX-symbol.json and PREFIX-0001.params ...")
-    group.add_argument("--save-period", type=positive, default=1, help="write each so many epochs")
-    group.add_argument("--load-epoch", type=int, help="go on from this checkpoint")
+    group.add_argument("--save-period", type=positive, default=1, help="write every so many epochs")
+    group.add_argument("--load-epoch", type=int, help="continue from this checkpoint")
 
 
 def seed_all(seed):

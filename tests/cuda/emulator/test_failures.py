@@ -393,7 +393,7 @@ def test_too_large_a_frame():
 def test_no_such_kernel(fast):
     with pytest.raises(KernelError, match="no kernel named 'pst'; it has past, before"):
         fast.get("pst")
-    with pytest.raises(KernelError, match="an instance of a template must stand in exports"):
+    with pytest.raises(KernelError, match="an instance of a template must be listed in exports"):
         EmulatedModule(
             "template <class T> __global__ void t(T *x) {}\n__global__ void u(int *x) {}"
         ).get("t<float>")
