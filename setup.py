@@ -1,13 +1,14 @@
 """Builds cynet: one table of extensions, found by path. Metadata stands in pyproject.toml."""
 
+import itertools
 import os
 import re
 import sys
 from pathlib import Path
 
 import numpy
-from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
 DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
@@ -41,9 +42,12 @@ if SANITIZER:  # OpenMP's runtime has no annotations that ThreadSanitizer could 
 
 
 def extensions():
-    """Every .pyx under cynet/ is an extension of the same dotted name."""
+    """Every .pyx under cynet/ is an extension of the same dotted name; helpers of tests are left
+    out of wheels."""
     for source in sorted((ROOT / "cynet").rglob("*.pyx")):
         relative = source.relative_to(ROOT)
+        if "bdist_wheel" in sys.argv and source.stem.endswith(("testing", "_direct")):
+            continue
         yield Extension(
             ".".join(relative.with_suffix("").parts),
             [str(relative)],
@@ -65,15 +69,50 @@ def with_includes(headers):
     return sorted(found)
 
 
+def translated(modules):
+    """The extensions as C++ by Cython, each with all the headers that it depends on."""
+    from Cython.Build import cythonize
+
+    tell(f"cynet: Cython translates {len(modules)} modules, then the C++ compiler takes minutes")
+    modules = cythonize(
+        modules, compiler_directives=DIRECTIVES, include_path=["."], nthreads=CORES
+    )
+    for module in modules:  # Cython has listed the headers that the .pyx and its cimports declare
+        module.depends = with_includes(module.depends)
+        if any(h.endswith("exact_math.h") for h in module.depends) and sys.platform != "win32":
+            module.extra_compile_args = [*COMPILE, "-ffp-contract=off"]  # random bytes are CUDA's
+    return modules
+
+
+def tell(text):
+    """Show progress on the terminal, because pip hides what a build prints; else as output."""
+    try:
+        with open("/dev/tty", "w") as terminal:
+            terminal.write(f"\r\x1b[K{text}")
+    except OSError:
+        print(text, flush=True)
+
+
+class Build(build_ext):
+    """Compiles the modules, and shows how many are done."""
+
+    def build_extensions(self):
+        self.done = itertools.count(1)
+        super().build_extensions()
+        tell(f"cynet: {len(self.extensions)} modules are compiled\n")
+
+    def build_extension(self, ext):
+        super().build_extension(ext)
+        tell(f"cynet: {next(self.done)} of {len(self.extensions)} modules compiled ({ext.name})")
+
+
 CORES = os.cpu_count() or 1
 OPTIONS = {"parallel": CORES}
 if "editable_wheel" in sys.argv:  # a folder that stays, so that only what has changed is compiled
     OPTIONS["build_lib"] = "build/editable"
-MODULES = cythonize(
-    list(extensions()), compiler_directives=DIRECTIVES, include_path=["."], nthreads=CORES
-)
-for module in MODULES:  # Cython has listed the headers that the .pyx and what it cimports declare
-    module.depends = with_includes(module.depends)
-    if any(h.endswith("exact_math.h") for h in module.depends) and sys.platform != "win32":
-        module.extra_compile_args = [*COMPILE, "-ffp-contract=off"]  # random bytes are CUDA's
-setup(ext_modules=MODULES, options={"build_ext": OPTIONS})
+MODULES = list(extensions())
+# Metadata, which pip asks for first, and an sdist need no C++. An sdist is without it because it is
+# 85 MB, and every build has Cython (pyproject.toml).
+if {"build", "build_ext", "bdist_wheel", "editable_wheel", "develop", "install"} & {*sys.argv}:
+    MODULES = translated(MODULES)
+setup(ext_modules=MODULES, options={"build_ext": OPTIONS}, cmdclass={"build_ext": Build})

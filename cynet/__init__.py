@@ -1,7 +1,8 @@
 """cynet: the classic MXNet 1.x programming model, small and fast. Write ``import cynet as mx``."""
 
 # Each line re-exports one module or name; floors in the order of docs/architecture/README.md.
-from . import config, errors  # floor 0
+from . import built  # floor 0, before any compiled module
+from . import config, errors
 from . import base
 from . import context
 from .context import Context, cpu, cpu_pinned, current_context, gpu

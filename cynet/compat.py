@@ -9,8 +9,6 @@ _EXTRA = {
     "Cython": "cython",
     "graphviz": "viz",
     "matplotlib": "viz",
-    "mpi4py": "dist",
-    "PIL": "image",
     "pycuda": "cuda",
     "setuptools": "cython",
 }
@@ -37,5 +35,5 @@ def optional(name, purpose):
         return importlib.import_module(name)
     except ImportError as error:
         raise CynetError(
-            f"{purpose} needs the package {package}: pip install 'cynet[{extra}]' ({error})"
+            f"{purpose} needs the package {package}: pip install 'cynet-mx[{extra}]' ({error})"
         ) from None

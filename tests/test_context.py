@@ -95,7 +95,7 @@ for use in (lambda: mx.context.gpu_memory_info(3), lambda: mx.nd.zeros((2,), ctx
         use()
         sys.exit("no error")
     except mx.MXNetError as error:
-        assert "needs the package pycuda: pip install 'cynet[cuda]'" in str(error), error
+        assert "needs the package pycuda: pip install 'cynet-mx[cuda]'" in str(error), error
 assert mx.nd.zeros((2,), ctx=mx.cpu_pinned()).asnumpy().sum() == 0
 """
     subprocess.run([sys.executable, "-c", code], check=True)

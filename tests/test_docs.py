@@ -78,6 +78,7 @@ def test_every_setting_is_documented():
         "docs/migration.md",
         "docs/guide/custom_operators.md",
         "docs/architecture/performance.md",
+        "docs/architecture/how/where.md",
     ],
 )
 def test_python_blocks_run(page, tmp_path):
@@ -98,3 +99,12 @@ def test_python_blocks_run(page, tmp_path):
         timeout=240,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_readme_shows_what_its_example_prints(tmp_path):
+    code, shown = (blocks(ROOT / "README.md", language)[0] for language in ("python", "text"))
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.stdout == shown, done.stderr[-3000:]

@@ -1,7 +1,11 @@
 """Importing cynet is quick, starts no thread and needs no optional package."""
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
+
+import cynet
 
 
 def run(code):
@@ -28,4 +32,17 @@ def test_starts_no_thread():
 
 def test_needs_no_optional_package():
     loaded = set(run("import sys, cynet; print(*sys.modules)").split())
-    assert not loaded & {"matplotlib", "PIL", "pycuda", "mpi4py", "scipy", "graphviz"}
+    assert not loaded & {"matplotlib", "pycuda", "scipy", "graphviz"}
+
+
+def test_a_source_folder_says_what_to_do(tmp_path):
+    """After ``pip install .``, Python started in the checkout imports what is not compiled."""
+    source = Path(cynet.__file__).parent
+    (tmp_path / "cynet").mkdir()
+    for name in ("__init__.py", "built.py"):
+        shutil.copy(source / name, tmp_path / "cynet")
+    command = [sys.executable, "-S", "-c", "import cynet"]  # no site: nothing installed is found
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"ImportError: cynet's compiled modules are not in {tmp_path}/cynet" in done.stderr
+    assert "start Python in another folder" in done.stderr and "`make build`" in done.stderr

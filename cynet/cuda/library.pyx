@@ -38,8 +38,8 @@ def open_library(what, names, packages):
     why = f"does not open ({'; '.join(reasons)})" if reasons else "is not installed"
     raise CynetError(
         f"{what} {why}: operators on a GPU need {' or '.join(names)} from pip install "
-        f"'cynet[cuda]' or 'cynet[cuda12]' ({' or '.join(packages)}), from the system, or from "
-        "the folder that CYNET_CUDA_LIBRARIES names")
+        f"'cynet-mx[cuda]' or 'cynet-mx[cuda12]' ({' or '.join(packages)}), from the system, or "
+        "from the folder that CYNET_CUDA_LIBRARIES names")
 
 
 def _in_folder(names):

@@ -29,7 +29,7 @@ def test_missing_library():
     assert str(error.value).startswith("cuNothing is not installed: ")
     for word in ("libcunothing.so.2 or libcunothing.so.1", "nvidia-cunothing", "CYNET_CUDA_LIB"):
         assert word in str(error.value)
-    assert "pip install 'cynet[cuda]'" in str(error.value)
+    assert "pip install 'cynet-mx[cuda]'" in str(error.value)
 
 
 def test_library_that_does_not_open(tmp_path, monkeypatch):

@@ -83,10 +83,10 @@ def test_a_missing_package_is_named(home, tmp_path, monkeypatch, package):
     path = tmp_path / "tiny_c.pyx"
     path.write_text(TINY.format(3))
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(CynetError, match=rf"package {package}: pip install 'cynet\[cython\]'"):
+    with pytest.raises(CynetError, match=rf"package {package}: pip install 'cynet-mx\[cython\]'"):
         mx.operator.compile_pyx(path)
     if package == "setuptools":
-        with pytest.raises(CynetError, match=r"pip install 'cynet\[cython\]'"):
+        with pytest.raises(CynetError, match=r"pip install 'cynet-mx\[cython\]'"):
             mx.operator.extension("tiny_c", path)
 
 

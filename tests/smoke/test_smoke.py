@@ -11,17 +11,18 @@ import cynet as mx
 
 def test_it_is_the_installed_one():
     assert pathlib.Path(mx.__file__).is_relative_to(sysconfig.get_paths()["platlib"])
-    assert mx.__version__ == importlib.metadata.version("cynet")
+    assert mx.__version__ == importlib.metadata.version("cynet-mx")
 
 
 def test_installed_size():
-    files = importlib.metadata.files("cynet")
+    files = importlib.metadata.files("cynet-mx")
     size = sum(pathlib.Path(f.locate()).stat().st_size for f in files)
     assert size <= 60e6
     names = {str(f) for f in files}
     assert "cynet/_typedefs.pxd" in names
     assert "cynet/kernels/functors.h" in names
     assert not [n for n in names if n.endswith(".cpp")]
+    assert not [n for n in names if "testing." in n or "_direct." in n]  # helpers of tests
 
 
 PYX = '''"""Adds one, in Cython from outside the package."""

@@ -59,7 +59,7 @@ def add_fit_args(parser):
         default=0.1,
         help="factor of the learning rate at each step",
     )
-    group.add_argument("--lr-step-epochs", type=indices, default="10", help="epochs of the steps, e.g. 30,60")
+    group.add_argument("--lr-step-epochs", type=indices, default="10", help="e.g. 30,60")
     group.add_argument("--initializer", choices=sorted(INITIALIZERS), default="default")
     group.add_argument("--optimizer", default="sgd", help="name of the optimizer")
     group.add_argument("--mom", type=float, default=0.9, help="momentum, of those that have one")

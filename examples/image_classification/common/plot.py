@@ -7,7 +7,7 @@ def check_matplotlib():
         import matplotlib  # noqa: F401
     except ImportError:
         raise SystemExit(
-            "--plot needs matplotlib: pip install 'cynet[viz]' (or pip install matplotlib)"
+            "--plot needs matplotlib: pip install 'cynet-mx[viz]' (or pip install matplotlib)"
         ) from None
 
 
