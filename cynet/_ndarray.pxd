@@ -1,11 +1,10 @@
-"""NDArray core: reference-counted memory + engine variable + shape + dtype; zero-copy views share a
-Chunk.
+"""NDArray core: reference-counted memory, an engine variable, a shape and a dtype.
 
-Promises:
-- A Chunk's memory goes back to its pool only when every function pushed on its variable is done.
-- An array whose computation failed is never shown: reading it raises until something writes it.
-- Reading an array's bytes from outside the engine waits for its writers first, writing for its
-readers too.
+Zero-copy views share a Chunk. Promises:
+
+- A Chunk's memory returns to its pool only after every function pushed on its variable is done.
+- An array whose computation failed is never visible: reading it raises until it is written again.
+- Reading an array's bytes outside the engine waits for its writers; writing waits for readers, too.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -17,7 +16,7 @@ from ._storage cimport Handle
 from ._typedefs cimport TBlob
 
 cdef cppclass RowSet:
-    # Rows of an array of which the others are zeros, as long as `rows_hold` (_row_set.pxd) says so.
+    # Rows of an array outside of which it is zero, while `rows_hold` (_row_set.pxd) is true.
     # Guarded by the array's variable.
     char* data
     int64_t n, length      # of all rows, bytes of each

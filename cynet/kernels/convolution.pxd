@@ -1,5 +1,5 @@
-"""Convolution over up to three spatial axes by matrix products, on unrolled windows (im2col) or,
-forward, on lines of images as they lie."""
+"""Convolution over up to three spatial axes by matrix products: of unrolled windows (im2col), or
+forward by implicit gemm, which reads the image in place."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t
@@ -19,7 +19,7 @@ cdef struct ConvShape:
     int64_t unrolled             # channels / groups * kernel: rows of an unrolled window
     int64_t tile, tiles          # output positions unrolled at a time, and such parts an image
     bint plain                   # 1x1 without stride and pad: the input is its own unrolling
-    bint as_it_lies              # forward takes the image so (image_products.h)
+    bint as_it_lies              # forward by implicit gemm (image_products.h)
 
 # `single`: of float32, and forward means conv_forward.
 cdef void conv_complete(ConvShape* shape, bint single) noexcept nogil

@@ -152,8 +152,7 @@ inline void grad_run(const Kernel& k, const void* g, int sg, const void* a, int 
   });
 }
 
-// ----- broadcasting
-// --------------------------------------------------------------------------------
+// ----- broadcasting ------------------------------------------------------------------------------
 // Drop axes of length 1 and join neighbours that every operand walks as one.
 inline void collapse(Space* s) {
   int n = 0;
@@ -208,8 +207,7 @@ inline void for_runs(const Space& s, int64_t begin, int64_t end, Body&& body) {
   }
 }
 
-// ----- whole arrays
-// --------------------------------------------------------------------------------
+// ----- whole arrays ------------------------------------------------------------------------------
 // Whether this was asked on this thread a moment ago: loops come one after another, and a thread
 // that is woken for one serves the next ones.
 inline bool asked_lately() {

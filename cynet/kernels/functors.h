@@ -50,8 +50,7 @@ CYNET_XINLINE bool is_nan(T x) {
   return x != x;
 }
 
-// ----- unary, integers too
-// -------------------------------------------------------------------------
+// ----- unary, integers too -----------------------------------------------------------------------
 CYNET_UNARY(identity, x)
 CYNET_UNARY(zero, T(0) * 0)
 CYNET_UNARY(one, T(1))
@@ -92,8 +91,7 @@ struct erfinv {
   }
 };
 
-// ----- unary, real
-// ---------------------------------------------------------------------------------
+// ----- unary, real -------------------------------------------------------------------------------
 CYNET_UNARY(exp, math::exp(x))
 CYNET_UNARY(log, math::log(x))
 CYNET_UNARY(log2, math::log2(x))
@@ -133,8 +131,7 @@ struct gammaln {
 CYNET_UNARY(degrees, x* T(57.29577951308232))
 CYNET_UNARY(radians, x* T(0.017453292519943295))
 
-// ----- unary gradients: of x unless the name ends in _y
-// --------------------------------------------
+// ----- unary gradients: of x unless the name ends in _y ------------------------------------------
 CYNET_UNARY(two_x, product_of(T(2), x))
 CYNET_UNARY(minus_one, T(-1))
 CYNET_UNARY(relu_grad_y, x > T(0) ? T(1) : (is_nan(x) ? x : T(0)))
@@ -178,8 +175,7 @@ CYNET_UNARY(radians_grad, T(0.017453292519943295))
 // the functor is where b is 2 throughout.
 struct repeats_operand {};
 
-// ----- binary
-// --------------------------------------------------------------------------------------
+// ----- binary ------------------------------------------------------------------------------------
 CYNET_BINARY(plus, sum_of(a, b))
 CYNET_BINARY(minus, difference_of(a, b))
 CYNET_BINARY(mul, product_of(a, b))

@@ -1,21 +1,22 @@
 """Products of small float32 matrices, and convolutions of small images made of them (products.h).
 
-Every shape is computed rightly; what it pays for, `window_suits` and the operators say. `space` is
-scratch of product_space's or window_space's bytes, aligned to 64. Results are the same whatever the
-number of threads. Where a has many zeros `product` leaves them out, and takes its sums in another
-order.
+All shapes are supported; `product_suits`, `window_suits` and their like tell for which this is
+faster than BLAS and oneDNN. `space` is scratch of product_space or window_space bytes, aligned to
+64. Results do not depend on the number of threads. If a has many zeros, `product` leaves them out,
+which changes the order of the sums.
 """
 
 from libc.stdint cimport int64_t
 
 cdef extern from "products.h" namespace "cynet" nogil:
-    # c = relu(a b + bias + c): a (m, k), or (k, m) in memory where `a_turned`; b (k, n), or (n, k)
-    # where `b_turned`; rows lie a_row, b_row and c_row floats apart. `bias` of n floats or NULL.
-    # Where `copy` is given (NULL: not), a is not turned, and copied there on the way, past the
-    # caches with `copy_past`. `b_shared`: all threads have just read the whole of b. `mask`, which
-    # lies as c does, or NULL: what relu gave; c is multiplied by relu's gradient there. `sums`, if
-    # not NULL, gets or with `add_sums` is added the m sums of a's rows; a is turned then. With
-    # `packed`, b as product_pack gives it, b is not read, and a is not turned.
+    # c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_turned` (transposed); b is (k, n),
+    # or (n, k) where `b_turned`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats
+    # or is NULL.
+    # `copy`, if not NULL: a (not transposed) is also copied there, by non-temporal stores if
+    # `copy_past`. `b_shared`: all threads have just read the whole of b. `mask`, if not NULL: an
+    # output of relu, laid out as c; c is multiplied by relu's gradient there. `sums`, if not NULL:
+    # the m sums of the rows of a (transposed) are written there, or added if `add_sums`. `packed`,
+    # if not NULL: b from product_pack, read instead of b; a is not transposed.
     struct Product:
         int64_t m, n, k
         const float* a
@@ -41,24 +42,24 @@ cdef extern from "products.h" namespace "cynet" nogil:
         int64_t batch, height, width, channels, filters, out_height, out_width
         int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w
 
-# Whether a library's product of m x k by k x n is slower.
+# Whether this is faster than a library's product of m x k by k x n.
 cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil
-# Whether a product of m x k by k x n has each of its threads read the whole of a.
+# Whether every thread of the product reads the whole of a.
 cdef bint product_shares_a(int64_t m, int64_t n, int64_t k, int threads) noexcept nogil
-# Whether products by a packed b are quicker than others; how many floats that are; and b in that
-# form, to be aligned to 64 bytes.
+# Whether the product is faster with a packed b; the floats of the packed b; packing it. The packed
+# b must be aligned to 64 bytes.
 cdef bint product_packs(int64_t m, int64_t n, int64_t k) noexcept nogil
 cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil
 cdef void product_pack(const float* b, int64_t b_row, bint turned, int64_t k, int64_t n, float* to,
                        int threads) noexcept nogil
 cdef size_t product_space(int threads) noexcept nogil
 cdef void product(const Product* p, int threads, char* space) noexcept nogil
-# Whether, of few rows or columns, one that reads b where it lies is quicker than a library's, and
-# that: a is not turned, and no scratch is needed.
+# Skinny products, which read b in place and need no scratch; a is not transposed. Whether that is
+# faster than a library's product; the product.
 cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil
 cdef void product_few(const Product* p, int threads) noexcept nogil
 
-# Whether it pays.
+# Whether direct sums over the taps are faster than Winograd's algorithm and than oneDNN.
 cdef bint window_suits(const WindowShape* shape) noexcept nogil
 # Bytes of scratch for window_forward, or with `backward` for both gradients.
 cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil

@@ -39,8 +39,7 @@ using wide = typename std::conditional<std::is_integral<T>::value, int64_t, doub
 template <typename T>
 using value_of = typename std::conditional<std::is_same<T, half>::value, float, T>::type;
 
-// ----- reducers: init, step, merge, finish. An acc is what a result is carried in; part, see sum
-// ---------------------------------------------------------
+// ----- reducers: init, step, merge, finish. An acc is what a result is carried in; part, see sum -
 template <typename T>
 struct sum {
   typedef wide<T> acc;
@@ -146,8 +145,7 @@ inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64
 
 namespace cynet {
 
-// ----- the walk
-// ------------------------------------------------------------------------------------
+// ----- the walk ----------------------------------------------------------------------------------
 template <typename T, typename V>
 inline void store(T* out, int add, V value) {
   if constexpr (std::is_same<T, half>::value) {
