@@ -2,7 +2,8 @@
 //
 // Its threads meet at barriers within a region, so the parts of one must run at once: there are as
 // many helpers as parts, one region runs at a time, and the caller takes a part that nobody has
-// begun only when its own is over. Included by parallel.pyx only.
+// begun only when its own is over. Helpers are called even while the team rests: oneDNN's own
+// barriers spin on memory and cannot be seen from here. Included by parallel.pyx only.
 #ifndef CYNET_GANG_H
 #define CYNET_GANG_H
 
@@ -81,7 +82,8 @@ static void gang_start(void (*body)(void*), void* data, unsigned parts) {
     gang.body = body, gang.data = data;
     gang.arrived.store(0);
     const int n = static_cast<int>(parts);
-    open_shares(team.slots[0], n, n, gang_part, nullptr);
+    fill_slot(team.slots[0], n, n, gang_part, nullptr);
+    open_shares(team.slots[0]);
     inside = true;
   }
   enter_region(0, alone ? 1 : static_cast<int>(parts), !alone);
@@ -111,11 +113,16 @@ static void gang_barrier() {
     wake_sleepers(&gang.round, region.parts);
     return;
   }
-  const int64_t until = now_ns() + BRIEF_NS;
+  const int64_t begin = now_ns(), until = begin + BRIEF_NS;
   for (int turns = 1; gang.round.load() == round; ++turns) {
     relax();
     if (turns % 32 == 0 && now_ns() > until) sleep_while(&gang.round, round);
   }
+  const int64_t stood = now_ns() - begin;  // which is no work
+  if (region.part == 0)
+    team.slots[0].stood += stood;
+  else
+    team.slots[0].helped.fetch_sub(stood, std::memory_order_relaxed);
 }
 
 static int gang_part_now() { return regions_within[depth].part; }

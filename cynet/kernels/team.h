@@ -50,6 +50,7 @@ struct alignas(128) Slot {
   PartFunction function;
   void* arg;
   int64_t begin, woken;  // when the caller opened it, and had woken helpers
+  int64_t stood;         // nanoseconds that the caller stood at barriers
   unsigned control;  // the caller's rounding and flushing of denormal numbers
 };
 
@@ -253,13 +254,17 @@ static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
   slot.sleeps.store(0);
 }
 
-// Counts what helpers brought: the time of their shares, by their clock or the caller's, whichever
-// had its core, less what the caller spent on waking them and waiting. After losses the team rests.
-static void judge(const Slot& slot, int64_t own, int mine, int64_t waking, int64_t done) {
-  const int64_t now = now_ns(), helped = slot.helped.load(std::memory_order_relaxed);
-  const int64_t worth = own * (slot.shares - mine) / mine;
-  int64_t credit = team.credit.load(std::memory_order_relaxed);
-  credit += (worth < helped ? worth : helped) - waking - (now - done);
+// Counts what helpers brought. Shares are alike, so the fastest tells what one takes on a core of
+// its own: the gain is what all shares would take at that pace, less the time that went by. A
+// helper that took the caller's core brings nothing. After losses the team rests.
+static void judge(const Slot& slot, int64_t own, int mine, int64_t now) {
+  const int theirs = slot.shares - mine;
+  int64_t alone = own * slot.shares / mine;
+  if (theirs) {
+    const int64_t helped = slot.helped.load(std::memory_order_relaxed) * slot.shares / theirs;
+    if (helped < alone) alone = helped;
+  }
+  int64_t credit = team.credit.load(std::memory_order_relaxed) + alone - (now - slot.begin);
   if (credit > CREDIT_NS) credit = CREDIT_NS;
   if (credit < -LOSS_NS) {
     team.share_at.store(now + rest_ns(-credit), std::memory_order_relaxed);
@@ -275,14 +280,19 @@ static void run_alone(int parts, PartFunction function, void* arg) {
   inside = before;
 }
 
-// Opens all shares but the first, which is the caller's, and wakes helpers that sleep.
-static void open_shares(Slot& slot, int parts, int shares, PartFunction function, void* arg) {
+static void fill_slot(Slot& slot, int parts, int shares, PartFunction function, void* arg) {
   slot.parts = parts, slot.shares = shares;
   slot.function = function, slot.arg = arg;
   slot.control = float_control();
+  slot.stood = 0;
   slot.helped.store(0, std::memory_order_relaxed);
   slot.left.store(shares, std::memory_order_relaxed);
   slot.begin = slot.woken = now_ns();
+}
+
+// Opens all shares but the first, which is the caller's, and wakes helpers that sleep.
+static void open_shares(Slot& slot) {
+  const int shares = slot.shares;
   slot.open.store(~static_cast<uint64_t>(0) >> (SHARES - shares) & ~static_cast<uint64_t>(1));
   const int asleep = team.sleepers.load();
   if (asleep > 0) {
@@ -300,7 +310,7 @@ static void close_shares(Slot& slot) {
   if (slot.left.fetch_sub(mine, std::memory_order_acq_rel) != static_cast<uint32_t>(mine))
     wait_for_shares(slot, done, own);
   if (mine < slot.shares || slot.woken != slot.begin)
-    judge(slot, own, mine, slot.woken - slot.begin, done);
+    judge(slot, own - slot.stood, mine, now_ns());
 }
 
 static void run_parts(int parts, PartFunction function, void* arg) {
@@ -310,7 +320,8 @@ static void run_parts(int parts, PartFunction function, void* arg) {
   if (!inside && !team_rests() && have_helpers((shares < limit ? shares : limit) - 1))
     slot = take_slot();
   if (!slot) return run_alone(parts, function, arg);
-  open_shares(*slot, parts, shares, function, arg);
+  fill_slot(*slot, parts, shares, function, arg);
+  open_shares(*slot);
   inside = true;
   run_share(*slot, 0);
   close_shares(*slot);

@@ -68,8 +68,18 @@ static void region(void* arg) {  // what a library does in one: a loop, a barrie
   }
 }
 
+static void plain(void* arg) {  // a region without a barrier
+  ++static_cast<Work*>(arg)->of_part[gang_part_now()];
+}
+
 static void regions(int threads, int times) {
   for (int i = 0; i < times; ++i) {
+    if (i % 5 == 0) team.share_at = now_ns() + 200000;  // the team rests for a while
+    Work counts = {0, 0, std::vector<long>(threads)};
+    gang_start(plain, &counts, threads);
+    plain(&counts);
+    gang_end();
+    for (long count : counts.of_part) CHECK(count == 1);
     Work r = {100 + i % 7, 0, std::vector<long>(threads)};
     gang_start(region, &r, threads);
     region(&r);
@@ -100,16 +110,21 @@ static void judgement() {  // losses beyond what was gained let the team rest ma
   static Slot slot;
   slot.shares = 2;
   team.credit = 0, team.share_at = 0;
-  slot.helped = 1000000;
-  judge(slot, 1000000, 1, 0, now_ns());  // gained a millisecond
-  CHECK(team.credit > 900000 && team.credit <= 1000000 && !team_rests());
-  judge(slot, 0, 2, 900000, now_ns());  // lost most of it
-  CHECK(!team_rests());
-  const int64_t now = now_ns();
-  slot.helped = 3000000000;  // a helper that had no core: what counts is the caller's clock
-  judge(slot, 1000, 1, 0, now - 2000000);
+  const auto after = [](int64_t own, int mine, int64_t helped, int64_t elapsed) {
+    const int64_t now = now_ns();
+    slot.helped = helped, slot.begin = now - elapsed;
+    judge(slot, own, mine, now);
+    return now;
+  };
+  after(1000000, 1, 1000000, 1000000);  // gained a millisecond
+  CHECK(team.credit == 1000000 && !team_rests());
+  after(900000, 2, 0, 1800000);  // helpers were woken and came too late
+  CHECK(team.credit == 100000 && !team_rests());
+  after(2000000, 1, 1000000, 2000000);  // a helper on the caller's core
+  CHECK(team.credit == 100000 && !team_rests());
+  const int64_t now = after(1000, 1, 3000000000, 2001000);  // a helper that had no core
   CHECK(team_rests() && team.share_at - now > 30 * 1700000LL);
-  judge(slot, 0, 2, 1000000000, now_ns());
+  after(0, 2, 0, 1000000000);
   CHECK(team.share_at - now_ns() <= LONGEST_NS);
   team.credit = 0, team.share_at = 0;
 }
