@@ -1,6 +1,6 @@
 """How the time to bind a network grows with its nodes: the same kind of graph in doubling sizes.
 
-``python benchmarks/bind.py`` prints the table of benchmarks/README.md; ``--mxnet PYTHON`` puts
+``python benchmarks/bind.py`` prints a table; ``--mxnet PYTHON`` puts
 that Python's MXNet beside it, names of kinds choose rows, ``--largest N`` leaves larger ones out.
 "Growth" is the time over that of half the nodes: 2 is linear. Every size runs in a process of its
 own, and its time is the least of three unless it takes long.
