@@ -28,7 +28,7 @@ PREDICTIONS = {  # name: file of symbols/, options; batch 1 of 224x224
     "ResNet-50, prediction": ("resnet", {"num_layers": 50, "image_shape": (3, 224, 224)}),
     "Inception-BN, prediction": ("inception_bn", {}),
 }
-PREDICTION_PLANS = ("all", "-absorb", "-sum", "-pack", "-absorb,-pack", "none")
+PREDICTION_PLANS = ("all", "-sum", "-pack", "none")
 ROUNDS = 7
 
 

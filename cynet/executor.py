@@ -20,9 +20,6 @@ from .operator import Operator
 from .operator.shapes import known
 from .symbol.node import fixed_arguments, topological_order
 
-# What belongs to one plan of an executor.
-_PLAN = ("_graph", "_heads", "_arena", "_arena_is_guarded", "_arrays", "_plan")
-
 
 class Executor:
     """A bound computation; made by ``Symbol.bind`` or ``Symbol.simple_bind``.
@@ -74,10 +71,10 @@ class Executor:
 
     # --- building ---------------------------------------------------------------------------------
     @collector_paused()
-    def _build(self, shared_exec=None, predict=True):
+    def _build(self, shared_exec=None):
         """Run the passes and make the native plan; outputs keep their arrays when built again.
 
-        Without gradients the plan is one for ``forward(is_train=False)``, if `predict`.
+        Without gradients the plan is one for ``forward(is_train=False)``.
         """
         arrays = {**self.arg_dict, **self.aux_dict}
         watched = self._monitor is not None  # then every node's own values must be there to see
@@ -90,7 +87,7 @@ class Executor:
             {n: self._grad_req[n] for n, grad in self.grad_dict.items() if grad is not None},
             self._group2ctx,
             names,
-            predict and not any(grad is not None for grad in self.grad_arrays),
+            not any(grad is not None for grad in self.grad_arrays),
             watched,
         )
         operators = {}
@@ -103,7 +100,7 @@ class Executor:
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
         if "feed" in names:
             graph.fed = fed_input(graph, operators)
-        self._graph, self._other_plan = graph, None
+        self._graph = graph
         if not hasattr(self, "outputs"):
             self.outputs = [zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.outputs]
         self._heads = [
@@ -116,20 +113,6 @@ class Executor:
         for value in graph.kept_values():
             self._arrays[value] = empty(value.shape, ctx=value.ctx, dtype=value.dtype)
         self._plan = Plan(graph, operators, self._arrays, self._arena, self._arena_is_guarded)
-
-    def _take_plan(self, is_train):
-        """Make the plan that fits the run the current one; where BatchNorm is absorbed, there is
-        one for each of the two kinds."""
-        if not self._graph.only_predicts and not self._other_plan:
-            return
-        if self._graph.only_predicts != is_train:
-            return
-        mine = {name: getattr(self, name) for name in _PLAN}
-        if self._other_plan:
-            vars(self).update(self._other_plan)
-        else:
-            self._build(self, predict=False)
-        self._other_plan = mine
 
     def _take_arena(self, graph, shared_exec):
         size = graph.memory.planned
@@ -212,7 +195,6 @@ class Executor:
         """
         if self._pins is not None:
             self._pins.hold()
-        self._take_plan(bool(is_train))
         if not self._plan.run_forward(bool(is_train), sources, targets):
             return False
         self.has_run = True

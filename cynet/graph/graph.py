@@ -179,8 +179,6 @@ class Graph:
         Gradients of the outputs that backward needs from outside, one an output.
     constant_steps : list of Step
         What is run once, before everything else; it makes the values of kind ``const``.
-    only_predicts : bool
-        True: forward is right for ``is_train=False`` alone.
     memory : MemoryReport or None
         What the memory pass found.
     fed : (Value, int) or None
@@ -198,7 +196,6 @@ class Graph:
         self.grads = {}
         self.heads = [None] * len(outputs)
         self.constant_steps = []
-        self.only_predicts = False
         self.memory = None
         self.fed = None
         self.splits = []

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from .. import config
 from ..errors import ArgumentError
-from .absorb import absorb
 from .chain import chain
 from .commute import commute
 from .fold import fold
@@ -43,7 +42,6 @@ PASSES = (
     Pass("fold", FORWARD, fold, "computes once, when bound, what depends on no argument"),
     Pass("share", FORWARD, share, "computes once what several nodes compute alike"),
     Pass("commute", FORWARD, commute, "max pooling before a rising activation instead of after it"),
-    Pass("absorb", PREDICT, absorb, "BatchNorm inside the convolution before it"),
     Pass("layout", FORWARD, layout, "channels-last memory between convolutions"),
     Pass("fuse", FORWARD, fuse, "activations and sums inside the step before them"),
     Pass("sum", PREDICT, sums, "a sum inside the layer that computes one of its terms"),

@@ -347,11 +347,6 @@ class OperatorProperty:
         that relu, or None."""
         return None
 
-    def with_scaled_weight(self, axis, ndim):
-        """The property that has a bias, so that weights scaled along their first axis and another
-        bias scale and shift output 0, of `ndim` axes, along `axis`; None where they would not."""
-        return None
-
     def packed_form(self, in_shapes, in_types, replaces):
         """What computes the same with input 1, the weight, in another form, if that is worth its
         memory.

@@ -126,8 +126,7 @@ def test_gradients_of_the_same_choices(name):
     ],
 )
 def test_predictions_agree_with_mxnet(name, dtype):
-    """Bound without gradients, when BatchNorm is absorbed and weights are packed; twice, and then
-    in training mode."""
+    """Bound without gradients, when weights are packed; twice, and then in training mode."""
     expected = _expected(name)
     executor = bind(mx, name, dtype, "null")
     single = dtype == "float32" or name.startswith("AlexNet")

@@ -134,9 +134,6 @@ class ConvolutionProperty(OperatorProperty):
         return type(self)(**{**self.params(), "kernel": (self.kernel[0], 1), "pad": (pad[0], 0),
                              "stride": (stride[0], 1), "dilate": (dilate[0], 1)})
 
-    def with_scaled_weight(self, axis, ndim):
-        return self.changed(no_bias=False) if axis == 1 else None
-
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space] * 2
 

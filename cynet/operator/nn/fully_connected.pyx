@@ -76,9 +76,6 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
             shapes.append(agree("bias", in_shapes[2], (hidden,)))
         return shapes, [out], []
 
-    def with_scaled_weight(self, axis, ndim):
-        return self.changed(no_bias=False) if axis == ndim - 1 else None
-
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 

@@ -1,5 +1,5 @@
-"""The absorb and pack passes: a prediction gives what the plain plan gives, whatever is written
-between two of them."""
+"""The pack pass: a prediction gives what the plain plan gives, whatever is written between two of
+them."""
 
 import ctypes
 import io
@@ -13,7 +13,7 @@ from cynet.graph.lower import lower
 from cynet.kernels import onednn
 
 needs_onednn = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
-PASSES = ["all", "absorb", "layout,pack", "layout,fuse,absorb,pack", "-pack", "-absorb", "-layout"]
+PASSES = ["all", "layout,pack", "layout,fuse,pack", "-pack", "-layout"]
 
 
 def convolution(x, filters=6, kernel=(3, 3), **kwargs):
@@ -45,33 +45,22 @@ def residual(x):
     return relu(z + norm(convolution(x, 16, (1, 1))))
 
 
-NETS = {  # and how many norms the plan of all passes has left
-    "bias": (lambda x: norm(convolution(x)), 0),
-    "no bias": (lambda x: norm(convolution(x, no_bias=True), eps=0.1), 0),
-    "fixed gamma": (lambda x: norm(convolution(x), fix_gamma=True), 0),
-    "given statistics": (lambda x: relu(norm(convolution(x), use_global_stats=True)), 0),
-    "groups": (lambda x: relu(norm(convolution(x, 8, num_group=4, stride=(2, 1)))), 0),
-    "large": (lambda x: relu(norm(convolution(norm(convolution(x, 32)), 48, pad=(1, 1)))), 0),
-    "wide": (lambda x: relu(norm(convolution(norm(convolution(x, 32)), 48, (5, 5)))), 0),
-    "dense": (lambda x: relu(norm(dense(x))), 0),
-    "dense no bias": (lambda x: norm(dense(x, no_bias=True)), 0),
-    "dense last axis": (lambda x: norm(dense(x, flatten=False), axis=-1), 0),
-    "dense other axis": (lambda x: norm(dense(x, flatten=False)), 1),
-    "other axis": (lambda x: norm(convolution(x), axis=2), 1),
-    "deconvolution": (
-        lambda x: norm(mx.sym.Deconvolution(x, num_filter=3, kernel=(2, 2))),
-        1,
+NETS = {
+    "bias": lambda x: norm(convolution(x)),
+    "no bias": lambda x: norm(convolution(x, no_bias=True), eps=0.1),
+    "fixed gamma": lambda x: norm(convolution(x), fix_gamma=True),
+    "given statistics": lambda x: relu(norm(convolution(x), use_global_stats=True)),
+    "groups": lambda x: relu(norm(convolution(x, 8, num_group=4, stride=(2, 1)))),
+    "large": lambda x: relu(norm(convolution(norm(convolution(x, 32)), 48, pad=(1, 1)))),
+    "wide": lambda x: relu(norm(convolution(norm(convolution(x, 32)), 48, (5, 5)))),
+    "dense": lambda x: relu(norm(dense(x))),
+    "dense last axis": lambda x: norm(dense(x, flatten=False), axis=-1),
+    "deconvolution": lambda x: norm(mx.sym.Deconvolution(x, num_filter=3, kernel=(2, 2))),
+    "made weight": lambda x: norm(
+        convolution(x, 4, weight=mx.sym.var("w", shape=(4, 4, 3, 3)) * 2)
     ),
-    "twice read": (lambda x: (lambda y: norm(y) * y)(convolution(x)), 1),
-    "seen": (lambda x: (lambda y: mx.sym.Group([norm(y), y]))(convolution(x)), 1),
-    "statistics seen": (lambda x: norm(convolution(x), output_mean_var=True)[0], 1),
-    "made weight": (
-        lambda x: norm(convolution(x, 4, weight=mx.sym.var("w", shape=(4, 4, 3, 3)) * 2)),
-        1,
-    ),
-    "shared weight": (shared, 0),
-    "residual": (residual, 0),
-    "norm of norm": (lambda x: norm(norm(convolution(x))), 1),
+    "shared weight": shared,
+    "residual": residual,
 }
 
 
@@ -110,18 +99,11 @@ def steps_of(executor, name):
 @pytest.mark.parametrize("name", NETS)
 def test_predicts_and_runs_in_training_mode(name, passes, monkeypatch):
     """One executor, both kinds of forward, in any order; states stay as they are."""
-    got, want = pair(NETS[name][0](mx.sym.var("x")), passes, monkeypatch)
+    got, want = pair(NETS[name](mx.sym.var("x")), passes, monkeypatch)
     for is_train in (False, True, True, False, False, True):
         compare(got, want, is_train, 3e-4)
     for a, b in zip(got.aux_arrays, want.aux_arrays, strict=True):
         np.testing.assert_array_equal(a.asnumpy(), b.asnumpy())
-
-
-@pytest.mark.parametrize("name", NETS)
-def test_takes_out_the_norms_it_may(name, monkeypatch):
-    net, left = NETS[name]
-    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
-    assert len(steps_of(bind(net(mx.sym.var("x"))), "BatchNorm")) == left
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 11), (1, 2, 5, 6, 7)])
@@ -129,18 +111,7 @@ def test_takes_out_the_norms_it_may(name, monkeypatch):
 def test_one_and_three_spatial_axes(shape, dtype, monkeypatch):
     net = relu(norm(convolution(mx.sym.var("x"), 5, (3,) * (len(shape) - 2))))
     got, want = pair(net, "all", monkeypatch, shape=shape, dtype=dtype)
-    assert not steps_of(got, "BatchNorm")
     compare(got, want, rtol=1e-4 if dtype == "float32" else 1e-12)
-
-
-def test_only_plans_that_predict(monkeypatch):
-    """With a gradient the norm stays: backward needs it, and training its batch's statistics."""
-    net = norm(convolution(mx.sym.var("x"), name="c"))
-    monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
-    for requests in ("write", {"c_weight": "add"}):
-        executor = net.simple_bind(mx.cpu(), grad_req=requests, x=(2, 3, 6, 6))
-        assert [s.direction for s in steps_of(executor, "BatchNorm")] == ["forward", "backward"]
-        assert not executor._graph.kept_values()
 
 
 # --- what is written between two predictions ------------------------------------------------------
@@ -286,22 +257,23 @@ def runs(executor, n):
     return [c for step, c in zip(executor._graph.steps, calls) if step.kept is not None]
 
 
-def test_computes_only_what_changed(monkeypatch):
+@needs_onednn
+def test_packs_only_what_changed(monkeypatch):
     """Kept steps run once, then those whose inputs were written; all of an exposed array's, every
     time."""
     monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
     executor = bind(deep(mx.sym.var("x")))
-    groups = [step.kept for step in executor._graph.steps if step.kept is not None]
-    assert len(set(groups)) == 2
-    assert runs(executor, 3) == [1] * len(groups)
-    assert runs(executor, 3) == [0] * len(groups)
+    assert sum(step.kept is not None for step in executor._graph.steps) == 2
+    assert runs(executor, 3) == [1, 1]
+    assert runs(executor, 3) == [0, 0]
     executor.arg_dict["x"][:] = 1
-    executor.arg_dict["dense_weight"][:] = 1
-    assert runs(executor, 2) == [0] * len(groups)
     executor.arg_dict["norm_beta"][:] = 1
-    assert runs(executor, 3) == [1 if group is groups[0] else 0 for group in groups]
+    executor.arg_dict["dense_weight"][:] = 1
+    assert runs(executor, 2) == [0, 0]
+    executor.arg_dict["direct_weight"][:] = 1
+    assert runs(executor, 3) == [1, 0]
     executor.arg_dict["winograd_weight"].__dlpack__()
-    assert runs(executor, 3) == [0 if group is groups[0] else 3 for group in groups]
+    assert runs(executor, 3) == [0, 3]
 
 
 def test_nothing_is_allocated_when_nothing_changes(monkeypatch):
@@ -312,7 +284,7 @@ def test_nothing_is_allocated_when_nothing_changes(monkeypatch):
     mx.nd.waitall()
     before = mx.storage.stats(mx.cpu())
     for i in range(20):
-        executor.arg_dict["norm_beta"][:] = i
+        executor.arg_dict["direct_weight"][:] = i
         executor.forward(is_train=i % 3 == 0)
     mx.nd.waitall()
     after = mx.storage.stats(mx.cpu())
@@ -326,7 +298,7 @@ def test_a_failed_write_is_raised_and_then_made_good(monkeypatch):
         def forward(self, is_train, req, in_data, out_data, aux):
             raise ValueError("no weights today")
 
-    @mx.operator.register("absorb_fails")
+    @mx.operator.register("pack_fails")
     class FailsProp(mx.operator.CustomOpProp):
         def create_operator(self, ctx, shapes, dtypes):
             return Fails()
@@ -335,7 +307,7 @@ def test_a_failed_write_is_raised_and_then_made_good(monkeypatch):
     compare(got, want)
     weight = got.arg_dict["winograd_weight"]
     with pytest.raises(Exception, match="no weights today"):
-        mx.nd.Custom(weight, op_type="absorb_fails", out=weight)
+        mx.nd.Custom(weight, op_type="pack_fails", out=weight)
         got.forward()[0].wait_to_read()
     for executor in (got, want):
         executor.arg_dict["winograd_weight"][:] = 0.5
@@ -465,17 +437,15 @@ def test_packs_deconvolutions_of_few_pixels(shape, options, count, no_bias, monk
 # --- the plan -------------------------------------------------------------------------------------
 @needs_onednn
 def test_packs_where_there_is_an_order_to_pack_for(monkeypatch):
-    """Folded weights live only until they are packed; debug_str counts what stays."""
+    """The step that packs stands in front of its reader; debug_str counts what stays."""
     net = deep(mx.sym.var("x"))
     monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
     executor = bind(net)
-    assert len(steps_of(executor, "_pack_weight")) == len(steps_of(executor, "_scale_weight")) == 2
     names = [step.prop.op_name for step in executor._graph.steps]
-    for i, name in enumerate(names):
-        if name == "_pack_weight":
-            assert names[i - 1] == "_scale_weight" and names[i + 1] == "Convolution"
+    packs = [i for i, name in enumerate(names) if name == "_pack_weight"]
+    assert len(packs) == 2 and all(names[i + 1] == "Convolution" for i in packs)
     kept = executor._graph.kept_values()
-    assert [v.name.rpartition("_")[2] for v in kept] == ["bias", "packed"] * 2
+    assert [v.name for v in kept] == ["direct_weight_packed", "winograd_weight_packed"]
     assert "MB kept between runs" in executor.debug_str()
 
 
@@ -486,4 +456,4 @@ def test_training_plans_keep_nothing(monkeypatch):
     shapes = {n: v.shape for n, v in bind(net).arg_dict.items()}
     aux = dict.fromkeys(net.list_auxiliary_states(), (32,))
     graph = lower(net.entries, mx.cpu(), {**shapes, **aux}, {}, {"dense_weight": "write"})
-    assert not graph.kept_values() and not graph.only_predicts
+    assert not graph.kept_values()
