@@ -3,6 +3,7 @@
 import threading
 
 from .errors import ArgumentError, ArgumentTypeError, shown
+from .guard import guarded
 
 _local = threading.local()
 
@@ -58,6 +59,7 @@ class _CurrentScope(type):
         return _local.value
 
 
+@guarded(but=("get",))
 class AttrScope(metaclass=_CurrentScope):
     """Attributes for every symbol made inside a ``with`` statement; inner scopes add to outer ones.
 
@@ -83,11 +85,11 @@ class AttrScope(metaclass=_CurrentScope):
         self._attrs = attrs
         self._outer = []
 
-    def get(self, attrs=None):
-        """A new dict: the scope's attributes, overridden by `attrs`."""
-        if attrs is not None and not isinstance(attrs, dict):
-            raise ArgumentTypeError(f"attr must be a dict of str, got {type(attrs).__name__}")
-        return {**self._attrs, **(attrs or {})}
+    def get(self, attr=None):
+        """A new dict: the scope's attributes, overridden by `attr`."""
+        if attr is not None and not isinstance(attr, dict):
+            raise ArgumentTypeError(f"attr must be a dict of str, got {type(attr).__name__}")
+        return {**self._attrs, **(attr or {})}
 
     def __enter__(self):
         outer = AttrScope.current

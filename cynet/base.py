@@ -20,6 +20,7 @@ from .errors import (
     OperatorError,
     ShapeError,
 )
+from .guard import guarded
 
 __all__ = [
     "ArgumentError",
@@ -72,6 +73,7 @@ class _NullType:
 _Null = _NullType()
 
 
+@guarded
 def py_str(data):
     """The str of UTF-8 bytes.
 
@@ -81,11 +83,13 @@ def py_str(data):
     return data.decode("utf-8")
 
 
+@guarded
 def c_str(string):
     """A ``ctypes.c_char_p`` of a str, in UTF-8."""
     return ctypes.c_char_p(string.encode("utf-8"))
 
 
+@guarded
 def c_array(ctype, values):
     """A ctypes array of type `ctype` with the values of a sequence.
 

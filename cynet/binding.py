@@ -1,12 +1,11 @@
 """Binding a Symbol: by arrays that are given, or by shapes from which all others follow."""
 
 import difflib
-import warnings
 
 import numpy as np
 
 from .context import read_context
-from .errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from .errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
 from .executor import Executor
 from .graph.collector import collector_paused
 from .graph.gradient import REQUESTS
@@ -146,7 +145,7 @@ def simple_bind(
             f"{', '.join(unknown[:8])} (a length of 0 is unknown){strange}"
         )
     if strange:
-        warnings.warn(f"simple_bind{strange}", stacklevel=3)
+        warn_user(f"simple_bind{strange}")
     arg_types, aux_types = _types(symbol, arg_names, aux_names, types)
     requests = _requests(grad_req, arg_names)
     contexts = {}  # of variables that a group's context takes to another one

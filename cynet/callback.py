@@ -8,11 +8,14 @@ from collections import namedtuple
 
 from .checkpoint import check_prefix, save_checkpoint
 from .errors import ArgumentError, ArgumentTypeError, shown
+from .files import file_name
+from .guard import guarded
 
 # What a batch-end callback gets: numbers of epoch and batch, the metric, the loop's variables.
 BatchEndParam = namedtuple("BatchEndParam", ["epoch", "nbatch", "eval_metric", "locals"])
 
 
+@guarded
 def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
     """An epoch-end callback that saves `mod` every `period` epochs.
 
@@ -38,6 +41,7 @@ def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
     return callback
 
 
+@guarded
 def do_checkpoint(prefix, period=1):
     """An epoch-end callback that saves symbol and parameters every `period` epochs.
 
@@ -49,6 +53,7 @@ def do_checkpoint(prefix, period=1):
         Files are ``prefix-symbol.json``, ``prefix-0001.params``, ...
     period : int
     """
+    prefix = file_name(prefix, "do_checkpoint: the beginning of file names")
     period = max(1, int(period))
 
     def callback(epoch, symbol, arg_params, aux_params):
@@ -59,6 +64,7 @@ def do_checkpoint(prefix, period=1):
     return callback
 
 
+@guarded
 def log_train_metric(period, auto_reset=False):
     """A batch-end callback that logs the metric every `period` batches.
 
@@ -81,6 +87,7 @@ def log_train_metric(period, auto_reset=False):
     return callback
 
 
+@guarded
 class Speedometer:
     """A batch-end callback that logs speed and metric.
 
@@ -148,6 +155,7 @@ class Speedometer:
         )
 
 
+@guarded
 class ProgressBar:
     """A batch-end callback that draws a progress bar, a new one each epoch.
 
@@ -185,6 +193,7 @@ class ProgressBar:
             self._bar = None
 
 
+@guarded
 class LogValidationMetricsCallback:
     """An evaluation-end callback that logs the metric as ``Epoch[0] Validation-accuracy=...``."""
 

@@ -74,6 +74,7 @@ def save_checkpoint(
 
 def _paths(prefix, epoch):
     """The names of an epoch's parameters and optimizer states."""
+    prefix = file_name(prefix, "the beginning of a checkpoint's file names")
     try:
         number = operator.index(epoch)
     except TypeError:
@@ -86,6 +87,7 @@ def _paths(prefix, epoch):
 def check_prefix(prefix):
     """Refuse a prefix of checkpoints whose folder is not there or cannot be written to, before
     hours are spent on what is to be saved."""
+    prefix = file_name(prefix, "the beginning of a checkpoint's file names")
     folder = os.path.dirname(os.path.abspath(prefix))
     if not os.path.isdir(folder):
         raise MissingFileError(

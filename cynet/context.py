@@ -3,6 +3,8 @@
 import threading
 
 from .errors import ArgumentError, ArgumentTypeError, CynetError, shown
+from .guard import guarded
+from .kinds import to_index
 
 _TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _NAMES = {code: name for name, code in _TYPES.items()}
@@ -41,9 +43,7 @@ class Context:
                 raise ArgumentError(
                     f"device type {shown(device_type)} is not one of {', '.join(_TYPES)}"
                 )
-            if isinstance(device_id, bool) or not hasattr(device_id, "__index__"):
-                raise ArgumentTypeError(f"device_id must be an int, got {shown(device_id)}")
-            device_id = device_id.__index__()
+            device_id = to_index("device_id", device_id)
             if device_id < 0:
                 raise ArgumentError(f"device_id must not be negative, got {shown(device_id)}")
             if device_id >= 1 << 31:
@@ -163,6 +163,7 @@ def num_gpus():
         count += 1
 
 
+@guarded
 def gpu_memory_info(device_id=0):
     """(free, total) bytes of a GPU.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .errors import ArgumentTypeError
+from .errors import ArgumentTypeError, shown
 
 # position = MXNet's type flag, as .params files and _typedefs.pxd have it
 NAMES = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
@@ -26,8 +26,8 @@ def dtype_flag(dtype):
             return flag
     try:
         return _FLAG[np.dtype(dtype)]
-    except (KeyError, TypeError):
-        raise ArgumentTypeError(f"dtype {dtype!r} is not one of {', '.join(NAMES)}") from None
+    except Exception:  # NumPy reads a dtype from much, and raises of many classes
+        raise ArgumentTypeError(f"dtype {shown(dtype)} is not one of {', '.join(NAMES)}") from None
 
 
 def numpy_dtype(flag):

@@ -12,6 +12,7 @@ from ._engine_python import (
     set_bulk_size,
     stop_at_exit,
 )
+from .guard import guarded
 
 __all__ = ["Engine", "NaiveEngine", "ThreadedEngine", "Variable", "bulk", "get", "set_bulk_size"]
 
@@ -19,6 +20,7 @@ atexit.register(stop_at_exit)
 
 
 @contextmanager
+@guarded
 def bulk(size):
     """Within the block, wake sleeping workers once every `size` pushes of this thread.
 

@@ -36,6 +36,12 @@ class _Short(reprlib.Repr):
         self.maxdeque = self.maxarray = 60
         self.maxstring = self.maxlong = self.maxother = MOST_SHOWN
 
+    def repr_NDArray(self, x, level):  # its values may have to be waited for
+        return f"<NDArray {'x'.join(map(str, x.shape))} @{x.context}>"
+
+    def repr_ndarray(self, x, level):
+        return " ".join(repr(x).split()) if x.size <= 8 else f"<ndarray {x.shape} {x.dtype}>"
+
     def repr_int(self, x, level):
         if x.bit_length() > 4 * MOST_SHOWN:  # Python refuses to write the longest ones
             return f"<an int of {x.bit_length()} bits>"
@@ -132,6 +138,8 @@ class FolderError(FileError, IsADirectoryError):
 
 class NoFolderError(FileError, NotADirectoryError):
     """A part of the path is a file, not a folder."""
+
+
 class HostMemoryError(CynetError, BufferError):
     """The host cannot read this memory; the message names the device."""
 
@@ -156,7 +164,8 @@ class KernelError(CynetError):
 
 
 class OperatorError(CynetError):
-    """A function failed inside the engine; raised where its result is awaited."""
+    """A function failed inside the engine, raised where its result is awaited; or a call failed
+    with an error that Python has a class of its own for."""
 
 
 def file_error(error, verb, path):

@@ -15,12 +15,14 @@ from .graph.lower import lower
 from .graph.memory import plan_memory
 from .graph.profile import step_times
 from .graph.split import row_positions
+from .guard import guarded
 from .ndarray import NDArray, array, empty, zeros
 from .operator import Operator
 from .operator.shapes import known
 from .symbol.node import fixed_arguments, topological_order
 
 
+@guarded(but=("forward", "backward"))
 class Executor:
     """A bound computation; made by ``Symbol.bind`` or ``Symbol.simple_bind``.
 
@@ -232,6 +234,10 @@ class Executor:
             raise ArgumentError(f"backward: {len(given)} out_grads for {len(self.outputs)} outputs")
         given += [None] * (len(self.outputs) - len(given))
         for name, head, grad in zip(self._symbol.list_outputs(), self._heads, given):
+            if grad is not None and not isinstance(grad, NDArray):
+                raise ArgumentTypeError(
+                    f"backward: out_grads of '{name}' must be an NDArray, got {shown(grad)}"
+                )
             if head is None:
                 continue
             if grad is None:
@@ -239,10 +245,6 @@ class Executor:
                     f"backward: output '{name}' is no loss, so out_grads must have its gradient, "
                     f"an NDArray of shape {head.shape}; what `fit` trains ends in a loss, such as "
                     "SoftmaxOutput or MakeLoss"
-                )
-            if not isinstance(grad, NDArray):
-                raise ArgumentTypeError(
-                    f"backward: out_grads of '{name}' must be an NDArray, got {type(grad).__name__}"
                 )
             if grad.shape != head.shape:
                 raise ShapeError(
@@ -395,9 +397,11 @@ class Executor:
             if old is None or old.shape == tuple(shape):
                 return old
             if name not in free:
-                raise ShapeError(
+                error = ShapeError(
                     f"reshape: {kind} '{name}' changes from {old.shape} to {tuple(shape)}{hint}"
                 )
+                error.change = name, old.shape, tuple(shape)  # for who knows what was asked
+                raise error
             size = 1
             for n in shape:
                 size *= n

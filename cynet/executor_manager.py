@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from .errors import ArgumentError
+from .errors import ArgumentError, shown
 
 
 def _split_input_slice(batch_size, work_load_list):
@@ -54,5 +54,5 @@ def _check_arguments(symbol):
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
             raise ArgumentError(
-                f"{kind} {twice[0]!r} comes twice; give each its own name. All: {names}"
+                f"{kind} {shown(twice[0])} comes twice; give each its own name. All: {names}"
             )

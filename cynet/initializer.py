@@ -17,11 +17,13 @@ from .errors import (
     UndefinedError,
     shown,
 )
+from .guard import guarded
 from .registry import Registry
 
 INITIALIZERS = Registry("initializer", ignore_case=True)
 
 
+@guarded
 def register(klass):
     """Make `klass`, a subclass of Initializer, known by its lower-case name; a decorator too."""
     if not (isinstance(klass, type) and issubclass(klass, Initializer)):
@@ -29,6 +31,7 @@ def register(klass):
     return INITIALIZERS.register(klass.__name__, klass, override=True)
 
 
+@guarded
 def alias(*names):
     """A decorator that registers an initializer under further names."""
 
@@ -40,6 +43,7 @@ def alias(*names):
     return wrap
 
 
+@guarded
 def create(initializer, **kwargs):
     """An initializer from its name, from what ``dumps`` wrote, or an initializer itself.
 
@@ -66,6 +70,7 @@ def create(initializer, **kwargs):
     return INITIALIZERS.get(initializer)(**kwargs)
 
 
+@guarded
 class InitDesc(str):
     """A parameter's name, with its symbol attributes and the initializer of the whole model.
 
@@ -83,6 +88,7 @@ class InitDesc(str):
         return desc
 
 
+@guarded
 class Initializer:
     """Base of initializers: ``initializer(InitDesc(name), array)`` fills the array.
 
@@ -186,6 +192,7 @@ def _size_of_entries(arr):
 
 @register
 @alias("zeros")
+@guarded
 class Zero(Initializer):
     """Weights become 0."""
 
@@ -198,6 +205,7 @@ class Zero(Initializer):
 
 @register
 @alias("ones")
+@guarded
 class One(Initializer):
     """Weights become 1."""
 
@@ -209,6 +217,7 @@ class One(Initializer):
 
 
 @register
+@guarded
 class Constant(Initializer):
     """Weights become `value`, a number or an array of their shape."""
 
@@ -234,6 +243,7 @@ class Constant(Initializer):
 
 
 @register
+@guarded
 class Uniform(Initializer):
     """Weights are drawn evenly from ``[-scale, scale)``."""
 
@@ -246,6 +256,7 @@ class Uniform(Initializer):
 
 
 @register
+@guarded
 class Normal(Initializer):
     """Weights are drawn from a normal distribution of mean 0 and standard deviation `sigma`."""
 
@@ -258,6 +269,7 @@ class Normal(Initializer):
 
 
 @register
+@guarded
 class Orthogonal(Initializer):
     """Rows (or columns, whichever are fewer) of the weight matrix become orthogonal.
 
@@ -287,6 +299,7 @@ class Orthogonal(Initializer):
 
 
 @register
+@guarded
 class Xavier(Initializer):
     """Weights are drawn so that signals keep their size from layer to layer.
 
@@ -328,6 +341,7 @@ class Xavier(Initializer):
 
 
 @register
+@guarded
 class MSRAPrelu(Xavier):
     """Xavier with the width that suits (leaky) rectifiers: magnitude ``2 / (1 + slope**2)``.
 
@@ -347,6 +361,7 @@ class MSRAPrelu(Xavier):
 
 
 @register
+@guarded
 class Bilinear(Initializer):
     """Weights of a Deconvolution become those of bilinear upsampling."""
 
@@ -367,6 +382,7 @@ def _tent(extent, width):
 
 
 @register
+@guarded
 class LSTMBias(Initializer):
     """Biases of an LSTM cell become 0, those of its forget gate (second quarter) `forget_bias`."""
 
@@ -381,6 +397,7 @@ class LSTMBias(Initializer):
         arr[:] = values
 
 
+@guarded
 class Mixed:
     """Chooses among initializers by the first pattern that the name matches.
 
@@ -410,6 +427,7 @@ class Mixed:
         raise ArgumentError(f"Mixed: the name '{name}' matches no pattern; put '.*' at the end")
 
 
+@guarded
 class Load:
     """Fills parameters from saved arrays, others by another initializer.
 
@@ -428,6 +446,11 @@ class Load:
             param = nd.load(param)
         if not isinstance(param, dict):
             raise ArgumentTypeError(f"Load takes a dict of arrays, got {type(param).__name__}")
+        for name, array in param.items():
+            if not isinstance(array, nd.NDArray):
+                raise ArgumentTypeError(
+                    f"Load: {shown(name)} must be an NDArray, got {shown(array)}"
+                )
         self.param = {
             name.removeprefix("arg:").removeprefix("aux:"): array for name, array in param.items()
         }

@@ -1,10 +1,12 @@
-"""Kinds of the settings that optimizers and schedules keep in files; checked when they are read.
+"""Kinds of the settings that optimizers and schedules keep in files, checked when they are read;
+and the checks of numbers and flags that many functions take.
 
 A class declares its settings in a table, ``kept``: name -> kind. Those of its bases count, too.
 """
 
 import itertools
 import math
+import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +58,34 @@ def word(*words):
 
 
 FLAG = Kind(lambda value: isinstance(value, bool), "True or False")
+
+
+def check_flag(where, name, value):
+    """Refuse what is neither True nor False (1 and 0 count)."""
+    if not isinstance(value, (bool, int, np.bool_)):
+        raise ArgumentTypeError(f"{where}: {name} must be True or False, got {shown(value)}")
+
+
+def to_index(what, value, wanted="an int"):
+    """The int that `value` is; a bool, a float, an array of several are refused.
+
+    >>> to_index("n", np.int64(3))
+    3
+    """
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)
+        except Exception:  # whatever the value's own method raises
+            pass
+    raise ArgumentTypeError(f"{what} must be {wanted}, got {shown(value)} ({type(value).__name__})")
+
+
+def check_numbers(where, **numbers):
+    """Refuse what is no whole number."""
+    for name, number in numbers.items():
+        to_index(f"{where}: {name}", number, "a whole number")
+
+
 RISING = Kind(
     lambda value: (
         isinstance(value, list)

@@ -4,13 +4,15 @@ import itertools
 import logging
 import math
 
-from .errors import ArgumentError, ArgumentTypeError, FormatError, UndefinedError
+from .errors import ArgumentError, ArgumentTypeError, FormatError, UndefinedError, shown
+from .guard import guarded
 from .kinds import RISING, Kind, count, number, word
 
 _FACTOR = Kind(lambda value: number(-1).fits(value) and value <= 1, "a number from -1 to 1")
 _MOST_FACTORS = 1000  # that are multiplied one by one; more at once are a power
 
 
+@guarded
 class LRScheduler:
     """A learning rate that depends on the number of updates, with an optional warm-up.
 
@@ -48,7 +50,9 @@ class LRScheduler:
                 f"warmup_begin_lr {warmup_begin_lr} must not be above base_lr {base_lr}"
             )
         if warmup_mode not in ("linear", "constant"):
-            raise ArgumentError(f"warmup_mode must be 'linear' or 'constant', got {warmup_mode!r}")
+            raise ArgumentError(
+                f"warmup_mode must be 'linear' or 'constant', got {shown(warmup_mode)}"
+            )
         self.base_lr = base_lr
         self.warmup_steps = warmup_steps
         self.warmup_final_lr = base_lr
@@ -73,6 +77,7 @@ class LRScheduler:
         raise UndefinedError(f"{type(self).__name__} defines no __call__")
 
 
+@guarded
 class FactorScheduler(LRScheduler):
     """The rate is multiplied by `factor` after every `step` updates.
 
@@ -143,6 +148,7 @@ class FactorScheduler(LRScheduler):
                 _log_change(num_update, self.base_lr)
 
 
+@guarded
 class MultiFactorScheduler(LRScheduler):
     """The rate is multiplied by `factor` after each of the listed update counts.
 
@@ -169,7 +175,7 @@ class MultiFactorScheduler(LRScheduler):
     ):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, (list, tuple)) or not step:
-            raise ArgumentTypeError(f"step must be a list of one or more ints, got {step!r}")
+            raise ArgumentTypeError(f"step must be a list of one or more ints, got {shown(step)}")
         if step[0] < 1:
             raise ArgumentError(f"step must hold counts of at least 1, got {step}")
         if any(later <= earlier for earlier, later in itertools.pairwise(step)):
@@ -191,6 +197,7 @@ class MultiFactorScheduler(LRScheduler):
         return self.base_lr
 
 
+@guarded
 class _Decay(LRScheduler):
     """A rate that falls from `base_lr` to `final_lr` along a curve over `max_update` updates."""
 
@@ -231,6 +238,7 @@ class _Decay(LRScheduler):
         return self.base_lr
 
 
+@guarded
 class PolyScheduler(_Decay):
     """The rate falls as ``(1 - progress) ** pwr`` from `base_lr` to `final_lr`.
 
@@ -271,6 +279,7 @@ class PolyScheduler(_Decay):
         return (1 - progress) ** self.power
 
 
+@guarded
 class CosineScheduler(_Decay):
     """The rate falls along half a cosine wave from `base_lr` to `final_lr`.
 
@@ -306,7 +315,7 @@ class CosineScheduler(_Decay):
 
 def _check_int(name, value):
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentTypeError(f"{name} must be an int, got {value!r}")
+        raise ArgumentTypeError(f"{name} must be an int, got {shown(value)}")
 
 
 def _check_factor(factor):

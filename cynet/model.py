@@ -1,7 +1,6 @@
 """Checkpoints, helpers that training scripts import, and FeedForward, the model before Module."""
 
 import logging
-import warnings
 
 import numpy as np
 
@@ -9,8 +8,9 @@ from . import ndarray as nd
 from .callback import BatchEndParam, LogValidationMetricsCallback
 from .checkpoint import find_checkpoint, load_checkpoint, load_params, save_checkpoint
 from .context import cpu
-from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed
+from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, warn_user
 from .executor_manager import _check_arguments
+from .guard import guarded
 from .io import DataIter, NDArrayIter
 from .module.base_module import DEFAULT_INITIALIZER
 from .module.bucketing_module import BucketingModule
@@ -39,6 +39,7 @@ __all__ = [
 _LOG_VALIDATION = LogValidationMetricsCallback()
 
 
+@guarded
 class FeedForward:
     """A network with ``fit`` and ``predict`` on arrays or iterators; runs on a Module.
 
@@ -168,7 +169,7 @@ class FeedForward:
             if extra and not self.allow_extra_params:
                 if not is_train:
                     raise ArgumentError(message)
-                warnings.warn(message, stacklevel=3)
+                warn_user(message)
             if extra:
                 setattr(self, kind, {n: value for n, value in given.items() if n in known})
 

@@ -4,8 +4,10 @@ import logging
 import re
 
 from .errors import ArgumentError
+from .guard import guarded
 
 
+@guarded
 class Monitor:
     """Collects a statistic of outputs and parameters of executors.
 

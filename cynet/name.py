@@ -2,6 +2,9 @@
 
 import threading
 
+from .errors import ArgumentTypeError, shown
+from .guard import guarded
+
 _local = threading.local()
 
 
@@ -16,6 +19,7 @@ class _CurrentName(type):
         return _local.value
 
 
+@guarded(but=("get",))
 class NameManager(metaclass=_CurrentName):
     """Makes up a name for each symbol that was given none: a hint and a number that counts per
     hint.
@@ -35,8 +39,13 @@ class NameManager(metaclass=_CurrentName):
 
     def get(self, name, hint):
         """`name` when there is one, else the next name that starts with `hint`."""
-        if name:
-            return name
+        if name is not None:
+            if not isinstance(name, str):
+                raise ArgumentTypeError(f"a name must be a str or None, got {shown(name)}")
+            if name:
+                return name
+        if not isinstance(hint, str):
+            raise ArgumentTypeError(f"a name's hint must be a str, got {shown(hint)}")
         number = self._counter.get(hint, 0)
         self._counter[hint] = number + 1
         return f"{hint}{number}"
@@ -50,6 +59,7 @@ class NameManager(metaclass=_CurrentName):
         _local.value = self._outer.pop()
 
 
+@guarded(but=("get",))
 class Prefix(NameManager):
     """Puts `prefix` before every name, given or made up.
 
@@ -66,6 +76,8 @@ class Prefix(NameManager):
 
     def __init__(self, prefix):
         super().__init__()
+        if not isinstance(prefix, str):
+            raise ArgumentTypeError(f"Prefix: prefix must be a str, got {shown(prefix)}")
         self._prefix = prefix
 
     def get(self, name, hint):

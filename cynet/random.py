@@ -1,6 +1,7 @@
 """mx.random: the seed of all random numbers, and mx.nd.random's functions by an older name."""
 
 from ._resource import seed_device
+from .guard import guarded
 from .ndarray.random import (
     exponential,
     gamma,
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 
+@guarded
 def seed(seed_state, ctx="all"):
     """Seed the random numbers of operators (dropout, random arrays, shuffles, initializers).
 

@@ -39,7 +39,9 @@ class Registry:
         for each in (name, *aliases):
             taken = self._table.get(self._key(each))
             if taken is not None and taken is not value and not override:
-                raise ArgumentError(f"{self.kind} name {shown(each)} is already taken by {taken!r}")
+                raise ArgumentError(
+                    f"{self.kind} name {shown(each)} is already taken by {shown(taken)}"
+                )
         for each in (name, *aliases):
             self._table[self._key(each)] = value
         return value

@@ -21,7 +21,8 @@ from ._ndarray import NDArrayBase
 from ._rtc import push_kernel, register_kernel
 from .context import Context, cpu, current_context, gpu, num_gpus
 from .dtype import NAMES
-from .errors import ArgumentError, ArgumentTypeError, KernelError
+from .errors import ArgumentError, ArgumentTypeError, KernelError, shown
+from .guard import guarded
 
 __all__ = ["CudaKernel", "CudaModule", "Rtc"]
 
@@ -162,6 +163,7 @@ def _checked(check):
     return bool(config.get("CYNET_CHECK_KERNELS")) if check is None else bool(check)
 
 
+@guarded
 class Rtc:
     """A kernel of which Python has the body: ``mx.rtc(name, inputs, outputs, kernel)``.
 
@@ -197,9 +199,9 @@ class Rtc:
 
     def __init__(self, name, inputs, outputs, kernel, check=None):
         if not isinstance(name, str) or not name.isidentifier():
-            raise ArgumentError(f"mx.rtc: name must be an identifier, got {name!r}")
+            raise ArgumentError(f"mx.rtc: name must be an identifier, got {shown(name)}")
         if not isinstance(kernel, str):
-            raise ArgumentTypeError(f"kernel {name}: the body must be a str, got {kernel!r}")
+            raise ArgumentTypeError(f"kernel {name}: the body must be a str, got {shown(kernel)}")
         self.name = name
         every = _named_arrays(name, "inputs", inputs)
         self._count = len(every)  # of inputs
@@ -240,7 +242,7 @@ class Rtc:
         for (name, flag, ndim), array in zip(self._wanted, arrays):
             if not isinstance(array, NDArrayBase):
                 raise ArgumentTypeError(
-                    f"kernel {self.name}: {name} must be an NDArray, got {array!r}"
+                    f"kernel {self.name}: {name} must be an NDArray, got {shown(array)}"
                 )
             if array.dtype_flag != flag:
                 raise ArgumentTypeError(
@@ -279,24 +281,24 @@ def _sizes(shape):
 def _named_arrays(kernel, what, pairs):
     if not isinstance(pairs, (tuple, list)):
         raise ArgumentTypeError(
-            f"kernel {kernel}: {what} must be a list of (name, NDArray), got {pairs!r}"
+            f"kernel {kernel}: {what} must be a list of (name, NDArray), got {shown(pairs)}"
         )
     out = []
     for pair in pairs:
         good = isinstance(pair, (tuple, list)) and len(pair) == 2
         if not good or not isinstance(pair[0], str) or not isinstance(pair[1], NDArrayBase):
             raise ArgumentTypeError(
-                f"kernel {kernel}: {what} must be a list of (name, NDArray), found {pair!r}"
+                f"kernel {kernel}: {what} must be a list of (name, NDArray), found {shown(pair)}"
             )
         if not pair[0].isidentifier():
-            raise ArgumentError(f"kernel {kernel}: {pair[0]!r} among {what} is no identifier")
+            raise ArgumentError(f"kernel {kernel}: {shown(pair[0])} among {what} is no identifier")
         out.append((pair[0], pair[1]))
     return out
 
 
 def _require_count(kernel, what, given, wanted):
     if not isinstance(given, (tuple, list)):
-        raise ArgumentTypeError(f"kernel {kernel}: {what} must be a list, got {given!r}")
+        raise ArgumentTypeError(f"kernel {kernel}: {what} must be a list, got {shown(given)}")
     if len(given) != wanted:
         raise ArgumentError(f"kernel {kernel}: {what} takes {wanted} arrays, got {len(given)}")
 
@@ -318,6 +320,7 @@ def _whole(function, title, wanted, body):
     )
 
 
+@guarded
 class CudaModule:
     """CUDA source with any number of kernels.
 
@@ -354,7 +357,7 @@ class CudaModule:
 
     def __init__(self, source, options=(), exports=(), check=None):
         if not isinstance(source, str):
-            raise ArgumentTypeError(f"CudaModule: source must be a str, got {source!r}")
+            raise ArgumentTypeError(f"CudaModule: source must be a str, got {shown(source)}")
         options, exports = _strings("options", options), _strings("exports", exports)
         self._program = _program(source, "source", options, exports, _checked(check), None)
         self._home = gpu() if num_gpus() else cpu()
@@ -393,7 +396,7 @@ def _strings(what, given):
     """One str or several, as a tuple."""
     every = (given,) if isinstance(given, str) else given
     if not isinstance(every, (tuple, list)) or not all(isinstance(each, str) for each in every):
-        raise ArgumentTypeError(f"CudaModule: {what} must be a list of str, got {given!r}")
+        raise ArgumentTypeError(f"CudaModule: {what} must be a list of str, got {shown(given)}")
     return tuple(every)
 
 
@@ -408,8 +411,8 @@ def _compare(name, arguments, parameters):
         same = said.is_array == found.is_pointer and found.code in (said.code, "v")
         if not same:
             raise KernelError(
-                f"kernel {name}: argument {place} is {said.text!r} in the signature and "
-                f"{str(found)!r} in the source"
+                f"kernel {name}: argument {place} is {shown(said.text)} in the signature and "
+                f"{shown(str(found))} in the source"
             )
 
 
@@ -425,7 +428,7 @@ def _compare_sizes(name, arguments, sizes):
 
 def _read_signature(kernel, signature):
     if not isinstance(signature, str):
-        raise ArgumentTypeError(f"kernel {kernel}: signature must be a str, got {signature!r}")
+        raise ArgumentTypeError(f"kernel {kernel}: signature must be a str, got {shown(signature)}")
     out = []
     for part in re.sub(r"\s+", " ", signature).strip().split(",") if signature.strip() else []:
         text = part.strip()
@@ -443,16 +446,19 @@ def _read_signature(kernel, signature):
                 kind, name = both, None
             else:
                 raise ArgumentError(
-                    f"kernel {kernel}: {text!r} in the signature is not TYPE NAME or TYPE *NAME "
-                    f"with a type out of {', '.join(_CODES)}"
+                    f"kernel {kernel}: {shown(text)} in the signature is not TYPE NAME or TYPE"
+                    f" *NAME with a type out of {', '.join(_CODES)}"
                 )
         code = _CODES[kind]
         if star and code not in _CHARACTER.values():
-            raise ArgumentError(f"kernel {kernel}: {text!r}: no NDArray has elements of that type")
+            raise ArgumentError(
+                f"kernel {kernel}: {shown(text)}: no NDArray has elements of that type"
+            )
         out.append(_Argument(name or f"argument {len(out) + 1}", code, bool(star), is_const, text))
     return out
 
 
+@guarded
 class CudaKernel:
     """A kernel that can be launched; made by `CudaModule.get_kernel`."""
 
@@ -493,9 +499,9 @@ class CudaKernel:
             When something does not fit; nothing is launched then.
         """
         if not isinstance(ctx, Context):
-            raise ArgumentTypeError(f"kernel {self.name}: ctx must be a Context, got {ctx!r}")
+            raise ArgumentTypeError(f"kernel {self.name}: ctx must be a Context, got {shown(ctx)}")
         if not isinstance(args, (tuple, list)):
-            raise ArgumentTypeError(f"kernel {self.name}: args must be a list, got {args!r}")
+            raise ArgumentTypeError(f"kernel {self.name}: args must be a list, got {shown(args)}")
         if len(args) != len(self._arguments):
             raise ArgumentError(
                 f"kernel {self.name} takes {len(self._arguments)} arguments, got {len(args)}"
@@ -506,10 +512,10 @@ class CudaKernel:
 
     def _value(self, argument, given, ctx):
         """What the engine hands the kernel: the array, or the bytes of a value."""
-        where = f"kernel {self.name}, argument {argument.text!r}"
+        where = f"kernel {self.name}, argument {shown(argument.text)}"
         if argument.is_array:
             if not isinstance(given, NDArrayBase):
-                raise ArgumentTypeError(f"{where}: expected an NDArray, got {given!r}")
+                raise ArgumentTypeError(f"{where}: expected an NDArray, got {shown(given)}")
             found = NAMES[given.dtype_flag]
             if _CHARACTER[found] != argument.code:
                 raise ArgumentTypeError(f"{where}: the array is {found}")
@@ -517,10 +523,10 @@ class CudaKernel:
                 raise ArgumentError(f"{where}: the array is on {given.context}, not on {ctx}")
             return given
         if isinstance(given, NDArrayBase) or not isinstance(given, (bool, int, float, np.generic)):
-            raise ArgumentTypeError(f"{where}: expected a number, got {given!r}")
+            raise ArgumentTypeError(f"{where}: expected a number, got {shown(given)}")
         number = given.item() if isinstance(given, np.generic) else given
         if isinstance(number, float) and argument.code not in "fde?":
-            raise ArgumentTypeError(f"{where}: expected an int, got {given!r}")
+            raise ArgumentTypeError(f"{where}: expected an int, got {shown(given)}")
         try:
             if argument.code in "fde":
                 number = float(number)
@@ -528,7 +534,7 @@ class CudaKernel:
                 number = bool(number)
             return struct.pack("=" + argument.code, number)
         except (struct.error, OverflowError):
-            raise ArgumentError(f"{where}: {given!r} does not fit that type") from None
+            raise ArgumentError(f"{where}: {shown(given)} does not fit that type") from None
 
 
 class _CallableModule(types.ModuleType):

@@ -3,6 +3,7 @@
 from .compat import optional
 from .errors import ArgumentError, ArgumentTypeError
 from .graph.infer import infer_shapes
+from .guard import guarded
 from .symbol import Symbol
 from .symbol.node import topological_order
 
@@ -62,6 +63,7 @@ def _is_aside(order):
     return {id(node) for node in order if node.op is None and id(node) not in shown}
 
 
+@guarded
 def print_summary(symbol, shape=None, line_length=120, positions=(0.44, 0.64, 0.74, 1.0)):
     """Print a table of the layers: output shape without the batch, parameters, layers before.
 
@@ -154,6 +156,7 @@ def _label(node):
     return node.name
 
 
+@guarded
 def plot_network(
     symbol,
     title="plot",

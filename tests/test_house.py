@@ -11,7 +11,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "cynet"
 # The table of docs/architecture/README.md: a file imports from its own floor and from below.
 FLOORS = {
-    0: "_typedefs built errors base config cores context registry dtype compat files cache kinds",
+    0: "_typedefs built errors base config cores context registry dtype compat files cache kinds"
+    " guard",
     # and the parts of the engine: _engine_queue, ...
     1: "_inline _engine engine _storage _storage_memory storage",
     2: "_resource _storage_testing kernels cuda",

@@ -1,6 +1,7 @@
 """Times of the steps of a plan, measured inside the loop that runs them."""
 
-from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..errors import ArgumentError
+from ..kinds import to_index
 from ..ndarray import waitall
 
 
@@ -17,8 +18,7 @@ def step_times(plan, steps, run, n):
     n : int
         How often it is called, at least 1; once more before, to warm up.
     """
-    if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise ArgumentTypeError(f"profile: n must be an int, got {shown(n)}")
+    n = to_index("profile: n", n)
     if n < 1:
         raise ArgumentError(f"profile: n is {n}, expected at least 1")
     run()

@@ -1,17 +1,18 @@
 """NDArrayIter: batches from arrays in memory."""
 
 import numbers
-import warnings
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..guard import PER_BATCH, guarded
 from ..ndarray import NDArray, array
 from .base import DataBatch, DataDesc, DataIter
 
 _LAST_BATCH = ("pad", "discard", "roll_over")
 
 
+@guarded(but=PER_BATCH)
 class NDArrayIter(DataIter):
     """Batches of arrays in memory.
 
@@ -59,13 +60,15 @@ class NDArrayIter(DataIter):
     ):
         super().__init__(batch_size)
         if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
-            raise ArgumentTypeError(f"NDArrayIter: batch_size must be an int, got {batch_size!r}")
+            raise ArgumentTypeError(
+                f"NDArrayIter: batch_size must be an int, got {shown(batch_size)}"
+            )
         if batch_size < 1:
             raise ArgumentError(f"NDArrayIter: batch_size must be at least 1, got {batch_size}")
         if last_batch_handle not in _LAST_BATCH:
             raise ArgumentError(
                 f"NDArrayIter: last_batch_handle must be one of"
-                f" {', '.join(_LAST_BATCH)}, got {last_batch_handle!r}"
+                f" {', '.join(_LAST_BATCH)}, got {shown(last_batch_handle)}"
             )
         self.data = _init_data(data, False, data_name)
         self.label = _init_data(label, True, label_name)
@@ -82,10 +85,9 @@ class NDArrayIter(DataIter):
         if self.num_data == 0:
             raise ShapeError(f"NDArrayIter: '{self.data[0][0]}' has no rows")
         if last_batch_handle == "discard" and self.num_data < batch_size:
-            warnings.warn(
+            warn_user(
                 f"NDArrayIter: batch_size {batch_size} with last_batch_handle='discard' gives no"
-                f" batch of {self.num_data} rows",
-                stacklevel=2,
+                f" batch of {self.num_data} rows"
             )
         self.last_batch_handle = last_batch_handle
         self.shuffle = shuffle

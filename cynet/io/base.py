@@ -5,8 +5,10 @@ from collections import namedtuple
 import numpy as np
 
 from ..errors import ArgumentTypeError
+from ..guard import PER_BATCH, guarded
 
 
+@guarded
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     """Name and shape of one input, with its dtype and layout.
 
@@ -99,6 +101,7 @@ class DataBatch:
         return f"{type(self).__name__}: data shapes: {data} label shapes: {label}"
 
 
+@guarded(but=PER_BATCH)
 class DataIter:
     """Base of iterators over batches.
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..dtype import dtype_flag, numpy_dtype
 from ..errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, ShapeError, shown
 from ..files import file_name
+from ..guard import PER_BATCH, guarded
 from ..ndarray import array
 from .base import DataDesc, DataIter
 from .unpack import expected_packer, unpacked
@@ -24,6 +25,7 @@ _MOST_FREE = 64 << 20
 _MOST_TIMES = 200
 
 
+@guarded(but=PER_BATCH)
 class CSVIter(DataIter):
     """Batches from CSV files, one example a line.
 

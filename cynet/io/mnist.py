@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
 from ..files import file_name
+from ..guard import PER_BATCH, guarded
 from .array_iter import NDArrayIter
 from .unpack import read_exactly, unpacked
 
@@ -16,6 +17,7 @@ _LARGEST = 1 << 34  # bytes; more is a corrupt header
 _MOST_AXES = 32  # that NumPy has in all its versions
 
 
+@guarded
 def read_idx(path):
     """The array in an IDX file, plain or compressed by gzip, bzip2 or xz.
 
@@ -47,7 +49,7 @@ def _read(file, name, size):
     """The array of an open IDX file; `size` is None where only reading tells it."""
     start = file.read(4)
     if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _IDX_DTYPES:
-        raise FormatError(f"{name} is no IDX file: it begins with {start!r}")
+        raise FormatError(f"{name} is no IDX file: it begins with {shown(start)}")
     dtype, ndim = np.dtype(_IDX_DTYPES[start[2]]), start[3]
     header = file.read(4 * ndim)
     if len(header) < 4 * ndim:
@@ -69,6 +71,7 @@ def _read(file, name, size):
     return np.frombuffer(content, dtype).reshape(shape)
 
 
+@guarded(but=PER_BATCH)
 class MNISTIter(NDArrayIter):
     """Batches of MNIST from IDX files; a last batch that is not full is left out.
 

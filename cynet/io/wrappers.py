@@ -5,9 +5,12 @@ import queue
 import threading
 
 from ..errors import ArgumentError, ShapeError
+from ..guard import guarded
+from ..kinds import check_numbers
 from .base import DataBatch, DataDesc, DataIter
 
 
+@guarded(but=("next", "iter_next"))
 class ResizeIter(DataIter):
     """Gives `size` batches an epoch, starting the inner iterator over as often as needed.
 
@@ -21,6 +24,7 @@ class ResizeIter(DataIter):
     """
 
     def __init__(self, data_iter, size, reset_internal=True):
+        check_numbers("ResizeIter", size=size)
         super().__init__(data_iter.batch_size)
         self.data_iter = data_iter
         self.size = size
@@ -72,6 +76,7 @@ class ResizeIter(DataIter):
 _END = object()
 
 
+@guarded(but=("next", "iter_next"))
 class PrefetchingIter(DataIter):
     """Prepares the next batch of one or more iterators in threads while the current one is used.
 

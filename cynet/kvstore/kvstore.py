@@ -3,6 +3,7 @@
 from ..context import cpu
 from ..errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError, shown
 from ..files import read_file, write_atomically
+from ..guard import guarded
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, get_updater
 
@@ -11,6 +12,7 @@ _ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")
 _ON_DEVICE = ("device", "local_allreduce_device")
 
 
+@guarded
 class KVStore:
     """Values by key, shared by the devices of one process. `create` makes one.
 
@@ -278,6 +280,7 @@ class KVStore:
         return merged.as_in_context(stored.context)
 
 
+@guarded
 def create(name="local"):
     """A KVStore of a kind.
 

@@ -6,11 +6,13 @@ import math
 import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shown
+from ..guard import guarded
 from ..registry import Registry
 
 METRICS = Registry("metric", ignore_case=True)
 
 
+@guarded
 def register(klass, name=None):
     """Make `klass`, a subclass of EvalMetric, known to :func:`create` (by its lower-case name)."""
     if not (isinstance(klass, type) and issubclass(klass, EvalMetric)):
@@ -19,6 +21,7 @@ def register(klass, name=None):
     return klass
 
 
+@guarded
 def alias(*names):
     """A decorator that registers a metric under further names."""
 
@@ -30,6 +33,7 @@ def alias(*names):
     return wrap
 
 
+@guarded
 def create(metric, *args, **kwargs):
     """A metric from a name, a function, a list of these, a configuration or a metric itself.
 
@@ -79,6 +83,7 @@ def create(metric, *args, **kwargs):
     )
 
 
+@guarded
 def check_label_shapes(labels, preds, wrap=False, shape=False):
     """Refuse labels and predictions that differ in number (or, with `shape`, in shape).
 
@@ -109,6 +114,7 @@ def to_numpy(array):
     return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
 
 
+@guarded(but=("update_dict",))
 class EvalMetric:
     """A running mean of some figure over labels and predictions.
 
@@ -219,6 +225,10 @@ def _pairs(name, value):
 
 
 def _pick(arrays, names, what):
+    if not isinstance(arrays, dict):
+        raise ArgumentTypeError(
+            f"update_dict: {what}s must be a dict of name to NDArray, got {shown(arrays)}"
+        )
     if names is None:
         return list(arrays.values())
     missing = [name for name in names if name not in arrays]
@@ -229,6 +239,7 @@ def _pick(arrays, names, what):
 
 @register
 @alias("composite")
+@guarded
 class CompositeEvalMetric(EvalMetric):
     """Several metrics updated together.
 
@@ -261,13 +272,13 @@ class CompositeEvalMetric(EvalMetric):
                 f"metric index {index} is out of range 0 to {len(self.metrics) - 1}"
             ) from None
 
-    def update_dict(self, label, pred):
+    def update_dict(self, labels, preds):
         if self.label_names is not None:
-            label = {name: array for name, array in label.items() if name in self.label_names}
+            labels = {name: array for name, array in labels.items() if name in self.label_names}
         if self.output_names is not None:
-            pred = {name: array for name, array in pred.items() if name in self.output_names}
+            preds = {name: array for name, array in preds.items() if name in self.output_names}
         for metric in self.metrics:
-            metric.update_dict(label, pred)
+            metric.update_dict(labels, preds)
 
     def update(self, labels, preds):
         for metric in self.metrics:

@@ -5,11 +5,13 @@ import math
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError, UndefinedError
+from ..guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 
 @register
 @alias("acc")
+@guarded
 class Accuracy(EvalMetric):
     """The share of predictions whose largest entry along `axis` is at the label.
 
@@ -56,6 +58,7 @@ class Accuracy(EvalMetric):
 
 @register
 @alias("top_k_accuracy", "top_k_acc")
+@guarded
 class TopKAccuracy(EvalMetric):
     """The share of predictions that have the label among their `top_k` largest entries.
 
@@ -98,6 +101,7 @@ class TopKAccuracy(EvalMetric):
             self._add(int(np.count_nonzero(best == label[:, None])), len(label))
 
 
+@guarded
 class _Binary(EvalMetric):
     """A score of the two-class confusion counts (true/false positives/negatives).
 
@@ -157,6 +161,7 @@ class _Binary(EvalMetric):
 
 
 @register
+@guarded
 class F1(_Binary):
     """The harmonic mean of precision and recall of class 1.
 
@@ -182,6 +187,7 @@ class F1(_Binary):
 
 
 @register
+@guarded
 class MCC(_Binary):
     """Matthews correlation of two classes: 1 for perfect, 0 for chance, -1 for always wrong.
 
@@ -215,6 +221,7 @@ class MCC(_Binary):
 
 
 @register
+@guarded
 class PCC(EvalMetric):
     """Pearson correlation of labels and predicted classes, any number of classes.
 

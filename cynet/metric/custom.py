@@ -1,10 +1,12 @@
 """Metrics from a user's function: CustomMetric and np()."""
 
 from ..errors import ArgumentTypeError, UndefinedError, shown
+from ..guard import guarded
 from .base import EvalMetric, check_label_shapes, register, to_numpy
 
 
 @register
+@guarded
 class CustomMetric(EvalMetric):
     """A metric computed by a function on NumPy arrays.
 
@@ -59,6 +61,7 @@ class CustomMetric(EvalMetric):
         raise UndefinedError("CustomMetric cannot be serialized")
 
 
+@guarded
 def np(numpy_feval, name=None, allow_extra_outputs=False):
     """A :class:`CustomMetric` from a function on NumPy arrays; usable as a decorator.
 
@@ -71,6 +74,11 @@ def np(numpy_feval, name=None, allow_extra_outputs=False):
     >>> off_by.name
     'off_by'
     """
+
+    if not callable(numpy_feval):
+        raise ArgumentTypeError(
+            f"np takes a function of (label, pred) NumPy arrays, got {shown(numpy_feval)}"
+        )
 
     def feval(label, pred):
         return numpy_feval(label, pred)

@@ -1,9 +1,11 @@
 """Metrics that show an output as it is: Loss, and its names Torch and Caffe."""
 
+from ..guard import guarded
 from .base import EvalMetric, register, to_numpy
 
 
 @register
+@guarded
 class Loss(EvalMetric):
     """The mean of all entries of the outputs; labels play no part.
 
@@ -27,6 +29,7 @@ class Loss(EvalMetric):
 
 
 @register
+@guarded
 class Torch(Loss):
     """:class:`Loss` under the name that outputs of Torch criteria have."""
 
@@ -35,6 +38,7 @@ class Torch(Loss):
 
 
 @register
+@guarded
 class Caffe(Loss):
     """:class:`Loss` under the name that outputs of Caffe criteria have."""
 

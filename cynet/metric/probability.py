@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..errors import ShapeError
+from ..guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 
@@ -36,6 +37,7 @@ def _at(name, rows, labels):
 
 @register
 @alias("ce", "cross-entropy")
+@guarded
 class CrossEntropy(EvalMetric):
     """The mean of ``-log(probability of the label + eps)``.
 
@@ -67,6 +69,7 @@ class CrossEntropy(EvalMetric):
 
 @register
 @alias("nll_loss", "nll-loss")
+@guarded
 class NegativeLogLikelihood(CrossEntropy):
     """The same figure as :class:`CrossEntropy` under its other name.
 
@@ -81,6 +84,7 @@ class NegativeLogLikelihood(CrossEntropy):
 
 
 @register
+@guarded
 class Perplexity(EvalMetric):
     """``exp`` of the mean negative log-probability of the labels.
 

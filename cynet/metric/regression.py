@@ -5,9 +5,11 @@ import math
 import numpy as np
 
 from ..errors import ShapeError, UndefinedError
+from ..guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 
+@guarded
 class _Error(EvalMetric):
     """The mean over batches of one figure of the batch's errors."""
 
@@ -38,6 +40,7 @@ class _Error(EvalMetric):
 
 
 @register
+@guarded
 class MAE(_Error):
     """The mean absolute error.
 
@@ -57,6 +60,7 @@ class MAE(_Error):
 
 
 @register
+@guarded
 class MSE(_Error):
     """The mean squared error.
 
@@ -76,6 +80,7 @@ class MSE(_Error):
 
 
 @register
+@guarded
 class RMSE(_Error):
     """The mean over batches of the root of the batch's mean squared error.
 
@@ -96,6 +101,7 @@ class RMSE(_Error):
 
 @register
 @alias("pearsonr")
+@guarded
 class PearsonCorrelation(EvalMetric):
     """Pearson correlation of labels and predictions.
 

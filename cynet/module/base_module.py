@@ -17,10 +17,12 @@ from ..errors import (
     UndefinedError,
     shown,
 )
+from ..guard import PER_BATCH, guarded
 from ..initializer import Uniform
 from ..io import DataBatch
+from ..kinds import check_numbers
 from .history import History, progress_for
-from .inputs import as_list, check_callbacks, check_iterator, check_monitor, check_numbers
+from .inputs import as_list, check_callbacks, check_iterator, check_monitor
 
 DEFAULT_INITIALIZER = Uniform(0.01)
 
@@ -32,6 +34,7 @@ _LEADS_TO = {
 }
 
 
+@guarded(but=PER_BATCH)
 class BaseModule:
     """A computation that can be trained.
 
@@ -348,6 +351,8 @@ class BaseModule:
 
     def _batches(self, data, num_batch, reset, sparse_row_id_fn):
         """Each batch of `data`, after its forward pass in prediction mode."""
+        if num_batch is not None:
+            check_numbers("score, predict", num_batch=num_batch)
         if reset:
             data.reset()
         for count, batch in enumerate(data):

@@ -5,11 +5,13 @@ import logging
 from .. import symbol as sym
 from ..checkpoint import load_params, save_checkpoint, states_of
 from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..guard import PER_BATCH, guarded
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .bucket_files import load_buckets, save_buckets
 from .module import Module
 
 
+@guarded(but=PER_BATCH)
 class BucketingModule(BaseModule):
     """Modules that share parameters, chosen by the batch's ``bucket_key``.
 
@@ -320,7 +322,7 @@ class BucketingModule(BaseModule):
         for module in self._buckets.values():
             module.install_monitor(mon)
 
-    def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
+    def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=False):
         """Write the parameters and the symbols of all buckets that were bound.
 
         The files are those of MXNet: ``prefix-KEY-symbol.json`` for each bucket, their keys as an

@@ -5,7 +5,7 @@ import logging
 from .. import ndarray as nd
 from .._copy import copy_all
 from ..context import Context, cpu
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed
+from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, shown
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
 from ._gpu_step import gpu_step
@@ -102,7 +102,7 @@ class DataParallelExecutorGroup:
                 )
             requests = dict(zip(self.arg_names, grad_req))
         elif not isinstance(grad_req, str):
-            raise ArgumentTypeError(f"grad_req must be a str, list or dict, got {grad_req!r}")
+            raise ArgumentTypeError(f"grad_req must be a str, list or dict, got {shown(grad_req)}")
         return requests if self.for_training else dict.fromkeys(self.arg_names, "null")
 
     # --- binding ---
@@ -168,7 +168,16 @@ class DataParallelExecutorGroup:
         ]
         # another batch size is no mistake by itself, another width is
         wide = [said for said, shape in changed if len(shape) > 1] or [said for said, _ in changed]
-        return f"{'; '.join(wide)}, which does not fit: {error}"
+        told = "; ".join(wide)
+        change = getattr(error, "change", None)
+        if change is None:
+            return f"{told}, which does not fit: {error}"
+        name, old, new = change
+        return (
+            f"{told}: with that '{name}' of shape {old} would have to be {new}. Give data of the"
+            " bound shape (another batch size is fine), or bind a module of the new one with"
+            " parameters of its own"
+        )
 
     def _decide_slices(self, data_shapes, label_shapes):
         """Which part of the batch each device gets."""
@@ -492,7 +501,9 @@ def _split_groups(group2ctxs, count):
             raise ArgumentError(f"group2ctxs has {len(group2ctxs)} entries for {count} contexts")
         return list(group2ctxs)
     if not isinstance(group2ctxs, dict):
-        raise ArgumentTypeError(f"group2ctxs must be a dict or a list of dicts, got {group2ctxs!r}")
+        raise ArgumentTypeError(
+            f"group2ctxs must be a dict or a list of dicts, got {shown(group2ctxs)}"
+        )
     split = [{} for _ in range(count)]
     for group, contexts in group2ctxs.items():
         contexts = [contexts] * count if isinstance(contexts, Context) else list(contexts)

@@ -6,10 +6,13 @@ import numbers
 import sys
 import time
 
+from ..guard import guarded
+
 _EPOCH_PAUSE = 0.5  # seconds from the line of one epoch to that of another, at least
 _BATCH_PAUSE = 5.0  # seconds without a line after which a batch shows one
 
 
+@guarded
 class History:
     """The epochs of one call of ``fit``; shows itself as a table.
 

@@ -1,9 +1,8 @@
 """What a module is handed: names, shapes, iterators and callbacks, checked before work begins."""
 
 import difflib
-import warnings
 
-from ..errors import ArgumentError, ArgumentTypeError, listed, shown
+from ..errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
 from ..io import DataDesc, DataIter
 
 
@@ -48,16 +47,6 @@ def check_callbacks(where, **callbacks):
                 check()
 
 
-def check_numbers(where, **numbers):
-    """Refuse what is no whole number."""
-    for name, number in numbers.items():
-        if isinstance(number, bool) or not hasattr(type(number), "__index__"):
-            raise ArgumentTypeError(
-                f"{where}: {name} must be a whole number, got {shown(number)}"
-                f" ({type(number).__name__})"
-            )
-
-
 def check_monitor(where, monitor):
     """Refuse what is no Monitor."""
     if not all(hasattr(monitor, name) for name in ("install", "tic", "toc_print")):
@@ -97,7 +86,7 @@ def _check_input_names(symbol, names, typename, throw):
         )
         if throw:
             raise ArgumentError(message)
-        warnings.warn(message, stacklevel=3)
+        warn_user(message)
 
 
 def _check_names_match(data_names, data_shapes, name, throw):
@@ -109,7 +98,7 @@ def _check_names_match(data_names, data_shapes, name, throw):
         )
         if throw:
             raise ArgumentError(message)
-        warnings.warn(message, stacklevel=4)
+        warn_user(message)
 
 
 def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):

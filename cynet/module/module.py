@@ -1,18 +1,18 @@
 """Module: a Symbol with its parameters, trained on one or several devices."""
 
 import logging
-import warnings
 
 from .. import optimizer as opt
 from ..checkpoint import load_checkpoint, save_checkpoint, states_of
 from ..context import cpu, read_context
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..guard import PER_BATCH, guarded, refuse
 from ..io import DataDesc
 from ..symbol import Symbol
 from ..symbol.node import fixed_arguments, topological_order
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
-from .inputs import _check_input_names, _parse_data_desc, name_list
+from .inputs import _check_input_names, _parse_data_desc, check_monitor, name_list
 from .labels import class_limits, label_check, label_inputs
 from .optimizer_states import read_states, write_states
 from .parameter_update import (
@@ -24,6 +24,7 @@ from .parameter_update import (
 from .parameters import Parameters
 
 
+@guarded(but=PER_BATCH)
 class Module(Parameters, BaseModule):
     """A Symbol with parameters.
 
@@ -354,10 +355,9 @@ class Module(Parameters, BaseModule):
             )
         else:
             if optimizer.rescale_grad != rescale_grad:
-                warnings.warn(
+                warn_user(
                     f"the optimizer has rescale_grad={optimizer.rescale_grad}, which is"
-                    f" not 1 / batch size = {rescale_grad}; is this intended?",
-                    stacklevel=2,
+                    f" not 1 / batch size = {rescale_grad}; is this intended?"
                 )
             if not optimizer.idx2name:
                 optimizer.idx2name = names
@@ -457,8 +457,9 @@ class Module(Parameters, BaseModule):
 
     def _fit_shapes(self, data_batch):
         """Make the module's input shapes those of the batch."""
-        data = getattr(data_batch, "data", None)
-        if not isinstance(data, (list, tuple)):  # the `data` of a NumPy array is its memory
+        # the `data` of a NumPy array is its memory
+        data = None if hasattr(data_batch, "__array__") else getattr(data_batch, "data", None)
+        if not isinstance(data, (list, tuple)):
             raise ArgumentTypeError(
                 "a batch must have `data` and may have `label`, lists of arrays, as a DataBatch,"
                 f" got {type(data_batch).__name__}"
@@ -581,11 +582,16 @@ class Module(Parameters, BaseModule):
         pre_sliced : bool
             `labels` is a list for each device.
         """
-        self._exec_group.update_metric(eval_metric, labels, pre_sliced)
+        self._need("update_metric", "binded", "params_initialized")
+        try:
+            self._exec_group.update_metric(eval_metric, labels, pre_sliced)
+        except Exception as error:
+            refuse(error, Module.update_metric, self, eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon):
         """Let a Monitor watch all executors."""
         self._need("install_monitor", "binded")
+        check_monitor("install_monitor", mon)
         self._exec_group.install_monitor(mon)
 
     def _label_check(self, train_data):

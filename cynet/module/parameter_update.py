@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 
 from .. import kvstore as kvs
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, shown
 
 # Above this many entries in one array, a local KVStore only sums gradients: keeping a further copy
 # of the weights there and updating it would cost more than updating each device's own.
@@ -39,7 +39,7 @@ def _create_kvstore(kvstore, num_device, arg_params):
                 largest = max((math.prod(each.shape) for each in arg_params.values()), default=0)
                 update_on_kvstore = largest <= _LARGE
     else:
-        raise ArgumentTypeError(f"kvstore must be a KVStore, a name or None, got {kvstore!r}")
+        raise ArgumentTypeError(f"kvstore must be a KVStore, a name or None, got {shown(kvstore)}")
     return kv, kv is not None and update_on_kvstore
 
 

@@ -1,14 +1,14 @@
 """The parameters of a Module: first values, given values, and reading them back."""
 
-import warnings
-
 from .. import ndarray as nd
 from ..context import cpu
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, listed, shown
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, listed, shown, warn_user
+from ..guard import guarded
 from ..initializer import InitDesc, create
 from .base_module import DEFAULT_INITIALIZER
 
 
+@guarded
 class Parameters:
     """The part of Module that gives and takes parameters; it lives on Module's attributes."""
 
@@ -50,10 +50,9 @@ class Parameters:
         """
         if self.params_initialized and not force_init:
             if arg_params is not None or aux_params is not None:
-                warnings.warn(
+                warn_user(
                     "parameters are initialized already; without force_init=True the"
-                    " given values are not used",
-                    stacklevel=2,
+                    " given values are not used"
                 )
             return
         self._need("init_params", "binded")
@@ -142,10 +141,9 @@ class Parameters:
             )
             return
         if self.params_initialized and not force_init:
-            warnings.warn(
+            warn_user(
                 "parameters are initialized already; without force_init=True the given"
-                " values are not used",
-                stacklevel=2,
+                " values are not used"
             )
             return
         self._need("set_params", "binded")

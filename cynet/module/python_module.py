@@ -3,11 +3,13 @@
 import logging
 
 from .. import ndarray as nd
-from ..errors import ArgumentError, CynetError
+from ..errors import ArgumentError, CynetError, shown
+from ..guard import guarded
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .inputs import _parse_data_desc
 
 
+@guarded
 class PythonModule(BaseModule):
     """Base of modules without parameters, whose computation a subclass writes.
 
@@ -101,7 +103,9 @@ class PythonModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if grad_req != "write":
-            raise ArgumentError(f"PythonModule.bind: grad_req must be 'write', got {grad_req!r}")
+            raise ArgumentError(
+                f"PythonModule.bind: grad_req must be 'write', got {shown(grad_req)}"
+            )
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._data_shapes, self._label_shapes = _parse_data_desc(
@@ -115,6 +119,7 @@ class PythonModule(BaseModule):
         raise self._undefined("_compute_output_shapes")
 
 
+@guarded
 class PythonLossModule(PythonModule):
     """A loss at the end of a chain: passes scores on, gives their gradient.
 
@@ -144,7 +149,9 @@ class PythonLossModule(PythonModule):
                 f" {list(data_names)} and {list(label_names)}"
             )
         if grad_func is not None and not callable(grad_func):
-            raise ArgumentError(f"PythonLossModule: grad_func must be callable, got {grad_func!r}")
+            raise ArgumentError(
+                f"PythonLossModule: grad_func must be callable, got {shown(grad_func)}"
+            )
         self._name = name
         self._scores = self._labels = self._scores_grad = None
         self._grad_func = grad_func
@@ -158,7 +165,7 @@ class PythonLossModule(PythonModule):
         if self.for_training if is_train is None else is_train:
             if not getattr(data_batch, "label", None):
                 raise ArgumentError(
-                    f"training needs the label {self._label_names[0]!r}, and the batch has no"
+                    f"training needs the label {shown(self._label_names[0])}, and the batch has no"
                     " labels; give an iterator with labels, or DataBatch(data, label)"
                 )
             self._labels = data_batch.label[0]

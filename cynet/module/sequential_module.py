@@ -3,10 +3,12 @@
 import logging
 
 from ..errors import ArgumentError, ArgumentTypeError
+from ..guard import guarded
 from ..io import DataBatch, DataDesc
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 
 
+@guarded
 class SequentialModule(BaseModule):
     """A chain of modules.
 

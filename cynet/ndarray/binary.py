@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, dress, shown
 from ._arithmetic import Slot
 
 _NUMBERS = (int, float, np.generic)
@@ -20,7 +20,10 @@ def _binary(name, arrays, scalar, reflected, numbers, doc):
         if out is not None:
             return out
         if isinstance(lhs, _NUMBERS) and isinstance(rhs, _NUMBERS):
-            return numbers(lhs, rhs)
+            try:
+                return numbers(lhs, rhs)
+            except (ArithmeticError, TypeError) as error:
+                raise dress(error, f"{name}({shown(lhs)}, {shown(rhs)}): {error}") from error
         raise ArgumentTypeError(
             f"{name} takes NDArrays and numbers, got {type(lhs).__name__} and {type(rhs).__name__}"
         )
@@ -86,7 +89,7 @@ modulo = _binary(
     operator.mod,
     "lhs % rhs, of the divisor's sign.",
 )
-power = _binary(
+_power = _binary(
     "power",
     ("_power", "broadcast_power"),
     "_power_scalar",
@@ -94,6 +97,24 @@ power = _binary(
     operator.pow,
     "lhs ** rhs.",
 )
+
+
+def power(base, exp):
+    """base ** exp.
+
+    Parameters
+    ----------
+    base, exp : NDArray or number
+        Arrays broadcast against each other.
+
+    Returns
+    -------
+    NDArray
+        Of the arrays' dtype; a number when both operands are numbers.
+    """
+    return _power(base, exp)
+
+
 maximum = _binary(
     "maximum",
     ("_maximum", "broadcast_maximum"),

@@ -9,6 +9,7 @@ from .._ndarray import empty as empty_array
 from ..context import read_context
 from ..dtype import NUMPY, dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError, SizeError, shown
+from ..guard import guarded
 from ..operator import get_operator
 from ..operator.shapes import check_elements
 from . import _dlpack
@@ -82,6 +83,8 @@ def full(shape, val, ctx=None, dtype=None, out=None):
         if type(val) is float or (type(val) is int and -EXACT <= val <= EXACT):
             return filled(shape, val, ctx, dtype)
         out = empty(shape, ctx, dtype)
+    elif not is_array(out):
+        raise ArgumentTypeError(f"full: out must be an NDArray, got {shown(out)}")
     out[:] = val
     return out
 
@@ -98,6 +101,7 @@ def ones(shape, ctx=None, dtype=None, out=None):
     return filled(shape, 1.0, ctx, dtype) if out is None else full(shape, 1, out=out)
 
 
+@guarded
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype="float32"):
     """Evenly spaced values in [start, stop), each `repeat` times.
 
@@ -162,6 +166,7 @@ def _fits(value, flag):
     return flag < 2 or (flag == 4 and value.is_integer() and _fits(int(value), flag))
 
 
+@guarded
 def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32"):
     """`num` evenly spaced values from `start` to `stop`, with or without the end."""
     if num < 0:
@@ -174,6 +179,7 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32"):
     return array(values, ctx, dtype_name(dtype))
 
 
+@guarded
 def eye(N, M=0, k=0, ctx=None, dtype=None):
     """A matrix of `N` rows and `M` columns (0: as many as rows) with ones on diagonal `k`."""
     columns = M or N
@@ -199,6 +205,7 @@ def ones_like(data, **kwargs):
     return filled_like(data, 1.0)
 
 
+@guarded
 def concatenate(arrays, axis=0, always_copy=True):
     """The arrays joined along an axis.
 
@@ -223,6 +230,7 @@ def concatenate(arrays, axis=0, always_copy=True):
     return invoke(get_operator("Concat"), tuple(arrays), {"dim": axis})
 
 
+@guarded
 def moveaxis(tensor, source, destination):
     """A copy with axis `source` (an int or several) moved to place `destination`."""
     source, destination = np.atleast_1d(source), np.atleast_1d(destination)
@@ -242,6 +250,7 @@ def moveaxis(tensor, source, destination):
     return tensor.transpose(order)
 
 
+@guarded
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     """Split into equal parts, or at indices.
 
@@ -274,6 +283,7 @@ def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     )
 
 
+@guarded
 def onehot_encode(indices, out):
     """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else
     0."""
@@ -282,6 +292,7 @@ def onehot_encode(indices, out):
     )
 
 
+@guarded
 def from_numpy(ndarray, zero_copy=True):
     """An NDArray over a NumPy array's memory, or with a copy of its values.
 
@@ -307,6 +318,7 @@ def from_numpy(ndarray, zero_copy=True):
     return out
 
 
+@guarded
 def from_dlpack(dlpack):
     """An NDArray over the memory of a DLPack capsule or of an object with ``__dlpack__``; nothing
     is copied.
@@ -322,16 +334,24 @@ def from_dlpack(dlpack):
     return _dlpack.take(dlpack)
 
 
+@guarded
 def to_dlpack_for_read(data):
     """A DLPack capsule over the array's memory, after waiting for it."""
-    return _dlpack.export(data)
+    return _exported("to_dlpack_for_read", data)
 
 
+@guarded
 def to_dlpack_for_write(data):
     """A DLPack capsule over the array's memory, after waiting for everything that uses it."""
+    return _exported("to_dlpack_for_write", data)
+
+
+def _exported(where, data):
+    if not is_array(data):
+        raise ArgumentTypeError(f"{where} takes an NDArray, got {shown(data)}")
     return _dlpack.export(data)
 
 
 def _check_stype(stype):
-    if stype not in (None, "default"):
-        raise ArgumentError(f"storage type {stype!r} is not supported, only 'default'")
+    if stype is not None and not (isinstance(stype, str) and stype == "default"):
+        raise ArgumentError(f"storage type {shown(stype)} is not supported, only 'default'")

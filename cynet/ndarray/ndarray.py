@@ -1,14 +1,13 @@
 """NDArray, the public array class: what is not an operator slot, plus a method for each
 operator."""
 
-import warnings
-
 from .._copy import copied, copy_into
 from .._ndarray import empty as empty_array
 from .._ndarray import set_public_class
 from ..context import Context, read_context
 from ..dtype import dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..kinds import check_flag
 from ..operator import OPERATORS, get_operator
 from . import _dlpack
 from ._indexing import NDArrayIndexing, from_host
@@ -192,9 +191,7 @@ class NDArray(NDArrayIndexing):
             )
         elif isinstance(other, NDArray):
             if other is self:
-                warnings.warn(
-                    "copyto: source and target are one array", RuntimeWarning, stacklevel=2
-                )
+                warn_user("copyto: source and target are one array", RuntimeWarning)
                 return other
             out = other
         else:
@@ -222,14 +219,16 @@ class NDArray(NDArrayIndexing):
             False returns the array itself when it has that dtype already.
         """
         flag = dtype_flag(dtype)
-        if not copy and flag == self.dtype_flag:
-            return self
+        if copy is not True:
+            check_flag("astype", "copy", copy)
+            if not copy and flag == self.dtype_flag:
+                return self
         return copied(self, flag)
 
     def tostype(self, stype):
         """The array itself; ``'default'`` is the only storage type."""
-        if stype != "default":
-            raise ArgumentError(f"storage type {stype!r} is not supported, only 'default'")
+        if not isinstance(stype, str) or stype != "default":
+            raise ArgumentError(f"storage type {shown(stype)} is not supported, only 'default'")
         return self
 
     def as_nd_ndarray(self):
@@ -323,6 +322,7 @@ class NDArray(NDArrayIndexing):
 
     def _same_bytes(self, operator, inplace, **params):
         """`operator`, which changes nothing but the shape, as a copy or as a view."""
+        check_flag(operator, "inplace", inplace)
         entry = get_operator(operator)
         if not inplace:
             return invoke(entry, (self,), params)

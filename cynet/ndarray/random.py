@@ -1,6 +1,7 @@
 """mx.nd.random: random arrays, from numbers (`_random_*`) or arrays (`_sample_*`)."""
 
 from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..operator.parameters import real_number
 from .functions import function_of, namespace
 from .ndarray import NDArray
 
@@ -115,8 +116,11 @@ def randn(*shape, loc=0, scale=1, dtype=None, ctx=None, out=None):
 
 def exponential(scale=1, shape=None, dtype=None, ctx=None, out=None):
     """Exponentially distributed numbers of mean `scale`; the rest as for `uniform`."""
-    if not isinstance(scale, NDArray) and scale == 0:
-        raise ArgumentError("random.exponential: scale must be positive, got 0")
+    if not isinstance(scale, NDArray):
+        number = real_number(scale)
+        if number is None or number == 0:
+            raise ArgumentError(f"random.exponential: scale must be positive, got {shown(scale)}")
+        scale = number
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
 
 

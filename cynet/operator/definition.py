@@ -47,8 +47,8 @@ def refuse_builtin(name):
     """Raise ArgumentError where `name` is that of an operator which no user registered."""
     if name in OPERATORS and not OPERATORS.get(name).prop.users:
         raise ArgumentError(
-            f"operator name {shown(name)} is already taken by {OPERATORS.get(name)!r}, which is "
-            "built in; choose another name"
+            f"operator name {shown(name)} is already taken by {shown(OPERATORS.get(name))}, which "
+            "is built in; choose another name"
         )
 
 

@@ -86,7 +86,7 @@ def read_shape(value, allow_none=False):
         items = [value]
     out = []
     for item in items:
-        if allow_none and (item is None or item == "None"):
+        if allow_none and (item is None or (isinstance(item, str) and item == "None")):
             out.append(None)
             continue
         whole = isinstance(item, (float, np.floating)) or (isinstance(item, str) and "." in item)
@@ -323,6 +323,8 @@ class Enum(Field):
 
     def __init__(self, choices, default=REQUIRED, doc=""):
         super().__init__(default, doc)
+        if not isinstance(choices, (list, tuple)):
+            raise ArgumentTypeError(f"Enum: choices must be a list of str, got {shown(choices)}")
         self.choices = tuple(choices)
 
     def convert(self, value, where):

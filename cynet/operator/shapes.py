@@ -101,5 +101,6 @@ def agree(name, given, wanted):
     if given is None:
         return tuple(wanted)
     if len(given) != len(wanted) or any(a and b and a != b for a, b in zip(given, wanted)):
-        raise ShapeError(f"{name} has shape {tuple(given)}, expected {tuple(wanted)} (0: any)")
+        any_size = " (0: any)" if 0 in wanted else ""
+        raise ShapeError(f"{name} has shape {tuple(given)}, expected {tuple(wanted)}{any_size}")
     return tuple(a or b for a, b in zip(given, wanted))

@@ -208,7 +208,7 @@ class SimpleOp:
         requests = list(request) if isinstance(request, (list, tuple)) else [request]
         for each in requests:
             if each not in (ResourceRequest.random, ResourceRequest.temp_space):
-                raise ArgumentError(f"simple_op '{self.name}': {each!r} is no ResourceRequest")
+                raise ArgumentError(f"simple_op '{self.name}': {shown(each)} is no ResourceRequest")
         self.requests = requests
         return self
 
@@ -223,7 +223,9 @@ class SimpleOp:
     def describe(self, text):
         """The operator's docstring."""
         if not isinstance(text, str):
-            raise ArgumentTypeError(f"simple_op '{self.name}': describe takes a str, got {text!r}")
+            raise ArgumentTypeError(
+                f"simple_op '{self.name}': describe takes a str, got {shown(text)}"
+            )
         self.description = text
         if self.prop is not None:
             self.prop.__doc__ = text
@@ -322,7 +324,7 @@ def _parameter_names(function, what):
     if isinstance(function, CFunction):
         return function.parameters
     if not callable(function):
-        raise ArgumentTypeError(f"simple_op: the {what} {function!r} is not callable")
+        raise ArgumentTypeError(f"simple_op: the {what} {shown(function)} is not callable")
     return tuple(inspect.signature(function).parameters)
 
 
@@ -335,7 +337,9 @@ def _unknown_signature(name, what, names, wanted):
 
 def _device(name, device):
     if device not in ("cpu", "gpu"):
-        raise ArgumentError(f"simple_op '{name}': device {device!r} is neither 'cpu' nor 'gpu'")
+        raise ArgumentError(
+            f"simple_op '{name}': device {shown(device)} is neither 'cpu' nor 'gpu'"
+        )
     return device
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+from ..guard import guarded
 from ..kinds import FLAG, number
 from .base import register, zeros_like
 from .fused import FusedOptimizer
@@ -11,6 +12,7 @@ _DECAY = number(0, 1)
 
 
 @register
+@guarded
 class Adam(FusedOptimizer):
     """Steps along the mean of gradients over the root of their mean square.
 
@@ -52,6 +54,7 @@ class Adam(FusedOptimizer):
 
 
 @register
+@guarded
 class Adamax(FusedOptimizer):
     """Adam with the largest gradient so far in place of the mean square.
 
@@ -83,6 +86,7 @@ class Adamax(FusedOptimizer):
 
 
 @register
+@guarded
 class Nadam(FusedOptimizer):
     """Adam with Nesterov's momentum, whose strength follows a schedule.
 
@@ -145,6 +149,7 @@ class Nadam(FusedOptimizer):
 
 
 @register
+@guarded
 class FTML(FusedOptimizer):
     """Follow the moving leader. Zheng and Kwok, ICML 2017.
 
@@ -174,6 +179,7 @@ class FTML(FusedOptimizer):
 
 
 @register
+@guarded
 class AdaGrad(FusedOptimizer):
     """Steps along the gradient over the root of the sum of its squares so far.
 
@@ -201,6 +207,7 @@ class AdaGrad(FusedOptimizer):
 
 
 @register
+@guarded
 class AdaDelta(FusedOptimizer):
     """Steps whose size comes from earlier steps and gradients, without a learning rate.
 
@@ -233,6 +240,7 @@ class AdaDelta(FusedOptimizer):
 
 
 @register
+@guarded
 class RMSProp(FusedOptimizer):
     """Steps along the gradient over the root of the mean of its squares.
 
@@ -290,6 +298,7 @@ class RMSProp(FusedOptimizer):
 
 
 @register
+@guarded
 class Ftrl(FusedOptimizer):
     """Follow the regularised leader: weights that matter little become exactly 0.
 

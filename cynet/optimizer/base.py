@@ -1,25 +1,26 @@
 """Optimizer: learning rates, weight decay and update counts; the registry of optimizers."""
 
-import warnings
-
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import ArgumentError, ArgumentTypeError, UndefinedError
+from ..errors import ArgumentError, ArgumentTypeError, UndefinedError, dress, shown, warn_user
+from ..guard import guarded
 from ..kinds import FLAG, count, number
 from ..registry import Registry
-from .settings import check_settings
+from .settings import check_real, check_settings
 
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 
 
+@guarded
 def register(klass):
     """Make `klass`, a subclass of Optimizer, known to :func:`create`; usable as a decorator."""
     if not (isinstance(klass, type) and issubclass(klass, Optimizer)):
-        raise ArgumentTypeError(f"register takes a subclass of Optimizer, got {klass!r}")
+        raise ArgumentTypeError(f"register takes a subclass of Optimizer, got {shown(klass)}")
     return OPTIMIZERS.register(klass.__name__, klass, override=True)
 
 
+@guarded
 def create(name, **kwargs):
     """An optimizer by name.
 
@@ -36,10 +37,11 @@ def create(name, **kwargs):
     0.5
     """
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"an optimizer is created from its name, got {name!r}")
+        raise ArgumentTypeError(f"an optimizer is created from its name, got {shown(name)}")
     return OPTIMIZERS.get(name)(**kwargs)
 
 
+@guarded(but=("joined_update",))
 class Optimizer:
     """Base of optimizers.
 
@@ -111,7 +113,7 @@ class Optimizer:
         self._index_update_count = self._all_index_update_counts[0]
         if param_idx2name is not None and not isinstance(param_idx2name, dict):
             raise ArgumentTypeError(
-                f"param_idx2name must be a dict of index to name, got {param_idx2name!r}"
+                f"param_idx2name must be a dict of index to name, got {shown(param_idx2name)}"
             )
         self.idx2name = dict(param_idx2name or {})
         self.param_dict = dict(param_dict or {})
@@ -135,10 +137,9 @@ class Optimizer:
             if self.multi_precision:
                 master = weight.astype("float32")
                 return master, self.create_state(index, master)
-            warnings.warn(
+            warn_user(
                 "float16 weights lose small updates; multi_precision=True keeps a float32"
-                " copy of them",
-                stacklevel=3,
+                " copy of them"
             )
         return self.create_state(index, weight)
 
@@ -176,7 +177,9 @@ class Optimizer:
     def set_learning_rate(self, lr):
         """Change the rate; refused where a scheduler decides it."""
         if self.lr_scheduler is not None:
-            raise UserWarning("the learning rate is set by lr_scheduler; change that instead")
+            text = f"set_learning_rate({shown(lr)}): lr_scheduler decides the rate; change that"
+            raise dress(UserWarning(text), text)  # MXNet's is a UserWarning
+        check_real("set_learning_rate: lr", lr)
         self.lr = lr
 
     def set_lr_mult(self, args_lr_mult):
@@ -203,7 +206,7 @@ class Optimizer:
                     found[name] = float(text)
                 except ValueError:
                     raise ArgumentError(
-                        f"variable '{name}': attribute {key}={text!r} is no number"
+                        f"variable '{name}': attribute {key}={shown(text)} is no number"
                     ) from None
         return found
 
@@ -269,6 +272,7 @@ def zeros_like(weight):
 
 
 @register
+@guarded
 class Test(Optimizer):
     """Adds the rescaled gradient to the weight; for tests."""
 
@@ -288,4 +292,6 @@ def _factors(kind, given):
         raise ArgumentTypeError(
             f"set_{kind}_mult takes a dict of name or index to factor, got {type(given).__name__}"
         )
+    for name, factor in given.items():
+        check_real(f"set_{kind}_mult: the factor of {shown(name)}", factor)
     return given

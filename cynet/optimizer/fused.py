@@ -3,10 +3,12 @@
 import numpy as np
 
 from ..errors import UndefinedError
+from ..guard import guarded
 from ._joined import JoinedUpdate
 from .base import Optimizer
 
 
+@guarded(but=("joined_update",))
 class FusedOptimizer(Optimizer):
     """Base of optimizers that compute their step natively, all weights of a call together.
 

@@ -21,6 +21,14 @@ _MEANT = {
 _NUMBER_OR_NONE = ("learning_rate", "clip_gradient", "clip_weights")
 
 
+def check_real(what, value):
+    """Refuse what no float can be made of."""
+    if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        raise ArgumentTypeError(
+            f"{what} must be a number, got {shown(value)} ({type(value).__name__})"
+        )
+
+
 def check_settings(klass, args, kwargs):
     """Refuse what the constructor of `klass` cannot take.
 
@@ -51,11 +59,7 @@ def check_settings(klass, args, kwargs):
             )
         if name not in numbers or (value is None and name in _NUMBER_OR_NONE):
             continue
-        if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
-            raise ArgumentTypeError(
-                f"optimizer {klass.__name__}: {name} must be a number, got {shown(value)}"
-                f" ({type(value).__name__})"
-            )
+        check_real(f"optimizer {klass.__name__}: {name}", value)
     if given.get("lr_scheduler") is not None and not callable(given["lr_scheduler"]):
         raise ArgumentTypeError(
             f"optimizer {klass.__name__}: lr_scheduler must be a function of the number of updates,"

@@ -3,12 +3,14 @@
 import math
 
 from .. import ndarray as nd
+from ..guard import guarded
 from ..kinds import FLAG, number
 from .base import OPTIMIZERS, Optimizer, register, zeros_like
 from .fused import FusedOptimizer
 
 
 @register
+@guarded
 class SGD(FusedOptimizer):
     """Gradient descent, with momentum if asked for.
 
@@ -47,6 +49,7 @@ OPTIMIZERS.register("ccsgd", SGD)
 
 
 @register
+@guarded
 class NAG(FusedOptimizer):
     """Gradient descent with Nesterov's momentum.
 
@@ -78,6 +81,7 @@ class NAG(FusedOptimizer):
 
 
 @register
+@guarded
 class Signum(FusedOptimizer):
     """Steps of one size along the sign of the (averaged) gradient.
 
@@ -109,6 +113,7 @@ class Signum(FusedOptimizer):
 
 
 @register
+@guarded
 class SGLD(Optimizer):
     """Gradient descent with noise that samples from the posterior (Langevin dynamics).
 
@@ -130,6 +135,7 @@ class SGLD(Optimizer):
 
 
 @register
+@guarded
 class DCASGD(Optimizer):
     """Gradient descent that makes up for gradients computed at old weights.
 

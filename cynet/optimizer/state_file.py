@@ -113,7 +113,9 @@ def _read_header(file, size, name):
             " run any code and is not loaded. Train on from the parameters alone"
         )
     if mark[:8] != _MARK:
-        raise FormatError(f"{name}: optimizer states begin with {_MARK!r}, found {mark[:8]!r}")
+        raise FormatError(
+            f"{name}: optimizer states begin with {shown(_MARK)}, found {shown(mark[:8])}"
+        )
     if len(mark) < 16:
         raise FormatError(f"{name}: truncated: {len(mark)} bytes")
     (length,) = struct.unpack("<Q", mark[8:])

@@ -3,9 +3,11 @@
 import numpy as np
 
 from ..errors import ArgumentError, shown
+from ..guard import guarded, refuse
 from .state_file import pack, read, unpack
 
 
+@guarded(but=("__call__",))
 class Updater:
     """Calls an optimizer with the state of each weight, making states when first needed.
 
@@ -32,7 +34,11 @@ class Updater:
         """One step of a weight, or of several (three lists)."""
         if not isinstance(index, (list, tuple)):
             index, grad, weight = (index,), (grad,), (weight,)
-        self.optimizer.update_all(index, weight, grad, self._states_of(index, weight))
+        try:
+            states = self._states_of(index, weight)
+        except Exception as error:  # a step is short: it pays to be no guarded function
+            refuse(error, Updater.__call__, self, index, grad, weight)
+        self.optimizer.update_all(index, weight, grad, states)
 
     def joined(self, index, grad, weight):
         """``optimizer.joined_update`` of several weights: what a call would push."""
@@ -129,6 +135,7 @@ def _words(state):
     return "None" if state is None else f"{np.dtype(state.dtype)} {state.shape}"
 
 
+@guarded
 def get_updater(optimizer):
     """An :class:`Updater` of the optimizer."""
     return Updater(optimizer)

@@ -5,6 +5,7 @@ from numbers import Number
 import numpy as np
 
 from ..errors import ArgumentTypeError
+from ..guard import guarded
 from ..operator._base import get_operator
 from .register import function_of
 from .symbol import Symbol
@@ -18,6 +19,7 @@ def _dtype(dtype):
     return "float32" if dtype is None else dtype
 
 
+@guarded
 def zeros(shape, dtype=None, name=None, **kwargs):
     """A symbol of zeros.
 
@@ -37,16 +39,19 @@ def zeros(shape, dtype=None, name=None, **kwargs):
     return _call("_zeros", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
 
+@guarded
 def ones(shape, dtype=None, name=None, **kwargs):
     """A symbol of ones; parameters as of `zeros`."""
     return _call("_ones", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
 
+@guarded
 def full(shape, val, dtype=None, name=None, **kwargs):
     """A symbol filled with the number `val`; parameters else as of `zeros`."""
     return _call("_full", shape=shape, dtype=_dtype(dtype), value=float(val), name=name, **kwargs)
 
 
+@guarded
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
     """Evenly spaced numbers in ``[start, stop)``, or ``[0, start)`` without `stop`; each `repeat`
     times.
@@ -73,6 +78,7 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, d
     )
 
 
+@guarded
 def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
     """`num` evenly spaced numbers from `start` to `stop`, which is the last one unless `endpoint`
     is False."""
@@ -87,6 +93,7 @@ def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
     )
 
 
+@guarded
 def eye(N, M=0, k=0, dtype=None, name=None, **kwargs):
     """A matrix of N x M (N x N without `M`) with ones on the `k`-th diagonal."""
     return _call("_eye", N=N, M=M, k=k, dtype=_dtype(dtype), name=name, **kwargs)
@@ -115,6 +122,7 @@ def _operator(names, *args, **kwargs):
     return function_of(operator, get_operator(operator), hint)(*args, **kwargs)
 
 
+@guarded
 def power(base, exp):
     """``base ** exp``; each may be a Symbol or a number."""
     return _either(
@@ -131,24 +139,28 @@ def power(base, exp):
 pow = power
 
 
+@guarded
 def maximum(left, right):
     """The larger of two, element by element; each may be a Symbol or a number."""
     scalar = ("_maximum_scalar", "_maximumscalar")
     return _either("maximum", left, right, ("_maximum", "_maximum"), scalar, scalar, max)
 
 
+@guarded
 def minimum(left, right):
     """The smaller of two, element by element; each may be a Symbol or a number."""
     scalar = ("_minimum_scalar", "_minimumscalar")
     return _either("minimum", left, right, ("_minimum", "_minimum"), scalar, scalar, min)
 
 
+@guarded
 def hypot(left, right):
     """``sqrt(left**2 + right**2)``; each may be a Symbol or a number."""
     scalar = ("_hypot_scalar", "_hypotscalar")
     return _either("hypot", left, right, ("_hypot", "_hypot"), scalar, scalar, np.hypot)
 
 
+@guarded
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     """Split into equal parts, or at indices.
 

@@ -1,11 +1,10 @@
 """The infer_shape and infer_type methods of Symbol."""
 
-import warnings
-
 import numpy as np
 
 from ..dtype import dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, listed, shown
+from ..errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
+from ..guard import guarded
 from ..operator.property import is_known
 from .hooks import installed
 from .node import variable_nodes
@@ -15,6 +14,7 @@ def _is_size(n):
     return hasattr(n, "__index__") and -1 <= n.__index__() < 1 << 63
 
 
+@guarded
 class Inference:
     """What Symbol can say of shapes and types; the work is done by cynet/graph/infer.py."""
 
@@ -55,11 +55,10 @@ class Inference:
             for name, shape in zip(self.list_arguments(), found[0])
             if not is_known(shape)
         ]
-        warnings.warn(
+        warn_user(
             "Cannot decide shape for the following arguments "
             "(0s in shape means unknown dimensions). "
-            f"Consider providing them as input:{''.join(rows)}",
-            stacklevel=2,
+            f"Consider providing them as input:{''.join(rows)}"
         )
         return None, None, None
 
@@ -95,10 +94,9 @@ class Inference:
             for name, kind in zip(self.list_arguments(), found[0])
             if kind is None
         ]
-        warnings.warn(
+        warn_user(
             "Cannot decide type for the following arguments. "
-            f"Consider providing them as input:{''.join(rows)}",
-            stacklevel=2,
+            f"Consider providing them as input:{''.join(rows)}"
         )
         return None, None, None
 

@@ -1,7 +1,9 @@
 """mx.sym.random: symbols of random arrays, from numbers (`_random_*`) or symbols (`_sample_*`)."""
 
 from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..guard import guarded
 from ..operator import get_operator
+from ..operator.parameters import real_number
 from .register import function_of, namespace
 from .symbol import Symbol
 
@@ -29,6 +31,7 @@ def _draw(name, params, shape, dtype, kwargs):
     return _apply(f"_random_{name}", **params, shape=shape, dtype=dtype, **kwargs)
 
 
+@guarded
 def uniform(low=0, high=1, shape=None, dtype=None, **kwargs):
     """Numbers from [low, high), each equally likely.
 
@@ -57,48 +60,60 @@ def uniform(low=0, high=1, shape=None, dtype=None, **kwargs):
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
+@guarded
 def normal(loc=0, scale=1, shape=None, dtype=None, **kwargs):
     """Normally distributed numbers, mean `loc`, standard deviation `scale`; else as `uniform`."""
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
+@guarded
 def randn(*shape, loc=0, scale=1, dtype=None, **kwargs):
     """Normally distributed numbers; the sizes are given one by one."""
     return normal(loc, scale, shape or None, dtype, **kwargs)
 
 
+@guarded
 def exponential(scale=1, shape=None, dtype=None, **kwargs):
     """Exponentially distributed numbers of mean `scale`; else as `uniform`."""
-    if not isinstance(scale, Symbol) and scale == 0:
-        raise ArgumentError("random.exponential: scale must be positive, got 0")
+    if not isinstance(scale, Symbol):
+        number = real_number(scale)
+        if number is None or number == 0:
+            raise ArgumentError(f"random.exponential: scale must be positive, got {shown(scale)}")
+        scale = number
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
 
 
+@guarded
 def gamma(alpha=1, beta=1, shape=None, dtype=None, **kwargs):
     """Gamma distributed numbers of shape `alpha` and scale `beta`; else as `uniform`."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
+@guarded
 def poisson(lam=1, shape=None, dtype=None, **kwargs):
     """Poisson distributed counts (in a float type) of mean `lam`; else as `uniform`."""
     return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
 
 
+@guarded
 def negative_binomial(k=1, p=1, shape=None, dtype=None, **kwargs):
     """Counts of successes before the k-th failure, whose probability is `p`; else as `uniform`."""
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
 
 
+@guarded
 def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, **kwargs):
     """Negative binomial counts of mean `mu` and dispersion `alpha`; else as `uniform`."""
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
 
 
+@guarded
 def randint(low, high, shape=None, dtype=None, **kwargs):
     """Integers from [low, high), each equally likely: ``'int32'`` (the default) or ``'int64'``."""
     return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
+@guarded
 def multinomial(data, shape=None, get_prob=True, dtype="int32", **kwargs):
     """Indices drawn with the probabilities in each row of `data`; also their logarithms."""
     return _apply(
@@ -106,6 +121,7 @@ def multinomial(data, shape=None, get_prob=True, dtype="int32", **kwargs):
     )
 
 
+@guarded
 def shuffle(data, **kwargs):
     """The rows of `data` (its first axis) in random order."""
     return _apply("_shuffle", data, **kwargs)

@@ -4,6 +4,7 @@ from ..attribute import is_attribute_key, stored_key, with_spoken_keys
 from ..context import current_context
 from ..errors import ArgumentError, ArgumentTypeError, BoundsError, FormatError, shown
 from ..files import file_name, read_file, write_atomically
+from ..guard import guarded
 from ..operator.signature import found_text
 from .arithmetic import Arithmetic
 from .compose import attribute_text, copy_graph, substitute
@@ -15,6 +16,7 @@ from .node import topological_order, variable_nodes
 from .serialization import debug_text, from_json, to_json
 
 
+@guarded(but=("__init__", "__getitem__"))
 class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     """One or several outputs of a graph of operators.
 
@@ -206,8 +208,10 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             return node.name
         return with_spoken_keys({**node.params, **node.attrs}).get(key)
 
-    def list_attr(self):
+    def list_attr(self, recursive=False):
         """Attributes and parameters of the (first) output node: dict of str to str."""
+        if recursive:
+            raise ArgumentError("list_attr has no recursive=True any more; call attr_dict()")
         node = self.entries[0][0]
         return with_spoken_keys({**node.params, **node.attrs})
 
@@ -257,7 +261,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         except UnicodeEncodeError as error:
             bad = shown(error.object[error.start : error.end])
             raise ArgumentError(
-                f"{self!r}: save: a name or attribute has {bad}, which UTF-8 cannot write"
+                f"{shown(self)}: save: a name or attribute has {bad}, which UTF-8 cannot write"
             ) from None
         write_atomically(fname, data)
 
@@ -385,7 +389,7 @@ def single_entry(value, where):
 
 def refuse_storage_type(where, stype):
     """Sparse storage does not exist: anything but ``'default'`` is an error."""
-    if stype not in (None, "default"):
+    if stype is not None and not (isinstance(stype, str) and stype == "default"):
         raise ArgumentError(
             f"{where}: storage type {shown(stype)} is not supported, only 'default'"
         )

@@ -3,6 +3,7 @@
 from ..attribute import AttrScope, stored_key
 from ..dtype import dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..guard import guarded
 from ..operator.parameters import read_shape
 from ..operator.signature import found_text
 from .compose import attribute_text
@@ -10,6 +11,7 @@ from .node import Node
 from .symbol import Symbol, refuse_storage_type
 
 
+@guarded
 def Variable(
     name,
     attr=None,
@@ -97,6 +99,7 @@ def _shape_text(where, shape):
     return str(shape) if plain and not isinstance(shape, bool) else str(sizes)
 
 
+@guarded
 def Group(symbols):
     """One symbol with the outputs of several.
 

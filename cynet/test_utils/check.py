@@ -5,6 +5,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..context import cpu
 from ..errors import ArgumentError
+from ..guard import guarded
 from .compare import assert_almost_equal, default_context, get_atol, get_rtol, to_numpy
 
 _EPS = {"float16": 1.0 / 2**6, "float32": 1.0 / 2**9, "float64": 1.0 / 2**14}
@@ -15,6 +16,7 @@ def list_gpus():
     return range(0)
 
 
+@guarded
 def simple_forward(sym, ctx=None, is_train=False, **inputs):
     """Outputs of a symbol for NumPy inputs: one array, or a list."""
     ctx = ctx or default_context()
@@ -51,6 +53,7 @@ def _inputs(sym, location, aux_states, ctx, dtype):
     )
 
 
+@guarded
 def check_symbolic_forward(
     sym,
     location,
@@ -97,6 +100,7 @@ def check_symbolic_forward(
     return outputs
 
 
+@guarded
 def check_symbolic_backward(
     sym,
     location,
@@ -173,6 +177,7 @@ def check_symbolic_backward(
     return grads
 
 
+@guarded
 def numeric_grad(
     executor, location, aux_states=None, eps=1e-4, use_forward_train=True, dtype=np.float32
 ):
@@ -228,6 +233,7 @@ def numeric_grad(
     return grads
 
 
+@guarded
 def check_numeric_gradient(
     sym,
     location,
@@ -324,6 +330,7 @@ class _Weighted:
         return self._values
 
 
+@guarded
 def check_consistency(
     sym,
     ctx_list,

@@ -4,7 +4,8 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..context import Context, current_context
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, shown
+from ..guard import guarded
 
 _RTOL = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
 _ATOL = {"float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
@@ -16,10 +17,11 @@ def default_context():
     return _chosen[-1] if _chosen else current_context()
 
 
+@guarded
 def set_default_context(ctx):
     """Set the context that tests run on."""
     if not isinstance(ctx, Context):
-        raise ArgumentTypeError(f"set_default_context takes a Context, got {ctx!r}")
+        raise ArgumentTypeError(f"set_default_context takes a Context, got {shown(ctx)}")
     _chosen[:] = [ctx]
 
 
@@ -28,28 +30,33 @@ def default_dtype():
     return np.float32
 
 
+@guarded
 def rand_shape_2d(dim0=10, dim1=10, allow_zero_size=False):
     """A random shape with at most these extents, drawn from ``numpy.random``."""
     return rand_shape_nd(2, (dim0, dim1), allow_zero_size)
 
 
+@guarded
 def rand_shape_3d(dim0=10, dim1=10, dim2=10, allow_zero_size=False):
     """A random shape with at most these extents, drawn from ``numpy.random``."""
     return rand_shape_nd(3, (dim0, dim1, dim2), allow_zero_size)
 
 
+@guarded
 def rand_shape_nd(num_dim, dim=10, allow_zero_size=False):
     """A random shape of `num_dim` extents, each at most `dim`, drawn from ``numpy.random``."""
     high = np.broadcast_to(dim, num_dim)
     return tuple(int(np.random.randint(0 if allow_zero_size else 1, top + 1)) for top in high)
 
 
+@guarded
 def random_arrays(*shapes):
     """float32 arrays with normal entries: a list, or for a single shape the array."""
     arrays = [np.random.randn(*shape).astype(np.float32) for shape in shapes]
     return arrays[0] if len(arrays) == 1 else arrays
 
 
+@guarded
 def rand_ndarray(
     shape,
     stype="default",
@@ -76,7 +83,7 @@ def rand_ndarray(
     ctx : Context, optional
     """
     if stype != "default":
-        raise ArgumentTypeError(f"rand_ndarray: stype must be 'default', got {stype!r}")
+        raise ArgumentTypeError(f"rand_ndarray: stype must be 'default', got {shown(stype)}")
     values = np.random.uniform(-1, 1, shape)
     if modifier_func is not None:
         values = modifier_func(values)
@@ -88,16 +95,19 @@ def to_numpy(array):
     return array.asnumpy() if isinstance(array, nd.NDArray) else np.asarray(array)
 
 
+@guarded
 def get_rtol(rtol=None, dtype=np.float64):
     """`rtol`, or the relative tolerance of a dtype."""
     return _RTOL.get(np.dtype(dtype).name, 0) if rtol is None else rtol
 
 
+@guarded
 def get_atol(atol=None, dtype=np.float64):
     """`atol`, or the absolute tolerance of a dtype."""
     return _ATOL.get(np.dtype(dtype).name, 0) if atol is None else atol
 
 
+@guarded
 def get_tols(x, y, rtol=None, atol=None):
     """Tolerances that suit the coarser of two arrays' dtypes: (rtol, atol)."""
     dtypes = to_numpy(x).dtype, to_numpy(y).dtype
@@ -107,11 +117,13 @@ def get_tols(x, y, rtol=None, atol=None):
     )
 
 
+@guarded
 def same(a, b):
     """Whether two arrays are equal in shape and every entry."""
     return np.array_equal(to_numpy(a), to_numpy(b))
 
 
+@guarded
 def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True):
     """Whether two arrays are equal within tolerances (by dtype where none are given)."""
     a, b = to_numpy(a), to_numpy(b)
@@ -121,6 +133,7 @@ def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True
     return np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
+@guarded
 def assert_almost_equal(
     a,
     b,
@@ -174,6 +187,7 @@ def assert_almost_equal(
     raise AssertionError("\n".join(lines))
 
 
+@guarded
 def assert_exception(f, exception_type, *args, **kwargs):
     """Raise AssertionError unless ``f(*args, **kwargs)`` raises `exception_type`."""
     try:

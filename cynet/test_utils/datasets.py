@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from .. import config
-from ..errors import ArgumentError, FileError, FormatError, MissingFileError
+from ..errors import ArgumentError, FileError, FormatError, MissingFileError, shown
 from ..files import naming, write_atomically
+from ..guard import guarded
 from ..io import MNISTIter, read_idx
 
 _TIMEOUT = 10  # seconds without an answer
@@ -48,6 +49,7 @@ def _fetch(url):
     return content
 
 
+@guarded
 def download(url, fname=None, dirname=None, overwrite=False, retries=5):
     """Download a file and return its path.
 
@@ -71,7 +73,7 @@ def download(url, fname=None, dirname=None, overwrite=False, retries=5):
     if fname is None:
         fname = os.path.basename(urllib.parse.urlsplit(url).path)
     if not fname:
-        raise ArgumentError(f"download: {url!r} has no file name; give fname")
+        raise ArgumentError(f"download: {shown(url)} has no file name; give fname")
     path = os.path.join(dirname or "", fname)
     if os.path.dirname(path):
         with naming("make the folder of", path):
@@ -153,6 +155,7 @@ def _mnist_files(path=None):
     return paths or _download_mnist(config.cache_folder() / "mnist")
 
 
+@guarded
 def get_mnist(path=None):
     """MNIST as arrays.
 
@@ -195,6 +198,7 @@ def get_mnist(path=None):
     return arrays
 
 
+@guarded
 def get_mnist_iterator(batch_size, input_shape, num_parts=1, part_index=0):
     """Training and validation iterators over MNIST.
 

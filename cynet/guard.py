@@ -1,0 +1,210 @@
+"""The edge of what is public: what Python raises over a wrong argument leaves as an error of cynet.
+
+Checks with messages of their own stand in the functions. What passes those and fails further in, as
+an attribute of None or an int too large for C, is told here with the call and what it takes.
+"""
+
+import functools
+import inspect
+import re
+import struct
+import sys
+import types
+import zlib
+
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BoundsError,
+    CynetError,
+    FormatError,
+    OutOfMemoryError,
+    UndefinedError,
+    dress,
+    file_error,
+    shorten,
+    shown,
+)
+
+_PASSES = (CynetError, StopIteration, StopAsyncIteration, AssertionError, Warning)
+_KINDS = (
+    (UnicodeDecodeError, FormatError),
+    (struct.error, FormatError),
+    (zlib.error, FormatError),
+    (EOFError, FormatError),
+    (MemoryError, OutOfMemoryError),
+    (IndexError, BoundsError),
+    (NotImplementedError, UndefinedError),
+    ((TypeError, AttributeError), ArgumentTypeError),
+    ((ValueError, re.error), ArgumentError),
+)
+_OPERATORS = {
+    f"__{name}__"
+    for name in [
+        "init",
+        "new",
+        "call",
+        "getitem",
+        "setitem",
+        "delitem",
+        "contains",
+        "enter",
+        "exit",
+        "len",
+        "iter",
+        "next",
+    ]
+}
+# Methods that a training loop calls for every batch: they check for themselves.
+PER_BATCH = (
+    *("forward", "backward", "update", "forward_backward", "train_step", "update_metric"),
+    *("prepare", "get_outputs", "next", "iter_next", "getdata", "getlabel", "getpad", "getindex"),
+    *("__next__", "__iter__"),
+)
+_OWN = {__name__.partition(".")[0], "numpy", *sys.stdlib_module_names}
+_OWN -= {"__main__"}
+_PARAMETER = re.compile(r"^[ ]*(\w[\w, *]*) : (.+)$", re.M)
+_LONGEST = 1000  # characters of a message
+
+
+def guarded(target=None, *, but=()):
+    """A function or class whose calls raise errors of cynet over wrong arguments.
+
+    Of a class these are the public methods and properties it defines itself, not those that a
+    subclass defines. What code of the user raises that is called on the way, passes unchanged.
+
+    Parameters
+    ----------
+    target : function or class
+    but : sequence of str
+        Methods that are left as they are: what is called for every batch checks for itself.
+
+    Examples
+    --------
+    >>> @guarded
+    ... def half(number):
+    ...     return number / 2
+    >>> try:
+    ...     half("x")
+    ... except ArgumentTypeError as error:
+    ...     print(str(error)[:17])
+    half(number='x'):
+    """
+    if target is None:
+        return functools.partial(guarded, but=but)
+    if not isinstance(target, type):
+        return _guard(target)
+    for name, member in list(vars(target).items()):
+        if name in but or (name.startswith("_") and name not in _OPERATORS):
+            continue
+        if isinstance(member, types.FunctionType):
+            setattr(target, name, _guard(member))
+        elif isinstance(member, (staticmethod, classmethod)):
+            if isinstance(member.__func__, types.FunctionType):
+                setattr(target, name, type(member)(_guard(member.__func__)))
+        elif isinstance(member, property) and member.fset is not None:
+            setattr(target, name, member.setter(_guard(member.fset)))
+    return target
+
+
+def _guard(function):
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            try:
+                yield from function(*args, **kwargs)
+            except _PASSES:
+                raise
+            except Exception as error:
+                told = refusal(error, function, args, kwargs)
+                if told is error:
+                    raise
+                raise told from error
+
+    else:
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            try:
+                return function(*args, **kwargs)
+            except _PASSES:
+                raise
+            except Exception as error:
+                told = refusal(error, function, args, kwargs)
+                if told is error:
+                    raise
+                raise told from error
+
+    return call
+
+
+def refusal(error, function, args, kwargs):
+    """The error of cynet for `error`, which a call of `function` raised; `error` if the user's."""
+    if isinstance(error, _PASSES) or _is_of_user(error.__traceback__):
+        return error
+    if isinstance(error, OSError) and error.errno is not None:
+        return file_error(error, "use", error.filename or described(function, args, kwargs))
+    text = "nested too deep" if isinstance(error, RecursionError) else _text(error)
+    if error.__traceback__.tb_next is not None:  # else Python's own message about the call names it
+        text = f"{described(function, args, kwargs)}: {text}"
+    for raised, kind in _KINDS:
+        if isinstance(error, raised):
+            return kind(shorten(text, _LONGEST))
+    return dress(error, shorten(text, _LONGEST))
+
+
+def refuse(error, function, *args):
+    """Raise what `refusal` gives: in an except block of a method that is not guarded itself."""
+    told = refusal(error, function, args, {})
+    if told is error:
+        raise error
+    raise told from error
+
+
+def _text(error):
+    try:
+        text = str(error)
+    except Exception:  # its own __str__
+        text = ""
+    if isinstance(error, KeyError):
+        return f"there is no {text}"
+    return text or type(error).__name__
+
+
+def _is_of_user(trace):
+    """Whether code that belongs neither to cynet nor to Python or NumPy was running."""
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__")
+        if not isinstance(name, str) or name.partition(".")[0] not in _OWN:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def described(function, args, kwargs):
+    """A call, and what its documentation says of the arguments that were given.
+
+    >>> described(guarded, (3,), {})
+    'guarded(target=3) [target: function or class]'
+    """
+    signature = inspect.signature(function)
+    name, doc = function.__name__, inspect.getdoc(function) or ""
+    try:
+        given = dict(signature.bind(*args, **kwargs).arguments)
+    except TypeError:
+        given = {str(i): value for i, value in enumerate(args)} | kwargs
+    first = next(iter(given), None)
+    if first in ("self", "cls"):
+        subject = given.pop(first)
+        kind = subject if isinstance(subject, type) else type(subject)
+        if name in ("__init__", "__new__"):
+            name, doc = kind.__name__, inspect.getdoc(kind) or ""
+        else:
+            name = f"{kind.__name__}.{name}"
+    wanted = {}
+    for names, what in _PARAMETER.findall(doc):
+        wanted.update((each.strip(" *"), what.strip()) for each in names.split(","))
+    listed = ", ".join(f"{key}={shown(value)}" for key, value in given.items())
+    told = "; ".join(f"{key}: {wanted[key]}" for key in given if key in wanted)
+    return f"{name}({listed})" + (f" [{told}]" if told else "")
