@@ -1,5 +1,6 @@
 """What all tests share: the seed of a run, a random generator for each test, the MNIST folder."""
 
+import gc
 import os
 import random
 import zlib
@@ -11,10 +12,17 @@ import pytest
 if not os.environ.get("CYNET_TEST_GPU"):  # GPUs belong to tests/gpu, in a process of its own
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 BASE_SEED = int(os.environ.get("CYNET_TEST_SEED") or random.SystemRandom().randrange(2**31))
+os.environ["CYNET_TEST_SEED"] = str(BASE_SEED)  # of all processes that share out the tests
 
 
 def pytest_report_header(config):
     return f"CYNET_TEST_SEED={BASE_SEED} (set it to repeat this run's random numbers)"
+
+
+def pytest_collection_finish(session):
+    """What was collected lives to the end: no later ``gc.collect()`` need look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import cynet as mx
 from cynet.graph import split
 from tests.fixtures.random_networks import KINDS, run, summary
 
-CASES = 1000 if "CYNET_STRESS_ITERATIONS" in os.environ else 60
+CASES = 1000 if "CYNET_STRESS_ITERATIONS" in os.environ else 20
 MXNET = json.loads(
     (Path(__file__).parents[1] / "fixtures" / "random_networks.json").read_text()
 )

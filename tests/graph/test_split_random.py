@@ -8,7 +8,7 @@ import pytest
 import cynet as mx
 from cynet.graph import split
 
-CASES = 3000 if "CYNET_STRESS_ITERATIONS" in os.environ else 100
+CASES = 3000 if "CYNET_STRESS_ITERATIONS" in os.environ else 30
 WIDTH = 24  # of the first value, and of the weight that layers share
 
 

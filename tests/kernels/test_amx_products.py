@@ -9,6 +9,7 @@ from cynet.kernels.dispatch import cpu_capabilities
 from cynet.kernels.products import _product_arrays
 
 from tests.kernels.test_products import COPIES, SIZES, check_copies, check_products, close, draw
+from tests.pairs import pairwise
 
 pytestmark = pytest.mark.skipif("amx" not in cpu_capabilities(), reason="no AMX")
 
@@ -133,9 +134,7 @@ def test_results_do_not_depend_on_threads(turned):
         assert first.tobytes() == other.tobytes()
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("turned", [False, True], ids=["", "turned"])
-@pytest.mark.parametrize("size", ALL, ids=str)
+@pytest.mark.parametrize("size, turned, threads", pairwise(ALL, [False, True], [1, 2, 3]), ids=str)
 def test_products_by_a_packed_matrix(size, turned, threads):
     """What b gives that is split in each product, to the bit."""
     m, n, k = size

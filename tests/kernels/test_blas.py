@@ -6,28 +6,29 @@ from cynet.kernels.blas import _gemm_arrays, check_sizes
 from cynet.kernels.parallel import set_num_threads
 
 from cynet.errors import ArgumentError
+from tests.pairs import pairwise
 from tests.rounding import assert_summed_alike
 
+SIZES = [
+    (1, 1, 1),
+    (3, 5, 7),
+    (1, 700, 300),
+    (700, 1, 300),
+    (129, 65, 33),
+    (200, 17, 400),
+    (7, 33, 40),
+    (16, 300, 129),
+    (15, 1100, 600),
+    (600, 1, 600),
+    (90, 70, 1),
+]
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("threads", [1, 2, 3, 6])
+
 @pytest.mark.parametrize(
-    "m, n, k",
-    [
-        (1, 1, 1),
-        (3, 5, 7),
-        (1, 700, 300),
-        (700, 1, 300),
-        (129, 65, 33),
-        (200, 17, 400),
-        (7, 33, 40),
-        (16, 300, 129),
-        (15, 1100, 600),
-        (600, 1, 600),
-        (90, 70, 1),
-    ],
+    "dtype, threads, size", pairwise(["float32", "float64"], [1, 2, 3, 6], SIZES), ids=str
 )
-def test_against_numpy(dtype, threads, m, n, k):
+def test_against_numpy(dtype, threads, size):
+    m, n, k = size
     rng = np.random.RandomState(m * n + k)
     before = set_num_threads(threads, beyond_cores=True)
     try:
@@ -36,15 +37,15 @@ def test_against_numpy(dtype, threads, m, n, k):
                 a = rng.standard_normal((k, m) if trans_a else (m, k)).astype(dtype)
                 b = rng.standard_normal((n, k) if trans_b else (k, n)).astype(dtype)
                 x, y = a.T if trans_a else a, b.T if trans_b else b
-                product, size = x @ y, np.abs(x) @ np.abs(y)
+                product, terms = x @ y, np.abs(x) @ np.abs(y)
                 c = np.full((m, n), np.nan, dtype)
                 _gemm_arrays(a, b, c, trans_a, trans_b, 1.0, 0.0)
-                assert_summed_alike(c, product, k, size)
+                assert_summed_alike(c, product, k, terms)
                 _gemm_arrays(a, b, c, trans_a, trans_b, 1.0, 1.0)
-                assert_summed_alike(c, 2 * product, k + 1, 2 * size)
+                assert_summed_alike(c, 2 * product, k + 1, 2 * terms)
                 c[...] = product
                 _gemm_arrays(a, b, c, trans_a, trans_b, 0.5, 2.0)
-                assert_summed_alike(c, 2.5 * product, k + 2, 2.5 * size)
+                assert_summed_alike(c, 2.5 * product, k + 2, 2.5 * terms)
     finally:
         set_num_threads(before)
 

@@ -7,8 +7,11 @@ import pytest
 from cynet.kernels.dispatch import cpu_capabilities
 from cynet.kernels.products import _product_arrays, _window_arrays, _window_suits
 
+from tests.pairs import pairwise
+
 # Of the largest number of a result.
 TOLERANCE = 1e-5
+LEVELS = cpu_capabilities()
 SIZES = [  # m, n, k
     (1, 1, 1),
     (64, 512, 128),
@@ -62,16 +65,15 @@ def check_products(size, change=lambda a: a, orders=ORDERS, **options):
         close(c, wanted)
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size, threads, level", pairwise(SIZES, [1, 2, 3], LEVELS), ids=str)
 def test_products(size, threads, level):
     check_products(size, threads=threads, level=level)
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
-@pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("size", [*SIZES, (128, 784, 128), (64, 130, 33)], ids=str)
+B_SHARED = [*SIZES, (128, 784, 128), (64, 130, 33)]
+
+
+@pytest.mark.parametrize("size, threads, level", pairwise(B_SHARED, [2, 3], LEVELS), ids=str)
 def test_shared_out_by_rows_where_all_have_read_b(size, threads, level):
     check_products(size, threads=threads, level=level, b_shared=True)
 
@@ -87,9 +89,10 @@ def test_few_rows(level):
         check_products((m, n, k), level=level, orders=[(False, True)], way="few", threads=3)
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
-@pytest.mark.parametrize("b_turned", [False, True])
-@pytest.mark.parametrize("m", [1, 2, 3, 7, 15, 16, 67])
+FEW = [1, 2, 3, 7, 15, 16, 67]
+
+
+@pytest.mark.parametrize("m, b_turned, level", pairwise(FEW, [False, True], LEVELS))
 def test_threads_change_no_bit_of_few_rows(m, b_turned, level):
     a, b, first, other = draw(9, (m, 130), (130, 201), (m, 201), (m, 201))
     b = np.ascontiguousarray(b.T) if b_turned else b
@@ -142,9 +145,7 @@ COPIES = [size for size in SIZES if size[2]]
 COPIES += [(128, 128, 784), (1, 300, 1025), (33, 16, 2049), (200, 200, 30), (40, 50, 1552)]
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
-@pytest.mark.parametrize("threads", [1, 2, 3, 4])
-@pytest.mark.parametrize("size", COPIES, ids=str)
+@pytest.mark.parametrize("size, threads, level", pairwise(COPIES, [1, 2, 3, 4], LEVELS), ids=str)
 def test_a_is_copied_on_the_way(size, threads, level):
     check_copies(size, threads=threads, level=level)
 
@@ -197,12 +198,13 @@ def test_masked(rows, a_turned, b_turned, level, way):
     close(c[finite], wanted[finite])
 
 
-@pytest.mark.parametrize("level, way", WAYS)
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("size", [size for size in SIZES if size[2]] + [(520, 40, 1100)], ids=str)
-def test_sums_of_a_turned_a(size, threads, level, way):
+SUMMED = [size for size in SIZES if size[2]] + [(520, 40, 1100)]
+
+
+@pytest.mark.parametrize("size, threads, how", pairwise(SUMMED, [1, 2, 3], WAYS), ids=str)
+def test_sums_of_a_turned_a(size, threads, how):
     """Written and added, whichever way the product goes, and the product is the same."""
-    m, n, k = size
+    (m, n, k), (level, way) = size, how
     a, b, c, same, before = draw(8, (k, m), (k, n), (m, n), (m, n), (m,))
     a *= np.random.RandomState(8).rand(k, m) < 0.5
     options = {"a_turned": True, "threads": threads, "level": level, "way": way}
@@ -277,9 +279,7 @@ def backward_weight(x, w, y, seen, pad):
     return dw
 
 
-@pytest.mark.parametrize("level", cpu_capabilities())
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("shape", WINDOWS, ids=str)
+@pytest.mark.parametrize("shape, threads, level", pairwise(WINDOWS, [1, 2, 3], LEVELS), ids=str)
 def test_windows(shape, threads, level):
     x, w, y, seen = window(shape, 3)
     for index, function in enumerate((backward_data, backward_weight, forward)):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from cynet.kernels.winograd import _winograd_arrays, _winograd_forms, _winograd_suits
 
+from tests.pairs import pairwise
+
 FORMS = _winograd_forms()
 AVX2, AVX512, BY_ROW = 1, 2, 4  # of x86-64, as winograd_cost.h counts them
 # Of the largest number of a result. A direct sum in float32 is at 1e-6 with 64 channels.
@@ -128,9 +130,7 @@ def close(ours, wanted):
     assert error < TOLERANCE, error
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape, threads, form", pairwise(SHAPES, [1, 2, 3], list(FORMS)), ids=str)
 def test_against_direct_sums(shape, threads, form):
     x, w, y, _ = draw(shape, 1)
     pad, stride = geometry(shape)
@@ -147,7 +147,8 @@ def test_against_direct_sums(shape, threads, form):
             before = arrays[index].copy()
             if not add:
                 arrays[index][...] = np.nan
-            run(what, *arrays, pad, add=add, threads=threads, form=form, stride=stride)
+            how = {"threads": threads, "form": FORMS[form], "stride": stride}
+            run(what, *arrays, pad, add=add, **how)
             close(arrays[index], wanted + before if add else wanted)
             for i in {0, 1, 2} - {index}:
                 np.testing.assert_array_equal(arrays[i], (x, w, y)[i])
@@ -163,15 +164,15 @@ BIASED = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
-@pytest.mark.parametrize("shape", BIASED, ids=str)
-@pytest.mark.parametrize("add", [False, True])
-@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize(
+    "shape, form, add, relu", pairwise(BIASED, list(FORMS), [False, True], [False, True]), ids=str
+)
 def test_bias_sum_and_relu(shape, form, add, relu):
     x, w, y, bias = draw(shape, 2)
     pad, stride = geometry(shape)
     wanted = forward(x, w, y, pad, stride) + bias + (y if add else 0)
-    run("forward", x, w, y, pad, bias=bias, relu=relu, add=add, form=form, stride=stride)
+    how = {"form": FORMS[form], "stride": stride}
+    run("forward", x, w, y, pad, bias=bias, relu=relu, add=add, **how)
     close(y, np.maximum(wanted, 0) if relu else wanted)
 
 

@@ -9,14 +9,10 @@ from tests.operator.cases import all_cases, all_exceptions
 from tests.operator.runner import ADD, INPLACE, NULL, WRITE, Run
 
 CASES = all_cases()
-PAIRS = [
-    pytest.param(case, dtype, id=f"{case.id}-{dtype}") for case in CASES for dtype in case.dtypes
-]
 EACH = [pytest.param(case, id=case.id) for case in CASES]
 # other tests register operators of their own
 OWN = {entry for _, entry in OPERATORS.items() if entry.prop.__module__.startswith("cynet.")}
 NAMES = sorted(entry.name for entry in OWN)
-each_operator = pytest.mark.parametrize("name", NAMES)
 each_case = pytest.mark.parametrize("case", EACH)
 
 
@@ -40,24 +36,22 @@ def precise(case):
     return "float64" if "float64" in case.dtypes else case.dtypes[-1]
 
 
-@each_operator
-def test_has_a_case(name):
-    assert name in covered() or name in all_exceptions(), (
-        f"operator {name} needs a case in tests/operator/cases"
-    )
+def test_each_has_a_case():
+    without = set(NAMES) - covered() - set(all_exceptions())
+    assert not without, f"operators {sorted(without)} need a case in tests/operator/cases"
 
 
-@each_operator
-def test_is_documented(name):
-    entry = OPERATORS.get(name)
-    doc = (entry.doc or "").strip()
-    assert doc and entry.prop.__doc__ is not OperatorProperty.__doc__, f"{name} has no docstring"
-    summary = doc.split("\n\n")[0]
-    assert len(summary) > 15 and summary.endswith("."), (
-        f"{name}: the summary is no sentence: {summary!r}"
-    )
-    for field in entry.prop.fields.values():
-        assert field.doc and field.expected(), f"{name}: parameter {field.name} has no doc"
+def test_each_is_documented():
+    for name in NAMES:
+        entry = OPERATORS.get(name)
+        doc = (entry.doc or "").strip()
+        assert doc and entry.prop.__doc__ is not OperatorProperty.__doc__, f"{name}: no docstring"
+        summary = doc.split("\n\n")[0]
+        assert len(summary) > 15 and summary.endswith("."), (
+            f"{name}: the summary is no sentence: {summary!r}"
+        )
+        for field in entry.prop.fields.values():
+            assert field.doc and field.expected(), f"{name}: parameter {field.name} has no doc"
 
 
 def test_cases_name_registered_operators():
@@ -70,10 +64,19 @@ def test_case_names_are_unique():
     assert sorted(names) == sorted(set(names))
 
 
-@pytest.mark.parametrize(("case", "dtype"), PAIRS)
-def test_forward(case, dtype):
+@each_case
+def test_forward(case):
+    """In every dtype; the inputs stay as they are."""
+    for dtype in case.dtypes:
+        check_forward(case, dtype)
+
+
+def check_forward(case, dtype):
     run = Run(case, dtype)
-    outputs, aux = run.forward()
+    inputs = [a.copy() for a in run.inputs]
+    outputs, aux = run.forward(inputs=inputs)
+    for before, after in zip(run.inputs, inputs):
+        np.testing.assert_array_equal(before, after)
     for found, shape, dtype_out in zip(outputs, run.out_shapes, run.out_types):
         assert found.shape == tuple(shape) and found.dtype == dtype_out
     if case.reference is None:
@@ -89,20 +92,11 @@ def test_forward(case, dtype):
 
 
 @each_case
-def test_inputs_stay(case):
-    run = Run(case, precise(case))
-    inputs = [a.copy() for a in run.inputs]
-    run.forward(inputs=inputs)
-    for before, after in zip(run.inputs, inputs):
-        np.testing.assert_array_equal(before, after)
-
-
-@each_case
 def test_forward_requests(case):
+    """Each output alone null, then each alone add; the others are written. And in place."""
     dtype = precise(case)
     run = Run(case, dtype)
-    plain, _ = run.forward()
-    # each output alone null, then each alone add; the others are written
+    plain, plain_aux = run.forward()
     for i in range(len(plain)):
         if plain[i].dtype.kind != "b":
             start = [np.asarray(run.rng.integers(1, 5, o.shape)) for o in plain]
@@ -119,12 +113,6 @@ def test_forward_requests(case):
         for k in range(len(plain)):
             if k != i and k < run.n_visible:
                 np.testing.assert_array_equal(outputs[k], plain[k])
-
-
-@each_case
-def test_forward_inplace(case):
-    run = Run(case, precise(case))
-    plain, plain_aux = run.forward()
     pairs = run.prop.forward_inplace_option(list(range(len(run.inputs))), list(range(len(plain))))
     for i, o in pairs:
         inputs = [a.copy() for a in run.inputs]
@@ -201,11 +189,10 @@ def test_gradient_requests(case):
             if k != i:
                 same(grads[k], plain[k], case, run.dtype, f"gradient {k} beside a null one")
                 same(alone[k], plain[k], case, run.dtype, f"gradient {k} beside one without array")
+    check_gradients_in_place(run, outputs, heads, plain, aux)
 
 
-@each_case
-def test_gradient_inplace(case):
-    run, outputs, heads, plain, aux = differentiated(case)
+def check_gradients_in_place(run, outputs, heads, plain, aux):
     n_in, n_out = len(plain), len(outputs)
     first = {"grad": 0, "in": 100, "out": 200, "in_grad": 300}
     pairs = run.prop.backward_inplace_option(
@@ -228,11 +215,13 @@ def test_gradient_inplace(case):
             heads_now, outs, [INPLACE if k == i else WRITE for k in range(n_in)], grads, ins, aux
         )
         for k in range(n_in):
-            same(grads[k], plain[k], case, run.dtype, f"gradient {k}, in place {source}->{target}")
+            what = f"gradient {k}, in place {source}->{target}"
+            same(grads[k], plain[k], run.case, run.dtype, what)
 
 
 @each_case
-def test_infer_shape(case):
+def test_inference(case):
+    check_types(case)
     run = Run(case, precise(case))
     prop, n_in, n_out = run.prop, len(run.inputs), len(run.out_shapes)
     assert len(prop.list_arguments()) == n_in, "inputs of the case"
@@ -266,8 +255,7 @@ def agreed(found, complete):
     return tuple([None if s is None else tuple(s) for s in part] for part in found)
 
 
-@each_case
-def test_infer_type(case):
+def check_types(case):
     for dtype in case.dtypes:
         run = Run(case, dtype)
         n_in, n_out = len(run.inputs), len(run.out_types)

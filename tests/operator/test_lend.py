@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from tests.pairs import pairwise
 
 KEEP = {
     "whole": lambda a: a,
@@ -112,9 +113,10 @@ def test_an_imperative_call(how, of):
     assert out.asnumpy().tolist() == [3, 3, 3, 3] and x.asnumpy().tolist() == [1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("how", KEEP)
-@pytest.mark.parametrize("of", ["out_data", "in_data", "in_grad", "out_grad"])
-@pytest.mark.parametrize("way", WAYS)
+OF = ["out_data", "in_data", "in_grad", "out_grad"]
+
+
+@pytest.mark.parametrize("way, how, of", pairwise(list(WAYS), list(KEEP), OF))
 def test_an_executor(way, how, of):
     choice.update(keep=how, of=of)
     x = mx.sym.Variable("x")

@@ -16,6 +16,7 @@ from cynet import config
 from cynet.errors import ArgumentError, ArgumentTypeError, CynetError
 from cynet.operator import get_operator
 from cynet.operator.cuda import build
+from tests.pairs import pairwise
 
 NULL, WRITE, ADD = 0, 1, 3
 DEVICE = EmulatedDevice()
@@ -87,14 +88,18 @@ def test_half_precision(name, rng):
             np.testing.assert_allclose(a.astype("d"), b, 4e-3, 4e-3)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("fix_gamma", [False, True])
-@pytest.mark.parametrize(
-    "use_global_stats, is_train", [(False, True), (False, False), (True, True)]
+NORMS = pairwise(
+    [((4, 3, 2, 5), 1), ((6, 3), 1), ((2, 3, 4), -1)],
+    [(False, True), (False, False), (True, True)],
+    [False, True],
+    ["float16", "float32", "float64"],
 )
-@pytest.mark.parametrize("shape, axis", [((4, 3, 2, 5), 1), ((6, 3), 1), ((2, 3, 4), -1)])
-def test_batch_norm(shape, axis, use_global_stats, is_train, fix_gamma, dtype, rng):
+
+
+@pytest.mark.parametrize("of, statistics, fix_gamma, dtype", NORMS, ids=str)
+def test_batch_norm(of, statistics, fix_gamma, dtype, rng):
     """Every mode, every request; the moving statistics move in backward, in training only."""
+    (shape, axis), (use_global_stats, is_train) = of, statistics
     channels = shape[axis]
     params = {"fix_gamma": fix_gamma, "use_global_stats": use_global_stats, "axis": axis,
               "eps": 1e-2, "momentum": 0.7}  # fmt: skip

@@ -13,6 +13,7 @@ from cynet.errors import ArgumentError, CynetError
 from cynet.operator import get_operator
 from cynet.operator.cuda import build
 from tests.operator.cuda.test_library_forms import ADD, DEVICE, NULL, WRITE, Pair
+from tests.pairs import pairwise
 
 SETTING = "CYNET_CUDA_KERNELS"
 INF, NAN = np.inf, np.nan
@@ -145,14 +146,21 @@ def test_setting_that_is_none():
         form("softmax", [(4, 5)])
 
 
-@pytest.mark.parametrize("convention", ["valid", "full", "same"])
-@pytest.mark.parametrize("pool_type", ["max", "avg", "sum", "lp"])
+POOLS = [  # size, kernel, stride
+    ((9,), (3,), (2,)),
+    ((7, 6), (3, 2), (2, 3)),
+    ((4, 5, 6), (2, 3, 2), (1, 2, 2)),
+    ((5, 5), (1, 1), (3, 3)),
+]
+
+
 @pytest.mark.parametrize(
-    "size, kernel, stride",
-    [((9,), (3,), (2,)), ((7, 6), (3, 2), (2, 3)), ((4, 5, 6), (2, 3, 2), (1, 2, 2)),
-     ((5, 5), (1, 1), (3, 3))],
-)  # fmt: skip
-def test_pooling(size, kernel, stride, pool_type, convention, own, rng):
+    "pool, pool_type, convention",
+    pairwise(POOLS, ["max", "avg", "sum", "lp"], ["valid", "full", "same"]),
+    ids=str,
+)
+def test_pooling(pool, pool_type, convention, own, rng):
+    size, kernel, stride = pool
     pad = tuple(k // 2 for k in kernel) if convention != "same" else ()
     for include in (True, False):
         params = {"kernel": kernel, "stride": stride, "pad": pad, "pool_type": pool_type,

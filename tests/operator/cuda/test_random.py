@@ -10,6 +10,7 @@ from cynet.errors import ArgumentError
 from cynet.operator import get_operator
 from cynet.operator.cuda import build
 from tests.operator.cuda.running import SEED, both, device, same
+from tests.pairs import pairwise
 
 PARAMETERS = {
     "uniform": (-1.5, 2.25), "normal": (0.5, 3.0), "gamma": (0.7, 2.0), "exponential": (1.7,),
@@ -32,9 +33,11 @@ def bytes_of(name, params, inputs, out_type, shape, add=False):
     return found
 
 
-@pytest.mark.parametrize("row", DISTRIBUTIONS, ids=lambda row: row.name)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize(
+    "row, dtype, add",
+    pairwise(DISTRIBUTIONS, DTYPES, [False, True]),
+    ids=lambda value: getattr(value, "name", None),
+)
 def test_distribution(row, dtype, add):
     params = dict(zip([p[0] for p in row.parameters], PARAMETERS[row.name]))
     calls = [

@@ -8,6 +8,7 @@ from cynet.operator.nn.reordered import Reordered
 import cynet as mx
 from cynet.kernels import onednn
 from cynet.operator import get_operator
+from tests.pairs import pairwise
 
 # batch, channels, height, width, filters, kernel, stride, pad
 SHAPES = [
@@ -68,18 +69,18 @@ def near(got, wanted):
     np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-5 * np.abs(wanted).max())
 
 
+REQUESTS = [  # of data, weight, bias
+    ("write",) * 3,
+    ("add",) * 3,
+    ("null", "null", "write"),
+    ("write", "null", "add"),
+    ("null", "add", "null"),
+]
+
+
 @pytest.mark.parametrize(
-    "reqs",
-    [
-        ("write",) * 3,
-        ("add",) * 3,
-        ("null", "null", "write"),
-        ("write", "null", "add"),
-        ("null", "add", "null"),
-    ],
+    "shape, reqs, no_bias", pairwise(SHAPES, REQUESTS, [False, True]), ids=str
 )
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("no_bias", [False, True])
 def test_convolution(shape, reqs, no_bias, monkeypatch):
     monkeypatch.setenv("CYNET_GRAPH_PASSES", "none")
     batch, channels, height, width, filters, kernel, stride, pad = shape

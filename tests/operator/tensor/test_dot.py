@@ -5,6 +5,7 @@ import pytest
 from cynet.kernels.parallel import set_num_threads
 
 import cynet as mx
+from tests.pairs import pairwise
 
 # (m, k, n): few rows, few columns, short and long sums, ends that fill no vector, no sum at all
 SIZES = [(15, 40, 33), (16, 40, 33), (17, 3, 16), (40, 40, 15), (65, 129, 70), (101, 99, 105),
@@ -47,17 +48,14 @@ def check(rng, operator, size, flags, batch, req):
         near(executor.grad_dict[name].asnumpy(), grad, length)
 
 
-@pytest.mark.parametrize("req", ["write", "add"])
-@pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size, flags, req", pairwise(SIZES, FLAGS, ["write", "add"]), ids=str)
 def test_a_product_and_its_gradients(rng, size, flags, req):
     check(rng, "dot", size, flags, (), req)
 
 
-@pytest.mark.parametrize("req", ["write", "add"])
-@pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize("batch, size", STACKS)
-def test_a_stack_of_products_and_its_gradients(rng, batch, size, flags, req):
+@pytest.mark.parametrize("stack, flags, req", pairwise(STACKS, FLAGS, ["write", "add"]), ids=str)
+def test_a_stack_of_products_and_its_gradients(rng, stack, flags, req):
+    batch, size = stack
     check(rng, "batch_dot", size, flags, batch, req)
 
 
