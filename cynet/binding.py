@@ -15,7 +15,7 @@ from .ndarray import NDArray, zeros
 from .operator.property import is_known
 from .operator.shapes import known, plain
 from .symbol.hooks import install
-from .symbol.node import topological_order
+from .symbol.node import topological_order, variable_nodes
 
 
 def _by_name(what, given, names, allow_missing):
@@ -87,15 +87,25 @@ def bind(
     grad_arrays = _by_name("args_grad", {} if args_grad is None else args_grad, arg_names, True)
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
     aux_arrays = _by_name("aux_states", {} if aux_states is None else aux_states, aux_names, False)
-    _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
+    shapes = _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
     return Executor(
-        symbol, ctx, arg_arrays, grad_arrays, requests, aux_arrays, group2ctx, shared_exec
+        symbol,
+        ctx,
+        arg_arrays,
+        grad_arrays,
+        requests,
+        aux_arrays,
+        group2ctx,
+        shared_exec,
+        (shapes if all(map(is_known, shapes.values())) else None, None),
     )
 
 
 def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
+    """Compare the arrays with what their shapes say of each other; returns all shapes found."""
     given = {name: known(value.shape) for name, value in zip(arg_names, arg_arrays)}
-    found = {n.name: s for (n, _), s in infer_shapes(symbol.entries, given).items() if not n.op}
+    shapes = infer_shapes(symbol.entries, given)
+    found = {node.name: shape for (node, _), shape in shapes.items() if not node.op}
     for kind, names, arrays in (
         ("argument", arg_names, arg_arrays),
         ("gradient of argument", arg_names, grad_arrays),
@@ -113,6 +123,7 @@ def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arr
                 f"bind: gradient of '{name}' has dtype {grad.dtype.__name__}, "
                 f"expected {value.dtype.__name__}"
             )
+    return shapes
 
 
 @collector_paused()
@@ -134,19 +145,26 @@ def simple_bind(
     strange = _strangers([*shapes, *(type_dict or ())], names)
     shapes = {name: shape for name, shape in shapes.items() if name in names}
     types = {name: dtype for name, dtype in (type_dict or {}).items() if name in names}
-    arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
-    if arg_shapes is None:
-        found = zip((arg_names, symbol.list_outputs()), symbol.infer_shape_partial(**shapes))
-        unknown = [
-            repr(n) for names, some in found for n, s in zip(names, some) if not all(s or [0])
-        ]
+    found_shapes = infer_shapes(symbol.entries, symbol._known_shapes((), shapes))
+    entries = [entry for entry, shape in found_shapes.items() if not is_known(shape)]
+    if entries:
+        entries.sort(key=lambda entry: entry[0].op is not None)  # arguments first
+        unknown = [node.output_name(k) for node, k in entries]
         raise ShapeError(
             f"simple_bind: the shapes given ({shapes}) do not determine that of "
-            f"{', '.join(unknown[:8])} (a length of 0 is unknown){strange}"
+            f"{', '.join(map(repr, unknown[:8]))} (a length of 0 is unknown){strange}"
         )
     if strange:
         warn_user(f"simple_bind{strange}")
-    arg_types, aux_types = _types(symbol, arg_names, aux_names, types)
+    known_types = {name: np.dtype(dtype).name for name, dtype in types.items()}
+    found_types = infer_types(symbol.entries, known_types, default="float32")
+    arguments, states, _ = variable_nodes(symbol.entries)
+    arg_shapes, aux_shapes = (
+        [plain(found_shapes[n, 0]) for n in nodes] for nodes in (arguments, states)
+    )
+    arg_types, aux_types = (
+        [np.dtype(found_types[n, 0]).type for n in nodes] for nodes in (arguments, states)
+    )
     requests = _requests(grad_req, arg_names)
     contexts = {}  # of variables that a group's context takes to another one
     if group2ctx:
@@ -179,10 +197,11 @@ def simple_bind(
     auxs = []
     for name, shape, dtype in zip(aux_names, aux_shapes, aux_types):
         shared = shared_exec.aux_dict.get(name) if shared_exec is not None else None
-        fits = shared is not None and shared.shape == tuple(shape)
+        fits = shared is not None and shared.shape == tuple(shape) and shared.dtype == dtype
         at = contexts.get(name, ctx)
         auxs.append(shared if fits else zeros(shape, ctx=at, dtype=dtype))
-    return Executor(symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec)
+    inferred = (found_shapes, found_types)
+    return Executor(symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec, inferred)
 
 
 def _strangers(given, names):
@@ -196,14 +215,6 @@ def _strangers(given, names):
     if not said:
         return ""
     return f": the symbol has no argument {', '.join(said)}; what is given for it is not used"
-
-
-def _types(symbol, arg_names, aux_names, given):
-    """dtypes of arguments and auxiliary states; float32 where nothing else follows."""
-    known = {name: np.dtype(dtype).name for name, dtype in given.items()}
-    found = infer_types(symbol.entries, known, default="float32")
-    by_name = {n.name: np.dtype(t).type for (n, _), t in found.items() if n.is_variable}
-    return [by_name[n] for n in arg_names], [by_name[n] for n in aux_names]
 
 
 def _from_buffer(buffer, name, shape, dtype, ctx):

@@ -7,6 +7,7 @@ from .errors import ArgumentTypeError, shown
 # position = MXNet's type flag, as .params files and _typedefs.pxd have it
 NAMES = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
 NUMPY = tuple(np.dtype(name) for name in NAMES)
+ITEMSIZES = {name: dtype.itemsize for name, dtype in zip(NAMES, NUMPY)}
 _FLAG = {dtype: flag for flag, dtype in enumerate(NUMPY)}
 # what needs no np.dtype: names and scalar types
 _DIRECT = {key: flag for flag, d in enumerate(NUMPY) for key in (d.name, d.type)}

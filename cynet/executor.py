@@ -48,6 +48,7 @@ class Executor:
         aux_arrays,
         group2ctx=None,
         shared_exec=None,
+        inferred=(None, None),
     ):
         self._symbol = symbol
         self._ctx = ctx
@@ -69,11 +70,11 @@ class Executor:
         pins = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
         shared = shared_exec._pins if shared_exec is not None else None
         self._pins = Pins(pins, shared) if pins else None
-        self._build(shared_exec)
+        self._build(shared_exec, inferred=inferred)
 
     # --- building ---------------------------------------------------------------------------------
     @collector_paused()
-    def _build(self, shared_exec=None):
+    def _build(self, shared_exec=None, inferred=(None, None)):
         """Run the passes and make the native plan; outputs keep their arrays when built again.
 
         Without gradients the plan is one for ``forward(is_train=False)``.
@@ -91,6 +92,7 @@ class Executor:
             names,
             not any(grad is not None for grad in self.grad_arrays),
             watched,
+            inferred,
         )
         operators = {}
         for step in graph.steps:  # a backward step's forward step may be inside a chain

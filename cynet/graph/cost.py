@@ -37,5 +37,5 @@ def flops(step):
 
 def seconds(step):
     """Roughly the time of a step: its arithmetic, and its reads and writes of memory."""
-    touched = sum(map(nbytes, (*step.read(), *(v for _, v in step.written()))))
+    touched = sum(map(nbytes, step.touched()))
     return flops(step) / FLOPS_PER_SECOND + touched / BYTES_PER_SECOND

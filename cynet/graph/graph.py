@@ -133,19 +133,28 @@ class Step:
 
     def written(self):
         """Pairs (position, Value) of what the step writes, auxiliary states apart."""
-        targets, req = self.out_data if self.direction == FORWARD else self.in_grad, self.req
-        return [(i, v) for i, v in enumerate(targets) if v is not None and req[i] != NULL]
+        targets = self.out_data if self.direction == FORWARD else self.in_grad
+        if len(targets) == 1:  # of most steps; every pass asks every step
+            value = targets[0]
+            return [(0, value)] if value is not None and self.req[0] != NULL else []
+        pairs = enumerate(zip(targets, self.req))
+        return [(i, v) for i, (v, req) in pairs if v is not None and req != NULL]
 
     def read(self):
         """Values the step reads, each once: also those it adds to."""
-        seen = dict.fromkeys(self.in_data if self.direction == FORWARD else self.out_grad)
-        if self.direction != FORWARD:
-            seen.update(dict.fromkeys(self.in_data))
-            seen.update(dict.fromkeys(self.out_data))
+        if self.direction == FORWARD:
+            values = self.in_data
+        else:
+            values = [*self.out_grad, *self.in_data, *self.out_data]
         if ADD in self.req:
-            seen.update((v, None) for i, v in self.written() if self.req[i] == ADD)
-        seen.pop(None, None)
-        return list(seen)
+            values = [*values, *(v for i, v in self.written() if self.req[i] == ADD)]
+        if len(values) > 1:
+            values = dict.fromkeys(values)
+        return [v for v in values if v is not None]
+
+    def touched(self):
+        """What the step reads and writes; what it adds to stands twice."""
+        return [*self.read(), *[v for _, v in self.written()]]
 
     def __repr__(self):
         return f"<{self.direction} {self.prop.op_name} {self.name}>"

@@ -16,7 +16,16 @@ from .place import place
 
 
 def lower(
-    heads, ctx, shapes, dtypes, grad_req, group2ctx=None, names=None, predict=False, apart=False
+    heads,
+    ctx,
+    shapes,
+    dtypes,
+    grad_req,
+    group2ctx=None,
+    names=None,
+    predict=False,
+    apart=False,
+    inferred=(None, None),
 ):
     """Run place, infer, build, gradient and the optional passes.
 
@@ -36,6 +45,9 @@ def lower(
         The plan is for ``forward(is_train=False)``, at which some more passes help.
     apart : bool
         Every gradient that an operator gives to an input has memory of its own (`gradient`).
+    inferred : (dict, dict)
+        What `infer_shapes` and `infer_types` found from `shapes` and `dtypes`; None where they have
+        not been asked.
 
     Returns
     -------
@@ -44,8 +56,9 @@ def lower(
     names = passes.enabled() if names is None else names
     order = topological_order(heads)
     contexts = place(order, ctx, group2ctx)
-    shapes = _complete(infer_shapes(heads, shapes))
-    dtypes = infer_types(heads, dtypes, default="float32")
+    found_shapes, found_types = inferred
+    shapes = _complete(found_shapes or infer_shapes(heads, shapes))
+    dtypes = found_types or infer_types(heads, dtypes, default="float32")
     stages = (passes.FORWARD, passes.PREDICT) if predict else (passes.FORWARD,)
     if any(0 in shape for shape in shapes.values()):
         names = frozenset()  # passes join kernels, which take no arrays without elements

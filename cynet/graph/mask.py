@@ -24,7 +24,7 @@ def mask(graph):
     """
     touching = {}  # value to the steps that read or write it
     for step in graph.steps:
-        for value in dict.fromkeys((*step.read(), *(v for _, v in step.written()))):
+        for value in dict.fromkeys(step.touched()):
             touching.setdefault(value, []).append(step)
     for step in graph.steps[graph.n_forward :]:
         if step.direction == BACKWARD and step.out_grad and step.out_grad[0] is not None:

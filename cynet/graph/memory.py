@@ -21,8 +21,7 @@ from collections import Counter
 from math import prod
 from typing import NamedTuple
 
-import numpy as np
-
+from ..dtype import ITEMSIZES
 from .graph import ADD, BACKWARD, FORWARD, INPLACE, NULL, OUTPUT, TEMP, WRITE, Graph
 from .packing import place
 
@@ -50,7 +49,7 @@ class MemoryReport(NamedTuple):
 
 def nbytes(value):
     """Bytes of a value's elements."""
-    return prod(value.shape) * np.dtype(value.dtype).itemsize
+    return prod(value.shape) * ITEMSIZES[value.dtype]
 
 
 def views(graph):
@@ -67,12 +66,7 @@ def views(graph):
         The same graph: steps that became views are gone. What steps touch that may run Python stays
         apart, since they may run beside others.
     """
-    kept = {
-        value
-        for step in graph.steps
-        if not step.prop.pure
-        for value in (*step.read(), *(v for _, v in step.written()))
-    }
+    kept = {value for step in graph.steps if not step.prop.pure for value in step.touched()}
     _make_views(graph, _Lives(graph.steps), kept)
     return graph
 
@@ -136,9 +130,7 @@ def _aligned(size):
 
 def _touched(steps):
     """Values that some step reads or writes, each once, in order of first use."""
-    return dict.fromkeys(
-        value for step in steps for value in (*step.read(), *(v for _, v in step.written()))
-    )
+    return dict.fromkeys(value for step in steps for value in step.touched())
 
 
 class _Times:
@@ -175,7 +167,7 @@ class _Lives:
         self.first, self.own_last, self.adds = {}, {}, {}
         self.times = {}  # root -> _Times of what is in its memory, once they are asked for
         for index, step in enumerate(steps):
-            for value in (*step.read(), *(v for _, v in step.written())):
+            for value in step.touched():
                 self.first.setdefault(value, index)
                 self.own_last[value] = index
             for position, value in step.written():
@@ -333,7 +325,7 @@ def _spans(graph, kept):
     long = {i: (s.first, s.last - 1) for s in graph.splits for i in range(s.first, s.last)}
     spans = {}
     for index, step in enumerate(graph.steps):
-        for value in (*step.read(), *(v for _, v in step.written())):
+        for value in step.touched():
             root = value.root
             if root.kind == TEMP:
                 begin, last = long.get(index, (index, index))

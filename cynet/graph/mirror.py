@@ -106,7 +106,7 @@ class _Mirror:
             self._note_uses(position, step)
 
     def _note_uses(self, position, step):
-        for value in dict.fromkeys((*step.read(), *(v for _, v in step.written()))):
+        for value in dict.fromkeys(step.touched()):
             bisect.insort(self.uses.setdefault(value, []), position)
 
     def _index_of(self, position):
