@@ -1,6 +1,9 @@
 """Attributes of symbols: AttrScope, and the spelling of those that the framework itself reads."""
 
+from __future__ import annotations
+
 import threading
+from typing import Any
 
 from .errors import ArgumentError, ArgumentTypeError, shown
 from .guard import guarded
@@ -52,7 +55,7 @@ class _CurrentScope(type):
     """Gives the class its ``current`` attribute, one per thread."""
 
     @property
-    def current(cls):
+    def current(cls) -> AttrScope:
         """The innermost scope of this thread."""
         if not hasattr(_local, "value"):
             _local.value = AttrScope()
@@ -75,7 +78,7 @@ class AttrScope(metaclass=_CurrentScope):
     [('__mood__', 'calm'), ('ctx_group', 'dev1'), ('lr_mult', '2')]
     """
 
-    def __init__(self, **attrs):
+    def __init__(self, **attrs: str) -> None:
         for key, value in attrs.items():
             if not isinstance(value, str):
                 raise ArgumentError(
@@ -85,18 +88,18 @@ class AttrScope(metaclass=_CurrentScope):
         self._attrs = attrs
         self._outer = []
 
-    def get(self, attr=None):
+    def get(self, attr: dict[str, str] | None = None) -> dict[str, str]:
         """A new dict: the scope's attributes, overridden by `attr`."""
         if attr is not None and not isinstance(attr, dict):
             raise ArgumentTypeError(f"attr must be a dict of str, got {type(attr).__name__}")
         return {**self._attrs, **(attr or {})}
 
-    def __enter__(self):
+    def __enter__(self) -> AttrScope:
         outer = AttrScope.current
         self._outer.append((outer, self._attrs))
         self._attrs = {**outer._attrs, **self._own}
         _local.value = self
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> None:
         _local.value, self._attrs = self._outer.pop()

@@ -1,22 +1,37 @@
 """Callbacks of training loops: speed and metric lines, a progress bar, checkpoints."""
 
+from __future__ import annotations
+
 import functools
 import logging
 import numbers
 import time
-from collections import namedtuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .checkpoint import check_prefix, save_checkpoint
 from .errors import ArgumentError, ArgumentTypeError, shown
 from .files import file_name
 from .guard import guarded
 
-# What a batch-end callback gets: numbers of epoch and batch, the metric, the loop's variables.
-BatchEndParam = namedtuple("BatchEndParam", ["epoch", "nbatch", "eval_metric", "locals"])
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .typing import FileName, Module, NamedArrays, Symbol
+
+
+class BatchEndParam(NamedTuple):
+    """What a batch-end callback gets."""
+
+    epoch: int
+    nbatch: int
+    eval_metric: Any  # an EvalMetric, or None
+    locals: dict[str, Any] | None  # the variables of the loop
 
 
 @guarded
-def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
+def module_checkpoint(
+    mod: Module, prefix: FileName, period: int = 1, save_optimizer_states: bool = False
+) -> Callable[..., None]:
     """An epoch-end callback that saves `mod` every `period` epochs.
 
     ``fit`` looks for the folder before it begins.
@@ -42,7 +57,9 @@ def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
 
 
 @guarded
-def do_checkpoint(prefix, period=1):
+def do_checkpoint(
+    prefix: FileName, period: int = 1
+) -> Callable[[int, Symbol, NamedArrays, NamedArrays], None]:
     """An epoch-end callback that saves symbol and parameters every `period` epochs.
 
     ``fit`` looks for the folder before it begins.
@@ -65,7 +82,7 @@ def do_checkpoint(prefix, period=1):
 
 
 @guarded
-def log_train_metric(period, auto_reset=False):
+def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEndParam], None]:
     """A batch-end callback that logs the metric every `period` batches.
 
     Parameters
@@ -105,7 +122,7 @@ class Speedometer:
     A line reads ``Epoch[0] Batch [0-50]   Speed: 20000.00 samples/sec   accuracy=0.910000``.
     """
 
-    def __init__(self, batch_size, frequent=50, auto_reset=True):
+    def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
         for name, number in (("batch_size", batch_size), ("frequent", frequent)):
             if not isinstance(number, numbers.Real):
                 raise ArgumentTypeError(
@@ -120,7 +137,7 @@ class Speedometer:
         self.tic = 0
         self.last_count = 0
 
-    def __call__(self, param):
+    def __call__(self, param: BatchEndParam) -> None:
         count = param.nbatch
         if self.last_count > count:  # a new epoch
             self.init = False
@@ -167,13 +184,13 @@ class ProgressBar:
         Width in characters.
     """
 
-    def __init__(self, total, length=80):
+    def __init__(self, total: int, length: int = 80) -> None:
         self.total = total
         self.bar_len = length
         self._bar = None
         self._epoch = None
 
-    def __call__(self, param):
+    def __call__(self, param: BatchEndParam) -> None:
         if self._bar is not None and param.epoch != self._epoch:
             self.close()
         if self._bar is None:
@@ -186,7 +203,7 @@ class ProgressBar:
         if self._bar.n >= self.total:
             self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Leave the bar as it is; the next call begins a new one."""
         if self._bar is not None:
             self._bar.close()
@@ -197,7 +214,7 @@ class ProgressBar:
 class LogValidationMetricsCallback:
     """An evaluation-end callback that logs the metric as ``Epoch[0] Validation-accuracy=...``."""
 
-    def __call__(self, param):
+    def __call__(self, param: BatchEndParam) -> None:
         if param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
                 logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

@@ -6,6 +6,8 @@ noticed. The states are put in place first; those that belong to the parameters 
 stay beside them as ``.states.old`` until the new parameters are in place, too.
 """
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import logging
@@ -14,7 +16,7 @@ import os
 import re
 import time
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import ndarray as nd
 from . import symbol as sym
@@ -31,6 +33,9 @@ from .files import file_name, naming, opened, read_file, replacing, write_atomic
 from .ndarray.serialization import chunks_of
 from .optimizer.state_file import read_pair
 
+if TYPE_CHECKING:
+    from .typing import FileName, NamedArrays, Symbol
+
 _PIECE = 1 << 20
 
 
@@ -44,8 +49,14 @@ class Checkpoint(NamedTuple):
 
 
 def save_checkpoint(
-    prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=True, updater=None
-):
+    prefix: FileName,
+    epoch: int,
+    symbol: Symbol | None,
+    arg_params: NamedArrays,
+    aux_params: NamedArrays,
+    remove_amp_cast: bool = True,
+    updater: Any = None,
+) -> None:
     """Write ``prefix-symbol.json`` and ``prefix-0001.params`` (for epoch 1).
 
     Parameters
@@ -84,7 +95,7 @@ def _paths(prefix, epoch):
     return f"{prefix}-{number:04d}.params", f"{prefix}-{number:04d}.states"
 
 
-def check_prefix(prefix):
+def check_prefix(prefix: FileName) -> None:
     """Refuse a prefix of checkpoints whose folder is not there or cannot be written to, before
     hours are spent on what is to be saved."""
     prefix = file_name(prefix, "the beginning of a checkpoint's file names")
@@ -104,7 +115,7 @@ def check_prefix(prefix):
         )
 
 
-def save_params(path, arg_params, aux_params):
+def save_params(path: FileName, arg_params: NamedArrays, aux_params: NamedArrays) -> None:
     """Write parameters to one ``.params`` file, with the prefixes ``arg:`` and ``aux:``."""
     write_atomically(path, _params_chunks(arg_params, aux_params))
 
@@ -179,7 +190,7 @@ def _is_pair(params, states):
         return False
 
 
-def states_of(prefix, epoch):
+def states_of(prefix: FileName, epoch: int) -> str:
     """The path of the optimizer states that belong to the parameters of an epoch.
 
     Raises
@@ -204,7 +215,7 @@ def states_of(prefix, epoch):
     )
 
 
-def find_checkpoint(prefix, states=True):
+def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
     """The newest whole checkpoint, or None.
 
     Parameters
@@ -253,7 +264,7 @@ def find_checkpoint(prefix, states=True):
 
 
 # --- reading -------------------------------------------------------------------------------------
-def read_params(path):
+def read_params(path: FileName) -> tuple[NamedArrays, NamedArrays]:
     """The pair (arg_params, aux_params) in a ``.params`` file written by :func:`save_params`."""
     loaded = nd.load(path)
     if not isinstance(loaded, dict):
@@ -271,12 +282,12 @@ def read_params(path):
     return parts["arg"], parts["aux"]
 
 
-def load_params(prefix, epoch):
+def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]:
     """The pair (arg_params, aux_params) of ``prefix-0001.params`` (for epoch 1)."""
     return read_params(_paths(prefix, epoch)[0])
 
 
-def load_checkpoint(prefix, epoch):
+def load_checkpoint(prefix: FileName, epoch: int) -> tuple[Symbol, NamedArrays, NamedArrays]:
     """What :func:`save_checkpoint` wrote: (symbol, arg_params, aux_params).
 
     Parameters

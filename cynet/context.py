@@ -1,10 +1,16 @@
 """Devices: Context, cpu(), gpu(), and the `with` statement that sets the current one."""
 
+from __future__ import annotations
+
 import threading
+from typing import TYPE_CHECKING, Any
 
 from .errors import ArgumentError, ArgumentTypeError, CynetError, shown
 from .guard import guarded
 from .kinds import to_index
+
+if TYPE_CHECKING:
+    from .typing import ContextLike
 
 _TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _NAMES = {code: name for name, code in _TYPES.items()}
@@ -31,7 +37,7 @@ class Context:
     devtype2str = _NAMES
     devstr2type = _TYPES
 
-    def __init__(self, device_type, device_id=0):
+    def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
         else:
@@ -51,47 +57,47 @@ class Context:
             self.device_typeid, self.device_id = _TYPES[device_type], device_id
 
     @property
-    def device_type(self):
+    def device_type(self) -> str:
         """``'cpu'``, ``'gpu'``, ``'cpu_pinned'`` or ``'cpu_shared'``."""
         return _NAMES[self.device_typeid]
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Context)
             and self.device_typeid == other.device_typeid
             and self.device_id == other.device_id
         )
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self.device_typeid, self.device_id))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
     def __reduce__(self):
         return Context, (self.device_type, self.device_id)
 
-    def __enter__(self):
+    def __enter__(self) -> Context:
         _current.__dict__.setdefault("outer", []).append(current_context())
         _current.value = self
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> None:
         _current.value = _current.outer.pop()
 
 
-def cpu(device_id=0):
+def cpu(device_id: int = 0) -> Context:
     """The CPU. Indices are labels that let a script split work; all of them are this machine's
     cores."""
     return Context("cpu", device_id)
 
 
-def cpu_pinned(device_id=0):
+def cpu_pinned(device_id: int = 0) -> Context:
     """Host memory that a GPU can copy from and to at full speed."""
     return Context("cpu_pinned", device_id)
 
 
-def gpu(device_id=0):
+def gpu(device_id: int = 0) -> Context:
     """The GPU of that index. Making one needs no driver; using it does."""
     return Context("gpu", device_id)
 
@@ -139,7 +145,7 @@ def gpu_missing(device_id, count):
     return f"gpu({device_id}) does not exist: this machine has {there if count else 'no GPU'}"
 
 
-def num_gpus():
+def num_gpus() -> int:
     """Number of GPUs that arrays can be put on, an int.
 
     0 where pycuda, the driver or a GPU is missing.
@@ -164,7 +170,7 @@ def num_gpus():
 
 
 @guarded
-def gpu_memory_info(device_id=0):
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     """(free, total) bytes of a GPU.
 
     Raises
@@ -183,12 +189,12 @@ class _Current(threading.local):
 _current = _Current()
 
 
-def current_context():
+def current_context() -> Context:
     """The innermost ``with Context`` of this thread, else ``cpu(0)``."""
     return _current.value
 
 
-def read_context(ctx):
+def read_context(ctx: ContextLike | None) -> Context:
     """A Context from one, from None (the current one) or from MXNet's text, ``'cpu(0)'``."""
     if ctx is None:
         return current_context()

@@ -1,7 +1,10 @@
 """The dependency engine: functions run when the variables they read and write are free."""
 
+from __future__ import annotations
+
 import atexit
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from ._engine_python import (
     Engine,
@@ -14,6 +17,9 @@ from ._engine_python import (
 )
 from .guard import guarded
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 __all__ = ["Engine", "NaiveEngine", "ThreadedEngine", "Variable", "bulk", "get", "set_bulk_size"]
 
 atexit.register(stop_at_exit)
@@ -21,7 +27,7 @@ atexit.register(stop_at_exit)
 
 @contextmanager
 @guarded
-def bulk(size):
+def bulk(size: int) -> Iterator[None]:
     """Within the block, wake sleeping workers once every `size` pushes of this thread.
 
     The order and the results of the functions are the same; many small ones cost less.

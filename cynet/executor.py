@@ -1,5 +1,9 @@
 """Executor: a Symbol bound to arrays, ready to run forward and backward."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ._executor import Plan, arena_view
@@ -21,6 +25,11 @@ from .operator import Operator
 from .operator.shapes import known
 from .symbol.node import fixed_arguments, topological_order
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from .typing import ArrayLike, Context, NamedArrays, Shape, Symbol
+
 
 @guarded(but=("forward", "backward"))
 class Executor:
@@ -38,18 +47,21 @@ class Executor:
         Whether there was one; who hands the executor on may set it back.
     """
 
+    outputs: list[NDArray]
+    grad_dict: NamedArrays
+
     def __init__(
         self,
-        symbol,
-        ctx,
-        arg_arrays,
-        grad_arrays,
-        grad_req,
-        aux_arrays,
-        group2ctx=None,
-        shared_exec=None,
-        inferred=(None, None),
-    ):
+        symbol: Symbol,
+        ctx: Context,
+        arg_arrays: list[NDArray],
+        grad_arrays: list[NDArray],
+        grad_req: dict[str, str],
+        aux_arrays: list[NDArray],
+        group2ctx: Mapping[str, Context] | None = None,
+        shared_exec: Executor | None = None,
+        inferred: tuple[Any, Any] = (None, None),
+    ) -> None:
         self._symbol = symbol
         self._ctx = ctx
         self._group2ctx = group2ctx
@@ -149,11 +161,11 @@ class Executor:
 
     # --- running ----------------------------------------------------------------------------------
     @property
-    def output_dict(self):
+    def output_dict(self) -> NamedArrays:
         """Output name to NDArray."""
         return dict(zip(self._symbol.list_outputs(), self.outputs))
 
-    def forward(self, is_train=False, **kwargs):
+    def forward(self, is_train: bool = False, **kwargs: ArrayLike) -> list[NDArray]:
         """Compute the outputs; returns at once, reading an output waits.
 
         Parameters
@@ -206,7 +218,9 @@ class Executor:
             self._watch()
         return True
 
-    def backward(self, out_grads=None, is_train=True):
+    def backward(
+        self, out_grads: NDArray | Sequence[NDArray] | None = None, is_train: bool = True
+    ) -> None:
         """Compute the gradients of what the last `forward` computed; without any (all
         ``grad_req='null'``, or no `args_grad`) there is nothing to do.
 
@@ -255,7 +269,9 @@ class Executor:
             head[:] = grad
 
     # --- watching ---------------------------------------------------------------------------------
-    def set_monitor_callback(self, callback, monitor_all=False):
+    def set_monitor_callback(
+        self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False
+    ) -> None:
         """Call ``callback(name, array)`` for what every operator computes, after each `forward`
         and `backward`.
 
@@ -302,7 +318,7 @@ class Executor:
             return arena_view(self._arena, value.root.offset, value.shape, value.dtype)
         return self._arrays[value.root]
 
-    def profile(self, run, n=10):
+    def profile(self, run: Callable[[], Any], n: int = 10) -> list[tuple[str, str, float]]:
         """Time of every step of the plan, measured inside the loop that runs it.
 
         Parameters
@@ -321,7 +337,12 @@ class Executor:
         return step_times(self._plan, self._graph.steps, run, n)
 
     # --- parameters, shapes -----------------------------------------------------------------------
-    def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False):
+    def copy_params_from(
+        self,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
         """Copy parameters into the bound arrays.
 
         Parameters
@@ -350,7 +371,9 @@ class Executor:
         if self._pins is not None:
             self._pins.hold()
 
-    def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
+    def reshape(
+        self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Shape
+    ) -> Executor:
         """An executor for other input shapes that shares the parameters.
 
         Parameters
@@ -435,7 +458,7 @@ class Executor:
             shared_exec=self,
         )
 
-    def debug_str(self):
+    def debug_str(self) -> str:
         """The plan in words: every step with what it writes, then the memory it takes.
 
         The last lines are MXNet's: the MB (2**20 bytes) of all temporaries as they are placed, and

@@ -4,6 +4,8 @@ Checks with messages of their own stand in the functions. What passes those and 
 an attribute of None or an int too large for C, is told here with the call and what it takes.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
 import re
@@ -11,6 +13,7 @@ import struct
 import sys
 import types
 import zlib
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from .errors import (
     ArgumentError,
@@ -26,6 +29,10 @@ from .errors import (
     shown,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_Target = TypeVar("_Target")
 _PASSES = (CynetError, StopIteration, StopAsyncIteration, AssertionError, Warning)
 _KINDS = (
     (UnicodeDecodeError, FormatError),
@@ -65,6 +72,14 @@ _OWN = {__name__.partition(".")[0], "numpy", *sys.stdlib_module_names}
 _OWN -= {"__main__"}
 _PARAMETER = re.compile(r"^[ ]*(\w[\w, *]*) : (.+)$", re.M)
 _LONGEST = 1000  # characters of a message
+
+
+@overload
+def guarded(target: _Target, *, but: Sequence[str] = ()) -> _Target: ...
+
+
+@overload
+def guarded(*, but: Sequence[str] = ()) -> Callable[[_Target], _Target]: ...
 
 
 def guarded(target=None, *, but=()):

@@ -1,9 +1,12 @@
 """Initializers: what parameters hold before training, chosen by name pattern or by attribute."""
 
+from __future__ import annotations
+
 import json
 import logging
 import math
 import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +23,16 @@ from .errors import (
 from .guard import guarded
 from .registry import Registry
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .typing import Class, FileName, InitializerLike, NamedArrays, NDArray
+
 INITIALIZERS = Registry("initializer", ignore_case=True)
 
 
 @guarded
-def register(klass):
+def register(klass: Class) -> Class:
     """Make `klass`, a subclass of Initializer, known by its lower-case name; a decorator too."""
     if not (isinstance(klass, type) and issubclass(klass, Initializer)):
         raise ArgumentTypeError(f"register takes a subclass of Initializer, got {shown(klass)}")
@@ -32,7 +40,7 @@ def register(klass):
 
 
 @guarded
-def alias(*names):
+def alias(*names: str) -> Callable[[Class], Class]:
     """A decorator that registers an initializer under further names."""
 
     def wrap(klass):
@@ -44,7 +52,7 @@ def alias(*names):
 
 
 @guarded
-def create(initializer, **kwargs):
+def create(initializer: InitializerLike, **kwargs: Any) -> Any:
     """An initializer from its name, from what ``dumps`` wrote, or an initializer itself.
 
     Examples
@@ -81,7 +89,12 @@ class InitDesc(str):
     global_init : Initializer, optional
     """
 
-    def __new__(cls, name, attrs=None, global_init=None):
+    attrs: dict[str, str]
+    global_init: Any
+
+    def __new__(
+        cls, name: str, attrs: dict[str, str] | None = None, global_init: Any = None
+    ) -> InitDesc:
         desc = super().__new__(cls, name)
         desc.attrs = attrs or {}
         desc.global_init = global_init
@@ -103,18 +116,20 @@ class Initializer:
         What ``dumps`` is to write besides the name.
     """
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs
         self._verbose = False
         self._print_func = None
 
-    def set_verbosity(self, verbose=False, print_func=None):
+    def set_verbosity(
+        self, verbose: bool = False, print_func: Callable[[NDArray], Any] | None = None
+    ) -> Initializer:
         """Log each initialised parameter, with ``print_func(array)`` as text (norm/sqrt(size))."""
         self._verbose = verbose
         self._print_func = print_func or _size_of_entries
         return self
 
-    def dumps(self):
+    def dumps(self) -> str:
         """JSON of ``[name, settings]``, which :func:`create` reads.
 
         >>> Uniform(0.5).dumps()
@@ -122,12 +137,12 @@ class Initializer:
         """
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._kwargs == other._kwargs
 
     __hash__ = None
 
-    def __call__(self, desc, arr):
+    def __call__(self, desc: str, arr: NDArray) -> None:
         if not isinstance(desc, str):
             raise ArgumentTypeError(f"an initializer takes the parameter's name, got {shown(desc)}")
         if not isinstance(desc, InitDesc):
@@ -196,7 +211,7 @@ def _size_of_entries(arr):
 class Zero(Initializer):
     """Weights become 0."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
 
     def _init_weight(self, _, arr):
@@ -209,7 +224,7 @@ class Zero(Initializer):
 class One(Initializer):
     """Weights become 1."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
 
     def _init_weight(self, _, arr):
@@ -221,14 +236,14 @@ class One(Initializer):
 class Constant(Initializer):
     """Weights become `value`, a number or an array of their shape."""
 
-    def __init__(self, value):
+    def __init__(self, value: float) -> None:
         super().__init__(value=value)
         self.value = value
 
     def _init_weight(self, _, arr):
         arr[:] = self.value
 
-    def dumps(self):
+    def dumps(self) -> str:
         value = self.value
         if hasattr(value, "asnumpy"):
             value = value.asnumpy()
@@ -236,7 +251,7 @@ class Constant(Initializer):
             value = value.tolist()
         return json.dumps(["constant", {"value": value}])
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.dumps() == other.dumps()
 
     __hash__ = None
@@ -247,7 +262,7 @@ class Constant(Initializer):
 class Uniform(Initializer):
     """Weights are drawn evenly from ``[-scale, scale)``."""
 
-    def __init__(self, scale=0.07):
+    def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
         self.scale = scale
 
@@ -260,7 +275,7 @@ class Uniform(Initializer):
 class Normal(Initializer):
     """Weights are drawn from a normal distribution of mean 0 and standard deviation `sigma`."""
 
-    def __init__(self, sigma=0.01):
+    def __init__(self, sigma: float = 0.01) -> None:
         super().__init__(sigma=sigma)
         self.sigma = sigma
 
@@ -283,7 +298,7 @@ class Orthogonal(Initializer):
         ``'uniform'`` or ``'normal'``: what the matrix is drawn from first.
     """
 
-    def __init__(self, scale=1.414, rand_type="uniform"):
+    def __init__(self, scale: float = 1.414, rand_type: str = "uniform") -> None:
         super().__init__(scale=scale, rand_type=rand_type)
         if rand_type not in ("uniform", "normal"):
             raise ArgumentError(f"rand_type must be 'uniform' or 'normal', got {shown(rand_type)}")
@@ -315,7 +330,9 @@ class Xavier(Initializer):
     magnitude : float
     """
 
-    def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
+    def __init__(
+        self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3
+    ) -> None:
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
         if rnd_type not in ("uniform", "gaussian"):
             raise ArgumentError(f"rnd_type must be 'uniform' or 'gaussian', got {shown(rnd_type)}")
@@ -355,7 +372,7 @@ class MSRAPrelu(Xavier):
         Slope of the rectifier at negative inputs.
     """
 
-    def __init__(self, factor_type="avg", slope=0.25):
+    def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
         self._kwargs = {"factor_type": factor_type, "slope": slope}
 
@@ -365,7 +382,7 @@ class MSRAPrelu(Xavier):
 class Bilinear(Initializer):
     """Weights of a Deconvolution become those of bilinear upsampling."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
 
     def _init_weight(self, _, arr):
@@ -386,7 +403,7 @@ def _tent(extent, width):
 class LSTMBias(Initializer):
     """Biases of an LSTM cell become 0, those of its forget gate (second quarter) `forget_bias`."""
 
-    def __init__(self, forget_bias=1.0):
+    def __init__(self, forget_bias: float = 1.0) -> None:
         super().__init__(forget_bias=forget_bias)
         self.forget_bias = forget_bias
 
@@ -412,14 +429,14 @@ class Mixed:
     >>> choose = Mixed(["fc1_.*", ".*"], [Zero(), Uniform(0.1)])
     """
 
-    def __init__(self, patterns, initializers):
+    def __init__(self, patterns: Sequence[str], initializers: Sequence[InitializerLike]) -> None:
         if len(patterns) != len(initializers):
             raise ArgumentError(
                 f"Mixed: {len(patterns)} patterns for {len(initializers)} initializers"
             )
         self.map = [(re.compile(pattern), each) for pattern, each in zip(patterns, initializers)]
 
-    def __call__(self, name, arr):
+    def __call__(self, name: str, arr: NDArray) -> None:
         for pattern, initializer in self.map:
             if pattern.match(name):
                 initializer(name, arr)
@@ -441,7 +458,12 @@ class Load:
         Log which parameter came from where.
     """
 
-    def __init__(self, param, default_init=None, verbose=False):
+    def __init__(
+        self,
+        param: NamedArrays | FileName,
+        default_init: InitializerLike | None = None,
+        verbose: bool = False,
+    ) -> None:
         if isinstance(param, str):
             param = nd.load(param)
         if not isinstance(param, dict):
@@ -457,7 +479,7 @@ class Load:
         self.default_init = default_init
         self.verbose = verbose
 
-    def __call__(self, name, arr):
+    def __call__(self, name: str, arr: NDArray) -> None:
         if name in self.param:
             found = self.param[name]
             if found.shape != arr.shape:

@@ -1,12 +1,18 @@
 """Learning-rate schedules: functions from the number of updates so far to a learning rate."""
 
+from __future__ import annotations
+
 import itertools
 import logging
 import math
+from typing import TYPE_CHECKING
 
 from .errors import ArgumentError, ArgumentTypeError, FormatError, UndefinedError, shown
 from .guard import guarded
 from .kinds import RISING, Kind, count, number, word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _FACTOR = Kind(lambda value: number(-1).fits(value) and value <= 1, "a number from -1 to 1")
 _MOST_FACTORS = 1000  # that are multiplied one by one; more at once are a power
@@ -41,7 +47,13 @@ class LRScheduler:
         "warmup_begin_lr": number(), "warmup_mode": word("linear", "constant"),
     }  # fmt: skip
 
-    def __init__(self, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+    def __init__(
+        self,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
         _check_int("warmup_steps", warmup_steps)
         if warmup_steps < 0:
             raise ArgumentError(f"warmup_steps must not be negative, got {warmup_steps}")
@@ -59,7 +71,7 @@ class LRScheduler:
         self.warmup_begin_lr = warmup_begin_lr
         self.warmup_mode = warmup_mode
 
-    def get_warmup_lr(self, num_update):
+    def get_warmup_lr(self, num_update: int) -> float:
         """The rate at `num_update`, which must lie within the warm-up."""
         if not 0 <= num_update < self.warmup_steps:
             raise ArgumentError(
@@ -73,7 +85,7 @@ class LRScheduler:
     def check_restored(self):
         """Refuse settings from a file that do not go together, each of which is of its kind."""
 
-    def __call__(self, num_update):
+    def __call__(self, num_update: int) -> float:
         raise UndefinedError(f"{type(self).__name__} defines no __call__")
 
 
@@ -103,14 +115,14 @@ class FactorScheduler(LRScheduler):
 
     def __init__(
         self,
-        step,
-        factor=1,
-        stop_factor_lr=1e-8,
-        base_lr=0.01,
-        warmup_steps=0,
-        warmup_begin_lr=0,
-        warmup_mode="linear",
-    ):
+        step: int,
+        factor: float = 1,
+        stop_factor_lr: float = 1e-8,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if step < 1:
             raise ArgumentError(f"step must be at least 1, got {step}")
@@ -120,7 +132,7 @@ class FactorScheduler(LRScheduler):
         self.stop_factor_lr = stop_factor_lr
         self.count = 0
 
-    def __call__(self, num_update):
+    def __call__(self, num_update: int) -> float:
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         due = max(num_update - self.count - 1, 0) // self.step
@@ -171,8 +183,14 @@ class MultiFactorScheduler(LRScheduler):
     kept = {"step": RISING, "cur_step_ind": count(), "factor": _FACTOR, "count": count()}
 
     def __init__(
-        self, step, factor=1, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"
-    ):
+        self,
+        step: Sequence[int],
+        factor: float = 1,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, (list, tuple)) or not step:
             raise ArgumentTypeError(f"step must be a list of one or more ints, got {shown(step)}")
@@ -186,7 +204,7 @@ class MultiFactorScheduler(LRScheduler):
         self.factor = factor
         self.count = 0
 
-    def __call__(self, num_update):
+    def __call__(self, num_update: int) -> float:
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         while self.cur_step_ind < len(self.step) and num_update > self.step[self.cur_step_ind]:
@@ -264,14 +282,14 @@ class PolyScheduler(_Decay):
 
     def __init__(
         self,
-        max_update,
-        base_lr=0.01,
-        pwr=2,
-        final_lr=0,
-        warmup_steps=0,
-        warmup_begin_lr=0,
-        warmup_mode="linear",
-    ):
+        max_update: int,
+        base_lr: float = 0.01,
+        pwr: float = 2,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self.power = pwr
 
@@ -300,13 +318,13 @@ class CosineScheduler(_Decay):
 
     def __init__(
         self,
-        max_update,
-        base_lr=0.01,
-        final_lr=0,
-        warmup_steps=0,
-        warmup_begin_lr=0,
-        warmup_mode="linear",
-    ):
+        max_update: int,
+        base_lr: float = 0.01,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
 
     def curve(self, progress):

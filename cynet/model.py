@@ -1,6 +1,9 @@
 """Checkpoints, helpers that training scripts import, and FeedForward, the model before Module."""
 
+from __future__ import annotations
+
 import logging
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +25,25 @@ from .module.parameter_update import (
     _update_params_on_kvstore,
 )
 from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .typing import (
+        BatchEndCallback,
+        ContextLike,
+        EpochEndCallback,
+        FileName,
+        History,
+        InitializerLike,
+        IterData,
+        KVStoreLike,
+        Logger,
+        MetricLike,
+        Monitor,
+        NamedArrays,
+        Optimizer,
+    )
 
 __all__ = [
     "BatchEndParam",
@@ -68,19 +90,19 @@ class FeedForward:
 
     def __init__(
         self,
-        symbol,
-        ctx=None,
-        num_epoch=None,
-        epoch_size=None,
-        optimizer="sgd",
-        initializer=DEFAULT_INITIALIZER,
-        numpy_batch_size=128,
-        arg_params=None,
-        aux_params=None,
-        allow_extra_params=False,
-        begin_epoch=0,
-        **kwargs,
-    ):
+        symbol: Symbol,
+        ctx: ContextLike | Sequence[ContextLike] | None = None,
+        num_epoch: int | None = None,
+        epoch_size: int | None = None,
+        optimizer: Optimizer | str = "sgd",
+        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
+        numpy_batch_size: int = 128,
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
+        allow_extra_params: bool = False,
+        begin_epoch: int = 0,
+        **kwargs: Any,
+    ) -> None:
         self.sym_gen, self._generated = None, {}
         if callable(symbol) and not isinstance(symbol, Symbol):
             self.sym_gen, symbol = symbol, None  # the data says for which key
@@ -188,19 +210,19 @@ class FeedForward:
 
     def fit(
         self,
-        X,
-        y=None,
-        eval_data=None,
-        eval_metric="acc",
-        epoch_end_callback=None,
-        batch_end_callback=None,
-        kvstore="local",
-        logger=None,
-        work_load_list=None,
-        monitor=None,
-        eval_end_callback=_LOG_VALIDATION,
-        eval_batch_end_callback=None,
-    ):
+        X: IterData | DataIter,
+        y: IterData | None = None,
+        eval_data: DataIter | tuple[Any, Any] | None = None,
+        eval_metric: MetricLike = "acc",
+        epoch_end_callback: EpochEndCallback | None = None,
+        batch_end_callback: BatchEndCallback | None = None,
+        kvstore: KVStoreLike | None = "local",
+        logger: Logger | None = None,
+        work_load_list: Sequence[float] | None = None,
+        monitor: Monitor | None = None,
+        eval_end_callback: BatchEndCallback = _LOG_VALIDATION,
+        eval_batch_end_callback: BatchEndCallback | None = None,
+    ) -> History:
         """Train.
 
         Parameters
@@ -272,7 +294,13 @@ class FeedForward:
         module.set_params(self.arg_params, self.aux_params or {})
         return module
 
-    def predict(self, X, num_batch=None, return_data=False, reset=True):
+    def predict(
+        self,
+        X: IterData | DataIter,
+        num_batch: int | None = None,
+        return_data: bool = False,
+        reset: bool = True,
+    ) -> Any:
         """Outputs as NumPy arrays (one, or a list); with `return_data` also data and labels."""
         data = self._iterator(X, None, False)
         if reset:
@@ -292,7 +320,14 @@ class FeedForward:
         single = [part[0] if len(part) == 1 else part for part in joined]
         return tuple(single) if return_data else single[0]
 
-    def score(self, X, eval_metric="acc", num_batch=None, batch_end_callback=None, reset=True):
+    def score(
+        self,
+        X: DataIter,
+        eval_metric: MetricLike = "acc",
+        num_batch: int | None = None,
+        batch_end_callback: BatchEndCallback | None = None,
+        reset: bool = True,
+    ) -> float:
         """The metric's (first) figure over `X`."""
         data = self._iterator(X, None, False)
         figures = self._predictor(data).score(
@@ -300,7 +335,9 @@ class FeedForward:
         )
         return figures[0][1]
 
-    def save(self, prefix, epoch=None, remove_amp_cast=True):
+    def save(
+        self, prefix: FileName, epoch: int | None = None, remove_amp_cast: bool = True
+    ) -> None:
         """Write a checkpoint; `epoch` is `num_epoch` by default."""
         epoch = self.num_epoch if epoch is None else epoch
         if epoch is None:
@@ -315,7 +352,12 @@ class FeedForward:
         )
 
     @staticmethod
-    def load(prefix, epoch, ctx=None, **kwargs):
+    def load(
+        prefix: FileName,
+        epoch: int,
+        ctx: ContextLike | Sequence[ContextLike] | None = None,
+        **kwargs: Any,
+    ) -> FeedForward:
         """A model from a checkpoint."""
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         return FeedForward(
@@ -329,25 +371,25 @@ class FeedForward:
 
     @staticmethod
     def create(
-        symbol,
-        X,
-        y=None,
-        ctx=None,
-        num_epoch=None,
-        epoch_size=None,
-        optimizer="sgd",
-        initializer=DEFAULT_INITIALIZER,
-        eval_data=None,
-        eval_metric="acc",
-        epoch_end_callback=None,
-        batch_end_callback=None,
-        kvstore="local",
-        logger=None,
-        work_load_list=None,
-        eval_end_callback=_LOG_VALIDATION,
-        eval_batch_end_callback=None,
-        **kwargs,
-    ):
+        symbol: Symbol,
+        X: IterData | DataIter,
+        y: IterData | None = None,
+        ctx: ContextLike | Sequence[ContextLike] | None = None,
+        num_epoch: int | None = None,
+        epoch_size: int | None = None,
+        optimizer: Optimizer | str = "sgd",
+        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
+        eval_data: DataIter | tuple[Any, Any] | None = None,
+        eval_metric: MetricLike = "acc",
+        epoch_end_callback: EpochEndCallback | None = None,
+        batch_end_callback: BatchEndCallback | None = None,
+        kvstore: KVStoreLike | None = "local",
+        logger: Logger | None = None,
+        work_load_list: Sequence[float] | None = None,
+        eval_end_callback: BatchEndCallback = _LOG_VALIDATION,
+        eval_batch_end_callback: BatchEndCallback | None = None,
+        **kwargs: Any,
+    ) -> FeedForward:
         """A model made and trained in one call; see ``FeedForward`` and ``fit``."""
         model = FeedForward(
             symbol,

@@ -1,10 +1,18 @@
 """Monitor: statistics of what flows through executors, every few batches."""
 
+from __future__ import annotations
+
 import logging
 import re
+from typing import TYPE_CHECKING, Any
 
 from .errors import ArgumentError
 from .guard import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .typing import Executor, NDArray
 
 
 @guarded
@@ -30,7 +38,14 @@ class Monitor:
     >>> monitor = Monitor(interval=100, pattern=".*weight")
     """
 
-    def __init__(self, interval, stat_func=None, pattern=".*", sort=False, monitor_all=False):
+    def __init__(
+        self,
+        interval: int,
+        stat_func: Callable[[NDArray], Any] | None = None,
+        pattern: str = ".*",
+        sort: bool = False,
+        monitor_all: bool = False,
+    ) -> None:
         if interval < 1:
             raise ArgumentError(f"Monitor: interval must be at least 1, got {interval}")
         self.stat_func = stat_func or _size_of_entries
@@ -43,25 +58,25 @@ class Monitor:
         self.sort = sort
         self.monitor_all = monitor_all
 
-    def stat_helper(self, name, array):
+    def stat_helper(self, name: str, array: NDArray) -> None:
         """What executors call with each value."""
         if self.activated and self.re_pattern.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
-    def install(self, exe):
+    def install(self, exe: Executor) -> None:
         """Watch an executor, too."""
         exe.set_monitor_callback(self.stat_helper, self.monitor_all)
         if exe not in self.exes:  # `fit` called again installs the monitor again
             self.exes.append(exe)
 
-    def tic(self):
+    def tic(self) -> None:
         """Begin a batch; call before forward."""
         if self.step % self.interval == 0:
             self.queue = []
             self.activated = True
         self.step += 1
 
-    def toc(self):
+    def toc(self) -> list[tuple[int, str, str]]:
         """End a batch: a list of (number of the batch, name, statistic as text)."""
         if not self.activated:
             return []
@@ -75,7 +90,7 @@ class Monitor:
         self.queue = []
         return [(step, name, _text(stat)) for step, name, stat in collected]
 
-    def toc_print(self):
+    def toc_print(self) -> None:
         """End a batch and log what was collected."""
         for step, name, text in self.toc():
             logging.info("Batch: %7d %30s %s", step, name, text)

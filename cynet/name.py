@@ -1,6 +1,9 @@
 """Automatic names of symbols: NameManager counts, Prefix puts a word before."""
 
+from __future__ import annotations
+
 import threading
+from typing import Any
 
 from .errors import ArgumentTypeError, shown
 from .guard import guarded
@@ -12,7 +15,7 @@ class _CurrentName(type):
     """Gives the class its ``current`` attribute, one per thread."""
 
     @property
-    def current(cls):
+    def current(cls) -> NameManager:
         """The innermost manager of this thread."""
         if not hasattr(_local, "value"):
             _local.value = NameManager()
@@ -33,11 +36,11 @@ class NameManager(metaclass=_CurrentName):
     ['fc0', 'mine', 'fc1']
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._counter = {}
         self._outer = []
 
-    def get(self, name, hint):
+    def get(self, name: str | None, hint: str) -> str:
         """`name` when there is one, else the next name that starts with `hint`."""
         if name is not None:
             if not isinstance(name, str):
@@ -50,12 +53,12 @@ class NameManager(metaclass=_CurrentName):
         self._counter[hint] = number + 1
         return f"{hint}{number}"
 
-    def __enter__(self):
+    def __enter__(self) -> NameManager:
         self._outer.append(NameManager.current)
         _local.value = self
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> None:
         _local.value = self._outer.pop()
 
 
@@ -74,12 +77,12 @@ class Prefix(NameManager):
     ['left_fc0', 'left_mine']
     """
 
-    def __init__(self, prefix):
+    def __init__(self, prefix: str) -> None:
         super().__init__()
         if not isinstance(prefix, str):
             raise ArgumentTypeError(f"Prefix: prefix must be a str, got {shown(prefix)}")
         self._prefix = prefix
 
-    def get(self, name, hint):
+    def get(self, name: str | None, hint: str) -> str:
         """The name with the prefix before it."""
         return self._prefix + super().get(name, hint)

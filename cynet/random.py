@@ -1,5 +1,9 @@
 """mx.random: the seed of all random numbers, and mx.nd.random's functions by an older name."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ._resource import seed_device
 from .guard import guarded
 from .ndarray.random import (
@@ -15,6 +19,9 @@ from .ndarray.random import (
     shuffle,
     uniform,
 )
+
+if TYPE_CHECKING:
+    from .typing import ContextLike
 
 __all__ = [
     "exponential",
@@ -33,7 +40,7 @@ __all__ = [
 
 
 @guarded
-def seed(seed_state, ctx="all"):
+def seed(seed_state: int, ctx: ContextLike = "all") -> None:
     """Seed the random numbers of operators (dropout, random arrays, shuffles, initializers).
 
     One seed gives the same bytes whatever the number of workers and threads and whatever the

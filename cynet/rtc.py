@@ -6,13 +6,15 @@ On ``mx.cpu()`` the emulator compiles them with the machine's C++ compiler
 arrays it reads and writes are free, and what goes wrong in it is raised where somebody waits.
 """
 
+from __future__ import annotations
+
 import ctypes
 import functools
 import re
 import struct
 import sys
 import types
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +25,11 @@ from .context import Context, cpu, current_context, gpu, num_gpus
 from .dtype import NAMES
 from .errors import ArgumentError, ArgumentTypeError, KernelError, shown
 from .guard import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .typing import NDArray
 
 __all__ = ["CudaKernel", "CudaModule", "Rtc"]
 
@@ -197,7 +204,14 @@ class Rtc:
     [2.0, 4.0, 6.0]
     """
 
-    def __init__(self, name, inputs, outputs, kernel, check=None):
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[tuple[str, NDArray]],
+        outputs: Sequence[tuple[str, NDArray]],
+        kernel: str,
+        check: bool | None = None,
+    ) -> None:
         if not isinstance(name, str) or not name.isidentifier():
             raise ArgumentError(f"mx.rtc: name must be an identifier, got {shown(name)}")
         if not isinstance(kernel, str):
@@ -220,7 +234,13 @@ class Rtc:
     def _on(self, context):
         return self._program.launchable(context, self._function, self.name, self._names)
 
-    def push(self, inputs, outputs, grid_dims, block_dims):
+    def push(
+        self,
+        inputs: Sequence[NDArray],
+        outputs: Sequence[NDArray],
+        grid_dims: Sequence[int],
+        block_dims: Sequence[int],
+    ) -> None:
         """Launch the kernel; returns at once.
 
         Parameters
@@ -355,7 +375,13 @@ class CudaModule:
     [3.0, 3.0, 3.0]
     """
 
-    def __init__(self, source, options=(), exports=(), check=None):
+    def __init__(
+        self,
+        source: str,
+        options: Sequence[str] = (),
+        exports: Sequence[str] = (),
+        check: bool | None = None,
+    ) -> None:
         if not isinstance(source, str):
             raise ArgumentTypeError(f"CudaModule: source must be a str, got {shown(source)}")
         options, exports = _strings("options", options), _strings("exports", exports)
@@ -363,7 +389,7 @@ class CudaModule:
         self._home = gpu() if num_gpus() else cpu()
         self._program.on(self._home)
 
-    def get_kernel(self, name, signature):
+    def get_kernel(self, name: str, signature: str) -> CudaKernel:
         """A kernel of the source, with the types that `launch` checks.
 
         Parameters
@@ -479,7 +505,14 @@ class CudaKernel:
             self._checked.add(context)
         return found
 
-    def launch(self, args, ctx, grid_dims, block_dims, shared_mem=0):
+    def launch(
+        self,
+        args: Sequence[Any],
+        ctx: Context,
+        grid_dims: Sequence[int],
+        block_dims: Sequence[int],
+        shared_mem: int = 0,
+    ) -> None:
         """Launch the kernel; returns at once.
 
         Parameters

@@ -1,11 +1,20 @@
 """Pictures and tables of networks: print_summary and plot_network."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .compat import optional
 from .errors import ArgumentError, ArgumentTypeError
 from .graph.infer import infer_shapes
 from .guard import guarded
 from .symbol import Symbol
 from .symbol.node import topological_order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .typing import DTypeLike, Shape
 
 _WEIGHTS = {"weight", "bias", "gamma", "beta", "parameters"}  # an operator's own names for them
 _ASIDE = _WEIGHTS | {"label"}  # inputs that are no layer before this one
@@ -64,7 +73,12 @@ def _is_aside(order):
 
 
 @guarded
-def print_summary(symbol, shape=None, line_length=120, positions=(0.44, 0.64, 0.74, 1.0)):
+def print_summary(
+    symbol: Symbol,
+    shape: Mapping[str, Shape] | None = None,
+    line_length: int = 120,
+    positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0),
+) -> Any:
     """Print a table of the layers: output shape without the batch, parameters, layers before.
 
     Parameters
@@ -158,14 +172,14 @@ def _label(node):
 
 @guarded
 def plot_network(
-    symbol,
-    title="plot",
-    save_format="pdf",
-    shape=None,
-    dtype=None,
-    node_attrs=None,
-    hide_weights=True,
-):
+    symbol: Symbol,
+    title: str = "plot",
+    save_format: str = "pdf",
+    shape: Mapping[str, Shape] | None = None,
+    dtype: Mapping[str, DTypeLike] | None = None,
+    node_attrs: dict[str, str] | None = None,
+    hide_weights: bool = True,
+) -> Any:
     """Draw the network with graphviz.
 
     Parameters

@@ -11,8 +11,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "cynet"
 # The table of docs/architecture/README.md: a file imports from its own floor and from below.
 FLOORS = {
-    0: "_typedefs built errors base config cores context registry dtype compat files cache kinds"
-    " guard",
+    0: "_typedefs built errors base config cores context registry dtype compat files cache kinds "
+    "guard typing",
     # and the parts of the engine: _engine_queue, ...
     1: "_inline _engine engine _storage _storage_memory storage",
     2: "_resource _storage_testing kernels cuda",
@@ -55,11 +55,19 @@ def floor_of(module):
     return FLOOR_OF.get(name, FLOOR_OF["_engine"] if name.startswith("_engine_") else None)
 
 
+def what_runs(node):
+    """Every node below this one but what only type checkers read."""
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield child
+            yield from what_runs(child)
+
+
 def statements(path):
     """(line, dots + module, names) of each import and cimport in a file."""
     text = (ROOT / path).read_text()
     if path.suffix == ".py":
-        for node in ast.walk(ast.parse(text)):
+        for node in what_runs(ast.parse(text)):
             if isinstance(node, ast.Import):
                 for name in node.names:
                     yield node.lineno, name.name, []
@@ -140,7 +148,7 @@ def test_a_source_distribution_has_every_source():
             folder, *patterns = line.split()[1:]
             has[folder] = {pattern.removeprefix("*") for pattern in patterns}
     has["cynet"] |= {".py"}  # setuptools finds the package's modules
-    wanted = (*CODE, ".cpp", ".md", ".json", ".npz", ".txt")
+    wanted = (*CODE, ".pyi", ".cpp", ".md", ".json", ".npz", ".txt")
     missing = [
         str(path)
         for folder, suffixes in has.items()
@@ -251,7 +259,7 @@ def test_tests_are_where_one_looks():
         str(path)
         for path in files("tests", suffixes=(".py",))
         if path.name.startswith("test_")
-        and path.parts[1] not in ("fuzz", "gpu", "smoke", "tsan")
+        and path.parts[1] not in ("fuzz", "gpu", "smoke", "tsan", "typing")
         and not PACKAGE.joinpath(*path.parts[1:-1]).is_dir()
         and not ROOT.joinpath(*path.parts[1:-1]).is_dir()
     ]

@@ -5,9 +5,9 @@ import time
 
 import numpy as np
 import pytest
-from cynet._resource import next_stream, release_space, seed_device, space_address
 
 import cynet as mx
+from cynet._resource import next_stream, release_space, seed_device, space_address
 
 
 def streams(ctx, n=3):

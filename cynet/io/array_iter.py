@@ -1,6 +1,9 @@
 """NDArrayIter: batches from arrays in memory."""
 
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,6 +11,9 @@ from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_u
 from ..guard import PER_BATCH, guarded
 from ..ndarray import NDArray, array
 from .base import DataBatch, DataDesc, DataIter
+
+if TYPE_CHECKING:
+    from ..typing import IterData
 
 _LAST_BATCH = ("pad", "discard", "roll_over")
 
@@ -49,15 +55,15 @@ class NDArrayIter(DataIter):
 
     def __init__(
         self,
-        data,
-        label=None,
-        batch_size=1,
-        shuffle=False,
-        last_batch_handle="pad",
-        data_name="data",
-        label_name="softmax_label",
-        layout="NCHW",
-    ):
+        data: IterData,
+        label: IterData | None = None,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        last_batch_handle: str = "pad",
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        layout: str = "NCHW",
+    ) -> None:
         super().__init__(batch_size)
         if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
             raise ArgumentTypeError(
@@ -99,7 +105,7 @@ class NDArrayIter(DataIter):
         self._shuffle()
 
     @property
-    def provide_data(self):
+    def provide_data(self) -> list[DataDesc]:
         """DataDesc of each data array, with the batch size as first axis."""
         return [
             DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype, self.layout)
@@ -107,7 +113,7 @@ class NDArrayIter(DataIter):
         ]
 
     @property
-    def provide_label(self):
+    def provide_label(self) -> list[DataDesc]:
         """DataDesc of each label array."""
         return [
             DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype)
@@ -120,13 +126,13 @@ class NDArrayIter(DataIter):
             # MXNet permutes the permuted rows anew: one numpy.random.seed gives the same batches
             self._order = self._order[self.idx]
 
-    def hard_reset(self):
+    def hard_reset(self) -> None:
         """Start over and forget rows that were to roll over."""
         self._rolled = self._order[:0]
         self._shuffle()
         self.cursor = -self.batch_size
 
-    def reset(self):
+    def reset(self) -> None:
         """Start the next epoch, in a new order if the iterator shuffles."""
         left_over = self.num_data - self.cursor
         if self.last_batch_handle == "roll_over" and 0 < left_over < self.batch_size:
@@ -138,25 +144,25 @@ class NDArrayIter(DataIter):
             self.cursor = -self.batch_size
         self._shuffle()
 
-    def iter_next(self):
+    def iter_next(self) -> bool:
         padded = self.last_batch_handle == "pad"
         limit = self.num_data if padded else self.num_data - self.batch_size + 1
         if self.cursor < limit:
             self.cursor += self.batch_size
         return self.cursor < limit
 
-    def next(self):
+    def next(self) -> DataBatch:
         if not self.iter_next():
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), None)
 
-    def getdata(self):
+    def getdata(self) -> list[NDArray]:
         return self._rows(self.data)
 
-    def getlabel(self):
+    def getlabel(self) -> list[NDArray]:
         return self._rows(self.label)
 
-    def getpad(self):
+    def getpad(self) -> int:
         """Filled-up rows at the end (pad), or rolled-over rows at the start of this batch."""
         if self.last_batch_handle == "pad":
             return max(self.cursor + self.batch_size - self.num_data, 0)

@@ -1,15 +1,22 @@
 """DataDesc, DataBatch and DataIter: what a training loop gets its data through."""
 
-from collections import namedtuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ArgumentTypeError
 from ..guard import PER_BATCH, guarded
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ..typing import DTypeLike, Shape
+
 
 @guarded
-class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
+class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])])):
     """Name and shape of one input, with its dtype and layout.
 
     Compares as the pair (name, shape).
@@ -29,25 +36,32 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     DataDesc[data,(128, 1, 28, 28),<class 'numpy.float32'>,NCHW]
     """
 
-    def __new__(cls, name, shape, dtype=np.float32, layout="NCHW"):
+    dtype: DTypeLike
+    layout: str
+
+    def __new__(
+        cls, name: str, shape: Sequence[int], dtype: DTypeLike = np.float32, layout: str = "NCHW"
+    ) -> DataDesc:
         desc = super().__new__(cls, name, tuple(shape))
         desc.dtype = dtype
         desc.layout = layout
         return desc
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
 
     def __getnewargs__(self):
         return self.name, self.shape, self.dtype, self.layout
 
     @staticmethod
-    def get_batch_axis(layout):
+    def get_batch_axis(layout: str | None) -> int:
         """The position of ``N`` in `layout`; 0 for None, -1 when there is none."""
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
-    def get_list(shapes, types):
+    def get_list(
+        shapes: Iterable[tuple[str, Shape]], types: Iterable[tuple[str, DTypeLike]] | None
+    ) -> list[DataDesc]:
         """Descriptions from pairs (name, shape) and, unless None, pairs (name, dtype)."""
         if types is None:
             return [DataDesc(name, shape) for name, shape in shapes]
@@ -74,14 +88,14 @@ class DataBatch:
 
     def __init__(
         self,
-        data,
-        label=None,
-        pad=None,
-        index=None,
-        bucket_key=None,
-        provide_data=None,
-        provide_label=None,
-    ):
+        data: Sequence[Any] | None,
+        label: Sequence[Any] | None = None,
+        pad: int | None = None,
+        index: Any = None,
+        bucket_key: Any = None,
+        provide_data: Sequence[DataDesc] | None = None,
+        provide_label: Sequence[DataDesc] | None = None,
+    ) -> None:
         for name, arrays in (("data", data), ("label", label)):
             if arrays is not None and not isinstance(arrays, (list, tuple)):
                 raise ArgumentTypeError(
@@ -95,7 +109,7 @@ class DataBatch:
         self.provide_data = provide_data
         self.provide_label = provide_label
 
-    def __str__(self):
+    def __str__(self) -> str:
         data = [array.shape for array in self.data]
         label = [array.shape for array in self.label] if self.label is not None else None
         return f"{type(self).__name__}: data shapes: {data} label shapes: {label}"
@@ -114,40 +128,47 @@ class DataIter:
     batch_size : int
     """
 
-    def __init__(self, batch_size=0):
+    if TYPE_CHECKING:
+
+        @property
+        def provide_data(self) -> list[DataDesc]: ...
+        @property
+        def provide_label(self) -> list[DataDesc]: ...
+
+    def __init__(self, batch_size: int = 0) -> None:
         self.batch_size = batch_size
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[DataBatch]:
         return self
 
-    def __next__(self):
+    def __next__(self) -> DataBatch:
         return self.next()
 
-    def reset(self):
+    def reset(self) -> None:
         """Start over."""
 
-    def next(self):
+    def next(self) -> DataBatch:
         """The next batch, or StopIteration."""
         if not self.iter_next():
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
 
-    def iter_next(self):
+    def iter_next(self) -> bool:
         """Move to the next batch; False when there is none."""
         return False
 
-    def getdata(self):
+    def getdata(self) -> Any:
         """The current batch's data arrays."""
         return None
 
-    def getlabel(self):
+    def getlabel(self) -> Any:
         """The current batch's label arrays."""
         return None
 
-    def getindex(self):
+    def getindex(self) -> Any:
         """The current batch's example numbers, or None."""
         return None
 
-    def getpad(self):
+    def getpad(self) -> int | None:
         """How many entries of the current batch only fill it up."""
         return 0

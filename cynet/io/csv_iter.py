@@ -1,10 +1,13 @@
 """CSVIter: batches from comma-separated text."""
 
+from __future__ import annotations
+
 import io
 import itertools
 import math
 import operator
 import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +18,9 @@ from ..guard import PER_BATCH, guarded
 from ..ndarray import array
 from .base import DataDesc, DataIter
 from .unpack import expected_packer, unpacked
+
+if TYPE_CHECKING:
+    from ..typing import DTypeLike, FileName, NDArray, ShapeLike
 
 _LONGEST_NUMBER = 400  # characters: the longest float64 written out, with space around it
 _LONGEST_COMMENT = 1024
@@ -57,17 +63,17 @@ class CSVIter(DataIter):
 
     def __init__(
         self,
-        data_csv,
-        data_shape,
-        label_csv=None,
-        label_shape=(1,),
-        batch_size=1,
-        round_batch=True,
-        dtype="float32",
-        data_name="data",
-        label_name="softmax_label",
-        **_,
-    ):
+        data_csv: FileName,
+        data_shape: ShapeLike,
+        label_csv: FileName | None = None,
+        label_shape: ShapeLike = (1,),
+        batch_size: int = 1,
+        round_batch: bool = True,
+        dtype: DTypeLike = "float32",
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        **_: Any,
+    ) -> None:
         super().__init__(batch_size)
         (batch_size,) = _checked_shape("batch_size", (batch_size,))
         data_shape = _checked_shape("data_shape", data_shape)
@@ -91,7 +97,7 @@ class CSVIter(DataIter):
         self._cursor = -batch_size
 
     @property
-    def provide_data(self):
+    def provide_data(self) -> list[DataDesc]:
         """DataDesc of the data."""
         return [
             DataDesc(
@@ -100,7 +106,7 @@ class CSVIter(DataIter):
         ]
 
     @property
-    def provide_label(self):
+    def provide_label(self) -> list[DataDesc]:
         """DataDesc of the labels."""
         return [
             DataDesc(
@@ -108,27 +114,27 @@ class CSVIter(DataIter):
             )
         ]
 
-    def reset(self):
+    def reset(self) -> None:
         self._first = self.getpad() if self.round_batch and self._cursor >= 0 else 0
         self._cursor = self._first - self.batch_size
 
-    def iter_next(self):
+    def iter_next(self) -> bool:
         if self._cursor + self.batch_size >= len(self._data):
             return False
         self._cursor += self.batch_size
         return True
 
-    def getindex(self):
+    def getindex(self) -> Any:
         rows = np.arange(self._cursor, self._cursor + self.batch_size)
         return (rows % len(self._data)).astype(np.uint64)
 
-    def getdata(self):
+    def getdata(self) -> list[NDArray]:
         return [array(self._data[self.getindex()], dtype=self._data.dtype)]
 
-    def getlabel(self):
+    def getlabel(self) -> list[NDArray]:
         return [array(self._label[self.getindex()], dtype=self._label.dtype)]
 
-    def getpad(self):
+    def getpad(self) -> int:
         return max(self._cursor + self.batch_size - len(self._data), 0)
 
 

@@ -1,8 +1,11 @@
 """IDX files (the format of MNIST) and MNISTIter."""
 
+from __future__ import annotations
+
 import math
 import os
 import struct
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,13 +15,16 @@ from ..guard import PER_BATCH, guarded
 from .array_iter import NDArrayIter
 from .unpack import read_exactly, unpacked
 
+if TYPE_CHECKING:
+    from ..typing import FileName, NumpyArray, Shape
+
 _IDX_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _LARGEST = 1 << 34  # bytes; more is a corrupt header
 _MOST_AXES = 32  # that NumPy has in all its versions
 
 
 @guarded
-def read_idx(path):
+def read_idx(path: FileName) -> NumpyArray:
     """The array in an IDX file, plain or compressed by gzip, bzip2 or xz.
 
     Parameters
@@ -96,20 +102,20 @@ class MNISTIter(NDArrayIter):
 
     def __init__(
         self,
-        image,
-        label,
-        batch_size=128,
-        shuffle=True,
-        flat=False,
-        seed=0,
-        silent=False,
-        num_parts=1,
-        part_index=0,
-        input_shape=None,
-        data_name="data",
-        label_name="softmax_label",
-        **_,
-    ):
+        image: FileName,
+        label: FileName,
+        batch_size: int = 128,
+        shuffle: bool = True,
+        flat: bool = False,
+        seed: int = 0,
+        silent: bool = False,
+        num_parts: int = 1,
+        part_index: int = 0,
+        input_shape: Shape | None = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        **_: Any,
+    ) -> None:
         if not (isinstance(num_parts, int) and isinstance(part_index, int)):
             raise ArgumentTypeError(
                 "MNISTIter: part_index and num_parts must be ints, got"

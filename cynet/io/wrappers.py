@@ -1,13 +1,21 @@
 """Iterators around iterators: ResizeIter sets an epoch's length, PrefetchingIter works ahead."""
 
+from __future__ import annotations
+
 import contextlib
 import queue
 import threading
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ShapeError
 from ..guard import guarded
 from ..kinds import check_numbers
 from .base import DataBatch, DataDesc, DataIter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import NDArray
 
 
 @guarded(but=("next", "iter_next"))
@@ -23,7 +31,7 @@ class ResizeIter(DataIter):
         Whether ``reset`` also resets the inner iterator.
     """
 
-    def __init__(self, data_iter, size, reset_internal=True):
+    def __init__(self, data_iter: DataIter, size: int, reset_internal: bool = True) -> None:
         check_numbers("ResizeIter", size=size)
         super().__init__(data_iter.batch_size)
         self.data_iter = data_iter
@@ -36,12 +44,12 @@ class ResizeIter(DataIter):
         if hasattr(data_iter, "default_bucket_key"):
             self.default_bucket_key = data_iter.default_bucket_key
 
-    def reset(self):
+    def reset(self) -> None:
         self.cur = 0
         if self.reset_internal:
             self.data_iter.reset()
 
-    def iter_next(self):
+    def iter_next(self) -> bool:
         if self.cur == self.size:
             return False
         try:
@@ -55,21 +63,21 @@ class ResizeIter(DataIter):
         self.cur += 1
         return True
 
-    def next(self):
+    def next(self) -> DataBatch:
         if not self.iter_next():
             raise StopIteration
         return self.current_batch
 
-    def getdata(self):
+    def getdata(self) -> list[NDArray]:
         return self.current_batch.data
 
-    def getlabel(self):
+    def getlabel(self) -> list[NDArray]:
         return self.current_batch.label
 
-    def getindex(self):
+    def getindex(self) -> Any:
         return self.current_batch.index
 
-    def getpad(self):
+    def getpad(self) -> int:
         return self.current_batch.pad
 
 
@@ -90,7 +98,12 @@ class PrefetchingIter(DataIter):
         For each iterator, old name -> new name of its data and labels.
     """
 
-    def __init__(self, iters, rename_data=None, rename_label=None):
+    def __init__(
+        self,
+        iters: DataIter | Sequence[DataIter],
+        rename_data: Sequence[dict[str, str]] | None = None,
+        rename_label: Sequence[dict[str, str]] | None = None,
+    ) -> None:
         self.iters = iters if isinstance(iters, list) else [iters]
         if not self.iters:
             raise ArgumentError("PrefetchingIter needs one or more iterators, got none")
@@ -102,12 +115,12 @@ class PrefetchingIter(DataIter):
         self._start()
 
     @property
-    def provide_data(self):
+    def provide_data(self) -> list[DataDesc]:
         """Descriptions of all iterators' data, renamed."""
         return self._renamed([each.provide_data for each in self.iters], self.rename_data)
 
     @property
-    def provide_label(self):
+    def provide_label(self) -> list[DataDesc]:
         """Descriptions of all iterators' labels, renamed."""
         return self._renamed([each.provide_label for each in self.iters], self.rename_label)
 
@@ -131,17 +144,17 @@ class PrefetchingIter(DataIter):
             worker.stop()
         self._workers = []
 
-    def __del__(self):
+    def __del__(self) -> None:
         for worker in getattr(self, "_workers", ()):
             worker.stop(wait=False)
 
-    def reset(self):
+    def reset(self) -> None:
         self._stop()
         for each in self.iters:
             each.reset()
         self._start()
 
-    def iter_next(self):
+    def iter_next(self) -> bool:
         got = [worker.next() for worker in self._workers]
         for each in got:
             if isinstance(each, BaseException):
@@ -166,21 +179,21 @@ class PrefetchingIter(DataIter):
         )
         return True
 
-    def next(self):
+    def next(self) -> DataBatch:
         if not self.iter_next():
             raise StopIteration
         return self.current_batch
 
-    def getdata(self):
+    def getdata(self) -> list[NDArray]:
         return self.current_batch.data
 
-    def getlabel(self):
+    def getlabel(self) -> list[NDArray]:
         return self.current_batch.label
 
-    def getindex(self):
+    def getindex(self) -> Any:
         return self.current_batch.index
 
-    def getpad(self):
+    def getpad(self) -> int:
         return self.current_batch.pad
 
 

@@ -1,3 +1,5 @@
 """mx.kv: parameters shared by devices: their gradients summed, weights updated and handed back."""
 
 from .kvstore import KVStore, create
+
+__all__ = ["KVStore", "create"]

@@ -1,11 +1,20 @@
 """KVStore: values by key; what devices push is summed, what they pull is a copy of the value."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..context import cpu
 from ..errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError, shown
 from ..files import read_file, write_atomically
 from ..guard import guarded
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, get_updater
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..typing import FileName, Keys, Values
 
 # Where gradients are summed: on the CPU, or on the device of the first of them.
 _ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")
@@ -32,7 +41,7 @@ class KVStore:
     [2.0, 2.0]
     """
 
-    def __init__(self, kind):
+    def __init__(self, kind: str) -> None:
         self._type = kind
         self._values = {}
         self._key_type = None
@@ -40,27 +49,27 @@ class KVStore:
 
     # --- what it is ------------------------------------------------------------------------------
     @property
-    def type(self):
+    def type(self) -> str:
         """The name it was created by."""
         return self._type
 
     @property
-    def rank(self):
+    def rank(self) -> int:
         """Index of this worker among all: 0, there is one."""
         return 0
 
     @property
-    def num_workers(self):
+    def num_workers(self) -> int:
         """How many workers share the store: 1."""
         return 1
 
     @staticmethod
-    def is_capable(capability):
+    def is_capable(capability: str) -> bool:
         """True for ``'optimizer'``: updates can run in the store."""
         return isinstance(capability, str) and capability.lower() == "optimizer"
 
     # --- values ----------------------------------------------------------------------------------
-    def init(self, key, value):
+    def init(self, key: Keys, value: NDArray | Sequence[NDArray]) -> None:
         """Set the first value of one or several new keys.
 
         Parameters
@@ -80,7 +89,7 @@ class KVStore:
             context = cpu() if self._type in _ON_CPU else arrays[0].context
             self._values[each] = arrays[0].copyto(context)
 
-    def push(self, key, value, priority=0):
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Hand in arrays: the sum of a key's arrays replaces its value, or goes to the updater.
 
         Parameters
@@ -109,7 +118,9 @@ class KVStore:
             else:
                 self._updater(each, merged, stored)
 
-    def pull(self, key, out=None, priority=0, ignore_sparse=True):
+    def pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
         """Copy the values of one or several keys into arrays.
 
         Parameters
@@ -136,22 +147,26 @@ class KVStore:
             for array in arrays:
                 self._values[each].copyto(array)
 
-    def pushpull(self, key, value, out=None, priority=0):
+    def pushpull(
+        self, key: Keys, value: Values, out: Values | None = None, priority: int = 0
+    ) -> None:
         """`push`, then `pull` into `out`, or into `value` itself without it."""
         self.push(key, value, priority)
         self.pull(key, value if out is None else out, priority)
 
-    def broadcast(self, key, value, out, priority=0):
+    def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """`init`, then `pull` into `out`."""
         self.init(key, value)
         self.pull(key, out, priority)
 
-    def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
+    def row_sparse_pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Any = None
+    ) -> None:
         """Refused: every value is dense."""
         raise ArgumentError("kvstore row_sparse_pull: values are dense; use pull")
 
     # --- updates ---------------------------------------------------------------------------------
-    def set_updater(self, updater):
+    def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
         """Have ``updater(key, pushed, stored)`` change `stored` at each push.
 
         Parameters
@@ -168,11 +183,11 @@ class KVStore:
     _set_updater = set_updater
 
     @property
-    def updater(self):
+    def updater(self) -> Any:
         """What changes stored values at each push, or None."""
         return self._updater
 
-    def set_optimizer(self, optimizer):
+    def set_optimizer(self, optimizer: Optimizer) -> None:
         """Have an Optimizer update the stored weights with what is pushed, the gradients."""
         if not isinstance(optimizer, Optimizer):
             raise ArgumentTypeError(
@@ -180,7 +195,7 @@ class KVStore:
             )
         self.set_updater(get_updater(optimizer))
 
-    def save_optimizer_states(self, fname, dump_optimizer=False):
+    def save_optimizer_states(self, fname: FileName, dump_optimizer: bool = False) -> None:
         """Write the optimizer's states (momenta and the like) to a file, whole or not at all.
 
         Parameters
@@ -192,7 +207,7 @@ class KVStore:
         updater = self._with_states("save")
         write_atomically(fname, getattr(updater, "chunks", updater.get_states)(dump_optimizer))
 
-    def load_optimizer_states(self, fname):
+    def load_optimizer_states(self, fname: FileName) -> None:
         """Take over the states that `save_optimizer_states` wrote.
 
         Raises
@@ -203,13 +218,13 @@ class KVStore:
         updater = self._with_states("load")
         updater.set_states(read_file(fname))
 
-    def set_gradient_compression(self, compression_params):
+    def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
         """Refused: compression saves traffic between machines, and this store is in one process."""
         raise ArgumentError(
             f"kvstore '{self._type}' does not compress gradients, got {shown(compression_params)}"
         )
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Wait for all workers; there is one, so this returns at once."""
 
     _barrier = barrier
@@ -281,7 +296,7 @@ class KVStore:
 
 
 @guarded
-def create(name="local"):
+def create(name: str = "local") -> KVStore:
     """A KVStore of a kind.
 
     Parameters

@@ -1,7 +1,10 @@
 """EvalMetric, what every metric is; the registry of metrics; CompositeEvalMetric."""
 
+from __future__ import annotations
+
 import json
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,11 +12,16 @@ from ..errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedErro
 from ..guard import guarded
 from ..registry import Registry
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..typing import Class, MetricLike, Names, NDArray, NumpyArray
+
 METRICS = Registry("metric", ignore_case=True)
 
 
 @guarded
-def register(klass, name=None):
+def register(klass: Class, name: str | None = None) -> Class:
     """Make `klass`, a subclass of EvalMetric, known to :func:`create` (by its lower-case name)."""
     if not (isinstance(klass, type) and issubclass(klass, EvalMetric)):
         raise ArgumentTypeError(f"register takes a subclass of EvalMetric, got {shown(klass)}")
@@ -22,7 +30,7 @@ def register(klass, name=None):
 
 
 @guarded
-def alias(*names):
+def alias(*names: str) -> Callable[[Class], Class]:
     """A decorator that registers a metric under further names."""
 
     def wrap(klass):
@@ -34,7 +42,7 @@ def alias(*names):
 
 
 @guarded
-def create(metric, *args, **kwargs):
+def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
     """A metric from a name, a function, a list of these, a configuration or a metric itself.
 
     Parameters
@@ -84,7 +92,9 @@ def create(metric, *args, **kwargs):
 
 
 @guarded
-def check_label_shapes(labels, preds, wrap=False, shape=False):
+def check_label_shapes(
+    labels: Any, preds: Any, wrap: bool = False, shape: bool = False
+) -> tuple[Any, Any]:
     """Refuse labels and predictions that differ in number (or, with `shape`, in shape).
 
     With `wrap`, a single array becomes a list of one, and the two lists are returned.
@@ -109,7 +119,7 @@ def check_label_shapes(labels, preds, wrap=False, shape=False):
     return labels, preds
 
 
-def to_numpy(array):
+def to_numpy(array: Any) -> NumpyArray:
     """The values as a NumPy array; waits for the engine where `array` is an NDArray."""
     return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
 
@@ -141,7 +151,13 @@ class EvalMetric:
     ('mean', 2.0)
     """
 
-    def __init__(self, name, output_names=None, label_names=None, **kwargs):
+    def __init__(
+        self,
+        name: str,
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+        **kwargs: Any,
+    ) -> None:
         self.name = str(name)
         self.output_names = output_names
         self.label_names = label_names
@@ -149,10 +165,10 @@ class EvalMetric:
         self._kwargs = kwargs
         self.reset()
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"EvalMetric: {dict(self.get_name_value())}"
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """What :func:`create` needs to make this metric again."""
         return {
             **self._kwargs,
@@ -162,24 +178,24 @@ class EvalMetric:
             "label_names": self.label_names,
         }
 
-    def update_dict(self, label, pred):
+    def update_dict(self, label: dict[str, NDArray], pred: dict[str, NDArray]) -> None:
         """Update from dicts name -> array; `output_names` and `label_names` choose among them."""
         self.update(
             _pick(label, self.label_names, "label"), _pick(pred, self.output_names, "output")
         )
 
-    def update(self, labels, preds):
+    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
         """Take in one batch: lists of labels and of predictions of the same length."""
         raise UndefinedError(f"{type(self).__name__} defines no update")
 
-    def reset(self):
+    def reset(self) -> None:
         """Forget everything."""
         self.num_inst = 0
         self.sum_metric = 0.0
         self.global_num_inst = 0
         self.global_sum_metric = 0.0
 
-    def reset_local(self):
+    def reset_local(self) -> None:
         """Forget what came since the last ``reset_local``; the global mean goes on."""
         self.num_inst = 0
         self.sum_metric = 0.0
@@ -195,13 +211,13 @@ class EvalMetric:
         """The figure that a sum over `count` (more than 0) entries stands for."""
         return total / count
 
-    def get(self):
+    def get(self) -> tuple[Any, Any]:
         """``(name, value)`` of the local mean; nan before any update."""
         if self.num_inst == 0:
             return self.name, math.nan
         return self.name, self._value(self.sum_metric, self.num_inst)
 
-    def get_global(self):
+    def get_global(self) -> tuple[Any, Any]:
         """``(name, value)`` since ``reset``; of a metric without global mean, the local one."""
         if not self._has_global_stats:
             return self.get()
@@ -209,11 +225,11 @@ class EvalMetric:
             return self.name, math.nan
         return self.name, self._value(self.global_sum_metric, self.global_num_inst)
 
-    def get_name_value(self):
+    def get_name_value(self) -> list[tuple[str, float]]:
         """A list of pairs (name, local value)."""
         return _pairs(*self.get())
 
-    def get_global_name_value(self):
+    def get_global_name_value(self) -> list[tuple[str, float]]:
         """A list of pairs (name, global value)."""
         return _pairs(*self.get_global())
 
@@ -255,15 +271,21 @@ class CompositeEvalMetric(EvalMetric):
     ['accuracy', 'cross-entropy']
     """
 
-    def __init__(self, metrics=None, name="composite", output_names=None, label_names=None):
+    def __init__(
+        self,
+        metrics: Sequence[MetricLike] | None = None,
+        name: str = "composite",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         self.metrics = [create(each) for each in metrics or ()]
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def add(self, metric):
+    def add(self, metric: MetricLike) -> None:
         """Append a metric, or what :func:`create` makes one from."""
         self.metrics.append(create(metric))
 
-    def get_metric(self, index):
+    def get_metric(self, index: int) -> EvalMetric:
         """The metric at `index`."""
         try:
             return self.metrics[index]
@@ -272,7 +294,7 @@ class CompositeEvalMetric(EvalMetric):
                 f"metric index {index} is out of range 0 to {len(self.metrics) - 1}"
             ) from None
 
-    def update_dict(self, labels, preds):
+    def update_dict(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
         if self.label_names is not None:
             labels = {name: array for name, array in labels.items() if name in self.label_names}
         if self.output_names is not None:
@@ -280,25 +302,25 @@ class CompositeEvalMetric(EvalMetric):
         for metric in self.metrics:
             metric.update_dict(labels, preds)
 
-    def update(self, labels, preds):
+    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
         for metric in self.metrics:
             metric.update(labels, preds)
 
-    def reset(self):
+    def reset(self) -> None:
         for metric in self.metrics:
             metric.reset()
 
-    def reset_local(self):
+    def reset_local(self) -> None:
         for metric in self.metrics:
             metric.reset_local()
 
-    def get(self):
+    def get(self) -> tuple[Any, Any]:
         return _flat(metric.get() for metric in self.metrics)
 
-    def get_global(self):
+    def get_global(self) -> tuple[Any, Any]:
         return _flat(metric.get_global() for metric in self.metrics)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "metrics": [each.get_config() for each in self.metrics]}
 
 

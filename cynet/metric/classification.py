@@ -1,12 +1,20 @@
 """Metrics of class predictions: accuracy, top-k accuracy, F1, Matthews and Pearson correlation."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError, UndefinedError
 from ..guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Names, NDArray
 
 
 @register
@@ -28,11 +36,17 @@ class Accuracy(EvalMetric):
     ('accuracy', 0.5)
     """
 
-    def __init__(self, axis=1, name="accuracy", output_names=None, label_names=None):
+    def __init__(
+        self,
+        axis: int = 1,
+        name: str = "accuracy",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names, axis=axis, has_global_stats=True)
         self.axis = axis
 
-    def update(self, labels, preds):
+    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
         """labels: classes; preds: scores with a class axis, or classes."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
@@ -75,17 +89,23 @@ class TopKAccuracy(EvalMetric):
     ('top_k_accuracy_2', 0.5)
     """
 
-    def __init__(self, top_k=1, name="top_k_accuracy", output_names=None, label_names=None):
+    def __init__(
+        self,
+        top_k: int = 1,
+        name: str = "top_k_accuracy",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         if top_k <= 1:
             raise ArgumentError(f"top_k must be more than 1 (use Accuracy for 1), got {top_k}")
         super().__init__(name, output_names, label_names, top_k=top_k, has_global_stats=True)
         self.top_k = top_k
         self.name += f"_{top_k}"
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "name": self.name[: -len(f"_{self.top_k}")]}
 
-    def update(self, labels, preds):
+    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
         """labels: classes, (N,); preds: scores, (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
@@ -178,7 +198,13 @@ class F1(_Binary):
     0.8
     """
 
-    def __init__(self, name="f1", output_names=None, label_names=None, average="macro"):
+    def __init__(
+        self,
+        name: str = "f1",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+        average: str = "macro",
+    ) -> None:
         super().__init__(name, output_names, label_names, average)
 
     def score(self, counts):
@@ -204,7 +230,13 @@ class MCC(_Binary):
     ('mcc', 1.0)
     """
 
-    def __init__(self, name="mcc", output_names=None, label_names=None, average="macro"):
+    def __init__(
+        self,
+        name: str = "mcc",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+        average: str = "macro",
+    ) -> None:
         super().__init__(name, output_names, label_names, average)
 
     def score(self, counts):
@@ -233,19 +265,25 @@ class PCC(EvalMetric):
     ('pcc', 1.0)
     """
 
-    def __init__(self, name="pcc", output_names=None, label_names=None, has_global_stats=True):
+    def __init__(
+        self,
+        name: str = "pcc",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+        has_global_stats: bool = True,
+    ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 
-    def reset(self):
+    def reset(self) -> None:
         super().reset()
         self._local = np.zeros((2, 2))
         self._global = np.zeros((2, 2))
 
-    def reset_local(self):
+    def reset_local(self) -> None:
         super().reset_local()
         self._local = np.zeros((2, 2))
 
-    def update(self, labels, preds):
+    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
         """labels: classes, (N,); preds: scores, (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):

@@ -1,8 +1,17 @@
 """Metrics from a user's function: CustomMetric and np()."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..errors import ArgumentTypeError, UndefinedError, shown
 from ..guard import guarded
 from .base import EvalMetric, check_label_shapes, register, to_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..typing import Names, NDArray
 
 
 @register
@@ -29,8 +38,13 @@ class CustomMetric(EvalMetric):
     """
 
     def __init__(
-        self, feval, name=None, allow_extra_outputs=False, output_names=None, label_names=None
-    ):
+        self,
+        feval: Callable[..., Any],
+        name: str | None = None,
+        allow_extra_outputs: bool = False,
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         if not callable(feval):
             raise ArgumentTypeError(f"feval must be a function (label, pred), got {shown(feval)}")
         if name is None:
@@ -48,7 +62,7 @@ class CustomMetric(EvalMetric):
         self._feval = feval
         self._allow_extra_outputs = allow_extra_outputs
 
-    def update(self, labels, preds):
+    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
         """labels, preds: lists of arrays, given to the function pair by pair."""
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)
@@ -57,12 +71,14 @@ class CustomMetric(EvalMetric):
             total, count = figure if isinstance(figure, tuple) else (figure, 1)
             self._add(float(total), int(count))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         raise UndefinedError("CustomMetric cannot be serialized")
 
 
 @guarded
-def np(numpy_feval, name=None, allow_extra_outputs=False):
+def np(
+    numpy_feval: Callable[..., Any], name: str | None = None, allow_extra_outputs: bool = False
+) -> CustomMetric:
     """A :class:`CustomMetric` from a function on NumPy arrays; usable as a decorator.
 
     Examples

@@ -1,7 +1,16 @@
 """Metrics that show an output as it is: Loss, and its names Torch and Caffe."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..guard import guarded
 from .base import EvalMetric, register, to_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Names, NDArray
 
 
 @register
@@ -18,10 +27,15 @@ class Loss(EvalMetric):
     ('loss', 1.5)
     """
 
-    def __init__(self, name="loss", output_names=None, label_names=None):
+    def __init__(
+        self,
+        name: str = "loss",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, _, preds):
+    def update(self, _: Any, preds: Sequence[NDArray]) -> None:
         """preds: any arrays."""
         for pred in [preds] if hasattr(preds, "shape") else preds:
             values = to_numpy(pred)
@@ -33,7 +47,12 @@ class Loss(EvalMetric):
 class Torch(Loss):
     """:class:`Loss` under the name that outputs of Torch criteria have."""
 
-    def __init__(self, name="torch", output_names=None, label_names=None):
+    def __init__(
+        self,
+        name: str = "torch",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
 
@@ -42,5 +61,10 @@ class Torch(Loss):
 class Caffe(Loss):
     """:class:`Loss` under the name that outputs of Caffe criteria have."""
 
-    def __init__(self, name="caffe", output_names=None, label_names=None):
+    def __init__(
+        self,
+        name: str = "caffe",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)

@@ -1,12 +1,20 @@
 """Metrics of class probabilities: cross-entropy, negative log-likelihood, perplexity."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import ShapeError
 from ..guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Names, NDArray
 
 
 def _picked(name, label, pred, axis=-1):
@@ -54,11 +62,17 @@ class CrossEntropy(EvalMetric):
     0.3466
     """
 
-    def __init__(self, eps=1e-12, name="cross-entropy", output_names=None, label_names=None):
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "cross-entropy",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
         self.eps = eps
 
-    def update(self, labels, preds):
+    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
         """labels: classes, (N,); preds: probabilities, (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
@@ -79,7 +93,13 @@ class NegativeLogLikelihood(CrossEntropy):
         Keeps the logarithm finite.
     """
 
-    def __init__(self, eps=1e-12, name="nll-loss", output_names=None, label_names=None):
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "nll-loss",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         super().__init__(eps, name, output_names, label_names)
 
 
@@ -104,8 +124,13 @@ class Perplexity(EvalMetric):
     """
 
     def __init__(
-        self, ignore_label, axis=-1, name="perplexity", output_names=None, label_names=None
-    ):
+        self,
+        ignore_label: int | None,
+        axis: int = -1,
+        name: str = "perplexity",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         super().__init__(
             name,
             output_names,
@@ -117,7 +142,7 @@ class Perplexity(EvalMetric):
         self.ignore_label = ignore_label
         self.axis = axis
 
-    def update(self, labels, preds):
+    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
         """labels: classes; preds: probabilities, with one axis more."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):

@@ -1,12 +1,20 @@
 """Metrics of real-valued predictions: mean absolute and squared error, Pearson correlation."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ShapeError, UndefinedError
 from ..guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Names, NDArray
 
 
 @guarded
@@ -52,7 +60,9 @@ class MAE(_Error):
     ('mae', 0.75)
     """
 
-    def __init__(self, name="mae", output_names=None, label_names=None):
+    def __init__(
+        self, name: str = "mae", output_names: Names | None = None, label_names: Names | None = None
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
     def figure(self, error):
@@ -72,7 +82,9 @@ class MSE(_Error):
     ('mse', 2.5)
     """
 
-    def __init__(self, name="mse", output_names=None, label_names=None):
+    def __init__(
+        self, name: str = "mse", output_names: Names | None = None, label_names: Names | None = None
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
     def figure(self, error):
@@ -92,7 +104,12 @@ class RMSE(_Error):
     ('rmse', 3.0)
     """
 
-    def __init__(self, name="rmse", output_names=None, label_names=None):
+    def __init__(
+        self,
+        name: str = "rmse",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
     def figure(self, error):
@@ -118,17 +135,23 @@ class PearsonCorrelation(EvalMetric):
     1.0
     """
 
-    def __init__(self, name="pearsonr", output_names=None, label_names=None, average="macro"):
+    def __init__(
+        self,
+        name: str = "pearsonr",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+        average: str = "macro",
+    ) -> None:
         self.average = average
         super().__init__(name, output_names, label_names, has_global_stats=average == "macro")
         if average != "macro":
             self._kwargs["average"] = average
 
-    def reset(self):
+    def reset(self) -> None:
         super().reset()
         self._restart()
 
-    def reset_local(self):
+    def reset_local(self) -> None:
         super().reset_local()
         self._restart()
 
@@ -137,7 +160,7 @@ class PearsonCorrelation(EvalMetric):
         self._mean = np.zeros(2)
         self._scatter = np.zeros((2, 2))  # sums of products of deviations from the mean
 
-    def update(self, labels, preds):
+    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
         """labels and preds: arrays of the same shape."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
@@ -155,7 +178,7 @@ class PearsonCorrelation(EvalMetric):
             self._count = total
             self.num_inst += 1
 
-    def get(self):
+    def get(self) -> tuple[Any, Any]:
         if self.average == "macro" or self.num_inst == 0:
             return super().get()
         spread = math.sqrt(self._scatter[0, 0] * self._scatter[1, 1])

@@ -1,19 +1,18 @@
 """BaseModule: the states a module goes through, and the training loop written on top of them."""
 
+from __future__ import annotations
+
 import logging
 import time
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from .. import metric
-from .. import ndarray as nd
 from ..callback import BatchEndParam
 from ..checkpoint import read_params, save_params
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
     CynetError,
-    ShapeError,
     UndefinedError,
     shown,
 )
@@ -21,8 +20,33 @@ from ..guard import PER_BATCH, guarded
 from ..initializer import Uniform
 from ..io import DataBatch
 from ..kinds import check_numbers
+from .evaluation import Evaluation
 from .history import History, progress_for
-from .inputs import as_list, check_callbacks, check_iterator, check_monitor
+from .inputs import as_list, call_each, check_callbacks, check_iterator, check_monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..typing import (
+        BatchEndCallback,
+        DataDesc,
+        DataIter,
+        DataShapes,
+        EpochEndCallback,
+        FileName,
+        GradReq,
+        InitializerLike,
+        KVStoreLike,
+        Logger,
+        MetricLike,
+        Monitor,
+        NamedArrays,
+        NDArray,
+        Optimizer,
+        OptimizerParams,
+        Shape,
+        Symbol,
+    )
 
 DEFAULT_INITIALIZER = Uniform(0.01)
 
@@ -35,7 +59,7 @@ _LEADS_TO = {
 
 
 @guarded(but=PER_BATCH)
-class BaseModule:
+class BaseModule(Evaluation):
     """A computation that can be trained.
 
     A module goes through these states, one after another:
@@ -58,7 +82,7 @@ class BaseModule:
         Where ``fit`` logs.
     """
 
-    def __init__(self, logger=logging):
+    def __init__(self, logger: Logger = logging) -> None:
         self.logger = logger
         self.binded = False
         self.for_training = False
@@ -101,29 +125,29 @@ class BaseModule:
 
     def fit(
         self,
-        train_data,
-        eval_data=None,
-        eval_metric="acc",
-        epoch_end_callback=None,
-        batch_end_callback=None,
-        kvstore="local",
-        optimizer="sgd",
-        optimizer_params=(("learning_rate", 0.01),),
-        eval_end_callback=None,
-        eval_batch_end_callback=None,
-        initializer=DEFAULT_INITIALIZER,
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_rebind=False,
-        force_init=False,
-        begin_epoch=0,
-        num_epoch=None,
-        validation_metric=None,
-        monitor=None,
-        sparse_row_id_fn=None,
-        verbose=None,
-    ):
+        train_data: DataIter,
+        eval_data: DataIter | None = None,
+        eval_metric: MetricLike = "acc",
+        epoch_end_callback: EpochEndCallback | None = None,
+        batch_end_callback: BatchEndCallback | None = None,
+        kvstore: KVStoreLike | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
+        eval_end_callback: BatchEndCallback | None = None,
+        eval_batch_end_callback: BatchEndCallback | None = None,
+        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
+        allow_missing: bool = False,
+        force_rebind: bool = False,
+        force_init: bool = False,
+        begin_epoch: int = 0,
+        num_epoch: int | None = None,
+        validation_metric: MetricLike | None = None,
+        monitor: Monitor | None = None,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
+        verbose: bool | None = None,
+    ) -> History:
         """Train: bind, initialise, then epochs of forward, backward, update, metric.
 
         Called again, it goes on training; a `train_data` that is at its end starts over.
@@ -238,7 +262,9 @@ class BaseModule:
                 if batch_end_callback is not None:
                     if end_of_batch:
                         eval_name_vals = eval_metric.get_global_name_value()
-                    _call(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+                    call_each(
+                        batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals())
+                    )
                 if progress is not None:
                     progress.batch(epoch, nbatch, eval_metric)
                 nbatch += 1
@@ -274,12 +300,12 @@ class BaseModule:
     def _label_check(self, train_data):
         """A function that refuses a batch whose labels the outputs cannot have, or None."""
 
-    def forward_backward(self, data_batch):
+    def forward_backward(self, data_batch: DataBatch) -> None:
         """Forward in training mode, then backward."""
         self.forward(data_batch, is_train=True)
         self.backward()
 
-    def train_step(self, data_batch):
+    def train_step(self, data_batch: DataBatch) -> None:
         """``forward_backward``, then ``update``: what ``fit`` does with each batch.
 
         Nobody looks at gradients between the two, so a module may compute all of it in one go.
@@ -293,146 +319,16 @@ class BaseModule:
             getattr(getattr(self, name), "__func__", None) is getattr(base, name) for name in names
         )
 
-    def score(
-        self,
-        eval_data,
-        eval_metric,
-        num_batch=None,
-        batch_end_callback=None,
-        score_end_callback=None,
-        reset=True,
-        epoch=0,
-        sparse_row_id_fn=None,
-    ):
-        """Run over `eval_data` and return the metric's figures.
-
-        Parameters
-        ----------
-        eval_data : DataIter
-        eval_metric : str, list or EvalMetric
-        num_batch : int, optional
-            Stop after so many batches.
-        batch_end_callback, score_end_callback : callable or list of callable
-            ``callback(BatchEndParam)``.
-        reset : bool
-            Start `eval_data` over first.
-        epoch : int
-            For the callbacks.
-        sparse_row_id_fn : optional
-            Handed to ``prepare``.
-
-        Returns
-        -------
-        list of (name, value)
-        """
-        self._need("score", "binded", "params_initialized")
-        check_iterator("score", "eval_data", eval_data)
-        check_callbacks(
-            "score",
-            batch_end_callback=batch_end_callback,
-            score_end_callback=score_end_callback,
-        )
-        eval_metric = metric.create(eval_metric)
-        eval_metric.reset()
-        actual_num_batch = 0
-        batches = self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
-        for nbatch, eval_batch in enumerate(batches):
-            if isinstance(eval_batch, list):
-                self.update_metric(eval_metric, [each.label for each in eval_batch], True)
-            else:
-                self.update_metric(eval_metric, eval_batch.label)
-            if batch_end_callback is not None:
-                _call(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
-            actual_num_batch += 1
-        if score_end_callback is not None:
-            param = BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
-            _call(score_end_callback, param)
-        return eval_metric.get_global_name_value()
-
-    def _batches(self, data, num_batch, reset, sparse_row_id_fn):
-        """Each batch of `data`, after its forward pass in prediction mode."""
-        if num_batch is not None:
-            check_numbers("score, predict", num_batch=num_batch)
-        if reset:
-            data.reset()
-        for count, batch in enumerate(data):
-            if count == num_batch:
-                return
-            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(batch, is_train=False)
-            yield batch
-
-    def _unpadded_outputs(self, batch):
-        """Outputs without the rows that only fill the batch up."""
-        pad = getattr(batch, "pad", None) or 0
-        return [output[0 : output.shape[0] - pad] for output in self.get_outputs()]
-
-    def iter_predict(self, eval_data, num_batch=None, reset=True, sparse_row_id_fn=None):
-        """Iterate over (outputs, number of the batch, batch); outputs are valid for that turn."""
-        self._need("iter_predict", "binded", "params_initialized")
-        check_iterator("iter_predict", "eval_data", eval_data)
-        batches = self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
-        for nbatch, batch in enumerate(batches):
-            yield self._unpadded_outputs(batch), nbatch, batch
-
-    def predict(
-        self,
-        eval_data,
-        num_batch=None,
-        merge_batches=True,
-        reset=True,
-        always_output_list=False,
-        sparse_row_id_fn=None,
-    ):
-        """Outputs for all of `eval_data`.
-
-        Parameters
-        ----------
-        eval_data : DataIter, NDArray or numpy.ndarray
-            An array is one batch.
-        num_batch : int, optional
-            Stop after so many batches.
-        merge_batches : bool
-            Join the batches' outputs along the first axis; else a list for each batch.
-        reset : bool
-            Start `eval_data` over first.
-        always_output_list : bool
-            A list even if there is one output.
-        sparse_row_id_fn : optional
-            Handed to ``prepare``.
-
-        Returns
-        -------
-        NDArray, list of NDArray, or list of lists
-        """
-        self._need("predict", "binded", "params_initialized")
-        if isinstance(eval_data, (nd.NDArray, np.ndarray)):
-            if isinstance(eval_data, np.ndarray):
-                eval_data = nd.array(eval_data)
-            self.forward(DataBatch([eval_data]), is_train=False)
-            return self.get_outputs()[0].copy()
-        check_iterator("predict", "eval_data", eval_data)
-        results = [
-            [output.copy() for output in self._unpadded_outputs(batch)]
-            for batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
-        ]
-        if not results or not merge_batches:
-            return results
-        if len({len(outputs) for outputs in results}) > 1:
-            raise ShapeError(
-                "predict: batches give different numbers of outputs, so they cannot be"
-                " merged; is bucketing used? Pass merge_batches=False"
-            )
-        merged = [
-            arrays[0] if len(arrays) == 1 else nd.concat(*arrays, dim=0) for arrays in zip(*results)
-        ]
-        return merged[0] if len(merged) == 1 and not always_output_list else merged
-
     # --- parameters ---
 
     def set_params(
-        self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
-    ):
+        self,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
         """Give parameters values; names that are missing or too many are refused unless allowed."""
         self.init_params(
             initializer=None,
@@ -443,30 +339,32 @@ class BaseModule:
             allow_extra=allow_extra,
         )
 
-    def save_params(self, fname):
+    def save_params(self, fname: FileName) -> None:
         """Write the parameters to a ``.params`` file."""
         save_params(fname, *self.get_params())
 
-    def load_params(self, fname):
+    def load_params(self, fname: FileName) -> None:
         """Take parameters from a ``.params`` file."""
         self.set_params(*read_params(fname))
 
     # --- what a subclass may leave as it is ---
 
     @property
-    def symbol(self):
+    def symbol(self) -> Symbol:
         """The Symbol, or None."""
         return self._symbol
 
-    def prepare(self, data_batch, sparse_row_id_fn=None):
+    def prepare(
+        self, data_batch: DataBatch, sparse_row_id_fn: Callable[..., Any] | None = None
+    ) -> None:
         """Get ready for a batch that comes soon."""
 
-    def get_states(self, merge_multi_context=True):
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Values of state inputs; none by default."""
         self._need("get_states", "binded", "params_initialized")
         return []
 
-    def set_states(self, states=None, value=None):
+    def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
         """Fill state inputs; refused where there are none."""
         self._need("set_states", "binded", "params_initialized")
         if states or value:
@@ -478,94 +376,96 @@ class BaseModule:
         return UndefinedError(f"{type(self).__name__} defines no {name}")
 
     @property
-    def data_names(self):
+    def data_names(self) -> list[str]:
         """Names of the data inputs."""
         raise self._undefined("data_names")
 
     @property
-    def output_names(self):
+    def output_names(self) -> list[str]:
         """Names of the outputs."""
         raise self._undefined("output_names")
 
     @property
-    def data_shapes(self):
+    def data_shapes(self) -> list[DataDesc]:
         """DataDesc of each data input."""
         raise self._undefined("data_shapes")
 
     @property
-    def label_shapes(self):
+    def label_shapes(self) -> list[DataDesc] | None:
         """DataDesc of each label, or None."""
         raise self._undefined("label_shapes")
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> list[tuple[str, Shape]]:
         """Pairs (name, shape) of the outputs."""
         raise self._undefined("output_shapes")
 
     def bind(
         self,
-        data_shapes,
-        label_shapes=None,
-        for_training=True,
-        inputs_need_grad=False,
-        force_rebind=False,
-        shared_module=None,
-        grad_req="write",
-    ):
+        data_shapes: DataShapes,
+        label_shapes: DataShapes | None = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: BaseModule | None = None,
+        grad_req: GradReq = "write",
+    ) -> None:
         """Fix input shapes and take memory."""
         raise self._undefined("bind")
 
     def init_params(
         self,
-        initializer=DEFAULT_INITIALIZER,
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
+        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         """Give parameters their first values."""
         raise self._undefined("init_params")
 
-    def get_params(self):
+    def get_params(self) -> tuple[NamedArrays, NamedArrays]:
         """(arg_params, aux_params): dicts of arrays on the CPU."""
         raise self._undefined("get_params")
 
     def init_optimizer(
         self,
-        kvstore="local",
-        optimizer="sgd",
-        optimizer_params=(("learning_rate", 0.01),),
-        force_init=False,
-    ):
+        kvstore: KVStoreLike | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
         """Choose how ``update`` changes parameters."""
         raise self._undefined("init_optimizer")
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch."""
         raise self._undefined("forward")
 
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients of the last forward."""
         raise self._undefined("backward")
 
-    def update(self):
+    def update(self) -> None:
         """Change the parameters along the gradients."""
         raise self._undefined("update")
 
-    def get_outputs(self, merge_multi_context=True):
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward."""
         raise self._undefined("get_outputs")
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data inputs."""
         raise self._undefined("get_input_grads")
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
+    def update_metric(
+        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Give labels and the last outputs to a metric."""
         raise self._undefined("update_metric")
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch the computation."""
         raise self._undefined("install_monitor")
 
@@ -589,8 +489,3 @@ def _started(train_data):
             return data_iter, first
         train_data.reset()
     raise ArgumentError("fit: train_data gives no batch, not even after a reset")
-
-
-def _call(callbacks, param):
-    for callback in as_list(callbacks):
-        callback(param)

@@ -1,6 +1,9 @@
 """BucketingModule: one Module for each kind of input, such as each sequence length."""
 
+from __future__ import annotations
+
 import logging
+from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
 from ..checkpoint import load_params, save_checkpoint, states_of
@@ -9,6 +12,30 @@ from ..guard import PER_BATCH, guarded
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .bucket_files import load_buckets, save_buckets
 from .module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..typing import (
+        ContextLike,
+        DataBatch,
+        DataDesc,
+        DataShapes,
+        FileName,
+        GradReq,
+        InitializerLike,
+        KVStoreLike,
+        Logger,
+        MetricLike,
+        Monitor,
+        NamedArrays,
+        Names,
+        NDArray,
+        Optimizer,
+        OptimizerParams,
+        Shape,
+        Symbol,
+    )
 
 
 @guarded(but=PER_BATCH)
@@ -27,16 +54,16 @@ class BucketingModule(BaseModule):
 
     def __init__(
         self,
-        sym_gen,
-        default_bucket_key=None,
-        logger=logging,
-        context=None,
-        work_load_list=None,
-        fixed_param_names=None,
-        state_names=None,
-        group2ctxs=None,
-        compression_params=None,
-    ):
+        sym_gen: Callable[[Any], tuple[Symbol, Names, Names]],
+        default_bucket_key: Any = None,
+        logger: Logger = logging,
+        context: ContextLike | Sequence[ContextLike] | None = None,
+        work_load_list: Sequence[float] | None = None,
+        fixed_param_names: Names | None = None,
+        state_names: Names | None = None,
+        group2ctxs: Any = None,
+        compression_params: dict[str, Any] | None = None,
+    ) -> None:
         super().__init__(logger)
         if not callable(sym_gen) or isinstance(sym_gen, sym.Symbol):
             raise ArgumentTypeError(
@@ -91,48 +118,48 @@ class BucketingModule(BaseModule):
         return self._buckets[self._default_bucket_key]
 
     @property
-    def data_names(self):
+    def data_names(self) -> list[str]:
         if self.binded:
             return self._curr_module.data_names
         return list(self._generate(self._default_bucket_key)[1])
 
     @property
-    def output_names(self):
+    def output_names(self) -> list[str]:
         if self.binded:
             return self._curr_module.output_names
         return self._generate(self._default_bucket_key)[0].list_outputs()
 
     @property
-    def data_shapes(self):
+    def data_shapes(self) -> list[DataDesc]:
         self._need("data_shapes", "binded")
         return self._curr_module.data_shapes
 
     @property
-    def label_shapes(self):
+    def label_shapes(self) -> list[DataDesc] | None:
         self._need("label_shapes", "binded")
         return self._curr_module.label_shapes
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> list[tuple[str, Shape]]:
         self._need("output_shapes", "binded")
         return self._curr_module.output_shapes
 
     @property
-    def symbol(self):
+    def symbol(self) -> Symbol:
         """The symbol of the bucket in use."""
         self._need("symbol", "binded")
         return self._curr_module.symbol
 
     def bind(
         self,
-        data_shapes,
-        label_shapes=None,
-        for_training=True,
-        inputs_need_grad=False,
-        force_rebind=False,
-        shared_module=None,
-        grad_req="write",
-    ):
+        data_shapes: DataShapes,
+        label_shapes: DataShapes | None = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: BaseModule | None = None,
+        grad_req: GradReq = "write",
+    ) -> None:
         """Bind the default bucket; others are bound when a batch needs them."""
         if shared_module is not None:
             raise ArgumentError("BucketingModule.bind: shared_module is not supported")
@@ -154,7 +181,9 @@ class BucketingModule(BaseModule):
         if params is not None:
             self.set_params(*params)
 
-    def switch_bucket(self, bucket_key, data_shapes, label_shapes=None):
+    def switch_bucket(
+        self, bucket_key: Any, data_shapes: DataShapes, label_shapes: DataShapes | None = None
+    ) -> None:
         """Use the module of `bucket_key`, binding it if it is new."""
         self._need("switch_bucket", "binded")
         module = self._buckets.get(bucket_key)
@@ -193,13 +222,13 @@ class BucketingModule(BaseModule):
 
     def init_params(
         self,
-        initializer=DEFAULT_INITIALIZER,
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
+        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         """Initialise the parameters that all buckets share."""
         if self.params_initialized and not force_init:
             return
@@ -209,7 +238,7 @@ class BucketingModule(BaseModule):
         )
         self.params_initialized = True
 
-    def get_params(self):
+    def get_params(self) -> tuple[NamedArrays, NamedArrays]:
         """(arg_params, aux_params) that all buckets share."""
         self._need("get_params", "params_initialized")
         if not self.binded:
@@ -219,11 +248,11 @@ class BucketingModule(BaseModule):
 
     def init_optimizer(
         self,
-        kvstore="local",
-        optimizer="sgd",
-        optimizer_params=(("learning_rate", 0.01),),
-        force_init=False,
-    ):
+        kvstore: KVStoreLike | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
         """Choose how ``update`` changes the parameters."""
         self._need("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
@@ -239,7 +268,9 @@ class BucketingModule(BaseModule):
     def _label_check(self, train_data):
         return self._default._label_check(train_data)
 
-    def prepare(self, data_batch, sparse_row_id_fn=None):
+    def prepare(
+        self, data_batch: DataBatch, sparse_row_id_fn: Callable[..., Any] | None = None
+    ) -> None:
         """Bind the batch's bucket if it is new."""
         self._need("prepare", "binded", "params_initialized")
         current = self._curr_bucket_key
@@ -255,13 +286,13 @@ class BucketingModule(BaseModule):
             )
         self.switch_bucket(key, batch.provide_data, batch.provide_label)
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Run the module of the batch's bucket."""
         self._need("forward", "binded", "params_initialized")
         self._switch_for(data_batch)
         self._curr_module.forward(data_batch, is_train=is_train)
 
-    def forward_backward(self, data_batch):
+    def forward_backward(self, data_batch: DataBatch) -> None:
         """Both passes in the module of the batch's bucket."""
         if not self._has_own(BucketingModule, "forward", "backward"):
             super().forward_backward(data_batch)
@@ -270,7 +301,7 @@ class BucketingModule(BaseModule):
         self._switch_for(data_batch)
         self._curr_module.forward_backward(data_batch)
 
-    def train_step(self, data_batch):
+    def train_step(self, data_batch: DataBatch) -> None:
         """A training step of the module of the batch's bucket."""
         own = "forward", "backward", "forward_backward", "update"
         if not self._has_own(BucketingModule, *own):
@@ -280,49 +311,57 @@ class BucketingModule(BaseModule):
         self._switch_for(data_batch)
         self._curr_module.train_step(data_batch)
 
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Run backward in the bucket of the last forward."""
         self._need("backward", "binded", "params_initialized")
         self._curr_module.backward(out_grads)
 
-    def update(self):
+    def update(self) -> None:
         """Change the shared parameters along the last gradients."""
         self._need("update", "binded", "params_initialized", "optimizer_initialized")
         self._curr_module.update()
 
-    def get_outputs(self, merge_multi_context=True):
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward."""
         self._need("get_outputs", "binded", "params_initialized")
         return self._curr_module.get_outputs(merge_multi_context)
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data of the last forward."""
         self._need("get_input_grads", "binded", "params_initialized")
         return self._curr_module.get_input_grads(merge_multi_context)
 
-    def get_states(self, merge_multi_context=True):
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Values of the state inputs of the bucket in use."""
         self._need("get_states", "binded", "params_initialized")
         return self._curr_module.get_states(merge_multi_context)
 
-    def set_states(self, states=None, value=None):
+    def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
         """Fill the state inputs of the bucket in use."""
         self._need("set_states", "binded", "params_initialized")
         self._curr_module.set_states(states, value)
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
+    def update_metric(
+        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Give labels and the last outputs to a metric."""
         self._need("update_metric", "binded", "params_initialized")
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch all buckets, later ones included."""
         self._need("install_monitor", "binded")
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)
 
-    def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=False):
+    def save_checkpoint(
+        self,
+        prefix: FileName,
+        epoch: int,
+        save_optimizer_states: bool = False,
+        remove_amp_cast: bool = False,
+    ) -> None:
         """Write the parameters and the symbols of all buckets that were bound.
 
         The files are those of MXNet: ``prefix-KEY-symbol.json`` for each bucket, their keys as an
@@ -342,8 +381,13 @@ class BucketingModule(BaseModule):
 
     @staticmethod
     def load(
-        prefix, epoch, sym_gen=None, default_bucket_key=None, load_optimizer_states=False, **kwargs
-    ):
+        prefix: FileName,
+        epoch: int,
+        sym_gen: Callable[[Any], tuple[Symbol, Names, Names]] | None = None,
+        default_bucket_key: Any = None,
+        load_optimizer_states: bool = False,
+        **kwargs: Any,
+    ) -> BucketingModule:
         """A bucketing module with the parameters of a checkpoint, of cynet or of MXNet.
 
         Parameters

@@ -1,12 +1,18 @@
 """What ``fit`` returns, a table of its epochs; and what it shows of them where no log is seen."""
 
+from __future__ import annotations
+
 import html
 import logging
 import numbers
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from ..guard import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _EPOCH_PAUSE = 0.5  # seconds from the line of one epoch to that of another, at least
 _BATCH_PAUSE = 5.0  # seconds without a line after which a batch shows one
@@ -38,15 +44,15 @@ class History:
     [0.5]
     """
 
-    def __init__(self):
-        self.epochs = []
-        self.metrics = {}
-        self.times = []
+    def __init__(self) -> None:
+        self.epochs: list[int] = []
+        self.metrics: dict[str, list[float]] = {}
+        self.times: list[float] = []
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.epochs)
 
-    def add(self, epoch, seconds, figures):
+    def add(self, epoch: int, seconds: float, figures: Iterable[tuple[str, float]]) -> None:
         """Begin the row of an epoch: pairs (name, value) of training."""
         self.epochs.append(epoch)
         self.times.append(seconds)
@@ -54,7 +60,7 @@ class History:
             values.append(float("nan"))
         self._set("Train", figures)
 
-    def add_validation(self, figures):
+    def add_validation(self, figures: Iterable[tuple[str, float]]) -> None:
         """Complete the last row: pairs (name, value) of the evaluation."""
         self._set("Validation", figures)
 
@@ -69,7 +75,7 @@ class History:
             figures = [_text(values[i]) for values in self.metrics.values()]
             yield [str(epoch), *figures, f"{self.times[i]:.3f}"]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         rows = list(self._rows())
         widths = [max(map(len, column)) for column in zip(*rows)]
         return "\n".join(

@@ -63,6 +63,12 @@ def as_list(value):
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
+def call_each(callbacks, param):
+    """Call a callback, or each of a list, or none where it is None."""
+    for callback in as_list(callbacks):
+        callback(param)
+
+
 def name_list(what, given):
     """A list of the names given to a Module; one str is no list."""
     if isinstance(given, str):

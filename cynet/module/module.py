@@ -1,16 +1,20 @@
 """Module: a Symbol with its parameters, trained on one or several devices."""
 
+from __future__ import annotations
+
 import logging
+from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
 from ..checkpoint import load_checkpoint, save_checkpoint, states_of
 from ..context import cpu, read_context
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ..guard import PER_BATCH, guarded, refuse
 from ..io import DataDesc
 from ..symbol import Symbol
 from ..symbol.node import fixed_arguments, topological_order
 from .base_module import BaseModule
+from .batch_shapes import BatchShapes
 from .executor_group import DataParallelExecutorGroup
 from .inputs import _check_input_names, _parse_data_desc, check_monitor, name_list
 from .labels import class_limits, label_check, label_inputs
@@ -23,9 +27,29 @@ from .parameter_update import (
 )
 from .parameters import Parameters
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import (
+        ContextLike,
+        DataBatch,
+        DataShapes,
+        FileName,
+        GradReq,
+        KVStoreLike,
+        Logger,
+        MetricLike,
+        Monitor,
+        Names,
+        NDArray,
+        Optimizer,
+        OptimizerParams,
+        Shape,
+    )
+
 
 @guarded(but=PER_BATCH)
-class Module(Parameters, BaseModule):
+class Module(Parameters, BatchShapes, BaseModule):
     """A Symbol with parameters.
 
     Parameters
@@ -62,17 +86,17 @@ class Module(Parameters, BaseModule):
 
     def __init__(
         self,
-        symbol,
-        data_names=("data",),
-        label_names=("softmax_label",),
-        logger=logging,
-        context=None,
-        work_load_list=None,
-        fixed_param_names=None,
-        state_names=None,
-        group2ctxs=None,
-        compression_params=None,
-    ):
+        symbol: Symbol,
+        data_names: Names = ("data",),
+        label_names: Names = ("softmax_label",),
+        logger: Logger = logging,
+        context: ContextLike | Sequence[ContextLike] | None = None,
+        work_load_list: Sequence[float] | None = None,
+        fixed_param_names: Names | None = None,
+        state_names: Names | None = None,
+        group2ctxs: Any = None,
+        compression_params: dict[str, Any] | None = None,
+    ) -> None:
         super().__init__(logger)
         if not isinstance(symbol, Symbol):
             raise ArgumentTypeError(
@@ -132,7 +156,9 @@ class Module(Parameters, BaseModule):
         self._label_shapes = None
 
     @staticmethod
-    def load(prefix, epoch, load_optimizer_states=False, **kwargs):
+    def load(
+        prefix: FileName, epoch: int, load_optimizer_states: bool = False, **kwargs: Any
+    ) -> Module:
         """A module from a checkpoint.
 
         Parameters
@@ -153,7 +179,13 @@ class Module(Parameters, BaseModule):
             module._preload_opt_states = states_of(prefix, epoch)
         return module
 
-    def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
+    def save_checkpoint(
+        self,
+        prefix: FileName,
+        epoch: int,
+        save_optimizer_states: bool = False,
+        remove_amp_cast: bool = True,
+    ) -> None:
         """Write symbol and parameters, and if asked for ``prefix-0001.states``."""
         self._need("save_checkpoint", "params_initialized")
         updater = self._updater_of_states("save_checkpoint") if save_optimizer_states else None
@@ -167,30 +199,30 @@ class Module(Parameters, BaseModule):
     # --- names and shapes ---
 
     @property
-    def data_names(self):
+    def data_names(self) -> list[str]:
         return self._data_names
 
     @property
-    def label_names(self):
+    def label_names(self) -> list[str]:
         """Names of the labels."""
         return self._label_names
 
     @property
-    def output_names(self):
+    def output_names(self) -> list[str]:
         return self._output_names
 
     @property
-    def data_shapes(self):
+    def data_shapes(self) -> list[DataDesc]:
         self._need("data_shapes", "binded")
         return self._data_shapes
 
     @property
-    def label_shapes(self):
+    def label_shapes(self) -> list[DataDesc] | None:
         self._need("label_shapes", "binded")
         return self._label_shapes
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> list[tuple[str, Shape]]:
         self._need("output_shapes", "binded")
         return self._exec_group.get_output_shapes()
 
@@ -198,14 +230,14 @@ class Module(Parameters, BaseModule):
 
     def bind(
         self,
-        data_shapes,
-        label_shapes=None,
-        for_training=True,
-        inputs_need_grad=False,
-        force_rebind=False,
-        shared_module=None,
-        grad_req="write",
-    ):
+        data_shapes: DataShapes,
+        label_shapes: DataShapes | None = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: BaseModule | None = None,
+        grad_req: GradReq = "write",
+    ) -> None:
         """Fix input shapes and take memory.
 
         Parameters
@@ -302,7 +334,7 @@ class Module(Parameters, BaseModule):
         ]
         self._updates = tuple(map(list, zip(*rows))) or ([], [], [])
 
-    def reshape(self, data_shapes, label_shapes=None):
+    def reshape(self, data_shapes: DataShapes, label_shapes: DataShapes | None = None) -> None:
         """Change the input shapes; parameters stay."""
         self._need("reshape", "binded")
         shapes = _parse_data_desc(self._data_names, self._label_names, data_shapes, label_shapes)
@@ -313,11 +345,11 @@ class Module(Parameters, BaseModule):
 
     def init_optimizer(
         self,
-        kvstore="local",
-        optimizer="sgd",
-        optimizer_params=(("learning_rate", 0.01),),
-        force_init=False,
-    ):
+        kvstore: KVStoreLike | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
         """Choose how ``update`` changes parameters.
 
         Parameters
@@ -384,7 +416,7 @@ class Module(Parameters, BaseModule):
             self.load_optimizer_states(self._preload_opt_states)
             self._preload_opt_states = None
 
-    def borrow_optimizer(self, shared_module):
+    def borrow_optimizer(self, shared_module: BaseModule) -> None:
         """Use the optimizer, its states and the KVStore of another module."""
         if not shared_module.optimizer_initialized:
             raise ArgumentError("borrow_optimizer: the other module has no optimizer yet")
@@ -401,17 +433,17 @@ class Module(Parameters, BaseModule):
         self._collect_updates()
         self.optimizer_initialized = True
 
-    def save_optimizer_states(self, fname):
+    def save_optimizer_states(self, fname: FileName) -> None:
         """Write the optimizer's states, such as momenta, to a file."""
         write_states(fname, self._updater_of_states("save_optimizer_states"))
 
-    def load_optimizer_states(self, fname):
+    def load_optimizer_states(self, fname: FileName) -> None:
         """Read what ``save_optimizer_states`` wrote."""
         read_states(fname, self._updater_of_states("load_optimizer_states"))
 
     # --- running ---
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch; one of other shapes makes the module change its own.
 
         Parameters
@@ -425,7 +457,7 @@ class Module(Parameters, BaseModule):
         self._fit_shapes(data_batch)
         self._exec_group.forward(data_batch, is_train)
 
-    def forward_backward(self, data_batch):
+    def forward_backward(self, data_batch: DataBatch) -> None:
         """Forward in training mode, then backward; on GPUs in one go."""
         if not self._trains_on_gpus("forward", "backward"):
             super().forward_backward(data_batch)
@@ -435,7 +467,7 @@ class Module(Parameters, BaseModule):
         self._exec_group.load(data_batch)
         self._exec_group.train_on_gpus()
 
-    def train_step(self, data_batch):
+    def train_step(self, data_batch: DataBatch) -> None:
         """``forward_backward``, then ``update``; on one GPU in one go."""
         own = "forward", "backward", "forward_backward", "update"
         alone = self._kvstore is None and len(self._context) == 1 and self.optimizer_initialized
@@ -455,66 +487,7 @@ class Module(Parameters, BaseModule):
         """Whether all devices are GPUs and these methods are those of this class."""
         return self._is_on_gpus and self.for_training and self._has_own(Module, *methods)
 
-    def _fit_shapes(self, data_batch):
-        """Make the module's input shapes those of the batch."""
-        # the `data` of a NumPy array is its memory
-        data = None if hasattr(data_batch, "__array__") else getattr(data_batch, "data", None)
-        if not isinstance(data, (list, tuple)):
-            raise ArgumentTypeError(
-                "a batch must have `data` and may have `label`, lists of arrays, as a DataBatch,"
-                f" got {type(data_batch).__name__}"
-            )
-        if len(data) != len(self._data_shapes):
-            raise ArgumentError(
-                f"the batch has {len(data)} data arrays, the module takes"
-                f" {len(self._data_shapes)}: {self._data_names}"
-            )
-        for array, desc in zip(data, self._data_shapes):
-            try:
-                fits = array.shape == desc.shape
-            except AttributeError:
-                raise ArgumentTypeError(
-                    f"input '{desc.name}': the batch must have an NDArray or a NumPy array, got"
-                    f" {type(array).__name__}"
-                ) from None
-            if not fits:
-                self._reshape_for(data_batch)
-                break
-
-    def _reshape_for(self, data_batch):
-        data_shapes = getattr(data_batch, "provide_data", None) or [
-            DataDesc(desc.name, array.shape, desc.dtype, desc.layout)
-            for desc, array in zip(self._data_shapes, data_batch.data)
-        ]
-        label_shapes = getattr(data_batch, "provide_label", None)
-        labels = getattr(data_batch, "label", None)
-        for old, new in zip(self._data_shapes, data_shapes):
-            if len(old[1]) != len(new[1]):
-                raise ShapeError(
-                    f"input '{new[0]}': the batch has shape {tuple(new[1])}, bound was {old[1]}"
-                )
-        if not label_shapes and self._label_shapes:
-            if labels:
-                label_shapes = [
-                    DataDesc(desc.name, array.shape, desc.dtype, desc.layout)
-                    for desc, array in zip(self._label_shapes, labels)
-                ]
-            else:
-                label_shapes = self._label_shapes_for(data_shapes[0])
-        self.reshape(data_shapes, label_shapes)
-
-    def _label_shapes_for(self, data):
-        """The bound label shapes with the batch size of `data`, for a batch without labels."""
-        size = data.shape[DataDesc.get_batch_axis(data.layout)]
-        shapes = []
-        for desc in self._label_shapes:
-            shape = list(desc.shape)
-            axis = DataDesc.get_batch_axis(desc.layout)
-            shape[axis] = shape[axis] * size // self._exec_group.batch_size
-            shapes.append(DataDesc(desc.name, shape, desc.dtype, desc.layout))
-        return shapes
-
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients of the last forward.
 
         Parameters
@@ -525,7 +498,7 @@ class Module(Parameters, BaseModule):
         self._need("backward", "binded", "params_initialized")
         self._exec_group.backward(out_grads)
 
-    def update(self):
+    def update(self) -> None:
         """Change the parameters along the gradients of the last backward."""
         self._need("update", "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
@@ -546,7 +519,7 @@ class Module(Parameters, BaseModule):
                 self._param_names,
             )
 
-    def get_outputs(self, merge_multi_context=True):
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward.
 
         Parameters
@@ -557,22 +530,24 @@ class Module(Parameters, BaseModule):
         self._need("get_outputs", "binded", "params_initialized")
         return self._exec_group.get_outputs(merge_multi_context)
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data, where bound with ``inputs_need_grad=True``."""
         self._need("get_input_grads", "binded", "params_initialized")
         return self._exec_group.get_input_grads(merge_multi_context)
 
-    def get_states(self, merge_multi_context=True):
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Values of the state inputs."""
         self._need("get_states", "binded", "params_initialized")
         return self._exec_group.get_states(merge_multi_context)
 
-    def set_states(self, states=None, value=None):
+    def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
         """Fill the state inputs from arrays or with a number."""
         self._need("set_states", "binded", "params_initialized")
         self._exec_group.set_states(states, value)
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
+    def update_metric(
+        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Give labels and the last outputs to a metric.
 
         Parameters
@@ -588,7 +563,7 @@ class Module(Parameters, BaseModule):
         except Exception as error:
             refuse(error, Module.update_metric, self, eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch all executors."""
         self._need("install_monitor", "binded")
         check_monitor("install_monitor", mon)

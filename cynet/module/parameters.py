@@ -1,5 +1,9 @@
 """The parameters of a Module: first values, given values, and reading them back."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import ndarray as nd
 from ..context import cpu
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError, listed, shown, warn_user
@@ -7,12 +11,15 @@ from ..guard import guarded
 from ..initializer import InitDesc, create
 from .base_module import DEFAULT_INITIALIZER
 
+if TYPE_CHECKING:
+    from ..typing import InitializerLike, NamedArrays
+
 
 @guarded
 class Parameters:
     """The part of Module that gives and takes parameters; it lives on Module's attributes."""
 
-    def get_params(self):
+    def get_params(self) -> tuple[NamedArrays, NamedArrays]:
         """(arg_params, aux_params): dicts of arrays on the CPU, as they are now."""
         self._need("get_params", "params_initialized")
         if self.binded and self._params_dirty:
@@ -25,13 +32,13 @@ class Parameters:
 
     def init_params(
         self,
-        initializer=DEFAULT_INITIALIZER,
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
+        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         """Give parameters their first values.
 
         Parameters
@@ -116,8 +123,13 @@ class Parameters:
             self._arg_params[name][:] = number
 
     def set_params(
-        self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
-    ):
+        self,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
         """Give parameters values.
 
         Parameters

@@ -1,12 +1,36 @@
 """Modules written in Python: PythonModule, and PythonLossModule with a gradient function."""
 
+from __future__ import annotations
+
 import logging
+from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
 from ..errors import ArgumentError, CynetError, shown
 from ..guard import guarded
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .inputs import _parse_data_desc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..typing import (
+        DataBatch,
+        DataDesc,
+        DataShapes,
+        GradReq,
+        InitializerLike,
+        KVStoreLike,
+        Logger,
+        MetricLike,
+        Monitor,
+        NamedArrays,
+        Names,
+        NDArray,
+        Optimizer,
+        OptimizerParams,
+        Shape,
+    )
 
 
 @guarded
@@ -22,7 +46,9 @@ class PythonModule(BaseModule):
     logger : module or logging.Logger
     """
 
-    def __init__(self, data_names, label_names, output_names, logger=logging):
+    def __init__(
+        self, data_names: Names, label_names: Names, output_names: Names, logger: Logger = logging
+    ) -> None:
         super().__init__(logger)
         self._data_names = list(data_names)
         self._label_names = list(label_names or ())
@@ -30,55 +56,57 @@ class PythonModule(BaseModule):
         self._data_shapes = self._label_shapes = self._output_shapes = None
 
     @property
-    def data_names(self):
+    def data_names(self) -> list[str]:
         return self._data_names
 
     @property
-    def output_names(self):
+    def output_names(self) -> list[str]:
         return self._output_names
 
     @property
-    def data_shapes(self):
+    def data_shapes(self) -> list[DataDesc]:
         return self._data_shapes
 
     @property
-    def label_shapes(self):
+    def label_shapes(self) -> list[DataDesc] | None:
         return self._label_shapes
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> list[tuple[str, Shape]]:
         return self._output_shapes
 
-    def get_params(self):
+    def get_params(self) -> tuple[NamedArrays, NamedArrays]:
         """No parameters: two empty dicts."""
         return {}, {}
 
     def init_params(
         self,
-        initializer=DEFAULT_INITIALIZER,
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
+        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         """Nothing to initialise."""
         self.params_initialized = True
 
     def init_optimizer(
         self,
-        kvstore="local",
-        optimizer="sgd",
-        optimizer_params=(("learning_rate", 0.01),),
-        force_init=False,
-    ):
+        kvstore: KVStoreLike | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
         """Nothing to optimise."""
         self.optimizer_initialized = True
 
-    def update(self):
+    def update(self) -> None:
         """Nothing to update."""
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
+    def update_metric(
+        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Give labels and outputs to a metric, if the module has labels."""
         if self._label_shapes is None:
             return
@@ -90,14 +118,14 @@ class PythonModule(BaseModule):
 
     def bind(
         self,
-        data_shapes,
-        label_shapes=None,
-        for_training=True,
-        inputs_need_grad=False,
-        force_rebind=False,
-        shared_module=None,
-        grad_req="write",
-    ):
+        data_shapes: DataShapes,
+        label_shapes: DataShapes | None = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: BaseModule | None = None,
+        grad_req: GradReq = "write",
+    ) -> None:
         """Note the shapes."""
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -136,12 +164,12 @@ class PythonLossModule(PythonModule):
 
     def __init__(
         self,
-        name="pyloss",
-        data_names=("data",),
-        label_names=("softmax_label",),
-        logger=logging,
-        grad_func=None,
-    ):
+        name: str = "pyloss",
+        data_names: Names = ("data",),
+        label_names: Names = ("softmax_label",),
+        logger: Logger = logging,
+        grad_func: Callable[..., Any] | None = None,
+    ) -> None:
         super().__init__(data_names, label_names, [f"{name}_output"], logger)
         if len(data_names) != 1 or len(label_names) != 1:
             raise ArgumentError(
@@ -159,7 +187,7 @@ class PythonLossModule(PythonModule):
     def _compute_output_shapes(self):
         return [(f"{self._name}_output", self._data_shapes[0][1])]
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Keep scores, and labels when training."""
         self._scores = data_batch.data[0]
         if self.for_training if is_train is None else is_train:
@@ -170,13 +198,13 @@ class PythonLossModule(PythonModule):
                 )
             self._labels = data_batch.label[0]
 
-    def get_outputs(self, merge_multi_context=True):
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """The scores."""
         if self._scores is None:
             raise CynetError("get_outputs: call forward first, there is nothing computed yet")
         return [self._scores]
 
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradient of the scores."""
         if out_grads is not None:
             raise ArgumentError("PythonLossModule.backward: a loss takes no out_grads")
@@ -190,9 +218,9 @@ class PythonLossModule(PythonModule):
         grad = self._grad_func(self._scores, self._labels)
         self._scores_grad = grad if isinstance(grad, nd.NDArray) else nd.array(grad)
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """The gradient of the scores."""
         return [self._scores_grad]
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> None:
         """Nothing to watch: no executor runs."""

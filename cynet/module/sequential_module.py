@@ -1,11 +1,32 @@
 """SequentialModule: modules one after another, the outputs of each fed to the next."""
 
+from __future__ import annotations
+
 import logging
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ArgumentTypeError
 from ..guard import guarded
 from ..io import DataBatch, DataDesc
 from .base_module import DEFAULT_INITIALIZER, BaseModule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import (
+        DataShapes,
+        GradReq,
+        InitializerLike,
+        KVStoreLike,
+        Logger,
+        MetricLike,
+        Monitor,
+        NamedArrays,
+        NDArray,
+        Optimizer,
+        OptimizerParams,
+        Shape,
+    )
 
 
 @guarded
@@ -29,14 +50,14 @@ class SequentialModule(BaseModule):
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"
 
-    def __init__(self, logger=logging):
+    def __init__(self, logger: Logger = logging) -> None:
         super().__init__(logger)
         self._modules = []
         self._metas = []
         self._label_shapes = None
         self._data_shapes = None
 
-    def add(self, module, **kwargs):
+    def add(self, module: BaseModule, **kwargs: Any) -> SequentialModule:
         """Append a module and return the chain.
 
         Parameters
@@ -63,38 +84,38 @@ class SequentialModule(BaseModule):
         return self
 
     @property
-    def data_names(self):
+    def data_names(self) -> list[str]:
         return self._modules[0].data_names if self._modules else []
 
     @property
-    def output_names(self):
+    def output_names(self) -> list[str]:
         return self._modules[-1].output_names if self._modules else []
 
     @property
-    def data_shapes(self):
+    def data_shapes(self) -> list[DataDesc]:
         self._need("data_shapes", "binded")
         return self._modules[0].data_shapes
 
     @property
-    def label_shapes(self):
+    def label_shapes(self) -> list[DataDesc] | None:
         self._need("label_shapes", "binded")
         return self._label_shapes
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> list[tuple[str, Shape]]:
         self._need("output_shapes", "binded")
         return self._modules[-1].output_shapes
 
     def bind(
         self,
-        data_shapes,
-        label_shapes=None,
-        for_training=True,
-        inputs_need_grad=False,
-        force_rebind=False,
-        shared_module=None,
-        grad_req="write",
-    ):
+        data_shapes: DataShapes,
+        label_shapes: DataShapes | None = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: BaseModule | None = None,
+        grad_req: GradReq = "write",
+    ) -> None:
         """Bind each module to the output shapes of the one before."""
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -134,7 +155,7 @@ class SequentialModule(BaseModule):
             self._label_shapes = None
         self.binded = True
 
-    def get_params(self):
+    def get_params(self) -> tuple[NamedArrays, NamedArrays]:
         """Parameters of all modules in two dicts."""
         self._need("get_params", "binded", "params_initialized")
         args, auxs = {}, {}
@@ -146,13 +167,13 @@ class SequentialModule(BaseModule):
 
     def init_params(
         self,
-        initializer=DEFAULT_INITIALIZER,
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
+        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         """Initialise all modules; no two may have a parameter of one name."""
         if self.params_initialized and not force_init:
             return
@@ -179,11 +200,11 @@ class SequentialModule(BaseModule):
 
     def init_optimizer(
         self,
-        kvstore="local",
-        optimizer="sgd",
-        optimizer_params=(("learning_rate", 0.01),),
-        force_init=False,
-    ):
+        kvstore: KVStoreLike | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
         """Give each module an optimizer."""
         self._need("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
@@ -197,7 +218,7 @@ class SequentialModule(BaseModule):
             )
         self.optimizer_initialized = True
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Run the modules one after another."""
         self._need("forward", "binded", "params_initialized")
         batch = DataBatch(
@@ -225,7 +246,7 @@ class SequentialModule(BaseModule):
                     provide_label=batch.provide_label,
                 )
 
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Run backward from the last module to the first."""
         self._need("backward", "binded", "params_initialized")
         for module in reversed(self._modules):
@@ -233,18 +254,18 @@ class SequentialModule(BaseModule):
             if module is not self._modules[0]:
                 out_grads = module.get_input_grads()
 
-    def update(self):
+    def update(self) -> None:
         """Update all modules."""
         self._need("update", "binded", "params_initialized", "optimizer_initialized")
         for module in self._modules:
             module.update()
 
-    def get_outputs(self, merge_multi_context=True):
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last module."""
         self._need("get_outputs", "binded", "params_initialized")
         return self._modules[-1].get_outputs(merge_multi_context)
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the first module's data."""
         self._need("get_input_grads", "binded", "params_initialized")
         if not self.inputs_need_grad:
@@ -265,14 +286,16 @@ class SequentialModule(BaseModule):
 
         return check_all if checks else None
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
+    def update_metric(
+        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Let the modules that take labels update the metric."""
         self._need("update_metric", "binded", "params_initialized")
         for module, meta in zip(self._modules, self._metas):
             if meta.get(self.META_TAKE_LABELS, False):
                 module.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch all modules."""
         self._need("install_monitor", "binded")
         for module in self._modules:

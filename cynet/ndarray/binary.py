@@ -1,16 +1,31 @@
 """mx.nd.add, maximum, equal, ...: functions of two operands, each an array or a number."""
 
+from __future__ import annotations
+
 import operator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ArgumentTypeError, dress, shown
 from ._arithmetic import Slot
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..typing import BinaryFunction, Operand
+
 _NUMBERS = (int, float, np.generic)
 
 
-def _binary(name, arrays, scalar, reflected, numbers, doc):
+def _binary(
+    name: str,
+    arrays: tuple[str, str],
+    scalar: str,
+    reflected: str,
+    numbers: Callable[..., Any],
+    doc: str,
+) -> BinaryFunction:
     """A function that dispatches on which operands are arrays to one of four operators: for arrays
     of one shape, for arrays, for an array and a number, for a number and an array."""
     call = Slot(name, *arrays, scalar, reflected).call
@@ -99,7 +114,7 @@ _power = _binary(
 )
 
 
-def power(base, exp):
+def power(base: Operand, exp: Operand) -> Any:
     """base ** exp.
 
     Parameters

@@ -1,6 +1,9 @@
 """Making arrays: from Python and NumPy values, constants, ranges, other frameworks' memory."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +20,17 @@ from ._filled import diagonal, filled, filled_like, progression
 from ._indexing import from_host
 from ._invoke import invoke, is_array
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import ArrayLike, ContextLike, DTypeLike, NDArray, Number, NumpyArray, ShapeLike
+
 EXACT = 1 << 53  # up to here an int is a float64
 
 
-def array(source_array, ctx=None, dtype=None):
+def array(
+    source_array: ArrayLike, ctx: ContextLike | None = None, dtype: DTypeLike | None = None
+) -> NDArray:
     """An NDArray with the values of a list, a number, a NumPy array or another NDArray.
 
     Parameters
@@ -55,7 +65,12 @@ def array(source_array, ctx=None, dtype=None):
     return from_host(source_array, dtype_flag(dtype), context.device_typeid, context.device_id)
 
 
-def empty(shape, ctx=None, dtype=None, stype=None):
+def empty(
+    shape: ShapeLike,
+    ctx: ContextLike | None = None,
+    dtype: DTypeLike | None = None,
+    stype: str | None = None,
+) -> NDArray:
     """An array whose values are whatever the memory holds.
 
     Parameters
@@ -70,7 +85,13 @@ def empty(shape, ctx=None, dtype=None, stype=None):
     return empty_array(shape, dtype_flag(dtype), context.device_typeid, context.device_id)
 
 
-def full(shape, val, ctx=None, dtype=None, out=None):
+def full(
+    shape: ShapeLike,
+    val: Number,
+    ctx: ContextLike | None = None,
+    dtype: DTypeLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """An array filled with `val`; `out`, when given, is filled instead of a new one.
 
     Examples
@@ -89,20 +110,39 @@ def full(shape, val, ctx=None, dtype=None, out=None):
     return out
 
 
-def zeros(shape, ctx=None, dtype=None, stype=None, out=None):
+def zeros(
+    shape: ShapeLike,
+    ctx: ContextLike | None = None,
+    dtype: DTypeLike | None = None,
+    stype: str | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """An array of zeros."""
     if stype is not None:
         _check_stype(stype)
     return filled(shape, 0.0, ctx, dtype) if out is None else full(shape, 0, out=out)
 
 
-def ones(shape, ctx=None, dtype=None, out=None):
+def ones(
+    shape: ShapeLike,
+    ctx: ContextLike | None = None,
+    dtype: DTypeLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """An array of ones."""
     return filled(shape, 1.0, ctx, dtype) if out is None else full(shape, 1, out=out)
 
 
 @guarded
-def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype="float32"):
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool | None = None,
+    ctx: ContextLike | None = None,
+    dtype: DTypeLike = "float32",
+) -> NDArray:
     """Evenly spaced values in [start, stop), each `repeat` times.
 
     Parameters
@@ -167,7 +207,14 @@ def _fits(value, flag):
 
 
 @guarded
-def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32"):
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: ContextLike | None = None,
+    dtype: DTypeLike = "float32",
+) -> NDArray:
     """`num` evenly spaced values from `start` to `stop`, with or without the end."""
     if num < 0:
         raise ArgumentError(f"linspace: num must be at least 0, got {shown(num)}")
@@ -180,7 +227,9 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32"):
 
 
 @guarded
-def eye(N, M=0, k=0, ctx=None, dtype=None):
+def eye(
+    N: int, M: int = 0, k: int = 0, ctx: ContextLike | None = None, dtype: DTypeLike | None = None
+) -> NDArray:
     """A matrix of `N` rows and `M` columns (0: as many as rows) with ones on diagonal `k`."""
     columns = M or N
     return diagonal(N, columns, max(-N, min(k, columns)), ctx, dtype)
@@ -191,14 +240,14 @@ def dtype_name(dtype):
     return NUMPY[dtype_flag(dtype)]
 
 
-def zeros_like(data, **kwargs):
+def zeros_like(data: NDArray, **kwargs: Any) -> NDArray:
     """An array of zeros with the shape, dtype and device of `data`."""
     if kwargs or not is_array(data):
         return invoke(get_operator("zeros_like"), (data,), kwargs)
     return filled_like(data, 0.0)
 
 
-def ones_like(data, **kwargs):
+def ones_like(data: NDArray, **kwargs: Any) -> NDArray:
     """An array of ones with the shape, dtype and device of `data`."""
     if kwargs or not is_array(data):
         return invoke(get_operator("ones_like"), (data,), kwargs)
@@ -206,7 +255,7 @@ def ones_like(data, **kwargs):
 
 
 @guarded
-def concatenate(arrays, axis=0, always_copy=True):
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
     """The arrays joined along an axis.
 
     Parameters
@@ -231,7 +280,7 @@ def concatenate(arrays, axis=0, always_copy=True):
 
 
 @guarded
-def moveaxis(tensor, source, destination):
+def moveaxis(tensor: NDArray, source: ShapeLike, destination: ShapeLike) -> NDArray:
     """A copy with axis `source` (an int or several) moved to place `destination`."""
     source, destination = np.atleast_1d(source), np.atleast_1d(destination)
     ndim = tensor.ndim
@@ -251,7 +300,9 @@ def moveaxis(tensor, source, destination):
 
 
 @guarded
-def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+def split_v2(
+    ary: NDArray, indices_or_sections: ShapeLike, axis: int = 0, squeeze_axis: bool = False
+) -> list[NDArray]:
     """Split into equal parts, or at indices.
 
     Parameters
@@ -284,7 +335,7 @@ def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
 
 
 @guarded
-def onehot_encode(indices, out):
+def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else
     0."""
     return invoke(
@@ -293,7 +344,7 @@ def onehot_encode(indices, out):
 
 
 @guarded
-def from_numpy(ndarray, zero_copy=True):
+def from_numpy(ndarray: NumpyArray, zero_copy: bool = True) -> NDArray:
     """An NDArray over a NumPy array's memory, or with a copy of its values.
 
     With `zero_copy` the NumPy array becomes read-only: the engine may read and write its memory at
@@ -319,7 +370,7 @@ def from_numpy(ndarray, zero_copy=True):
 
 
 @guarded
-def from_dlpack(dlpack):
+def from_dlpack(dlpack: Any) -> NDArray:
     """An NDArray over the memory of a DLPack capsule or of an object with ``__dlpack__``; nothing
     is copied.
 
@@ -335,13 +386,13 @@ def from_dlpack(dlpack):
 
 
 @guarded
-def to_dlpack_for_read(data):
+def to_dlpack_for_read(data: NDArray) -> Any:
     """A DLPack capsule over the array's memory, after waiting for it."""
     return _exported("to_dlpack_for_read", data)
 
 
 @guarded
-def to_dlpack_for_write(data):
+def to_dlpack_for_write(data: NDArray) -> Any:
     """A DLPack capsule over the array's memory, after waiting for everything that uses it."""
     return _exported("to_dlpack_for_write", data)
 

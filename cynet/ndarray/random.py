@@ -1,9 +1,16 @@
 """mx.nd.random: random arrays, from numbers (`_random_*`) or arrays (`_sample_*`)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..operator.parameters import real_number
 from .functions import function_of, namespace
 from .ndarray import NDArray
+
+if TYPE_CHECKING:
+    from ..typing import ContextLike, DTypeLike, ShapeLike
 
 _samplers = {}  # name -> its operator's function
 _PLAIN = (int, float)
@@ -54,7 +61,14 @@ def _draw_unusual(name, params, shape, dtype, ctx, out):
     return _draw_of_numbers(name, params, shape, dtype, ctx, out)
 
 
-def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
+def uniform(
+    low: float | NDArray = 0,
+    high: float | NDArray = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: ContextLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """Numbers from [low, high), each equally likely.
 
     Parameters
@@ -92,7 +106,14 @@ def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
-def normal(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None):
+def normal(
+    loc: float | NDArray = 0,
+    scale: float | NDArray = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: ContextLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """Normally distributed numbers of mean `loc` and standard deviation `scale`.
 
     The parameters, which may be arrays, the output and the errors are those of `uniform`.
@@ -102,7 +123,14 @@ def normal(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None):
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
 
-def randn(*shape, loc=0, scale=1, dtype=None, ctx=None, out=None):
+def randn(
+    *shape: int,
+    loc: float | NDArray = 0,
+    scale: float | NDArray = 1,
+    dtype: DTypeLike | None = None,
+    ctx: ContextLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """Normally distributed numbers; the sizes are given one by one.
 
     Examples
@@ -114,7 +142,13 @@ def randn(*shape, loc=0, scale=1, dtype=None, ctx=None, out=None):
     return normal(loc, scale, shape or None, dtype, ctx, out)
 
 
-def exponential(scale=1, shape=None, dtype=None, ctx=None, out=None):
+def exponential(
+    scale: float | NDArray = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: ContextLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """Exponentially distributed numbers of mean `scale`; the rest as for `uniform`."""
     if not isinstance(scale, NDArray):
         number = real_number(scale)
@@ -124,17 +158,37 @@ def exponential(scale=1, shape=None, dtype=None, ctx=None, out=None):
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
 
 
-def gamma(alpha=1, beta=1, shape=None, dtype=None, ctx=None, out=None):
+def gamma(
+    alpha: float | NDArray = 1,
+    beta: float | NDArray = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: ContextLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """Gamma distributed numbers of shape `alpha` and scale `beta`; the rest as for `uniform`."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
-def poisson(lam=1, shape=None, dtype=None, ctx=None, out=None):
+def poisson(
+    lam: float | NDArray = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: ContextLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """Poisson distributed counts (in a float type) of mean `lam`; the rest as for `uniform`."""
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
-def negative_binomial(k=1, p=1, shape=None, dtype=None, ctx=None, out=None):
+def negative_binomial(
+    k: float | NDArray = 1,
+    p: float | NDArray = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: ContextLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """Counts (in a float type) of successes before the k-th failure, where p is that of a failure.
 
     The output and the errors are those of `uniform`.
@@ -142,7 +196,14 @@ def negative_binomial(k=1, p=1, shape=None, dtype=None, ctx=None, out=None):
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
 
-def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, ctx=None, out=None):
+def generalized_negative_binomial(
+    mu: float | NDArray = 1,
+    alpha: float | NDArray = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: ContextLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """Negative binomial counts (in a float type) of mean `mu` and dispersion `alpha`.
 
     The output and the errors are those of `uniform`.
@@ -152,7 +213,14 @@ def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, ctx=Non
     )
 
 
-def randint(low, high, shape=None, dtype=None, ctx=None, out=None):
+def randint(
+    low: int,
+    high: int,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: ContextLike | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """Integers from [low, high), each equally likely, as ``'int32'`` (the default) or ``'int64'``.
 
     Examples
@@ -166,7 +234,13 @@ def randint(low, high, shape=None, dtype=None, ctx=None, out=None):
     return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
-def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
+def multinomial(
+    data: NDArray,
+    shape: ShapeLike | None = None,
+    get_prob: bool = False,
+    out: NDArray | None = None,
+    dtype: DTypeLike = "int32",
+) -> Any:
     """Indices drawn with the probabilities in each row of `data`.
 
     Parameters
@@ -196,7 +270,7 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
     )
 
 
-def shuffle(data, out=None):
+def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
     """The rows of `data` (its first axis) in random order.
 
     Examples

@@ -14,10 +14,12 @@ Written is V2, byte for byte what MXNet 1.9.1 writes. Every array is loaded to t
 was saved.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +29,11 @@ from ..errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ..files import file_name, opened, write_atomically
 from .creation import array, empty
 from .ndarray import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..typing import FileName
 
 _FILE = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
@@ -257,7 +264,7 @@ def parse(data, name):
     return views, names
 
 
-def load(fname):
+def load(fname: FileName) -> Any:
     """The arrays of a ``.params`` file.
 
     They are read into the memory of the arrays, so that loading takes little more memory than they
@@ -304,7 +311,7 @@ def load_from(file, name, start=0):
     return _load(file, name, start, max(os.fstat(file.fileno()).st_size - start, 0))
 
 
-def load_frombuffer(buf):
+def load_frombuffer(buf: bytes) -> Any:
     """The arrays in the bytes of a ``.params`` file.
 
     Parameters
@@ -407,7 +414,7 @@ def _arrays_and_names(data):
     return arrays, names
 
 
-def save(fname, data):
+def save(fname: FileName, data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> None:
     """Write arrays to a file in MXNet's ``.params`` format, whole or not at all.
 
     Parameters
@@ -431,7 +438,7 @@ def save(fname, data):
     write_atomically(name, chunks_of(data))
 
 
-def save_tobuffer(data):
+def save_tobuffer(data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> bytes:
     """The bytes that `save` would write.
 
     Parameters

@@ -8,3 +8,38 @@ from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
 from .python_op import NDArrayOp, NumpyOp, PythonOp
 from . import tensor, update
+
+__all__ = [
+    "OPERATORS",
+    "Blob",
+    "Bool",
+    "CustomOp",
+    "CustomOpProp",
+    "DType",
+    "Enum",
+    "Float",
+    "FloatTuple",
+    "Int",
+    "NDArrayOp",
+    "NumpyOp",
+    "OpReq",
+    "Operator",
+    "OperatorProperty",
+    "PythonOp",
+    "ResourceRequest",
+    "Shape",
+    "Str",
+    "compile_pyx",
+    "extension",
+    "get_all_registered_operators",
+    "get_operator",
+    "loss",
+    "nn",
+    "random",
+    "register",
+    "register_operator",
+    "rnn",
+    "simple",
+    "tensor",
+    "update",
+]

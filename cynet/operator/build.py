@@ -8,6 +8,8 @@ Both find the package's .pxd files and headers wherever it is installed, and com
 directives and flags that the built-in operators are compiled with.
 """
 
+from __future__ import annotations
+
 import errno
 import importlib.util
 import os
@@ -16,6 +18,7 @@ import shutil
 import sys
 import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +26,11 @@ from .. import cache, config
 from ..compat import optional
 from ..errors import ArgumentError, CynetError, MissingFileError, shown
 from ..files import file_name, naming
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import FileName
 
 PACKAGE = Path(__file__).parent.parent
 DIRECTIVES = {
@@ -51,7 +59,7 @@ def _team():
     return [] if sys.platform == "win32" else ["-include", str(PACKAGE / "kernels/users_team.h")]
 
 
-def extension(name, sources, **kwargs):
+def extension(name: str, sources: Sequence[FileName], **kwargs: Any) -> Any:
     """A setuptools Extension of a .pyx that cimports cynet, for ``setup(ext_modules=[...])``.
 
     Parameters
@@ -100,7 +108,7 @@ def extension(name, sources, **kwargs):
     )[0]
 
 
-def compile_pyx(path, name=None, force=False):
+def compile_pyx(path: FileName, name: str | None = None, force: bool = False) -> Any:
     """Compile a .pyx that cimports cynet, import it, and so register the operators in it.
 
     The compiled module is kept under ``CYNET_HOME`` (``~/.cache/cynet``) and used again as long as

@@ -12,8 +12,11 @@
 ...         return Double()
 """
 
+from __future__ import annotations
+
 import atexit
 import inspect
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +30,11 @@ from .parameters import Str
 from .property import OperatorProperty, is_known
 from .shapes import plain
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..typing import Class, NDArray, NumpyArray, Operand
+
 CUSTOM = Registry("custom operator")
 REQUESTS = ("null", "write", "inplace", "add")
 
@@ -34,7 +42,14 @@ REQUESTS = ("null", "write", "inplace", "add")
 class CustomOp:
     """Base of operators written in Python; see `CustomOpProp` for how one is made and used."""
 
-    def forward(self, is_train, req, in_data, out_data, aux):
+    def forward(
+        self,
+        is_train: bool,
+        req: list[str],
+        in_data: list[NDArray],
+        out_data: list[NDArray],
+        aux: list[NDArray],
+    ) -> None:
         """Compute the outputs.
 
         Parameters
@@ -47,7 +62,15 @@ class CustomOp:
         """
         raise CynetError(f"{type(self).__name__} defines no forward")
 
-    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+    def backward(
+        self,
+        req: list[str],
+        out_grad: list[NDArray],
+        in_data: list[NDArray],
+        out_data: list[NDArray],
+        in_grad: list[NDArray],
+        aux: list[NDArray],
+    ) -> None:
         """Compute the gradients of the inputs from those of the outputs; by default they are 0.
 
         `in_grad` has an array for each input, whether its gradient is wanted or not, and `req` the
@@ -57,7 +80,7 @@ class CustomOp:
         for each in in_grad:
             each[:] = 0
 
-    def assign(self, dst, req, src):
+    def assign(self, dst: NDArray, req: str, src: Operand | NumpyArray) -> None:
         """Write `src` to the NDArray `dst` as the word `req` says."""
         if req == "null":
             return
@@ -84,10 +107,10 @@ class CustomOpProp:
     Keyword parameters given to ``Custom(...)`` arrive in ``__init__`` as strings.
     """
 
-    def __init__(self, need_top_grad=True):
+    def __init__(self, need_top_grad: bool = True) -> None:
         self.need_top_grad_ = need_top_grad
 
-    def infer_shape(self, in_shape):
+    def infer_shape(self, in_shape: list[list[int]], /) -> tuple[Sequence[Any], ...]:
         """Shapes from those of the inputs (lists of int; an unknown one is empty).
 
         Returns
@@ -96,7 +119,7 @@ class CustomOpProp:
         """
         return in_shape, [in_shape[0]] * len(self.list_outputs()), []
 
-    def infer_type(self, in_type):
+    def infer_type(self, in_type: list[type], /) -> tuple[Sequence[Any], ...]:
         """NumPy types of inputs, outputs and auxiliary states from the inputs'."""
         return (
             [in_type[0]] * len(self.list_arguments()),
@@ -104,7 +127,7 @@ class CustomOpProp:
             [in_type[0]] * len(self.list_auxiliary_states()),
         )
 
-    def infer_storage_type(self, in_stype):
+    def infer_storage_type(self, in_stype: list[str], /) -> tuple[Sequence[Any], ...]:
         """Storage types; cynet's arrays are all ``'default'``."""
         return (
             in_stype,
@@ -112,29 +135,33 @@ class CustomOpProp:
             ["default"] * len(self.list_auxiliary_states()),
         )
 
-    def list_arguments(self):
+    def list_arguments(self) -> list[str]:
         """Names of the inputs."""
         return ["data"]
 
-    def list_outputs(self):
+    def list_outputs(self) -> list[str]:
         """Names of the outputs."""
         return ["output"]
 
-    def list_auxiliary_states(self):
+    def list_auxiliary_states(self) -> list[str]:
         """Names of the auxiliary states."""
         return []
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
+    def declare_backward_dependency(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int], /
+    ) -> Sequence[int]:
         """Which arrays backward reads: ids drawn from the lists given."""
         top = list(out_grad) if self.need_top_grad_ else []
         return [*top, *in_data, *out_data]
 
-    def create_operator(self, ctx, in_shapes, in_dtypes):
+    def create_operator(
+        self, ctx: Any, in_shapes: list[list[int]], in_dtypes: list[type], /
+    ) -> CustomOp:
         """A CustomOp for these shapes and types on the Context `ctx`."""
         raise CynetError(f"{type(self).__name__} defines no create_operator")
 
 
-def register(reg_name):
+def register(reg_name: str) -> Callable[[Class], Class]:
     """A class decorator: makes an operator of the class.
 
     A `CustomOpProp` becomes usable as ``mx.sym.Custom(..., op_type=reg_name)`` and
@@ -205,7 +232,7 @@ def _check_definition(name, cls):
         raise ArgumentError(f"{check.where}: {sorted(twice)} are inputs and auxiliary states")
 
 
-def get_all_registered_operators():
+def get_all_registered_operators() -> list[str]:
     """Names of all operators, custom ones included."""
     return sorted({*OPERATORS, *CUSTOM})
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+import typing
 
 import numpy as np
 
@@ -123,7 +124,7 @@ class Field:
     def __set_name__(self, owner, name):
         self.name = name
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: object, owner: object = None) -> typing.Any:
         if instance is None:
             return self
         value = instance.__dict__.get(self.name, self.default)

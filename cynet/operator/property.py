@@ -5,13 +5,21 @@ faces (mx.nd, mx.sym), inference, gradient and memory passes and the executor kn
 through it.
 """
 
+from __future__ import annotations
+
 import copy
 import enum
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
 from ..kernels.dispatch import MissingLoop
 from .parameters import REQUIRED, Field
 from .shapes import known, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Context, Operator, Shape
 
 _warned = set()  # (operator, keyword) of which a warning was given
 
@@ -140,14 +148,14 @@ class OperatorProperty:
     float32_beside_half = None
     fields = {}
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         fields = {}
         for base in reversed(cls.__mro__):
             fields.update((k, v) for k, v in vars(base).items() if isinstance(v, Field))
         cls.fields = fields
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         where = self._where()
         for name, value in kwargs.items():
             if name not in self.fields:
@@ -206,7 +214,7 @@ class OperatorProperty:
         except Exception:
             return cls.__new__(cls)
 
-    def params(self):
+    def params(self) -> dict[str, Any]:
         """Parameters that differ from nothing given: name to value, for JSON and caches."""
         return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}
 
@@ -216,19 +224,19 @@ class OperatorProperty:
         return False
 
     # --- names ------------------------------------------------------------------------------------
-    def list_arguments(self):
+    def list_arguments(self) -> list[str]:
         """Names of the inputs."""
         return ["data"]
 
-    def list_outputs(self):
+    def list_outputs(self) -> list[str]:
         """Names of all outputs, hidden ones last."""
         return ["output"]
 
-    def list_auxiliary_states(self):
+    def list_auxiliary_states(self) -> list[str]:
         """Names of the states that are read and written but get no gradient."""
         return []
 
-    def num_visible_outputs(self):
+    def num_visible_outputs(self) -> int:
         """How many outputs a user sees; the rest serve backward."""
         return len(self.list_outputs())
 
@@ -237,7 +245,7 @@ class OperatorProperty:
         return {}
 
     # --- inference --------------------------------------------------------------------------------
-    def infer_shape(self, in_shapes, out_shapes):
+    def infer_shape(self, in_shapes: list[Any], out_shapes: list[Any]) -> tuple[Sequence[Any], ...]:
         """Complete what is known, both ways.
 
         Parameters
@@ -265,7 +273,7 @@ class OperatorProperty:
         _, out_shapes, _ = self.infer_shape([known(shape) for shape in in_shapes], unknown)
         return [plain(shape) for shape in out_shapes]
 
-    def infer_type(self, in_types, out_types):
+    def infer_type(self, in_types: list[Any], out_types: list[Any]) -> tuple[Sequence[Any], ...]:
         """Complete what is known of the dtypes, both ways; by default all must be alike."""
         known = next((t for t in (*in_types, *out_types) if t is not None), None)
         if any(t is not None and t != known for t in (*in_types, *out_types)):
@@ -372,23 +380,29 @@ class OperatorProperty:
         return copied
 
     # --- what execution needs ---------------------------------------------------------------------
-    def forward_resource(self, in_shapes):
+    def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
         """Resources forward asks for: a list of ResourceRequest members."""
         return []
 
-    def backward_resource(self, in_shapes):
+    def backward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
         """Resources backward asks for."""
         return []
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
+    def declare_backward_dependency(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int]
+    ) -> Sequence[int]:
         """Which arrays backward reads: a list of ids drawn from the three lists given."""
         return [*out_grad, *in_data, *out_data]
 
-    def forward_inplace_option(self, in_data, out_data):
+    def forward_inplace_option(
+        self, in_data: list[int], out_data: list[int]
+    ) -> Sequence[tuple[int, int]]:
         """Pairs (input id, output id) that may share memory."""
         return []
 
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+    def backward_inplace_option(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int], in_grad: list[int]
+    ) -> Sequence[tuple[int, int]]:
         """Pairs (id of anything backward reads, in_grad id) that may share memory."""
         return []
 
@@ -425,7 +439,9 @@ class OperatorProperty:
                 f"operator {self.op_name} does not take arrays of {error.dtype}"
             ) from error
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def create_operator(
+        self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
+    ) -> Operator:
         """The Operator that computes this for fixed shapes and types on the CPU (see
         `operator_on`)."""
         raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")

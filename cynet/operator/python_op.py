@@ -5,8 +5,11 @@ computes; calling it on symbols makes a node. Unlike a CustomOp such a node cann
 this process's object.
 """
 
+from __future__ import annotations
+
 import itertools
 import weakref
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +21,11 @@ from .custom import OutputsOf
 from .parameters import Str
 from .property import OperatorProperty, is_known
 from .shapes import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Symbol
 
 # What a node's `info` parameter names; the nodes keep their instances alive.
 _instances = weakref.WeakValueDictionary()
@@ -42,15 +50,15 @@ class PythonOp:
 
     operator_name = None  # the registered operator a node of the instance has
 
-    def __init__(self, need_top_grad=True):
+    def __init__(self, need_top_grad: bool = True) -> None:
         self.info_ = None
         self.need_top_grad_ = need_top_grad
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Symbol:
         """The symbol of this operator applied to symbols; ``name=`` and ``attr=`` as usual."""
         return self.get_symbol(*args, **kwargs)
 
-    def get_symbol(self, *args, **kwargs):
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
         """The symbol of this operator applied to symbols."""
         if self.operator_name is None:
             raise CynetError(
@@ -62,31 +70,35 @@ class PythonOp:
         entry = get_operator(self.operator_name)
         return _face["compose"](entry, args, {**kwargs, "info": self.info_})
 
-    def forward(self, in_data, out_data):
+    def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
         """Compute `out_data` from `in_data`; by default the input is copied."""
         out_data[0][:] = in_data[0]
 
-    def backward(self, out_grad, in_data, out_data, in_grad):
+    def backward(
+        self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
+    ) -> None:
         """Compute `in_grad`; by default it is 1."""
         in_grad[0][:] = 1.0
 
-    def infer_shape(self, in_shape):
+    def infer_shape(self, in_shape: list[list[int]]) -> tuple[Sequence[Any], ...]:
         """Two or three lists of shapes: inputs, outputs[, auxiliary states]."""
         return in_shape, [in_shape[0]]
 
-    def list_outputs(self):
+    def list_outputs(self) -> list[str]:
         """Names of the outputs."""
         return ["output"]
 
-    def list_arguments(self):
+    def list_arguments(self) -> list[str]:
         """Names of the inputs."""
         return ["data"]
 
-    def need_top_grad(self):
+    def need_top_grad(self) -> bool:
         """Whether backward needs the outputs' gradients."""
         return self.need_top_grad_
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
+    def declare_backward_dependency(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int]
+    ) -> Sequence[int]:
         """Which arrays backward reads: ids drawn from the lists given."""
         top = list(out_grad) if self.need_top_grad() else []
         return [*top, *in_data, *out_data]

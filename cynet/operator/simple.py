@@ -14,8 +14,11 @@ The functions are Python functions, or C functions that Cython code wraps (_simp
 ...      .describe("The square of every element."))
 """
 
+from __future__ import annotations
+
 import inspect
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +30,9 @@ from .definition import refuse_builtin
 from .parameters import REQUIRED, Bool, Double
 from .property import OperatorProperty, OpReq, ResourceRequest, is_known, merge_shapes
 from .shapes import has_empty, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 kNoInplace = 0  # inputs and output never share memory
 kInplaceInOut = 1  # unary: the output may take the input's memory
@@ -62,7 +68,7 @@ _GRADIENTS = {  # the same, and what it reads beside out_grad: nothing, the outp
 }
 
 
-def assign(out, req, value):
+def assign(out: Any, req: int, value: Any) -> None:
     """Write `value` to the blob `out` as `req` (an OpReq) says: not at all, over it, or
     added.
 
@@ -110,7 +116,7 @@ class EnvArguments:
 class SimpleOp:
     """One operator under construction; every method returns the builder itself."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
         self.operands = None
         self.functions = {}
@@ -124,7 +130,7 @@ class SimpleOp:
         self.backward_option = kNoInplace
         self.prop = None
 
-    def set_shape_function(self, function):
+    def set_shape_function(self, function: Callable[..., Any]) -> SimpleOp:
         """`function(src, env)` or `(lhs, rhs, env)` gives the output's shape from the inputs'.
 
         Without one, the inputs and the output have one shape.
@@ -137,7 +143,9 @@ class SimpleOp:
         self._check_sizes()
         return self
 
-    def set_function(self, device, function, inplace=kNoInplace):
+    def set_function(
+        self, device: str, function: Callable[..., Any], inplace: int = kNoInplace
+    ) -> SimpleOp:
         """The computation on `device` (``'cpu'`` or ``'gpu'``).
 
         `function` is ``(src, env, ret, req, ctx)`` or ``(lhs, rhs, env, ret, req, ctx)``.
@@ -154,7 +162,9 @@ class SimpleOp:
         self.forward_option = inplace
         return self._publish()
 
-    def set_gradient(self, device, gradient, inplace=kNoInplace):
+    def set_gradient(
+        self, device: str, gradient: Callable[..., Any], inplace: int = kNoInplace
+    ) -> SimpleOp:
         """The gradient on `device`; the names of its parameters say what it reads.
 
         Unary: ``(out_grad, env, in_grad, req, ctx)``, with ``out_value`` or ``in_data0`` after
@@ -180,7 +190,7 @@ class SimpleOp:
         self.backward_option = inplace
         return self._publish()
 
-    def set_enable_scalar(self, enable=True, default=REQUIRED):
+    def set_enable_scalar(self, enable: bool = True, default: Any = REQUIRED) -> SimpleOp:
         """The operator takes ``scalar=``; functions find it in ``env.scalar``.
 
         Without a `default` every call must give it. As all operators of an array and a number in
@@ -194,7 +204,7 @@ class SimpleOp:
         self.scalar_default = default
         return self._publish()
 
-    def set_enable_kwargs(self, enable=True):
+    def set_enable_kwargs(self, enable: bool = True) -> SimpleOp:
         """The operator takes any keywords; functions find them, as strings, in ``env.kwargs``."""
         if enable and self.scalar:
             raise ArgumentError(
@@ -203,7 +213,7 @@ class SimpleOp:
         self.kwargs = bool(enable)
         return self._publish()
 
-    def set_resource_request(self, request):
+    def set_resource_request(self, request: Any) -> SimpleOp:
         """Ask for ``ResourceRequest.temp_space``, ``.random`` or a list of them."""
         requests = list(request) if isinstance(request, (list, tuple)) else [request]
         for each in requests:
@@ -212,7 +222,7 @@ class SimpleOp:
         self.requests = requests
         return self
 
-    def set_pure(self, pure=True):
+    def set_pure(self, pure: bool = True) -> SimpleOp:
         """The C functions change nothing but the output, and depend on nothing but the inputs, the
         scalar, the keywords and the resources: graph passes may merge, fold and repeat them."""
         if pure and not any(isinstance(f, CFunction) for f in self.functions.values()):
@@ -220,7 +230,7 @@ class SimpleOp:
         self.prop.pure = bool(pure)
         return self
 
-    def describe(self, text):
+    def describe(self, text: str) -> SimpleOp:
         """The operator's docstring."""
         if not isinstance(text, str):
             raise ArgumentTypeError(
@@ -302,7 +312,7 @@ class SimpleOp:
         return self
 
 
-def register(name):
+def register(name: str) -> SimpleOp:
     """Begin a unary or binary operator called `name`; it exists as soon as it has a function.
 
     Returns

@@ -1,11 +1,17 @@
 """Optimizers with a step size for each entry: Adam and relatives, AdaGrad, RMSProp, ..."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 from ..guard import guarded
 from ..kinds import FLAG, number
 from .base import register, zeros_like
 from .fused import FusedOptimizer
+
+if TYPE_CHECKING:
+    from ..typing import NDArray, State
 
 # A decay of 1 would divide by zero, one above have no root.
 _DECAY = number(0, 1)
@@ -32,15 +38,21 @@ class Adam(FusedOptimizer):
     kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "lazy_update": FLAG}
 
     def __init__(
-        self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, lazy_update=True, **kwargs
-    ):
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        lazy_update: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
         self.lazy_update = lazy_update
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight)
 
     def _rule(self, state):
@@ -67,12 +79,14 @@ class Adamax(FusedOptimizer):
 
     kept = {"beta1": _DECAY, "beta2": _DECAY}
 
-    def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, **kwargs):
+    def __init__(
+        self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight)
 
     def _rule(self, state):
@@ -110,13 +124,13 @@ class Nadam(FusedOptimizer):
 
     def __init__(
         self,
-        learning_rate=0.001,
-        beta1=0.9,
-        beta2=0.999,
-        epsilon=1e-8,
-        schedule_decay=0.004,
-        **kwargs,
-    ):
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        schedule_decay: float = 0.004,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
@@ -124,7 +138,7 @@ class Nadam(FusedOptimizer):
         self.schedule_decay = schedule_decay
         self.m_schedule = 1.0
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight)
 
     def _rule(self, state):
@@ -162,13 +176,15 @@ class FTML(FusedOptimizer):
 
     kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number()}
 
-    def __init__(self, beta1=0.6, beta2=0.999, epsilon=1e-8, **kwargs):
+    def __init__(
+        self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight), zeros_like(weight)
 
     def _rule(self, state):
@@ -192,11 +208,11 @@ class AdaGrad(FusedOptimizer):
 
     kept = {"float_stable_eps": number()}
 
-    def __init__(self, eps=1e-7, **kwargs):
+    def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight)
 
     def _rule(self, state):
@@ -224,12 +240,12 @@ class AdaDelta(FusedOptimizer):
 
     kept = {"rho": number(), "epsilon": number()}
 
-    def __init__(self, rho=0.90, epsilon=1e-5, **kwargs):
+    def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rho = rho
         self.epsilon = epsilon
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight)
 
     def _rule(self, state):
@@ -271,14 +287,14 @@ class RMSProp(FusedOptimizer):
 
     def __init__(
         self,
-        learning_rate=0.001,
-        gamma1=0.9,
-        gamma2=0.9,
-        epsilon=1e-8,
-        centered=False,
-        clip_weights=None,
-        **kwargs,
-    ):
+        learning_rate: float = 0.001,
+        gamma1: float = 0.9,
+        gamma2: float = 0.9,
+        epsilon: float = 1e-8,
+        centered: bool = False,
+        clip_weights: float | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.gamma1 = gamma1
         self.gamma2 = gamma2
@@ -286,7 +302,7 @@ class RMSProp(FusedOptimizer):
         self.centered = centered
         self.clip_weights = clip_weights
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
 
     def _rule(self, state):
@@ -315,12 +331,14 @@ class Ftrl(FusedOptimizer):
 
     kept = {"lamda1": number(), "beta": number()}
 
-    def __init__(self, lamda1=0.01, learning_rate=0.1, beta=1, **kwargs):
+    def __init__(
+        self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.lamda1 = lamda1
         self.beta = beta
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight)
 
     def _rule(self, state):

@@ -1,5 +1,9 @@
 """Optimizer: learning rates, weight decay and update counts; the registry of optimizers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import ndarray as nd
@@ -9,11 +13,16 @@ from ..kinds import FLAG, count, number
 from ..registry import Registry
 from .settings import check_real, check_settings
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Class, LRScheduler, NDArray, State, Symbol
+
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 
 
 @guarded
-def register(klass):
+def register(klass: Class) -> Class:
     """Make `klass`, a subclass of Optimizer, known to :func:`create`; usable as a decorator."""
     if not (isinstance(klass, type) and issubclass(klass, Optimizer)):
         raise ArgumentTypeError(f"register takes a subclass of Optimizer, got {shown(klass)}")
@@ -21,7 +30,7 @@ def register(klass):
 
 
 @guarded
-def create(name, **kwargs):
+def create(name: str, **kwargs: Any) -> Optimizer:
     """An optimizer by name.
 
     Parameters
@@ -85,17 +94,17 @@ class Optimizer:
 
     def __init__(
         self,
-        rescale_grad=1.0,
-        param_idx2name=None,
-        wd=0.0,
-        clip_gradient=None,
-        learning_rate=None,
-        lr_scheduler=None,
-        sym=None,
-        begin_num_update=0,
-        multi_precision=False,
-        param_dict=None,
-    ):
+        rescale_grad: float = 1.0,
+        param_idx2name: dict[int, str] | None = None,
+        wd: float = 0.0,
+        clip_gradient: float | None = None,
+        learning_rate: float | None = None,
+        lr_scheduler: LRScheduler | None = None,
+        sym: Symbol | None = None,
+        begin_num_update: int = 0,
+        multi_precision: bool = False,
+        param_dict: dict[Any, Any] | None = None,
+    ) -> None:
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         if lr_scheduler is None:
@@ -124,14 +133,14 @@ class Optimizer:
     create_optimizer = staticmethod(create)
     register = staticmethod(register)
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         """What the optimizer remembers of one weight; None by default."""
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         """Change `weight` and `state` in place by one step along `grad`."""
         raise UndefinedError(f"{type(self).__name__} defines no update")
 
-    def create_state_multi_precision(self, index, weight):
+    def create_state_multi_precision(self, index: Any, weight: NDArray) -> State:
         """The state, with a float32 copy of a float16 weight before it if ``multi_precision``."""
         if weight.dtype == np.float16:
             if self.multi_precision:
@@ -143,7 +152,9 @@ class Optimizer:
             )
         return self.create_state(index, weight)
 
-    def update_multi_precision(self, index, weight, grad, state):
+    def update_multi_precision(
+        self, index: Any, weight: NDArray, grad: NDArray, state: State
+    ) -> None:
         """``update``, through the float32 copy where there is one."""
         if self.multi_precision and weight.dtype == np.float16:
             master, inner = state
@@ -152,7 +163,13 @@ class Optimizer:
         else:
             self.update(index, weight, grad, state)
 
-    def update_all(self, indices, weights, grads, states):
+    def update_all(
+        self,
+        indices: Sequence[Any],
+        weights: Sequence[NDArray],
+        grads: Sequence[NDArray],
+        states: Sequence[State],
+    ) -> None:
         """One step of several weights; subclasses may join them in one call."""
         update = self.update_multi_precision
         for index, weight, grad, state in zip(indices, weights, grads, states):
@@ -168,13 +185,13 @@ class Optimizer:
         """
 
     @property
-    def learning_rate(self):
+    def learning_rate(self) -> float:
         """The rate now, before any multiplier."""
         if self.lr_scheduler is not None:
             return self.lr_scheduler(self.num_update)
         return self.lr
 
-    def set_learning_rate(self, lr):
+    def set_learning_rate(self, lr: float) -> None:
         """Change the rate; refused where a scheduler decides it."""
         if self.lr_scheduler is not None:
             text = f"set_learning_rate({shown(lr)}): lr_scheduler decides the rate; change that"
@@ -182,11 +199,11 @@ class Optimizer:
         check_real("set_learning_rate: lr", lr)
         self.lr = lr
 
-    def set_lr_mult(self, args_lr_mult):
+    def set_lr_mult(self, args_lr_mult: dict[Any, float]) -> None:
         """Set factors of the learning rate by name or index, over those of the symbol."""
         self.lr_mult = {**self._symbol_mult("__lr_mult__"), **_factors("lr", args_lr_mult)}
 
-    def set_wd_mult(self, args_wd_mult):
+    def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
         """Set factors of the weight decay by name or index, over those of the symbol."""
         spared = {
             name: 0.0 for name in self.idx2name.values() if not name.endswith(("_weight", "_gamma"))
@@ -253,7 +270,7 @@ class Optimizer:
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_joined"}
 
     def _gradient(self, grad, decay=None):
@@ -266,7 +283,7 @@ class Optimizer:
         return grad
 
 
-def zeros_like(weight):
+def zeros_like(weight: NDArray) -> NDArray:
     """A zero array of the weight's shape, dtype and context, as a state."""
     return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)
 
@@ -278,10 +295,10 @@ class Test(Optimizer):
 
     __test__ = False  # no test class, whatever pytest thinks of the name
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight)
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         weight[:] = weight + grad * self.rescale_grad
         state[:] = weight
 

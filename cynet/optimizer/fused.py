@@ -1,11 +1,20 @@
 """FusedOptimizer: optimizers whose step is one of the update rules in kernels/update.h."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..errors import UndefinedError
 from ..guard import guarded
 from ._joined import JoinedUpdate
 from .base import Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import NDArray, State
 
 
 @guarded(but=("joined_update",))
@@ -38,11 +47,17 @@ class FusedOptimizer(Optimizer):
         """The learning rate that the rule gets."""
         return lr
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         """Change one weight; push the step and return."""
         self._update_joined([index], [weight], [grad], [state], False)
 
-    def update_all(self, indices, weights, grads, states):
+    def update_all(
+        self,
+        indices: Sequence[Any],
+        weights: Sequence[NDArray],
+        grads: Sequence[NDArray],
+        states: Sequence[State],
+    ) -> None:
         """Change several weights; push one function for all of them and return."""
         if not self._joins(weights):
             super().update_all(indices, weights, grads, states)

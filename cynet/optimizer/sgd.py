@@ -1,12 +1,18 @@
 """Stochastic gradient descent and its relatives: SGD, NAG, Signum, SGLD, DCASGD."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
 from ..guard import guarded
 from ..kinds import FLAG, number
 from .base import OPTIMIZERS, Optimizer, register, zeros_like
 from .fused import FusedOptimizer
+
+if TYPE_CHECKING:
+    from ..typing import NDArray, State
 
 
 @register
@@ -30,12 +36,12 @@ class SGD(FusedOptimizer):
 
     _keeps_masters = True
 
-    def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
+    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
         self.lazy_update = lazy_update
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
     def _rule(self, state):
@@ -66,11 +72,11 @@ class NAG(FusedOptimizer):
 
     _keeps_masters = True
 
-    def __init__(self, momentum=0.0, **kwargs):
+    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
     def _rule(self, state):
@@ -97,12 +103,14 @@ class Signum(FusedOptimizer):
 
     kept = {"momentum": number(), "wd_lh": number()}
 
-    def __init__(self, learning_rate=0.01, momentum=0.9, wd_lh=0.0, **kwargs):
+    def __init__(
+        self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.momentum = momentum
         self.wd_lh = wd_lh
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
     def _rule(self, state):
@@ -125,7 +133,7 @@ class SGLD(Optimizer):
         See :class:`Optimizer`.
     """
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, _ = self._step(index)
         grad = self._gradient(grad) + wd * weight
         noise = nd.random.normal(
@@ -150,15 +158,15 @@ class DCASGD(Optimizer):
 
     kept = {"momentum": number(), "lamda": number()}
 
-    def __init__(self, momentum=0.0, lamda=0.04, **kwargs):
+    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
         self.lamda = lamda
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0.0 else None, weight.copy()
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, _ = self._step(index)
         grad = self._gradient(grad)
         momentum, previous = state

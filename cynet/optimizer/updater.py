@@ -1,10 +1,19 @@
 """Updater: an optimizer with the states of the weights it updates, and their form as bytes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..errors import ArgumentError, shown
 from ..guard import guarded, refuse
 from .state_file import pack, read, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import NDArray, Optimizer
 
 
 @guarded(but=("__call__",))
@@ -25,12 +34,14 @@ class Updater:
     [0.5, 0.5]
     """
 
-    def __init__(self, optimizer):
+    def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
         self.states = {}
         self.states_synced = {}
 
-    def __call__(self, index, grad, weight):
+    def __call__(
+        self, index: Any, grad: NDArray | Sequence[NDArray], weight: NDArray | Sequence[NDArray]
+    ) -> None:
         """One step of a weight, or of several (three lists)."""
         if not isinstance(index, (list, tuple)):
             index, grad, weight = (index,), (grad,), (weight,)
@@ -81,7 +92,7 @@ class Updater:
             return type(state)(self.sync_state_context(each, context) for each in state)
         return None if state is None else state.as_in_context(context)
 
-    def get_states(self, dump_optimizer=False):
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
         """All states as bytes, with `dump_optimizer` the optimizer's settings and counts too."""
         return b"".join(self.chunks(dump_optimizer))
 
@@ -92,7 +103,7 @@ class Updater:
         """
         return pack(self.states, self.optimizer if dump_optimizer else None, pair)
 
-    def set_states(self, states):
+    def set_states(self, states: bytes) -> None:
         """Take over what ``get_states`` gave.
 
         Parameters
@@ -136,6 +147,6 @@ def _words(state):
 
 
 @guarded
-def get_updater(optimizer):
+def get_updater(optimizer: Optimizer) -> Updater:
     """An :class:`Updater` of the optimizer."""
     return Updater(optimizer)

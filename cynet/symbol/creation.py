@@ -1,6 +1,9 @@
 """Functions of mx.sym written by hand: made from numbers, or taking a symbol or a number."""
 
+from __future__ import annotations
+
 from numbers import Number
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +12,9 @@ from ..guard import guarded
 from ..operator._base import get_operator
 from .register import function_of
 from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from ..typing import DTypeLike, ShapeLike
 
 
 def _call(operator, *args, **kwargs):
@@ -20,7 +26,9 @@ def _dtype(dtype):
 
 
 @guarded
-def zeros(shape, dtype=None, name=None, **kwargs):
+def zeros(
+    shape: ShapeLike, dtype: DTypeLike | None = None, name: str | None = None, **kwargs: Any
+) -> Symbol:
     """A symbol of zeros.
 
     Parameters
@@ -40,19 +48,35 @@ def zeros(shape, dtype=None, name=None, **kwargs):
 
 
 @guarded
-def ones(shape, dtype=None, name=None, **kwargs):
+def ones(
+    shape: ShapeLike, dtype: DTypeLike | None = None, name: str | None = None, **kwargs: Any
+) -> Symbol:
     """A symbol of ones; parameters as of `zeros`."""
     return _call("_ones", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
 
 @guarded
-def full(shape, val, dtype=None, name=None, **kwargs):
+def full(
+    shape: ShapeLike,
+    val: float,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """A symbol filled with the number `val`; parameters else as of `zeros`."""
     return _call("_full", shape=shape, dtype=_dtype(dtype), value=float(val), name=name, **kwargs)
 
 
 @guarded
-def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
+    dtype: DTypeLike | None = None,
+) -> Symbol:
     """Evenly spaced numbers in ``[start, stop)``, or ``[0, start)`` without `stop`; each `repeat`
     times.
 
@@ -79,7 +103,14 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, d
 
 
 @guarded
-def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    name: str | None = None,
+    dtype: DTypeLike | None = None,
+) -> Symbol:
     """`num` evenly spaced numbers from `start` to `stop`, which is the last one unless `endpoint`
     is False."""
     return _call(
@@ -94,7 +125,14 @@ def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
 
 
 @guarded
-def eye(N, M=0, k=0, dtype=None, name=None, **kwargs):
+def eye(
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """A matrix of N x M (N x N without `M`) with ones on the `k`-th diagonal."""
     return _call("_eye", N=N, M=M, k=k, dtype=_dtype(dtype), name=name, **kwargs)
 
@@ -123,7 +161,7 @@ def _operator(names, *args, **kwargs):
 
 
 @guarded
-def power(base, exp):
+def power(base: Symbol | Number, exp: Symbol | float) -> Any:
     """``base ** exp``; each may be a Symbol or a number."""
     return _either(
         "power",
@@ -140,28 +178,30 @@ pow = power
 
 
 @guarded
-def maximum(left, right):
+def maximum(left: Symbol | float, right: Symbol | float) -> Any:
     """The larger of two, element by element; each may be a Symbol or a number."""
     scalar = ("_maximum_scalar", "_maximumscalar")
     return _either("maximum", left, right, ("_maximum", "_maximum"), scalar, scalar, max)
 
 
 @guarded
-def minimum(left, right):
+def minimum(left: Symbol | float, right: Symbol | float) -> Any:
     """The smaller of two, element by element; each may be a Symbol or a number."""
     scalar = ("_minimum_scalar", "_minimumscalar")
     return _either("minimum", left, right, ("_minimum", "_minimum"), scalar, scalar, min)
 
 
 @guarded
-def hypot(left, right):
+def hypot(left: Symbol | float, right: Symbol | float) -> Any:
     """``sqrt(left**2 + right**2)``; each may be a Symbol or a number."""
     scalar = ("_hypot_scalar", "_hypotscalar")
     return _either("hypot", left, right, ("_hypot", "_hypot"), scalar, scalar, np.hypot)
 
 
 @guarded
-def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+def split_v2(
+    ary: Symbol, indices_or_sections: ShapeLike, axis: int = 0, squeeze_axis: bool = False
+) -> Symbol:
     """Split into equal parts, or at indices.
 
     Parameters

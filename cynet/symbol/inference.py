@@ -1,5 +1,9 @@
 """The infer_shape and infer_type methods of Symbol."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..dtype import dtype_flag, numpy_dtype
@@ -8,6 +12,9 @@ from ..guard import guarded
 from ..operator.property import is_known
 from .hooks import installed
 from .node import variable_nodes
+
+if TYPE_CHECKING:
+    from ..typing import DTypeLike, Shape
 
 
 def _is_size(n):
@@ -20,7 +27,9 @@ class Inference:
 
     __slots__ = ()
 
-    def infer_shape(self, *args, **kwargs):
+    def infer_shape(
+        self, *args: Shape | None, **kwargs: Shape
+    ) -> tuple[list[Shape], list[Shape], list[Shape]] | tuple[None, None, None]:
         """Shapes of all arguments, outputs and auxiliary states, from those given.
 
         Parameters
@@ -62,12 +71,16 @@ class Inference:
         )
         return None, None, None
 
-    def infer_shape_partial(self, *args, **kwargs):
+    def infer_shape_partial(
+        self, *args: Shape | None, **kwargs: Shape
+    ) -> tuple[list[Shape], list[Shape], list[Shape]]:
         """As `infer_shape`, but unknown shapes come back as ``()`` and unknown dimensions as 0."""
         found = self._infer("infer_shapes", self._known_shapes(args, kwargs))
         return tuple([shape or () for shape in shapes] for shapes in found)
 
-    def infer_type(self, *args, **kwargs):
+    def infer_type(
+        self, *args: DTypeLike | None, **kwargs: DTypeLike
+    ) -> tuple[list[type], list[type], list[type]] | tuple[None, None, None]:
         """Types of all arguments, outputs and auxiliary states, from those given.
 
         Parameters
@@ -100,7 +113,9 @@ class Inference:
         )
         return None, None, None
 
-    def infer_type_partial(self, *args, **kwargs):
+    def infer_type_partial(
+        self, *args: DTypeLike | None, **kwargs: DTypeLike
+    ) -> tuple[list[type | None], list[type | None], list[type | None]]:
         """As `infer_type`, but unknown types come back as None."""
         found = self._infer("infer_types", self._known_types(args, kwargs))
         return tuple([kind and np.dtype(kind).type for kind in kinds] for kinds in found)

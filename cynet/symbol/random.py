@@ -1,11 +1,18 @@
 """mx.sym.random: symbols of random arrays, from numbers (`_random_*`) or symbols (`_sample_*`)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..guard import guarded
 from ..operator import get_operator
 from ..operator.parameters import real_number
 from .register import function_of, namespace
 from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from ..typing import DTypeLike, ShapeLike
 
 
 def _apply(operator, /, *args, **kwargs):
@@ -32,7 +39,13 @@ def _draw(name, params, shape, dtype, kwargs):
 
 
 @guarded
-def uniform(low=0, high=1, shape=None, dtype=None, **kwargs):
+def uniform(
+    low: float | Symbol = 0,
+    high: float | Symbol = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """Numbers from [low, high), each equally likely.
 
     Parameters
@@ -61,19 +74,36 @@ def uniform(low=0, high=1, shape=None, dtype=None, **kwargs):
 
 
 @guarded
-def normal(loc=0, scale=1, shape=None, dtype=None, **kwargs):
+def normal(
+    loc: float | Symbol = 0,
+    scale: float | Symbol = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """Normally distributed numbers, mean `loc`, standard deviation `scale`; else as `uniform`."""
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
 @guarded
-def randn(*shape, loc=0, scale=1, dtype=None, **kwargs):
+def randn(
+    *shape: int,
+    loc: float | Symbol = 0,
+    scale: float | Symbol = 1,
+    dtype: DTypeLike | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """Normally distributed numbers; the sizes are given one by one."""
     return normal(loc, scale, shape or None, dtype, **kwargs)
 
 
 @guarded
-def exponential(scale=1, shape=None, dtype=None, **kwargs):
+def exponential(
+    scale: float | Symbol = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """Exponentially distributed numbers of mean `scale`; else as `uniform`."""
     if not isinstance(scale, Symbol):
         number = real_number(scale)
@@ -84,37 +114,72 @@ def exponential(scale=1, shape=None, dtype=None, **kwargs):
 
 
 @guarded
-def gamma(alpha=1, beta=1, shape=None, dtype=None, **kwargs):
+def gamma(
+    alpha: float | Symbol = 1,
+    beta: float | Symbol = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """Gamma distributed numbers of shape `alpha` and scale `beta`; else as `uniform`."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
 @guarded
-def poisson(lam=1, shape=None, dtype=None, **kwargs):
+def poisson(
+    lam: float | Symbol = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """Poisson distributed counts (in a float type) of mean `lam`; else as `uniform`."""
     return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
 
 
 @guarded
-def negative_binomial(k=1, p=1, shape=None, dtype=None, **kwargs):
+def negative_binomial(
+    k: float | Symbol = 1,
+    p: float | Symbol = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """Counts of successes before the k-th failure, whose probability is `p`; else as `uniform`."""
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
 
 
 @guarded
-def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, **kwargs):
+def generalized_negative_binomial(
+    mu: float | Symbol = 1,
+    alpha: float | Symbol = 1,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """Negative binomial counts of mean `mu` and dispersion `alpha`; else as `uniform`."""
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
 
 
 @guarded
-def randint(low, high, shape=None, dtype=None, **kwargs):
+def randint(
+    low: float | Symbol,
+    high: float | Symbol,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """Integers from [low, high), each equally likely: ``'int32'`` (the default) or ``'int64'``."""
     return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
 @guarded
-def multinomial(data, shape=None, get_prob=True, dtype="int32", **kwargs):
+def multinomial(
+    data: Symbol,
+    shape: ShapeLike | None = None,
+    get_prob: bool = True,
+    dtype: DTypeLike = "int32",
+    **kwargs: Any,
+) -> Symbol:
     """Indices drawn with the probabilities in each row of `data`; also their logarithms."""
     return _apply(
         "_sample_multinomial", data, shape=shape, get_prob=get_prob, dtype=dtype, **kwargs
@@ -122,7 +187,7 @@ def multinomial(data, shape=None, get_prob=True, dtype="int32", **kwargs):
 
 
 @guarded
-def shuffle(data, **kwargs):
+def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     """The rows of `data` (its first axis) in random order."""
     return _apply("_shuffle", data, **kwargs)
 

@@ -1,5 +1,9 @@
 """Symbol: a view of a graph through some of its outputs, and what can be asked of it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..attribute import is_attribute_key, stored_key, with_spoken_keys
 from ..context import current_context
 from ..errors import ArgumentError, ArgumentTypeError, BoundsError, FormatError, shown
@@ -14,6 +18,21 @@ from .inference import Inference
 from .methods import OperatorMethods
 from .node import topological_order, variable_nodes
 from .serialization import debug_text, from_json, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ..typing import (
+        Context,
+        ContextLike,
+        DTypeLike,
+        Executor,
+        FileName,
+        GradReq,
+        NamedArrays,
+        NDArray,
+        ShapeLike,
+    )
 
 
 @guarded(but=("__init__", "__getitem__"))
@@ -35,21 +54,21 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     __slots__ = ("entries",)
     __hash__ = None
 
-    def __init__(self, heads):
+    def __init__(self, heads: Iterable[Any]) -> None:
         self.entries = list(heads)
 
     # --- copies ---
-    def __copy__(self):
+    def __copy__(self) -> Symbol:
         return Symbol(copy_graph(self.entries)[0])
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Symbol:
         return Symbol(copy_graph(self.entries)[0])
 
     def __reduce__(self):
         return load_json, (self.tojson(),)
 
     # --- composition ---
-    def __call__(self, *args, name=None, **kwargs):
+    def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
         """A copy of this symbol in which variables are replaced by other symbols.
 
         Parameters
@@ -91,13 +110,13 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return out
 
     # --- outputs ---
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.entries)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Symbol]:
         return (self[i] for i in range(len(self.entries)))
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int | str | slice) -> Symbol:
         """One output by number or name, or several by a slice.
 
         Raises
@@ -134,17 +153,17 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             raise BoundsError(f"{shown(self)}: no output {index}; there are {count}") from None
 
     @property
-    def num_outputs(self):
+    def num_outputs(self) -> int:
         """How many outputs there are."""
         return len(self.entries)
 
     @property
-    def name(self):
+    def name(self) -> str | None:
         """The name of the output node; None for a group of several nodes."""
         first = self.entries[0][0]
         return first.name if all(node is first for node, _ in self.entries) else None
 
-    def get_internals(self):
+    def get_internals(self) -> Symbol:
         """All visible outputs of all nodes, as a group.
 
         Examples
@@ -162,37 +181,37 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             ]
         )
 
-    def get_children(self):
+    def get_children(self) -> Symbol | None:
         """The inputs of the output nodes as a group, or None where there are none."""
         nodes = {id(node): node for node, _ in self.entries}
         heads = [entry for node in nodes.values() for entry in node.inputs]
         return Symbol(heads) if heads else None
 
     # --- names ---
-    def list_arguments(self):
+    def list_arguments(self) -> list[str]:
         """Names of the arguments: the variables that are no auxiliary states, in depth-first
         order."""
         return [node.name for node in variable_nodes(self.entries)[0]]
 
-    def list_auxiliary_states(self):
+    def list_auxiliary_states(self) -> list[str]:
         """Names of the auxiliary states: variables that operators update by themselves."""
         return [node.name for node in variable_nodes(self.entries)[1]]
 
-    def list_inputs(self):
+    def list_inputs(self) -> list[str]:
         """Names of all variables."""
         return [node.name for node in variable_nodes(self.entries)[2]]
 
-    def list_outputs(self):
+    def list_outputs(self) -> list[str]:
         """Names of the outputs, e.g. ``fc1_output``."""
         return [node.output_name(i) for node, i in self.entries]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self.name is not None:
             return f"<Symbol {self.name}>"
         return f"<Symbol group [{', '.join(node.name for node, _ in self.entries)}]>"
 
     # --- attributes ---
-    def attr(self, key):
+    def attr(self, key: str) -> str | None:
         """One attribute or parameter of the output node as a str, or None.
 
         Examples
@@ -208,14 +227,14 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             return node.name
         return with_spoken_keys({**node.params, **node.attrs}).get(key)
 
-    def list_attr(self, recursive=False):
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
         """Attributes and parameters of the (first) output node: dict of str to str."""
         if recursive:
             raise ArgumentError("list_attr has no recursive=True any more; call attr_dict()")
         node = self.entries[0][0]
         return with_spoken_keys({**node.params, **node.attrs})
 
-    def attr_dict(self):
+    def attr_dict(self) -> dict[str, dict[str, str]]:
         """Node name to its attributes and parameters, for every node that has any."""
         out = {}
         for node in topological_order(self.entries):
@@ -224,7 +243,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
                 out[node.name] = attrs
         return out
 
-    def _set_attr(self, **kwargs):
+    def _set_attr(self, **kwargs: str) -> None:
         """Set attributes of the output node, values of type str."""
         node = self.entries[0][0]
         where = f"symbol {node.name}"
@@ -237,14 +256,14 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             node.attrs[stored_key(key)] = value
 
     # --- files ---
-    def tojson(self, remove_amp_cast=True):
+    def tojson(self, remove_amp_cast: bool = True) -> str:
         """The graph as JSON, byte for byte as MXNet 1.9.1 writes it.
 
         `remove_amp_cast` is there for scripts that give it: no operator of that kind exists here.
         """
         return to_json(self.entries)
 
-    def save(self, fname, remove_amp_cast=True):
+    def save(self, fname: FileName, remove_amp_cast: bool = True) -> None:
         """Write `tojson` to the file `fname`; the file is there whole or not at all.
 
         Examples
@@ -265,21 +284,21 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             ) from None
         write_atomically(fname, data)
 
-    def debug_str(self):
+    def debug_str(self) -> str:
         """The graph in words."""
         return debug_text(self.entries)
 
     # --- execution ---
     def bind(
         self,
-        ctx,
-        args,
-        args_grad=None,
-        grad_req="write",
-        aux_states=None,
-        group2ctx=None,
-        shared_exec=None,
-    ):
+        ctx: ContextLike,
+        args: Sequence[NDArray] | NamedArrays,
+        args_grad: Sequence[NDArray | None] | NamedArrays = None,
+        grad_req: GradReq = "write",
+        aux_states: Sequence[NDArray] | NamedArrays | None = None,
+        group2ctx: Mapping[str, Context] | None = None,
+        shared_exec: Executor | None = None,
+    ) -> Executor:
         """Make an executor that works on the arrays given.
 
         Parameters
@@ -307,16 +326,16 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
 
     def simple_bind(
         self,
-        ctx,
-        grad_req="write",
-        type_dict=None,
-        stype_dict=None,
-        group2ctx=None,
-        shared_arg_names=None,
-        shared_exec=None,
-        shared_buffer=None,
-        **kwargs,
-    ):
+        ctx: ContextLike,
+        grad_req: GradReq = "write",
+        type_dict: Mapping[str, DTypeLike] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        group2ctx: Mapping[str, Context] | None = None,
+        shared_arg_names: Sequence[str] | None = None,
+        shared_exec: Executor | None = None,
+        shared_buffer: NamedArrays | None = None,
+        **kwargs: ShapeLike,
+    ) -> Executor:
         """Infer all shapes and types, allocate all arrays and make an executor.
 
         Parameters
@@ -357,7 +376,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             **kwargs,
         )
 
-    def eval(self, ctx=None, **kwargs):
+    def eval(self, ctx: ContextLike | None = None, **kwargs: NDArray) -> list[NDArray]:
         """Compute the outputs once.
 
         Parameters
@@ -395,7 +414,7 @@ def refuse_storage_type(where, stype):
         )
 
 
-def load_json(json_str):
+def load_json(json_str: str) -> Symbol:
     """The Symbol that a JSON text describes.
 
     Raises
@@ -408,7 +427,7 @@ def load_json(json_str):
     return Symbol(from_json(json_str))
 
 
-def load(fname):
+def load(fname: FileName) -> Symbol:
     """The Symbol in the file `fname`, of any MXNet 1.x dialect.
 
     Raises

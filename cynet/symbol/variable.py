@@ -1,5 +1,9 @@
 """Variable and Group: symbols that are made without an operator."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..attribute import AttrScope, stored_key
 from ..dtype import dtype_flag
 from ..errors import ArgumentError, ArgumentTypeError, shown
@@ -10,19 +14,24 @@ from .compose import attribute_text
 from .node import Node
 from .symbol import Symbol, refuse_storage_type
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..typing import DTypeLike, InitializerLike, ShapeLike
+
 
 @guarded
 def Variable(
-    name,
-    attr=None,
-    shape=None,
-    lr_mult=None,
-    wd_mult=None,
-    dtype=None,
-    init=None,
-    stype=None,
-    **kwargs,
-):
+    name: str,
+    attr: dict[str, str] | None = None,
+    shape: ShapeLike | None = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: DTypeLike | None = None,
+    init: InitializerLike | None = None,
+    stype: str | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """A named input of a graph.
 
     Parameters
@@ -100,7 +109,7 @@ def _shape_text(where, shape):
 
 
 @guarded
-def Group(symbols):
+def Group(symbols: Iterable[Symbol]) -> Symbol:
     """One symbol with the outputs of several.
 
     Parameters

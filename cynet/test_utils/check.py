@@ -1,5 +1,9 @@
 """Checking symbols: against expected values, numeric gradients, and other contexts and dtypes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import ndarray as nd
@@ -8,16 +12,34 @@ from ..errors import ArgumentError
 from ..guard import guarded
 from .compare import assert_almost_equal, default_context, get_atol, get_rtol, to_numpy
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..typing import (
+        ArrayLike,
+        ContextLike,
+        DTypeLike,
+        Executor,
+        GradReq,
+        Inputs,
+        NamedArrays,
+        NDArray,
+        NumpyArray,
+        Symbol,
+    )
+
 _EPS = {"float16": 1.0 / 2**6, "float32": 1.0 / 2**9, "float64": 1.0 / 2**14}
 
 
-def list_gpus():
+def list_gpus() -> Sequence[int]:
     """Indices of the GPUs at hand; none where cynet is built without."""
     return range(0)
 
 
 @guarded
-def simple_forward(sym, ctx=None, is_train=False, **inputs):
+def simple_forward(
+    sym: Symbol, ctx: ContextLike | None = None, is_train: bool = False, **inputs: ArrayLike
+) -> Any:
     """Outputs of a symbol for NumPy inputs: one array, or a list."""
     ctx = ctx or default_context()
     arrays = {name: nd.array(value, ctx=ctx) for name, value in inputs.items()}
@@ -55,16 +77,16 @@ def _inputs(sym, location, aux_states, ctx, dtype):
 
 @guarded
 def check_symbolic_forward(
-    sym,
-    location,
-    expected,
-    rtol=None,
-    atol=None,
-    aux_states=None,
-    ctx=None,
-    equal_nan=False,
-    dtype=np.float32,
-):
+    sym: Symbol,
+    location: Inputs,
+    expected: Inputs,
+    rtol: float | None = None,
+    atol: float | None = None,
+    aux_states: Inputs | None = None,
+    ctx: ContextLike | None = None,
+    equal_nan: bool = False,
+    dtype: DTypeLike = np.float32,
+) -> list[NDArray]:
     """Compare the outputs of a symbol with expected values.
 
     Parameters
@@ -102,19 +124,19 @@ def check_symbolic_forward(
 
 @guarded
 def check_symbolic_backward(
-    sym,
-    location,
-    out_grads,
-    expected,
-    rtol=None,
-    atol=None,
-    aux_states=None,
-    grad_req="write",
-    ctx=None,
-    grad_stypes=None,
-    equal_nan=False,
-    dtype=np.float32,
-):
+    sym: Symbol,
+    location: Inputs,
+    out_grads: Inputs | None,
+    expected: Inputs,
+    rtol: float | None = None,
+    atol: float | None = None,
+    aux_states: Inputs | None = None,
+    grad_req: GradReq = "write",
+    ctx: ContextLike | None = None,
+    grad_stypes: Any = None,
+    equal_nan: bool = False,
+    dtype: DTypeLike = np.float32,
+) -> NamedArrays:
     """Compare the gradients of a symbol's arguments with expected values.
 
     Parameters
@@ -179,8 +201,13 @@ def check_symbolic_backward(
 
 @guarded
 def numeric_grad(
-    executor, location, aux_states=None, eps=1e-4, use_forward_train=True, dtype=np.float32
-):
+    executor: Executor,
+    location: NamedArrays,
+    aux_states: NamedArrays | None = None,
+    eps: float = 1e-4,
+    use_forward_train: bool = True,
+    dtype: DTypeLike = np.float32,
+) -> dict[str, NumpyArray]:
     """Gradients of the sum of an executor's outputs by central differences.
 
     Parameters
@@ -235,18 +262,18 @@ def numeric_grad(
 
 @guarded
 def check_numeric_gradient(
-    sym,
-    location,
-    aux_states=None,
-    numeric_eps=None,
-    rtol=None,
-    atol=None,
-    grad_nodes=None,
-    use_forward_train=True,
-    ctx=None,
-    grad_stype_dict=None,
-    dtype=np.float32,
-):
+    sym: Symbol,
+    location: Inputs,
+    aux_states: Inputs | None = None,
+    numeric_eps: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    grad_nodes: Sequence[str] | Mapping[str, str] | None = None,
+    use_forward_train: bool = True,
+    ctx: ContextLike | None = None,
+    grad_stype_dict: Any = None,
+    dtype: DTypeLike = np.float32,
+) -> None:
     """Compare a symbol's gradients with central differences, along a random projection.
 
     Parameters
@@ -332,20 +359,20 @@ class _Weighted:
 
 @guarded
 def check_consistency(
-    sym,
-    ctx_list,
-    scale=1.0,
-    grad_req="write",
-    arg_params=None,
-    aux_params=None,
-    rtol=None,
-    atol=None,
-    raise_on_err=True,
-    ground_truth=None,
-    equal_nan=False,
-    use_uniform=False,
-    rand_type=np.float64,
-):
+    sym: Symbol | Sequence[Symbol],
+    ctx_list: Sequence[dict[str, Any]],
+    scale: float = 1.0,
+    grad_req: GradReq = "write",
+    arg_params: Any = None,
+    aux_params: Any = None,
+    rtol: Any = None,
+    atol: Any = None,
+    raise_on_err: bool = True,
+    ground_truth: Any = None,
+    equal_nan: bool = False,
+    use_uniform: bool = False,
+    rand_type: DTypeLike = np.float64,
+) -> Any:
     """Compare a symbol's outputs and gradients over contexts and dtypes.
 
     Parameters

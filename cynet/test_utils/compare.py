@@ -1,5 +1,9 @@
 """Random arrays, and comparing arrays with tolerances that fit their dtypes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import ndarray as nd
@@ -7,50 +11,57 @@ from ..context import Context, current_context
 from ..errors import ArgumentTypeError, shown
 from ..guard import guarded
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..typing import ArrayLike, DTypeLike, NDArray, NumpyArray, Shape
+
 _RTOL = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
 _ATOL = {"float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
 _chosen = []
 
 
-def default_context():
+def default_context() -> Context:
     """The context that tests run on: the one set last, else the current one."""
     return _chosen[-1] if _chosen else current_context()
 
 
 @guarded
-def set_default_context(ctx):
+def set_default_context(ctx: Context) -> None:
     """Set the context that tests run on."""
     if not isinstance(ctx, Context):
         raise ArgumentTypeError(f"set_default_context takes a Context, got {shown(ctx)}")
     _chosen[:] = [ctx]
 
 
-def default_dtype():
+def default_dtype() -> type:
     """The dtype that tests use: float32."""
     return np.float32
 
 
 @guarded
-def rand_shape_2d(dim0=10, dim1=10, allow_zero_size=False):
+def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, int]:
     """A random shape with at most these extents, drawn from ``numpy.random``."""
     return rand_shape_nd(2, (dim0, dim1), allow_zero_size)
 
 
 @guarded
-def rand_shape_3d(dim0=10, dim1=10, dim2=10, allow_zero_size=False):
+def rand_shape_3d(
+    dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
+) -> tuple[int, int, int]:
     """A random shape with at most these extents, drawn from ``numpy.random``."""
     return rand_shape_nd(3, (dim0, dim1, dim2), allow_zero_size)
 
 
 @guarded
-def rand_shape_nd(num_dim, dim=10, allow_zero_size=False):
+def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> Shape:
     """A random shape of `num_dim` extents, each at most `dim`, drawn from ``numpy.random``."""
     high = np.broadcast_to(dim, num_dim)
     return tuple(int(np.random.randint(0 if allow_zero_size else 1, top + 1)) for top in high)
 
 
 @guarded
-def random_arrays(*shapes):
+def random_arrays(*shapes: Shape) -> Any:
     """float32 arrays with normal entries: a list, or for a single shape the array."""
     arrays = [np.random.randn(*shape).astype(np.float32) for shape in shapes]
     return arrays[0] if len(arrays) == 1 else arrays
@@ -58,15 +69,15 @@ def random_arrays(*shapes):
 
 @guarded
 def rand_ndarray(
-    shape,
-    stype="default",
-    density=None,
-    dtype=None,
-    modifier_func=None,
-    shuffle_csr_indices=False,
-    distribution=None,
-    ctx=None,
-):
+    shape: Shape,
+    stype: str = "default",
+    density: Any = None,
+    dtype: DTypeLike | None = None,
+    modifier_func: Callable[..., Any] | None = None,
+    shuffle_csr_indices: bool = False,
+    distribution: str | None = None,
+    ctx: Context | None = None,
+) -> NDArray:
     """An NDArray of random entries from -1 to 1, drawn from ``numpy.random``.
 
     Parameters
@@ -90,25 +101,27 @@ def rand_ndarray(
     return nd.array(values, ctx=ctx or default_context(), dtype=dtype or default_dtype())
 
 
-def to_numpy(array):
+def to_numpy(array: Any) -> NumpyArray:
     """A NumPy array from an NDArray, an array or a number."""
     return array.asnumpy() if isinstance(array, nd.NDArray) else np.asarray(array)
 
 
 @guarded
-def get_rtol(rtol=None, dtype=np.float64):
+def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
     """`rtol`, or the relative tolerance of a dtype."""
     return _RTOL.get(np.dtype(dtype).name, 0) if rtol is None else rtol
 
 
 @guarded
-def get_atol(atol=None, dtype=np.float64):
+def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
     """`atol`, or the absolute tolerance of a dtype."""
     return _ATOL.get(np.dtype(dtype).name, 0) if atol is None else atol
 
 
 @guarded
-def get_tols(x, y, rtol=None, atol=None):
+def get_tols(
+    x: Any, y: Any, rtol: float | None = None, atol: float | None = None
+) -> tuple[float, float]:
     """Tolerances that suit the coarser of two arrays' dtypes: (rtol, atol)."""
     dtypes = to_numpy(x).dtype, to_numpy(y).dtype
     return (
@@ -118,13 +131,20 @@ def get_tols(x, y, rtol=None, atol=None):
 
 
 @guarded
-def same(a, b):
+def same(a: ArrayLike, b: ArrayLike) -> bool:
     """Whether two arrays are equal in shape and every entry."""
     return np.array_equal(to_numpy(a), to_numpy(b))
 
 
 @guarded
-def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True):
+def almost_equal(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    use_broadcast: bool = True,
+) -> bool:
     """Whether two arrays are equal within tolerances (by dtype where none are given)."""
     a, b = to_numpy(a), to_numpy(b)
     if not use_broadcast and a.shape != b.shape:
@@ -135,15 +155,15 @@ def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True
 
 @guarded
 def assert_almost_equal(
-    a,
-    b,
-    rtol=None,
-    atol=None,
-    names=("a", "b"),
-    equal_nan=False,
-    use_broadcast=True,
-    mismatches=(10, 10),
-):
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: float | None = None,
+    atol: float | None = None,
+    names: tuple[str, str] = ("a", "b"),
+    equal_nan: bool = False,
+    use_broadcast: bool = True,
+    mismatches: tuple[int, int] = (10, 10),
+) -> None:
     """Raise AssertionError, with the worst places, unless two arrays are equal within tolerances.
 
     Parameters
@@ -188,7 +208,9 @@ def assert_almost_equal(
 
 
 @guarded
-def assert_exception(f, exception_type, *args, **kwargs):
+def assert_exception(
+    f: Callable[..., Any], exception_type: type[BaseException], *args: Any, **kwargs: Any
+) -> None:
     """Raise AssertionError unless ``f(*args, **kwargs)`` raises `exception_type`."""
     try:
         f(*args, **kwargs)

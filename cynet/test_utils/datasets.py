@@ -1,5 +1,7 @@
 """Data sets for tests and examples: MNIST from disk or the net, checked."""
 
+from __future__ import annotations
+
 import gzip
 import hashlib
 import io
@@ -8,6 +10,7 @@ import os
 import urllib.parse
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +19,9 @@ from ..errors import ArgumentError, FileError, FormatError, MissingFileError, sh
 from ..files import naming, write_atomically
 from ..guard import guarded
 from ..io import MNISTIter, read_idx
+
+if TYPE_CHECKING:
+    from ..typing import DataIter, FileName, NumpyArray, Shape
 
 _TIMEOUT = 10  # seconds without an answer
 _LARGEST = 1 << 31  # bytes of one download
@@ -50,7 +56,13 @@ def _fetch(url):
 
 
 @guarded
-def download(url, fname=None, dirname=None, overwrite=False, retries=5):
+def download(
+    url: str,
+    fname: FileName | None = None,
+    dirname: FileName | None = None,
+    overwrite: bool = False,
+    retries: int = 5,
+) -> str:
     """Download a file and return its path.
 
     Parameters
@@ -156,7 +168,7 @@ def _mnist_files(path=None):
 
 
 @guarded
-def get_mnist(path=None):
+def get_mnist(path: FileName | None = None) -> dict[str, NumpyArray]:
     """MNIST as arrays.
 
     The IDX files, plain or .gz, are looked for in `path`, else in the folder that CYNET_DATA_DIR
@@ -199,7 +211,9 @@ def get_mnist(path=None):
 
 
 @guarded
-def get_mnist_iterator(batch_size, input_shape, num_parts=1, part_index=0):
+def get_mnist_iterator(
+    batch_size: int, input_shape: Shape, num_parts: int = 1, part_index: int = 0
+) -> tuple[DataIter, DataIter]:
     """Training and validation iterators over MNIST.
 
     Parameters

@@ -1,6 +1,7 @@
 """What tests of passes share."""
 
 import pytest
+
 from cynet.kernels.parallel import set_num_threads
 
 

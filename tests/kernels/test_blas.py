@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from cynet.kernels.blas import _gemm_arrays, check_sizes
-from cynet.kernels.parallel import set_num_threads
 
 from cynet.errors import ArgumentError
+from cynet.kernels.parallel import set_num_threads
 from tests.pairs import pairwise
 from tests.rounding import assert_summed_alike
 

@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-from cynet.kernels.parallel import get_num_threads, set_num_threads
 
 import cynet as mx
 from cynet.errors import ArgumentError, ArgumentTypeError
+from cynet.kernels.parallel import get_num_threads, set_num_threads
 from tests.rounding import assert_summed_alike
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cynet.kernels.parallel import get_num_threads, set_num_threads
 
 import cynet as mx
+from cynet.kernels.parallel import get_num_threads, set_num_threads
 
 ROOT = Path(__file__).parents[2]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

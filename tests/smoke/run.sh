@@ -25,8 +25,9 @@ try_corner() {  # install with Python $1 and NumPy $2, then test outside the che
   local python="$1" numpy="$2" env="$work/env"
   rm -rf "$env" && "$python" -m venv "$env" || return 1
   "$env/bin/python" -m pip install -q "$root" "$numpy" || return 1
-  "$env/bin/python" -m pip install -q pytest pytest-timeout "cython>=3.1" "setuptools>=77" || return 1
+  "$env/bin/python" -m pip install -q pytest pytest-timeout "cython>=3.1" "setuptools>=77" "mypy>=1.11" || return 1
   rm -rf "$work/tests" && cp -r "$root/tests/smoke" "$work/tests"
+  cp "$root"/tests/typing/{good,bad,test_typing}.py "$work/tests"
   (cd "$work" && "$env/bin/python" -m pytest -q -c /dev/null --rootdir "$work" -W error tests)
 }
 

@@ -21,6 +21,7 @@ def test_installed_size():
     names = {str(f) for f in files}
     assert "cynet/_typedefs.pxd" in names
     assert "cynet/kernels/functors.h" in names
+    assert {"cynet/py.typed", "cynet/ndarray/__init__.pyi", "cynet/symbol/methods.pyi"} <= names
     assert not [n for n in names if n.endswith(".cpp")]
     assert not [n for n in names if "testing." in n or "_direct." in n]  # helpers of tests
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.parallel import set_num_threads
 
 import cynet as mx
+from cynet.kernels.parallel import set_num_threads
 from tests.rounding import assert_summed_alike
 
 SLOPES = {

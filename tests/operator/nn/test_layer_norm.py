@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.parallel import set_num_threads
 
 import cynet as mx
+from cynet.kernels.parallel import set_num_threads
 
 LENGTHS = [1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 127, 130, 255, 256, 257, 300, 1025]
 

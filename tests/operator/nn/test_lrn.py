@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from cynet.kernels.parallel import set_num_threads
 
 from .harness import Ready, turned, turned_back

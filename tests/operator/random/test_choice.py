@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from cynet._resource import seed_device
 from cynet.operator._direct import prepare, run_backward
 from scipy import stats
 
 import cynet as mx
+from cynet._resource import seed_device
 from cynet.operator import get_operator
 from tests.operator.random.test_distributions import draw
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from cynet._resource import seed_device
 from cynet.kernels.random import philox_block
 from cynet.operator._direct import prepare, run_forward
 from scipy import stats
 
 import cynet as mx
+from cynet._resource import seed_device
 from cynet.operator import OPERATORS, get_operator
 
 N = 40000

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.parallel import set_num_threads
 
 import cynet as mx
+from cynet.kernels.parallel import set_num_threads
 from tests.pairs import pairwise
 
 # (m, k, n): few rows, few columns, short and long sums, ends that fill no vector, no sum at all

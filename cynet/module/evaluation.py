@@ -1,0 +1,167 @@
+"""score and predict: batches run forward, without training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import metric
+from .. import ndarray as nd
+from ..callback import BatchEndParam
+from ..errors import ShapeError
+from ..guard import guarded
+from ..io import DataBatch
+from ..kinds import check_numbers
+from .inputs import call_each, check_callbacks, check_iterator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..typing import BatchEndCallback, DataIter, MetricLike, NDArray, NumpyArray
+
+
+@guarded
+class Evaluation:
+    """The part of BaseModule that runs a module over data; it lives on BaseModule's attributes."""
+
+    def score(
+        self,
+        eval_data: DataIter,
+        eval_metric: MetricLike,
+        num_batch: int | None = None,
+        batch_end_callback: BatchEndCallback | None = None,
+        score_end_callback: BatchEndCallback | None = None,
+        reset: bool = True,
+        epoch: int = 0,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
+    ) -> list[tuple[str, float]]:
+        """Run over `eval_data` and return the metric's figures.
+
+        Parameters
+        ----------
+        eval_data : DataIter
+        eval_metric : str, list or EvalMetric
+        num_batch : int, optional
+            Stop after so many batches.
+        batch_end_callback, score_end_callback : callable or list of callable
+            ``callback(BatchEndParam)``.
+        reset : bool
+            Start `eval_data` over first.
+        epoch : int
+            For the callbacks.
+        sparse_row_id_fn : optional
+            Handed to ``prepare``.
+
+        Returns
+        -------
+        list of (name, value)
+        """
+        self._need("score", "binded", "params_initialized")
+        check_iterator("score", "eval_data", eval_data)
+        check_callbacks(
+            "score",
+            batch_end_callback=batch_end_callback,
+            score_end_callback=score_end_callback,
+        )
+        eval_metric = metric.create(eval_metric)
+        eval_metric.reset()
+        actual_num_batch = 0
+        batches = self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
+        for nbatch, eval_batch in enumerate(batches):
+            if isinstance(eval_batch, list):
+                self.update_metric(eval_metric, [each.label for each in eval_batch], True)
+            else:
+                self.update_metric(eval_metric, eval_batch.label)
+            if batch_end_callback is not None:
+                call_each(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            actual_num_batch += 1
+        if score_end_callback is not None:
+            param = BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
+            call_each(score_end_callback, param)
+        return eval_metric.get_global_name_value()
+
+    def _batches(self, data, num_batch, reset, sparse_row_id_fn):
+        """Each batch of `data`, after its forward pass in prediction mode."""
+        if num_batch is not None:
+            check_numbers("score, predict", num_batch=num_batch)
+        if reset:
+            data.reset()
+        for count, batch in enumerate(data):
+            if count == num_batch:
+                return
+            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(batch, is_train=False)
+            yield batch
+
+    def _unpadded_outputs(self, batch):
+        """Outputs without the rows that only fill the batch up."""
+        pad = getattr(batch, "pad", None) or 0
+        return [output[0 : output.shape[0] - pad] for output in self.get_outputs()]
+
+    def iter_predict(
+        self,
+        eval_data: DataIter,
+        num_batch: int | None = None,
+        reset: bool = True,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
+    ) -> Iterator[tuple[list[NDArray], int, DataBatch]]:
+        """Iterate over (outputs, number of the batch, batch); outputs are valid for that turn."""
+        self._need("iter_predict", "binded", "params_initialized")
+        check_iterator("iter_predict", "eval_data", eval_data)
+        batches = self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
+        for nbatch, batch in enumerate(batches):
+            yield self._unpadded_outputs(batch), nbatch, batch
+
+    def predict(
+        self,
+        eval_data: DataIter | NDArray | NumpyArray,
+        num_batch: int | None = None,
+        merge_batches: bool = True,
+        reset: bool = True,
+        always_output_list: bool = False,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Outputs for all of `eval_data`.
+
+        Parameters
+        ----------
+        eval_data : DataIter, NDArray or numpy.ndarray
+            An array is one batch.
+        num_batch : int, optional
+            Stop after so many batches.
+        merge_batches : bool
+            Join the batches' outputs along the first axis; else a list for each batch.
+        reset : bool
+            Start `eval_data` over first.
+        always_output_list : bool
+            A list even if there is one output.
+        sparse_row_id_fn : optional
+            Handed to ``prepare``.
+
+        Returns
+        -------
+        NDArray, list of NDArray, or list of lists
+        """
+        self._need("predict", "binded", "params_initialized")
+        if isinstance(eval_data, (nd.NDArray, np.ndarray)):
+            if isinstance(eval_data, np.ndarray):
+                eval_data = nd.array(eval_data)
+            self.forward(DataBatch([eval_data]), is_train=False)
+            return self.get_outputs()[0].copy()
+        check_iterator("predict", "eval_data", eval_data)
+        results = [
+            [output.copy() for output in self._unpadded_outputs(batch)]
+            for batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
+        ]
+        if not results or not merge_batches:
+            return results
+        if len({len(outputs) for outputs in results}) > 1:
+            raise ShapeError(
+                "predict: batches give different numbers of outputs, so they cannot be"
+                " merged; is bucketing used? Pass merge_batches=False"
+            )
+        merged = [
+            arrays[0] if len(arrays) == 1 else nd.concat(*arrays, dim=0) for arrays in zip(*results)
+        ]
+        return merged[0] if len(merged) == 1 and not always_output_list else merged

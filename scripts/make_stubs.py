@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Write the type stubs of mx.nd and mx.sym from the registry of operators.
+
+    python scripts/make_stubs.py           # writes cynet/ndarray/*.pyi and cynet/symbol/*.pyi
+    python scripts/make_stubs.py --check   # writes nothing, exits with 1 if a file is out of date
+
+Run it after adding an operator, or changing its parameters or the first line of its docstring; a
+test holds the files to it. What no operator defines stands in scripts/stubs/ and, for functions
+written in Python, in their own modules.
+"""
+
+import argparse
+import ast
+import inspect
+import keyword
+import re
+import sys
+from pathlib import Path
+
+import cynet
+from cynet.operator import OPERATORS
+from cynet.operator import parameters as kinds
+from cynet.operator.parameters import REQUIRED
+from cynet.operator.signature import describe
+from cynet.symbol.methods import OperatorMethods
+
+ROOT = Path(__file__).parent.parent
+HEADER = "# Written by scripts/make_stubs.py; do not edit.\n\n"
+IMPORTS = (  # module, and the names that a stub takes from there where it has them
+    ("collections.abc", "Callable Sequence"),
+    ("typing", "Any Literal"),
+    ("..typing", "ContextLike DTypeLike ShapeLike"),
+    (".ndarray", "NDArray"),
+    (".symbol", "Symbol"),
+)
+ORDERED = (  # the first class that a field is an instance of
+    (kinds.Bool, "bool"),
+    (kinds.IntOrNone, "int | None"),
+    (kinds.Int, "int"),
+    (kinds.FloatTuple, "float | Sequence[float]"),
+    (kinds.Float, "float"),
+    (kinds.Shape, "ShapeLike"),
+    (kinds.DType, "DTypeLike"),
+    (kinds.Str, "str"),
+)
+TAIL = {  # keywords that every operator's function takes
+    "NDArray": (("out", "NDArray | Sequence[NDArray] | None"), ("name", "str | None")),
+    "Symbol": (("name", "str | None"), ("attr", "dict[str, str] | None")),
+}
+# Modules of a face that show the operators whose names begin so.
+NAMESPACES = {"contrib": "_contrib_", "linalg": "_linalg_", "image": "_image_"}
+RANDOM = "_random_"
+
+
+def type_of(name, field):
+    """The annotation of a parameter."""
+    if isinstance(field, kinds.Enum):
+        return f"Literal[{', '.join(map(repr, field.choices))}]"
+    if name == "ctx":
+        return "ContextLike"
+    return next((text for cls, text in ORDERED if isinstance(field, cls)), "Any")
+
+
+def always_there(entry):
+    """The inputs that an operator has whatever its flags and choices are, in order."""
+    prop = entry.prop
+    names = list(describe(entry).arguments + describe(entry).states)
+    for key, field in prop.fields.items():
+        values = (True, False) if isinstance(field, kinds.Bool) else ()
+        for value in field.choices if isinstance(field, kinds.Enum) else values:
+            probe = prop.with_defaults()
+            vars(probe)[key] = value
+            has = {*probe.list_arguments(), *probe.list_auxiliary_states()}
+            names = [name for name in names if name in has]
+    return names
+
+
+def inputs_of(entry, tensor):
+    """The inputs in a signature, as (name, annotation); Symbols that are left out are made up."""
+    arguments, states, variable, _ = describe(entry)
+    if variable:
+        return [("*data", f"{tensor} | Sequence[{tensor}]")]
+    needed = always_there(entry) if tensor == "NDArray" else ()
+    names = (*arguments, *states)
+    return [(n, tensor if n in needed else f"{tensor} | None = None") for n in names]
+
+
+def parameters_of(entry):
+    """The parameters in a signature, as (name, annotation and default)."""
+    for name, field in describe(entry).fields.items():
+        if keyword.iskeyword(name):
+            continue
+        text, default = type_of(name, field), field.default
+        if default is REQUIRED:
+            yield name, text
+        elif default is None:
+            none = "" if text == "Any" or "None" in text else " | None"
+            yield name, f"{text}{none} = None"
+        else:
+            yield name, f"{text} = {default!r}"
+    if entry.prop.key_var_num_args is not None:
+        yield entry.prop.key_var_num_args, "int = ..."
+
+
+def result_of(entry, tensor):
+    """A Symbol, or the list of NDArrays that an operator with several outputs gives."""
+    if tensor == "Symbol":
+        return tensor
+    if entry.prop.any_parameters:
+        return "Any"
+    try:
+        count = entry.prop.with_defaults().num_visible_outputs()
+    except Exception:  # a parameter without default tells how many there are
+        count = None
+    return tensor if count == 1 else f"list[{tensor}]"
+
+
+def function(name, entry, tensor, indent=""):
+    """The stub of one operator's function; with an indent, of the method."""
+    inputs = inputs_of(entry, tensor)
+    if indent:
+        inputs = [("self", ""), *(inputs[1:] if not describe(entry).variable else inputs)]
+    given = dict(inputs)
+    for key, text in parameters_of(entry):
+        given.setdefault(key, text)
+    for key, text in TAIL[tensor]:
+        given.setdefault(key, f"{text} = None")
+    if entry.prop.any_parameters:
+        given["**kwargs"] = "Any"
+    texts, optional = [], False
+    for key, text in given.items():
+        optional = optional or "=" in text or key.startswith("*")
+        if optional and text and "=" not in text and not key.startswith("*"):
+            text += " = ..."  # it must be given, which no signature can say here
+        texts.append(f"{key}: {text}" if text else key)
+    first = " ".join(inspect.cleandoc(entry.doc or "").partition("\n\n")[0].split())
+    head = f"{indent}def {name}({', '.join(texts)}) -> {result_of(entry, tensor)}:"
+    if not first:
+        return f"{head} ...\n"
+    quotes = 'r"""' if "\\" in first else '"""'
+    return f'{head}\n{indent}    {quotes}{first}"""\n'
+
+
+def operators(prefix=""):
+    """(name as shown, entry) of each of cynet's operators whose name starts so, sorted."""
+    for name, entry in sorted(OPERATORS.items()):
+        shown = name.removeprefix(prefix)
+        public = not shown.startswith("_") and shown.isidentifier()
+        if name.startswith(prefix) and public and not entry.prop.users:
+            yield shown, entry
+
+
+def functions(tensor, prefix="", without=()):
+    """The stubs of these operators' functions."""
+    return "".join(function(n, e, tensor) for n, e in operators(prefix) if n not in without)
+
+
+def defined(path):
+    """Public functions of a Python file: name to its first lines, with annotations."""
+    found = {}
+    for node in ast.parse((ROOT / path).read_text()).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+            doc = (ast.get_docstring(node) or "").partition("\n")[0]
+            head = f"def {node.name}({ast.unparse(node.args)}){result}:"
+            found[node.name] = f'{head}\n    """{doc}"""\n' if doc else f"{head} ...\n"
+    return found
+
+
+def with_imports(text, *leave):
+    """A stub's text after the imports that it needs, without those from the modules `leave`."""
+    lines = []
+    for module, names in IMPORTS:
+        used = [name for name in names.split() if re.search(rf"\b{name}\b", text)]
+        if used and module not in leave:
+            lines.append(f"from {module} import {', '.join(used)}\n")
+    return f"{''.join(lines)}\n{text}" if text else ""
+
+
+def reexported(folder):
+    """The names that a face's __init__.py takes from its modules, as import lines and a set."""
+    lines, names = [], set()
+    for node in ast.parse((ROOT / "cynet" / folder / "__init__.py").read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module != "functions":
+            source = "." * node.level + (node.module or "")
+            for alias in node.names:
+                lines.append(f"from {source} import {alias.name} as {alias.name}\n")
+                names.add(alias.name)
+    return "".join(lines), names
+
+
+def face(folder, tensor):
+    """The stubs of mx.nd or mx.sym: path to text."""
+    lines, taken = reexported(folder)
+    hidden = f"def __getattr__(name: str) -> Callable[..., {tensor}]: ...\n"
+    by_hand = defined(f"cynet/{folder}/random.py")
+    files = {
+        "__init__": with_imports(lines + functions(tensor, without=taken), f".{folder}"),
+        "random": with_imports("".join(by_hand.values()) + functions(tensor, RANDOM, by_hand)),
+        # operators whose names begin with an underscore are there, too, but are not listed
+        "_internal": with_imports(hidden),
+    }
+    if folder == "ndarray":
+        files["op"] = with_imports(f"from . import *\n\n{hidden}")
+    for name, prefix in NAMESPACES.items():
+        files[name] = with_imports(functions(tensor, prefix))
+    return {f"cynet/{folder}/{name}.pyi": HEADER + text for name, text in files.items()}
+
+
+def methods(names, tensor, known):
+    """The stubs of operators that are methods, without those in the text `known`."""
+    return "".join(
+        function(name, OPERATORS.get(name), tensor, "    ")
+        for name in sorted(names)
+        if name in OPERATORS and f"def {name}(" not in known
+    )
+
+
+def stubs():
+    """Path of each stub to its text."""
+    head = {path.stem: path.read_text() for path in (ROOT / "scripts" / "stubs").glob("*.pyi")}
+    array, symbol = head["ndarray"], head["methods"]
+    array += methods(cynet.ndarray.ndarray.METHODS, "NDArray", array)
+    symbol += methods(vars(OperatorMethods), "Symbol", symbol)
+    return {
+        **face("ndarray", "NDArray"),
+        **face("symbol", "Symbol"),
+        "cynet/ndarray/ndarray.pyi": HEADER + array,
+        "cynet/symbol/methods.pyi": HEADER + symbol,
+    }
+
+
+def out_of_date(write=False):
+    """Paths of stubs whose text is not what it should be; they are written, if asked for."""
+    changed = []
+    for path, text in stubs().items():
+        file = ROOT / path
+        if not file.exists() or file.read_text() != text:
+            changed.append(path)
+            if write:
+                file.write_text(text)
+    return changed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 on a change")
+    check = parser.parse_args().check
+    changed = out_of_date(write=not check)
+    print(f"{'out of date' if check else 'written'}: {', '.join(changed) or 'nothing'}")
+    return 1 if check and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

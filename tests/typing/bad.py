@@ -1,0 +1,40 @@
+"""Wrong calls: each line that ends in a marker is one that pyright, mypy or both must refuse.
+
+It is checked, not run. ``# error`` means both.
+"""
+
+import cynet as mx
+
+x = mx.nd.ones((2, 3))
+s = mx.sym.Variable("data")
+
+mx.nd.Convoluton(x)  # error
+mx.nd.FullyConnected(x, x, num_hiden=10)  # error
+mx.nd.Activation(x, act_type="rleu")  # error
+mx.nd.clip(x, 0)  # error
+mx.nd.relu([1, 2])  # error
+mx.nd.array(x, dtype=3)  # error
+mx.nd.zeros("3")  # error
+x.reshpe((3, 2))  # error
+x.sum(axis="0")  # error
+x + "1"  # error
+x["a"]  # error
+x.shape.append(1)  # error
+mx.sym.FullyConnected(s, num_hidden="ten")  # error
+mx.sym.FullyConnected(x, num_hidden=10)  # error
+mx.sym.Convolution(s, kernal=(3, 3))  # error
+s.infer_shape(data=2)  # error
+s.bind(mx.cpu())  # error
+mx.mod.Module(x)  # error
+mx.mod.Module(s).fit(x, num_epoch=1)  # error
+mx.mod.Module(s).fitt()  # error
+mx.opt.SGD(momentum="0.9")  # error
+mx.init.Xavier(magnitud=2)  # error
+mx.metric.TopKAccuracy(top_k="5")  # error
+mx.callback.Speedometer()  # error
+mx.io.NDArrayIter(x, batch_size="2")  # error
+mx.lr_scheduler.MultiFactorScheduler(step=10)  # error
+mx.kv.create(1)  # error
+mx.gpu("0")  # error
+mx.optimiser  # error
+count: str = x.size  # error

@@ -1,0 +1,206 @@
+"""Code as users write it, with types: pyright and mypy find nothing wrong with it.
+
+It is checked, not run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import cynet as mx
+
+
+# --- symbols --------------------------------------------------------------------------------------
+def lenet(num_classes: int = 10) -> mx.sym.Symbol:
+    data = mx.sym.Variable("data")
+    net = mx.sym.Convolution(data, kernel=(5, 5), num_filter=20, name="conv1")
+    net = mx.sym.Activation(net, act_type="tanh")
+    net = mx.sym.Pooling(net, kernel=(2, 2), stride=(2, 2), pool_type="max")
+    net = mx.sym.BatchNorm(net, fix_gamma=False)
+    net = mx.sym.Dropout(mx.sym.Flatten(net), p=0.5)
+    left, right = mx.sym.split(net, num_outputs=2, axis=1)
+    net = mx.sym.Concat(left, right * 2 + 1, dim=1, num_args=2)
+    net = mx.sym.FullyConnected(data=net, num_hidden=num_classes, name="fc")
+    assert net.list_arguments()[0] == "data"
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+def inspect(net: mx.sym.Symbol) -> None:
+    arg_shapes, out_shapes, aux_shapes = net.infer_shape(data=(32, 1, 28, 28))
+    assert arg_shapes is not None and out_shapes is not None and aux_shapes is not None
+    batch: int = out_shapes[0][0]
+    both = mx.sym.Group([net, mx.sym.BlockGrad(net.get_internals()["fc_output"])])
+    text: str = both.tojson()
+    net.save("net.json")
+    print(batch, text, mx.sym.load("net.json").attr_dict(), net.name)
+    relu = mx.sym.maximum(mx.sym.var("x", shape=(2, 3), lr_mult=2.0), 0)
+    print(relu.sum(axis=1).reshape(shape=(-1,)), -relu, 1 / relu**2, net[0])
+    with mx.AttrScope(ctx_group="one"), mx.name.Prefix("left_"):
+        mx.sym.random.uniform(0, 1, shape=(2, 3), name="noise")
+
+
+# --- arrays ---------------------------------------------------------------------------------------
+def imperative(ctx: mx.Context) -> float:
+    x = mx.nd.array([[1, 2], [3, 4]], ctx=ctx, dtype="float32")
+    y = mx.nd.ones((2, 2), dtype=np.float32) * 2 - x / 3 + np.float32(1)
+    y += x
+    y[0, 1:] = 5
+    y[:] = np.zeros((2, 2))
+    z = mx.nd.dot(x, y.T).reshape((-1, 4)).astype("float64")
+    image, weight = mx.nd.zeros((1, 3, 8, 8)), mx.nd.zeros((4, 3, 3, 3))
+    w = mx.nd.Convolution(image, weight, no_bias=True, kernel=(3, 3), num_filter=4)
+    parts = mx.nd.split(w, num_outputs=2, axis=1)
+    joined = mx.nd.concat(*parts, dim=1)
+    values, places = mx.nd.topk(z, k=2, ret_typ="both")
+    mask: mx.nd.NDArray = (z > 1) * (z == z)
+    rows: int = joined.shape[0] + len(values) + places.size
+    host: np.ndarray[Any, np.dtype[Any]] = mask.asnumpy()
+    noise = mx.nd.random.normal(0, 1, shape=(2, 3), ctx=ctx)
+    mx.nd.save("arrays.params", {"noise": noise, "z": z})
+    mx.nd.waitall()
+    with mx.Context("cpu", 0):
+        total = mx.nd.add(noise, 1).sum() + mx.nd.maximum(noise, noise).mean(axis=0).max()
+    copy = noise.copyto(mx.cpu()).as_in_context(ctx).clip(0, 1)
+    for row in copy:
+        print(rows, row.norm().asscalar(), host.mean(), row.dtype, row.context.device_type)
+    return float(total)
+
+
+# --- an operator in Python ------------------------------------------------------------------------
+class Scale(mx.operator.CustomOp):
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def forward(
+        self,
+        is_train: bool,
+        req: list[str],
+        in_data: list[mx.nd.NDArray],
+        out_data: list[mx.nd.NDArray],
+        aux: list[mx.nd.NDArray],
+    ) -> None:
+        self.assign(out_data[0], req[0], in_data[0] * self.factor)
+
+    def backward(
+        self,
+        req: list[str],
+        out_grad: list[mx.nd.NDArray],
+        in_data: list[mx.nd.NDArray],
+        out_data: list[mx.nd.NDArray],
+        in_grad: list[mx.nd.NDArray],
+        aux: list[mx.nd.NDArray],
+    ) -> None:
+        self.assign(in_grad[0], req[0], out_grad[0] * self.factor)
+
+
+@mx.operator.register("scale_by")
+class ScaleProp(mx.operator.CustomOpProp):
+    def __init__(self, factor: str = "2") -> None:
+        super().__init__(need_top_grad=True)
+        self.factor = float(factor)
+
+    def list_arguments(self) -> list[str]:
+        return ["data"]
+
+    def infer_shape(self, shapes: list[list[int]]) -> tuple[Sequence[Any], ...]:
+        return shapes, [shapes[0]], []
+
+    def create_operator(self, ctx: Any, shapes: list[list[int]], dtypes: list[type]) -> Scale:
+        return Scale(self.factor)
+
+
+def scaled(x: mx.sym.Symbol) -> mx.sym.Symbol:
+    return mx.sym.Custom(data=x, op_type="scale_by", factor=3, name="scaled")
+
+
+# --- training -------------------------------------------------------------------------------------
+class Confidence(mx.metric.EvalMetric):
+    def __init__(self) -> None:
+        super().__init__("confidence")
+
+    def update(self, labels: Sequence[mx.nd.NDArray], preds: Sequence[mx.nd.NDArray]) -> None:
+        self.sum_metric += float(preds[0].max(axis=1).mean())
+        self.num_inst += 1
+
+
+def log_epoch(epoch: int, symbol: mx.sym.Symbol, args: dict[str, mx.nd.NDArray], aux: Any) -> None:
+    logging.info("%d: %d parameters of %s", epoch, len(args), symbol.name)
+
+
+def log_batch(param: mx.callback.BatchEndParam) -> None:
+    if param.nbatch % 10 == 0 and param.eval_metric is not None:
+        print(param.epoch, param.eval_metric.get())
+
+
+def train(images: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> mx.mod.Module:
+    train_iter = mx.io.NDArrayIter(images, labels, batch_size=32, shuffle=True)
+    val_iter = mx.io.NDArrayIter({"data": images}, {"softmax_label": labels}, 32)
+    ctx = [mx.gpu(i) for i in range(mx.context.num_gpus())] or [mx.cpu()]
+    module = mx.mod.Module(lenet(), context=ctx, label_names=["softmax_label"])
+    monitor = mx.mon.Monitor(100, stat_func=lambda x: x.abs().mean(), pattern=".*weight")
+    history = module.fit(
+        train_iter,
+        eval_data=val_iter,
+        eval_metric=["acc", "ce", mx.metric.TopKAccuracy(top_k=5)],
+        optimizer="sgd",
+        optimizer_params={"learning_rate": 0.1, "momentum": 0.9, "wd": 1e-4},
+        initializer=mx.init.Xavier(rnd_type="gaussian", magnitude=2),
+        batch_end_callback=[mx.callback.Speedometer(32, 50), log_batch],
+        epoch_end_callback=[mx.callback.do_checkpoint("lenet"), log_epoch],
+        monitor=monitor,
+        num_epoch=2,
+    )
+    print(history.metrics["Train-accuracy"][-1], history.times)
+    name, value = module.score(val_iter, "acc")[0]
+    print(name, value, module.predict(val_iter), module.get_outputs()[0].shape)
+    return module
+
+
+def by_hand(module: mx.mod.Module, data: mx.io.DataIter) -> None:
+    module.bind(data.provide_data, data.provide_label, inputs_need_grad=True)
+    module.init_params(mx.init.Mixed(["bias", ".*"], [mx.init.Zero(), mx.init.Normal(0.01)]))
+    schedule = mx.lr_scheduler.MultiFactorScheduler(step=[100, 200], factor=0.1, base_lr=0.1)
+    module.init_optimizer(
+        optimizer=mx.opt.Adam(learning_rate=1e-3, lr_scheduler=schedule, rescale_grad=1 / 32),
+        kvstore=mx.kv.create("device"),
+    )
+    metric = mx.metric.create(["acc", Confidence()])
+    for batch in data:
+        module.forward(batch, is_train=True)
+        module.backward()
+        module.update()
+        module.update_metric(metric, batch.label or [])
+    for name, value in metric.get_name_value():
+        print(f"{name}={value:.3f}")
+    arg_params, aux_params = module.get_params()
+    module.set_params({k: v * 2 for k, v in arg_params.items()}, aux_params)
+    module.save_checkpoint("lenet", 2, save_optimizer_states=True)
+    symbol, arg_params, aux_params = mx.model.load_checkpoint("lenet", 2)
+    print(symbol.list_outputs(), sorted(arg_params))
+
+
+def with_executor(net: mx.sym.Symbol) -> mx.nd.NDArray:
+    exe = net.simple_bind(mx.cpu(), grad_req="write", data=(4, 1, 28, 28))
+    exe.arg_dict["data"][:] = 1
+    exe.copy_params_from({"fc_bias": mx.nd.zeros(10)}, allow_extra_params=True)
+    outputs = exe.forward(is_train=True)
+    exe.backward()
+    updater = mx.opt.get_updater(mx.opt.create("sgd", learning_rate=0.1))
+    for i, name in enumerate(net.list_arguments()):
+        updater(i, exe.grad_dict[name], exe.arg_dict[name])
+    engine = mx.engine.get()
+    seen = engine.new_variable()
+    engine.push_sync(lambda run_ctx: print(run_ctx.ctx), mx.cpu(), (), (seen,))
+    engine.wait_for_var(seen)
+    print(mx.storage.stats(mx.cpu())["used_bytes"], exe.debug_str(), mx.__version__)
+    try:
+        mx.test_utils.assert_almost_equal(outputs[0], outputs[0].asnumpy(), rtol=1e-3)
+    except mx.MXNetError as error:
+        raise mx.base.MXNetError("no") from error
+    mx.random.seed(7)
+    mx.viz.print_summary(net, shape={"data": (1, 1, 28, 28)})
+    return outputs[0]

@@ -1,0 +1,78 @@
+"""What type checkers say of code that uses cynet: nothing of good.py, every marked line of bad.py.
+
+They read cynet where Python has it: the wheel that is installed, or this checkout.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cynet
+
+HERE = Path(__file__).parent
+FILES = ["good.py", "bad.py"]
+HOME = Path(cynet.__file__).parent.parent  # of the package that is checked
+
+
+def run(tmp_path, *command):
+    """(Exit status, text) of a checker, started where FILES are and no other cynet is near."""
+    for name in FILES:
+        shutil.copy(HERE / name, tmp_path)
+    paths = {} if HOME.name.endswith("-packages") else {"MYPYPATH": str(HOME)}
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=tmp_path,
+        env={**os.environ, **paths},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def expected(checker):
+    """Numbers of the lines of bad.py that `checker` must refuse."""
+    lines = (HERE / "bad.py").read_text().splitlines()
+    markers = re.compile(rf"# error(: {checker})?$")
+    return [number for number, line in enumerate(lines, 1) if markers.search(line)]
+
+
+def compare(found, checker):
+    """`found`: (file name, line, message) of each error."""
+    good = [f"{line}: {message}" for name, line, message in found if name == "good.py"]
+    assert not good, "\n".join(good)
+    assert sorted({line for name, line, _ in found if name == "bad.py"}) == expected(checker)
+    assert {name for name, _, _ in found} == {"bad.py"}, found
+
+
+def test_mypy(tmp_path, pytestconfig):
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    cache = pytestconfig.cache.mkdir("mypy")
+    flags = ["--strict", "--follow-imports=silent", "--no-error-summary", "--no-color-output"]
+    status, text = run(tmp_path, "mypy", *flags, "--cache-dir", str(cache), *FILES)
+    assert status == 1, text
+    rows = re.findall(r"^(.*?):(\d+): error: (.*)$", text, re.M)
+    compare([(Path(name).name, int(line), message) for name, line, message in rows], "mypy")
+
+
+def test_pyright(tmp_path):
+    pytest.importorskip("pyright", reason="pyright is not installed")
+    status, text = run(tmp_path, "pyright", "--version")
+    if status:
+        pytest.skip(f"pyright has no Node.js here, or cannot fetch itself: {text[-200:]}")
+    settings = {"include": FILES, "typeCheckingMode": "standard", "extraPaths": [str(HOME)]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    _, text = run(tmp_path, "pyright", "--outputjson", "--pythonpath", sys.executable)
+    rows = json.loads(text[text.index("{") :])["generalDiagnostics"]
+    errors = [row for row in rows if row["severity"] == "error"]
+    found = [
+        (Path(row["file"]).name, row["range"]["start"]["line"] + 1, row["message"])
+        for row in errors
+    ]
+    compare(found, "pyright")
