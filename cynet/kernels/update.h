@@ -10,29 +10,9 @@
 
 #include "elementwise.h"
 #include "parallel.h"
+#include "update_arrays.h"
 
 namespace cynet {
-
-constexpr int64_t UPDATE_BLOCK = 512;  // elements that an update loop takes together
-
-// What all updates take; a negative clip means none.
-struct UpdateParams {
-  double lr, wd, rescale, clip;
-  double a, b, c, d, e;  // of the rule; each loop names them
-};
-
-// Arrays of one update; a state that a rule does not have is NULL. out may be the weight itself.
-struct UpdateArrays {
-  const void* weight;
-  const void* grad;
-  void* out;
-  void* state[4];
-};
-
-// Whether a rule that RESTS passes over gradients that are 0.
-inline bool leaves_alone(const UpdateParams& p) {
-  return p.wd == 0 && p.rescale >= 0 && std::isfinite(p.rescale) && std::isfinite(p.lr);
-}
 
 // Infinity, within which everything is, for "none".
 CYNET_XINLINE double clip_limit(double clip) {
@@ -222,23 +202,24 @@ struct nadam {  // a: beta1, b: beta2, c: epsilon, d: part of the gradient, e: o
 
 namespace cynet {
 
-typedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
-                           int64_t n);
-
 struct UpdateRow {
   const char* name;
   bool rests;
   UpdateLoop loop[N_REQ][4][N_LEVEL];  // float, double, half, half with a float master
 };
 
-#define CYNET_UPDATES(R, add)                                       \
-  {CYNET_AT_LEVELS(update_loop<R, float, float, float, false, add>), \
-   {baseline::update_loop<R, double, double, double, false, add>},   \
-   {baseline::update_loop<R, half, half, float, false, add>},        \
+// Adding to the output, which no optimizer asks for, is compiled for the baseline alone.
+#define CYNET_UPDATES(R, add, ...)                                 \
+  {__VA_ARGS__,                                                    \
+   {baseline::update_loop<R, double, double, double, false, add>}, \
+   {baseline::update_loop<R, half, half, float, false, add>},      \
    {baseline::update_loop<R, half, float, float, true, add>}}
-#define CYNET_UPDATE(R)                                     \
-  {                                                         \
-    #R, R::RESTS != 0, { CYNET_UPDATES(R, false), CYNET_UPDATES(R, true) } \
+#define CYNET_UPDATE(R)                                                                            \
+  {                                                                                                \
+    #R, R::RESTS != 0, {                                                                           \
+      CYNET_UPDATES(R, false, CYNET_AT_LEVELS(update_loop<R, float, float, float, false, false>)), \
+          CYNET_UPDATES(R, true, {baseline::update_loop<R, float, float, float, false, true>})     \
+    }                                                                                              \
   }
 static const UpdateRow update_table[] = {
     CYNET_UPDATE(sgd),    CYNET_UPDATE(sgd_mom), CYNET_UPDATE(nag_mom), CYNET_UPDATE(signsgd),
@@ -247,7 +228,7 @@ static const UpdateRow update_table[] = {
     CYNET_UPDATE(adamax), CYNET_UPDATE(nadam),   CYNET_UPDATE(adadelta),
 };
 
-inline bool update_rests(const char* name) {
+inline bool rule_rests(const char* name) {
   for (const UpdateRow& row : update_table)
     if (std::strcmp(row.name, name) == 0) return row.rests;
   return false;

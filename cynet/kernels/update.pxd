@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-cdef extern from "update.h" namespace "cynet" nogil:
+cdef extern from "update_arrays.h" namespace "cynet" nogil:
     const int64_t UPDATE_BLOCK  # elements that a loop takes together
     struct UpdateParams:
         double lr
@@ -21,9 +21,11 @@ cdef extern from "update.h" namespace "cynet" nogil:
         void* state[4]  # of the rule; a float32 master of the weight comes last
     ctypedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
                                 int64_t n) noexcept
-    # Whether a weight whose gradient is 0 stays as it is: by the rule, and with these numbers.
-    bint update_rests(const char* rule)
+    # Whether a weight with gradient 0 stays as it is with these numbers, if the rule allows it.
     bint leaves_alone(const UpdateParams& params)
+
+# Whether the rule leaves weights alone whose gradient is 0.
+cdef bint update_rests(const char* rule) noexcept nogil
 
 # Raises MissingLoop when there is no such rule for the weight's dtype.
 cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL

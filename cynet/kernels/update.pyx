@@ -9,6 +9,11 @@ from .parallel cimport threads_for
 cdef extern from "update.h" namespace "cynet" nogil:
     UpdateLoop find_update_loop(const char* name, int dtype, int master, int add,
                                 int level) noexcept
+    bint rule_rests(const char* name) noexcept
+
+
+cdef bint update_rests(const char* rule) noexcept nogil:
+    return rule_rests(rule)
 
 
 cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL:

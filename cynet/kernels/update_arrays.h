@@ -1,0 +1,36 @@
+// What an update rule takes, for those who call its loops without compiling them.
+#ifndef CYNET_UPDATE_ARRAYS_H
+#define CYNET_UPDATE_ARRAYS_H
+
+#include <cmath>
+#include <cstdint>
+
+namespace cynet {
+
+constexpr int64_t UPDATE_BLOCK = 512;  // elements that an update loop takes together
+
+// What all updates take; a negative clip means none.
+struct UpdateParams {
+  double lr, wd, rescale, clip;
+  double a, b, c, d, e;  // of the rule; each loop names them
+};
+
+// Arrays of one update; a state that a rule does not have is NULL. out may be the weight itself.
+struct UpdateArrays {
+  const void* weight;
+  const void* grad;
+  void* out;
+  void* state[4];
+};
+
+// Whether a rule that RESTS passes over gradients that are 0.
+inline bool leaves_alone(const UpdateParams& p) {
+  return p.wd == 0 && p.rescale >= 0 && std::isfinite(p.rescale) && std::isfinite(p.lr);
+}
+
+typedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
+                           int64_t n);
+
+}  // namespace cynet
+
+#endif
