@@ -416,7 +416,7 @@ cdef class Plan:
                 if self.tables.resources[native.requested + k].type == kRandom:
                     segment.is_random = True
                     step = steps[i - segment.first]
-                    if not getattr(operators[step.origin or step], "replays_random", False):
+                    if not operators[step.origin or step].replays_random:
                         return False
         return True
 
@@ -569,8 +569,7 @@ cdef int _watch_rows(NDArrayBase array, shared, NativeStep* native) except -1:
 
 cdef bint _waits(dict operators, step) except -1:
     """Whether the host waits for a GPU while it puts the step on its stream."""
-    waits = getattr(operators[step.origin or step], "waits", None)
-    return waits is not None and waits(step.direction != FORWARD)
+    return operators[step.origin or step].waits(step.direction != FORWARD)
 
 
 def arena_view(NDArrayBase arena, size_t offset, tuple shape, dtype):

@@ -103,6 +103,12 @@ _SETTINGS = {
             "-name.",
         ),
         Setting(
+            "CYNET_GRAPH_VERIFY",
+            _flag,
+            False,
+            "1: each graph pass is followed by a check of what it has made (for who writes one).",
+        ),
+        Setting(
             "CYNET_BACKWARD_DO_MIRROR",
             _flag,
             False,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import config
 from ._executor import Plan, arena_view
 from ._pins import Pins
 from ._split import share_memory
@@ -19,6 +20,7 @@ from .graph.lower import lower
 from .graph.memory import plan_memory
 from .graph.profile import step_times
 from .graph.split import row_positions
+from .graph.verify import verify_memory
 from .guard import guarded
 from .ndarray import NDArray, array, empty, zeros
 from .operator import Operator
@@ -114,6 +116,8 @@ class Executor:
         _keep_splits(graph, operators, self._bound(graph))
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
+        if config.get("CYNET_GRAPH_VERIFY"):
+            verify_memory(graph, () if watched else python)
         if "feed" in names:
             graph.fed = fed_input(graph, operators)
         self._graph = graph

@@ -11,6 +11,7 @@ import pytest
 
 if not os.environ.get("CYNET_TEST_GPU"):  # GPUs belong to tests/gpu, in a process of its own
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
+os.environ.setdefault("CYNET_GRAPH_VERIFY", "1")  # each graph pass is checked
 BASE_SEED = int(os.environ.get("CYNET_TEST_SEED") or random.SystemRandom().randrange(2**31))
 os.environ["CYNET_TEST_SEED"] = str(BASE_SEED)  # of all processes that share out the tests
 

@@ -253,6 +253,17 @@ def test_what_is_not_written(what, pattern, exempt):
     assert not found, what + "\n" + "\n".join(found)
 
 
+def test_passes_ask_no_operator_for_its_name():
+    """They ask its hooks (cynet/operator/graph_hooks.py); messages may print names."""
+    found = [
+        f"{path}:{number}: {line.strip()}"
+        for path in files("cynet/graph")
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
+        if re.search(r"op_name\s*(==|!=|in\b|not in\b)", line)
+    ]
+    assert not found, "\n".join(found)
+
+
 def test_tests_are_where_one_looks():
     """tests/operator/nn/test_pooling.py tests cynet/operator/nn/pooling.pyx, and so on."""
     lost = [

@@ -125,7 +125,7 @@ class Member:
         if len(spaces) != 1 or len(columns) > 1 or any(v.dtype != whole[0].dtype for v in parts):
             return self
         (count, dtype, ctx), columns = spaces.pop(), next(iter(columns), None)
-        if dtype == "bool" or ctx.device_type != "cpu":
+        if dtype == "bool":
             return self
         if not part_reads.isdisjoint(writes | part_writes) or not part_writes.isdisjoint(reads):
             return self
@@ -142,13 +142,16 @@ class Member:
 def member_of(step):
     """The Member of a step."""
     member = Member(step)
-    if any(v.ctx.device_type != "cpu" for _, v in step.written()) or step.aux or step.kept:
+    if step.aux or step.kept:
         return member
+    hooks = step.prop.graph
     if step.direction == FORWARD:
-        loops, targets = step.prop.forward_loops(step.in_data, step.out_data), step.out_data
+        loops, targets = hooks.forward_loops(step.prop, step.in_data, step.out_data), step.out_data
     else:
         targets = step.in_grad
-        loops = step.prop.backward_loops(step.out_grad, step.in_data, step.out_data, targets)
+        loops = hooks.backward_loops(
+            step.prop, step.out_grad, step.in_data, step.out_data, targets
+        )
     if loops is not None:
         requests = dict(zip(targets, step.req))
         for loop in loops:
@@ -170,7 +173,7 @@ def member_of(step):
 def _moves(step):
     """The Moves of a step whose property has pieces; empty where not all of them are rows."""
     origin = step.origin or step
-    pieces = step.prop.pieces([v.shape for v in origin.in_data])
+    pieces = step.prop.graph.pieces(step.prop, [v.shape for v in origin.in_data])
     moves = []
     for piece in pieces or ():
         source, target = step.in_data[piece.index], step.out_data[piece.to]

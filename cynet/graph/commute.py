@@ -46,12 +46,8 @@ def commute(graph):
 def _exchangeable(activation, pool, readers):
     between = pool.in_data[0]
     return (
-        activation.prop.op_name == "Activation"
-        and activation.prop.act_type in _RISING
-        and pool.prop.op_name == "Pooling"
-        and pool.prop.pool_type == "max"
-        # other conventions know windows without an element, whose maximum is no element's
-        and (pool.prop.global_pool or pool.prop.pooling_convention == "valid")
+        activation.prop.graph.activation(activation.prop) in _RISING
+        and pool.prop.graph.takes_maxima(pool.prop)
         and activation.ctx == pool.ctx
         and between.kind != OUTPUT
         and len(readers[between]) == 1

@@ -87,7 +87,7 @@ class _Gradient:
         if not step.prop.differentiable or not any(v in needed for v in _with_gradient(step)):
             return
         n_out, n_in = len(step.out_data), len(step.in_data)
-        visible = step.prop.num_visible_outputs()
+        traits, visible = step.prop.graph.traits, step.prop.num_visible_outputs()
         ids = list(range(2 * n_out + n_in))
         used = set(
             step.prop.declare_backward_dependency(
@@ -101,7 +101,7 @@ class _Gradient:
             )
         takes_grad = [i for i in range(visible) if i in used]
         blocked = takes_grad and not any(self._flows(step.out_data[i]) for i in takes_grad)
-        moves = step.aux and not (step.prop.forward_moves_states and step.prop.honours_req)
+        moves = step.aux and not (traits.moves_states and step.prop.honours_req)
         if blocked and not moves:
             return
         out_grad = [
@@ -112,9 +112,9 @@ class _Gradient:
         out_data = [v if n_out + n_in + i in used else None for i, v in enumerate(step.out_data)]
         in_grad, req, late, begun_here = [], [], [], set()
         for i, value in enumerate(step.in_data):
-            if blocked or i in step.prop.shape_only or value not in needed:
+            if blocked or i in traits.shape_only or value not in needed:
                 there = not step.prop.honours_req or (
-                    self.apart and not blocked and i not in step.prop.shape_only
+                    self.apart and not blocked and i not in traits.shape_only
                 )
                 in_grad.append(_part(value, i) if there else None)
                 req.append(WRITE if there else NULL)
@@ -204,7 +204,7 @@ def _part(value, i):
 
 def _with_gradient(step):
     """The inputs that gradients flow to."""
-    return [v for i, v in enumerate(step.in_data) if i not in step.prop.shape_only]
+    return [v for i, v in enumerate(step.in_data) if i not in step.prop.graph.traits.shape_only]
 
 
 def _zero_step(value):

@@ -168,7 +168,7 @@ def depends_on_inputs_only(step):
 def repeatable(step):
     """True when a forward step may be run again before backward: it gives the same bytes, and
     leaves its auxiliary states alone."""
-    if not step.prop.pure or (step.aux and step.prop.forward_moves_states):
+    if not step.prop.pure or (step.aux and step.prop.graph.traits.moves_states):
         return False
     requests = step.prop.forward_resource([v.shape for v in step.in_data])
     return ResourceRequest.random not in requests
@@ -226,7 +226,7 @@ class Graph:
 
     def moved_states(self):
         """The set of auxiliary states that running forward may write."""
-        return {v for step in self.steps if step.prop.forward_moves_states for v in step.aux}
+        return {v for step in self.steps if step.prop.graph.traits.moves_states for v in step.aux}
 
     def kept_values(self):
         """Values that have memory of their own: those that stay from run to run, in the order of

@@ -1,14 +1,25 @@
 """The layout pass: stores arrays between convolutions in channels-last order.
 
 Convolutions, and the operators between them, are fastest on memory ordered (N, *size, C). A step
-whose operator prefers that order (OperatorProperty.channels_last_form) gets its inputs in it, the
+whose operator prefers that order (GraphHooks.channels_last) gets its inputs in it, the
 steps after it keep the order as long as they can, and everything else is row-major. Where the two
 orders meet, the pass inserts a step that reorders, one per value and order. It runs before the
 gradient pass, so a gradient has the order of its value.
 """
 
 from ..operator import get_operator
+from ..operator.graph_hooks import GraphHooks
 from .graph import ARG, FORWARD, OUTPUT, TEMP, WRITE, Step, Value
+
+VIEW = GraphHooks(view=True)  # of a reorder that leaves the bytes where they are
+
+
+class _ColumnsAsChannels(get_operator("_channels_last").prop):
+    """Data (N, 1, H, W) as (N, W, H, 1) in channels-last order: the same bytes."""
+
+    def infer_shape(self, in_shapes, out_shapes):
+        batch, _, height, width = in_shapes[0]
+        return in_shapes, [(batch, width, height, 1)], []
 
 
 def layout(graph):
@@ -42,8 +53,7 @@ class _Layout:
         return self.graph
 
     def _visit(self, step):
-        if step.prop.op_name == "Convolution":
-            self._take_columns(step)
+        self._take_columns(step)
         form = self._form(step)
         if form is not None and len(step.in_data[0].shape) == 2:  # a matrix lies alike in both
             step.prop = form[0]
@@ -51,7 +61,7 @@ class _Layout:
             return
         prop, inputs = (step.prop, ()) if form is None else form
         step.in_data = [
-            v if i in prop.shape_only else self._in_order(v, i in inputs)
+            v if i in prop.graph.traits.shape_only else self._in_order(v, i in inputs)
             for i, v in enumerate(step.in_data)
         ]
         step.prop = prop
@@ -81,8 +91,9 @@ class _Layout:
         if key not in self.ordered:
             batch, _, height, width = data.shape
             turned = self._like(data, "columns", (batch, width, height, 1), True)
-            move = get_operator("_channels_last").prop()
-            move.identity = data.kind != ARG
+            move = _ColumnsAsChannels()
+            if data.kind != ARG:
+                move.graph = VIEW
             self.steps.append(self._step(f"{data.name}_columns", move, data, turned))
             self.ordered[key] = turned
         filters, _, height, width = weight.shape
@@ -92,22 +103,20 @@ class _Layout:
         step.prop, step.in_data = prop, [self.ordered[key], turned, *step.in_data[2:]]
 
     def _columns_form(self, step):
-        if step.ctx.device_type == "gpu" or any(0 in v.shape for v in step.in_data):
-            return None
         shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
-        prop = step.prop.columns_form(shapes)
-        return prop if prop is not None and prop.channels_last_form(shapes, types) else None
+        prop = step.prop.graph.columns_as_channels(step.prop, shapes)
+        return prop if prop is not None and prop.graph.channels_last(prop, shapes, types) else None
 
     def _form(self, step):
         """The channels-last form of a step that is to have one, or None."""
-        if not step.in_data or len(step.in_data[0].shape) < 2 or step.ctx.device_type == "gpu":
+        if not step.in_data or len(step.in_data[0].shape) < 2:
             return None
-        if any(v.dtype != "float32" or 0 in v.shape for v in step.in_data):
+        if any(v.dtype != "float32" for v in step.in_data):
             return None
-        form = step.prop.channels_last_form(
-            [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+        form = step.prop.graph.channels_last(
+            step.prop, [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
         )
-        if form is None or form[0].prefers_channels_last:
+        if form is None or form[0].graph.traits.prefers_channels_last:
             return form
         return form if any(self._flows(step.in_data[i]) for i in form[1]) else None
 
@@ -129,7 +138,8 @@ class _Layout:
         prop = get_operator("_channels_last").prop(to_last=target.channels_last)
         _, channels, *size = source.shape
         # one channel or one pixel: the bytes stay where they are
-        prop.identity = source.kind != ARG and (channels == 1 or all(n == 1 for n in size))
+        if source.kind != ARG and (channels == 1 or all(n == 1 for n in size)):
+            prop.graph = VIEW
         return self._step(f"{source.name}_reorder", prop, source, target)
 
     @staticmethod

@@ -3,6 +3,7 @@
 Nothing is allocated, so networks of any size can be examined.
 """
 
+from .. import config
 from ..errors import CynetError, ShapeError
 from ..operator.property import is_known
 from ..operator.shapes import check_elements, plain
@@ -13,6 +14,7 @@ from .gradient import gradient
 from .infer import infer_shapes, infer_types
 from .memory import plan_memory
 from .place import place
+from .verify import verify, verify_memory
 
 
 def lower(
@@ -62,10 +64,14 @@ def lower(
     stages = (passes.FORWARD, passes.PREDICT) if predict else (passes.FORWARD,)
     if any(0 in shape for shape in shapes.values()):
         names = frozenset()  # passes join kernels, which take no arrays without elements
-    graph = passes.run(build(heads, order, shapes, dtypes, contexts), stages, names)
+    checks = verify if config.get("CYNET_GRAPH_VERIFY") else lambda graph, after: None
+    graph = build(heads, order, shapes, dtypes, contexts)
+    checks(graph, "building it")
+    graph = passes.run(graph, stages, names, ctx.device_type)
     graph = gradient(graph, grad_req, apart)
+    checks(graph, "the gradient pass")
     due = [*graph.outputs, *_written(graph).intersection(graph.grads.values())]
-    graph = passes.run(graph, (passes.WHOLE,), names)
+    graph = passes.run(graph, (passes.WHOLE,), names, ctx.device_type)
     written = _written(graph)
     lost = [value for value in due if value.root not in written]
     if lost:
@@ -122,4 +128,7 @@ def memory_of(symbol, ctx, grad_req="write", **shapes):
     requests = dict.fromkeys(symbol.list_arguments(), grad_req)
     predict = grad_req == "null"
     graph = lower(symbol.entries, ctx, shapes, {}, requests, names=names, predict=predict)
-    return plan_memory(graph, "inplace" in names, "reuse" in names).memory
+    plan_memory(graph, "inplace" in names, "reuse" in names)
+    if config.get("CYNET_GRAPH_VERIFY"):
+        verify_memory(graph)
+    return graph.memory

@@ -221,13 +221,14 @@ class _Lives:
 def _make_views(graph, lives, kept):
     steps = []
     for step in graph.steps:
-        if step.prop.identity:
+        traits = step.prop.graph.traits
+        if traits.view:
             forward = step.direction == FORWARD
             source = step.in_data[0] if forward else step.out_grad[0]
             target = step.out_data[0] if forward else step.in_grad[0]
             if _become_view(step, source, 0, target, lives, kept):
                 continue
-        elif step.prop.passes_gradient and step.direction == BACKWARD:
+        elif traits.passes_gradient and step.direction == BACKWARD:
             # what nothing is added to first: it leaves more freedom to what something is
             for position, target in sorted(step.written(), key=lambda w: w[1] in lives.adds):
                 if _become_view(step, step.out_grad[0], position, target, lives, kept):

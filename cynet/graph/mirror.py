@@ -282,7 +282,7 @@ class _Mirror:
         """Part a backward step that writes gradients of data and weight; False where that cannot
         be."""
         written = [i for i, _ in step.written()]
-        if step.direction != BACKWARD or not step.prop.linear_in_weight:
+        if step.direction != BACKWARD or not step.prop.graph.traits.linear_in_weight:
             return False
         if 0 not in written or 1 not in written:
             return False

@@ -1,7 +1,7 @@
 """The pack pass: prepacks weights into the layout that the kernels read.
 
 A convolution's kernels read weights in an order of their own, or transformed (Winograd). Where a
-property supports it (OperatorProperty.packed_form), a step before it makes that layout and runs
+property supports it (GraphHooks.prepack), a step before it makes that layout and runs
 again only after the weight was written. The same is done for weights that the network computes from
 arrays alone, as weight normalization does. Only at prediction: training writes its weights in every
 step.
@@ -40,7 +40,7 @@ def pack(graph):
     readers, writer = graph.neighbours()
     moved = graph.moved_states()
     for step in graph.steps:
-        if step.prop.linear_in_weight and len(step.in_data) > 1:
+        if step.prop.graph.traits.linear_in_weight and len(step.in_data) > 1:
             _keep_made(step.in_data[1], readers, writer, moved)
     before = {}  # step -> the steps that make its weight
     for step in graph.steps:
@@ -65,7 +65,7 @@ def _keep_made(weight, readers, writer, moved):
             sources.append(value)
             continue
         made = writer.get(value)
-        if value.kind != TEMP or made is None or made.ctx.device_type == "gpu":
+        if value.kind != TEMP or made is None:
             return
         if made.kept or len(made.out_data) > 1 or not depends_on_inputs_only(made):
             return
@@ -75,7 +75,7 @@ def _keep_made(weight, readers, writer, moved):
     between = [v for made in steps for v in made.out_data if v is not weight]
     if any(reader not in steps for value in between for reader in readers[value]):
         return
-    if any(not made.prop.identity for made in steps):  # else it is a view
+    if any(not made.prop.graph.traits.view for made in steps):  # else it is a view
         kept, weight.kind = Kept(sources), KEPT
         for made in steps:
             made.kept = kept
@@ -83,14 +83,14 @@ def _keep_made(weight, readers, writer, moved):
 
 def _packing(step, readers, writer, moved):
     """The step that packs `step`'s weight, which `step` then reads; or None."""
-    if len(step.in_data) < 2 or step.ctx.device_type == "gpu":
+    if len(step.in_data) < 2:
         return None
     weight = step.in_data[1]
     replaces = weight.kind == KEPT and len(readers[weight]) == 1
     if not replaces and (weight.kind not in ARRAYS or weight in moved):
         return None
     shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
-    form = step.prop.packed_form(shapes, types, replaces)
+    form = step.prop.graph.prepack(step.prop, shapes, types, replaces)
     if form is None:
         return None
     packer, step.prop, size = form

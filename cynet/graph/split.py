@@ -2,7 +2,7 @@
 
 If threads share a step of some microseconds, the result changes cores for the next step, which
 costs as much as computing it. Where steps treat the rows of a batch independently
-(OperatorProperty.row_inputs), each thread takes its rows through all of them before the threads
+(GraphHooks.row_inputs), each thread takes its rows through all of them before the threads
 meet. Sums over rows (gradients of weights) are made per part and added at the end.
 
 There are as many parts as threads when the plan is made; how many threads run them later does not
@@ -89,19 +89,21 @@ def parts_of(rows, threads):
 def row_positions(step):
     """The inputs of a step that are cut by rows, or None where it cannot run in parts."""
     inputs = (step.origin or step).in_data
-    return step.prop.row_inputs([v.shape for v in inputs], [v.dtype for v in inputs])
+    return step.prop.graph.row_inputs(
+        step.prop, [v.shape for v in inputs], [v.dtype for v in inputs]
+    )
 
 
 def _rows_of(step):
     """How many rows a step treats apart; None where it does not, or where it would not pay."""
     forward = step.origin or step
-    if step.ctx.device_type == "gpu" or step.kept is not None:
+    if step.kept is not None:
         return None
     positions = row_positions(step) if depends_on_inputs_only(forward) else None
     if not positions:
         return None
     inputs = forward.in_data
-    if inputs[0].root.kind == ARG and step.prop.linear_in_weight:
+    if inputs[0].root.kind == ARG and step.prop.graph.traits.linear_in_weight:
         return None  # a batch, which may be read where it lies (graph/feed.py)
     rows = inputs[positions[0]].shape[0]
     by_rows = [*(inputs[i] for i in positions), *forward.out_data]

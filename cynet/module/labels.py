@@ -21,7 +21,7 @@ def label_inputs(symbol):
         if id(node) in read:
             continue
         read.add(id(node))
-        spared = () if node.op is None else node.prop.loss_labels
+        spared = () if node.op is None else node.prop.graph.traits.loss_labels
         stack += [source for i, (source, _) in enumerate(node.inputs) if i not in spared]
     arguments = set(symbol.list_arguments())
     return {

@@ -250,7 +250,7 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
     _infer(call, [*arguments, *states], shapes, types)
     _resources_and_inplace(call)
     call.quick = call.dev_type == kGPU or call.nbytes <= INLINE_BYTES or (
-        call.nbytes <= INLINE_PASS_BYTES and prop.one_pass(call.in_shapes))
+        call.nbytes <= INLINE_PASS_BYTES and prop.graph.one_pass(prop, call.in_shapes))
     op = _create(call)
     call.python = op.runs_python
     if not op.stateful:
@@ -307,10 +307,7 @@ cdef Call with_scalar(Call call, object number):
         value = number
     except OverflowError:  # an int that no dtype holds: making the operator refuses it by name
         return None
-    copy_op = getattr(<object>call.state.op, "with_scalar", None)
-    if copy_op is None:
-        return None
-    another = copy_op(value)
+    another = (<object>call.state.op).with_scalar(value)
     if another is None:
         return None
     op = another

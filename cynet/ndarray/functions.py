@@ -6,7 +6,7 @@ import sys
 
 from ..errors import NotFoundError
 from ..operator import OPERATORS
-from ..operator.property import OperatorProperty
+from ..operator.graph_hooks import GraphHooks
 from ..operator.signature import bind_positional, docstring, python_signature
 from ._invoke import invoke, is_array
 
@@ -28,7 +28,7 @@ def _make(entry, name):
     def function(*args, **kwargs):
         return invoke(entry, args, kwargs)
 
-    if entry.prop.fixed_inputs is not OperatorProperty.fixed_inputs:
+    if type(entry.prop.graph).fixed_inputs is not GraphHooks.fixed_inputs:
         function = _holding(entry, function)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.ndarray"
@@ -48,7 +48,7 @@ def _holding(entry, function):
         fields = entry.prop.fields
         prop = entry.prop(**params, **{n: v for n, v in kwargs.items() if n in fields})
         arrays = {**dict(zip(names, given)), **kwargs}
-        for input_name, number in prop.fixed_inputs().items():
+        for input_name, number in prop.graph.fixed_inputs(prop).items():
             arrays[input_name][:] = number
         return result
 

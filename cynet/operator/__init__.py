@@ -4,6 +4,7 @@ from . import loss, nn, random, rnn, simple
 from ._base import OPERATORS, Blob, Operator, get_operator, register_operator
 from .build import compile_pyx, extension
 from .custom import CustomOp, CustomOpProp, get_all_registered_operators, register
+from .graph_hooks import GraphHooks
 from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
 from .python_op import NDArrayOp, NumpyOp, PythonOp

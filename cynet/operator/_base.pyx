@@ -29,7 +29,15 @@ cdef class Operator:
     gradient, ``backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states)``: the
     data are lists of `Blob` (None where `declare_backward_dependency` does not name it), `req` a
     list of `OpReq` numbers and `ctx` has `is_train`, `run_ctx` and `requested`.
+
+    What the framework asks of an operator besides is below and among the fields of ``_base.pxd``:
+    `stateful`, `memory_owner`, `copies_input` (with ``OpContext.copy``), `rows_of` (with
+    ``OpContext.rows``), `replays_random`, `waits` and `with_scalar`. The answers here fit any
+    operator.
     """
+
+    # On a GPU: forward and backward find new random numbers in each replay of a recorded graph.
+    replays_random = False
 
     def __cinit__(self, *args, **kwargs):
         self.runs_python = hasattr(type(self), "forward")
@@ -44,6 +52,16 @@ cdef class Operator:
     def rows_of(self):
         """The input of whose gradient backward keeps the rows that are not zero, or 0."""
         return self._rows_of
+
+    def waits(self, bint backward):
+        """Whether, on a GPU, the host waits for the device while it puts forward or backward on its
+        stream, so that no graph can record that."""
+        return False
+
+    def with_scalar(self, value):
+        """The same operator for another value of its parameter `scalar`, which an imperative call
+        with a new number needs; None where it has to be made anew."""
+        return None
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

@@ -46,7 +46,7 @@ cdef class LoopsOperator(Operator):
     Parameters
     ----------
     prop : OperatorProperty
-        Its `forward_loops` and `backward_loops` say what is computed.
+        The loops of its `graph` (GraphHooks) say what is computed.
     dtype : str
         Of all arrays.
     """
@@ -56,12 +56,12 @@ cdef class LoopsOperator(Operator):
         out_data = [(<int>OUT_DATA, i) for i in range(len(prop.list_outputs()))]
         out_grad = [(<int>OUT_GRAD, i) for i in range(len(out_data))]
         self.dtype = dtype_flag(dtype)
-        if self.dtype == kBool and not prop.takes_bool:
+        if self.dtype == kBool and not prop.graph.traits.takes_bool:
             raise ArgumentError(
                 f"operator {prop.op_name} does not take arrays of bool; cast them first")
-        _add_loops(self, &self.forward_loops, prop.forward_loops(in_data, out_data))
+        _add_loops(self, &self.forward_loops, prop.graph.forward_loops(prop, in_data, out_data))
         # in_grad is named by in_data's pairs: a loop only writes there
-        loops = prop.backward_loops(out_grad, in_data, out_data, in_data)
+        loops = prop.graph.backward_loops(prop, out_grad, in_data, out_data, in_data)
         _add_loops(self, &self.backward_loops, loops)
 
     def with_scalar(self, double value):

@@ -23,9 +23,9 @@ def on_empty(prop, ctx, in_shapes, in_types):
         return None
     fill, dtype = None, "float32"
     if any(0 not in s for s in prop.output_shapes(in_shapes)[: prop.num_visible_outputs()]):
-        if prop.takes_empty:
+        if prop.graph.traits.takes_empty:
             return None
-        fill = prop.of_nothing
+        fill = prop.graph.traits.of_nothing
         dtype = prop.infer_type(list(in_types), [None] * len(prop.list_outputs()))[1][0]
         if fill is None or (math.isnan(fill) and not dtype.startswith("float")):
             named = zip(prop.list_arguments(), in_shapes)

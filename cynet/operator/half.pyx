@@ -1,7 +1,7 @@
 """float16 on the CPU for operators whose loops are float's: their float32 operator between two
 conversions, in temporary memory.
 
-`OperatorProperty.operator_on` asks for it where `float32_beside_half` of the property says so.
+`OperatorProperty.operator_on` asks for it where the trait `float32_beside_half` says so.
 """
 
 from libc.stdint cimport int64_t
@@ -24,7 +24,8 @@ def in_float32(prop, ctx, in_shapes, in_types):
         Where an input that has to be float16 like the others is of another dtype.
     """
     names = prop.list_arguments()
-    named = [(n, t) for n, t in zip(names, in_types) if n not in prop.float32_beside_half]
+    single = prop.graph.traits.float32_beside_half
+    named = [(n, t) for n, t in zip(names, in_types) if n not in single]
     require_floats(prop, [n for n, _ in named], [t for _, t in named], GPU_FLOATS)
     if getattr(prop, "dtype", None) == "float16":
         prop = prop.changed(dtype="float32")  # of the output, as data's

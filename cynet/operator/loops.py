@@ -17,7 +17,7 @@ class Loop(NamedTuple):
     functor : str
         F, a name in kernels/functors.h.
     reads : tuple
-        What is read: arrays as `OperatorProperty.forward_loops` got them, or floats.
+        What is read: arrays as `GraphHooks.forward_loops` got them, or floats.
     target : object
         The array that is written as its request says.
     more : bool

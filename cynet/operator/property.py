@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
 from ..kernels.dispatch import MissingLoop
+from .graph_hooks import GraphHooks
 from .parameters import REQUIRED, Field
 from .shapes import known, plain
 
@@ -45,108 +46,32 @@ class ResourceRequest:
     temp_space = 1
 
 
-class OperatorProperty:
-    """Base of all operator definitions.
-
-    Parameters are class attributes of a `Field` type; ``__init__`` parses keyword arguments into
-    them. Shapes are tuples; in inference ``None`` is an unknown shape, 0 an unknown dimension and
-    `EMPTY` a length that is known to be 0. Types are dtype names (``'float32'``) or ``None``.
+class Registered:
+    """What the framework keeps of an operator definition: its name, who registered it, and its
+    parameters, which are class attributes of a `Field` type; ``__init__`` parses keyword arguments
+    into them.
 
     Class attributes
     ----------------
-    key_var_num_args : str or None
-        Name of the parameter that holds the number of inputs, for operators with a variable number
-        of them (``num_args`` of Concat); the faces fill it in.
+    op_name : str
+        Set at registration.
+    fields : dict
+        Parameter name to Field, in the order of declaration (made by ``__init_subclass__``).
     any_parameters : bool
         True: keywords that are no field are parameters, too, and the inputs' names depend on them.
-    differentiable : bool
-        False: no gradient flows through; whoever asks for one gets zeros.
-    identity : bool
-        True: output 0 holds the bytes of input 0 under another shape, and so for the gradients
-        (Flatten, Reshape); the executor makes views of them and runs nothing.
-    passes_gradient : bool
-        True: every gradient that backward writes is that of output 0, and nothing else is read (a
-        sum); the executor makes views of it where it can.
     users : bool
         True for an operator that a user registered: its name may be registered again, and keywords
         that it has no parameters for are refused.
-    pure : bool
-        True: forward reads and changes nothing but its inputs, parameters, auxiliary states and
-        requested resources, and runs no Python; passes may then merge, fold and repeat it. False
-        for operators that users register, unless they say otherwise.
-    honours_req : bool
-        True: backward does with each gradient what its request says: nothing (there is no array
-        then), write or add. False for operators that users write in Python, unless they say
-        otherwise: backward gets an array for every input and is asked to write each.
-    forward_moves_states : bool
-        False: forward only reads the auxiliary states, if there are any.
-    shape_only : tuple of int
-        Inputs of which only the shape counts: their memory order does not matter, and no gradient
-        flows to them.
-    loss_labels : tuple of int
-        Inputs that forward does not read, labels of a loss: a prediction needs none.
-    takes_empty : bool
-        True: `create_operator` is also asked where outputs have elements and an input has none
-        (Concat). It never is where all outputs are empty (``operator/empty``).
-    of_nothing : float or None
-        What outputs with elements hold where an input has none (0 for a sum); None: that is
-        refused.
-    linear_in_weight, transposed_weight : bool
-        True, the first: output 0 is linear in input 0 (data) and in input 1 (weight), so that the
-        gradient of the one reads out_grad and the other, and backward computes each alone when
-        the other is not requested (and its array not given). An element of the output, of data if
-        `transposed_weight`, meets all weights behind the weight's first axis.
-    weight_shape : tuple or None
-        The shape of such a weight where it comes in another form (`packed_form`).
-    elementwise : bool
-        True: all inputs and outputs have one shape, and element i of an output depends on the
-        elements i of the inputs alone, so the operator works in any memory order.
-    takes_bool : bool
-        False: the loops of an elementwise operator refuse arrays of bool.
-    prefers_channels_last : bool
-        True for a `channels_last_form` that is worth bringing its inputs into that order.
-    private_outputs : bool
-        True: what the hidden outputs hold is a matter between forward and backward of one device,
-        bytes that differ from device to device.
     any_device : bool
         True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
         built-in operators have their GPU forms in ``operator/cuda``.
-    float32_beside_half : tuple of str or None
-        For an operator whose loops on the CPU are float's: the names of inputs that are not float16
-        where the others are. float16 is then converted around the operator (``operator/half``).
-        None: what `create_operator` makes takes float16 itself, or refuses it.
-    variable_attrs : dict
-        Input name to the attributes that the variable of that input gets unless it has them, e.g.
-        ``{"moving_var": {"__init__": '["one", {}]'}}``.
-    fields : dict
-        Parameter name to Field, in the order of declaration (made by ``__init_subclass__``).
     """
 
-    op_name = None  # set at registration
-    key_var_num_args = None
-    any_parameters = False
-    differentiable = True
-    variable_attrs = {}
-    identity = False
-    passes_gradient = False
-    users = False
-    pure = True
-    honours_req = True
-    forward_moves_states = True
-    shape_only = ()
-    loss_labels = ()
-    takes_empty = False
-    of_nothing = None
-    linear_in_weight = False
-    transposed_weight = False
-    weight_shape = None
-    elementwise = False
-    takes_bool = False
-    prefers_channels_last = False
-    private_outputs = False
-    any_device = False
-    float32_beside_half = None
+    op_name = None
     fields = {}
+    any_parameters = False
+    users = False
+    any_device = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -218,10 +143,81 @@ class OperatorProperty:
         """Parameters that differ from nothing given: name to value, for JSON and caches."""
         return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}
 
-    def one_pass(self, in_shapes):
-        """Whether forward is one pass of simple operations over its arrays, so that their bytes
-        tell how long it takes."""
-        return False
+    def changed(self, **attributes):
+        """A copy with these attributes set: what a pass makes of a property that others share."""
+        copied = copy.copy(self)
+        copied.__dict__.update(attributes)
+        return copied
+
+    def operator_on(self, ctx, in_shapes, in_types):
+        """The Operator that computes this on `ctx`: on a GPU its form in ``operator/cuda``, else
+        what `create_operator` makes.
+
+        Raises
+        ------
+        ArgumentError
+            When the operator has no form for GPUs, or no loop for a dtype; the message names it.
+        ShapeError
+            When an input has no elements and the operator makes nothing of nothing.
+        """
+        if any(0 in shape for shape in in_shapes):
+            from .empty import on_empty
+
+            operator = on_empty(self, ctx, in_shapes, in_types)
+            if operator is not None:
+                return operator
+        if ctx.device_type == "gpu":
+            from .cuda import gpu_operator, has_form
+
+            if has_form(self.op_name) or not self.any_device:
+                return gpu_operator(self, ctx, in_shapes, in_types)
+        elif "float16" in in_types and self.graph.traits.float32_beside_half is not None:
+            from .half import in_float32
+
+            return in_float32(self, ctx, in_shapes, in_types)
+        try:
+            return self.create_operator(ctx, in_shapes, in_types)
+        except MissingLoop as error:
+            raise ArgumentError(
+                f"operator {self.op_name} does not take arrays of {error.dtype}"
+            ) from error
+
+
+class OperatorProperty(Registered):
+    """Base of all operator definitions: what an author of operators has to know.
+
+    Parameters are class attributes of a `Field` type. Shapes are tuples; in inference ``None`` is
+    an unknown shape, 0 an unknown dimension and `EMPTY` a length that is known to be 0. Types are
+    dtype names (``'float32'``) or ``None``.
+
+    Class attributes
+    ----------------
+    key_var_num_args : str or None
+        Name of the parameter that holds the number of inputs, for operators with a variable number
+        of them (``num_args`` of Concat); the faces fill it in.
+    variable_attrs : dict
+        Input name to the attributes that the variable of that input gets unless it has them, e.g.
+        ``{"moving_var": {"__init__": '["one", {}]'}}``.
+    differentiable : bool
+        False: no gradient flows through; whoever asks for one gets zeros.
+    pure : bool
+        True: forward reads and changes nothing but its inputs, parameters, auxiliary states and
+        requested resources, and runs no Python; passes may then merge, fold and repeat it. False
+        for operators that users register, unless they say otherwise.
+    honours_req : bool
+        True: backward does with each gradient what its request says: nothing (there is no array
+        then), write or add. False for operators that users write in Python, unless they say
+        otherwise: backward gets an array for every input and is asked to write each.
+    graph : GraphHooks
+        What graph passes may know (``graph_hooks.py``); right as it is for any operator.
+    """
+
+    key_var_num_args = None
+    variable_attrs = {}
+    differentiable = True
+    pure = True
+    honours_req = True
+    graph = GraphHooks()
 
     # --- names ------------------------------------------------------------------------------------
     def list_arguments(self) -> list[str]:
@@ -239,10 +235,6 @@ class OperatorProperty:
     def num_visible_outputs(self) -> int:
         """How many outputs a user sees; the rest serve backward."""
         return len(self.list_outputs())
-
-    def fixed_inputs(self):
-        """What inputs that are not read, whatever they hold, hold instead: name to number."""
-        return {}
 
     # --- inference --------------------------------------------------------------------------------
     def infer_shape(self, in_shapes: list[Any], out_shapes: list[Any]) -> tuple[Sequence[Any], ...]:
@@ -281,104 +273,6 @@ class OperatorProperty:
         n_aux = len(self.list_auxiliary_states())
         return ([t or known for t in in_types], [t or known for t in out_types], [known] * n_aux)
 
-    # --- memory order -----------------------------------------------------------------------------
-    def channels_last_form(self, in_shapes, in_types):
-        """What computes the same on arrays in channels-last memory order, (N, *size, C) for a
-        shape (N, C, *size); shapes stay as they are.
-
-        Returns
-        -------
-        (OperatorProperty, list of int) or None
-            The property for such arrays, and which inputs it takes in that order; outputs with as
-            many axes as the first input come in that order, too. None: row-major memory only.
-        """
-        return (self, list(range(len(in_shapes)))) if self.elementwise else None
-
-    # --- what passes may join ---------------------------------------------------------------------
-    def forward_loops(self, in_data, out_data):
-        """The loops that forward is: a list of `Loop` over what the two lists hold, or None where
-        it is anything else. What is read may broadcast to what is written."""
-        return None
-
-    def backward_loops(self, out_grad, in_data, out_data, in_grad):
-        """The loops that backward is, in the order in which they write, or None.
-
-        What `declare_backward_dependency` does not name is not read.
-        """
-        return None
-
-    def row_inputs(self, in_shapes, in_types):
-        """The inputs that forward and backward treat row by row, along the first axis.
-
-        Returns
-        -------
-        tuple of int or None
-            Their positions: row i of every output, and of the gradients of these inputs, comes from
-            rows i of outputs, their gradients and these inputs, and from the others whole, and
-            gradients of the others are sums over the rows. The operator keeps nothing from one call
-            to the next, has no states and draws no random numbers, takes any number of rows, and
-            several of it run at once. None: something of that is not so. Of an `elementwise`
-            operator with inputs of one shape all are, unless it says otherwise.
-        """
-        alike = self.elementwise and len(set(map(tuple, in_shapes))) == 1 and len(in_shapes[0])
-        return tuple(range(len(in_shapes))) if alike else None
-
-    def pieces(self, in_shapes):
-        """What forward moves where, and backward moves back: a list of `PieceOf`
-        (tensor/pieces.pyx) of which each element of the outputs is in one, or None where the
-        operator does anything else."""
-        return None
-
-    def with_activation(self, act_type, in_types):
-        """The property that also applies Activation's `act_type` to output 0, or None where
-        inputs of these types cannot be computed so."""
-        return None
-
-    def with_residual(self, act_type):
-        """The property that adds one more input to output 0 and then applies `act_type`, or
-        None."""
-        return None
-
-    def with_sum(self, act_type, in_types):
-        """The property whose forward, always asked to add to output 0, applies `act_type` (None:
-        nothing) to the sum; None where adding would take a pass over memory of its own, or inputs
-        of these types cannot be computed so."""
-        return None
-
-    def masking_data(self, in_shapes, in_types):
-        """The property whose backward multiplies its gradient of input 0 by that of the relu that
-        gave input 0, or None."""
-        return None
-
-    def with_masked_gradient(self):
-        """The property with a relu folded in whose backward gets the gradient of output 0 behind
-        that relu, or None."""
-        return None
-
-    def packed_form(self, in_shapes, in_types, replaces):
-        """What computes the same with input 1, the weight, in another form, if that is worth its
-        memory.
-
-        Parameters
-        ----------
-        in_shapes, in_types : list of tuple, str
-        replaces : bool
-            True: the other form takes the place of a copy that is there for this operator alone.
-
-        Returns
-        -------
-        (OperatorProperty, OperatorProperty, int) or None
-            What makes that form of the weight, the property that takes it, and how many elements
-            it has. None: the weight is read as it is.
-        """
-        return None
-
-    def changed(self, **attributes):
-        """A copy with these attributes set: what a pass makes of a property that others share."""
-        copied = copy.copy(self)
-        copied.__dict__.update(attributes)
-        return copied
-
     # --- what execution needs ---------------------------------------------------------------------
     def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
         """Resources forward asks for: a list of ResourceRequest members."""
@@ -405,39 +299,6 @@ class OperatorProperty:
     ) -> Sequence[tuple[int, int]]:
         """Pairs (id of anything backward reads, in_grad id) that may share memory."""
         return []
-
-    def operator_on(self, ctx, in_shapes, in_types):
-        """The Operator that computes this on `ctx`: on a GPU its form in ``operator/cuda``, else
-        what `create_operator` makes.
-
-        Raises
-        ------
-        ArgumentError
-            When the operator has no form for GPUs, or no loop for a dtype; the message names it.
-        ShapeError
-            When an input has no elements and the operator makes nothing of nothing.
-        """
-        if any(0 in shape for shape in in_shapes):
-            from .empty import on_empty
-
-            operator = on_empty(self, ctx, in_shapes, in_types)
-            if operator is not None:
-                return operator
-        if ctx.device_type == "gpu":
-            from .cuda import gpu_operator, has_form
-
-            if has_form(self.op_name) or not self.any_device:
-                return gpu_operator(self, ctx, in_shapes, in_types)
-        elif "float16" in in_types and self.float32_beside_half is not None:
-            from .half import in_float32
-
-            return in_float32(self, ctx, in_shapes, in_types)
-        try:
-            return self.create_operator(ctx, in_shapes, in_types)
-        except MissingLoop as error:
-            raise ArgumentError(
-                f"operator {self.op_name} does not take arrays of {error.dtype}"
-            ) from error
 
     def create_operator(
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]

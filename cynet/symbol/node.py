@@ -109,7 +109,7 @@ def fixed_arguments(order):
     the nodes in `order` says so (``fixed_inputs``)."""
     fixed = {}
     for node in order:
-        numbers = {} if node.op is None else node.prop.fixed_inputs()
+        numbers = {} if node.op is None else node.prop.graph.fixed_inputs(node.prop)
         for name, (source, _) in zip(node.input_names() if numbers else (), node.inputs):
             if name in numbers and source.op is None:
                 fixed[source.name] = numbers[name]

@@ -5,7 +5,7 @@ import numpy as np
 
 from cynet.context import cpu
 from cynet.graph.graph import ADD, FORWARD, NULL, TEMP
-from cynet.operator import OperatorProperty
+from cynet.operator import GraphHooks, OperatorProperty
 
 
 class _Numpy(OperatorProperty):
@@ -42,7 +42,7 @@ class Multiply(_Numpy):
 class Add(_Numpy):
     """Sum of two; gradients need nothing but the output's."""
 
-    passes_gradient = True
+    graph = GraphHooks(passes_gradient=True)
 
     def __init__(self):
         super().__init__(2)
@@ -85,7 +85,7 @@ class Tanh(_Numpy):
 class Fold(_Numpy):
     """Reverses the axes' order of a (2, 8) or (8, 2) shape without moving a byte."""
 
-    identity = True
+    graph = GraphHooks(view=True)
 
     def compute(self, a):
         return a.reshape(a.shape[::-1])

@@ -250,8 +250,8 @@ def test_gradients_of_weight_and_data_apart(monkeypatch, rng):
 
 
 def _dividing(original):
-    def run_passes(graph, stages, names):
-        graph = original(graph, stages, names)
+    def run_passes(graph, stages, names, device):
+        graph = original(graph, stages, names, device)
         if passes.WHOLE in stages:
             work = mirror._Mirror(graph)
             assert work._divide(graph.steps[graph.n_forward])

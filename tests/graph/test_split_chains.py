@@ -164,7 +164,7 @@ def chain_rows(in_shapes, out_shapes, *memories, rows, columns):
         for a, b, c in memories
     ]
     prop = ChainProperty("_chain", rows, columns, "float32", lines, in_shapes, out_shapes, [])
-    return prop.row_inputs(in_shapes, ["float32"] * len(in_shapes))
+    return prop.graph.row_inputs(prop, in_shapes, ["float32"] * len(in_shapes))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.operator.runner import ADD, NULL, WRITE, Run
 HALVED = [
     case
     for case in all_cases()
-    if get_operator(case.op).prop(**case.params).float32_beside_half is not None
+    if get_operator(case.op).prop.graph.traits.float32_beside_half is not None
 ]
 EXACT = 2.0**-10  # of float16: half a unit in the last place, and what a second rounding may add
 

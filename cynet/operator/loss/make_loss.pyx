@@ -16,6 +16,7 @@ from ...dtype import dtype_flag
 from ...errors import ArgumentError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Enum, Float
 from ..property import OperatorProperty
 
@@ -36,7 +37,7 @@ class BlockGradProperty(ConstantGradientProperty):
     """The input as it is; no gradient flows back through it."""
 
     differentiable = False
-    identity = True
+    graph = GraphHooks(view=True)
 
     def create_operator(self, ctx, in_shapes, in_types):
         if ctx.device_type == "gpu":
@@ -47,7 +48,7 @@ class BlockGradProperty(ConstantGradientProperty):
 class PlainLossProperty(ConstantGradientProperty):
     """Makes data a loss: out is data, and its gradient is 1 everywhere."""
 
-    float32_beside_half = ()
+    graph = GraphHooks(float32_beside_half=())
 
     def list_outputs(self):
         return ["loss"]
@@ -69,7 +70,7 @@ class MakeLossProperty(ConstantGradientProperty):
     valid_thresh = Float(0.0, doc="Elements above it count as valid.")
     normalization = Enum(("null", "batch", "valid"), "null", doc="What the gradient is divided by.")
 
-    float32_beside_half = ()
+    graph = GraphHooks(float32_beside_half=())
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [in_data[0]] if self.normalization == "valid" else []

@@ -22,9 +22,17 @@ from math import prod
 from ...dtype import dtype_flag
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Float
 from ..property import OperatorProperty, merge_shapes
 from ..shapes import agree
+
+
+class RegressionHooks(GraphHooks):
+    """Rows are apart."""
+
+    def row_inputs(self, prop, in_shapes, in_types):
+        return 0, 1
 
 
 class RegressionOutputProperty(OperatorProperty):
@@ -32,8 +40,7 @@ class RegressionOutputProperty(OperatorProperty):
 
     grad_scale = Float(1.0, doc="Factor of the gradient.")
 
-    float32_beside_half = ()
-    loss_labels = (1,)
+    graph = RegressionHooks(float32_beside_half=(), loss_labels=(1,))
     inputs_doc = {
         "data": "Estimates (N, ...).",
         "label": "Targets of data's shape; (N,) fits data of shape (N, 1).",
@@ -62,9 +69,6 @@ class RegressionOutputProperty(OperatorProperty):
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         return [(out_data[0], in_grad[0])]
-
-    def row_inputs(self, in_shapes, in_types):
-        return 0, 1
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)

@@ -13,6 +13,7 @@ from .._base cimport Operator, OpContext
 from ...errors import ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..property import OperatorProperty, ResourceRequest
 from ..shapes import agree
 
@@ -24,7 +25,7 @@ class SoftmaxCrossEntropyProperty(OperatorProperty):
     counts as the nearest of them.
     """
 
-    float32_beside_half = ()
+    graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Scores (N, C).", "label": "Class of each row, (N,)."}
 
     def list_arguments(self):

@@ -14,10 +14,21 @@ from math import prod
 from ...errors import ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum, Float
 from ..property import OperatorProperty, merge_shapes
 
 _NORMALIZATION = {"null": 0, "batch": 1, "valid": 2}
+
+
+class SoftmaxOutputHooks(GraphHooks):
+    """Rows are apart where each has labels of its own."""
+
+    def row_inputs(self, prop, in_shapes, in_types):
+        if prop.multi_output or prop.normalization != "null":
+            return None
+        # else a row of the data has one label, and a row of labels may have several
+        return (0, 1) if prop.preserve_shape or len(in_shapes[0]) == 2 else None
 
 
 class SoftmaxOutputProperty(OperatorProperty):
@@ -46,8 +57,7 @@ class SoftmaxOutputProperty(OperatorProperty):
                          doc="Part of the target that the other classes share; not with "
                              "multi_output.")
 
-    float32_beside_half = ()
-    loss_labels = (1,)
+    graph = SoftmaxOutputHooks(float32_beside_half=(), loss_labels=(1,))
     inputs_doc = {
         "data": "Scores.",
         "label": "Class of each row: data's shape without the class axis; or probabilities in "
@@ -97,12 +107,6 @@ class SoftmaxOutputProperty(OperatorProperty):
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         return [(out_data[0], in_grad[0])]
-
-    def row_inputs(self, in_shapes, in_types):
-        if self.multi_output or self.normalization != "null":
-            return None
-        # else a row of the data has one label, and a row of labels may have several
-        return (0, 1) if self.preserve_shape or len(in_shapes[0]) == 2 else None
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)

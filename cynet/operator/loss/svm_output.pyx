@@ -18,6 +18,7 @@ from ...dtype import dtype_flag
 from ...errors import ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Float
 from ..property import OperatorProperty, merge_shapes
 from ..shapes import agree
@@ -35,8 +36,7 @@ class SVMOutputProperty(OperatorProperty):
     regularization_coefficient = Float(1.0, doc="Factor of the loss.")
     use_linear = Bool(False, doc="Linear loss in place of the squared one.")
 
-    float32_beside_half = ()
-    loss_labels = (1,)
+    graph = GraphHooks(float32_beside_half=(), loss_labels=(1,))
     inputs_doc = {"data": "Scores (N, ..., classes).", "label": "Class of each row, (N, ...)."}
 
     def list_arguments(self):

@@ -6,7 +6,7 @@ from .._base import register_operator
 from .._loops import LoopsOperator
 from ..floats import require_float_cpu
 from ..parameters import Enum
-from ..tensor.unary import UnaryProperty
+from ..tensor.unary import UnaryHooks, UnaryProperty
 
 
 class Function(NamedTuple):
@@ -26,6 +26,13 @@ FUNCTIONS = {
 }
 
 
+class ActivationHooks(UnaryHooks):
+    """The layer in front of it may compute it."""
+
+    def activation(self, prop):
+        return prop.act_type
+
+
 class ActivationProperty(UnaryProperty):
     """Elementwise nonlinearity, by `act_type`.
 
@@ -36,8 +43,7 @@ class ActivationProperty(UnaryProperty):
     - tanh: ``tanh(x)``
     """
 
-    float32_beside_half = ()
-    elementwise = True
+    graph = ActivationHooks(elementwise=True, float32_beside_half=())
     act_type = Enum(tuple(FUNCTIONS), doc="Which function.")
 
     inputs_doc = {"data": "Input of any shape."}

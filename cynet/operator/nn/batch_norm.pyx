@@ -19,9 +19,24 @@ from math import prod
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, Float, Int
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from ..shapes import agree
+
+
+class BatchNormHooks(GraphHooks):
+    """A channels-last form, with what follows it folded in."""
+
+    def fixed_inputs(self, prop):
+        return {"gamma": 1.0} if prop.fix_gamma else {}
+
+    def channels_last(self, prop, in_shapes, in_types):
+        from .batch_norm_last import ChannelsLastBatchNorm
+
+        if any(t != "float32" for t in in_types) or prop.position(in_shapes[0]) != 1:
+            return None
+        return ChannelsLastBatchNorm(**prop.params()), [0]
 
 
 class BatchNormProperty(OperatorProperty):
@@ -51,8 +66,7 @@ class BatchNormProperty(OperatorProperty):
         "moving_var": "Running variance (C,).",
     }
 
-    float32_beside_half = ("gamma", "beta")
-    forward_moves_states = False
+    graph = BatchNormHooks(moves_states=False, float32_beside_half=("gamma", "beta"))
     relu = residual = False  # what the fuse pass adds to the channels-last form
     variable_attrs = {
         "moving_mean": {"__init__": '["zero", {}]'},
@@ -70,9 +84,6 @@ class BatchNormProperty(OperatorProperty):
 
     def list_auxiliary_states(self):
         return ["moving_mean", "moving_var"]
-
-    def fixed_inputs(self):
-        return {"gamma": 1.0} if self.fix_gamma else {}
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merge_shapes(in_shapes[0], out_shapes[0])
@@ -102,13 +113,6 @@ class BatchNormProperty(OperatorProperty):
         if not -len(shape) <= self.axis < len(shape):
             raise ShapeError(f"axis {self.axis} is out of range for data of shape {tuple(shape)}")
         return self.axis % len(shape)
-
-    def channels_last_form(self, in_shapes, in_types):
-        from .batch_norm_last import ChannelsLastBatchNorm
-
-        if any(t != "float32" for t in in_types) or self.position(in_shapes[0]) != 1:
-            return None
-        return ChannelsLastBatchNorm(**self.params()), [0]
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

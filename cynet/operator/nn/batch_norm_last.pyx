@@ -15,24 +15,36 @@ from ...kernels.channels_last cimport (NormGradient, NormShape, norm_apply, norm
                                        norm_space, norm_statistics)
 from .._base cimport Operator, OpContext
 
-from .batch_norm import BatchNormProperty
-from .folded import TakesRelu
+from ..graph_hooks import RESIDUAL
+from .batch_norm import BatchNormHooks, BatchNormProperty
+from .folded import TakesReluHooks
 
 
-class ChannelsLastBatchNorm(TakesRelu, BatchNormProperty):
+class ChannelsLastBatchNormHooks(TakesReluHooks, BatchNormHooks):
+    """relu, or a sum and relu."""
+
+    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+        if kind != RESIDUAL:
+            return super().epilogue(prop, kind, in_shapes, in_types, act_type)
+        if act_type != "relu" or prop.relu or prop.num_visible_outputs() > 1:
+            return None
+        return prop.changed(relu=True, residual=True)
+
+
+class ChannelsLastBatchNorm(BatchNormProperty):
     """BatchNorm on channels-last data; `relu` and `residual` (a fourth input) are switched on by
     the fuse pass."""
 
     op_name = "BatchNorm"
+    graph = ChannelsLastBatchNormHooks(moves_states=False)
 
     def list_arguments(self):
         names = super().list_arguments()
         return [*names, "residual"] if self.residual else names
 
-    def with_residual(self, act_type):
-        if act_type != "relu" or self.relu or self.num_visible_outputs() > 1:
-            return None
-        return self.changed(relu=True, residual=True)
+    def infer_shape(self, in_shapes, out_shapes):
+        shapes, outs, states = super().infer_shape(in_shapes[:3], out_shapes)
+        return [*shapes, *(outs[0] for _ in in_shapes[3:])], outs, states
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         needed = [out_grad[0], in_data[0], in_data[1], out_data[1], out_data[2]]

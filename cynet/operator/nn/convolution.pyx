@@ -19,11 +19,32 @@ from ...kernels import onednn
 from ...kernels.blas import check_sizes
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import LayerHooks
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
 from ..shapes import agree
 from .reordered import Reordered
 from .window import check_rank, check_window, pad3
+
+
+class ConvolutionHooks(LayerHooks):
+    """A channels-last form; windows as wide as the data."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if any(t != "float32" for t in in_types) or not onednn.available():
+            return None
+        from .convolution_last import ChannelsLastConvolution
+
+        return ChannelsLastConvolution(**prop.params()), [0]
+
+    def columns_as_channels(self, prop, in_shapes):
+        if len(prop.kernel) != 2 or in_shapes[0][1] != 1:
+            return None
+        stride, dilate, pad = prop.window
+        if pad[1] or dilate[1] != 1 or not 1 < prop.kernel[1] == in_shapes[0][3]:
+            return None
+        return type(prop)(**{**prop.params(), "kernel": (prop.kernel[0], 1), "pad": (pad[0], 0),
+                             "stride": (stride[0], 1), "dilate": (dilate[0], 1)})
 
 
 class ConvolutionProperty(OperatorProperty):
@@ -48,7 +69,7 @@ class ConvolutionProperty(OperatorProperty):
     layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
                   doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")
 
-    float32_beside_half = ()
+    graph = ConvolutionHooks(float32_beside_half=())
     inputs_doc = {
         "data": "Input (N, C, *size).",
         "weight": "Filters (num_filter, C / num_group, *kernel).",
@@ -63,8 +84,6 @@ class ConvolutionProperty(OperatorProperty):
         if self.num_filter % self.num_group:
             raise ArgumentError(f"operator {self.op_name}: num_filter {self.num_filter} is not "
                                 f"a multiple of num_group {self.num_group}")
-
-    linear_in_weight = True
 
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
@@ -114,25 +133,6 @@ class ConvolutionProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], in_data[0], in_data[1]]
-
-    def channels_last_form(self, in_shapes, in_types):
-        if any(t != "float32" for t in in_types) or not onednn.available():
-            return None
-        from .convolution_last import ChannelsLastConvolution
-
-        return ChannelsLastConvolution(**self.params()), [0]
-
-    def columns_form(self, in_shapes):
-        """The property of the same convolution where the columns of data (N, 1, H, W) are taken
-        for channels, (N, W, H, 1), and the weight (F, 1, h, W) for (F, W, h, 1), if a window is as
-        wide as data; None where it is not."""
-        if len(self.kernel) != 2 or in_shapes[0][1] != 1:
-            return None
-        stride, dilate, pad = self.window
-        if pad[1] or dilate[1] != 1 or not 1 < self.kernel[1] == in_shapes[0][3]:
-            return None
-        return type(self)(**{**self.params(), "kernel": (self.kernel[0], 1), "pad": (pad[0], 0),
-                             "stride": (stride[0], 1), "dilate": (dilate[0], 1)})
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space] * 2

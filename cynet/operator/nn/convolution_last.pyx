@@ -28,7 +28,7 @@ from ..property import OperatorProperty, ResourceRequest
 from . import convolution_window, convolution_winograd, fully_connected_products
 from ..tensor.pieces import contiguous, sliced
 from .convolution import ConvolutionProperty
-from .folded import FoldsActivation
+from .folded import FoldsActivation, FoldsActivationHooks
 
 
 # Outputs of a filter from which on reordering a weight, at about 1 ns an element, takes less than a
@@ -36,29 +36,40 @@ from .folded import FoldsActivation
 MANY_PIXELS = 2048
 
 
+class ChannelsLastConvolutionHooks(FoldsActivationHooks):
+    """An activation, a mask and a packed weight."""
+
+    def applies(self, act_type, in_types):
+        return onednn.has_activation(act_type)
+
+    def masks(self, prop, in_shapes, in_types):
+        return prop._suits_product(in_shapes)
+
+    def weight_shape(self, prop, in_shapes):
+        return prop.weight_shape or in_shapes[1]
+
+    def prepack(self, prop, in_shapes, in_types, replaces):
+        if prop.weight_shape is not None:
+            return None
+        packed = prop.changed(weight_shape=in_shapes[1])
+        pack = PackWeight(packed, in_shapes)
+        (out,) = prop.output_shapes(in_shapes)
+        many = out[0] * prod(out[2:]) > MANY_PIXELS and not replaces and not pack.by_winograd
+        return None if pack.size is None or many else (pack, packed, pack.size)
+
+
 class ChannelsLastConvolution(FoldsActivation, ConvolutionProperty):
     """Convolution on channels-last data; `weight_shape` is the shape of a weight that the pack pass
     has packed."""
 
     op_name = "Convolution"
-    prefers_channels_last = True
+    graph = ChannelsLastConvolutionHooks(prefers_channels_last=True)
     weight_shape = None
 
-    def with_activation(self, act_type, in_types):
-        known = self.activation is None and onednn.has_activation(act_type)
-        return self.changed(activation=act_type) if known else None
-
-    def masking_data(self, in_shapes, in_types):
-        return self.changed(gives_masked=True) if self._suits_product(in_shapes) else None
-
-    def packed_form(self, in_shapes, in_types, replaces):
+    def infer_shape(self, in_shapes, out_shapes):
         if self.weight_shape is not None:
-            return None
-        packed = self.changed(weight_shape=in_shapes[1])
-        pack = PackWeight(packed, in_shapes)
-        (out,) = self.output_shapes(in_shapes)
-        many = out[0] * prod(out[2:]) > MANY_PIXELS and not replaces and not pack.by_winograd
-        return None if pack.size is None or many else (pack, packed, pack.size)
+            in_shapes = [in_shapes[0], self.weight_shape, *in_shapes[2:]]
+        return super().infer_shape(in_shapes, out_shapes)
 
     def primitives(self, in_shapes):
         """oneDNN's primitives of this convolution."""
@@ -151,6 +162,9 @@ class PackWeight(OperatorProperty):
 
     def list_arguments(self):
         return ["weight"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        return in_shapes, [(self.size,)], []
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

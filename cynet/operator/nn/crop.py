@@ -2,9 +2,17 @@
 
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
 from ..tensor.pieces import PieceOf, PiecesOperator, contiguous, sliced
+
+
+class CropHooks(GraphHooks):
+    """A channels-last form."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        return prop.changed(channels_last=True), [0]
 
 
 class CropProperty(OperatorProperty):
@@ -15,7 +23,7 @@ class CropProperty(OperatorProperty):
     """
 
     key_var_num_args = "num_args"
-    shape_only = (1,)
+    graph = CropHooks(shape_only=(1,))
 
     num_args = Int(1, doc="Number of inputs: 1, or 2 to crop like the second.", low=1, high=2)
     offset = Shape((0, 0), doc="First row and column of the window.", low=0)
@@ -71,9 +79,6 @@ class CropProperty(OperatorProperty):
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or out_types[0]
         return [kind, *(t or kind for t in in_types[1:])], [kind], []
-
-    def channels_last_form(self, in_shapes, in_types):
-        return self.changed(channels_last=True), [0]
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return out_grad

@@ -14,16 +14,35 @@ from ...kernels.convolution cimport (ConvShape, conv_backward_data, conv_backwar
 from ...kernels.reduce_rows cimport add_channels, sum_channels
 from .._base cimport Operator, OpContext
 
+from math import prod
+
 from ...errors import ArgumentError, ShapeError
 from ...kernels import onednn
 from ...kernels.blas import check_sizes
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import LayerHooks
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
 from ..shapes import agree
 from .reordered import Reordered
 from .window import check_rank, check_window, pad3
+
+
+class DeconvolutionHooks(LayerHooks):
+    """A channels-last form."""
+
+    def flops(self, prop, in_shapes, out_shapes):
+        # an element of data meets all weights behind the weight's first axis
+        return 2 * prod(in_shapes[0]) * prod(self.weight_shape(prop, in_shapes)[1:])
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if any(t != "float32" for t in in_types) or not onednn.available():
+            return None
+        from .deconvolution_last import ChannelsLastDeconvolution
+
+        form = ChannelsLastDeconvolution(**prop.params())
+        return (form, [0]) if form.mirrored(in_shapes[0]) is not None else None
 
 
 class DeconvolutionProperty(OperatorProperty):
@@ -52,7 +71,7 @@ class DeconvolutionProperty(OperatorProperty):
     layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
                   doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")
 
-    float32_beside_half = ()
+    graph = DeconvolutionHooks(float32_beside_half=())
     inputs_doc = {
         "data": "Input (N, C, *size).",
         "weight": "Filters (C, num_filter / num_group, *kernel).",
@@ -71,9 +90,6 @@ class DeconvolutionProperty(OperatorProperty):
         if self.num_filter % self.num_group:
             raise ArgumentError(f"{where}: num_filter {self.num_filter} is not a multiple of "
                                 f"num_group {self.num_group}")
-
-    linear_in_weight = True
-    transposed_weight = True
 
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
@@ -117,14 +133,6 @@ class DeconvolutionProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], in_data[0], in_data[1]]
-
-    def channels_last_form(self, in_shapes, in_types):
-        if any(t != "float32" for t in in_types) or not onednn.available():
-            return None
-        from .deconvolution_last import ChannelsLastDeconvolution
-
-        form = ChannelsLastDeconvolution(**self.params())
-        return (form, [0]) if form.mirrored(in_shapes[0]) is not None else None
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space] * 2

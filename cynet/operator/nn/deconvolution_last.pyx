@@ -23,7 +23,28 @@ from math import prod
 
 from ..property import OperatorProperty
 from .convolution_last import ChannelsLastConvolution
-from .deconvolution import DeconvolutionProperty
+from .deconvolution import DeconvolutionHooks, DeconvolutionProperty
+
+
+class ChannelsLastDeconvolutionHooks(DeconvolutionHooks):
+    """A packed weight."""
+
+    def weight_shape(self, prop, in_shapes):
+        return prop.weight_shape or in_shapes[1]
+
+    def prepack(self, prop, in_shapes, in_types, replaces):
+        cdef WindowShape shape
+        data = in_shapes[0]
+        if (prop.weight_shape is not None or len(prop.kernel) != 2
+                or prop.num_group > 1):
+            return None
+        convolution, out = prop.mirrored(data), prop.out_shape(data)
+        shape = shape_of(convolution, out, data)
+        if not spread_packs(&shape) or prop.own_operator(data, out) is not None:
+            return None
+        size = spread_packed_size(&shape)
+        return (PackSpreadWeight(convolution, out, data, size),
+                prop.changed(weight_shape=in_shapes[1]), size)
 
 
 class ChannelsLastDeconvolution(DeconvolutionProperty):
@@ -31,8 +52,13 @@ class ChannelsLastDeconvolution(DeconvolutionProperty):
     pass has packed."""
 
     op_name = "Deconvolution"
-    prefers_channels_last = True
+    graph = ChannelsLastDeconvolutionHooks(prefers_channels_last=True)
     weight_shape = None
+
+    def infer_shape(self, in_shapes, out_shapes):
+        if self.weight_shape is not None:
+            in_shapes = [in_shapes[0], self.weight_shape, *in_shapes[2:]]
+        return super().infer_shape(in_shapes, out_shapes)
 
     def out_shape(self, data):
         """The shape of the output for data of this shape."""
@@ -49,19 +75,6 @@ class ChannelsLastDeconvolution(DeconvolutionProperty):
         sizes = [convolution.output_size(axis, size)
                  for axis, size in enumerate(self.out_shape(data)[2:])]
         return convolution if sizes == list(data[2:]) else None
-
-    def packed_form(self, in_shapes, in_types, replaces):
-        cdef WindowShape shape
-        data = in_shapes[0]
-        if (self.weight_shape is not None or len(self.kernel) != 2
-                or self.num_group > 1):
-            return None
-        convolution, out = self.mirrored(data), self.out_shape(data)
-        shape = shape_of(convolution, out, data)
-        if not spread_packs(&shape) or self.own_operator(data, out) is not None:
-            return None
-        return (PackSpreadWeight(convolution, out, data), self.changed(weight_shape=in_shapes[1]),
-                spread_packed_size(&shape))
 
     def create_operator(self, ctx, in_shapes, in_types):
         data = in_shapes[0]
@@ -83,12 +96,15 @@ class PackSpreadWeight(OperatorProperty):
 
     op_name = "_pack_weight"
 
-    def __init__(self, convolution, data, out):
+    def __init__(self, convolution, data, out, size):
         super().__init__()
-        self.convolution, self.shapes = convolution, (data, out)
+        self.convolution, self.shapes, self.size = convolution, (data, out), size
 
     def list_arguments(self):
         return ["weight"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        return in_shapes, [(self.size,)], []
 
     def create_operator(self, ctx, in_shapes, in_types):
         return SpreadPack(self.convolution, *self.shapes)

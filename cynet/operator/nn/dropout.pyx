@@ -16,6 +16,7 @@ from ...dtype import dtype_flag
 from ...errors import ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum, Float, Shape
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 
@@ -32,7 +33,7 @@ class DropoutProperty(OperatorProperty):
     axes = Shape((), doc="Axes along which the mask repeats.", low=0)
     cudnn_off = Bool(False, doc="Accepted and not needed.")
 
-    float32_beside_half = ()
+    graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input of any shape."}
 
     def list_outputs(self):

@@ -10,6 +10,7 @@ from .._base cimport Operator, OpContext
 
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, DType, Int
 from ..property import OperatorProperty
 from ..shapes import agree
@@ -26,7 +27,7 @@ class EmbeddingProperty(OperatorProperty):
     dtype = DType("float32", doc="Dtype of weight, if nothing else determines it.")
     sparse_grad = Bool(False, doc="Accepted; the gradient is dense.")
 
-    float32_beside_half = ("data",)
+    graph = GraphHooks(float32_beside_half=("data",))
     inputs_doc = {"data": "Indices, any shape and dtype.",
                   "weight": "Rows (input_dim, output_dim)."}
 

@@ -4,15 +4,15 @@ from math import prod
 
 from .._base import register_operator
 from ..shapes import agree
-from ..tensor.unary import UnaryProperty
+from ..tensor.unary import UnaryHooks, UnaryProperty
 
 
 class FlattenProperty(UnaryProperty):
     """Collapse all axes but the first: (N, d1, d2, ...) becomes (N, d1*d2*...)."""
 
     inputs_doc = {"data": "Input, at least 1-d."}
-    identity = True
-    functor, gradient, takes_bool = "identity", "one", True
+    graph = UnaryHooks(view=True, takes_bool=True)
+    functor, gradient = "identity", "one"
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]

@@ -1,4 +1,4 @@
-"""FoldedActivation (contract in folded.pxd), and TakesRelu for properties."""
+"""FoldedActivation (contract in folded.pxd), and what properties have that fold one in."""
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
@@ -12,6 +12,7 @@ from ...kernels.sums cimport add_columns
 from ...kernels.unary cimport find_unary
 from ...kernels.unary_grad cimport find_unary_grad
 
+from ..graph_hooks import ACTIVATION, MASK, MASKED, SUM, GraphHooks, LayerHooks
 from .activation import FUNCTIONS
 
 ctypedef void (*BinaryLoop)(const void*, int, const void*, int, void*, int64_t) noexcept nogil
@@ -20,14 +21,13 @@ cdef enum:
     WIDTH = 64  # columns of a part
 
 
-class TakesRelu:
-    """What a property has whose operator applies relu to output 0 where `relu` is set, which is
-    for the fuse pass to do."""
+class TakesReluHooks(GraphHooks):
+    """Hooks of a property whose operator applies relu to output 0 where its attribute `relu` is
+    set."""
 
-    relu = False
-
-    def with_activation(self, act_type, in_types):
-        return self.changed(relu=True) if act_type == "relu" and not self.relu else None
+    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+        takes = kind == ACTIVATION and act_type == "relu" and not prop.relu
+        return prop.changed(relu=True) if takes else None
 
 
 class FoldsActivation:
@@ -37,7 +37,7 @@ class FoldsActivation:
     Where `gives_masked`, its gradient of the data has the gradient of the relu in it that gave the
     data; where `gets_masked`, the gradient of output 0 has that of `activation` in it already.
     Where `sums`, forward is asked to add, and the activation is that of the sum: ``out =
-    act(linear map + out)``. The fuse, mask and sum passes set them.
+    act(linear map + out)``. `FoldsActivationHooks` set them.
     """
 
     activation = None
@@ -48,14 +48,33 @@ class FoldsActivation:
         applied = self.activation is not None and not self.gets_masked
         return [*needed, out_data[0]] if applied else needed
 
-    def with_sum(self, act_type, in_types):
-        if self.activation is not None or in_types[0] != "float32":
-            return None
-        joined = self if act_type is None else self.with_activation(act_type, in_types)
-        return None if joined is None else joined.changed(sums=True)
 
-    def with_masked_gradient(self):
-        return self.changed(gets_masked=True) if self.activation == "relu" else None
+class FoldsActivationHooks(LayerHooks):
+    """Hooks of such a property; subclasses say which activations and which masks."""
+
+    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+        if kind == ACTIVATION:
+            applies = prop.activation is None and self.applies(act_type, in_types)
+            return prop.changed(activation=act_type) if applies else None
+        if kind == SUM:
+            adds = prop.activation is None and in_types[0] == "float32"
+            if not adds or not (act_type is None or self.applies(act_type, in_types)):
+                return None
+            return prop.changed(activation=act_type, sums=True)
+        if kind == MASK:
+            masks = self.masks(prop, in_shapes, in_types)
+            return prop.changed(gives_masked=True) if masks else None
+        if kind == MASKED:
+            return prop.changed(gets_masked=True) if prop.activation == "relu" else None
+        return None
+
+    def applies(self, act_type, in_types):
+        """Whether kernels for these types apply that activation."""
+        return False
+
+    def masks(self, prop, in_shapes, in_types):
+        """Whether kernels for these shapes multiply the gradient of data by a mask."""
+        return False
 
 
 cdef class FoldedActivation:

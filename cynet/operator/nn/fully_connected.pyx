@@ -19,9 +19,23 @@ from ..floats import require_float_cpu
 from ..parameters import Bool, Int
 from ..property import OperatorProperty, ResourceRequest
 from ..shapes import agree
-from .folded import FoldsActivation
+from .folded import FoldsActivation, FoldsActivationHooks
 
 SMALL = 4096  # multiplications that take less time than the call of a oneDNN primitive
+
+
+class FullyConnectedHooks(FoldsActivationHooks):
+    """Products of our own mask the gradient and take rows apart."""
+
+    def applies(self, act_type, in_types):
+        single = in_types[0] == "float32" and onednn.available()
+        return single and onednn.has_activation(act_type)
+
+    def masks(self, prop, in_shapes, in_types):
+        return in_types[0] == "float32" and prop._suits_products(in_shapes)
+
+    def row_inputs(self, prop, in_shapes, in_types):
+        return (0,) if self.masks(prop, in_shapes, in_types) else None
 
 
 class FullyConnectedProperty(FoldsActivation, OperatorProperty):
@@ -36,14 +50,12 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
     no_bias = Bool(False, doc="Leave out the bias.")
     flatten = Bool(True, doc="Collapse all axes but the first before the map.")
 
-    float32_beside_half = ()
+    graph = FullyConnectedHooks(float32_beside_half=())
     inputs_doc = {
         "data": "Input, at least 1-d.",
         "weight": "Matrix (num_hidden, input size).",
         "bias": "Vector (num_hidden,).",
     }
-
-    linear_in_weight = True
 
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
@@ -81,19 +93,6 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
 
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
-
-    def with_activation(self, act_type, in_types):
-        if self.activation is not None or in_types[0] != "float32" or not onednn.available():
-            return None
-        return self.changed(activation=act_type) if onednn.has_activation(act_type) else None
-
-    def masking_data(self, in_shapes, in_types):
-        suits = in_types[0] == "float32" and self._suits_products(in_shapes)
-        return self.changed(gives_masked=True) if suits else None
-
-    def row_inputs(self, in_shapes, in_types):
-        suits = in_types[0] == "float32" and self._suits_products(in_shapes)
-        return (0,) if suits else None
 
     def rows(self, data):
         """How many vectors the map is applied to in data of this shape."""

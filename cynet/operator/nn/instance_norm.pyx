@@ -17,9 +17,21 @@ from math import prod
 from ...errors import ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Float
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from ..shapes import agree
+
+
+class InstanceNormHooks(GraphHooks):
+    """A channels-last form, with relu folded in."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if any(t != "float32" for t in in_types):
+            return None
+        from .instance_norm_last import ChannelsLastInstanceNorm
+
+        return ChannelsLastInstanceNorm(**prop.params()), [0]
 
 
 class InstanceNormProperty(OperatorProperty):
@@ -31,7 +43,7 @@ class InstanceNormProperty(OperatorProperty):
 
     eps = Float(1e-3, doc="Added to the variance.", low=0.0)
 
-    float32_beside_half = ()
+    graph = InstanceNormHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, ...).", "gamma": "Scale (C,).", "beta": "Shift (C,)."}
 
     def list_arguments(self):
@@ -46,13 +58,6 @@ class InstanceNormProperty(OperatorProperty):
             channels = agree("gamma or beta", channels, (data[1],))
             data = (data[0], channels[0], *data[2:])
         return [data, channels, channels], [data], []
-
-    def channels_last_form(self, in_shapes, in_types):
-        if any(t != "float32" for t in in_types):
-            return None
-        from .instance_norm_last import ChannelsLastInstanceNorm
-
-        return ChannelsLastInstanceNorm(**self.params()), [0]
 
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

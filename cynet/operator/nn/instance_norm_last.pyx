@@ -17,14 +17,16 @@ from .._base cimport Operator, OpContext
 from math import prod
 
 from ..property import ResourceRequest
-from .folded import TakesRelu
+from .folded import TakesReluHooks
 from .instance_norm import InstanceNormProperty
 
 
-class ChannelsLastInstanceNorm(TakesRelu, InstanceNormProperty):
+class ChannelsLastInstanceNorm(InstanceNormProperty):
     """InstanceNorm on channels-last data; `relu` is switched on by the fuse pass."""
 
     op_name = "InstanceNorm"
+    graph = TakesReluHooks()
+    relu = False
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

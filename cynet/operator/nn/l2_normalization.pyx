@@ -12,6 +12,7 @@ from math import prod
 from ...errors import ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Enum, Float
 from ..property import OperatorProperty, merge_shapes
 
@@ -26,7 +27,7 @@ class L2NormalizationProperty(OperatorProperty):
     eps = Float(1e-10, doc="Added to the sum.", low=0.0)
     mode = Enum(("channel", "instance", "spatial"), "instance", doc="What is summed.")
 
-    float32_beside_half = ()
+    graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, ...)."}
 
     def infer_shape(self, in_shapes, out_shapes):

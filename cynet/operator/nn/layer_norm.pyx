@@ -18,6 +18,7 @@ from math import prod
 from ...errors import ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Float, Int
 from ..property import OperatorProperty, merge_shapes
 from ..shapes import agree
@@ -33,7 +34,7 @@ class LayerNormProperty(OperatorProperty):
     eps = Float(1e-5, doc="Added to the variance.", low=0.0)
     output_mean_var = Bool(False, doc="Also give the mean and sqrt(var + eps) as outputs.")
 
-    float32_beside_half = ()
+    graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input.", "gamma": "Scale (C,).", "beta": "Shift (C,)."}
 
     def list_arguments(self):

@@ -17,10 +17,19 @@ from ...dtype import dtype_flag
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Enum, Float
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 
 _TYPES = {"leaky": kLeaky, "elu": kELU, "selu": kSELU, "gelu": kGELU}
+_ELEMENTWISE = GraphHooks(elementwise=True, float32_beside_half=())
+
+
+class PReLUHooks(GraphHooks):
+    """A channels-last form of prelu."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        return (prop.changed(channels_last=True), [0]) if prop.act_type == "prelu" else None
 
 
 class LeakyReLUProperty(OperatorProperty):
@@ -43,7 +52,7 @@ class LeakyReLUProperty(OperatorProperty):
     upper_bound = Float(0.334, doc="Of rrelu's slopes.")
 
     channels_last = False  # a form the layout pass makes, of prelu
-    float32_beside_half = ()
+    graph = PReLUHooks(float32_beside_half=())
 
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,) or (N, C)."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
@@ -53,7 +62,8 @@ class LeakyReLUProperty(OperatorProperty):
         if self.lower_bound > self.upper_bound:
             raise ArgumentError(f"operator {self.op_name}: lower_bound {self.lower_bound} is above "
                                 f"upper_bound {self.upper_bound}")
-        self.elementwise = self.act_type in _TYPES
+        if self.act_type in _TYPES:
+            self.graph = _ELEMENTWISE
 
     def list_arguments(self):
         return ["data", "gamma"] if self.act_type == "prelu" else ["data"]
@@ -87,11 +97,6 @@ class LeakyReLUProperty(OperatorProperty):
                                      f"({data[1]},)")
             shapes.append(gamma)
         return shapes, [data] * len(out_shapes), []
-
-    def channels_last_form(self, in_shapes, in_types):
-        if self.act_type != "prelu":
-            return super().channels_last_form(in_shapes, in_types)
-        return self.changed(channels_last=True), [0]
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.random] if self.act_type == "rrelu" else []

@@ -15,8 +15,16 @@ from math import prod
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Float, Int
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
+
+
+class LRNHooks(GraphHooks):
+    """A channels-last form."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        return (ChannelsLastLRN(**prop.params()), [0]) if in_types[0] == "float32" else None
 
 
 class LRNProperty(OperatorProperty):
@@ -31,7 +39,7 @@ class LRNProperty(OperatorProperty):
     knorm = Float(2.0, doc="Added to the squares.")
     nsize = Int(doc="Number of channels that are summed, odd.", low=1, high=(1 << 31) - 1)
 
-    float32_beside_half = ()
+    graph = LRNHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, ...)."}
 
     def __init__(self, **kwargs):
@@ -47,9 +55,6 @@ class LRNProperty(OperatorProperty):
 
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
-
-    def channels_last_form(self, in_shapes, in_types):
-        return (ChannelsLastLRN(**self.params()), [0]) if in_types[0] == "float32" else None
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], in_data[0]]

@@ -13,12 +13,29 @@ from .._base cimport Operator, OpContext
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty
 from ..shapes import agree
 from .window import LAYOUTS, check_rank, check_window, pad3
 
 _TYPES = {"max": kMaxPool, "avg": kAvgPool, "sum": kSumPool, "lp": kLpPool}
+
+
+class PoolingHooks(GraphHooks):
+    """A channels-last form; maxima of windows."""
+
+    def takes_maxima(self, prop):
+        # other conventions know windows without an element, whose maximum is no element's
+        return prop.pool_type == "max" and (
+            prop.global_pool or prop.pooling_convention == "valid")
+
+    def channels_last(self, prop, in_shapes, in_types):
+        from .pooling_last import ChannelsLastPooling
+
+        if in_types[0] != "float32" or not ChannelsLastPooling.suits(prop, in_shapes[0]):
+            return None
+        return ChannelsLastPooling(**prop.params()), [0]
 
 
 class PoolingProperty(OperatorProperty):
@@ -43,7 +60,7 @@ class PoolingProperty(OperatorProperty):
     layout = Enum(("NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"), None,
                   doc="Order of axes: NCW, NCHW or NCDHW, as there are 1, 2 or 3 spatial axes.")
 
-    float32_beside_half = ()
+    graph = PoolingHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, *size)."}
 
     def __init__(self, **kwargs):
@@ -105,13 +122,6 @@ class PoolingProperty(OperatorProperty):
         if self.pooling_convention == "full":
             return -(-room // stride) + 1, kernel, stride, pad, pad
         return room // stride + 1, kernel, stride, pad, pad
-
-    def channels_last_form(self, in_shapes, in_types):
-        from .pooling_last import ChannelsLastPooling
-
-        if in_types[0] != "float32" or not ChannelsLastPooling.suits(self, in_shapes[0]):
-            return None
-        return ChannelsLastPooling(**self.params()), [0]
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         if self.pool_type in ("avg", "sum"):

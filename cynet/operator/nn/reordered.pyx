@@ -67,7 +67,7 @@ cdef class Reordered(Operator):
     def by_own_kernels(prop, in_shapes, in_types, out):
         """The operator of a convolution or deconvolution whose channels-last form has kernels of
         our own for these shapes; else None."""
-        form = prop.channels_last_form(in_shapes, in_types)
+        form = prop.graph.channels_last(prop, in_shapes, in_types)
         own = None if form is None else form[0].own_operator(in_shapes[0], out)
         if own is None:
             return None

@@ -13,6 +13,7 @@ from math import prod
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, Enum, Int
 from ..property import OperatorProperty, merge_shapes
 from ..shapes import agree
@@ -30,7 +31,7 @@ class SoftmaxProperty(OperatorProperty):
     dtype = Enum(("float16", "float32", "float64"), None, doc="Of the output: data's, the default.")
     use_length = Bool(False, doc="Whether there is an input `length`.")
 
-    float32_beside_half = ("length",)
+    graph = GraphHooks(float32_beside_half=("length",))
     inputs_doc = {
         "data": "Input of any shape.",
         "length": "int32 or int64 of data's shape without `axis`.",
@@ -107,7 +108,7 @@ class SoftmaxActivationProperty(OperatorProperty):
 
     mode = Enum(("channel", "instance"), "instance", doc="Which entries sum to 1.")
 
-    float32_beside_half = ("length",)
+    graph = GraphHooks(float32_beside_half=("length",))
     inputs_doc = {"data": "Input, at least 2-d."}
 
     def infer_shape(self, in_shapes, out_shapes):

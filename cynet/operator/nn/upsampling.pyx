@@ -14,6 +14,7 @@ from cython.parallel cimport prange
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import Enum, Int
 from ..property import OperatorProperty, ResourceRequest
 from ..shapes import agree
@@ -21,6 +22,15 @@ from .deconvolution import DeconvolutionOperator
 
 cdef enum:
     MOST = 64  # inputs
+
+
+class UpSamplingHooks(GraphHooks):
+    """A channels-last form of 'nearest'."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if prop.sample_type != "nearest" or in_types[0] != "float32":
+            return None
+        return prop.changed(channels_last=True), list(range(len(in_shapes)))
 
 
 class UpSamplingProperty(OperatorProperty):
@@ -42,7 +52,7 @@ class UpSamplingProperty(OperatorProperty):
     workspace = Int(512, doc="Accepted and not needed.", low=0)
 
     channels_last = False  # a form the layout pass makes, of 'nearest'
-    float32_beside_half = ()
+    graph = UpSamplingHooks(float32_beside_half=())
 
     inputs_doc = {"data": "Input (N, C, H, W).", "weight": "Filters of 'bilinear'."}
     variable_attrs = {"weight": {"__init__": '["bilinear", {}]'}}
@@ -87,11 +97,6 @@ class UpSamplingProperty(OperatorProperty):
             elif shape[1] != channels:
                 raise ShapeError(f"{name} has {shape[1]} channels, to be added to {channels}")
         return in_shapes, [agree("output", out, (first[0], channels, height, width))], []
-
-    def channels_last_form(self, in_shapes, in_types):
-        if self.sample_type != "nearest" or in_types[0] != "float32":
-            return None
-        return self.changed(channels_last=True), list(range(len(in_shapes)))
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space] if self.sample_type == "bilinear" else []

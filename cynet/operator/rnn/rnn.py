@@ -4,6 +4,7 @@ from ...errors import ArgumentError, ShapeError
 from ...kernels.blas import check_sizes
 from .._base import register_operator
 from ..floats import require_float_cpu
+from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Bool, Double, Enum, Float, Int
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .layers import LayersOperator
@@ -63,8 +64,7 @@ class RNNProperty(OperatorProperty):
         "with use_sequence_length. It has no gradient.",
     }
 
-    private_outputs = True
-    float32_beside_half = ("sequence_length",)
+    graph = GraphHooks(private_outputs=True, float32_beside_half=("sequence_length",))
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -2,17 +2,32 @@
 
 from .._base import register_operator
 from .._loops import LoopsOperator
+from ..graph_hooks import GraphHooks
 from ..loops import Loop
 from ..parameters import MOST_ARRAYS, Int
 from ..property import OperatorProperty
 
 
+class AddNHooks(GraphHooks):
+    """A loop for each input behind the second."""
+
+    def forward_loops(self, prop, in_data, out_data):
+        first, rest = in_data[:2], in_data[2:]
+        begin = Loop("binary", "plus", tuple(first), out_data[0])
+        if len(first) == 1:
+            begin = Loop("unary", "identity", tuple(first), out_data[0])
+        return [begin] + [
+            Loop("unary", "identity", (each,), out_data[0], more=True) for each in rest]
+
+    def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
+        return [Loop("unary", "identity", (out_grad[0],), each) for each in in_grad]
+
+
 class AddNProperty(OperatorProperty):
     """Sum of any number of arrays of one shape: ``output = data[0] + data[1] + ...``."""
 
-    elementwise = True
+    graph = AddNHooks(elementwise=True, passes_gradient=True)
     key_var_num_args = "num_args"
-    passes_gradient = True
     num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
 
     def list_arguments(self):
@@ -26,17 +41,6 @@ class AddNProperty(OperatorProperty):
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         return [(out_grad[0], in_grad[0])]
-
-    def forward_loops(self, in_data, out_data):
-        first, rest = in_data[:2], in_data[2:]
-        begin = Loop("binary", "plus", tuple(first), out_data[0])
-        if len(first) == 1:
-            begin = Loop("unary", "identity", tuple(first), out_data[0])
-        return [begin] + [
-            Loop("unary", "identity", (each,), out_data[0], more=True) for each in rest]
-
-    def backward_loops(self, out_grad, in_data, out_data, in_grad):
-        return [Loop("unary", "identity", (out_grad[0],), each) for each in in_grad]
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])

@@ -7,9 +7,23 @@ a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncate
 
 from .._base import register_operator
 from .._loops import LoopsOperator
+from ..graph_hooks import GraphHooks
 from ..loops import SIMPLE, Loop, binary_gradients
 from ..property import OperatorProperty
 from .binary_rows import GRADIENTS, TAKES_BOOL
+
+
+class BinaryHooks(GraphHooks):
+    """One loop, and its gradients."""
+
+    def forward_loops(self, prop, in_data, out_data):
+        return [Loop("binary", prop.functor, tuple(in_data), out_data[0])]
+
+    def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
+        return binary_gradients(GRADIENTS[prop.functor], out_grad[0], *in_data, in_grad)
+
+    def one_pass(self, prop, in_shapes):
+        return prop.functor in SIMPLE
 
 
 class BinaryProperty(OperatorProperty):
@@ -17,7 +31,7 @@ class BinaryProperty(OperatorProperty):
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand, of the same shape."}
     functor = None
-    elementwise = True
+    graph = BinaryHooks(elementwise=True)
 
     def list_arguments(self):
         return ["lhs", "rhs"]
@@ -31,15 +45,6 @@ class BinaryProperty(OperatorProperty):
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         # the gradient of lhs is written first, that of rhs still needs out_grad
         return [(out_grad[0], in_grad[1])]
-
-    def forward_loops(self, in_data, out_data):
-        return [Loop("binary", self.functor, tuple(in_data), out_data[0])]
-
-    def backward_loops(self, out_grad, in_data, out_data, in_grad):
-        return binary_gradients(GRADIENTS[self.functor], out_grad[0], *in_data, in_grad)
-
-    def one_pass(self, in_shapes):
-        return self.functor in SIMPLE
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])
@@ -77,5 +82,7 @@ cdef list ROWS = [
 for _name, _functor, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (BinaryProperty,), {
         "__doc__": _doc, "__module__": __name__, "functor": _functor,
-        "passes_gradient": _functor == "plus", "takes_bool": _functor in TAKES_BOOL,
+        "graph": BinaryHooks(
+            elementwise=True, passes_gradient=_functor == "plus", adds_two=_name == "elemwise_add",
+            takes_bool=_functor in TAKES_BOOL),
         "differentiable": GRADIENTS[_functor].exists}), aliases=_aliases)

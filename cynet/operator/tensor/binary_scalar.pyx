@@ -7,10 +7,26 @@ the integers of the dtype is compared as it is (`loops.settled`).
 
 from .._base import register_operator
 from .._loops import LoopsOperator
+from ..graph_hooks import GraphHooks
 from ..loops import SIMPLE, Loop, binary_gradients
 from ..parameters import Bool, Number
 from ..property import OperatorProperty
 from .binary_rows import GRADIENTS, TAKES_BOOL
+
+
+class BinaryScalarHooks(GraphHooks):
+    """One loop, and its gradient."""
+
+    def forward_loops(self, prop, in_data, out_data):
+        return [Loop("binary", prop.functor, prop._operands(in_data[0]), out_data[0])]
+
+    def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
+        targets = (None, in_grad[0]) if prop.reverse else (in_grad[0], None)
+        operands = prop._operands(in_data[0])
+        return binary_gradients(GRADIENTS[prop.functor], out_grad[0], *operands, targets)
+
+    def one_pass(self, prop, in_shapes):
+        return prop.functor in SIMPLE
 
 
 class BinaryScalarProperty(OperatorProperty):
@@ -20,7 +36,7 @@ class BinaryScalarProperty(OperatorProperty):
     scalar = Number(1.0, doc="The number.")
     is_int = Bool(True, doc="Whether the number was written as an int; without effect.")
     functor = None
-    elementwise = True
+    graph = BinaryScalarHooks(elementwise=True)
     reverse = False  # the number is the left operand
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
@@ -32,19 +48,8 @@ class BinaryScalarProperty(OperatorProperty):
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         return [(out_grad[0], in_grad[0])]
 
-    def forward_loops(self, in_data, out_data):
-        return [Loop("binary", self.functor, self._operands(in_data[0]), out_data[0])]
-
-    def backward_loops(self, out_grad, in_data, out_data, in_grad):
-        targets = (None, in_grad[0]) if self.reverse else (in_grad[0], None)
-        operands = self._operands(in_data[0])
-        return binary_gradients(GRADIENTS[self.functor], out_grad[0], *operands, targets)
-
     def _operands(self, array):
         return (self.scalar, array) if self.reverse else (array, self.scalar)
-
-    def one_pass(self, in_shapes):
-        return self.functor in SIMPLE
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])
@@ -95,5 +100,5 @@ cdef list ROWS = [
 for _name, _functor, _reverse, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (BinaryScalarProperty,), {
         "__doc__": _doc, "__module__": __name__, "functor": _functor, "reverse": _reverse,
-        "takes_bool": _functor in TAKES_BOOL,
+        "graph": BinaryScalarHooks(elementwise=True, takes_bool=_functor in TAKES_BOOL),
         "differentiable": GRADIENTS[_functor].exists}), aliases=_aliases)

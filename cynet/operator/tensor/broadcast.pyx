@@ -18,6 +18,7 @@ from .._base cimport Operator, OpContext
 from ...dtype import dtype_flag
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..loops import SIMPLE, Loop
 from ..property import OperatorProperty, ResourceRequest, is_known
 from .binary_rows import GRADIENTS, TAKES_BOOL
@@ -42,10 +43,29 @@ def broadcast_shapes(lhs, rhs):
     return tuple(out)
 
 
+class BroadcastHooks(GraphHooks):
+    """One loop; a channels-last form."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        lhs, rhs = in_shapes
+        if len(lhs) < 3 or len(lhs) != len(rhs):
+            return None
+        return prop.changed(channels_last=True), [0, 1]
+
+    def forward_loops(self, prop, in_data, out_data):
+        if prop.channels_last:  # axes repeat in another order than the shapes say
+            return None
+        return [Loop("binary", prop.functor, tuple(in_data), out_data[0])]
+
+    def one_pass(self, prop, in_shapes):
+        return prop.functor in SIMPLE
+
+
 class BroadcastProperty(OperatorProperty):
     """Base of the rows below: two inputs, one output of their broadcast shape."""
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}
+    graph = BroadcastHooks()
     functor = None
     channels_last = False  # a form the layout pass makes
 
@@ -68,24 +88,10 @@ class BroadcastProperty(OperatorProperty):
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data] if GRADIENTS[self.functor].reads else out_grad
 
-    def channels_last_form(self, in_shapes, in_types):
-        lhs, rhs = in_shapes
-        if len(lhs) < 3 or len(lhs) != len(rhs):
-            return None
-        return self.changed(channels_last=True), [0, 1]
-
-    def forward_loops(self, in_data, out_data):
-        if self.channels_last:  # axes repeat in another order than the shapes say
-            return None
-        return [Loop("binary", self.functor, tuple(in_data), out_data[0])]
-
     def backward_resource(self, in_shapes):
         lhs, rhs = in_shapes
         same = is_known(lhs) and lhs == rhs
         return [] if same else [ResourceRequest.temp_space]
-
-    def one_pass(self, in_shapes):
-        return self.functor in SIMPLE
 
     def create_operator(self, ctx, in_shapes, in_types):
         return BroadcastOperator(self, in_types[0], *in_shapes)

@@ -18,6 +18,7 @@ from math import prod
 from typing import NamedTuple
 
 from ...dtype import dtype_flag
+from ..graph_hooks import GraphHooks
 from ..loops import SIMPLE, settled
 from ..property import OperatorProperty
 
@@ -58,6 +59,40 @@ class ChainLine(NamedTuple):
     add: bool
 
 
+class ChainHooks(GraphHooks):
+    """Rows are apart where all operands are cut, or read whole."""
+
+    def row_inputs(self, prop, in_shapes, in_types):
+        """Those whose rows lie one behind another, if all outputs' do; what repeats is read
+        whole."""
+        shapes = [*prop.in_shapes, *prop.out_shapes]
+        batch, cut = prop.out_shapes[0][0], [set() for _ in shapes]
+        for line in prop.lines:
+            for each in (*line.loop.reads, line.loop.target):
+                if isinstance(each, Memory):
+                    cut[each.array].add(_is_cut(prop, each, shapes[each.array], batch))
+        n = len(prop.in_shapes)
+        if any(each != {True} for each in cut[n:]) or any(
+                len(each) > 1 or None in each for each in cut[:n]):
+            return None
+        return tuple(i for i, each in enumerate(cut[:n]) if True in each)
+
+
+def _is_cut(prop, memory, shape, batch):
+    """Whether a part of the batch reads just as many rows of an operand; False: all of it,
+    None: neither."""
+    if memory.row == 0:
+        return False
+    if shape[0] != batch:
+        return None
+    size = prod(shape) // batch  # elements of one of its rows
+    if prop.rows == 1:
+        return True if size * batch == prop.columns else None
+    n = prop.rows // batch  # of the chain's rows, in one of the batch
+    end = memory.offset + (n - 1) * memory.row + (prop.columns - 1) * memory.column
+    return True if n * batch == prop.rows and n * memory.row == size > end else None
+
+
 class ChainProperty(OperatorProperty):
     """Several elementwise operators in one.
 
@@ -74,6 +109,7 @@ class ChainProperty(OperatorProperty):
     """
 
     differentiable = False
+    graph = ChainHooks()
 
     def __init__(self, op_name, rows, columns, dtype, lines, in_shapes, out_shapes, inplace):
         super().__init__()
@@ -87,37 +123,11 @@ class ChainProperty(OperatorProperty):
     def list_outputs(self):
         return [f"output{i}" for i in range(len(self.out_shapes))]
 
+    def infer_shape(self, in_shapes, out_shapes):
+        return list(self.in_shapes), list(self.out_shapes), []
+
     def forward_inplace_option(self, in_data, out_data):
         return [(in_data[i], out_data[o]) for i, o in self.inplace]
-
-    def row_inputs(self, in_shapes, in_types):
-        """Those whose rows lie one behind another, if all outputs' do; what repeats is read
-        whole."""
-        shapes = [*self.in_shapes, *self.out_shapes]
-        batch, cut = self.out_shapes[0][0], [set() for _ in shapes]
-        for line in self.lines:
-            for each in (*line.loop.reads, line.loop.target):
-                if isinstance(each, Memory):
-                    cut[each.array].add(self._is_cut(each, shapes[each.array], batch))
-        n = len(self.in_shapes)
-        if any(each != {True} for each in cut[n:]) or any(
-                len(each) > 1 or None in each for each in cut[:n]):
-            return None
-        return tuple(i for i, each in enumerate(cut[:n]) if True in each)
-
-    def _is_cut(self, memory, shape, batch):
-        """Whether a part of the batch reads just as many rows of an operand; False: all of it,
-        None: neither."""
-        if memory.row == 0:
-            return False
-        if shape[0] != batch:
-            return None
-        size = prod(shape) // batch  # elements of one of its rows
-        if self.rows == 1:
-            return True if size * batch == self.columns else None
-        n = self.rows // batch  # of the chain's rows, in one of the batch
-        end = memory.offset + (n - 1) * memory.row + (self.columns - 1) * memory.column
-        return True if n * batch == self.rows and n * memory.row == size > end else None
 
     def create_operator(self, ctx, in_shapes, in_types):
         for shape, whole in zip(in_shapes, self.in_shapes):

@@ -15,6 +15,7 @@ import math
 from ...dtype import dtype_flag
 from ...errors import ArgumentError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, DType, Int, Shape, Str
 from ..property import OperatorProperty, merge_shapes
 from .axes import axis_of
@@ -274,7 +275,7 @@ class ShapeArrayProperty(OperatorProperty):
 
     inputs_doc = {"data": "The input, any shape."}
     differentiable = False
-    takes_empty = True
+    graph = GraphHooks(takes_empty=True)
 
     def values(self, shape):
         """The numbers in the output."""

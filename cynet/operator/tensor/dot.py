@@ -4,9 +4,26 @@ from math import prod
 
 from ...errors import ShapeError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from .product import ProductOperator
+
+
+class ProductHooks(GraphHooks):
+    """What dot and batch_dot share."""
+
+    def flops(self, prop, in_shapes, out_shapes):
+        products, m, n, k = prop.sizes(*in_shapes)
+        return 2 * products * m * n * k
+
+
+class DotHooks(ProductHooks):
+    """An inner product is one pass over both operands."""
+
+    def one_pass(self, prop, in_shapes):
+        _, m, n, _ = prop.sizes(*in_shapes)
+        return m == 1 and n == 1
 
 
 class ProductProperty(OperatorProperty):
@@ -21,7 +38,7 @@ class ProductProperty(OperatorProperty):
         doc="Storage type of the output; accepted for files, without effect.",
     )
 
-    of_nothing = 0.0  # the sum over an axis of length 0
+    graph = ProductHooks(of_nothing=0.0)  # the sum over an axis of length 0
 
     def list_arguments(self):
         return ["lhs", "rhs"]
@@ -46,6 +63,8 @@ class DotProperty(ProductProperty):
     the first axis of lhs is the one that is summed over, with ``transpose_b`` the last one of rhs.
     """
 
+    graph = DotHooks(of_nothing=0.0)
+
     def parts(self, lhs, rhs):
         """((rows of the result), inner left, inner right, (columns of the result))."""
         if self.transpose_a and len(lhs) > 1:
@@ -69,10 +88,6 @@ class DotProperty(ProductProperty):
                 f"transpose_b={self.transpose_b}) sums over lengths {left} and {right}"
             )
         return [lhs, rhs], [merge_shapes((*rows, *columns) or (1,), out_shapes[0])], []
-
-    def one_pass(self, in_shapes):
-        _, m, n, _ = self.sizes(*in_shapes)
-        return m == 1 and n == 1
 
     def sizes(self, lhs, rhs):
         """(number of products, m, n, k): each is m x k by k x n."""

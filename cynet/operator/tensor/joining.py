@@ -4,6 +4,7 @@ import itertools
 
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
 from .axes import axis_of
@@ -24,13 +25,36 @@ class JoinProperty(OperatorProperty):
         return out_grad
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return PiecesOperator(in_types[0], self.pieces(in_shapes))
+        return PiecesOperator(in_types[0], self.graph.pieces(self, in_shapes))
+
+
+class ConcatHooks(GraphHooks):
+    """Where each input goes."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if len(in_shapes[0]) < 3:
+            return None
+        return prop.changed(channels_last=True), list(range(len(in_shapes)))
+
+    def pieces(self, prop, in_shapes):
+        axis = axis_of(prop.dim, len(in_shapes[0]), "dim")
+        if prop.channels_last:
+            in_shapes = [(s[0], *s[2:], s[1]) for s in in_shapes]
+            axis = {0: 0, 1: len(in_shapes[0]) - 1}.get(axis, axis - 1)
+        shape = list(in_shapes[0])
+        shape[axis] = sum(s[axis] for s in in_shapes)
+        whole = contiguous(shape)
+        pieces, first = [], [0] * len(shape)
+        for i, s in enumerate(in_shapes):
+            pieces.append(PieceOf(contiguous(s), sliced(whole, first, (1,) * len(s), s), index=i))
+            first[axis] += s[axis]
+        return pieces
 
 
 class ConcatProperty(JoinProperty):
     """The inputs joined along an existing axis; their other lengths must agree."""
 
-    takes_empty = True
+    graph = ConcatHooks(takes_empty=True)
     dim = Int(1, doc="The axis along which they are joined.")
     channels_last = False  # a form the layout pass makes: where the pieces lie in memory
 
@@ -59,29 +83,28 @@ class ConcatProperty(JoinProperty):
 
         return [full(n) for n in lengths], [full(total)], []
 
-    def channels_last_form(self, in_shapes, in_types):
-        if len(in_shapes[0]) < 3:
-            return None
-        return self.changed(channels_last=True), list(range(len(in_shapes)))
 
-    def pieces(self, in_shapes):
-        axis = axis_of(self.dim, len(in_shapes[0]), "dim")
-        if self.channels_last:
-            in_shapes = [(s[0], *s[2:], s[1]) for s in in_shapes]
-            axis = {0: 0, 1: len(in_shapes[0]) - 1}.get(axis, axis - 1)
-        shape = list(in_shapes[0])
-        shape[axis] = sum(s[axis] for s in in_shapes)
-        whole = contiguous(shape)
-        pieces, first = [], [0] * len(shape)
-        for i, s in enumerate(in_shapes):
-            pieces.append(PieceOf(contiguous(s), sliced(whole, first, (1,) * len(s), s), index=i))
-            first[axis] += s[axis]
+class StackHooks(GraphHooks):
+    """Where each input goes."""
+
+    def pieces(self, prop, in_shapes):
+        shape = in_shapes[0]
+        axis = axis_of(prop.axis, len(shape) + 1)
+        whole = contiguous((*shape[:axis], prop.num_args, *shape[axis:]))
+        one = (*shape[:axis], 1, *shape[axis:])
+        pieces = []
+        for i in range(prop.num_args):
+            first = [i if k == axis else 0 for k in range(len(one))]
+            pieces.append(
+                PieceOf(contiguous(one), sliced(whole, first, (1,) * len(one), one), index=i)
+            )
         return pieces
 
 
 class StackProperty(JoinProperty):
     """The inputs, all of one shape, joined along a new axis."""
 
+    graph = StackHooks()
     axis = Int(0, doc="Position of the new axis in the output; negative: from its end.")
 
     def infer_shape(self, in_shapes, out_shapes):
@@ -95,23 +118,26 @@ class StackProperty(JoinProperty):
         out = merge_shapes(out, (*inner[:axis], self.num_args, *inner[axis:]))
         return [inner] * self.num_args, [out], []
 
-    def pieces(self, in_shapes):
-        shape = in_shapes[0]
-        axis = axis_of(self.axis, len(shape) + 1)
-        whole = contiguous((*shape[:axis], self.num_args, *shape[axis:]))
-        one = (*shape[:axis], 1, *shape[axis:])
+
+class SliceChannelHooks(GraphHooks):
+    """Where each output comes from."""
+
+    def pieces(self, prop, in_shapes):
+        shape, n = in_shapes[0], prop.num_outputs
+        axis = axis_of(prop.axis, len(shape))
+        part = (*shape[:axis], shape[axis] // n, *shape[axis + 1 :])
         pieces = []
-        for i in range(self.num_args):
-            first = [i if k == axis else 0 for k in range(len(one))]
-            pieces.append(
-                PieceOf(contiguous(one), sliced(whole, first, (1,) * len(one), one), index=i)
-            )
+        for i in range(n):
+            first = [i * part[axis] if k == axis else 0 for k in range(len(shape))]
+            source = sliced(contiguous(shape), first, (1,) * len(shape), part)
+            pieces.append(PieceOf(source, contiguous(part), to=i))
         return pieces
 
 
 class SliceChannelProperty(MoveProperty):
     """The input parted into equal pieces along an axis, one output each."""
 
+    graph = SliceChannelHooks()
     num_outputs = Int(doc="Number of pieces; must divide the axis.", low=1, high=MOST_ARRAYS)
     axis = Int(1, doc="The axis that is parted.")
     squeeze_axis = Bool(False, doc="Drop the axis, which must then have length `num_outputs`.")
@@ -149,24 +175,28 @@ class SliceChannelProperty(MoveProperty):
             shape = (*data[:axis], data[axis] // n, *data[axis + 1 :])
         return [data], [merge_shapes(shape, out)] * n, []
 
-    def pieces(self, in_shapes):
-        shape, n = in_shapes[0], self.num_outputs
-        axis = axis_of(self.axis, len(shape))
-        part = (*shape[:axis], shape[axis] // n, *shape[axis + 1 :])
+    def create_operator(self, ctx, in_shapes, in_types):
+        return PiecesOperator(in_types[0], self.graph.pieces(self, in_shapes))
+
+
+class SplitV2Hooks(GraphHooks):
+    """Where each output comes from."""
+
+    def pieces(self, prop, in_shapes):
+        shape = in_shapes[0]
+        axis, parts = prop.parts(shape)
         pieces = []
-        for i in range(n):
-            first = [i * part[axis] if k == axis else 0 for k in range(len(shape))]
-            source = sliced(contiguous(shape), first, (1,) * len(shape), part)
+        for i, (first, part) in enumerate(parts):
+            begin = [first if k == axis else 0 for k in range(len(shape))]
+            source = sliced(contiguous(shape), begin, (1,) * len(shape), part)
             pieces.append(PieceOf(source, contiguous(part), to=i))
         return pieces
-
-    def create_operator(self, ctx, in_shapes, in_types):
-        return PiecesOperator(in_types[0], self.pieces(in_shapes))
 
 
 class SplitV2Property(MoveProperty):
     """The input parted along an axis at given indices, or into equal sections."""
 
+    graph = SplitV2Hooks()
     indices = Shape(
         (), doc="First index of each piece; the first is 0. Unless `sections` is given."
     )
@@ -211,18 +241,8 @@ class SplitV2Property(MoveProperty):
             outs = [s[:axis] + s[axis + 1 :] or (1,) for s in outs]
         return [shape], [merge_shapes(a, b) for a, b in zip(outs, out_shapes)], []
 
-    def pieces(self, in_shapes):
-        shape = in_shapes[0]
-        axis, parts = self.parts(shape)
-        pieces = []
-        for i, (first, part) in enumerate(parts):
-            begin = [first if k == axis else 0 for k in range(len(shape))]
-            source = sliced(contiguous(shape), begin, (1,) * len(shape), part)
-            pieces.append(PieceOf(source, contiguous(part), to=i))
-        return pieces
-
     def create_operator(self, ctx, in_shapes, in_types):
-        return PiecesOperator(in_types[0], self.pieces(in_shapes))
+        return PiecesOperator(in_types[0], self.graph.pieces(self, in_shapes))
 
 
 register_operator("Concat", ConcatProperty, aliases=("concat",))

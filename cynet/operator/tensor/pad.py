@@ -3,6 +3,7 @@ one."""
 
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import Double, Enum, Int, Shape
 from ..property import is_known, merge_shapes
 from ..shapes import EMPTY
@@ -15,7 +16,7 @@ from .transpose import MoveProperty
 class PadProperty(MoveProperty):
     """The input with borders around all axes but the first two."""
 
-    takes_empty = True
+    graph = GraphHooks(takes_empty=True)
     mode = Enum(
         ("constant", "edge", "reflect"),
         doc="Borders hold a constant, the nearest element, or the elements mirrored at the edge.",
@@ -67,7 +68,7 @@ class DiagProperty(MoveProperty):
     """A diagonal of an array of two or more axes, as its last axis; or a matrix with the input on
     one."""
 
-    takes_empty = True
+    graph = GraphHooks(takes_empty=True)
     k = Int(0, doc="Which diagonal: above 0 to the right of the main one, below 0 to the left.")
     axis1 = Int(0, doc="The axis that counts rows.")
     axis2 = Int(1, doc="The axis that counts columns.")

@@ -17,10 +17,18 @@ from .._base cimport Operator, OpContext
 from ...dtype import dtype_flag
 from ...errors import ArgumentError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..loops import fits_dtype
 from ..parameters import Bool, DType, Int, Shape
 from ..property import OperatorProperty, merge_shapes
 from .axes import axes_of
+
+
+class ReduceHooks(GraphHooks):
+    """One pass over the input."""
+
+    def one_pass(self, prop, in_shapes):
+        return True
 
 
 class ReduceProperty(OperatorProperty):
@@ -30,6 +38,7 @@ class ReduceProperty(OperatorProperty):
     axis = Shape(None, doc="Axis or axes to reduce; None or () reduces all.")
     keepdims = Bool(False, doc="Keep the reduced axes with length 1.")
     exclude = Bool(False, doc="Reduce the axes that are not in `axis`.")
+    graph = ReduceHooks()
     reduction = None
     gradient = None
     reads = True    # whether the gradient is a function of data and output
@@ -49,9 +58,6 @@ class ReduceProperty(OperatorProperty):
         else:
             out = tuple(n for i, n in enumerate(shape) if i not in gone) or (1,)
         return [shape], [merge_shapes(out, out_shapes[0])], []
-
-    def one_pass(self, in_shapes):
-        return True
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data, *out_data] if self.reads else out_grad
@@ -144,7 +150,7 @@ class NormProperty(ReduceProperty):
     out_dtype = DType(None, doc="Dtype of the output; must be the input's.")
     keepdims = Bool(False, doc="Keep the reduced axes with length 1.")
     exclude = False
-    of_nothing = 0.0
+    graph = ReduceHooks(of_nothing=0.0)
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -181,5 +187,6 @@ cdef list ROWS = [
 for _name, _reduction, _gradient, _reads, _mean, _of_nothing, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (ReduceProperty,), {
         "__doc__": _doc, "__module__": __name__, "reduction": _reduction, "gradient": _gradient,
-        "reads": _reads, "mean": _mean, "of_nothing": _of_nothing}), aliases=_aliases)
+        "reads": _reads, "mean": _mean,
+        "graph": ReduceHooks(of_nothing=_of_nothing)}), aliases=_aliases)
 register_operator("norm", NormProperty)

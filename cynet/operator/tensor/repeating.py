@@ -5,6 +5,7 @@ Their gradient is the sum over the repetitions.
 
 from ...errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
 from ..property import is_known, merge_shapes
 from .axes import axis_of
@@ -137,7 +138,7 @@ class BroadcastAxisProperty(SpreadProperty):
 class BroadcastLikeProperty(SpreadProperty):
     """The left input with axes of length 1 repeated up to the right input's lengths."""
 
-    shape_only = (1,)
+    graph = GraphHooks(shape_only=(1,))
     inputs_doc = {"lhs": "The array that is repeated.", "rhs": "The array whose shape is taken."}
     lhs_axes = Shape(None, doc="Axes of lhs that are matched; None matches all.")
     rhs_axes = Shape(None, doc="Axes of rhs they are matched with.")

@@ -2,6 +2,7 @@
 
 from ...errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
 from ..shapes import EMPTY
@@ -13,7 +14,7 @@ class SameBytesProperty(OperatorProperty):
     """Base: output 0 is input 0 under another shape, and so are their gradients."""
 
     inputs_doc = {"data": "The input, any shape."}
-    identity = True
+    graph = GraphHooks(view=True)
 
     def new_shape(self, shape):
         """The output's shape for a known input shape."""
@@ -222,8 +223,7 @@ class ReshapeLikeProperty(OperatorProperty):
     lhs_end = Int(None, doc="Axis of lhs after the last one replaced.")
     rhs_begin = Int(None, doc="First axis of rhs that is taken.")
     rhs_end = Int(None, doc="Axis of rhs after the last one taken.")
-    identity = True
-    shape_only = (1,)
+    graph = GraphHooks(view=True, shape_only=(1,))
 
     def list_arguments(self):
         return ["lhs", "rhs"]

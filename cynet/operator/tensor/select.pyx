@@ -13,6 +13,7 @@ from ...dtype import dtype_flag
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..floats import GPU_FLOATS, require_floats
+from ..graph_hooks import GraphHooks
 from ..parameters import Float
 from ..property import OperatorProperty, is_known, merge_shapes
 
@@ -24,7 +25,7 @@ class ClipProperty(OperatorProperty):
     """
 
     inputs_doc = {"data": "The input, any shape."}
-    elementwise = True
+    graph = GraphHooks(elementwise=True)
     a_min = Float(doc="Lower limit.")
     a_max = Float(doc="Upper limit.")
 
@@ -73,7 +74,7 @@ class HardSigmoidProperty(OperatorProperty):
     """``output = alpha * data + beta``, limited to [0, 1]."""
 
     inputs_doc = {"data": "The input, any shape."}
-    elementwise = True
+    graph = GraphHooks(elementwise=True)
     alpha = Float(0.2, doc="Slope.")
     beta = Float(0.5, doc="Shift.")
 

@@ -2,6 +2,7 @@
 
 from ...errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
 from ..property import is_known, merge_shapes
 from .axes import axes_of, axis_of
@@ -45,8 +46,17 @@ def slice_ranges(shape, begin, end, step, where="slice"):
     return tuple(firsts), tuple(steps), tuple(counts)
 
 
+class SlicedHooks(GraphHooks):
+    """A copy."""
+
+    def one_pass(self, prop, in_shapes):
+        return True
+
+
 class SlicedProperty(MoveProperty):
     """Base: one strided part of the input."""
+
+    graph = SlicedHooks()
 
     def ranges(self, shape):
         """(first indices, steps, counts) for a known shape."""
@@ -59,9 +69,6 @@ class SlicedProperty(MoveProperty):
         counts = self.ranges(tuple(n or _LONG for n in shape))[2]
         counts = tuple(count if n else 0 for n, count in zip(shape, counts))
         return [shape], [merge_shapes(counts, out_shapes[0])], []
-
-    def one_pass(self, in_shapes):
-        return True
 
     def create_operator(self, ctx, in_shapes, in_types):
         source = sliced(contiguous(in_shapes[0]), *self.ranges(in_shapes[0]))
@@ -106,7 +113,7 @@ class SliceAxisProperty(SlicedProperty):
 class SliceLikeProperty(SlicedProperty):
     """The leading part of the input that has the other input's lengths along some axes."""
 
-    shape_only = (1,)
+    graph = SlicedHooks(shape_only=(1,))
     inputs_doc = {"data": "The input.", "shape_like": "The array whose lengths are taken."}
     axes = Shape((), doc="Axes to cut; () cuts all.")
 

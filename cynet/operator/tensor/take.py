@@ -2,6 +2,7 @@
 
 from ...errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, DType, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from ..shapes import EMPTY
@@ -41,7 +42,7 @@ class TakeProperty(IndexedProperty):
     The output has the shape of `a` with the axis replaced by the shape of `indices`.
     """
 
-    takes_empty = True
+    graph = GraphHooks(takes_empty=True)
     inputs_doc = {"a": "The array that is read.", "indices": "Which slices; any shape and dtype."}
     axis = Int(0, doc="The axis that is indexed.")
     mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
@@ -66,7 +67,7 @@ class TakeProperty(IndexedProperty):
 class PickProperty(IndexedProperty):
     """One element of each row along an axis, by index."""
 
-    takes_empty = True
+    graph = GraphHooks(takes_empty=True)
     inputs_doc = {
         "data": "The array that is read.",
         "index": "Which element; of the shape of data without the axis, or with it at length 1.",
@@ -102,7 +103,7 @@ class PickProperty(IndexedProperty):
 class BatchTakeProperty(IndexedProperty):
     """One element of each row of a matrix, by index."""
 
-    takes_empty = True
+    graph = GraphHooks(takes_empty=True)
     inputs_doc = {"a": "Matrix of shape (rows, columns).", "indices": "A column for each row."}
 
     def list_arguments(self):
@@ -194,7 +195,7 @@ class ScatterNDProperty(IndexedProperty):
         "data": "The values.",
         "indices": "One row of indices for each of the first axes of the output.",
     }
-    of_nothing = 0.0
+    graph = GraphHooks(of_nothing=0.0)
     shape = Shape(doc="Shape of the output.", low=1)
 
     def list_arguments(self):

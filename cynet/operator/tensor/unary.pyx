@@ -6,14 +6,30 @@ Floating functions of integers are computed in float64 and truncated.
 
 from .._base import register_operator
 from .._loops import LoopsOperator
+from ..graph_hooks import GraphHooks
 from ..loops import SIMPLE, Loop
 from ..property import OperatorProperty
+
+
+class UnaryHooks(GraphHooks):
+    """One loop, and its gradient."""
+
+    def forward_loops(self, prop, in_data, out_data):
+        return [Loop("unary", prop.functor, (in_data[0],), out_data[0])]
+
+    def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
+        known = {"": out_grad, "x": in_data, "y": out_data}[prop.reads][0]
+        return [Loop("unary_grad", prop.gradient or "zero", (out_grad[0], known), in_grad[0])]
+
+    def one_pass(self, prop, in_shapes):
+        return prop.functor in SIMPLE
 
 
 class UnaryProperty(OperatorProperty):
     """Base of the rows below: one input, one output of the same shape and type."""
 
     inputs_doc = {"data": "The input, any shape."}
+    graph = UnaryHooks()
     functor = None  # names in functors.h
     gradient = None
     reads = ""  # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
@@ -26,16 +42,6 @@ class UnaryProperty(OperatorProperty):
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         return [(out_grad[0], in_grad[0])]
-
-    def forward_loops(self, in_data, out_data):
-        return [Loop("unary", self.functor, (in_data[0],), out_data[0])]
-
-    def backward_loops(self, out_grad, in_data, out_data, in_grad):
-        known = {"": out_grad, "x": in_data, "y": out_data}[self.reads][0]
-        return [Loop("unary_grad", self.gradient or "zero", (out_grad[0], known), in_grad[0])]
-
-    def one_pass(self, in_shapes):
-        return self.functor in SIMPLE
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])
@@ -106,5 +112,6 @@ _BOOL = ("_copy", "logical_not", "zeros_like", "ones_like")
 for _name, _functor, _gradient, _reads, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (UnaryProperty,), {
         "__doc__": _doc, "__module__": __name__, "functor": _functor, "gradient": _gradient,
-        "reads": _reads, "elementwise": True, "identity": _name == "_copy",
-        "differentiable": _gradient is not None, "takes_bool": _name in _BOOL}), aliases=_aliases)
+        "reads": _reads, "differentiable": _gradient is not None,
+        "graph": UnaryHooks(elementwise=True, view=_name == "_copy", takes_bool=_name in _BOOL),
+    }), aliases=_aliases)

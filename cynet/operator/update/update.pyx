@@ -13,8 +13,16 @@ from ...dtype import dtype_flag
 from ...errors import ArgumentError
 from .._base import register_operator
 from ..floats import GPU_FLOATS
+from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, Float, Int
 from ..property import OperatorProperty, merge_shapes
+
+
+class UpdateHooks(GraphHooks):
+    """One pass over the weight."""
+
+    def one_pass(self, prop, in_shapes):
+        return True
 
 
 class UpdateProperty(OperatorProperty):
@@ -25,6 +33,7 @@ class UpdateProperty(OperatorProperty):
     wd = Float(0.0, doc="Weight decay.")
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
     clip_gradient = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
+    graph = UpdateHooks()
     differentiable = False
     rule = None
     states = ()
@@ -46,9 +55,6 @@ class UpdateProperty(OperatorProperty):
 
     def forward_inplace_option(self, in_data, out_data):
         return [(in_data[0], out_data[0])]
-
-    def one_pass(self, in_shapes):
-        return True
 
     @property
     def clip(self):

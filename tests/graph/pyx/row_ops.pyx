@@ -8,6 +8,13 @@ from cynet.operator._base cimport Operator, OpContext
 import cynet as mx
 
 
+class RowScaleHooks(mx.operator.GraphHooks):
+    """Rows of data are apart."""
+
+    def row_inputs(self, prop, in_shapes, in_types):
+        return (0,)
+
+
 @mx.operator.register("row_scale")
 class RowScaleProperty(mx.operator.OperatorProperty):
     """out = data * weight; data (N, C), weight (C,). ValueError where data is above `most`."""
@@ -15,6 +22,7 @@ class RowScaleProperty(mx.operator.OperatorProperty):
     most = mx.operator.Float(default=1e30, doc="Largest number that is taken.")
     inputs_doc = {"data": "Rows, float32.", "weight": "Factors of columns."}
     pure = True
+    graph = RowScaleHooks()
 
     def list_arguments(self):
         return ["data", "weight"]
@@ -25,9 +33,6 @@ class RowScaleProperty(mx.operator.OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], in_data[0], in_data[1]]
-
-    def row_inputs(self, in_shapes, in_types):
-        return (0,)
 
     def create_operator(self, ctx, in_shapes, in_types):
         return RowScale(*in_shapes[0], self.most)

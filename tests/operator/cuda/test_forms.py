@@ -54,7 +54,7 @@ def test_every_operator_has_a_form():
 @pytest.mark.parametrize(("case", "dtype"), PAIRS)
 def test_forward(case, dtype):
     run = DeviceRun(case, dtype)
-    n = run.n_visible if run.prop.private_outputs else len(run.out_shapes)
+    n = run.n_visible if run.prop.graph.traits.private_outputs else len(run.out_shapes)
     more = [WRITE] * (len(run.out_shapes) - n)
     # written; then each alone added to, each alone not asked for
     patterns = [[WRITE] * n]
@@ -88,7 +88,7 @@ def test_forward_in_place(case, dtype):
 def test_backward(case, dtype):
     run = DeviceRun(case, dtype)
     outputs, aux = run.on_host("forward")
-    kept = run.forward()[0] if run.prop.private_outputs else outputs
+    kept = run.forward()[0] if run.prop.graph.traits.private_outputs else outputs
     heads, n = run.head_grads(), len(run.inputs)
     patterns = [[WRITE] * n]
     patterns += [[r if k == i else WRITE for k in range(n)] for i in range(n) for r in (ADD, NULL)]

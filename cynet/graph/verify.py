@@ -1,0 +1,153 @@
+"""What holds of every graph, checked after each pass under ``CYNET_GRAPH_VERIFY=1``.
+
+A pass that breaks one of these rules would give wrong numbers much later, in another step.
+"""
+
+from bisect import bisect_left, insort
+from weakref import WeakKeyDictionary
+
+from ..errors import CynetError, ShapeError
+from ..operator.property import is_known
+from ..operator.shapes import known, plain
+from .graph import ADD, ARG, AUX, FORWARD, GRAD, HEAD, INPLACE, NULL, TEMP, WRITE
+from .memory import nbytes
+
+_GIVEN = (ARG, AUX, GRAD, HEAD)  # values that nobody has to write before they are read
+_inferred = WeakKeyDictionary()  # property to the shapes and types that it was last asked of
+
+
+def verify(graph, after):
+    """Check that `graph` is whole; `after` names what has made it.
+
+    - Steps stand in an order in which each value is written before it is read, and written anew by
+      nobody, only added to.
+    - The lists of a step are as long as its property says; gradients are like their values.
+    - Shapes and dtypes are those that the property infers.
+    - Every output is computed.
+
+    Raises
+    ------
+    CynetError
+        Naming the step, the value and `after`.
+    """
+    if not 0 <= graph.n_forward <= len(graph.steps):
+        raise CynetError(f"{after} leaves {graph.n_forward} of {len(graph.steps)} steps forward")
+    made, own = set(), set()  # roots that hold something; values that are written
+    for step in (*graph.constant_steps, *graph.steps):
+        if step.direction == FORWARD:
+            _check_forward(step, after)
+        else:
+            _check_backward(step, after)
+        for value in step.read():
+            if value.root.kind not in _GIVEN and value.root not in made:
+                _refuse(after, step, value, "reads it before it is written")
+        for position, value in step.written():
+            if step.req[position] not in (WRITE, INPLACE, ADD):
+                _refuse(after, step, value, f"has request {step.req[position]} for it")
+            if value in own and step.req[position] != ADD:
+                _refuse(after, step, value, "writes it a second time")
+            own.add(value)
+            made.add(value.root)
+    if any(step.direction != FORWARD for step in graph.steps[: graph.n_forward]):
+        raise CynetError(f"{after} leaves a backward step among the forward steps")
+    for value in graph.outputs:
+        if value.root not in made:
+            raise CynetError(f"{after} leaves no step that computes {value!r}")
+
+
+def _refuse(after, step, value, words):
+    raise CynetError(f"{after} leaves {step!r} wrong: it {words}: {value!r}")
+
+
+def _check_forward(step, after):
+    prop, aux = step.prop, len(step.prop.list_auxiliary_states())
+    lengths = len(step.in_data), len(step.out_data), len(step.aux), len(step.req)
+    outputs = len(prop.list_outputs())
+    expected = len(prop.list_arguments()), outputs, aux, outputs
+    if lengths != expected:
+        raise CynetError(
+            f"{after} leaves {step!r} with {lengths} inputs, outputs, states and requests, "
+            f"expected {expected}"
+        )
+    if prop.users or not prop.pure:  # what a user's code is asked once stays so
+        return
+    shapes = tuple(v.shape for v in step.in_data), tuple(v.shape for v in step.out_data)
+    types = tuple(v.dtype for v in step.in_data), tuple(v.dtype for v in step.out_data)
+    if _inferred.get(prop) == (shapes, types):
+        return
+    try:
+        found = prop.infer_shape([known(s) for s in shapes[0]], [None] * outputs)[1]
+    except ShapeError as error:
+        raise CynetError(f"{after} leaves {step!r} with inputs {shapes[0]}: {error}") from error
+    kinds = prop.infer_type(list(types[0]), [None] * outputs)[1]
+    for value, shape, kind in zip(step.out_data, found, kinds):
+        if is_known(shape) and plain(shape) != value.shape:
+            _refuse(after, step, value, f"makes the shape {plain(shape)}")
+        if kind not in (None, value.dtype):
+            _refuse(after, step, value, f"makes {kind}")
+    _inferred[prop] = shapes, types
+
+
+def _check_backward(step, after):
+    origin = step.origin
+    for values, like in ((step.in_grad, origin.in_data), (step.out_grad, origin.out_data)):
+        if len(values) != len(like):
+            raise CynetError(
+                f"{after} leaves {step!r} with {len(values)} gradients of {len(like)} values"
+            )
+        for value, of in zip(values, like):
+            if value is not None and (value.shape, value.dtype) != (of.shape, of.dtype):
+                _refuse(after, step, value, f"takes it for the gradient of {of!r}")
+    if len(step.req) != len(step.in_grad):
+        raise CynetError(f"{after} leaves {step!r} with {len(step.req)} requests")
+    for request, value in zip(step.req, step.in_grad):
+        if value is None and request != NULL:
+            raise CynetError(f"{after} leaves {step!r} with a request for no gradient")
+
+
+def verify_memory(graph, apart=()):
+    """Check a memory plan: no two values that live at one step share bytes.
+
+    Parameters
+    ----------
+    graph : Graph
+        Behind the memory pass.
+    apart : container of Step
+        Steps whose values share memory with no others.
+
+    Raises
+    ------
+    CynetError
+        Naming the two values.
+    """
+    long = {i: (s.first, s.last - 1) for s in graph.splits for i in range(s.first, s.last)}
+    lives = {}
+    for i, step in enumerate(graph.steps):
+        begin, end = (0, len(graph.steps)) if step in apart else long.get(i, (i, i))
+        for value in (*step.read(), *(v for _, v in step.written())):
+            first, last = lives.get(value.root, (begin, end))
+            lives[value.root] = min(first, begin), max(last, end)
+    begins, ends = {}, {}
+    for root, (first, last) in lives.items():
+        if root.kind == TEMP:
+            if root.offset is None or not 0 <= root.offset <= graph.memory.planned - nbytes(root):
+                raise CynetError(f"the memory pass puts {root!r} at {root.offset}")
+            begins.setdefault(first, []).append(root)
+            ends.setdefault(last + 1, []).append(root)
+    living = []  # (first byte, one past the last, name, root) of what lives, sorted
+    for i in range(len(graph.steps) + 1):
+        for root in ends.get(i, ()):
+            del living[bisect_left(living, _place(root))]
+        for root in begins.get(i, ()):
+            at = bisect_left(living, _place(root))
+            for other in living[max(at - 1, 0) : at + 1]:
+                if other[0] < _place(root)[1] and _place(root)[0] < other[1]:
+                    raise CynetError(
+                        f"the memory pass gives {root!r} bytes of {other[2]}, which lives at step "
+                        f"{i}, too"
+                    )
+            insort(living, _place(root))
+
+
+def _place(root):
+    return root.offset, root.offset + nbytes(root), root.name, id(root)

@@ -1,0 +1,206 @@
+"""GraphHooks: what graph passes, and the framework around an operator, may ask of it.
+
+An author of operators needs none of this: every hook has an answer that is right for any operator.
+A property that has more to say carries hooks of its own, ``graph = MyHooks(elementwise=True)``.
+Hooks have no state: one object serves all instances of a property, which each method is given.
+"""
+
+from dataclasses import dataclass, replace
+from math import prod
+
+# Kinds of epilogues, for `GraphHooks.epilogue`: what an operator may compute beside its own output.
+ACTIVATION = "activation"  # output 0 is act(output)
+RESIDUAL = "residual"  # output 0 is act(output + another input, the last)
+SUM = "sum"  # output 0 is act(output + what is there): forward is always asked to add
+MASK = "mask"  # the gradient of input 0 is multiplied by that of the relu that gave input 0
+MASKED = "masked"  # out_grad 0 comes multiplied by the gradient of the relu in this operator
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Facts about an operator that hold for all shapes and types.
+
+    Attributes
+    ----------
+    elementwise : bool
+        All inputs and outputs have one shape, and element i of an output depends on the elements i
+        of the inputs alone, so the operator works in any memory order.
+    view : bool
+        Output 0 holds the bytes of input 0 under another shape, and so do the gradients (Flatten,
+        Reshape); the executor makes views of them and runs nothing.
+    passes_gradient : bool
+        Every gradient that backward writes is that of output 0, and nothing else is read (a sum);
+        the executor makes views of it where it can.
+    adds_two : bool
+        Output 0 is the sum of two inputs of its shape.
+    linear_in_weight : bool
+        Output 0 is linear in input 0 (data) and in input 1 (weight): the gradient of the one reads
+        out_grad and the other, and backward computes each alone when the other is not requested
+        (and its array not given).
+    moves_states : bool
+        Forward writes the auxiliary states, if there are any.
+    shape_only : tuple of int
+        Inputs of which only the shape counts: their memory order does not matter, and no gradient
+        flows to them.
+    loss_labels : tuple of int
+        Inputs that forward does not read, labels of a loss: a prediction needs none.
+    prefers_channels_last : bool
+        A form for channels-last memory that is worth reordering its inputs for.
+    private_outputs : bool
+        What the hidden outputs hold is between forward and backward of one device, bytes that
+        differ from device to device.
+    takes_bool : bool
+        The loops of an elementwise operator take arrays of bool.
+    takes_empty : bool
+        `create_operator` is also asked where outputs have elements and an input has none (Concat).
+        It never is where all outputs are empty (``operator/empty``).
+    of_nothing : float or None
+        What outputs with elements hold where an input has none (0 for a sum); None: that is
+        refused.
+    float32_beside_half : tuple of str or None
+        For an operator whose loops on the CPU are float's: the names of inputs that are not float16
+        where the others are. float16 is then converted around the operator (``operator/half``).
+        None: what `create_operator` makes takes float16 itself, or refuses it.
+    """
+
+    elementwise: bool = False
+    view: bool = False
+    passes_gradient: bool = False
+    adds_two: bool = False
+    linear_in_weight: bool = False
+    moves_states: bool = True
+    shape_only: tuple = ()
+    loss_labels: tuple = ()
+    prefers_channels_last: bool = False
+    private_outputs: bool = False
+    takes_bool: bool = False
+    takes_empty: bool = False
+    of_nothing: float | None = None
+    float32_beside_half: tuple | None = None
+
+
+class GraphHooks:
+    """Base of all hooks; keywords set traits.
+
+    Every method gets the property, `prop`, first. Shapes and types are those of its inputs.
+
+    >>> GraphHooks(view=True).traits.view, GraphHooks().traits.view
+    (True, False)
+    """
+
+    traits = Traits()
+
+    def __init__(self, **traits):
+        if traits:
+            self.traits = replace(self.traits, **traits)
+
+    def fixed_inputs(self, prop):
+        """What inputs that are not read, whatever they hold, hold instead: name to number."""
+        return {}
+
+    def one_pass(self, prop, in_shapes):
+        """Whether forward is one pass of simple operations over its arrays, so that their bytes
+        tell how long it takes."""
+        return False
+
+    def flops(self, prop, in_shapes, out_shapes):
+        """Additions and multiplications of the matrix product or convolution that forward is; 0 for
+        any other operator."""
+        return 0
+
+    # --- one step in place of several -------------------------------------------------------------
+    def activation(self, prop):
+        """The act_type where the operator is that activation and nothing else, or None."""
+        return None
+
+    def takes_maxima(self, prop):
+        """Whether each element of output 0 is the maximum of some elements of input 0."""
+        return False
+
+    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+        """The property that also computes an epilogue of `kind` (see the list above), or None where
+        it cannot, or would take a pass over memory of its own.
+
+        `act_type` is the activation of ACTIVATION, RESIDUAL and SUM; None: there is none.
+        """
+        return None
+
+    # --- memory order -----------------------------------------------------------------------------
+    def channels_last(self, prop, in_shapes, in_types):
+        """What computes the same on arrays in channels-last memory order, (N, *size, C) for a shape
+        (N, C, *size); shapes stay as they are.
+
+        Returns
+        -------
+        (OperatorProperty, list of int) or None
+            The property for such arrays, and which inputs it takes in that order; outputs with as
+            many axes as the first input come in that order, too. None: row-major memory only.
+        """
+        return (prop, list(range(len(in_shapes)))) if self.traits.elementwise else None
+
+    def columns_as_channels(self, prop, in_shapes):
+        """The property of the same convolution where the columns of data (N, 1, H, W) are taken for
+        channels, (N, W, H, 1), and the weight (F, 1, h, W) for (F, W, h, 1); None where that is not
+        the same."""
+        return None
+
+    def prepack(self, prop, in_shapes, in_types, replaces):
+        """What computes the same with input 1, the weight, in another form, if that is worth its
+        memory. `replaces`: it takes the place of a copy that is there for this operator alone.
+
+        Returns
+        -------
+        (OperatorProperty, OperatorProperty, int) or None
+            What makes that form of the weight, the property that takes it, and how many elements it
+            has. None: the weight is read as it is.
+        """
+        return None
+
+    # --- parts of the work ------------------------------------------------------------------------
+    def forward_loops(self, prop, in_data, out_data):
+        """The loops that forward is: a list of `Loop` over what the two lists hold, or None where
+        it is anything else. What is read may broadcast to what is written."""
+        return None
+
+    def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
+        """The loops that backward is, in the order in which they write, or None.
+
+        What `declare_backward_dependency` does not name is not read.
+        """
+        return None
+
+    def pieces(self, prop, in_shapes):
+        """What forward moves where, and backward moves back: a list of `PieceOf`
+        (tensor/pieces.pyx) of which each element of the outputs is in one, or None where the
+        operator does anything else."""
+        return None
+
+    def row_inputs(self, prop, in_shapes, in_types):
+        """The inputs that forward and backward treat row by row, along the first axis.
+
+        Returns
+        -------
+        tuple of int or None
+            Their positions: row i of every output, and of the gradients of these inputs, comes from
+            rows i of outputs, their gradients and these inputs, and from the others whole, and
+            gradients of the others are sums over the rows. The operator keeps nothing from one call
+            to the next, has no states and draws no random numbers, takes any number of rows, and
+            several of it run at once. None: something of that is not so. Of an `elementwise`
+            operator with inputs of one shape all are, unless it says otherwise.
+        """
+        alike = len(set(map(tuple, in_shapes))) == 1 and len(in_shapes[0])
+        return tuple(range(len(in_shapes))) if self.traits.elementwise and alike else None
+
+
+class LayerHooks(GraphHooks):
+    """Hooks of a layer whose output is linear in data and weight."""
+
+    traits = Traits(linear_in_weight=True)
+
+    def flops(self, prop, in_shapes, out_shapes):
+        # an element of the output meets all weights behind the weight's first axis
+        return 2 * prod(out_shapes[0]) * prod(self.weight_shape(prop, in_shapes)[1:])
+
+    def weight_shape(self, prop, in_shapes):
+        """The shape of the weight, whatever form it comes in."""
+        return in_shapes[1]

@@ -1,0 +1,53 @@
+"""The author's contract is small, and what passes ask is declared apart."""
+
+import dataclasses
+
+import pytest
+
+from cynet.operator import OPERATORS, GraphHooks, OperatorProperty
+from cynet.operator.graph_hooks import Traits
+
+
+def test_an_author_has_at_most_twenty_names_to_know():
+    names = [name for name in vars(OperatorProperty) if not name.startswith("_")]
+    assert len(names) <= 20, names
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_every_operator_declares_what_passes_ask(name):
+    """Hooks of the base class or overridden ones, and traits that exist: nothing besides."""
+    prop = OPERATORS.get(name).prop
+    assert isinstance(prop.graph, GraphHooks) and type(prop.graph.traits) is Traits
+    hooks = {each for each in vars(GraphHooks) if not each.startswith("_")}
+    misplaced = [each for each in hooks if callable(getattr(prop, each, None))]
+    assert not misplaced, "these belong to the hooks"
+    fields = {field.name for field in dataclasses.fields(Traits)}
+    assert fields.isdisjoint(dir(prop)), "these belong to the traits"
+
+
+def test_traits_are_declared_and_stay():
+    hooks = GraphHooks(view=True)
+    assert hooks.traits.view and not GraphHooks.traits.view
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        hooks.traits.view = False
+    with pytest.raises(TypeError, match="no_such_trait"):
+        GraphHooks(no_such_trait=True)
+
+
+def test_hooks_answer_for_an_operator_that_says_nothing():
+    """What is right for any operator."""
+
+    class Silent(OperatorProperty):
+        pass
+
+    prop, shapes, types = Silent(), [(2, 3)], ["float32"]
+    hooks = prop.graph
+    assert hooks.flops(prop, shapes, shapes) == 0 and not hooks.one_pass(prop, shapes)
+    assert hooks.activation(prop) is None and not hooks.takes_maxima(prop)
+    assert hooks.epilogue(prop, "activation", shapes, types, "relu") is None
+    assert hooks.channels_last(prop, shapes, types) is None
+    assert hooks.columns_as_channels(prop, shapes) is None
+    assert hooks.prepack(prop, shapes, types, False) is None
+    assert hooks.forward_loops(prop, [], []) is hooks.backward_loops(prop, [], [], [], []) is None
+    assert hooks.pieces(prop, shapes) is hooks.row_inputs(prop, shapes, types) is None
+    assert hooks.fixed_inputs(prop) == {}
