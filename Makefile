@@ -45,8 +45,8 @@ train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a f
 	$(PY) examples/image_classification/train_mnist.py --network lenet --batch-size 64 --lr 0.05 \
 		--num-epochs 6 --lr-step-epochs 4,5 --model-prefix build/train/lenet
 
-test: $(VENV)/.dev  ## run all tests and name the slowest
-	$(PY) -m pytest -q --durations=15 --durations-min=1
+test: $(VENV)/.dev  ## run all tests (JOBS=N: in N processes) and name the slowest
+	$(PY) -m pytest -q $(if $(JOBS),-n $(JOBS) --dist loadfile) --durations=15 --durations-min=1
 
 test-gpu: $(VENV)/.dev  ## the GPU suite on this machine's GPUs (GPU=simulated: on the simulated driver)
 	CYNET_TEST_GPU=$(or $(GPU),device) $(PY) -m pytest -q tests/gpu
@@ -54,7 +54,7 @@ test-gpu: $(VENV)/.dev  ## the GPU suite on this machine's GPUs (GPU=simulated: 
 stress: $(VENV)/.dev  ## the long tests of the engine, custom operators, random shapes, networks in full size
 	CYNET_STRESS_ITERATIONS=50000 CYNET_STRESS_SHAPES=10000 CYNET_STRESS_KILLS=300 $(PY) -m pytest -q --durations=0 \
 		tests/operator/test_custom_stress.py tests/operator/test_custom_gradients.py \
-		tests/test_engine_stress.py tests/test_random_shapes.py \
+		tests/test_engine_stress.py tests/test_engine_fork.py tests/test_random_shapes.py \
 		tests/module/test_kills.py tests/module/test_steady_memory.py tests/examples/test_symbols.py \
 		tests/graph/test_chain.py tests/graph/test_split_random.py tests/graph/test_random_networks.py
 

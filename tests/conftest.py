@@ -20,8 +20,10 @@ def pytest_report_header(config):
     return f"CYNET_TEST_SEED={BASE_SEED} (set it to repeat this run's random numbers)"
 
 
-def pytest_collection_finish(session):
-    """What was collected lives to the end: no later ``gc.collect()`` need look at it."""
+@pytest.fixture(scope="module", autouse=True)
+def earlier_objects():
+    """Those alive before a file's tests, the collected tests and pytest's reports above all, are
+    looked at by none of its calls of ``gc.collect()``, which would take a second each."""
     gc.collect()
     gc.freeze()
 

@@ -61,4 +61,4 @@ def test_the_page_leads_to_a_tested_operator(tmp_path):
     output = run(tmp_path, "-m", "pytest", "-q", "tests/operator/test_common.py", "-k", "Swish")
     assert re.search(r"\b\d\d+ passed", output)
     output = run(tmp_path, "-m", "pytest", "-q", "tests/operator/cuda/test_forms.py", "-k", "Swish")
-    assert re.search(r"\b\d\d passed", output)
+    assert re.search(r"\b[1-9] passed", output)

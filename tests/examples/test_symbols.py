@@ -3,6 +3,7 @@
 networks.npz is what tests/fixtures/make_networks.py computed in MXNet 1.9.1, in float64.
 """
 
+import functools
 import os
 
 import numpy as np
@@ -10,22 +11,18 @@ import pytest
 
 import cynet as mx
 from benchmarks.accuracy import choices_of, rebuild
-from tests.fixtures.make_networks import (
-    CASES,
-    HERE,
-    bind,
-    compute,
-    draw,
-    errors,
-    load,
-    network,
-    sample,
-)
+from tests.fixtures import make_networks
+from tests.fixtures.make_networks import CASES, HERE, bind, compute, errors, load, network, sample
 
 FIXTURES = np.load(HERE / "networks.npz")
 QUICK = [name for name in CASES if not name.endswith("224x224")]
 LARGE = [name for name in CASES if name.endswith("224x224")]
 CORNERS = ["AlexNet", "VGG-16", "GoogLeNet", "Inception-BN", "ResNet-50", "ResNet-20"]
+PREDICTED = [
+    *((name, "float32") for name in QUICK if not name.endswith("smooth")),
+    ("Inception-BN, small", "float64"),
+    ("ResNet-20", "float64"),
+]
 KINDS = ("outputs and states", "norms of gradients", "elements of gradients")
 
 
@@ -43,8 +40,23 @@ def _error(name, dtype):
     return error
 
 
+@pytest.fixture
+def drawn(monkeypatch):
+    """A test draws each parameter once."""
+    monkeypatch.setattr(make_networks, "draw", functools.cache(make_networks.draw))
+
+
 @pytest.mark.parametrize("name", QUICK)
-def test_agrees_with_mxnet(name):
+def test_agrees_with_mxnet(name, drawn):
+    check_in_float64(name)
+    check_in_float32(name)
+    if name in CORNERS:
+        check_gradients_of_the_same_choices(name)
+    for dtype in [dtype for each, dtype in PREDICTED if each == name]:
+        check_predictions(name, dtype)
+
+
+def check_in_float64(name):
     """In float64, where hardly a number lies so near to a corner that rounding moves it over."""
     error = _error(name, "float64")
     single = name.startswith("AlexNet")  # what MXNet computed in float32
@@ -58,11 +70,10 @@ def test_agrees_with_mxnet(name):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", LARGE)
 def test_agrees_with_mxnet_in_full_size(name, dtype):
-    test_agrees_with_mxnet(name) if dtype == "float64" else test_agrees_with_mxnet_in_float32(name)
+    check_in_float64(name) if dtype == "float64" else check_in_float32(name)
 
 
-@pytest.mark.parametrize("name", QUICK)
-def test_agrees_with_mxnet_in_float32(name):
+def check_in_float32(name):
     """Within 1e-3; behind ReLU and maximum pooling, gradients within what MXNet's own float32 and
     float64 differ by (up to 0.04 in norms and 0.13 in elements, depending on the weights)."""
     error = _error(name, "float32")
@@ -77,7 +88,7 @@ def test_agrees_with_mxnet_in_float32(name):
 )
 @pytest.mark.parametrize("name", LARGE)
 def test_gradients_of_the_same_choices_in_full_size(name):
-    test_gradients_of_the_same_choices(name)
+    check_gradients_of_the_same_choices(name)
 
 
 def _bound(name, dtype, choices=None):
@@ -91,14 +102,13 @@ def _bound(name, dtype, choices=None):
         reqs = {key: "null" if key in choices or not choices else "write" for key in types}
         executor = symbol.simple_bind(mx.cpu(), reqs, types, **shapes)
         for key, array in [*executor.arg_dict.items(), *executor.aux_dict.items()]:
-            array[:] = choices[key] if key in choices else draw(key, array.shape)
+            array[:] = choices[key] if key in choices else make_networks.draw(key, array.shape)
         return executor
 
     return bind
 
 
-@pytest.mark.parametrize("name", CORNERS)
-def test_gradients_of_the_same_choices(name):
+def check_gradients_of_the_same_choices(name):
     """Which elements ReLU lets through and which are maxima are given, as float64 finds them: then
     float32 gives MXNet's gradients within 1e-3 (benchmarks/accuracy.py measures more)."""
     symbol = network(mx, name)
@@ -117,15 +127,7 @@ def test_gradients_of_the_same_choices(name):
     assert error.max() <= 1e-3
 
 
-@pytest.mark.parametrize(
-    "name, dtype",
-    [
-        *((name, "float32") for name in QUICK if not name.endswith("smooth")),
-        ("Inception-BN, small", "float64"),
-        ("ResNet-20", "float64"),
-    ],
-)
-def test_predictions_agree_with_mxnet(name, dtype):
+def check_predictions(name, dtype):
     """Bound without gradients, when weights are packed; twice, and then in training mode."""
     expected = _expected(name)
     executor = bind(mx, name, dtype, "null")
@@ -144,7 +146,7 @@ def test_predictions_agree_with_mxnet(name, dtype):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", LARGE)
 def test_predictions_agree_with_mxnet_in_full_size(name, dtype):
-    test_predictions_agree_with_mxnet(name, dtype)
+    check_predictions(name, dtype)
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -1,5 +1,6 @@
 """examples/image_classification/train_mnist.py: learns, resumes, draws, and says what it uses."""
 
+import json
 import os
 import re
 import subprocess
@@ -145,9 +146,29 @@ def test_plot_without_matplotlib(train, tmp_path):
     assert output.splitlines()[-1].startswith("--plot needs matplotlib")
 
 
-@pytest.mark.parametrize(
-    "args, message",
-    [
+WRONG = """
+import contextlib, io, json, runpy, sys, traceback
+(script,) = sys.argv[1:]
+sys.path[0] = script.rpartition("/")[0]
+for options in json.load(sys.stdin):
+    sys.argv, said = [script, "--dataset", "digits", *options], io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            runpy.run_path(script, run_name="__main__")
+            code = 0
+        except SystemExit as end:
+            code = end.code
+            if isinstance(code, str):
+                print(code)
+        except BaseException:
+            traceback.print_exc()
+    print(json.dumps([bool(code), said.getvalue()]))
+"""
+
+
+def test_wrong_options(tmp_path):
+    """All of them in one process."""
+    wrong = [
         (("--network", "vgg"), "--network vgg: there are mlp, lenet, resnet, inception_bn, lstm"),
         (("--load-epoch", "3"), "--load-epoch needs --model-prefix"),
         (
@@ -163,12 +184,18 @@ def test_plot_without_matplotlib(train, tmp_path):
         (("--num-epochs", "0"), "--num-epochs: invalid positive value: '0'"),
         (("--gpus", "one"), "--gpus: invalid indices value: 'one'"),
         (("--data-dir", "missing"), "--data-dir missing: there is no such folder"),
-    ],
-)
-def test_wrong_options(train, args, message):
-    output = train("--dataset", "digits", *args, fails=True)
-    assert message in output.splitlines()[-1]
-    assert "Traceback" not in output and "training mlp on" not in output
+    ]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "CYNET_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        [sys.executable, "-c", WRONG, str(SCRIPT)],
+        input=json.dumps([args for args, _ in wrong]),
+        cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280,
+    )  # fmt: skip
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == len(wrong), done.stderr
+    for (args, message), (failed, output) in zip(wrong, found):
+        assert failed and message in output.splitlines()[-1], (args, output)
+        assert "Traceback" not in output and "training mlp on" not in output
 
 
 def test_one_epoch_on_mnist(train, mnist_dir):

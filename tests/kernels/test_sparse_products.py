@@ -8,6 +8,7 @@ from cynet.kernels.dispatch import cpu_capabilities
 from cynet.kernels.products import _product_arrays
 
 from tests.kernels.test_products import COPIES, SIZES, check_copies, check_products, close, draw
+from tests.pairs import pairwise
 
 LEVELS = cpu_capabilities()
 MORE = [(128, 300, 129), (300, 64, 64), (17, 33, 257)]  # several blocks of rows and chunks of sums
@@ -21,9 +22,7 @@ def thinned(a, share, seed):
     return a
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("size", SIZES + MORE, ids=str)
+@pytest.mark.parametrize("size, threads, level", pairwise(SIZES + MORE, [1, 2, 3], LEVELS), ids=str)
 def test_products(size, threads, level):
     for share in (0.6, 1):
         thin = functools.partial(thinned, share=share, seed=2)
@@ -38,9 +37,9 @@ def test_shared_out_by_rows_where_all_have_read_b(threads, level):
         check_products(size, thin, threads=threads, level=level, way="sparse", b_shared=True)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("threads", [1, 2, 3, 4])
-@pytest.mark.parametrize("size", COPIES + MORE, ids=str)
+@pytest.mark.parametrize(
+    "size, threads, level", pairwise(COPIES + MORE, [1, 2, 3, 4], LEVELS), ids=str
+)
 def test_a_is_copied_on_the_way(size, threads, level):
     for share in (0.6, 1):
         thin = functools.partial(thinned, share=share, seed=11)

@@ -11,7 +11,7 @@ import pytest
 import cynet as mx
 from cynet.checkpoint import states_of
 
-KILLS = int(os.environ.get("CYNET_STRESS_KILLS", 10))
+KILLS = int(os.environ.get("CYNET_STRESS_KILLS", 5))
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 # After n updates every momentum is n and every weight n + `start`, which is another multiple of

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-ITERATIONS = int(os.environ.get("CYNET_STRESS_ITERATIONS") or 1000)
+ITERATIONS = int(os.environ.get("CYNET_STRESS_ITERATIONS") or 400)
 SECONDS = 60 + ITERATIONS // 20  # a deadlock, not a slow machine, is what takes longer
 
 # Eight operators in a row, each waiting and calling nd functions; the last of them runs another

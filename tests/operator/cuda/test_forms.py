@@ -1,6 +1,8 @@
 """Every GPU form on the emulated device, against the CPU operator: the cases of the registry's
 operators, forward and backward, each request on each array, every dtype that the CPU takes."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from cynet.operator._direct import prepare
@@ -41,8 +43,25 @@ def differentiable(case):
     return get_operator(case.op).prop(**case.params).differentiable
 
 
-PAIRS = [pytest.param(c, t, id=f"{c.id}-{t}") for c in CASES for t in dtypes(c)]
-DIFFERENTIABLE = [pair for pair in PAIRS if differentiable(pair.values[0])]
+def chosen(case):
+    """The dtype of this case for what one dtype is enough: each in its turn, over the cases."""
+    known = dtypes(case)
+    return known[case.seed % len(known)]
+
+
+def requests(n, every):
+    """Lists of n requests: all written, all added to; with `every` each alone added to, and each
+    alone not asked for."""
+    yield [WRITE] * n
+    if every:
+        for i, r in product(range(n), (ADD, NULL)):
+            yield [r if k == i else WRITE for k in range(n)]
+    else:
+        yield [ADD] * n
+
+
+EACH = [pytest.param(case, id=case.id) for case in CASES]
+DIFFERENTIABLE = [pytest.param(case, id=case.id) for case in CASES if differentiable(case)]
 
 
 def test_every_operator_has_a_form():
@@ -51,15 +70,19 @@ def test_every_operator_has_a_form():
     assert not set(WITHOUT) - missing, "these have one: take them from without.py"
 
 
-@pytest.mark.parametrize(("case", "dtype"), PAIRS)
-def test_forward(case, dtype):
+@pytest.mark.parametrize("case", EACH)
+def test_forward(case):
+    """In every dtype, in one of them with every request, and in place."""
+    for dtype in dtypes(case):
+        check_forward(case, dtype)
+    check_forward_in_place(case, chosen(case))
+
+
+def check_forward(case, dtype):
     run = DeviceRun(case, dtype)
     n = run.n_visible if run.prop.graph.traits.private_outputs else len(run.out_shapes)
     more = [WRITE] * (len(run.out_shapes) - n)
-    # written; then each alone added to, each alone not asked for
-    patterns = [[WRITE] * n]
-    patterns += [[r if k == i else WRITE for k in range(n)] for i in range(n) for r in (ADD, NULL)]
-    for req in patterns:
+    for req in requests(n, dtype == chosen(case)):
         if any(r == ADD and t == "bool" for r, t in zip(req, run.out_types)):
             continue
         start = [run.rng.integers(1, 5, s) for s in run.out_shapes]
@@ -71,8 +94,7 @@ def test_forward(case, dtype):
             same(a, b, f"state {i}, requests {req}")
 
 
-@pytest.mark.parametrize(("case", "dtype"), PAIRS)
-def test_forward_in_place(case, dtype):
+def check_forward_in_place(case, dtype):
     run = DeviceRun(case, dtype)
     n = len(run.out_shapes)
     for i, o in run.prop.forward_inplace_option(list(range(len(run.inputs))), list(range(n))):
@@ -84,15 +106,22 @@ def test_forward_in_place(case, dtype):
             same(got[k], want[k], f"output {k}, in place {i}->{o}")
 
 
-@pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
-def test_backward(case, dtype):
-    run = DeviceRun(case, dtype)
-    outputs, aux = run.on_host("forward")
+@pytest.mark.parametrize("case", DIFFERENTIABLE)
+def test_backward(case):
+    """In every dtype, in one of them with every request, and in place."""
+    for dtype in dtypes(case):
+        run = DeviceRun(case, dtype)
+        outputs, aux = run.on_host("forward")
+        heads = run.head_grads()
+        check_backward(run, outputs, aux, heads, dtype == chosen(case))
+        if dtype == chosen(case):
+            check_backward_in_place(run, outputs, aux, heads)
+
+
+def check_backward(run, outputs, aux, heads, every):
     kept = run.forward()[0] if run.prop.graph.traits.private_outputs else outputs
-    heads, n = run.head_grads(), len(run.inputs)
-    patterns = [[WRITE] * n]
-    patterns += [[r if k == i else WRITE for k in range(n)] for i in range(n) for r in (ADD, NULL)]
-    for req in patterns:
+    n = len(run.inputs)
+    for req in requests(n, every):
         start = [run.rng.integers(1, 5, a.shape).astype(a.dtype) for a in run.inputs]
         want = run.on_host("backward", heads, outputs, req, [a.copy() for a in start], aux=aux)
         got = run.backward(heads, kept, req, [a.copy() for a in start], aux=aux)
@@ -100,12 +129,8 @@ def test_backward(case, dtype):
             same(got[i], want[i], f"gradient {i}, requests {req}")
 
 
-@pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
-def test_backward_in_place(case, dtype):
-    run = DeviceRun(case, dtype)
-    outputs, aux = run.on_host("forward")
-    heads, n = run.head_grads(), len(run.inputs)
-    first = {0: heads, 1: run.inputs, 2: outputs}
+def check_backward_in_place(run, outputs, aux, heads):
+    n, first = len(run.inputs), {0: heads, 1: run.inputs, 2: outputs}
     pairs = run.prop.backward_inplace_option(
         list(range(run.n_visible)), list(range(100, 100 + n)),
         list(range(200, 200 + len(outputs))), list(range(300, 300 + n)),

@@ -5,6 +5,7 @@ import pytest
 
 from cynet.operator import get_operator
 from tests.operator.cuda.running import both, same
+from tests.pairs import pairwise
 
 
 @pytest.mark.parametrize("shape, axis", [((3, 5000), 1), ((4100, 2), 0), ((2, 1024), 1),
@@ -51,9 +52,7 @@ def test_running_sum(shape, axis, dtype, rng):
         same(a, b, "running sum")
 
 
-@pytest.mark.parametrize("op", ["sum", "mean", "prod", "nansum", "nanprod", "max", "min", "norm"])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "uint8", "int64"])
-@pytest.mark.parametrize("shape, axis", [
+REDUCED = [  # shape, axis
     ((40_000,), None),  # in parts, a block each
     ((3, 9000), 1),
     ((5000, 70), 0),  # in parts, a thread each
@@ -61,8 +60,14 @@ def test_running_sum(shape, axis, dtype, rng):
     ((50, 3, 4), 1),  # little is reduced
     ((7, 200, 5, 3), (1, 3)),
     ((1, 1), None),
-])  # fmt: skip
-def test_reduction(op, dtype, shape, axis, rng):
+]
+OPS = ["sum", "mean", "prod", "nansum", "nanprod", "max", "min", "norm"]
+DTYPES = ["float32", "float64", "float16", "int32", "uint8", "int64"]
+
+
+@pytest.mark.parametrize("op, dtype, over", pairwise(OPS, DTYPES, REDUCED), ids=str)
+def test_reduction(op, dtype, over, rng):
+    shape, axis = over
     x = rng.integers(1, 4, shape).astype(dtype)
     if op in ("prod", "nanprod"):
         x = (rng.random(shape) < 0.001).astype(dtype) + np.ones((), dtype)
