@@ -10,10 +10,11 @@ import numpy
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-ROOT = Path(__file__).parent
+ROOT, KERNELS = Path(__file__).parent, "cynet/kernels"  # where headers are included from
 DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
 SANITIZER = os.environ.get("CYNET_BUILD_SANITIZER")  # thread, address (make tsan, make asan)
 
+HEADER = re.compile(r'^ *#.*"(.+\.h)"', re.M)
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
@@ -46,13 +47,13 @@ def extensions():
     out of wheels."""
     for source in sorted((ROOT / "cynet").rglob("*.pyx")):
         relative = source.relative_to(ROOT)
-        if "bdist_wheel" in sys.argv and source.stem.endswith(("testing", "_direct")):
+        if "bdist_wheel" in sys.argv and source.stem.endswith("testing"):
             continue
         yield Extension(
             ".".join(relative.with_suffix("").parts),
             [str(relative)],
             language="c++",
-            include_dirs=[str(ROOT / "cynet" / "kernels"), numpy.get_include()],
+            include_dirs=[str(ROOT / KERNELS), numpy.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
             extra_compile_args=[*COMPILE, "-O1"] if calls_only(source) else COMPILE,
             extra_link_args=LINK,
@@ -75,17 +76,19 @@ def calls_only(source):
         elif native and re.match(r" +(for|while) ", line):
             return False
     folders = source.relative_to(ROOT / "cynet").parts[:-1]
-    glue = folders[:1] == ("cuda",) or (folders[:1] == ("operator",) and len(folders) > 1)
+    own = folders[:1] == ("operator",) and len(folders) > 1 and folders[1] != "custom"
+    glue = own or folders[:1] == ("cuda",)
     return glue and sys.platform != "win32" and not DEBUG and not SANITIZER
 
 
 def with_includes(headers):
     """Those of the package's headers and all that they include by a line with "x.h" in it."""
-    found, left = set(), {os.path.relpath(h) for h in headers}
-    while left := {h for h in left if h.startswith("cynet") and os.path.exists(h)} - found:
+    found, left = set(), {("", header) for header in headers}
+    while left:
+        left = {os.path.relpath(os.path.join(d, h)) for f, h in left for d in (f, KERNELS)} - found
+        left = {path for path in left if path.startswith("cynet") and os.path.isfile(path)}
         found |= left
-        texts = [(os.path.dirname(h), Path(h).read_text()) for h in left]
-        left = {f"{d}/{n}" for d, text in texts for n in re.findall(r'^ *#.*"(.+\.h)"', text, re.M)}
+        left = {(os.path.dirname(p), h) for p in left for h in HEADER.findall(Path(p).read_text())}
     return sorted(found)
 
 

@@ -20,7 +20,7 @@ def rows(mx):
     if mx.__name__ == "mxnet":
         yield from peer_rows()
         return
-    from cynet._engine_testing import microseconds_per_push
+    from cynet.engine.testing import microseconds_per_push
 
     engine = mx.engine.ThreadedEngine()
     for inline in (False, True):

@@ -55,7 +55,7 @@ def network(mx, name):
 def cynet_memory(name, mode):
     """The MemoryReport of one row."""
     import cynet as mx
-    from cynet.graph.lower import memory_of
+    from cynet.graph.compile import memory_of
 
     return memory_of(network(mx, name), mx.cpu(), MODES[mode], data=DATA)
 

@@ -16,10 +16,10 @@ import matplotlib
 import numpy as np
 
 import cynet as mx
+from cynet.graph.compile import lower
 from cynet.graph.cost import flops
-from cynet.graph.graph import TEMP
-from cynet.graph.lower import lower
-from cynet.graph.memory import plan_memory
+from cynet.graph.ir import TEMP
+from cynet.graph.memory_plan import plan_memory
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -1,27 +1,28 @@
 """cynet: the classic MXNet 1.x programming model, small and fast. Write ``import cynet as mx``."""
 
 # Each line re-exports one module or name; floors in the order of docs/architecture/README.md.
-from . import built  # floor 0, before any compiled module
-from . import config, errors
+from .base import config, errors  # floor 0; base looks first whether cynet is built
 from . import base
 from . import context
 from .context import Context, cpu, cpu_pinned, current_context, gpu
-from .errors import CynetError, MXNetError
+from .base.errors import CynetError, MXNetError
 from . import engine, storage  # floor 1
-from .cuda import load  # floor 2
-from .kernels.threads import get_num_threads, set_num_threads
+from .cuda import lazy_backend  # floor 2
+from .kernels.threading.threads import get_num_threads, set_num_threads
 from . import operator  # floor 3
-from .operator import simple as simple_op
+from .operator.custom import simple as simple_op
 from . import attribute, name, ndarray  # floor 4
 from . import ndarray as nd
 from . import symbol
 from . import symbol as sym
 from .attribute import AttrScope
 from .ndarray import waitall
-from . import binding, executor  # floor 5
+from . import executor  # floor 5
+from .executor import bind as binding
 from .executor import Executor
 from .graph import infer
-from . import callback, checkpoint, initializer, io, lr_scheduler, metric, monitor  # floor 6
+from . import callback, initializer, io, lr_scheduler, metric, monitor  # floor 6
+from .io import checkpoint
 from . import initializer as init
 from . import kvstore
 from . import kvstore as kv

@@ -1,7 +1,7 @@
 """The dependency engine's doors (contract in _engine.pxd).
 
-Behind them: rules in _engine_queue, threads in _engine_threads, waits in _engine_wait, the engines
-of a process in _engine_process.
+Behind them: rules in engine/queue, threads in engine/threads, waits in engine/wait, the engines
+of a process in engine/process.
 """
 
 from cpython.object cimport PyObject
@@ -9,21 +9,21 @@ from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport malloc
 from libcpp.atomic cimport memory_order_acquire
 
-from ._engine_core cimport (
+from .engine.records cimport (
     After, Engine, Failure, Operator, Run, RunFn, Var, kAsync, kDelete, kSync, clear, lock, unlock
 )
-from ._engine_native cimport PyGILState_GetThisThreadState
-from ._engine_process cimport create, next_unseen, stop_all, wake_all
-from ._engine_queue cimport (
+from .engine.native cimport PyGILState_GetThisThreadState
+from .engine.process cimport create, next_unseen, stop_all, wake_all
+from .engine.queue cimport (
     distinct, enter, failure_on, finish, leave_writes, make_run, make_var, release_operator, settle
 )
-from ._engine_threads cimport (
+from .engine.threads cimport (
     drain, new_failure, note, plan, plan_push, retire, run_here, set_bulk, settle_after
 )
-from ._engine_wait cimport wait_all, wait_var
+from .engine.wait cimport wait_all, wait_var
 
-from . import config
-from .errors import ArgumentError, OutOfMemoryError
+from .base import config
+from .base.errors import ArgumentError, OutOfMemoryError
 
 cdef Engine* _default = NULL
 

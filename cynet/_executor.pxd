@@ -10,9 +10,9 @@ Promises:
 
 from libc.stdint cimport uint64_t
 
-from ._feed cimport Feed
+from .executor.batch_alias cimport Feed
 from ._ndarray cimport NDArrayBase
-from ._plan_tables cimport Fed, Kept, NativeStep, Run, Segment, Tables
+from .executor.tables cimport Fed, Kept, NativeStep, Run, Segment, Tables
 from ._typedefs cimport RunContext
 
 cdef class Plan:
@@ -39,7 +39,7 @@ cdef class Plan:
     # The same for the segment that is fed.
     cdef int _push_fed(self, const Fed* fed, bint is_train, uint64_t seed, uint64_t stream,
                        size_t origin) except -1 nogil
-    # The number of the user's line that asks for a run; HERE (_plan_tables.pxd) stands for it where
+    # The number of the user's line that asks for a run; HERE (tables.pxd) stands for it where
     # the line still is on the stack.
     cdef size_t origin(self) except? 0
 

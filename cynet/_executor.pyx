@@ -8,27 +8,27 @@ from libc.string cimport memset
 from ._engine cimport (
     VarHandle, delete_variable, is_ready, kInline, kNormal, kPython, new_variable, push_sync
 )
-from ._engine_core cimport writes_of
-from ._feed cimport (
+from .engine.records cimport writes_of
+from .executor.batch_alias cimport (
     FED_INPUTS, FED_VARS, Feed, Reader, copy_fed, is_lent, note_fed, put_batch
 )
-from ._inline cimport INLINE_SEGMENT_US
+from .engine.inline cimport INLINE_SEGMENT_US
 from ._ndarray cimport NDArrayBase, new_view
-from ._plan_tables cimport HERE, call_step, nanoseconds, runs_at_once
+from .executor.tables cimport HERE, call_step, nanoseconds, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
-from ._row_set cimport rows_end, rows_hold, watch_rows
-from ._split cimport add_parts, run_parts
+from ._core.touched_rows cimport rows_end, rows_hold, watch_rows
+from .executor.batch_split cimport add_parts, run_parts
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
 from .cuda.graphs cimport prepare, release, set_random_base
 from .cuda.graphs cimport run as run_recorded
 from .operator._base cimport OpContext
 
-from .dtype import NAMES, dtype_flag
-from .errors import OutOfMemoryError, dress, told, user_frame
+from .base.dtype import NAMES, dtype_flag
+from .base.errors import OutOfMemoryError, dress, told, user_frame
 from .graph.cost import seconds
-from .graph.graph import FORWARD, TEMP
-from .graph.rows import gradients_by_rows
-from .graph.touched import meet, touched
+from .graph.ir import FORWARD, TEMP
+from .graph.row_gradients import gradients_by_rows
+from .graph.accesses import meet, touched
 
 # Positions in Tables.keep.
 cdef enum:

@@ -16,7 +16,7 @@ from ._storage cimport Handle
 from ._typedefs cimport TBlob
 
 cdef cppclass RowSet:
-    # Rows of an array outside of which it is zero, while `rows_hold` (_row_set.pxd) is true.
+    # Rows of an array outside of which it is zero, while `rows_hold` (touched_rows.pxd) is true.
     # Guarded by the array's variable.
     char* data
     int64_t n, length      # of all rows, bytes of each

@@ -17,20 +17,14 @@ from ._typedefs cimport (
     MAX_NDIM, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8,
 )
 from .cuda.transfer cimport download, move
-from .kernels.strided_copy cimport StridedCopy, copy_strided
+from .kernels.movement.strided_copy cimport StridedCopy, copy_strided
 
 from .context import Context
 from .cuda.driver import opened_devices, synchronize
-from .dtype import NUMPY
-from .errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    HostMemoryError,
-    OperatorError,
-    OutOfMemoryError,
-    ShapeError,
-    SizeError,
-    shown,
+from .base.dtype import NUMPY
+from .base.errors import (
+    ArgumentError, ArgumentTypeError, HostMemoryError, OperatorError, OutOfMemoryError, ShapeError,
+    SizeError, shown,
 )
 # No array has more elements: that many doubles are counted in 63 bits with some to spare.
 MOST_ELEMENTS = 1 << 56
@@ -279,7 +273,7 @@ def device_context(int dev_type, int dev_id):
 
 # --- loans ----------------------------------------------------------------------------------------
 cdef cppclass Loan:
-    # Of memory that an array of an operator's Python code has for one call (operator/_lend.pyx).
+    # Of memory that an array of an operator's Python code has for one call (custom/_borrow.pyx).
     unordered_set[void*] arrays  # all arrays in the chunk, borrowed, while they are in that memory
     void* memory
     size_t nbytes

@@ -9,7 +9,7 @@ from ._typedefs cimport kCPU, kGPU
 
 from ._storage import on_empty_cache
 from .context import Context
-from .errors import ArgumentError, ArgumentTypeError, shown
+from .base.errors import ArgumentError, ArgumentTypeError, shown
 
 cdef extern from *:
     """

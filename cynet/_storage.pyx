@@ -5,11 +5,11 @@ from libcpp.atomic cimport atomic
 
 from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
 
-from . import config
+from .base import config
 from .context import Context, install_memory_info, load_gpu_backend
-from .errors import ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError
+from .base.errors import ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError
 
-cdef extern from "_storage_host.h":
+cdef extern from "storage/host.h":
     void* cynet_host_alloc(size_t n) noexcept nogil
     void cynet_host_free(void* p) noexcept nogil
     void cynet_host_memory(size_t* available, size_t* total) noexcept nogil
@@ -20,7 +20,7 @@ cdef extern from "_storage_host.h":
     void cynet_limit_block(void* p, size_t used, size_t capacity) noexcept nogil
     bint KEEPS_MEMORY "CYNET_KEEPS_MEMORY"
 
-cdef extern from "_storage_arena.h":
+cdef extern from "storage/page_allocator.h":
     cppclass Lock "CynetSpinLock":
         # Never held while the GIL is asked for, so taking it with the GIL held cannot deadlock.
         void lock() noexcept nogil

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from .errors import ArgumentError, ArgumentTypeError, CynetError, shown
-from .guard import guarded
-from .kinds import to_index
+from .base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
+from .base.guard import guarded
+from .base.kinds import to_index
 
 if TYPE_CHECKING:
-    from .typing import ContextLike
+    from .base.typing import ContextLike
 
 _TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _NAMES = {code: name for name, code in _TYPES.items()}

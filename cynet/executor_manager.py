@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from .errors import ArgumentError, shown
+from .base.errors import ArgumentError, shown
 
 
 def _split_input_slice(batch_size, work_load_list):

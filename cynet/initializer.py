@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import ndarray as nd
-from .errors import (
+from .base.errors import (
     ArgumentError,
     ArgumentTypeError,
     FormatError,
@@ -20,13 +20,13 @@ from .errors import (
     UndefinedError,
     shown,
 )
-from .guard import guarded
+from .base.guard import guarded
 from .registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .typing import Class, FileName, InitializerLike, NamedArrays, NDArray
+    from .base.typing import Class, FileName, InitializerLike, NamedArrays, NDArray
 
 INITIALIZERS = Registry("initializer", ignore_case=True)
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from .errors import NotFoundError
+from .base.errors import NotFoundError
 
 _PACKAGE = __name__.partition(".")[0]
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
@@ -19,9 +19,9 @@ _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 @cache
 def missing_names():
     """Dict of MXNet's path (``"mx.ndarray.contrib"``) to a frozenset of names that are there in
-    MXNet 1.9.1 and not here. The file beside this one is written by
+    MXNet 1.9.1 and not here. Its file is written by
     ``tests/fixtures/make_names.py``."""
-    lines = Path(__file__).with_name("libinfo_names.txt").read_text().splitlines()
+    lines = (Path(__file__).parent / "base" / "missing_names.txt").read_text().splitlines()
     pairs = (line.partition(": ") for line in lines)
     return {path: frozenset(names.split()) for path, _, names in pairs}
 
@@ -75,7 +75,9 @@ def _finder(path, module):
 
 def _install():
     package = sys.modules[_PACKAGE]
-    public = {each.__name__ for each in vars(package).values() if isinstance(each, ModuleType)}
+    modules = {k: each for k, each in vars(package).items() if isinstance(each, ModuleType)}
+    spoken = {k: f"{_PACKAGE}.{k}" for k in modules}  # errors and config are in base/
+    public = {n if (n := spoken[k]) in sys.modules else m.__name__ for k, m in modules.items()}
     named = {_PACKAGE + path[2:] for path in missing_names()}
     for name in sorted((public | named) & sys.modules.keys()):
         if name.partition(".")[0] == _PACKAGE:

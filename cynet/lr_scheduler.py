@@ -7,9 +7,9 @@ import logging
 import math
 from typing import TYPE_CHECKING
 
-from .errors import ArgumentError, ArgumentTypeError, FormatError, UndefinedError, shown
-from .guard import guarded
-from .kinds import RISING, Kind, count, number, word
+from .base.errors import ArgumentError, ArgumentTypeError, FormatError, UndefinedError, shown
+from .base.guard import guarded
+from .base.kinds import RISING, Kind, count, number, word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

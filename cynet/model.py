@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import ndarray as nd
+from .base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, warn_user
+from .base.guard import guarded
 from .callback import BatchEndParam, LogValidationMetricsCallback
-from .checkpoint import find_checkpoint, load_checkpoint, load_params, save_checkpoint
 from .context import cpu
-from .errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, warn_user
 from .executor_manager import _check_arguments
-from .guard import guarded
 from .io import DataIter, NDArrayIter
+from .io.checkpoint import find_checkpoint, load_checkpoint, load_params, save_checkpoint
 from .module.base_module import DEFAULT_INITIALIZER
 from .module.bucketing_module import BucketingModule
 from .module.module import Module
@@ -29,7 +29,7 @@ from .symbol import Symbol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .typing import (
+    from .base.typing import (
         BatchEndCallback,
         ContextLike,
         EpochEndCallback,

@@ -6,13 +6,13 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
-from .errors import ArgumentError
-from .guard import guarded
+from .base.errors import ArgumentError
+from .base.guard import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .typing import Executor, NDArray
+    from .base.typing import Executor, NDArray
 
 
 @guarded

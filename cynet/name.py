@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from .errors import ArgumentTypeError, shown
-from .guard import guarded
+from .base.errors import ArgumentTypeError, shown
+from .base.guard import guarded
 
 _local = threading.local()
 

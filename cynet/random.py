@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._resource import seed_device
-from .guard import guarded
+from .base.guard import guarded
 from .ndarray.random import (
     exponential,
     gamma,
@@ -21,7 +21,7 @@ from .ndarray.random import (
 )
 
 if TYPE_CHECKING:
-    from .typing import ContextLike
+    from .base.typing import ContextLike
 
 __all__ = [
     "exponential",

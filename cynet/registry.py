@@ -2,7 +2,7 @@
 
 import difflib
 
-from .errors import ArgumentError, ArgumentTypeError, NotFoundError, shown
+from .base.errors import ArgumentError, ArgumentTypeError, NotFoundError, shown
 
 _LONGEST = 100  # characters
 

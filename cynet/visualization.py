@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .compat import optional
-from .errors import ArgumentError, ArgumentTypeError
+from .base.compat import optional
+from .base.errors import ArgumentError, ArgumentTypeError
+from .base.guard import guarded
 from .graph.infer import infer_shapes
-from .guard import guarded
 from .symbol import Symbol
 from .symbol.node import topological_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .typing import DTypeLike, Shape
+    from .base.typing import DTypeLike, Shape
 
 _WEIGHTS = {"weight", "bias", "gamma", "beta", "parameters"}  # an operator's own names for them
 _ASIDE = _WEIGHTS | {"label"}  # inputs that are no layer before this one

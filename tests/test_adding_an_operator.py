@@ -53,7 +53,7 @@ def test_the_page_leads_to_a_tested_operator(tmp_path):
     assert len(files) == 9 and len(scripts) == 1
     for name, text in files.items():
         path = tmp_path / name
-        assert path.exists() == (path.name in ("__init__.py", "families.py", "forms.py"))
+        assert path.exists() == (path.name in ("__init__.py", "families.py", "registry.py"))
         path.write_text(path.read_text() + text if path.exists() else text)
 
     run(tmp_path, "setup.py", "-q", "build_ext", "--inplace", "--build-lib", "build")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError
+from cynet.base.errors import ArgumentError
 from tests.fixtures import make_training as given
 
 EXPECTED = json.loads(Path(given.__file__).with_name("training.json").read_text())["speedometer"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cynet import config
+from cynet.base import config
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(

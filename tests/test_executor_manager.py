@@ -3,7 +3,7 @@
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError
+from cynet.base.errors import ArgumentError
 from cynet.executor_manager import _check_arguments, _split_input_slice
 
 

@@ -10,18 +10,17 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "cynet"
 # The table of docs/architecture/README.md: a file imports from its own floor and from below.
+# Names are modules and folders of cynet/, with all that is in them.
 FLOORS = {
-    0: "_typedefs built errors base config cores context registry dtype compat files cache kinds "
-    "guard typing",
-    # and the parts of the engine: _engine_queue, ...
-    1: "_inline _engine engine _storage _storage_memory storage",
-    2: "_resource _storage_testing kernels cuda",
-    3: "_ndarray _row_set _copy operator",
+    0: "_typedefs base context registry",
+    1: "_engine engine _storage storage",
+    2: "_resource storage.testing kernels cuda",
+    3: "_ndarray _core operator",
     4: "ndarray symbol attribute name",
-    5: "graph _plan_tables _feed _split _pins _executor executor binding",
-    6: "autograd random initializer optimizer lr_scheduler metric io recordio image kvstore "
-    "callback checkpoint monitor profiler visualization rtc _rtc test_utils",
-    7: "module model executor_manager gluon libinfo",
+    5: "graph _executor executor",
+    6: "random initializer optimizer lr_scheduler metric io kvstore callback monitor "
+    "visualization rtc test_utils",
+    7: "module model executor_manager libinfo",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import
@@ -51,8 +50,8 @@ def floor_of(module):
     """The floor, 99 for the package itself (it may import all), None where the table has none."""
     if "." not in module:
         return 99
-    name = module.split(".")[1]
-    return FLOOR_OF.get(name, FLOOR_OF["_engine"] if name.startswith("_engine_") else None)
+    parts = module.split(".")[1:]
+    return FLOOR_OF.get(".".join(parts[:2]), FLOOR_OF.get(parts[0]))
 
 
 def what_runs(node):
@@ -129,6 +128,44 @@ def test_optional_packages_come_through_compat():
         if module.split(".")[0] not in allowed and path.name != "compat.py"
     ]
     assert not wrong, "\n".join(wrong)
+
+
+# Modules that MXNet 1.9.1 has at its root, and the compiled ones that users' .pyx files cimport.
+DOORS = {"_engine", "_storage", "_resource", "_ndarray", "_executor", "_typedefs"}
+MXNET = {
+    "attribute", "autograd", "base", "callback", "context", "contrib", "engine", "executor",
+    "executor_manager", "gluon", "image", "initializer", "io", "kvstore", "libinfo", "log",
+    "lr_scheduler", "metric", "misc", "model", "module", "monitor", "name", "ndarray", "operator",
+    "optimizer", "profiler", "random", "recordio", "registry", "rnn", "rtc", "runtime", "symbol",
+    "test_utils", "util", "visualization",
+}  # fmt: skip
+FOLDERS = {"_core", "cuda", "graph", "kernels", "storage"}  # those of cynet's own
+
+
+def concepts():
+    """Folders of the package, and the concepts in each: files with one stem are one."""
+    found = {}
+    for path in files("cynet", suffixes=(*CODE, ".txt", ".typed")):
+        if path.stem != "__init__":
+            found.setdefault(path.parent.relative_to("cynet"), set()).add(path.stem)
+    return found
+
+
+def test_the_root_has_doors_and_what_mxnet_has():
+    here = concepts()[Path(".")] - {"py"}  # py.typed
+    folders = {folder.parts[0] for folder in concepts() if folder.parts}
+    assert here <= DOORS | MXNET and here >= DOORS
+    assert folders <= FOLDERS | MXNET
+    assert {*FLOOR_OF} >= (here | folders)
+
+
+def test_folders_are_small():
+    """A family of operators has 40 concepts at the most, other folders 25."""
+    families = {Path("operator", name) for name in ("nn", "tensor", "loss", "rnn", "random")}
+    most = {folder: 40 if folder in families else 25 for folder in concepts()}
+    large = {str(f): len(names) for f, names in concepts().items() if len(names) > most[f]}
+    assert not large
+    assert families <= {*most}
 
 
 def test_files_are_short():
@@ -224,13 +261,13 @@ def test_init_files_only_reexport():
             r"|LookupError|NotImplementedError|OSError|IOError|FileNotFoundError|BufferError|MemoryError(?!\(\))"
             r"|OverflowError|ImportError|ZeroDivisionError|PermissionError|Exception)\b",
             (
-                "_direct.pyx",
-                "_engine_process.pyx",
-                "_engine_testing.pyx",
+                "_testing.pyx",
+                "process.pyx",
+                "testing.pyx",
                 "_simple.pyx",
                 "blas.pyx",
                 "built.py",
-                "checks.py",
+                "callback_checks.py",
                 "config.py",
                 "creation.pyx",
                 "cudnn_maps.pyx",

@@ -38,9 +38,9 @@ def test_needs_no_optional_package():
 def test_a_source_folder_says_what_to_do(tmp_path):
     """After ``pip install .``, Python started in the checkout imports what is not compiled."""
     source = Path(cynet.__file__).parent
-    (tmp_path / "cynet").mkdir()
-    for name in ("__init__.py", "built.py"):
-        shutil.copy(source / name, tmp_path / "cynet")
+    (tmp_path / "cynet" / "base").mkdir(parents=True)
+    for name in ("__init__.py", "base/__init__.py", "base/built.py"):
+        shutil.copy(source / name, tmp_path / "cynet" / name)
     command = [sys.executable, "-S", "-c", "import cynet"]  # no site: nothing installed is found
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
 
 
 def network():

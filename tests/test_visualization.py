@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, CynetError
+from cynet.base.errors import ArgumentError, CynetError
 
 
 def network():

@@ -7,13 +7,13 @@ import ctypes
 import functools
 import threading
 
-from ..compat import optional
+from ..base.compat import optional
+from ..base.errors import CynetError, KernelError, OutOfMemoryError
 from ..context import gpu_missing
-from ..errors import CynetError, KernelError, OutOfMemoryError
 from ..storage import Backend, register_backend
 from . import compiler, device, driver, families
 from .emulator.module import Limits, check_limits
-from .symbols import plain
+from .libraries.symbols import plain
 from .transfer import copy_in
 
 _PINNED_EVERYWHERE = 1  # CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts
@@ -209,8 +209,8 @@ class UploadedMemory:
     """Bytes in a GPU's memory for as long as this lives: ``address``, ``nbytes``."""
 
     def __init__(self, device_id, data):
-        from .._storage_memory import Memory
         from ..context import gpu
+        from ..storage.block import Memory
 
         self.memory = Memory(max(len(data), 1), gpu(device_id))
         self.address, self.nbytes = self.memory.data_ptr, len(data)
@@ -223,7 +223,7 @@ class GPU(device.Device):
     launch_address = driver.launch_address()
 
     def __init__(self, device_id):
-        from .space import read_address, space_address
+        from .workspace import read_address, space_address
 
         self.device_id, self.name = device_id, f"gpu({device_id})"
         opened = open_device(device_id)

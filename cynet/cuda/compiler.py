@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .. import cache, config
-from ..compat import optional
-from ..errors import KernelError
+from ..base import cache, config
+from ..base.compat import optional
+from ..base.errors import KernelError
 from .emulator.compiler import KERNELS, OWN, explain
-from .symbols import kernel_symbols
+from .libraries.symbols import kernel_symbols
 
 # What nvcc gets for every source; floating point is its default: a * b + c may be one operation.
 # Functions of the CPU that are no constants must not be called, which would fail at run time.
@@ -55,7 +55,7 @@ def _identity():
         [_nvcc(), "--version"], capture_output=True, text=True, timeout=60, check=False
     )
     headers = hashlib.sha256()
-    for path in sorted([*KERNELS.glob("*.h"), *OWN.glob("*.cuh")]):
+    for path in sorted([*KERNELS.rglob("*.h"), *OWN.glob("*.cuh")]):
         headers.update(path.read_bytes())
     return said.stdout + headers.hexdigest()
 

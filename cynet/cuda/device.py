@@ -1,7 +1,7 @@
 """Devices that kernels run on: what an operator's GPU form asks of one, and which there are."""
 
+from ..base.errors import CynetError
 from ..context import load_gpu_backend
-from ..errors import CynetError
 
 
 class Device:

@@ -1,10 +1,10 @@
 """The driver's functions by name, and entering a GPU (contract in driver.pxd)."""
 
-from .._engine_threads cimport EnterDevice, set_enter_device
+from ..engine.threads cimport EnterDevice, set_enter_device
 
 import ctypes
 
-from ..errors import CynetError
+from ..base.errors import CynetError
 
 cdef extern from *:
     """

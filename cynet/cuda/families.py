@@ -8,7 +8,7 @@ import functools
 import re
 from pathlib import Path
 
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 
 KERNELS = Path(__file__).parent / "kernels"
 TABLES = Path(__file__).parent.parent / "kernels"
@@ -35,7 +35,7 @@ TEMPLATES = {
         ("copy take_back gather scatter_add scatter pick pick_grad one_hot", ALL),
         ("borders borders_grad sequence_mask", ALL),
     ],
-    "lines": [
+    "normalization": [
         ("moments normalize normalize_grad scale_grad l2_normalize l2_normalize_grad", REAL),
         ("local_response local_response_parts local_response_grad sloped slopes_grad", REAL),
     ],
@@ -43,13 +43,13 @@ TEMPLATES = {
         ("difference count_above shared_gradient hinge_grad", REAL),
         ("cross_entropy cross_entropy_grad", REAL),
     ],
-    "order": [("sort_near sort_far take_order put_order extreme running_sum", ALL)],
+    "sort": [("sort_near sort_far take_order put_order extreme running_sum", ALL)],
     "pooling": [("pool pool_grad", REAL)],
     "random": [
         ("draw masked dropout_factors weight_sums log_probability log_probability_grad", REAL),
         ("integers", ("int", "long long")),
     ],
-    "select": [("where clip clip_grad hard_sigmoid hard_sigmoid_grad", ALL)],
+    "where_clip": [("where clip clip_grad hard_sigmoid hard_sigmoid_grad", ALL)],
     "softmax": [("softmax softmax_grad softmax_output_grad count_labels", REAL)],
 }
 
@@ -61,7 +61,7 @@ def functors(table):
     >>> functors("unary")["exp"], functors("unary")["abs"]
     (False, True)
     """
-    text = (TABLES / f"{table}_table.h").read_text()
+    text = (TABLES / "elementwise" / f"{table}_table.h").read_text()
     rows = re.findall(r"\b(REAL|ALL)\((\w+)\)[,\s}]", text)
     return {name: kind == "ALL" for kind, name in rows if name != "F"}
 

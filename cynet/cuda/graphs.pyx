@@ -9,7 +9,7 @@ from .._typedefs cimport RunContext, kGPU
 from .driver cimport Machine, check, driver, machines
 from .transfer cimport upload
 
-from .. import config
+from ..base import config
 
 cdef extern from "Python.h":
     void PyErr_Clear()

@@ -10,7 +10,7 @@ Promises:
 
 from libc.stdint cimport int64_t
 
-from ..kernels.strided_copy cimport StridedCopy
+from ..kernels.movement.strided_copy cimport StridedCopy
 
 cdef struct Strides:  # what kernels/strided.cu takes
     int64_t n

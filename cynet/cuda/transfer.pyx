@@ -10,15 +10,16 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from libcpp.mutex cimport mutex
 
-from .._engine_native cimport (
-    PyEval_SaveThread, PyGILState_Ensure, condition_variable, sleep_on, start_thread, thread_yield)
+from ..engine.native cimport (
+    PyEval_SaveThread, PyGILState_Ensure, condition_variable, sleep_on, start_thread, thread_yield
+)
 from .._storage cimport Handle, alloc
 from .._storage cimport free as storage_free
 from .._typedefs cimport kCPU, kCPUPinned, kGPU
-from ..kernels.strided_copy cimport StridedCopy, copy_strided
+from ..kernels.movement.strided_copy cimport StridedCopy, copy_strided
 from .driver cimport Machine, check, driver, enter, machines, new_event
 
-from ..errors import CynetError, OutOfMemoryError
+from ..base.errors import CynetError, OutOfMemoryError
 
 cdef extern from "Python.h":
     ctypedef struct PyObject:

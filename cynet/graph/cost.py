@@ -1,7 +1,7 @@
 """What a step costs, estimated from shapes: arithmetic, and seconds on a plain machine."""
 
-from .graph import FORWARD
-from .memory import nbytes
+from .ir import FORWARD
+from .memory_plan import nbytes
 
 # Rates of one or two cores; only their ratio matters to the passes.
 FLOPS_PER_SECOND = 2e11

@@ -1,7 +1,7 @@
 """A Graph in words: its steps, what they write, and the memory it takes."""
 
 from ..operator.property import ResourceRequest
-from .graph import FORWARD, TEMP
+from .ir import FORWARD, TEMP
 
 
 def describe(graph):

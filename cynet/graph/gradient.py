@@ -6,10 +6,10 @@ Operators that ignore requests (not `honours_req`, as users write them) write to
 theirs is to be added or is not wanted.
 """
 
-from ..errors import ArgumentError, shown
+from ..base.errors import ArgumentError, shown
 from ..operator import get_operator
-from .build import copy_step
-from .graph import ADD, BACKWARD, FORWARD, GRAD, HEAD, NULL, TEMP, WRITE, Step, Value
+from .from_symbol import copy_step
+from .ir import ADD, BACKWARD, FORWARD, GRAD, HEAD, NULL, TEMP, WRITE, Step, Value
 
 REQUESTS = {"null": NULL, "write": WRITE, "add": ADD, "inplace": WRITE}
 

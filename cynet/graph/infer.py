@@ -2,8 +2,8 @@
 
 import heapq
 
-from ..dtype import NAMES
-from ..errors import (
+from ..base.dtype import NAMES
+from ..base.errors import (
     ArgumentError,
     ArgumentTypeError,
     CynetError,
@@ -13,9 +13,9 @@ from ..errors import (
     shown,
     told,
 )
+from ..operator.checks.shapes import EMPTY
 from ..operator.parameters import read_shape
 from ..operator.property import is_known, merge_shapes
-from ..operator.shapes import EMPTY
 from ..symbol.hooks import install
 from ..symbol.node import topological_order
 

@@ -1,7 +1,7 @@
 """Times of the steps of a plan, measured inside the loop that runs them."""
 
-from ..errors import ArgumentError
-from ..kinds import to_index
+from ..base.errors import ArgumentError
+from ..base.kinds import to_index
 from ..ndarray import waitall
 
 

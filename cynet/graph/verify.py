@@ -6,11 +6,11 @@ A pass that breaks one of these rules would give wrong numbers much later, in an
 from bisect import bisect_left, insort
 from weakref import WeakKeyDictionary
 
-from ..errors import CynetError, ShapeError
+from ..base.errors import CynetError, ShapeError
+from ..operator.checks.shapes import known, plain
 from ..operator.property import is_known
-from ..operator.shapes import known, plain
-from .graph import ADD, ARG, AUX, FORWARD, GRAD, HEAD, INPLACE, NULL, TEMP, WRITE
-from .memory import nbytes
+from .ir import ADD, ARG, AUX, FORWARD, GRAD, HEAD, INPLACE, NULL, TEMP, WRITE
+from .memory_plan import nbytes
 
 _GIVEN = (ARG, AUX, GRAD, HEAD)  # values that nobody has to write before they are read
 _inferred = WeakKeyDictionary()  # property to the shapes and types that it was last asked of

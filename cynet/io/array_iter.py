@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
-from ..guard import PER_BATCH, guarded
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..base.guard import PER_BATCH, guarded
 from ..ndarray import NDArray, array
 from .base import DataBatch, DataDesc, DataIter
 
 if TYPE_CHECKING:
-    from ..typing import IterData
+    from ..base.typing import IterData
 
 _LAST_BATCH = ("pad", "discard", "roll_over")
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentTypeError
-from ..guard import PER_BATCH, guarded
+from ..base.errors import ArgumentTypeError
+from ..base.guard import PER_BATCH, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ..typing import DTypeLike, Shape
+    from ..base.typing import DTypeLike, Shape
 
 
 @guarded

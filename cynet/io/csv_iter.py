@@ -11,16 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dtype import dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, ShapeError, shown
-from ..files import file_name
-from ..guard import PER_BATCH, guarded
+from ..base.dtype import dtype_flag, numpy_dtype
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CynetError,
+    FormatError,
+    ShapeError,
+    shown,
+)
+from ..base.files import file_name
+from ..base.guard import PER_BATCH, guarded
 from ..ndarray import array
 from .base import DataDesc, DataIter
 from .unpack import expected_packer, unpacked
 
 if TYPE_CHECKING:
-    from ..typing import DTypeLike, FileName, NDArray, ShapeLike
+    from ..base.typing import DTypeLike, FileName, NDArray, ShapeLike
 
 _LONGEST_NUMBER = 400  # characters: the longest float64 written out, with space around it
 _LONGEST_COMMENT = 1024

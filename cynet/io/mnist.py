@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
-from ..files import file_name
-from ..guard import PER_BATCH, guarded
+from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
+from ..base.files import file_name
+from ..base.guard import PER_BATCH, guarded
 from .array_iter import NDArrayIter
 from .unpack import read_exactly, unpacked
 
 if TYPE_CHECKING:
-    from ..typing import FileName, NumpyArray, Shape
+    from ..base.typing import FileName, NumpyArray, Shape
 
 _IDX_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _LARGEST = 1 << 34  # bytes; more is a corrupt header

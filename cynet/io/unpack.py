@@ -5,8 +5,8 @@ import os
 import zlib
 from contextlib import contextmanager
 
-from ..errors import FormatError
-from ..files import opened
+from ..base.errors import FormatError
+from ..base.files import opened
 
 # first bytes -> what it is called, the module that unpacks it, the ending of names
 _PACKERS = {

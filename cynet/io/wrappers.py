@@ -7,15 +7,15 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, ShapeError
-from ..guard import guarded
-from ..kinds import check_numbers
+from ..base.errors import ArgumentError, ShapeError
+from ..base.guard import guarded
+from ..base.kinds import check_numbers
 from .base import DataBatch, DataDesc, DataIter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import NDArray
+    from ..base.typing import NDArray
 
 
 @guarded(but=("next", "iter_next"))

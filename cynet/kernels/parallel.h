@@ -10,7 +10,7 @@
 #include <type_traits>
 
 // function(arg, part, parts) for each part, by the caller and whoever helps. All modules share the
-// one in parallel.pyx, which kernels/threads.py loads where they find it.
+// one in parallel.pyx, which kernels/threading/threads.py loads where they find it.
 extern "C" {
 #if defined(__GNUC__)
 __attribute__((visibility("default")))

@@ -1,10 +1,10 @@
 """The number of threads of one CPU kernel: setting and grain (contract in parallel.pxd)."""
 
-from ..cores import usable_cores
-from .. import config
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, shown
+from ..base.cores import usable_cores
+from ..base import config
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
 
-cdef extern from "gang.h" namespace "cynet" nogil:
+cdef extern from "threading/gang.h" namespace "cynet" nogil:
     """
     extern "C" void cynet_run_parts(int parts, cynet::PartFunction function, void* arg) {
       cynet::run_parts(parts, function, arg);

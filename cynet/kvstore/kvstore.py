@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..base.errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError, shown
+from ..base.files import read_file, write_atomically
+from ..base.guard import guarded
 from ..context import cpu
-from ..errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError, shown
-from ..files import read_file, write_atomically
-from ..guard import guarded
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, get_updater
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..typing import FileName, Keys, Values
+    from ..base.typing import FileName, Keys, Values
 
 # Where gradients are summed: on the CPU, or on the device of the first of them.
 _ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shown
-from ..guard import guarded
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shown
+from ..base.guard import guarded
 from ..registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..typing import Class, MetricLike, Names, NDArray, NumpyArray
+    from ..base.typing import Class, MetricLike, Names, NDArray, NumpyArray
 
 METRICS = Registry("metric", ignore_case=True)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentTypeError, UndefinedError, shown
-from ..guard import guarded
+from ..base.errors import ArgumentTypeError, UndefinedError, shown
+from ..base.guard import guarded
 from .base import EvalMetric, check_label_shapes, register, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..typing import Names, NDArray
+    from ..base.typing import Names, NDArray
 
 
 @register

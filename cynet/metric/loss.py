@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..guard import guarded
+from ..base.guard import guarded
 from .base import EvalMetric, register, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import Names, NDArray
+    from ..base.typing import Names, NDArray
 
 
 @register

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ShapeError, UndefinedError
-from ..guard import guarded
+from ..base.errors import ShapeError, UndefinedError
+from ..base.guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import Names, NDArray
+    from ..base.typing import Names, NDArray
 
 
 @guarded

@@ -13,17 +13,17 @@ from libcpp.vector cimport vector
 
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, end_run, new_run, put_segment
-from .._plan_tables cimport Run, Segment, Tables
+from ..executor.tables cimport Run, Segment, Tables
 from .._resource cimport draw_many
 from .._typedefs cimport RunContext, kGPU
 from ..cuda.graphs cimport Recording, hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
-from ..kernels.update cimport UpdateParams
+from ..kernels.update.update cimport UpdateParams
 from ..optimizer._joined cimport JoinedUpdate, Task, free_task, put_update
 
 from weakref import WeakKeyDictionary
 
-from ..errors import OutOfMemoryError
+from ..base.errors import OutOfMemoryError
 
 
 cdef struct Words:  # random numbers of the forward and the backward steps: seed and first stream

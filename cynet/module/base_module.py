@@ -7,19 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from .. import metric
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
+from ..base.guard import PER_BATCH, guarded
+from ..base.kinds import check_numbers
 from ..callback import BatchEndParam
-from ..checkpoint import read_params, save_params
-from ..errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CynetError,
-    UndefinedError,
-    shown,
-)
-from ..guard import PER_BATCH, guarded
 from ..initializer import Uniform
 from ..io import DataBatch
-from ..kinds import check_numbers
+from ..io.checkpoint import read_params, save_params
 from .evaluation import Evaluation
 from .history import History, progress_for
 from .inputs import as_list, call_each, check_callbacks, check_iterator, check_monitor
@@ -27,7 +21,7 @@ from .inputs import as_list, call_each, check_callbacks, check_iterator, check_m
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..typing import (
+    from ..base.typing import (
         BatchEndCallback,
         DataDesc,
         DataIter,

@@ -1,6 +1,6 @@
 """A batch of other shapes than the module was bound for: checked, and the module reshaped."""
 
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..io import DataDesc
 
 

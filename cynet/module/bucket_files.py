@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from .. import symbol as sym
-from ..errors import FormatError, shown
+from ..base.errors import FormatError, shown
 
 
 def save_buckets(prefix, symbols, remove_amp_cast):

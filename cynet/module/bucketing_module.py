@@ -6,9 +6,9 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
-from ..checkpoint import load_params, save_checkpoint, states_of
-from ..errors import ArgumentError, ArgumentTypeError, shown
-from ..guard import PER_BATCH, guarded
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.guard import PER_BATCH, guarded
+from ..io.checkpoint import load_params, save_checkpoint, states_of
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .bucket_files import load_buckets, save_buckets
 from .module import Module
@@ -16,7 +16,7 @@ from .module import Module
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..typing import (
+    from ..base.typing import (
         ContextLike,
         DataBatch,
         DataDesc,

@@ -8,17 +8,17 @@ import numpy as np
 
 from .. import metric
 from .. import ndarray as nd
+from ..base.errors import ShapeError
+from ..base.guard import guarded
+from ..base.kinds import check_numbers
 from ..callback import BatchEndParam
-from ..errors import ShapeError
-from ..guard import guarded
 from ..io import DataBatch
-from ..kinds import check_numbers
 from .inputs import call_each, check_callbacks, check_iterator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..typing import BatchEndCallback, DataIter, MetricLike, NDArray, NumpyArray
+    from ..base.typing import BatchEndCallback, DataIter, MetricLike, NDArray, NumpyArray
 
 
 @guarded

@@ -3,9 +3,9 @@
 import logging
 
 from .. import ndarray as nd
-from .._copy import copy_all
+from .._core.copy import copy_all
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, shown
 from ..context import Context, cpu
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, shown
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
 from ._gpu_step import gpu_step

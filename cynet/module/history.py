@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from ..guard import guarded
+from ..base.guard import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

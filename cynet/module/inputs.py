@@ -2,7 +2,7 @@
 
 import difflib
 
-from ..errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
+from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
 from ..io import DataDesc, DataIter
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 from ..io import NDArrayIter
 from ..symbol.node import topological_order
 

@@ -6,11 +6,11 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
-from ..checkpoint import load_checkpoint, save_checkpoint, states_of
+from ..base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
+from ..base.guard import PER_BATCH, guarded, refuse
 from ..context import cpu, read_context
-from ..errors import ArgumentError, ArgumentTypeError, shown, warn_user
-from ..guard import PER_BATCH, guarded, refuse
 from ..io import DataDesc
+from ..io.checkpoint import load_checkpoint, save_checkpoint, states_of
 from ..symbol import Symbol
 from ..symbol.node import fixed_arguments, topological_order
 from .base_module import BaseModule
@@ -30,7 +30,7 @@ from .parameters import Parameters
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import (
+    from ..base.typing import (
         ContextLike,
         DataBatch,
         DataShapes,

@@ -1,6 +1,6 @@
 """Optimizer states as files."""
 
-from ..files import write_atomically
+from ..base.files import write_atomically
 
 
 def write_states(path, updater):

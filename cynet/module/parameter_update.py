@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 
 from .. import kvstore as kvs
-from ..errors import ArgumentTypeError, shown
+from ..base.errors import ArgumentTypeError, shown
 
 # Above this many entries in one array, a local KVStore only sums gradients: keeping a further copy
 # of the weights there and updating it would cost more than updating each device's own.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import ndarray as nd
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, listed, shown, warn_user
+from ..base.guard import guarded
 from ..context import cpu
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, listed, shown, warn_user
-from ..guard import guarded
 from ..initializer import InitDesc, create
 from .base_module import DEFAULT_INITIALIZER
 
 if TYPE_CHECKING:
-    from ..typing import InitializerLike, NamedArrays
+    from ..base.typing import InitializerLike, NamedArrays
 
 
 @guarded

@@ -6,15 +6,15 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
-from ..errors import ArgumentError, CynetError, shown
-from ..guard import guarded
+from ..base.errors import ArgumentError, CynetError, shown
+from ..base.guard import guarded
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .inputs import _parse_data_desc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..typing import (
+    from ..base.typing import (
         DataBatch,
         DataDesc,
         DataShapes,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, ArgumentTypeError
-from ..guard import guarded
+from ..base.errors import ArgumentError, ArgumentTypeError
+from ..base.guard import guarded
 from ..io import DataBatch, DataDesc
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import (
+    from ..base.typing import (
         DataShapes,
         GradReq,
         InitializerLike,

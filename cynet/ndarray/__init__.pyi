@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any, Literal
-from ..typing import ContextLike, DTypeLike, ShapeLike
+from ..base.typing import ContextLike, DTypeLike, ShapeLike
 
 from .._ndarray import waitall as waitall
 from . import _internal as _internal
@@ -311,15 +311,15 @@ def mp_sgd_update(weight: NDArray, grad: NDArray, weight32: NDArray, lr: float, 
 def nag_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Nesterov's accelerated gradient: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + momentum * mom - lr * (grad + wd * weight)``."""
 def nanprod(data: NDArray, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """Product over axes that takes NaN for 1."""
+    """Product over axes; NaN counts as 1."""
 def nansum(data: NDArray, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """Sum over axes that takes NaN for 0."""
+    """Sum over axes; NaN counts as 0."""
 def negative(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Negative of each element: ``output = -data``."""
 def norm(data: NDArray, axis: ShapeLike | None = None, keepdims: bool = False, ord: int = 2, out_dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
 def normal(loc: float = 0.0, scale: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """An array of normally distributed numbers, told by mean and standard deviation."""
+    """An array of normally distributed numbers, given by mean and standard deviation."""
 def one_hot(indices: NDArray, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DTypeLike = 'float32', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """A row of `depth` values for each index: `on_value` at the index, `off_value` elsewhere."""
 def pad(data: NDArray, mode: Literal['constant', 'edge', 'reflect'], pad_width: ShapeLike, constant_value: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -335,11 +335,11 @@ def random_exponential(lam: float = 1.0, shape: ShapeLike | None = None, ctx: Co
 def random_gamma(alpha: float = 1.0, beta: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of gamma distributed numbers of mean alpha * beta."""
 def random_generalized_negative_binomial(mu: float = 1.0, alpha: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """An array of negative binomial counts (in a float type) told by their mean and dispersion."""
+    """An array of negative binomial counts (in a float type) given by their mean and dispersion."""
 def random_negative_binomial(k: int = 1, p: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p."""
 def random_normal(loc: float = 0.0, scale: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """An array of normally distributed numbers, told by mean and standard deviation."""
+    """An array of normally distributed numbers, given by mean and standard deviation."""
 def random_poisson(lam: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of Poisson distributed counts (in a float type) of mean lam."""
 def random_randint(low: int, high: int, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -375,13 +375,13 @@ def sample_exponential(lam: NDArray, shape: ShapeLike = (), dtype: DTypeLike | N
 def sample_gamma(alpha: NDArray, beta: NDArray, shape: ShapeLike = (), dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """For each set of parameters gamma distributed numbers of mean alpha * beta: shape (s) gives (s, shape)."""
 def sample_generalized_negative_binomial(mu: NDArray, alpha: NDArray, shape: ShapeLike = (), dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """For each set of parameters negative binomial counts (in a float type) told by their mean and dispersion: shape (s) gives (s, shape)."""
+    """For each set of parameters negative binomial counts (in a float type) given by their mean and dispersion: shape (s) gives (s, shape)."""
 def sample_multinomial(data: NDArray, shape: ShapeLike = (), get_prob: bool = False, dtype: DTypeLike = 'int32', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Indices drawn with the probabilities in each row of `data`."""
 def sample_negative_binomial(k: NDArray, p: NDArray, shape: ShapeLike = (), dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """For each set of parameters counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p: shape (s) gives (s, shape)."""
 def sample_normal(mu: NDArray, sigma: NDArray, shape: ShapeLike = (), dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """For each set of parameters normally distributed numbers, told by mean and standard deviation: shape (s) gives (s, shape)."""
+    """For each set of parameters normally distributed numbers, given by mean and standard deviation: shape (s) gives (s, shape)."""
 def sample_poisson(lam: NDArray, shape: ShapeLike = (), dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """For each set of parameters Poisson distributed counts (in a float type) of mean lam: shape (s) gives (s, shape)."""
 def sample_uniform(low: NDArray, high: NDArray, shape: ShapeLike = (), dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -1,14 +1,14 @@
 """Arithmetic and comparison operators of NDArray as C slots: no Python code between `a + b` and
 the engine."""
 
-from ._imperative cimport with_scalar as another_scalar
-from ._imperative cimport Call, fits, resolve, run_small
+from ._dispatch cimport with_scalar as another_scalar
+from ._dispatch cimport Call, fits, resolve, run_small
 from .._ndarray cimport NDArrayBase, blob_shape, same_shape
 from ..operator._base cimport OpEntry
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError
+from ..base.errors import ArgumentError, ArgumentTypeError
 from ..operator._base import get_operator
 
 cdef tuple _NUMBERS = (int, float, np.generic)

@@ -11,8 +11,8 @@ from .._ndarray cimport NDArrayBase, wrap_foreign
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
 from .._ndarray import own_memory
-from ..dtype import NAMES
-from ..errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError, shown
+from ..base.dtype import NAMES
+from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError, shown
 
 # The structures of the DLPack standard, version 0 (capsules named "dltensor").
 cdef struct DLTensor:

@@ -5,7 +5,7 @@ from cpython.slice cimport PySlice_Check
 from libc.stdint cimport int64_t
 
 from ._arithmetic cimport NDArrayArithmetic
-from .._copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
+from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
 from .._typedefs cimport MAX_NDIM, dtype_size, kBool, kFloat64, kGPU, kInt64
 
@@ -13,9 +13,9 @@ from math import prod
 
 import numpy as np
 
-from .._copy import last_of_equal
-from ..dtype import NUMPY
-from ..errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
+from .._core.copy import last_of_equal
+from ..base.dtype import NUMPY
+from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
 
 cnp.import_array()
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentTypeError, dress, shown
+from ..base.errors import ArgumentTypeError, dress, shown
 from ._arithmetic import Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..typing import BinaryFunction, Operand
+    from ..base.typing import BinaryFunction, Operand
 
 _NUMBERS = (int, float, np.generic)
 

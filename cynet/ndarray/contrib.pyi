@@ -1,7 +1,7 @@
 # Written by scripts/make_stubs.py; do not edit.
 
 from collections.abc import Sequence
-from ..typing import ContextLike
+from ..base.typing import ContextLike
 from .ndarray import NDArray
 
 def arange_like(data: NDArray, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: ContextLike = '', axis: int | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -7,23 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._copy import copy_into
+from .._core.copy import copy_into
 from .._ndarray import empty as empty_array
+from ..base.dtype import NUMPY, dtype_flag
+from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, shown
+from ..base.guard import guarded
 from ..context import read_context
-from ..dtype import NUMPY, dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError, SizeError, shown
-from ..guard import guarded
 from ..operator import get_operator
-from ..operator.shapes import check_elements
+from ..operator.checks.shapes import check_elements
 from . import _dlpack
-from ._filled import diagonal, filled, filled_like, progression
+from ._call import invoke, is_array
+from ._fill import diagonal, filled, filled_like, progression
 from ._indexing import from_host
-from ._invoke import invoke, is_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import ArrayLike, ContextLike, DTypeLike, NDArray, Number, NumpyArray, ShapeLike
+    from ..base.typing import (
+        ArrayLike,
+        ContextLike,
+        DTypeLike,
+        NDArray,
+        Number,
+        NumpyArray,
+        ShapeLike,
+    )
 
 EXACT = 1 << 53  # up to here an int is a float64
 

@@ -4,11 +4,11 @@ asked for."""
 import difflib
 import sys
 
-from ..errors import NotFoundError
+from ..base.errors import NotFoundError
 from ..operator import OPERATORS
 from ..operator.graph_hooks import GraphHooks
 from ..operator.signature import bind_positional, docstring, python_signature
-from ._invoke import invoke, is_array
+from ._call import invoke, is_array
 
 _made = {}  # (OpEntry, name) -> function
 # Names that start so are found in a namespace of mx.nd under the rest of the name.

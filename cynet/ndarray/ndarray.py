@@ -1,17 +1,17 @@
 """NDArray, the public array class: what is not an operator slot, plus a method for each
 operator."""
 
-from .._copy import copied, copy_into
+from .._core.copy import copied, copy_into
 from .._ndarray import empty as empty_array
 from .._ndarray import set_public_class
+from ..base.dtype import dtype_flag
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..base.kinds import check_flag
 from ..context import Context, read_context
-from ..dtype import dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
-from ..kinds import check_flag
 from ..operator import OPERATORS, get_operator
 from . import _dlpack
+from ._call import invoke
 from ._indexing import NDArrayIndexing, from_host
-from ._invoke import invoke
 
 # Operators that are methods of every array: the array is their first input.
 METHODS = (

@@ -7,7 +7,7 @@ from typing import Any, Literal, SupportsIndex, TypeAlias
 import numpy as np
 
 from ..context import Context
-from ..typing import ContextLike, DTypeLike, NumpyArray, Operand, Shape, ShapeLike
+from ..base.typing import ContextLike, DTypeLike, NumpyArray, Operand, Shape, ShapeLike
 
 _Index: TypeAlias = SupportsIndex | slice | EllipsisType | NDArray | NumpyArray | Sequence[int]
 _Key: TypeAlias = _Index | tuple[_Index | None, ...] | None
@@ -218,9 +218,9 @@ class NDArray:
     def min(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Smallest element over axes; NaN if one is."""
     def nanprod(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-        """Product over axes that takes NaN for 1."""
+        """Product over axes; NaN counts as 1."""
     def nansum(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-        """Sum over axes that takes NaN for 0."""
+        """Sum over axes; NaN counts as 0."""
     def norm(self, axis: ShapeLike | None = None, keepdims: bool = False, ord: int = 2, out_dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
     def one_hot(self, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DTypeLike = 'float32', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

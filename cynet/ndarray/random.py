@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, ArgumentTypeError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..operator.parameters import real_number
 from .functions import function_of, namespace
 from .ndarray import NDArray
 
 if TYPE_CHECKING:
-    from ..typing import ContextLike, DTypeLike, ShapeLike
+    from ..base.typing import ContextLike, DTypeLike, ShapeLike
 
 _samplers = {}  # name -> its operator's function
 _PLAIN = (int, float)

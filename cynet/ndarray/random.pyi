@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
-from ..typing import ContextLike, DTypeLike, ShapeLike
+from ..base.typing import ContextLike, DTypeLike, ShapeLike
 from .ndarray import NDArray
 
 def uniform(low: float | NDArray=0, high: float | NDArray=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:
@@ -32,11 +32,11 @@ def exponential_like(data: NDArray, lam: float = 1.0, out: NDArray | Sequence[ND
 def gamma_like(data: NDArray, alpha: float = 1.0, beta: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of gamma distributed numbers of mean alpha * beta, of the shape and type of `data`."""
 def generalized_negative_binomial_like(data: NDArray, mu: float = 1.0, alpha: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """An array of negative binomial counts (in a float type) told by their mean and dispersion, of the shape and type of `data`."""
+    """An array of negative binomial counts (in a float type) given by their mean and dispersion, of the shape and type of `data`."""
 def negative_binomial_like(data: NDArray, k: int = 1, p: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p, of the shape and type of `data`."""
 def normal_like(data: NDArray, loc: float = 0.0, scale: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """An array of normally distributed numbers, told by mean and standard deviation, of the shape and type of `data`."""
+    """An array of normally distributed numbers, given by mean and standard deviation, of the shape and type of `data`."""
 def poisson_like(data: NDArray, lam: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of Poisson distributed counts (in a float type) of mean lam, of the shape and type of `data`."""
 def uniform_like(data: NDArray, low: float = 0.0, high: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -23,17 +23,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..base.dtype import NAMES, dtype_flag, numpy_dtype
+from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from ..base.files import file_name, opened, write_atomically
 from ..context import cpu
-from ..dtype import NAMES, dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, FormatError, shown
-from ..files import file_name, opened, write_atomically
 from .creation import array, empty
 from .ndarray import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..typing import FileName
+    from ..base.typing import FileName
 
 _FILE = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA

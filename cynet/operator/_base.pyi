@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from .._engine_python import PyRunContext
+from ..engine.python_work import PyRunContext
 from ..context import Context
 from ..registry import Registry
-from ..typing import DTypeLike, NumpyArray, Shape, ShapeLike
+from ..base.typing import DTypeLike, NumpyArray, Shape, ShapeLike
 from .property import OperatorProperty
 
 OPERATORS: Registry

@@ -2,18 +2,18 @@
 
 from cpython.buffer cimport PyBUF_FORMAT
 
-from .._engine_python cimport PyRunContext
+from ..engine.python_work cimport PyRunContext
 from .._resource cimport Resource, kRandom
 from .._typedefs cimport TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
 
 import numpy as np
 
-from .._storage_memory import Memory
+from ..storage.block import Memory
 from ..context import Context
-from ..dtype import numpy_dtype
-from ..errors import ArgumentTypeError, HostMemoryError, NotFoundError, OperatorError
+from ..base.dtype import numpy_dtype
+from ..base.errors import ArgumentTypeError, HostMemoryError, NotFoundError, OperatorError
 from ..registry import Registry
-from .checks import Callback, Checker
+from .custom.callback_checks import Callback, Checker
 
 OPERATORS = Registry("operator")
 _HOST = Context("cpu")

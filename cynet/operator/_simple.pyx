@@ -8,7 +8,7 @@ from libc.string cimport memset, strcmp
 from .._typedefs cimport TBlob, MAX_NDIM, kCPU, kNullOp
 from ._base cimport Operator, OpContext
 
-from ..errors import ArgumentError
+from ..base.errors import ArgumentError
 
 
 cdef class CFunction:

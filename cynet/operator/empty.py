@@ -7,8 +7,8 @@ allows (`of_nothing`, `takes_empty`) or refuses.
 
 import math
 
-from ..errors import ShapeError
-from .tensor.pieces import PiecesOperator
+from ..base.errors import ShapeError
+from .tensor.strided_moves import PiecesOperator
 
 
 def on_empty(prop, ctx, in_shapes, in_types):

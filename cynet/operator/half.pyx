@@ -9,10 +9,10 @@ from libc.string cimport memcpy
 
 from .._resource cimport Resource, get_space, kTempSpace
 from .._typedefs cimport TBlob, kAddTo, kFloat16, kFloat32, kNullOp, kWriteTo
-from ..kernels.strided_copy cimport StridedCopy, copy_strided
+from ..kernels.movement.strided_copy cimport StridedCopy, copy_strided
 from ._base cimport Operator, OpContext
 
-from .floats import GPU_FLOATS, require_floats
+from .checks.dtypes import GPU_FLOATS, require_floats
 
 
 def in_float32(prop, ctx, in_shapes, in_types):

@@ -6,8 +6,8 @@ import typing
 
 import numpy as np
 
-from ..dtype import NAMES, dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
+from ..base.dtype import NAMES, dtype_flag, numpy_dtype
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
 
 REQUIRED = object()  # the default of a field that must be given
 INT64 = -(1 << 63), (1 << 63) - 1  # the least and the largest int that a parameter holds

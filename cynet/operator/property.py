@@ -11,16 +11,16 @@ import copy
 import enum
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
-from ..kernels.dispatch import MissingLoop
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..kernels.isa.dispatch import MissingLoop
+from .checks.shapes import known, plain
 from .graph_hooks import GraphHooks
 from .parameters import REQUIRED, Field
-from .shapes import known, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import Context, Operator, Shape
+    from ..base.typing import Context, Operator, Shape
 
 _warned = set()  # (operator, keyword) of which a warning was given
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from .._ndarray import NDArrayBase
-from ..errors import ArgumentTypeError, shown
+from ..base.errors import ArgumentTypeError, shown
 from .parameters import REQUIRED
 
 _PARAMETER = inspect.Parameter

@@ -12,7 +12,7 @@ from .._engine cimport VarHandle
 from .._ndarray cimport Chunk
 from .._typedefs cimport RunContext
 from ..cuda.graphs cimport Recording
-from ..kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams
+from ..kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams
 
 cdef struct Item:
     UpdateLoop loop

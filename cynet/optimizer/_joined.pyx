@@ -7,22 +7,23 @@ from libcpp.set cimport set as cpp_set
 
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
-from .._inline cimport INLINE_UPDATE_ELEMENTS
+from ..engine.inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, RowSet, blob_shape
-from .._row_set cimport rows_hold
+from .._core.touched_rows cimport rows_hold
 from .._typedefs cimport RunContext, dtype_size, kFloat16, kFloat32, kFloat64, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
 from ..kernels.parallel cimport parallel_ranges, threads_for
-from ..kernels.update cimport (
-    UPDATE_BLOCK, UpdateArrays, UpdateParams, find_update, leaves_alone, run_update, update_rests)
+from ..kernels.update.update cimport (
+    UPDATE_BLOCK, UpdateArrays, UpdateParams, find_update, leaves_alone, run_update, update_rests
+)
 
 from ..cuda.device import device
-from ..dtype import NAMES
-from ..errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
+from ..base.dtype import NAMES
+from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 
-# Rules of kernels/update.h and how many states each reads and moves.
+# Rules of kernels/update/update.h and how many states each reads and moves.
 _STATES = {"sgd": 0, "sgd_mom": 1, "nag_mom": 1, "signsgd": 0, "signum": 1, "adam": 2, "rmsprop": 1,
            "rmspropalex": 3, "ftrl": 2, "ftml": 3, "nag": 1, "adagrad": 1, "adadelta": 2,
            "adamax": 2, "nadam": 2}
@@ -36,7 +37,7 @@ cdef enum:
     MOST_BLOCKS = 1 << 16
 
 
-cdef extern from "rows.h" namespace "cynet" nogil:
+cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
     const int64_t ROWS_AHEAD, ROWS_TOGETHER
     int64_t next_row(const uint64_t* bits, int64_t row, int64_t last) noexcept
     void fetch_row "cynet::fetch_row<true>"(const void* row, int64_t n_bytes) noexcept
@@ -238,7 +239,7 @@ cdef class JoinedUpdate:
     Parameters
     ----------
     rule : str
-        Name in kernels/update.h: ``'sgd'``, ``'sgd_mom'``, ``'adam'``, ...
+        Name in kernels/update/update.h: ``'sgd'``, ``'sgd_mom'``, ``'adam'``, ...
     weights, grads : list of NDArray
         Of the same shapes and dtypes, pair by pair.
     states : list
@@ -359,7 +360,7 @@ cdef class JoinedUpdate:
         rescale, clip : float
             Factor of all gradients, and their bound after that; negative: none.
         numbers : list of tuple of float
-            The rule's own numbers for each weight, in the order of kernels/update.h.
+            The rule's own numbers for each weight, in the order of kernels/update/update.h.
         """
         cdef Task* task
         if self.joined.items.empty():

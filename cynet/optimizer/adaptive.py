@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..guard import guarded
-from ..kinds import FLAG, number
+from ..base.guard import guarded
+from ..base.kinds import FLAG, number
 from .base import register, zeros_like
 from .fused import FusedOptimizer
 
 if TYPE_CHECKING:
-    from ..typing import NDArray, State
+    from ..base.typing import NDArray, State
 
 # A decay of 1 would divide by zero, one above have no root.
 _DECAY = number(0, 1)

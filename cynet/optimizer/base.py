@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import ArgumentError, ArgumentTypeError, UndefinedError, dress, shown, warn_user
-from ..guard import guarded
-from ..kinds import FLAG, count, number
+from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, dress, shown, warn_user
+from ..base.guard import guarded
+from ..base.kinds import FLAG, count, number
 from ..registry import Registry
 from .settings import check_real, check_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import Class, LRScheduler, NDArray, State, Symbol
+    from ..base.typing import Class, LRScheduler, NDArray, State, Symbol
 
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 

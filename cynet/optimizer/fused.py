@@ -1,4 +1,4 @@
-"""FusedOptimizer: optimizers whose step is one of the update rules in kernels/update.h."""
+"""FusedOptimizer: optimizers whose step is one of the update rules in kernels/update/update.h."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import UndefinedError
-from ..guard import guarded
+from ..base.errors import UndefinedError
+from ..base.guard import guarded
 from ._joined import JoinedUpdate
 from .base import Optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import NDArray, State
+    from ..base.typing import NDArray, State
 
 
 @guarded(but=("joined_update",))
@@ -34,7 +34,7 @@ class FusedOptimizer(Optimizer):
         raise UndefinedError(f"{type(self).__name__} defines no _rule")
 
     def _numbers(self, count):
-        """The rule's own numbers, in the order that kernels/update.h names them."""
+        """The rule's own numbers, in the order that kernels/update/update.h names them."""
         return ()
 
     def _all_numbers(self, counts):

@@ -4,7 +4,7 @@ import difflib
 import functools
 import inspect
 
-from ..errors import ArgumentTypeError, shown
+from ..base.errors import ArgumentTypeError, shown
 
 # Words that other libraries have, or that come to mind first.
 _MEANT = {

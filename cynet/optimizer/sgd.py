@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
-from ..guard import guarded
-from ..kinds import FLAG, number
+from ..base.guard import guarded
+from ..base.kinds import FLAG, number
 from .base import OPTIMIZERS, Optimizer, register, zeros_like
 from .fused import FusedOptimizer
 
 if TYPE_CHECKING:
-    from ..typing import NDArray, State
+    from ..base.typing import NDArray, State
 
 
 @register

@@ -13,9 +13,9 @@ import struct
 
 from .. import lr_scheduler
 from .. import ndarray as nd
-from ..errors import ArgumentTypeError, CynetError, FormatError, shown
-from ..files import opened
-from ..kinds import checked_settings, count, number, settings_of
+from ..base.errors import ArgumentTypeError, CynetError, FormatError, shown
+from ..base.files import opened
+from ..base.kinds import checked_settings, count, number, settings_of
 from ..ndarray.serialization import Buffer, chunks_of, load_from
 from .base import OPTIMIZERS
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, shown
-from ..guard import guarded, refuse
+from ..base.errors import ArgumentError, shown
+from ..base.guard import guarded, refuse
 from .state_file import pack, read, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import NDArray, Optimizer
+    from ..base.typing import NDArray, Optimizer
 
 
 @guarded(but=("__call__",))

@@ -1,6 +1,6 @@
 """mx.sym._internal: the operators whose names start with an underscore."""
 
-from ..errors import NotFoundError
+from ..base.errors import NotFoundError
 from ..operator._base import OPERATORS
 from .register import function_of
 

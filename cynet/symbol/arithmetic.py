@@ -2,7 +2,7 @@
 
 from numbers import Number
 
-from ..errors import ArgumentTypeError
+from ..base.errors import ArgumentTypeError
 from ..operator._base import get_operator
 from ..operator.signature import found_text
 from .compose import apply_operator

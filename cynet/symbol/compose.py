@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..attribute import AttrScope, is_attribute_key, stored_key
-from ..errors import ArgumentError, ArgumentTypeError, CynetError, reworded, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, reworded, shown
 from ..name import NameManager
 from ..operator.parameters import Bool, DType, Float, FloatTuple
 from .node import Node, topological_order

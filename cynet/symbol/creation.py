@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentTypeError
-from ..guard import guarded
+from ..base.errors import ArgumentTypeError
+from ..base.guard import guarded
 from ..operator._base import get_operator
 from .register import function_of
 from .symbol import Symbol
 
 if TYPE_CHECKING:
-    from ..typing import DTypeLike, ShapeLike
+    from ..base.typing import DTypeLike, ShapeLike
 
 
 def _call(operator, *args, **kwargs):

@@ -4,7 +4,7 @@ The passes and the executor import Symbol, so Symbol cannot import them; each ha
 over when it is imported (``import cynet`` imports all of them).
 """
 
-from ..errors import CynetError
+from ..base.errors import CynetError
 
 _installed = {}
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dtype import dtype_flag, numpy_dtype
-from ..errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
-from ..guard import guarded
+from ..base.dtype import dtype_flag, numpy_dtype
+from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
+from ..base.guard import guarded
 from ..operator.property import is_known
 from .hooks import installed
 from .node import variable_nodes
 
 if TYPE_CHECKING:
-    from ..typing import DTypeLike, Shape
+    from ..base.typing import DTypeLike, Shape
 
 
 def _is_size(n):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..typing import DTypeLike, ShapeLike
+from ..base.typing import DTypeLike, ShapeLike
 from .symbol import Symbol
 
 class OperatorMethods:
@@ -112,9 +112,9 @@ class OperatorMethods:
     def min(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
         """Smallest element over axes; NaN if one is."""
     def nanprod(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-        """Product over axes that takes NaN for 1."""
+        """Product over axes; NaN counts as 1."""
     def nansum(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-        """Sum over axes that takes NaN for 0."""
+        """Sum over axes; NaN counts as 0."""
     def norm(self, axis: ShapeLike | None = None, keepdims: bool = False, ord: int = 2, out_dtype: DTypeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
         """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
     def one_hot(self, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DTypeLike = 'float32', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

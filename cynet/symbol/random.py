@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, ArgumentTypeError, shown
-from ..guard import guarded
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.guard import guarded
 from ..operator import get_operator
 from ..operator.parameters import real_number
 from .register import function_of, namespace
 from .symbol import Symbol
 
 if TYPE_CHECKING:
-    from ..typing import DTypeLike, ShapeLike
+    from ..base.typing import DTypeLike, ShapeLike
 
 
 def _apply(operator, /, *args, **kwargs):

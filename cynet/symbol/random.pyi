@@ -1,7 +1,7 @@
 # Written by scripts/make_stubs.py; do not edit.
 
 from typing import Any
-from ..typing import DTypeLike, ShapeLike
+from ..base.typing import DTypeLike, ShapeLike
 from .symbol import Symbol
 
 def uniform(low: float | Symbol=0, high: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
@@ -31,11 +31,11 @@ def exponential_like(data: Symbol | None = None, lam: float = 1.0, name: str | N
 def gamma_like(data: Symbol | None = None, alpha: float = 1.0, beta: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of gamma distributed numbers of mean alpha * beta, of the shape and type of `data`."""
 def generalized_negative_binomial_like(data: Symbol | None = None, mu: float = 1.0, alpha: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """An array of negative binomial counts (in a float type) told by their mean and dispersion, of the shape and type of `data`."""
+    """An array of negative binomial counts (in a float type) given by their mean and dispersion, of the shape and type of `data`."""
 def negative_binomial_like(data: Symbol | None = None, k: int = 1, p: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p, of the shape and type of `data`."""
 def normal_like(data: Symbol | None = None, loc: float = 0.0, scale: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """An array of normally distributed numbers, told by mean and standard deviation, of the shape and type of `data`."""
+    """An array of normally distributed numbers, given by mean and standard deviation, of the shape and type of `data`."""
 def poisson_like(data: Symbol | None = None, lam: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of Poisson distributed counts (in a float type) of mean lam, of the shape and type of `data`."""
 def uniform_like(data: Symbol | None = None, low: float = 0.0, high: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

@@ -1,8 +1,8 @@
 """The functions of mx.sym, made from the registry when they are first asked for."""
 
-from ..errors import ArgumentTypeError, NotFoundError, shown
+from ..base.errors import ArgumentTypeError, NotFoundError, shown
 from ..operator._base import OPERATORS
-from ..operator.python_op import install_compose
+from ..operator.custom.legacy import install_compose
 from ..operator.signature import (
     bind_positional,
     describe,

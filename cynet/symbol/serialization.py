@@ -3,7 +3,7 @@
 import json
 
 from ..attribute import is_attribute_key, split_suffix, stored_key
-from ..errors import ArgumentTypeError, CynetError, FormatError, NotFoundError, shown
+from ..base.errors import ArgumentTypeError, CynetError, FormatError, NotFoundError, shown
 from ..operator._base import get_operator
 from .node import Node, topological_order
 

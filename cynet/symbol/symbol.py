@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..attribute import is_attribute_key, stored_key, with_spoken_keys
+from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, FormatError, shown
+from ..base.files import file_name, read_file, write_atomically
+from ..base.guard import guarded
 from ..context import current_context
-from ..errors import ArgumentError, ArgumentTypeError, BoundsError, FormatError, shown
-from ..files import file_name, read_file, write_atomically
-from ..guard import guarded
 from ..operator.signature import found_text
 from .arithmetic import Arithmetic
 from .compose import attribute_text, copy_graph, substitute
@@ -22,7 +22,7 @@ from .serialization import debug_text, from_json, to_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ..typing import (
+    from ..base.typing import (
         Context,
         ContextLike,
         DTypeLike,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..attribute import AttrScope, stored_key
-from ..dtype import dtype_flag
-from ..errors import ArgumentError, ArgumentTypeError, shown
-from ..guard import guarded
+from ..base.dtype import dtype_flag
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.guard import guarded
 from ..operator.parameters import read_shape
 from ..operator.signature import found_text
 from .compose import attribute_text
@@ -17,7 +17,7 @@ from .symbol import Symbol, refuse_storage_type
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..typing import DTypeLike, InitializerLike, ShapeLike
+    from ..base.typing import DTypeLike, InitializerLike, ShapeLike
 
 
 @guarded

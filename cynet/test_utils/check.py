@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
+from ..base.errors import ArgumentError
+from ..base.guard import guarded
 from ..context import cpu
-from ..errors import ArgumentError
-from ..guard import guarded
 from .compare import assert_almost_equal, default_context, get_atol, get_rtol, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..typing import (
+    from ..base.typing import (
         ArrayLike,
         ContextLike,
         DTypeLike,

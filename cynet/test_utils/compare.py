@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
+from ..base.errors import ArgumentTypeError, shown
+from ..base.guard import guarded
 from ..context import Context, current_context
-from ..errors import ArgumentTypeError, shown
-from ..guard import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..typing import ArrayLike, DTypeLike, NDArray, NumpyArray, Shape
+    from ..base.typing import ArrayLike, DTypeLike, NDArray, NumpyArray, Shape
 
 _RTOL = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
 _ATOL = {"float16": 1e-1, "float32": 1e-3, "float64": 1e-20}

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import config
-from ..errors import ArgumentError, FileError, FormatError, MissingFileError, shown
-from ..files import naming, write_atomically
-from ..guard import guarded
+from ..base import config
+from ..base.errors import ArgumentError, FileError, FormatError, MissingFileError, shown
+from ..base.files import naming, write_atomically
+from ..base.guard import guarded
 from ..io import MNISTIter, read_idx
 
 if TYPE_CHECKING:
-    from ..typing import DataIter, FileName, NumpyArray, Shape
+    from ..base.typing import DataIter, FileName, NumpyArray, Shape
 
 _TIMEOUT = 10  # seconds without an answer
 _LARGEST = 1 << 31  # bytes of one download

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..typing import DTypeLike, ShapeLike
+from ..base.typing import DTypeLike, ShapeLike
 from .symbol import Symbol
 
 class OperatorMethods:

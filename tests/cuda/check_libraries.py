@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SOURCES = Path(__file__).parent.parent.parent / "cynet" / "cuda"
+SOURCES = Path(__file__).parent.parent.parent / "cynet" / "cuda" / "libraries"
 # name in the headers -> (file, name there)
 NUMBERS = {
     "CUBLAS_GEMM_DEFAULT": ("cublas.pyx", "DEFAULT_ALGORITHM"),
@@ -129,11 +129,11 @@ def check_headers(functions):
 
 def check_descriptors():
     """Make the layers' descriptors with the real library."""
-    from cynet.cuda.cudnn_layers import BatchNorm, Convolution
-    from cynet.cuda.cudnn_maps import Pooling, Softmax
-    from cynet.cuda.cudnn_rnn import Recurrent
+    from cynet.cuda.libraries.cudnn_layers import BatchNorm, Convolution
+    from cynet.cuda.libraries.cudnn_maps import Pooling, Softmax
+    from cynet.cuda.libraries.cudnn_rnn import Recurrent
 
-    from cynet.errors import ArgumentError
+    from cynet.base.errors import ArgumentError
 
     for dtype in ("float32", "float64", "float16"):
         for data, weight, out, stride, dilate, pad, groups in (
@@ -162,7 +162,7 @@ def check_descriptors():
 
 
 def main():
-    from cynet.cuda import cublas, cudnn
+    from cynet.cuda.libraries import cublas, cudnn
 
     functions = declared((SOURCES / "cublas.pyx").read_text(), cublas.FUNCTIONS)
     functions |= declared((SOURCES / "cudnn.pxd").read_text(), cudnn.FUNCTIONS)

@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 
 import cynet as mx
-from cynet import rtc
 from cynet.cuda import families
 from cynet.cuda.compiler import find_nvcc, with_instances
+from cynet.rtc import rtc
 from tests.cuda.emulator import test_functions, test_module
 from tests.cuda.ptx import inexact
 

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 
 import cynet as mx
-from cynet import config
+from cynet.base import config
 from cynet.cuda import families
 from cynet.cuda.emulator import EmulatedModule
 

@@ -13,10 +13,10 @@ from cynet.operator.update.update import ROWS as UPDATES
 from cynet.optimizer._joined import JoinedUpdate
 
 import cynet as mx
-from cynet import config
+from cynet.base import config
 from cynet.cuda import families
 from cynet.cuda.emulator import EmulatedModule
-from cynet.operator.cuda.structs import axes, layout, space
+from cynet.operator.cuda.kernel_args import axes, layout, space
 from cynet.operator.cuda.update import Numbers
 from tests.cuda.running import (
     DOUBLE,

@@ -7,9 +7,9 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from cynet.cuda.library import open_library
+from cynet.cuda.libraries.library import open_library
 
-from cynet.errors import CynetError
+from cynet.base.errors import CynetError
 
 CHECK = Path(__file__).parent / "check_libraries.py"
 
@@ -53,7 +53,7 @@ def test_function_that_a_library_lacks(tmp_path):
     source.write_text("int cublasCreate_v2(void** handle) { return 0; }")
     library = tmp_path / "libcublas.so.13"
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    code = "from cynet.cuda import cublas; cublas.open_door()"
+    code = "from cynet.cuda.libraries import cublas; cublas.open_door()"
     done = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {"CYNET_CUDA_LIBRARIES": str(tmp_path)},
         capture_output=True, text=True, check=False)  # fmt: skip
@@ -64,7 +64,7 @@ def test_import_opens_nothing():
     code = (
         "import cynet, sys; maps = open('/proc/self/maps').read(); "
         "assert 'libcublas' not in maps and 'libcudnn' not in maps; "
-        "assert not [m for m in sys.modules if m.startswith('cynet.cuda.cu')]"
+        "assert not [m for m in sys.modules if m.startswith('cynet.cuda.libraries')]"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -158,7 +158,7 @@ def prepare(seed):
     """What a worker does first; gives the function that runs case number `n`."""
     import warnings
 
-    from cynet.errors import CynetError
+    from cynet.base.errors import CynetError
     from tests.operator.cases import all_cases
 
     warnings.simplefilter("ignore")

@@ -119,7 +119,7 @@ def params_files():
     head = struct.pack("<QQQ", 0x112, 0, 3) + v2 + v1 + v0
     yield head + struct.pack("<Q", 3) + names
     yield head + struct.pack("<Q", 0)
-    every = [mx.nd.ones((2, 3), dtype=dtype) for dtype in mx.dtype.NAMES]
+    every = [mx.nd.ones((2, 3), dtype=dtype) for dtype in mx.base.dtype.NAMES]
     yield mx.nd.save_tobuffer(every)
     yield mx.nd.save_tobuffer({f"arg:{i}": each for i, each in enumerate(every)})
 
@@ -130,7 +130,7 @@ def read_params(path):
     with open(path, "rb") as file:
         mx.nd.load_frombuffer(file.read())
     mx.nd.load(path)
-    from cynet.checkpoint import read_params as read
+    from cynet.io.checkpoint import read_params as read
 
     read(path)
 
@@ -234,7 +234,7 @@ def read_csv(path):
 
 def kept_files():
     """Compiled code as the cache keeps it; any change must be seen."""
-    from cynet import cache
+    from cynet.base import cache
 
     path = os.path.join(tempfile.mkdtemp(), "case")
     cache.keep(path, b"\x7fELF" + bytes(range(256)))
@@ -243,7 +243,7 @@ def kept_files():
 
 
 def read_kept(path):
-    from cynet import cache
+    from cynet.base import cache
 
     os.chmod(path, 0o600)
     found = cache.content(path)
@@ -271,7 +271,7 @@ def prepare(seed):
     import logging
     import warnings
 
-    from cynet.errors import CynetError
+    from cynet.base.errors import CynetError
 
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)

@@ -425,7 +425,7 @@ def is_of_cynet(function):
 
 
 def short(value):
-    from cynet.errors import shown
+    from cynet.base.errors import shown
 
     text = shown(value)
     return f"{type(value).__name__} {text}"[:60] if text.startswith("<") else text[:60]
@@ -433,7 +433,7 @@ def short(value):
 
 def perform(calls):
     """Do the calls in turn; what cynet refuses is right. The first that goes wrong is a Fault."""
-    from cynet.errors import CynetError
+    from cynet.base.errors import CynetError
 
     for text, call in calls:
         try:

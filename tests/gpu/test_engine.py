@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from cynet._engine_testing import Cells
+from cynet.engine.testing import Cells
 
 import cynet as mx
 

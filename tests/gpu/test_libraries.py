@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet import config
+from cynet.base import config
 
 
 def close(got, want, rtol=2e-5):

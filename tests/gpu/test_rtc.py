@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, KernelError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, KernelError
 
 AXPY = """
 extern "C" __global__ void axpy(const float *x, float *y, float alpha, int n) {

@@ -4,7 +4,7 @@ reference."""
 import numpy as np
 
 from cynet.context import cpu
-from cynet.graph.graph import ADD, FORWARD, NULL, TEMP
+from cynet.graph.ir import ADD, FORWARD, NULL, TEMP
 from cynet.operator import GraphHooks, OperatorProperty
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 import cynet as mx
+from cynet.graph.compile import lower
 from cynet.graph.cost import flops, seconds
-from cynet.graph.graph import BACKWARD
-from cynet.graph.lower import lower
+from cynet.graph.ir import BACKWARD
 
 X = mx.sym.var("x")
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cynet.errors import ArgumentError, OperatorError, ShapeError
+from cynet.base.errors import ArgumentError, OperatorError, ShapeError
 from cynet.graph.infer import infer_shapes, infer_types
 from cynet.operator.property import OperatorProperty, merge_shapes
 from cynet.symbol.node import Node

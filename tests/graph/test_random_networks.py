@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.graph import split
+from cynet.graph.passes import batch_split
 from tests.fixtures.random_networks import KINDS, run, summary
 
 CASES = 1000 if "CYNET_STRESS_ITERATIONS" in os.environ else 20
@@ -28,7 +28,7 @@ NEAR = {"float64": 1e-9, "float32": 2e-2}
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_every_pass_as_with_none(seed, monkeypatch, threads, kind, dtype, least_work):
     if least_work is not None:
-        monkeypatch.setattr(split, "LEAST_WORK", least_work)
+        monkeypatch.setattr(batch_split, "LEAST_WORK", least_work)
     for case in range(CASES):
         print(f"network {case}")
         number = (seed + case) % (1 << 32)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import CynetError
-from cynet.graph import passes
-from cynet.graph.graph import ADD, BACKWARD, NULL, TEMP, WRITE, Value
-from cynet.graph.lower import lower
-from cynet.graph.memory import plan_memory
+from cynet.base.errors import CynetError
+from cynet.graph import pipeline
+from cynet.graph.compile import lower
+from cynet.graph.ir import ADD, BACKWARD, NULL, TEMP, WRITE, Value
+from cynet.graph.memory_plan import plan_memory
 from cynet.graph.verify import verify, verify_memory
 
 
@@ -113,7 +113,7 @@ def test_a_broken_graph_is_refused(break_it, message):
 
 
 def test_values_that_live_together_share_no_byte():
-    graph, _ = made(passes.enabled("all"))
+    graph, _ = made(pipeline.enabled("all"))
     plan_memory(graph)
     verify_memory(graph)
     roots = dict.fromkeys(
@@ -142,9 +142,9 @@ def test_every_pass_is_checked(monkeypatch):
         graph.steps[0].out_data[0].shape = (8, 6)
         return graph
 
-    row = passes.Pass("careless", passes.FORWARD, careless, "")
-    monkeypatch.setattr(passes, "PASSES", (row,))
-    monkeypatch.setattr(passes, "NAMES", frozenset(["careless"]))
+    row = pipeline.Pass("careless", pipeline.FORWARD, careless, "")
+    monkeypatch.setattr(pipeline, "PASSES", (row,))
+    monkeypatch.setattr(pipeline, "NAMES", frozenset(["careless"]))
     net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=4, name="layer")
     shapes = {"x": (8, 3)}
     monkeypatch.setenv("CYNET_GRAPH_VERIFY", "1")
@@ -162,13 +162,13 @@ def test_a_pass_runs_where_its_row_says(monkeypatch):
         return lambda graph: ran.append(name) or graph
 
     monkeypatch.setattr(
-        passes,
+        pipeline,
         "PASSES",
         (
-            passes.Pass("both", passes.FORWARD, note("both"), ""),
-            passes.Pass("host", passes.FORWARD, note("host"), "", (), passes.HOST),
-            passes.Pass("later", passes.WHOLE, note("later"), ""),
-            passes.Pass("off", passes.FORWARD, note("off"), ""),
+            pipeline.Pass("both", pipeline.FORWARD, note("both"), ""),
+            pipeline.Pass("host", pipeline.FORWARD, note("host"), "", (), pipeline.HOST),
+            pipeline.Pass("later", pipeline.WHOLE, note("later"), ""),
+            pipeline.Pass("off", pipeline.FORWARD, note("off"), ""),
         ),
     )
     graph, _ = made()
@@ -177,14 +177,14 @@ def test_a_pass_runs_where_its_row_says(monkeypatch):
         ("cpu", ["both", "host"]), ("cpu_pinned", ["both", "host"]), ("gpu", ["both"])
     ):
         ran.clear()
-        assert passes.run(graph, (passes.FORWARD,), names, device) is graph
+        assert pipeline.run(graph, (pipeline.FORWARD,), names, device) is graph
         assert ran == expected
 
 
 def test_the_table_stands_in_an_order_that_it_asks_for():
-    names = [row.name for row in passes.PASSES]
+    names = [row.name for row in pipeline.PASSES]
     assert len(set(names)) == len(names)
-    for i, row in enumerate(passes.PASSES):
+    for i, row in enumerate(pipeline.PASSES):
         assert set(row.requires) <= set(names[:i]), row.name
         assert row.devices and set(row.devices) <= {"cpu", "gpu"}, row.name
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentTypeError
+from cynet.base.errors import ArgumentTypeError
 
 
 def test_data_desc():

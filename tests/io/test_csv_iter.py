@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, FormatError, ShapeError
+from cynet.base.errors import ArgumentError, FormatError, ShapeError
 
 
 def idx(array):

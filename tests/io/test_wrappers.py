@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ShapeError
+from cynet.base.errors import ArgumentError, ShapeError
 
 X, Y = np.arange(20).reshape(10, 2), np.arange(10)
 

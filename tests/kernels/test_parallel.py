@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError
+from cynet.base.errors import ArgumentError, ArgumentTypeError
 from cynet.kernels.parallel import get_num_threads, set_num_threads
 from tests.rounding import assert_summed_alike
 

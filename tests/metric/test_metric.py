@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError
 from tests.fixtures import make_metrics as unusual
 from tests.fixtures import make_training as given
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, FormatError
+from cynet.base.errors import ArgumentError, FormatError
 
 FIXTURE = np.load(Path(__file__).parents[1] / "fixtures" / "buckets.npz")
 KEYS = {"ints": (5, 3), "tuples": ((5, 2), (3, 1))}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import (
+from cynet.base.errors import (
     ArgumentError,
     ArgumentTypeError,
     CynetError,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import cynet as mx
-from cynet.checkpoint import states_of
+from cynet.io.checkpoint import states_of
 
 KILLS = int(os.environ.get("CYNET_STRESS_KILLS", 5))
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, NotFoundError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, NotFoundError
 
 
 def mlp(name="fc"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError
+from cynet.base.errors import ArgumentError, ArgumentTypeError
 
 
 def chain():

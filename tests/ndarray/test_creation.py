@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.dtype import NAMES
+from cynet.base.dtype import NAMES
 
 
 @pytest.mark.parametrize("dtype", NAMES)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.dtype import NAMES
+from cynet.base.dtype import NAMES
 
 
 def test_walk_through():

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, FormatError
+from cynet.base.errors import ArgumentError, FormatError
 from cynet.ndarray.serialization import parse
 
 FIXTURE = np.load(Path(__file__).parent.parent / "fixtures" / "params.npz")

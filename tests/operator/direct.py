@@ -1,7 +1,7 @@
 """Calls one operator on NumPy arrays in one line, for tests."""
 
 import numpy as np
-from cynet.operator._direct import prepare, run_backward, run_forward
+from cynet.operator._testing import prepare, run_backward, run_forward
 
 from cynet.operator import get_operator
 

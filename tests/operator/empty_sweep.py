@@ -11,7 +11,7 @@ import sys
 import warnings
 
 import numpy as np
-from cynet.ndarray._invoke import invoke
+from cynet.ndarray._call import invoke
 
 import cynet as mx
 from cynet.operator import get_operator

@@ -11,8 +11,8 @@ import warnings
 
 import numpy as np
 
-from cynet.dtype import NAMES
-from cynet.errors import CynetError
+from cynet.base.dtype import NAMES
+from cynet.base.errors import CynetError
 from cynet.operator import get_operator
 from tests.operator.cases import all_cases
 from tests.operator.runner import ADD, Run

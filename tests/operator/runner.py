@@ -1,7 +1,7 @@
 """Runs one Case on NumPy arrays: the arrays of a run, its forward and backward calls."""
 
 import numpy as np
-from cynet.operator._direct import prepare, run_backward, run_forward
+from cynet.operator._testing import prepare, run_backward, run_forward
 
 from cynet.operator import get_operator
 

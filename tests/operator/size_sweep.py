@@ -13,7 +13,7 @@ import time
 import warnings
 
 import numpy as np
-from cynet.ndarray._invoke import invoke
+from cynet.ndarray._call import invoke
 
 import cynet as mx
 from cynet.operator import get_operator

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from cynet.operator.checks.shapes import EMPTY, agree, known, plain
 from cynet.operator.property import is_known, merge_shapes
-from cynet.operator.shapes import EMPTY, agree, known, plain
 
 PARTS = 2
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cynet.operator._direct import prepare, run_forward
+from cynet.operator._testing import prepare, run_forward
 
-from cynet.errors import CynetError
+from cynet.base.errors import CynetError
 from cynet.operator import get_operator
 
 ENTRIES = json.loads((Path(__file__).parents[1] / "fixtures" / "tensor.json").read_text())

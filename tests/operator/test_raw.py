@@ -6,7 +6,7 @@ import pytest
 
 import cynet as mx
 from cynet.operator import ResourceRequest
-from cynet.operator.simple import assign
+from cynet.operator.custom.simple import assign
 
 
 def blobs(*lists):

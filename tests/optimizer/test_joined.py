@@ -8,7 +8,7 @@ import pytest
 from cynet.optimizer._joined import JoinedUpdate
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, ShapeError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 
 def test_one_call_is_many(rng):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, NotFoundError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, NotFoundError
 from tests.fixtures import make_training as given
 
 EXPECTED = json.loads(Path(given.__file__).with_name("training.json").read_text())["optimizer"]

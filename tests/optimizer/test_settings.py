@@ -3,7 +3,7 @@
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentTypeError
+from cynet.base.errors import ArgumentTypeError
 from cynet.optimizer.base import OPTIMIZERS
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, FormatError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, FormatError
 
 
 def trained(name="adam", **options):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, CynetError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, CynetError
 from cynet.operator.parameters import Bool, DType, Float
 from cynet.symbol.compose import parameter_text
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import cynet as mx
-from cynet.errors import CynetError, FormatError, NotFoundError
+from cynet.base.errors import CynetError, FormatError, NotFoundError
 
 
 def network():

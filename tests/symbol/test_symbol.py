@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, ShapeError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, ShapeError
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentTypeError
+from cynet.base.errors import ArgumentTypeError
 
 UTILS = mx.test_utils
 

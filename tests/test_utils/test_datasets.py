@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.errors import ArgumentError, FormatError
+from cynet.base.errors import ArgumentError, FormatError
 from cynet.test_utils import datasets as module
 
 

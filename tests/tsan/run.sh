@@ -12,15 +12,17 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/cynet" "$work/tests"
 cd "$root"
 cp setup.py pyproject.toml "$work"
-cp cynet/{_typedefs.pxd,errors.py,config.py,cores.py,context.py} "$work/cynet"
-cp cynet/{_engine,_storage}*.p[yx][xd] cynet/_storage_*.h cynet/{engine,storage}.py cynet/_resource.p[yx][xd] \
-    "$work/cynet"
-cp tests/conftest.py tests/test_engine.py tests/test_engine_stress.py tests/test_storage.py \
-    "$work/tests"
+cp cynet/{_typedefs.pxd,context.py} cynet/{_engine,_storage,_resource}.p[yx][xd] "$work/cynet"
+for folder in base engine storage; do
+    mkdir "$work/cynet/$folder"
+    cp cynet/$folder/*.{py,pyx,pxd,h} "$work/cynet/$folder" 2>/dev/null || true  # not all have all
+done
+cp tests/conftest.py tests/engine/test_engine.py tests/engine/test_stress.py \
+    tests/storage/test_storage.py "$work/tests"
 cat > "$work/cynet/__init__.py" <<'PY'
 """The lower floors of cynet, under ThreadSanitizer."""
-from . import config, engine, errors, storage
-from . import errors as base
+from . import base, engine, storage
+from .base import config, errors
 from .context import Context, cpu, gpu
 PY
 cd "$work"
@@ -40,7 +42,7 @@ run() {  # without address randomisation, which old versions of the library cann
     LD_PRELOAD=$library PYTHONPATH=$work OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS="$options" \
         setarch -R "$python" -m pytest -q -p no:cacheprovider --timeout=600 "$@" || status=$?
 }
-run tests/test_engine_stress.py
+run tests/test_stress.py
 # Left out: tests that start other processes.
 run tests/test_engine.py \
     -k "not environment and not interpreter and not importing and not ctrl_c and not engine_type"

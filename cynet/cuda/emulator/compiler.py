@@ -13,8 +13,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from ... import cache, config
-from ...errors import KernelError
+from ...base import cache, config
+from ...base.errors import KernelError
 from .source import blanked
 
 INCLUDE = Path(__file__).parent / "include"
@@ -66,7 +66,7 @@ def _identity():
     command = host_compiler()
     version = _said([*command, "--version"])
     headers = hashlib.sha256()
-    for path in sorted([*INCLUDE.rglob("*.h"), *KERNELS.glob("*.h"), *OWN.glob("*.cuh")]):
+    for path in sorted([*INCLUDE.rglob("*.h"), *KERNELS.rglob("*.h"), *OWN.glob("*.cuh")]):
         headers.update(path.read_bytes())
     native = _said([*command, "-Q", "--help=target", *_native()]) or platform.processor()
     return "\n".join([version, headers.hexdigest(), native, platform.machine()])

@@ -12,10 +12,10 @@ from ...kernels.parallel cimport threads_for
 from .._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
 from .launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
 
-from ... import config
-from ..._storage_memory import Memory
+from ...base import config
+from ...storage.block import Memory
 from ...context import Context
-from ...errors import KernelError
+from ...base.errors import KernelError
 from .. import families
 from ..device import Device
 from .module import EmulatedModule, Failure

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import ArgumentError, ArgumentTypeError, KernelError
+from ...base.errors import ArgumentError, ArgumentTypeError, KernelError
 from .compiler import KERNELS, OWN, compile_either, line_of
 from .source import Source
 

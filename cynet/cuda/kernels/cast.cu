@@ -1,6 +1,6 @@
 // Elements of one dtype as another.
 #include "common.cuh"
-#include "convert.h"
+#include "elementwise/convert.h"
 
 // out (+)= x; what is added is x in the dtype of out
 template <typename From, typename To>

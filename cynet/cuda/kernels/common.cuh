@@ -7,8 +7,8 @@
 
 #include <type_traits>
 
-#include "functors.h"
-#include "half.h"
+#include "elementwise/functors.h"
+#include "common/half.h"
 
 typedef long long Index;
 

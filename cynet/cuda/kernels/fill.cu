@@ -1,6 +1,6 @@
 // Arrays made from numbers: constants, progressions, diagonals.
 #include "common.cuh"
-#include "convert.h"
+#include "elementwise/convert.h"
 
 extern "C" __global__ void zero_bytes(unsigned char* out, Index n) {
   CYNET_EACH(i, n) out[i] = 0;

@@ -1,7 +1,7 @@
 // Moving elements: copies between strided layouts (transpose, slice, join, repeat), and reading and
 // writing by index. Indices are int64, brought within bounds by `bound`.
 #include "common.cuh"
-#include "convert.h"
+#include "elementwise/convert.h"
 
 struct Layout {
   Index n, to_start, start;  // elements; where in dst and in src to begin

@@ -2,8 +2,8 @@
 // bytes are the same (docs/architecture/storage.md). Compiled without joining products and sums;
 // functions are those of exact_math.h.
 #include "common.cuh"
-#include "philox.h"
-#include "random_draw.h"
+#include "rng/philox.h"
+#include "rng/random_draw.h"
 
 typedef unsigned long long Word;
 

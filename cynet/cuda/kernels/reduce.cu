@@ -1,7 +1,7 @@
 // Reductions over any set of axes, with the reducers of the CPU's reduce.h: sums of floats are
 // carried in double, of integers in 64 bits.
 #include "common.cuh"
-#include "reduce.h"
+#include "reduce/reduce.h"
 
 struct Axes {
   Index kept_size, reduced_size;  // elements of the output; elements that fold into each

@@ -1,7 +1,7 @@
 // Assignments of arrays: copies with strides on both sides and a change of dtype, fills, rows by
 // number. Memory of the two sides does not overlap.
 #include "common.cuh"
-#include "convert.h"
+#include "elementwise/convert.h"
 
 // What transfer.pxd's Strides has; strides in elements, which may be 0 (source) or negative.
 struct Strides {

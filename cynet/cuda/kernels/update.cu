@@ -2,7 +2,7 @@
 // states. W is the type of weight, gradient and out, S of the states, T of the arithmetic; with
 // `master` the state after the rule's own is the weight in T, from which W is rounded.
 #include "common.cuh"
-#include "update.h"
+#include "update/update.h"
 
 struct Numbers {  // as UpdateParams, whose conversion runs on the host
   double lr, wd, rescale, clip, a, b, c, d, e;

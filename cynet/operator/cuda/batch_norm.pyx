@@ -4,7 +4,7 @@
 from libc.stddef cimport size_t
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...cuda.cudnn_layers cimport BatchNorm
+from ...cuda.libraries.cudnn_layers cimport BatchNorm
 from .._base cimport OpContext
 from .launch cimport MAX_SPACES, DeviceOperator
 
@@ -12,11 +12,11 @@ from math import prod
 
 import numpy as np
 
-from ...cuda.cudnn import open_door
-from .program import Steps, zeros
-from .forms import form
-from .steps import ADD, AUX, IN, IN_GRAD, OUT, OUT_GRAD, each, lines
-from .structs import BYTES, C_TYPES
+from ...cuda.libraries.cudnn import open_door
+from .launch_program import Steps, zeros
+from .registry import form
+from .launch_steps import ADD, AUX, IN, IN_GRAD, OUT, OUT_GRAD, each, lines
+from .kernel_args import BYTES, C_TYPES
 
 
 cdef class BatchNormForm(DeviceOperator):

@@ -5,19 +5,19 @@ from libc.stddef cimport size_t
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ...cuda._device cimport SpaceFn
-from ...cuda.cudnn_layers cimport Convolution, kForward, kToData, kToWeight
+from ...cuda.libraries.cudnn_layers cimport Convolution, kForward, kToData, kToWeight
 from .._base cimport Operator, OpContext
 from .launch cimport DeviceOperator
 
 from math import prod
 
-from ... import config
-from ...cuda.cudnn import open_door
-from ..floats import GPU_FLOATS, require_floats
-from .forms import form
-from .program import Steps, operator
-from .steps import ADD, IN, IN_GRAD, each
-from .structs import BYTES, C_TYPES, layout, strides_of
+from ...base import config
+from ...cuda.libraries.cudnn import open_door
+from ..checks.dtypes import GPU_FLOATS, require_floats
+from .registry import form
+from .launch_program import Steps, operator
+from .launch_steps import ADD, IN, IN_GRAD, each
+from .kernel_args import BYTES, C_TYPES, layout, strides_of
 
 _UNLIMITED = 1 << 62
 _TUNE = ("off", "limited_workspace", "fastest")

@@ -2,10 +2,10 @@
 
 from math import prod
 
-from .forms import form
-from .program import Steps, computing, constant, operator
-from .steps import ADD, IN, IN_GRAD, NBYTES, OUT, OUT_GRAD, SIZE, TARGET, each
-from .structs import C_TYPES, LONG, cast_target
+from .kernel_args import C_TYPES, LONG, cast_target
+from .launch_program import Steps, computing, constant, operator
+from .launch_steps import ADD, IN, IN_GRAD, NBYTES, OUT, OUT_GRAD, SIZE, TARGET, each
+from .registry import form
 
 
 @form("Cast", "amp_cast")

@@ -3,14 +3,14 @@
 from math import prod
 
 from ..tensor.binary import BinaryProperty
-from ..tensor.binary_rows import GRADIENTS
 from ..tensor.binary_scalar import BinaryScalarProperty
+from ..tensor.binary_table import GRADIENTS
 from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
 from ..tensor.unary import UnaryProperty
-from .forms import form
-from .program import Steps, computing, constant, fold, names, operator
-from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, each
-from .structs import C_TYPES, axes, space, stretched
+from .kernel_args import C_TYPES, axes, space, stretched
+from .launch_program import Steps, computing, constant, fold, names, operator
+from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, each
+from .registry import form
 
 
 @form(*names(UnaryProperty))

@@ -5,10 +5,12 @@ from math import prod
 
 from ..tensor.axes import axis_of
 from ..tensor.index_properties import MODES
-from .forms import form
-from .program import Steps, operator, zeros
-from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, each
-from .structs import C_TYPES, INT, LONG, axis_list
+from .kernel_args import C_TYPES, INT, LONG, axis_list
+from .launch_program import Steps, operator, zeros
+from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, each
+from .registry import form
+
+CHOICE = "where_clip"  # the source of the kernels of choices
 
 
 def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options):
@@ -200,12 +202,12 @@ def where(prop, shapes, types, device):
         return mask
 
     name = f"where<{kind}>"
-    forward += each(n, "select", name, truth(forward, (0, 1)), IN[1], IN[2], OUT[0], n,
+    forward += each(n, CHOICE, name, truth(forward, (0, 1)), IN[1], IN[2], OUT[0], n,
                     n // conditions, ADD)  # fmt: skip
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
     mask = truth(backward, (1, 2))
     for i, operands in ((1, (OUT_GRAD[0], NULL)), (2, (NULL, OUT_GRAD[0]))):
-        backward += each(n, "select", name, mask, *operands, IN_GRAD[i], n, n // conditions, ADD)
+        backward += each(n, CHOICE, name, mask, *operands, IN_GRAD[i], n, n // conditions, ADD)
     return operator(device, forward, backward)
 
 
@@ -214,8 +216,8 @@ def clip(prop, shapes, types, device):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     bounds = float(prop.a_min), float(prop.a_max)
     forward, backward = Steps(), Steps()
-    forward += each(n, "select", f"clip<{kind}>", IN[0], OUT[0], n, *bounds, ADD)
-    backward += each(n, "select", f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], n, *bounds,
+    forward += each(n, CHOICE, f"clip<{kind}>", IN[0], OUT[0], n, *bounds, ADD)
+    backward += each(n, CHOICE, f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], n, *bounds,
                      ADD)  # fmt: skip
     return operator(device, forward, backward)
 
@@ -224,8 +226,8 @@ def clip(prop, shapes, types, device):
 def hard_sigmoid(prop, shapes, types, device):
     n, kind, slope = prod(shapes[0]), C_TYPES[types[0]], float(prop.alpha)
     forward, backward = Steps(), Steps()
-    forward += each(n, "select", f"hard_sigmoid<{kind}>", IN[0], OUT[0], n, slope,
+    forward += each(n, CHOICE, f"hard_sigmoid<{kind}>", IN[0], OUT[0], n, slope,
                     float(prop.beta), ADD)  # fmt: skip
-    backward += each(n, "select", f"hard_sigmoid_grad<{kind}>", OUT_GRAD[0], OUT[0], IN_GRAD[0], n,
+    backward += each(n, CHOICE, f"hard_sigmoid_grad<{kind}>", OUT_GRAD[0], OUT[0], IN_GRAD[0], n,
                      slope, ADD)  # fmt: skip
     return operator(device, forward, backward)

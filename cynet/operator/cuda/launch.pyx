@@ -1,4 +1,4 @@
-"""DeviceOperator (contract in launch.pxd): an operator on a GPU, made of steps.py's launches."""
+"""DeviceOperator (contract in launch.pxd): an operator on a GPU, made of launches (launch_steps.py)."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -9,9 +9,9 @@ from ...cuda._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
 from ...cuda.graphs cimport random_base
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError, KernelError
-from .steps import Array, Check
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError, KernelError
+from .launch_steps import Array, Check
 
 _KINDS = {"in": kIn, "out": kOut, "out_grad": kOutGrad, "in_grad": kInGrad, "aux": kAux,
           "space": kSpace, "add": kAddend, "random": kWords, "size": kSize, "bytes": kBytes}
@@ -26,7 +26,7 @@ cdef class DeviceOperator(Operator):
     device : Device
         What compiles and launches the kernels (``cuda/device.py``).
     forward, backward : sequence of Launch or Check
-        The steps (``steps.py``), in order.
+        The steps (``launch_steps.py``), in order.
     spaces, backward_spaces : sequence of int
         Bytes of the temporary memory that SPACE[0], SPACE[1], ... stand for.
 
@@ -151,7 +151,7 @@ cdef class DeviceOperator(Operator):
 
 
 cdef unsigned blocks_for(int64_t n) noexcept nogil:
-    """Blocks of a launch over n elements: steps.py's `blocks`."""
+    """Blocks of a launch over n elements: launch_steps.py's `blocks`."""
     cdef int64_t blocks = (n + BLOCK - 1) // BLOCK
     return <unsigned>min(max(blocks, <int64_t>1), <int64_t>MAX_BLOCKS)
 

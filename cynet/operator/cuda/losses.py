@@ -3,14 +3,14 @@
 import ctypes
 from math import prod
 
-from ... import config
-from ...cuda.cudnn import countable
-from ...cuda.cudnn_maps import Softmax
-from .forms import form
-from .layer import LayerForm
-from .program import Steps, identity, operator, zeros
-from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each, lines
-from .structs import C_TYPES, INT, LONG
+from ...base import config
+from ...cuda.libraries.cudnn import countable
+from ...cuda.libraries.cudnn_maps import Softmax
+from .cudnn_layer import LayerForm
+from .kernel_args import C_TYPES, INT, LONG
+from .launch_program import Steps, identity, operator, zeros
+from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each, lines
+from .registry import form
 
 
 def softmax_lines(steps, x, y, kind, sizes, temperature=1.0, log_of=False, lengths=NULL, add=ADD,

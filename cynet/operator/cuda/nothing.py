@@ -1,10 +1,10 @@
 """The GPU form of any operator that has no elements to compute with."""
 
 from ...cuda.device import device
-from ..tensor.pieces import contiguous
-from .moves import filled
-from .program import Steps, operator, zeros
-from .steps import IN_GRAD, OUT
+from ..tensor.strided_moves import contiguous
+from .launch_program import Steps, operator, zeros
+from .launch_steps import IN_GRAD, OUT
+from .strided_moves import filled
 
 
 def nothing_on(ctx, out_shapes, dtype, fill, in_shapes, in_types):

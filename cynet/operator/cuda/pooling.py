@@ -8,15 +8,15 @@ needs the output: that gradient is a kernel's in every case.
 import ctypes
 from math import prod
 
-from ... import config
-from ...cuda.cudnn import countable
-from ...cuda.cudnn_maps import Pooling
-from ..nn.window import pad3
-from .forms import form
-from .layer import LayerForm
-from .program import Steps, operator
-from .steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
-from .structs import C_TYPES, INT, LONG
+from ...base import config
+from ...cuda.libraries.cudnn import countable
+from ...cuda.libraries.cudnn_maps import Pooling
+from ..nn.spatial_window import pad3
+from .cudnn_layer import LayerForm
+from .kernel_args import C_TYPES, INT, LONG
+from .launch_program import Steps, operator
+from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
+from .registry import form
 
 _TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}
 

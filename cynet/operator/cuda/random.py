@@ -4,10 +4,10 @@ import ctypes
 from math import prod
 
 from ..random.distributions import DISTRIBUTIONS
-from .forms import form
-from .program import Steps, operator, zeros
-from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, each
-from .structs import C_TYPES, INT, LONG, cast_target
+from .kernel_args import C_TYPES, INT, LONG, cast_target
+from .launch_program import Steps, operator, zeros
+from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, each
+from .registry import form
 
 kUniform = 0  # of the enumeration in random_draw.h
 _FLOATS = ("float32", "float64", "float16")

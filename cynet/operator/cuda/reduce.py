@@ -3,17 +3,17 @@
 import ctypes
 from math import prod
 
-from ...errors import ArgumentError
+from ...base.errors import ArgumentError
 from ..tensor.arg import ArgProperty
 from ..tensor.axes import axis_of, split_at
 from ..tensor.reduce import ReduceProperty
 from ..tensor.topk import OrderProperty
-from .forms import form
-from .program import Steps, computing, constant, fold, names, operator, zeros
-from .steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, SPACE, TARGET, Launch, each, lines
-from .structs import C_TYPES, LONG, axes, cast_target, space, stretched, strides_of
+from .kernel_args import C_TYPES, LONG, axes, cast_target, space, stretched, strides_of
+from .launch_program import Steps, computing, constant, fold, names, operator, zeros
+from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, SPACE, TARGET, Launch, each, lines
+from .registry import form
 
-_SORTED = 1024  # positions that a block sorts (order.cu)
+_SORTED = 1024  # positions that a block sorts (sort.cu)
 
 
 @form(*names(ReduceProperty))
@@ -42,8 +42,8 @@ def reduce(prop, shapes, types, device):
 
 
 def _line(count, length, instance, *arguments):
-    """A launch of order.cu whose blocks, of 512 threads at most, take a line each."""
-    return lines(count, length, "order", instance, *arguments)
+    """A launch of sort.cu whose blocks, of 512 threads at most, take a line each."""
+    return lines(count, length, "sort", instance, *arguments)
 
 
 @form(*names(ArgProperty), "argmax_channel")
@@ -76,7 +76,7 @@ def running_sum(prop, shapes, types, device):
 
 
 class Lines(ctypes.Structure):
-    """An array (outer, n, inner) that is ordered along n (order.cu)."""
+    """An array (outer, n, inner) that is ordered along n (sort.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "padded")]
 
@@ -88,7 +88,7 @@ def sort_steps(kind, x, order, lines_of, ascending, **options):
 
     def near(first, last):
         blocks = min(count * padded // chunk, 1 << 16)
-        return Launch("order", f"sort_near<{kind}>", [x, order, lines_of, first, last, ascending],
+        return Launch("sort", f"sort_near<{kind}>", [x, order, lines_of, first, last, ascending],
                       (blocks, 1, 1), (chunk // 2, 1, 1), **options)  # fmt: skip
 
     yield near(2, chunk)
@@ -96,7 +96,7 @@ def sort_steps(kind, x, order, lines_of, ascending, **options):
     while size <= padded:
         distance = size // 2
         while distance >= chunk:
-            yield each(count * padded // 2, "order", f"sort_far<{kind}>", x, order, lines_of, size,
+            yield each(count * padded // 2, "sort", f"sort_far<{kind}>", x, order, lines_of, size,
                        distance, ascending, **options)  # fmt: skip
             distance //= 2
         yield near(size, size)
@@ -119,14 +119,14 @@ def ordered(prop, shapes, types, device):
         forward += step
     for i, what in enumerate(given):
         if what == "value":
-            forward += each(taken, "order", f"take_order<{kind}>", IN[0], order, OUT[i], line, k,
+            forward += each(taken, "sort", f"take_order<{kind}>", IN[0], order, OUT[i], line, k,
                             ADD)  # fmt: skip
         elif what == "mask":
             forward += zeros(shapes[0], dtype, OUT[i])
-            forward += each(taken, "order", f"put_order<{kind}>", NULL, order, OUT[i], line, k)
+            forward += each(taken, "sort", f"put_order<{kind}>", NULL, order, OUT[i], line, k)
         else:
             index = forward.space(taken * 8)
-            forward += each(taken, "order", "order_positions", order, index, line, k, to=(i, 1))
+            forward += each(taken, "sort", "order_positions", order, index, line, k, to=(i, 1))
             own = cast_target(prop.index_type())
             forward += each(taken, "cast", f"cast<long long, {own}>", index, OUT[i], taken, ADD)
     if prop.differentiable:
@@ -135,6 +135,6 @@ def ordered(prop, shapes, types, device):
             backward += step
         backward += zeros(shapes[0], dtype, IN_GRAD[0])
         if "value" in given:
-            backward += each(taken, "order", f"put_order<{kind}>", OUT_GRAD[given.index("value")],
+            backward += each(taken, "sort", f"put_order<{kind}>", OUT_GRAD[given.index("value")],
                              SPACE[0], IN_GRAD[0], line, k)  # fmt: skip
     return operator(device, forward, backward)

@@ -8,24 +8,24 @@ from libcpp.vector cimport vector
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kInt64, kNullOp, kWriteTo
 from ...cuda._device cimport ReadFn, SpaceFn
-from ...cuda.cudnn cimport Tensor
-from ...cuda.cudnn_rnn cimport Recurrent, States
-from ...kernels.elementwise cimport run_cast
+from ...cuda.libraries.cudnn cimport Tensor
+from ...cuda.libraries.cudnn_rnn cimport Recurrent, States
+from ...kernels.elementwise.elementwise cimport run_cast
 from .._base cimport Operator, OpContext
 from .launch cimport MAX_SPACES, DeviceOperator
 
 from math import prod
 
-from ...cuda.cudnn import open_door
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
-from ..floats import GPU_FLOATS, require_floats
+from ...cuda.libraries.cudnn import open_door
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError
+from ..checks.dtypes import GPU_FLOATS, require_floats
 from ..rnn.layout import GATES, kept
 from ..rnn.layout import parameters as places_of
-from .forms import form
-from .program import Steps, operator, zeros
-from .steps import IN, IN_GRAD, NBYTES, OUT, RANDOM, SIZE, each
-from .structs import BYTES, C_TYPES
+from .registry import form
+from .launch_program import Steps, operator, zeros
+from .launch_steps import IN, IN_GRAD, NBYTES, OUT, RANDOM, SIZE, each
+from .kernel_args import BYTES, C_TYPES
 
 cdef enum:
     WORK = MAX_SPACES         # temporary memory of the calls

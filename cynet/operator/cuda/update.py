@@ -4,10 +4,10 @@ import ctypes
 from math import prod
 
 from ..update.update import UpdateProperty
-from .forms import form
-from .program import Steps, names, operator
-from .steps import ADD, AUX, IN, NULL, OUT, each
-from .structs import C_TYPES
+from .kernel_args import C_TYPES
+from .launch_program import Steps, names, operator
+from .launch_steps import ADD, AUX, IN, NULL, OUT, each
+from .registry import form
 
 
 class Numbers(ctypes.Structure):

@@ -6,16 +6,16 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp, kWriteInplace
-from ...kernels.elementwise cimport Kernel, run_unary
-from ...kernels.unary cimport find_unary
+from ...kernels.elementwise.elementwise cimport Kernel, run_unary
+from ...kernels.elementwise.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Enum, Float
 from ..property import OperatorProperty

@@ -7,15 +7,15 @@ from libc.string cimport memset
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
-from ...kernels.softmax cimport softmax_forward
+from ...kernels.reduce.softmax cimport softmax_forward
 from .._base cimport Operator, OpContext
 
-from ...errors import ShapeError
+from ...base.errors import ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..property import OperatorProperty, ResourceRequest
-from ..shapes import agree
+from ..checks.shapes import agree
 
 
 class SoftmaxCrossEntropyProperty(OperatorProperty):

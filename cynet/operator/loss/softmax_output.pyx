@@ -5,15 +5,15 @@ from cython cimport floating
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
-from ...kernels.softmax cimport softmax_forward
-from ...kernels.softmax_output cimport SoftmaxLoss, scaled_difference, softmax_loss_gradient
+from ...kernels.reduce.softmax cimport softmax_forward
+from ...kernels.reduce.softmax_output cimport SoftmaxLoss, scaled_difference, softmax_loss_gradient
 from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...errors import ShapeError
+from ...base.errors import ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum, Float
 from ..property import OperatorProperty, merge_shapes

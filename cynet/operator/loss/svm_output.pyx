@@ -7,21 +7,21 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
-from ...kernels.elementwise cimport Kernel, run_unary
+from ...kernels.elementwise.elementwise cimport Kernel, run_unary
 from ...kernels.parallel cimport threads_for
-from ...kernels.unary cimport find_unary
+from ...kernels.elementwise.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...dtype import dtype_flag
-from ...errors import ShapeError
+from ...base.dtype import dtype_flag
+from ...base.errors import ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Float
 from ..property import OperatorProperty, merge_shapes
-from ..shapes import agree
+from ..checks.shapes import agree
 
 
 class SVMOutputProperty(OperatorProperty):

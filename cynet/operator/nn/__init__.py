@@ -5,7 +5,6 @@ from . import (
     batch_norm,
     convolution,
     crop,
-    deconvolution,
     dropout,
     embedding,
     flatten,

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from .._base import register_operator
-from .._loops import LoopsOperator
-from ..floats import require_float_cpu
+from .._elementwise import LoopsOperator
+from ..checks.dtypes import require_float_cpu
 from ..parameters import Enum
 from ..tensor.unary import UnaryHooks, UnaryProperty
 

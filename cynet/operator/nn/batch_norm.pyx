@@ -11,18 +11,18 @@ from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.batch_norm cimport Channels, batch_norm_backward, batch_norm_forward
+from ...kernels.normalization.batch_norm cimport Channels, batch_norm_backward, batch_norm_forward
 from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, Float, Int
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
-from ..shapes import agree
+from ..checks.shapes import agree
 
 
 class BatchNormHooks(GraphHooks):
@@ -32,7 +32,7 @@ class BatchNormHooks(GraphHooks):
         return {"gamma": 1.0} if prop.fix_gamma else {}
 
     def channels_last(self, prop, in_shapes, in_types):
-        from .batch_norm_last import ChannelsLastBatchNorm
+        from .batch_norm_channels_last import ChannelsLastBatchNorm
 
         if any(t != "float32" for t in in_types) or prop.position(in_shapes[0]) != 1:
             return None
@@ -127,7 +127,9 @@ class BatchNormProperty(OperatorProperty):
         return [(out_grad[0], in_grad[0])]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        from .batch_norm_last import ChannelsLastNorm  # loaded by the first, not by a later shape
+        from .batch_norm_channels_last import (
+            ChannelsLastNorm,
+        )  # loaded by the first, not by a later shape
 
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         shape, axis = in_shapes[0], self.position(in_shapes[0])

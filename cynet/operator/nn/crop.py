@@ -1,11 +1,11 @@
 """Crop: a window of images, its size given or that of other images."""
 
-from ...errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
-from ..tensor.pieces import PieceOf, PiecesOperator, contiguous, sliced
+from ..tensor.strided_moves import PieceOf, PiecesOperator, contiguous, sliced
 
 
 class CropHooks(GraphHooks):

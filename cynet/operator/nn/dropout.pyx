@@ -7,15 +7,17 @@ from libc.string cimport memset
 from libcpp cimport bool as cbool
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.dropout cimport dropout_apply, dropout_forward, dropout_mask, dropout_spread
-from ...kernels.elementwise cimport Kernel, run_unary
-from ...kernels.unary cimport find_unary
+from ...kernels.elementwise.dropout cimport (
+    dropout_apply, dropout_forward, dropout_mask, dropout_spread
+)
+from ...kernels.elementwise.elementwise cimport Kernel, run_unary
+from ...kernels.elementwise.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
-from ...errors import ShapeError
+from ...base.dtype import dtype_flag
+from ...base.errors import ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum, Float, Shape
 from ..property import OperatorProperty, ResourceRequest, merge_shapes

@@ -5,15 +5,15 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
-from ...kernels.embedding cimport embedding_backward, embedding_forward
+from ...kernels.movement.embedding cimport embedding_backward, embedding_forward
 from .._base cimport Operator, OpContext
 
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, DType, Int
 from ..property import OperatorProperty
-from ..shapes import agree
+from ..checks.shapes import agree
 
 
 class EmbeddingProperty(OperatorProperty):

@@ -3,7 +3,7 @@
 from math import prod
 
 from .._base import register_operator
-from ..shapes import agree
+from ..checks.shapes import agree
 from ..tensor.unary import UnaryHooks, UnaryProperty
 
 

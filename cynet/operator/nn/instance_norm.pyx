@@ -9,18 +9,18 @@ from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.batch_norm cimport Channels, batch_norm_backward, batch_norm_forward
+from ...kernels.normalization.batch_norm cimport Channels, batch_norm_backward, batch_norm_forward
 from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...errors import ShapeError
+from ...base.errors import ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Float
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
-from ..shapes import agree
+from ..checks.shapes import agree
 
 
 class InstanceNormHooks(GraphHooks):
@@ -29,7 +29,7 @@ class InstanceNormHooks(GraphHooks):
     def channels_last(self, prop, in_shapes, in_types):
         if any(t != "float32" for t in in_types):
             return None
-        from .instance_norm_last import ChannelsLastInstanceNorm
+        from .instance_norm_channels_last import ChannelsLastInstanceNorm
 
         return ChannelsLastInstanceNorm(**prop.params()), [0]
 

@@ -4,14 +4,14 @@
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.normalization cimport l2_norm_backward, l2_norm_forward
+from ...kernels.normalization.line_norm cimport l2_norm_backward, l2_norm_forward
 from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...errors import ShapeError
+from ...base.errors import ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Enum, Float
 from ..property import OperatorProperty, merge_shapes

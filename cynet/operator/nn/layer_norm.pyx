@@ -9,19 +9,20 @@ from cython cimport floating
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.normalization cimport (layer_norm_backward, layer_norm_backward_scale,
-                                       layer_norm_forward)
+from ...kernels.normalization.line_norm cimport (
+    layer_norm_backward, layer_norm_backward_scale, layer_norm_forward
+)
 from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...errors import ShapeError
+from ...base.errors import ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Float, Int
 from ..property import OperatorProperty, merge_shapes
-from ..shapes import agree
+from ..checks.shapes import agree
 
 
 class LayerNormProperty(OperatorProperty):

@@ -5,18 +5,19 @@ from cython cimport floating
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.leaky_relu cimport (kELU, kGELU, kLeaky, kSELU, rectifier_backward,
-                                    rectifier_forward,
-                                    sloped_backward, sloped_forward, slopes_backward)
-from ...kernels.random cimport Draw, fill, kUniform
+from ...kernels.elementwise.leaky_relu cimport (
+    kELU, kGELU, kLeaky, kSELU, rectifier_backward, rectifier_forward, sloped_backward,
+    sloped_forward, slopes_backward
+)
+from ...kernels.rng.random cimport Draw, fill, kUniform
 from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError, ShapeError
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Enum, Float
 from ..property import OperatorProperty, ResourceRequest, merge_shapes

@@ -5,16 +5,15 @@ from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.local_response cimport (LocalResponse, lrn_backward, lrn_forward,
-                                        response_space)
+from ...kernels.normalization.lrn cimport LocalResponse, lrn_backward, lrn_forward, response_space
 from ...kernels.parallel cimport threads_for
 from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Float, Int
 from ..property import OperatorProperty, ResourceRequest, merge_shapes

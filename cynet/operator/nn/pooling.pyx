@@ -6,18 +6,19 @@ stride) for 'same', which pads by itself.
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.pooling cimport (PoolShape, kAvgPool, kLpPool, kMaxPool, kSumPool, pool_backward,
-                                 pool_forward)
+from ...kernels.pooling.pooling cimport (
+    PoolShape, kAvgPool, kLpPool, kMaxPool, kSumPool, pool_backward, pool_forward
+)
 from .._base cimport Operator, OpContext
 
-from ...errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty
-from ..shapes import agree
-from .window import LAYOUTS, check_rank, check_window, pad3
+from ..checks.shapes import agree
+from .spatial_window import LAYOUTS, check_rank, check_window, pad3
 
 _TYPES = {"max": kMaxPool, "avg": kAvgPool, "sum": kSumPool, "lp": kLpPool}
 
@@ -31,7 +32,7 @@ class PoolingHooks(GraphHooks):
             prop.global_pool or prop.pooling_convention == "valid")
 
     def channels_last(self, prop, in_shapes, in_types):
-        from .pooling_last import ChannelsLastPooling
+        from .pooling_channels_last import ChannelsLastPooling
 
         if in_types[0] != "float32" or not ChannelsLastPooling.suits(prop, in_shapes[0]):
             return None

@@ -5,18 +5,18 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
-from ...kernels.softmax cimport softmax_backward, softmax_forward
+from ...kernels.reduce.softmax cimport softmax_backward, softmax_forward
 from .._base cimport Operator, OpContext
 
 from math import prod
 
-from ...errors import ArgumentError, ArgumentTypeError, ShapeError
+from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, Enum, Int
 from ..property import OperatorProperty, merge_shapes
-from ..shapes import agree
+from ..checks.shapes import agree
 
 
 class SoftmaxProperty(OperatorProperty):

@@ -11,14 +11,14 @@ from .._base cimport Operator, OpContext
 
 from cython.parallel cimport prange
 
-from ...errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Enum, Int
 from ..property import OperatorProperty, ResourceRequest
-from ..shapes import agree
-from .deconvolution import DeconvolutionOperator
+from ..checks.shapes import agree
+from .convolution.deconvolution import DeconvolutionOperator
 
 cdef enum:
     MOST = 64  # inputs

@@ -15,16 +15,17 @@ from ..._resource cimport get_space
 from ..._typedefs cimport (
     TBlob, dtype_size, kAddTo, kFloat16, kFloat32, kFloat64, kInt8, kInt32, kInt64, kNullOp, kUint8)
 from ...kernels.parallel cimport threads_for
-from ...kernels.random cimport (
-    choose, gather_rows, load_number, log_share, permutation, running_sums)
+from ...kernels.rng.random cimport (
+    choose, gather_rows, load_number, log_share, permutation, running_sums
+)
 from .._base cimport Operator, OpContext
 
-from ...errors import ArgumentError
+from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..parameters import Bool, DType, Shape
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 
-cdef extern from "half.h" namespace "cynet" nogil:
+cdef extern from "common/half.h" namespace "cynet" nogil:
     cppclass half:
         half()
         half(float)

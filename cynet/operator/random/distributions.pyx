@@ -10,12 +10,13 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.random cimport (
+from ...kernels.rng.random cimport (
     Draw, fill, fill_integers, kExponential, kGamma, kGeneralizedNegativeBinomial,
-    kNegativeBinomial, kNormal, kPoisson, kUniform)
+    kNegativeBinomial, kNormal, kPoisson, kUniform
+)
 from .._base cimport Operator, OpContext
 
-from ...errors import ArgumentError
+from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..parameters import DType, Float, Int, Shape, Str
 from ..property import OperatorProperty, ResourceRequest, merge_shapes

@@ -7,20 +7,21 @@ from libcpp.vector cimport vector
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kFloat64, kInt64, kNullOp
-from ...kernels.binary cimport find_binary
-from ...kernels.blas cimport gemm
-from ...kernels.dropout cimport dropout_factors
-from ...kernels.elementwise cimport Kernel, run_binary, run_cast, run_unary
+from ...kernels.elementwise.binary cimport find_binary
+from ...kernels.gemm.blas cimport gemm
+from ...kernels.elementwise.dropout cimport dropout_factors
+from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_unary
 from ...kernels.parallel cimport threads_for
-from ...kernels.products cimport Product, product, product_space, product_suits
-from ...kernels.recurrent cimport (GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, first_gives_nothing,
-                                   recurrent_backward, recurrent_forward, recurrent_pack,
-                                   recurrent_packed)
-from ...kernels.reduce_rows cimport spread_rows, sum_rows
-from ...kernels.unary cimport find_unary
+from ...kernels.gemm.small cimport Product, product, product_space, product_suits
+from ...kernels.rnn.recurrent cimport (
+    GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, first_gives_nothing, recurrent_backward,
+    recurrent_forward, recurrent_pack, recurrent_packed
+)
+from ...kernels.reduce.row_sums cimport spread_rows, sum_rows
+from ...kernels.elementwise.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
-from ...errors import ArgumentError
+from ...base.errors import ArgumentError
 from .layout import GATES
 from .layout import kept as lay_out
 

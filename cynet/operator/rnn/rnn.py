@@ -1,9 +1,9 @@
 """RNN: stacked recurrent layers over all steps of a batch of sequences in one operator."""
 
-from ...errors import ArgumentError, ShapeError
-from ...kernels.blas import check_sizes
+from ...base.errors import ArgumentError, ShapeError
+from ...kernels.gemm.blas import check_sizes
 from .._base import register_operator
-from ..floats import require_float_cpu
+from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Bool, Double, Enum, Float, Int
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes

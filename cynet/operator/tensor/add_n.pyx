@@ -1,9 +1,9 @@
 """add_n: the sum of any number of arrays of one shape."""
 
 from .._base import register_operator
-from .._loops import LoopsOperator
+from .._elementwise import LoopsOperator
 from ..graph_hooks import GraphHooks
-from ..loops import Loop
+from ..elementwise_loop import Loop
 from ..parameters import MOST_ARRAYS, Int
 from ..property import OperatorProperty
 

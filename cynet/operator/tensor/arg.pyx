@@ -7,11 +7,11 @@ the extreme of any row that has one.
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.reduce cimport ArgLoop, find_arg, run_arg
+from ...kernels.reduce.reduce cimport ArgLoop, find_arg, run_arg
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..parameters import Bool, Int
 from ..property import OperatorProperty, merge_shapes

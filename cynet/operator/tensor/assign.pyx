@@ -2,17 +2,17 @@
 
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kNullOp
-from ...kernels.elementwise cimport run_cast
-from ...kernels.strided cimport (
-    STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, StridedSpace, run_strided, simplify_space,
+from ...kernels.elementwise.elementwise cimport run_cast
+from ...kernels.movement.strided cimport (
+    STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, StridedSpace, run_strided, simplify_space
 )
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
+from ...base.dtype import dtype_flag
 from .._base import register_operator
 from ..parameters import Double, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
-from .pieces import contiguous, sliced
+from .strided_moves import contiguous, sliced
 from .slicing import slice_ranges
 
 

@@ -1,6 +1,6 @@
 """Axis parameters: negative numbers, sets of axes, checks."""
 
-from ...errors import ArgumentError
+from ...base.errors import ArgumentError
 
 
 def axis_of(axis, ndim, what="axis"):

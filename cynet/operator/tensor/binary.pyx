@@ -6,11 +6,11 @@ a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncate
 """
 
 from .._base import register_operator
-from .._loops import LoopsOperator
+from .._elementwise import LoopsOperator
 from ..graph_hooks import GraphHooks
-from ..loops import SIMPLE, Loop, binary_gradients
+from ..elementwise_loop import SIMPLE, Loop, binary_gradients
 from ..property import OperatorProperty
-from .binary_rows import GRADIENTS, TAKES_BOOL
+from .binary_table import GRADIENTS, TAKES_BOOL
 
 
 class BinaryHooks(GraphHooks):

@@ -6,12 +6,12 @@ the integers of the dtype is compared as it is (`loops.settled`).
 """
 
 from .._base import register_operator
-from .._loops import LoopsOperator
+from .._elementwise import LoopsOperator
 from ..graph_hooks import GraphHooks
-from ..loops import SIMPLE, Loop, binary_gradients
+from ..elementwise_loop import SIMPLE, Loop, binary_gradients
 from ..parameters import Bool, Number
 from ..property import OperatorProperty
-from .binary_rows import GRADIENTS, TAKES_BOOL
+from .binary_table import GRADIENTS, TAKES_BOOL
 
 
 class BinaryScalarHooks(GraphHooks):

@@ -4,10 +4,10 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
-from ...kernels.index cimport run_borders
+from ...kernels.movement.index cimport run_borders
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
+from ...base.dtype import dtype_flag
 
 
 cdef class BordersOperator(Operator):

@@ -9,19 +9,23 @@ from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kBool, kNullOp
-from ...kernels.binary cimport find_binary
-from ...kernels.binary_grad cimport find_binary_grad
-from ...kernels.elementwise cimport Kernel, Space, broadcast_binary, broadcast_grad, make_space
-from ...kernels.reduce cimport ReduceLoop, ReduceSpace, find_reduce, make_reduce_space, run_reduce
+from ...kernels.elementwise.binary cimport find_binary
+from ...kernels.elementwise.binary_grad cimport find_binary_grad
+from ...kernels.elementwise.elementwise cimport (
+    Kernel, Space, broadcast_binary, broadcast_grad, make_space
+)
+from ...kernels.reduce.reduce cimport (
+    ReduceLoop, ReduceSpace, find_reduce, make_reduce_space, run_reduce
+)
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError, ShapeError
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
-from ..loops import SIMPLE, Loop
+from ..elementwise_loop import SIMPLE, Loop
 from ..property import OperatorProperty, ResourceRequest, is_known
-from .binary_rows import GRADIENTS, TAKES_BOOL
+from .binary_table import GRADIENTS, TAKES_BOOL
 
 
 def broadcast_shapes(lhs, rhs):

@@ -4,11 +4,11 @@ Real to integer truncates; the gradient is cast back.
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.elementwise cimport Kernel, run_cast, run_cast_add
-from ...kernels.unary cimport find_unary
+from ...kernels.elementwise.elementwise cimport Kernel, run_cast, run_cast_add
+from ...kernels.elementwise.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
+from ...base.dtype import dtype_flag
 from .._base import register_operator
 from ..parameters import DType
 from ..property import OperatorProperty

@@ -5,15 +5,15 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kInt64, kNullOp
-from ...kernels.elementwise cimport Kernel, run_cast, run_cast_add
-from ...kernels.strided_copy cimport StridedCopy, copy_strided
-from ...kernels.unary cimport find_unary
+from ...kernels.elementwise.elementwise cimport Kernel, run_cast, run_cast_add
+from ...kernels.movement.strided_copy cimport StridedCopy, copy_strided
+from ...kernels.elementwise.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
 import math
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, DType, Int, Shape, Str

@@ -2,12 +2,12 @@
 
 from math import prod
 
-from ...errors import ShapeError
+from ...base.errors import ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
-from .product import ProductOperator
+from .matmul import ProductOperator
 
 
 class ProductHooks(GraphHooks):

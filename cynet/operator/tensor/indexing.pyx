@@ -9,13 +9,13 @@ from libc.string cimport memset
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
-from ...kernels.index cimport (
-    INDEX_RAISE, bound_indices, read_indices, run_gather, run_one_hot, run_pick, run_scatter,
+from ...kernels.movement.index cimport (
+    INDEX_RAISE, bound_indices, read_indices, run_gather, run_one_hot, run_pick, run_scatter
 )
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError
 from .index_properties import MODES
 
 

@@ -1,15 +1,15 @@
 """Pad: borders around the axes after the first two; diag: a diagonal of an array, or an array of
 one."""
 
-from ...errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..parameters import Double, Enum, Int, Shape
 from ..property import is_known, merge_shapes
-from ..shapes import EMPTY
 from .axes import axis_of
 from .borders import BordersOperator
-from .pieces import PieceOf, PiecesOperator, View, contiguous, sliced
+from .strided_moves import PieceOf, PiecesOperator, View, contiguous, sliced
 from .transpose import MoveProperty
 
 

@@ -6,19 +6,21 @@ dtype.
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat64, kNullOp
-from ...kernels.binary cimport find_binary
-from ...kernels.binary_grad cimport find_binary_grad
-from ...kernels.elementwise cimport (
-    Kernel, Space, broadcast_binary, broadcast_grad, make_space, run_cast,
+from ...kernels.elementwise.binary cimport find_binary
+from ...kernels.elementwise.binary_grad cimport find_binary_grad
+from ...kernels.elementwise.elementwise cimport (
+    Kernel, Space, broadcast_binary, broadcast_grad, make_space, run_cast
 )
-from ...kernels.reduce cimport ReduceLoop, ReduceSpace, find_reduce, make_reduce_space, run_reduce
+from ...kernels.reduce.reduce cimport (
+    ReduceLoop, ReduceSpace, find_reduce, make_reduce_space, run_reduce
+)
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
-from ..loops import fits_dtype
+from ..elementwise_loop import fits_dtype
 from ..parameters import Bool, DType, Int, Shape
 from ..property import OperatorProperty, merge_shapes
 from .axes import axes_of

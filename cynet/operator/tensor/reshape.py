@@ -1,13 +1,13 @@
 """Operators that give the same bytes another shape: Reshape, expand_dims, squeeze, reshape_like."""
 
-from ...errors import ArgumentError, ShapeError, UndefinedError
+from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
+from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
-from ..shapes import EMPTY
 from .axes import axes_of, axis_of
-from .pieces import PieceOf, PiecesOperator, contiguous
+from .strided_moves import PieceOf, PiecesOperator, contiguous
 
 
 class SameBytesProperty(OperatorProperty):

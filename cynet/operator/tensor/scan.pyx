@@ -3,11 +3,11 @@
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.index cimport run_cumsum
+from ...kernels.movement.index cimport run_cumsum
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..parameters import DType, Int
 from ..property import OperatorProperty, is_known, merge_shapes

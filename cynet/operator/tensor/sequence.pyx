@@ -9,12 +9,12 @@ from libc.string cimport memset
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kInt64, kNullOp
-from ...kernels.elementwise cimport run_cast
-from ...kernels.index cimport run_gather, run_mask_rows, run_scatter
+from ...kernels.elementwise.elementwise cimport run_cast
+from ...kernels.movement.index cimport run_gather, run_mask_rows, run_scatter
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError, ShapeError
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..parameters import Bool, Float, Int
 from ..property import OperatorProperty, ResourceRequest, merge_shapes

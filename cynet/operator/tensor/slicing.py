@@ -1,12 +1,12 @@
 """Operators that take a part of an array: slice, slice_axis, slice_like."""
 
-from ...errors import ArgumentError, ShapeError, UndefinedError
+from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
 from ..property import is_known, merge_shapes
 from .axes import axes_of, axis_of
-from .pieces import PieceOf, PiecesOperator, contiguous, sliced
+from .strided_moves import PieceOf, PiecesOperator, contiguous, sliced
 from .transpose import MoveProperty
 
 _LONG = 1 << 40  # stands for an unknown length, of which every slice leaves something

@@ -2,17 +2,17 @@
 
 ``f(x) = (sigma x)^2 / 2`` where ``|x| < 1 / sigma^2``, else ``|x| - 1 / (2 sigma^2)``, and so
 ``f'(x) = sigma^2 x`` within, ``sign(x)`` without (Girshick, "Fast R-CNN", 2015, equation 3, with
-the turning point moved). Both scalar functions stand in kernels/functors.h.
+the turning point moved). Both scalar functions stand in kernels/elementwise/functors.h.
 """
 
 from ..._typedefs cimport RunContext, TBlob, kAddTo, kBool, kFloat64
-from ...kernels.binary cimport find_binary
-from ...kernels.binary_grad cimport find_binary_grad
-from ...kernels.elementwise cimport Kernel, run_binary, run_cast, run_grad
+from ...kernels.elementwise.binary cimport find_binary
+from ...kernels.elementwise.binary_grad cimport find_binary_grad
+from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_grad
 from .._simple cimport EnvArguments, unary_function, unary_gradient_T2
 
-from ...errors import ArgumentError
-from .. import simple
+from ...base.errors import ArgumentError
+from ..custom import simple
 from .._base import get_operator
 
 

@@ -1,11 +1,11 @@
 """Definitions of the operators that read and write by index; indexing.pyx computes them."""
 
-from ...errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, DType, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
-from ..shapes import EMPTY
 from .axes import axis_of, split_at
 from .index_properties import MODES
 from .indexing import GatherNDOperator, OneHotOperator, PickOperator, TakeOperator

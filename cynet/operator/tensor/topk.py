@@ -1,11 +1,11 @@
-"""topk, sort and argsort: definitions; ordering.pyx computes them."""
+"""topk, sort and argsort: definitions; sort.pyx computes them."""
 
-from ...errors import ArgumentError
+from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..parameters import Bool, DType, Enum, Int, IntOrNone
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .axes import axis_of, split_at
-from .ordering import OrderOperator
+from .sort import OrderOperator
 
 
 class OrderProperty(OperatorProperty):

@@ -1,11 +1,11 @@
 """Operators that reorder axes: transpose, SwapAxis, depth_to_space, space_to_depth, reverse."""
 
-from ...errors import ArgumentError, ShapeError, UndefinedError
+from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..parameters import Int, Shape
 from ..property import OperatorProperty, merge_shapes
 from .axes import axes_of, axis_of
-from .pieces import PieceOf, PiecesOperator, View, contiguous
+from .strided_moves import PieceOf, PiecesOperator, View, contiguous
 
 
 class MoveProperty(OperatorProperty):

@@ -5,9 +5,9 @@ Floating functions of integers are computed in float64 and truncated.
 """
 
 from .._base import register_operator
-from .._loops import LoopsOperator
+from .._elementwise import LoopsOperator
 from ..graph_hooks import GraphHooks
-from ..loops import SIMPLE, Loop
+from ..elementwise_loop import SIMPLE, Loop
 from ..property import OperatorProperty
 
 

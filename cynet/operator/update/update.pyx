@@ -6,13 +6,15 @@ well. The gradient is first scaled by `rescale_grad` and clipped to [-clip_gradi
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.update cimport UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
+from ...kernels.update.update cimport (
+    UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
+)
 from .._base cimport Operator, OpContext
 
-from ...dtype import dtype_flag
-from ...errors import ArgumentError
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError
 from .._base import register_operator
-from ..floats import GPU_FLOATS
+from ..checks.dtypes import GPU_FLOATS
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, Float, Int
 from ..property import OperatorProperty, merge_shapes

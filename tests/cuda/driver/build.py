@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cynet import config
+from cynet.base import config
 from cynet.cuda.emulator.compiler import host_compiler
 
 from .. import simulated

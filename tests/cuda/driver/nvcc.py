@@ -10,11 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from cynet.base.errors import KernelError
+
 # Under the name `cynet` only if PYTHONPATH has it: nvcc is called in a folder of its own.
 from cynet.cuda.emulator import EmulatedModule
 from cynet.cuda.emulator.compiler import INCLUDE, KERNELS, OWN, host_compiler
-from cynet.cuda.symbols import kernel_symbols, plain
-from cynet.errors import KernelError
+from cynet.cuda.libraries.symbols import kernel_symbols, plain
 
 _TABLE = re.compile(r"void\* cynet_instances\[\] = \{\n(.*?)\};\n", re.S)
 

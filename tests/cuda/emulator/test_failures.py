@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cynet.base.errors import ArgumentError, ArgumentTypeError, KernelError
 from cynet.cuda.emulator import EmulatedModule, compiler
-from cynet.errors import ArgumentError, ArgumentTypeError, KernelError
 
 INT = ctypes.c_int
 
@@ -369,7 +369,7 @@ def test_lines_stay_where_they_are():
     }
     """
     with pytest.raises(KernelError) as caught:
-        EmulatedModule(text, "lines.cu")
+        EmulatedModule(text, "normalization.cu")
     assert "line 8:" in str(caught.value) and "return 1;" in str(caught.value)
 
 

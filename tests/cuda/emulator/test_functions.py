@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special
 
+from cynet.base.errors import KernelError
 from cynet.cuda.emulator import EmulatedModule
-from cynet.errors import KernelError
 
 REAL = {
     "expf(x)": np.exp,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from cynet.base.errors import KernelError
 from cynet.cuda.emulator import EmulatedModule
-from cynet.errors import KernelError
 
 GROUPS = """
 #include <cooperative_groups.h>

@@ -7,8 +7,8 @@ import zlib
 import numpy as np
 import pytest
 
+from cynet.base.errors import ArgumentError
 from cynet.cuda.emulator import EmulatedModule
-from cynet.errors import ArgumentError
 
 INT = ctypes.c_int
 

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cynet import config
+from cynet.base import config
 
 SOURCES = Path(__file__).parent
 # library -> its sources

@@ -2,11 +2,11 @@
 
 from cynet.operator import OPERATORS
 
-_PYTHON = "runs a Python class its parameter names; tests/operator/test_custom.py"
+_PYTHON = "runs a Python class its parameter names; tests/operator/custom/test_custom.py"
 _RANDOM = "its values are random; tests/operator/random checks distribution, dtypes and streams"
 
 EXCEPTIONS = {
-    "_channels_last": "float32 alone, put in by the layout pass: tests/graph/test_layout.py",
+    "_channels_last": "float32 alone, put in by a pass: tests/graph/passes/test_memory_format.py",
     **dict.fromkeys(("Custom", "_NDArray", "_Native"), _PYTHON),
     **{
         entry.name: _RANDOM

@@ -2,7 +2,7 @@
 
 CASES = []
 EXCEPTIONS = {
-    "Custom": "computes what a CustomOp does: tests/operator/test_custom.py",
-    "_Native": "computes what a NumpyOp does: tests/operator/test_python_op.py",
-    "_NDArray": "computes what an NDArrayOp does: tests/operator/test_python_op.py",
+    "Custom": "computes what a CustomOp does: tests/operator/custom/test_custom.py",
+    "_Native": "computes what a NumpyOp does: tests/operator/custom/test_legacy.py",
+    "_NDArray": "computes what an NDArrayOp does: tests/operator/custom/test_legacy.py",
 }

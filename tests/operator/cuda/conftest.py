@@ -2,7 +2,7 @@
 
 import pytest
 
-from cynet import config
+from cynet.base import config
 from tests.cuda import simulated
 
 

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 from cynet.cuda.emulator.device import EmulatedDevice
-from cynet.operator._direct import prepare, run_backward, run_forward
+from cynet.operator._testing import prepare, run_backward, run_forward
 
 import cynet as mx
 from cynet.operator import get_operator

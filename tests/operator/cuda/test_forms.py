@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from cynet.operator._direct import prepare
+from cynet.operator._testing import prepare
 
-from cynet.errors import CynetError
+from cynet.base.errors import CynetError
 from cynet.operator import OPERATORS, get_operator
 from cynet.operator.cuda import has_form
 from tests.operator.cases import all_cases

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cynet.operator._direct import run_forward
+from cynet.operator._testing import run_forward
 
-from cynet.errors import ArgumentError
+from cynet.base.errors import ArgumentError
 from cynet.operator import get_operator
 from cynet.operator.cuda import build
 from tests.operator.cuda.running import device

@@ -10,10 +10,10 @@ import sys
 import numpy as np
 import pytest
 from cynet.cuda.emulator.device import EmulatedDevice
-from cynet.operator._direct import prepare, run_backward, run_forward
+from cynet.operator._testing import prepare, run_backward, run_forward
 
-from cynet import config
-from cynet.errors import ArgumentError, ArgumentTypeError, CynetError
+from cynet.base import config
+from cynet.base.errors import ArgumentError, ArgumentTypeError, CynetError
 from cynet.operator import get_operator
 from cynet.operator.cuda import build
 from tests.pairs import pairwise

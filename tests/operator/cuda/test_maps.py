@@ -5,11 +5,11 @@ import ctypes
 
 import numpy as np
 import pytest
-from cynet.operator._direct import run_backward, run_forward
-from cynet.operator.cuda.layer import LayerForm
+from cynet.operator._testing import run_backward, run_forward
+from cynet.operator.cuda.cudnn_layer import LayerForm
 
-from cynet import config
-from cynet.errors import ArgumentError, CynetError
+from cynet.base import config
+from cynet.base.errors import ArgumentError, CynetError
 from cynet.operator import get_operator
 from cynet.operator.cuda import build
 from tests.operator.cuda.test_library_forms import ADD, DEVICE, NULL, WRITE, Pair

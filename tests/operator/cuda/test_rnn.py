@@ -7,11 +7,11 @@ import gc
 import numpy as np
 import pytest
 from cynet.cuda.emulator.device import EmulatedDevice
-from cynet.operator._direct import run_forward
+from cynet.operator._testing import run_forward
 
 import cynet as mx
-from cynet import config
-from cynet.errors import ArgumentError, CynetError
+from cynet.base import config
+from cynet.base.errors import ArgumentError, CynetError
 from cynet.operator import get_operator
 from cynet.operator.cuda import build
 from tests.operator.cuda.test_library_forms import ADD, NULL, WRITE, Pair

@@ -1,7 +1,7 @@
 """Runs an operator on given NumPy arrays through the direct runner."""
 
 import numpy as np
-from cynet.operator._direct import prepare, run_backward, run_forward
+from cynet.operator._testing import prepare, run_backward, run_forward
 
 from cynet.operator import get_operator
 

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from cynet._row_set import known_rows
+from cynet._core.touched_rows import known_rows
 from cynet.optimizer._joined import JoinedUpdate
 
 import cynet as mx

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from cynet.context import cpu, gpu
-from cynet.errors import ArgumentError, ArgumentTypeError, ShapeError
 from cynet.operator import get_operator
 
 PARAMETERS = [

@@ -1,4 +1,4 @@
-"""Does not compile: tests/operator/test_build.py looks at what is said."""
+"""Does not compile: tests/operator/custom/test_build.py looks at what is said."""
 
 from cynet.operator._base cimport Operator
 

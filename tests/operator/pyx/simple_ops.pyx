@@ -1,4 +1,4 @@
-"""SimpleOps of C functions, one of each kind, compiled by tests/operator/test_simple_cython.py."""
+"""SimpleOps of C functions, one of each kind, compiled by tests/operator/custom/test_simple_cython.py."""
 
 from libc.math cimport exp, fabs
 from libc.stdint cimport int64_t
@@ -12,7 +12,7 @@ from cynet.operator._simple cimport (
 )
 
 from cynet import simple_op
-from cynet.errors import ArgumentError
+from cynet.base.errors import ArgumentError
 from cynet.operator import ResourceRequest
 
 

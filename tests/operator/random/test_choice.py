@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cynet.operator._direct import prepare, run_backward
+from cynet.operator._testing import prepare, run_backward
 from scipy import stats
 
 import cynet as mx

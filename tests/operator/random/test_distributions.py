@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.random import philox_block
-from cynet.operator._direct import prepare, run_forward
+from cynet.kernels.rng.random import philox_block
+from cynet.operator._testing import prepare, run_forward
 from scipy import stats
 
 import cynet as mx
@@ -111,7 +111,7 @@ def test_float16(seed):
 
 
 def test_float32_uniforms_are_the_words_of_the_stream():
-    """What a stream holds is told in kernels/philox.h; element i is word i, 24 bits of it."""
+    """What a stream holds is told in kernels/rng/philox.h; element i is word i, 24 bits of it."""
     seed_device(99)
     draw("_random_uniform", shape=(1,))  # stream 0
     sample = draw("_random_uniform", shape=(2500,))  # stream 1

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cynet.kernels.dispatch import cpu_capabilities
+from cynet.kernels.isa.dispatch import cpu_capabilities
 
 import cynet as mx
-from cynet.errors import ArgumentError, ArgumentTypeError, ShapeError
+from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from cynet.operator import get_operator
 from cynet.operator.rnn.layout import kept, parameters
 from tests.operator.nn.harness import Ready
@@ -170,8 +170,8 @@ import numpy as np, sys
 from tests.operator.rnn.test_rnn import made
 from tests.operator.rnn import reference
 from tests.rounding import assert_summed_alike
-from cynet.kernels.dispatch import cpu_capability
-from cynet.kernels.threads import set_num_threads
+from cynet.kernels.isa.dispatch import cpu_capability
+from cynet.kernels.threading.threads import set_num_threads
 def check(params, change=lambda x: None, gradients=True):
     ready, double = (made(params, 5, 45, 21, dtype, seed=3) for dtype in ("float32", "float64"))
     for each in ready, double:

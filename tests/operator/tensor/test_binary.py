@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cynet.errors import ArgumentError, ShapeError
+from cynet.base.errors import ArgumentError, ShapeError
 from tests.operator.direct import call, gradients
 
 

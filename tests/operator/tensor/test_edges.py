@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cynet.kernels.dispatch import cpu_capabilities
+from cynet.kernels.isa.dispatch import cpu_capabilities
 
 import cynet as mx
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cynet.errors import ArgumentError, CynetError, ShapeError
+from cynet.base.errors import ArgumentError, CynetError, ShapeError
 from tests.operator.direct import call, gradients
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cynet.errors import ArgumentError, CynetError
+from cynet.base.errors import ArgumentError, CynetError
 from tests.operator.direct import call, gradients
 
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 1e-38, -1e-40], "float32")

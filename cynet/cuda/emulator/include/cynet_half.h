@@ -3,7 +3,7 @@
 #ifndef CYNET_EMULATOR_HALF_H
 #define CYNET_EMULATOR_HALF_H
 
-#include "half.h"
+#include "common/half.h"
 
 struct __half {
   uint16_t bits;

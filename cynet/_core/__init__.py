@@ -1,0 +1,1 @@
+"""What operators need of arrays: copies, and which rows of a gradient are not zero."""

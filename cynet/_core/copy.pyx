@@ -1,0 +1,580 @@
+"""Copies, fills and rows by number as functions of the engine (contract in copy.pxd)."""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free as c_free
+from libc.stdlib cimport malloc as c_malloc
+from libc.string cimport memcmp, memcpy, memset
+
+from .. cimport _engine
+from .._engine cimport VarHandle, complete, kCopy, kInline, kNormal, written
+from ..engine.inline cimport INLINE_COPY_BYTES, INLINE_PASS_BYTES
+from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap, same_shape
+from .._typedefs cimport RunContext, dtype_size, kCPU, kCPUPinned, kGPU
+from ..cuda.driver cimport check, launch
+from ..cuda.transfer cimport (
+    Strides, across, call_later, download_later, download_pinned, fill, move, upload, upload_pinned
+)
+from ..kernels.movement.strided_copy cimport StridedCopy, copy_gather, copy_scatter, copy_strided
+
+import numpy as np
+
+from ..cuda.device import device
+from ..base.errors import OutOfMemoryError, ShapeError
+
+# what kernels/strided.cu calls the dtypes, in the order of their flags
+cdef tuple _TYPES = ("float", "double", "cynet::half", "unsigned char", "int", "signed char",
+                     "long long", "bool")
+cdef dict _WIDTHS = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}
+cdef dict _kernels = {}  # (GPU, instance) -> what Device.kernel gave
+
+cdef enum:
+    BLOCK = 256      # threads
+    MOST_BLOCKS = 1 << 16
+
+
+cdef struct CopyTask:
+    StridedCopy what
+    Chunk* target
+    char value[8]  # a fill's element
+    # of a GPU
+    Strides strides
+    void* kernel
+    size_t nbytes
+    bint direct     # the host's side is pinned
+    int dev_id      # the GPU that `what` is on, or that its source is on
+    void* token     # of the engine
+
+
+cdef void _free_task(void* arg) noexcept nogil:
+    c_free(arg)
+
+
+# --- regions --------------------------------------------------------------------------------------
+cdef Region whole(NDArrayBase array) noexcept:
+    cdef Region out
+    cdef int64_t stride = 1
+    cdef int i
+    out.ndim = array.blob.ndim
+    out.offset = 0
+    for i in range(array.blob.ndim - 1, -1, -1):
+        out.shape[i] = array.blob.shape[i]
+        out.stride[i] = stride
+        stride *= array.blob.shape[i]
+    return out
+
+
+cdef int64_t _region_size(const Region* region) noexcept:
+    cdef int64_t size = 1
+    cdef int i
+    for i in range(region.ndim):
+        size *= region.shape[i]
+    return size
+
+
+cdef bint _plain(int ndim, const int64_t* shape, const int64_t* stride) noexcept:
+    # Its elements lie one behind the other, in row-major order.
+    cdef int64_t want = 1
+    cdef int i
+    for i in range(ndim - 1, -1, -1):
+        if shape[i] != 1 and stride[i] != want:
+            return False
+        want *= shape[i]
+    return True
+
+
+cdef NDArrayBase _blank(const Region* like, int dtype, int dev_type, int dev_id):
+    # A new array of the region's shape, in one axis: it may have more than an array has.
+    cdef int64_t size = _region_size(like)
+    cdef NDArrayBase out = new_array(&size, 1, dtype, dev_type, dev_id)
+    out.chunk.written = False
+    return out
+
+
+cdef Region _packed(const Region* like) noexcept:
+    # The region of `_blank(like)`: the same shape, row-major.
+    cdef Region out = like[0]
+    cdef int64_t stride = 1
+    cdef int i
+    out.offset = 0
+    for i in range(like.ndim - 1, -1, -1):
+        out.stride[i] = stride
+        stride *= like.shape[i]
+    return out
+
+
+def copy_into(NDArrayBase source, NDArrayBase target):
+    """Push a copy of `source` into `target`, of the same shape, converting the dtype; they may be
+    on different devices."""
+    cdef Region to, region
+    if blob_shape(&source.blob) != blob_shape(&target.blob):
+        raise ShapeError(f"copy: source has shape {blob_shape(&source.blob)}, "
+                         f"target {blob_shape(&target.blob)}")
+    to = whole(target)
+    region = whole(source)
+    push_copy(target, &to, source, &region)
+
+
+def copied(NDArrayBase source, int dtype=-1):
+    """A new array on the device of `source` with its values, as type flag `dtype` (-1: its own)."""
+    cdef NDArrayBase target = new_array(
+        source.blob.shape, source.blob.ndim, source.blob.dtype if dtype < 0 else dtype,
+        source.blob.dev_type, source.blob.dev_id)
+    cdef Region to = whole(target)
+    cdef Region region = whole(source)
+    target.chunk.written = target.blob.size == 0
+    push_copy(target, &to, source, &region)
+    return target
+
+
+def copy_all(sources, list targets):
+    """Push a copy of each array into the first of the list in its place in `targets`.
+
+    Returns
+    -------
+    int
+        How many were copied: fewer than there are where the next one is no NDArray, or of another
+        shape than its target, or the target itself.
+    """
+    cdef Py_ssize_t i
+    cdef NDArrayBase target, source
+    for i in range(len(targets)):
+        target = targets[i][0]
+        each = sources[i]
+        if not isinstance(each, NDArrayBase):
+            return i
+        source = each
+        if source is target or not same_shape(&source.blob, &target.blob):
+            return i
+        copy_into(source, target)
+    return len(targets)
+
+
+# --- tasks ----------------------------------------------------------------------------------------
+cdef CopyTask* _new_task(NDArrayBase dst, const Region* to) except NULL:
+    cdef CopyTask* task
+    cdef int i
+    task = <CopyTask*>c_malloc(sizeof(CopyTask))
+    if task == NULL:
+        raise OutOfMemoryError("no memory for a copy")
+    task.target = dst.chunk
+    task.kernel = NULL
+    task.dev_id = dst.blob.dev_id
+    task.what.dst = <char*>dst.blob.data + to.offset * <int64_t>dtype_size(dst.blob.dtype)
+    task.what.dst_type = dst.blob.dtype
+    task.what.ndim = to.ndim
+    for i in range(to.ndim):
+        task.what.shape[i] = to.shape[i]
+        task.what.dst_stride[i] = to.stride[i]
+    task.nbytes = _region_size(to) * dtype_size(dst.blob.dtype)
+    return task
+
+
+cdef int _set_source(CopyTask* task, NDArrayBase src, const Region* source) except -1:
+    cdef int i
+    task.what.src = <char*>src.blob.data + source.offset * <int64_t>dtype_size(src.blob.dtype)
+    task.what.src_type = src.blob.dtype
+    for i in range(source.ndim):
+        task.what.src_stride[i] = source.stride[i]
+    return 0
+
+
+cdef int _push_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, VarHandle source,
+                    int64_t size) except -1:
+    cdef VarHandle target = dst.chunk.var
+    cdef int n_const = 0 if source == NULL or source == target else 1
+    cdef bint host = on_host(&dst.blob)
+    cdef int flags = kInline if 2 * task.nbytes <= INLINE_PASS_BYTES or not host else kNormal
+    if run == _run_upload:
+        flags |= kCopy
+    # The engine owns the task from here on, whether or not the push is refused.
+    if size <= 4096 and host:
+        _engine.push_sync(run, task, _free_task, dst.blob.dev_type, dst.blob.dev_id,
+                          &source, n_const, &target, 1, 0, flags, b"copy")
+    else:
+        with nogil:
+            _engine.push_sync(run, task, _free_task, dst.blob.dev_type, dst.blob.dev_id,
+                              &source, n_const, &target, 1, 0, flags, b"copy")
+    return 0
+
+
+cdef int _run_copy(void* arg, RunContext* run_ctx) except -1 nogil:
+    # The pushing thread (worker 0) wakes no helper for a small copy.
+    copy_strided(&(<CopyTask*>arg).what,
+                 run_ctx.worker == 0 and (<CopyTask*>arg).nbytes <= INLINE_COPY_BYTES)
+    (<CopyTask*>arg).target.written = True
+    return 0
+
+
+# --- on a GPU -------------------------------------------------------------------------------------
+cdef void* _kernel(int dev_id, str instance) except NULL:
+    key = dev_id, instance
+    found = _kernels.get(key)
+    if found is None:
+        found = _kernels[key] = device(dev_id).kernel("strided", instance)
+    return <void*><size_t>found.address
+
+
+cdef int _launch_kernel(CopyTask* task, const void* second, void* stream) except -1 nogil:
+    """The kernel of `task` on (target, what `second` points at, strides)."""
+    cdef unsigned grid[3]
+    cdef unsigned block[3]
+    cdef void* params[3]
+    cdef int64_t blocks = (task.strides.n + BLOCK - 1) // BLOCK
+    grid[0] = <unsigned>min(blocks, <int64_t>MOST_BLOCKS)
+    block[0] = BLOCK
+    grid[1] = grid[2] = block[1] = block[2] = 1
+    params[0], params[1], params[2] = &task.what.dst, <void*>second, &task.strides
+    check(launch(task.kernel, grid, block, 0, stream, params), task.dev_id, b"a copy")
+    task.target.written = True
+    return 0
+
+
+cdef void _set_strides(CopyTask* task) noexcept:
+    cdef int i
+    memset(&task.strides, 0, sizeof(Strides))
+    task.strides.n = 1
+    task.strides.ndim = task.what.ndim
+    for i in range(task.what.ndim):
+        task.strides.n *= task.what.shape[i]
+        task.strides.shape[i] = task.what.shape[i]
+        task.strides.to[i] = task.what.dst_stride[i]
+        task.strides.frm[i] = task.what.src_stride[i]
+
+
+cdef int _run_assign(void* arg, RunContext* run_ctx) except -1 nogil:
+    return _launch_kernel(<CopyTask*>arg, &(<CopyTask*>arg).what.src, run_ctx.stream)
+
+
+cdef int _run_fill_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
+    return _launch_kernel(<CopyTask*>arg, (<CopyTask*>arg).value, run_ctx.stream)
+
+
+cdef int _run_move(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef CopyTask* task = <CopyTask*>arg
+    move(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
+    task.target.written = True
+    return 0
+
+
+cdef int _run_across(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef CopyTask* task = <CopyTask*>arg
+    across(run_ctx.dev_id, task.what.dst, task.dev_id, task.what.src, task.nbytes)
+    task.target.written = True
+    return 0
+
+
+cdef int _run_upload(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef CopyTask* task = <CopyTask*>arg
+    upload(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
+    task.target.written = True
+    return 0
+
+
+cdef void _read(void* arg, void* error) noexcept nogil:
+    complete((<CopyTask*>arg).token, error)
+
+
+cdef int _run_upload_pinned(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
+    # The target is there for what comes on the GPU's stream; the source, until the GPU has read it.
+    cdef CopyTask* task = <CopyTask*>arg
+    cdef void* read = upload_pinned(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
+    task.token = token
+    task.target.written = True
+    written(token)
+    return call_later(run_ctx.dev_id, read, _read, task)
+
+
+cdef int _run_fill(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef CopyTask* task = <CopyTask*>arg
+    cdef unsigned word = 0
+    cdef int width = task.strides.ndim  # `_push_fill_device` puts it there
+    memcpy(&word, task.value, width)
+    fill(run_ctx.dev_id, task.what.dst, word, width, task.nbytes)
+    task.target.written = True
+    return 0
+
+
+cdef void _downloaded(void* arg, void* error) noexcept nogil:
+    cdef CopyTask* task = <CopyTask*>arg
+    if error == NULL:
+        task.target.written = True
+    complete(task.token, error)
+
+
+cdef int _run_download(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
+    cdef CopyTask* task = <CopyTask*>arg
+    task.token = token
+    if task.direct:
+        return download_pinned(task.dev_id, task.what.dst, task.what.src, task.nbytes, _downloaded,
+                               task)
+    return download_later(task.dev_id, task.what.src, task.nbytes, &task.what, _downloaded, task)
+
+
+cdef int _push_download(NDArrayBase dst, const Region* to, NDArrayBase src,
+                        const Region* source) except -1:
+    # From a GPU's row-major region to the host: done when the bytes are there.
+    cdef CopyTask* task = _new_task(dst, to)
+    cdef Region packed = _packed(source)
+    cdef VarHandle origin = src.chunk.var
+    cdef VarHandle target = dst.chunk.var
+    _set_source(task, src, &packed)
+    task.what.src = <char*>src.blob.data + source.offset * <int64_t>dtype_size(src.blob.dtype)
+    task.nbytes = _region_size(to) * dtype_size(src.blob.dtype)
+    task.dev_id = src.blob.dev_id
+    task.direct = (dst.blob.dev_type == kCPUPinned and dst.blob.dtype == src.blob.dtype
+                   and _plain(to.ndim, to.shape, to.stride))
+    with nogil:
+        _engine.push_async(_run_download, task, _free_task, kGPU, src.blob.dev_id, &origin, 1,
+                           &target, 1, 0, kInline, b"copy")
+    return 0
+
+
+cdef int _push_upload_pinned(NDArrayBase dst, const Region* to, NDArrayBase src,
+                             const Region* source) except -1:
+    # From the pinned memory of `src` to a GPU: done when the GPU has read it.
+    cdef CopyTask* task = _new_task(dst, to)
+    cdef VarHandle origin = src.chunk.var
+    cdef VarHandle target = dst.chunk.var
+    _set_source(task, src, source)
+    with nogil:
+        _engine.push_async(_run_upload_pinned, task, _free_task, kGPU, dst.blob.dev_id, &origin, 1,
+                           &target, 1, 0, kInline, b"copy")
+    return 0
+
+
+cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
+                           const Region* source) except -1:
+    """push_copy where a GPU is among the two; they do not overlap."""
+    cdef bint plain_from = _plain(source.ndim, source.shape, source.stride)
+    cdef bint plain_to = _plain(to.ndim, to.shape, to.stride)
+    cdef bint same = dst.blob.dtype == src.blob.dtype
+    cdef NDArrayBase between
+    cdef Region packed = _packed(to)
+    cdef _engine.EngineFn run
+    cdef CopyTask* task
+    cdef void* kernel = NULL
+    if src.blob.dev_type != kGPU:
+        if not plain_from or not same:  # first in order and converted, on the host
+            between = _blank(to, dst.blob.dtype, kCPU, 0)
+            push_copy(between, &packed, src, source)
+            return push_copy(dst, to, between, &packed)
+        if not plain_to:  # then to its places, on the GPU
+            between = _blank(to, dst.blob.dtype, kGPU, dst.blob.dev_id)
+            push_copy(between, &packed, src, source)
+            return push_copy(dst, to, between, &packed)
+        if src.blob.dev_type == kCPUPinned:
+            return _push_upload_pinned(dst, to, src, source)
+        run = _run_upload
+    elif dst.blob.dev_type != kGPU or dst.blob.dev_id != src.blob.dev_id:
+        if not plain_from:  # first in order, where it is
+            between = _blank(to, src.blob.dtype, kGPU, src.blob.dev_id)
+            push_copy(between, &packed, src, source)
+            return push_copy(dst, to, between, &packed)
+        if dst.blob.dev_type != kGPU:
+            return _push_download(dst, to, src, source)
+        if not plain_to or not same:
+            between = _blank(to, src.blob.dtype, kGPU, dst.blob.dev_id)
+            push_copy(between, &packed, src, source)
+            return push_copy(dst, to, between, &packed)
+        run = _run_across
+    elif plain_from and plain_to and same:
+        run = _run_move
+    else:
+        run = _run_assign
+    if run == _run_assign:
+        kernel = _kernel(dst.blob.dev_id,
+                         f"assign<{_TYPES[dst.blob.dtype]}, {_TYPES[src.blob.dtype]}>")
+    task = _new_task(dst, to)
+    task.kernel = kernel
+    _set_source(task, src, source)
+    _set_strides(task)
+    if run == _run_across:
+        task.dev_id = src.blob.dev_id
+    return _push_task(run, task, dst, src.chunk.var, _region_size(to))
+
+
+cdef int _push_device_fill(NDArrayBase dst, const Region* to, const char* value) except -1:
+    """Fill with an element of dst's dtype; `value` has 8 bytes, those behind the element are 0."""
+    cdef int width = <int>dtype_size(dst.blob.dtype)
+    cdef int i, narrow
+    cdef CopyTask* task
+    cdef void* kernel = NULL
+    narrow = width
+    while narrow > 1 and memcmp(value, value + narrow // 2, narrow // 2) == 0:
+        narrow //= 2  # what the driver's fill repeats: at most 4 bytes
+    if not _plain(to.ndim, to.shape, to.stride) or narrow == 8:
+        kernel = _kernel(dst.blob.dev_id, f"fill<{_WIDTHS[width]}>")
+    task = _new_task(dst, to)
+    task.kernel = kernel
+    memcpy(task.value, value, 8)
+    for i in range(to.ndim):
+        task.what.src_stride[i] = 0
+    _set_strides(task)
+    if kernel == NULL:
+        task.strides.ndim = narrow
+        return _push_task(_run_fill, task, dst, NULL, _region_size(to))
+    return _push_task(_run_fill_kernel, task, dst, NULL, _region_size(to))
+
+
+# --- the doors ------------------------------------------------------------------------------------
+cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
+                   const Region* source) except -1:
+    cdef CopyTask* task
+    cdef NDArrayBase between
+    cdef Region packed
+    cdef int64_t size = _region_size(to)
+    if size == 0:
+        return 0
+    if overlap(dst, src):
+        between = _blank(source, src.blob.dtype, src.blob.dev_type, src.blob.dev_id)
+        packed = _packed(source)
+        push_copy(between, &packed, src, source)
+        return push_copy(dst, to, between, &packed)
+    if dst.blob.dev_type == kGPU or src.blob.dev_type == kGPU:
+        return _push_device_copy(dst, to, src, source)
+    task = _new_task(dst, to)
+    _set_source(task, src, source)
+    return _push_task(_run_copy, task, dst, src.chunk.var, size)
+
+
+cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src_type) except -1:
+    cdef CopyTask* task
+    cdef StridedCopy one
+    cdef char converted[8]
+    cdef int64_t size = _region_size(to)
+    cdef int i
+    if size == 0:
+        return 0
+    if dst.blob.dev_type == kGPU:
+        memset(converted, 0, 8)
+        one.dst, one.src, one.dst_type, one.src_type = converted, value, dst.blob.dtype, src_type
+        one.ndim = 0
+        copy_strided(&one, True)
+        return _push_device_fill(dst, to, converted)
+    task = _new_task(dst, to)
+    memcpy(task.value, value, dtype_size(src_type))
+    task.what.src = task.value
+    task.what.src_type = src_type
+    for i in range(to.ndim):
+        task.what.src_stride[i] = 0
+    return _push_task(_run_copy, task, dst, NULL, size)
+
+
+cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int src_type,
+                        const int64_t* src_stride) except -1:
+    cdef CopyTask* task
+    cdef NDArrayBase between
+    cdef Region packed
+    cdef int64_t size = _region_size(to)
+    cdef int i
+    if size == 0:
+        return 0
+    if dst.blob.dev_type == kGPU and not (
+            src_type == dst.blob.dtype and _plain(to.ndim, to.shape, src_stride)
+            and _plain(to.ndim, to.shape, to.stride)):
+        between = _blank(to, dst.blob.dtype, kCPU, 0)
+        packed = _packed(to)
+        copy_from_host(between, &packed, src, src_type, src_stride)
+        return push_copy(dst, to, between, &packed)
+    task = _new_task(dst, to)
+    task.what.src = src
+    task.what.src_type = src_type
+    for i in range(to.ndim):
+        task.what.src_stride[i] = src_stride[i]
+    _push_task(_run_upload if dst.blob.dev_type == kGPU else _run_copy, task, dst, NULL, size)
+    return dst.wait_read()
+
+
+# --- rows by number -------------------------------------------------------------------------------
+cdef struct RowsTask:
+    char* array     # the indexed array's memory
+    char* rows_of   # the picked rows, `step` bytes apart
+    Chunk* target
+    int64_t n
+    int64_t nbytes  # of a row
+    int64_t step
+    bint scatter
+    void* kernel    # of a GPU
+    void* numbers   # there
+    int64_t rows[1]
+
+
+cdef int _run_rows(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef RowsTask* task = <RowsTask*>arg
+    cdef bint serial = run_ctx.worker == 0 and task.n * task.nbytes <= INLINE_COPY_BYTES
+    if task.scatter:
+        copy_scatter(task.array, task.rows_of, task.step, task.rows, task.n, task.nbytes, serial)
+    else:
+        copy_gather(task.rows_of, task.array, task.rows, task.n, task.nbytes, serial)
+    task.target.written = True
+    return 0
+
+
+cdef int _run_rows_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef RowsTask* task = <RowsTask*>arg
+    cdef unsigned grid[3]
+    cdef unsigned block[3]
+    cdef void* params[5]
+    cdef int64_t blocks = (task.n * task.nbytes + BLOCK - 1) // BLOCK
+    grid[0] = <unsigned>min(blocks, <int64_t>MOST_BLOCKS)
+    block[0] = BLOCK
+    grid[1] = grid[2] = block[1] = block[2] = 1
+    params[0], params[1], params[2] = &task.rows_of, &task.array, &task.numbers
+    params[3], params[4] = &task.n, &task.nbytes
+    check(launch(task.kernel, grid, block, 0, run_ctx.stream, params), run_ctx.dev_id, b"indexing")
+    task.target.written = True
+    return 0
+
+
+cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, int64_t n,
+                   int64_t nbytes, bint scatter) except -1:
+    cdef RowsTask* task
+    cdef NDArrayBase numbers = None
+    cdef VarHandle sources[2]
+    cdef VarHandle target
+    cdef void* kernel = NULL
+    cdef int n_sources = 1, flags
+    cdef bint gpu = array.blob.dev_type == kGPU
+    if picked.blob.size == 0:
+        return 0
+    if gpu:
+        kernel = _kernel(array.blob.dev_id, "place_rows" if scatter else "pick_rows")
+        numbers = _upload_rows(rows, n, array.blob.dev_id)
+    task = <RowsTask*>c_malloc(sizeof(RowsTask) + (0 if gpu else n * sizeof(int64_t)))
+    if task == NULL:
+        raise OutOfMemoryError("no memory for a copy")
+    task.array = <char*>array.blob.data
+    task.rows_of = <char*>picked.blob.data
+    task.target = array.chunk if scatter else picked.chunk
+    task.n = n
+    task.nbytes = nbytes
+    task.step = 0 if picked.blob.size * dtype_size(picked.blob.dtype) < n * nbytes else nbytes
+    task.scatter = scatter
+    task.kernel = kernel
+    sources[0] = picked.chunk.var if scatter else array.chunk.var
+    target = array.chunk.var if scatter else picked.chunk.var
+    if gpu:
+        task.numbers = numbers.blob.data
+        sources[1] = numbers.chunk.var
+        n_sources = 2
+    else:
+        memcpy(task.rows, rows, n * sizeof(int64_t))
+    flags = kInline if gpu or 2 * n * nbytes <= INLINE_PASS_BYTES else kNormal
+    with nogil:
+        _engine.push_sync(_run_rows_kernel if gpu else _run_rows, task, _free_task,
+                          array.blob.dev_type, array.blob.dev_id, sources, n_sources, &target, 1,
+                          0, flags, b"index")
+    return 0
+
+
+cdef NDArrayBase _upload_rows(const int64_t* rows, int64_t n, int dev_id):
+    cdef NDArrayBase out = new_array(&n, 1, 6, kGPU, dev_id)
+    cdef Region to = whole(out)
+    copy_from_host(out, &to, rows, out.blob.dtype, to.stride)
+    return out
+
+
+def last_of_equal(rows):
+    """Places at which each number of `rows` stands last: what several threads may write at once."""
+    _, last = np.unique(rows[::-1], return_index=True)
+    return np.sort(len(rows) - 1 - last)

@@ -1,0 +1,28 @@
+"""The set of rows of a gradient that are not zero.
+
+The backward of Embedding writes few rows of a large gradient and records them here. The next
+backward then clears only these rows, and the optimizer updates only these. The set belongs to the
+memory and is valid until some other function writes there.
+"""
+
+from ..engine.records cimport writes_of
+from .._ndarray cimport Chunk, NDArrayBase, RowSet
+
+# The set of an array's rows, created on the first call. NULL if the array has no rows, or if
+# another view of the same memory has a set already.
+cdef RowSet* watch_rows(NDArrayBase array) except? NULL
+
+cdef inline bint rows_hold(Chunk* chunk) noexcept nogil:
+    """True when every row outside the set is zero. Only a function of the engine that reads or
+    writes the array may ask: otherwise the answer may change meanwhile."""
+    cdef RowSet* rows = chunk.rows.load()
+    return (rows != NULL and rows.known and not chunk.exposed.load()
+            and rows.writes == writes_of(chunk.var))
+
+cdef inline void rows_end(Chunk* chunk, bint done) noexcept nogil:
+    """A function that wrote the array calls this at its end. `done`: it wrote the rows of the set
+    and zeros everywhere else, so the set is valid; otherwise the set is dropped."""
+    cdef RowSet* rows = chunk.rows.load()
+    rows.known, rows.writes = done, writes_of(chunk.var) + 1
+    if not done:
+        rows.most.store(rows.n)

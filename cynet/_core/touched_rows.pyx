@@ -1,0 +1,34 @@
+"""Sets of rows (contract in touched_rows.pxd)."""
+
+from libc.stdint cimport int64_t
+
+from .._typedefs cimport dtype_size
+
+
+cdef RowSet* watch_rows(NDArrayBase array) except? NULL:
+    cdef RowSet* rows = array.chunk.rows.load()
+    cdef int64_t length, n = array.blob.shape[0] if array.blob.ndim else 0
+    if n == 0 or array.blob.size == 0:
+        return NULL
+    length = array.blob.size // n * dtype_size(array.blob.dtype)
+    if rows == NULL:
+        rows = new RowSet()
+        rows.data, rows.n, rows.length, rows.known = <char*>array.blob.data, n, length, False
+        rows.bits.resize((n + 63) // 64)
+        rows.most.store(n)
+        array.chunk.rows.store(rows)
+    if rows.data != array.blob.data or rows.n != n or rows.length != length:
+        return NULL
+    return rows
+
+
+def known_rows(NDArrayBase array):
+    """Numbers of the rows of which the engine knows that all others are zeros, or None where it
+    knows nothing. Waits for the array; for tests and to look closer."""
+    cdef int64_t i
+    cdef const RowSet* rows
+    array.wait_read()
+    if not rows_hold(array.chunk):
+        return None
+    rows = array.chunk.rows.load()
+    return [i for i in range(rows.n) if rows.bits[i // 64] >> (i % 64) & 1]

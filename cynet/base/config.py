@@ -1,0 +1,284 @@
+"""Declared settings: every environment variable cynet reads, with type, default and meaning."""
+
+import os
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from .errors import ArgumentError, shown
+
+
+class Setting(NamedTuple):
+    """One environment variable: its name, parser, default and meaning."""
+
+    name: str
+    parse: Callable
+    default: object
+    doc: str
+
+
+def _count(text):
+    if not text.strip().isdecimal():
+        raise ValueError("expected a whole number, 0 or more")
+    return int(text)
+
+
+def _one_of(*words):
+    def parse(text):
+        if text not in words:
+            raise ValueError(f"expected one of {', '.join(words)}")
+        return text
+
+    return parse
+
+
+def _any_of(*words):
+    def parse(text):
+        found = tuple(word.strip() for word in text.split(","))
+        if not set(found) <= set(words):
+            raise ValueError(f"expected a comma list of {', '.join(words)}")
+        return found
+
+    return parse
+
+
+def _flag(text):
+    if text.lower() not in ("0", "1", "true", "false"):
+        raise ValueError("expected 0, 1, true or false")
+    return text.lower() in ("1", "true")
+
+
+_SETTINGS = {
+    s.name: s
+    for s in (
+        Setting(
+            "CYNET_ENGINE_TYPE",
+            _one_of("ThreadedEngine", "NaiveEngine"),
+            "ThreadedEngine",
+            "ThreadedEngine, or NaiveEngine: every function runs at once on the thread that "
+            "pushes it.",
+        ),
+        Setting(
+            "CYNET_CPU_WORKERS",
+            _count,
+            0,
+            "Threads that run native functions; 0 means the number of cores that affinity and a "
+            "container's quota leave.",
+        ),
+        Setting(
+            "CYNET_NUM_THREADS",
+            _count,
+            0,
+            "Threads of one CPU kernel, at most the cores that affinity and a container's quota "
+            "leave; 0 means that many.",
+        ),
+        Setting(
+            "CYNET_CPU_CAPABILITY",
+            _one_of("auto", "baseline", "avx2", "avx512", "amx"),
+            "auto",
+            "Vector instructions of the CPU kernels: baseline, avx2, avx512, amx (avx512, and AMX "
+            "for products of matrices), or auto: the best that the machine has.",
+        ),
+        Setting(
+            "CYNET_KERNELS",
+            _one_of("auto", "portable"),
+            "auto",
+            "auto: oneDNN's convolutions and matrix products where its wheel is there; portable: "
+            "never.",
+        ),
+        Setting(
+            "CYNET_STORAGE_CACHE_MB",
+            _count,
+            0,
+            "Most memory the CPU pool keeps for reuse, in MiB; 0 means a quarter of physical "
+            "memory.",
+        ),
+        Setting(
+            "CYNET_GRAPH_PASSES",
+            str,
+            "all",
+            "Graph passes that run when an executor is bound: a comma list of names, all, none, "
+            "-name.",
+        ),
+        Setting(
+            "CYNET_GRAPH_VERIFY",
+            _flag,
+            False,
+            "1: each graph pass is followed by a check of what it has made (for who writes one).",
+        ),
+        Setting(
+            "CYNET_BACKWARD_DO_MIRROR",
+            _flag,
+            False,
+            "1: backward computes values again instead of keeping them, for less memory (also "
+            "MXNET_BACKWARD_DO_MIRROR).",
+        ),
+        Setting(
+            "CYNET_DATA_DIR",
+            str,
+            "",
+            "Folder of data sets, e.g. the one that has mnist/train-images-idx3-ubyte.gz.",
+        ),
+        Setting(
+            "CYNET_HOME",
+            str,
+            "",
+            "Folder of downloads and compiled kernels, whose subfolders this user alone can write; "
+            "empty means ~/.cache/cynet.",
+        ),
+        Setting(
+            "CXX",
+            str,
+            "",
+            "C++ compiler of CUDA kernels on the CPU; empty means g++, clang++ or c++.",
+        ),
+        Setting(
+            "CUDA_HOME",
+            str,
+            "",
+            "Folder of the CUDA toolkit, whose bin has nvcc; empty means PATH, then "
+            "/usr/local/cuda, then pip's wheels.",
+        ),
+        Setting(
+            "CYNET_CUDA_GRAPHS",
+            _flag,
+            True,
+            "0: executors and updates on a GPU launch their kernels one by one instead of "
+            "recording them as CUDA graphs and replaying those.",
+        ),
+        Setting(
+            "CYNET_CUDA_KERNELS",
+            _any_of("softmax", "pooling"),
+            "",
+            "What cynet's own kernels compute on a GPU although cuDNN has it: a comma list of "
+            "softmax and pooling; empty: nothing.",
+        ),
+        Setting(
+            "CYNET_CHECK_KERNELS",
+            _count,
+            0,
+            "1: CUDA kernels on the CPU run in the checking mode (mx.rtc).",
+        ),
+        Setting(
+            "CYNET_CUDA_LIBRARIES",
+            str,
+            "",
+            "Folder in which cuBLAS and cuDNN are looked for first; empty: pip's packages, then "
+            "the system.",
+        ),
+        Setting(
+            "CYNET_CUDNN_AUTOTUNE",
+            _one_of("0", "1", "2"),
+            "0",
+            "How a convolution on a GPU whose cudnn_tune is not given chooses its algorithm: 0: by "
+            "cuDNN's estimate, 1: by timing those within workspace, 2: by timing all (also "
+            "MXNET_CUDNN_AUTOTUNE_DEFAULT).",
+        ),
+        Setting(
+            "CYNET_CUDA_TF32",
+            _one_of("none", "convolution", "all"),
+            "convolution",
+            "Which float32 products on a GPU may be computed from inputs rounded to TF32 (10 bits "
+            "of mantissa): none, convolution, or all, matrix products too.",
+        ),
+    )
+}
+
+
+_MXNET_NAMES = {
+    "CYNET_BACKWARD_DO_MIRROR": "MXNET_BACKWARD_DO_MIRROR",
+    "CYNET_CUDNN_AUTOTUNE": "MXNET_CUDNN_AUTOTUNE_DEFAULT",
+}
+# Variables of MXNet that are not read, and what sets the same here.
+_LIKE_MXNET = {
+    "MXNET_ENGINE_TYPE": "CYNET_ENGINE_TYPE",
+    "MXNET_CPU_WORKER_NTHREADS": "CYNET_CPU_WORKERS",
+    "MXNET_HOME": "CYNET_HOME",
+    "MXNET_CUDA_ALLOW_TENSOR_CORE": "CYNET_CUDA_TF32",
+    "MXNET_EXEC_ENABLE_INPLACE": "CYNET_GRAPH_PASSES",
+}
+# What the build, benchmarks and tests read for themselves.
+_OF_TESTS = ("CYNET_TEST_", "CYNET_STRESS_", "CYNET_FUZZ_", "CYNET_BUILD_", "CYNET_RANDOM_")
+
+
+def _warn_of_names(environ):
+    """One warning for each variable called CYNET_... or MXNET_... that nothing reads."""
+    known = {*_SETTINGS, *_MXNET_NAMES.values()}
+    for name in sorted(environ):
+        if name in known or name.startswith(_OF_TESTS) or not name.startswith(("CYNET_", "MXNET_")):
+            continue
+        near = [_LIKE_MXNET[name]] if name in _LIKE_MXNET else None
+        if near is None:
+            import difflib  # here, because it is hardly ever needed
+
+            near = difflib.get_close_matches("CYNET_" + name[6:], _SETTINGS, 1, 0.75)
+        hint = f"; {near[0]} is" if near else "; docs/environment_variables.md lists those that are"
+        warnings.warn(f"environment variable {name} is not read by cynet{hint}", stacklevel=6)
+
+
+_warn_of_names(os.environ)  # at import, once
+
+
+def get(name):
+    """The value of a declared setting, from the environment or its default.
+
+    Raises
+    ------
+    ArgumentError
+        When the environment holds a value that does not parse; the message names the variable.
+    """
+    setting = _SETTINGS[name]
+    for each in (name, _MXNET_NAMES.get(name, name)):
+        text = os.environ.get(each)
+        if text:
+            try:
+                return setting.parse(text)
+            except ValueError as wrong:
+                raise ArgumentError(f"environment variable {each}={shown(text)}: {wrong}") from None
+    return setting.default
+
+
+def cache_folder():
+    """Where downloads and compiled kernels are kept: CYNET_HOME, or ~/.cache/cynet; a Path."""
+    return Path(get("CYNET_HOME") or Path.home() / ".cache" / "cynet")
+
+
+def settings():
+    """All declared settings, in order, for documentation and tests."""
+    return tuple(_SETTINGS.values())
+
+
+@contextmanager
+def environment(name, value):
+    """Set an environment variable while a library loads that reads it then, and put it back.
+
+    >>> with environment("CYNET_HOME", "elsewhere"):
+    ...     get("CYNET_HOME")
+    'elsewhere'
+    """
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+@contextmanager
+def suggestions(values):
+    """`environment` of each name in the dict `values`, unless the user has set one of them.
+
+    >>> with suggestions({"CYNET_HOME": "elsewhere"}):
+    ...     get("CYNET_HOME")
+    'elsewhere'
+    """
+    with ExitStack() as stack:
+        if not values.keys() & os.environ.keys():
+            for name, value in values.items():
+                stack.enter_context(environment(name, value))
+        yield

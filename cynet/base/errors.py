@@ -1,0 +1,341 @@
+"""Exceptions: few classes under CynetError, and the one way an asynchronous error is dressed."""
+
+import builtins
+import functools
+import os
+import reprlib
+import sys
+import types
+import warnings
+import weakref
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+MOST_SHOWN = 200  # characters of a value in a message
+_LONGEST = 4000  # characters of a dressed error's text
+_DEEPEST = 4  # dressed errors in a chain of causes, the innermost apart
+
+
+def user_frame():
+    """(file name, line) of the innermost running Python code that is not cynet's own.
+
+    What asynchronous functions remember, to say in an error who pushed them.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+class _Short(reprlib.Repr):
+    """`repr` in bounded time: of long and deep values only the beginning is read."""
+
+    def __init__(self):
+        super().__init__()
+        self.maxlevel = 5
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = 60
+        self.maxdeque = self.maxarray = 60
+        self.maxstring = self.maxlong = self.maxother = MOST_SHOWN
+
+    def repr_NDArray(self, x, level):  # its values may have to be waited for
+        return f"<NDArray {'x'.join(map(str, x.shape))} @{x.context}>"
+
+    def repr_ndarray(self, x, level):
+        return " ".join(repr(x).split()) if x.size <= 8 else f"<ndarray {x.shape} {x.dtype}>"
+
+    def repr_int(self, x, level):
+        if x.bit_length() > 4 * MOST_SHOWN:  # Python refuses to write the longest ones
+            return f"<an int of {x.bit_length()} bits>"
+        return super().repr_int(x, level)
+
+
+_short = _Short()
+
+
+def shown(value):
+    """`repr` of a value for a message: at most 200 characters, and it never fails.
+
+    >>> shown("net"), len(shown("x" * 10**6)), shown(10**400)
+    ("'net'", 200, '<an int of 1329 bits>')
+    """
+    try:
+        text = _short.repr(value)
+    except Exception:  # the value's own repr
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
+
+
+def listed(names):
+    """Names for a message, at most 200 characters of them.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    text = ", ".join(map(shown, names))
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 10]} ..."
+
+
+def warn_user(message, category=UserWarning):
+    """Warn at the innermost line of Python code that is not cynet's own."""
+    warnings.warn_explicit(message, category, *user_frame())
+
+
+class CynetError(Exception):
+    """Base of every error cynet raises by itself; ``mx.base.MXNetError`` is the same class."""
+
+
+MXNetError = CynetError
+
+
+class ArgumentError(CynetError, ValueError):
+    """An argument has a value that does not fit; the message names it and what was expected."""
+
+
+class ArgumentTypeError(CynetError, TypeError):
+    """An argument has the wrong type."""
+
+
+class ShapeError(ArgumentError):
+    """Shapes do not fit together; the message names the node, the shapes found and wanted."""
+
+
+class BoundsError(CynetError, IndexError):
+    """An index is outside of what it counts; the message names the size."""
+
+
+class NotFoundError(CynetError, AttributeError, KeyError):
+    """A name is not registered; the message offers near ones."""
+
+    def __str__(self):
+        return Exception.__str__(self)
+
+
+class UndefinedError(CynetError, NotImplementedError):
+    """A method that a subclass must define is not defined."""
+
+
+class FormatError(CynetError, ValueError):
+    """A file is truncated, corrupt or of another format."""
+
+
+class FileError(CynetError, OSError):
+    """A file cannot be read or written; the message names it. Also the OSError of its kind."""
+
+    def __str__(self):
+        return str(self.strerror) if self.strerror else OSError.__str__(self)
+
+
+class MissingFileError(FileError, FileNotFoundError, ArgumentError):
+    """There is no such file or folder."""
+
+
+class FileAccessError(FileError, PermissionError):
+    """The system does not allow it."""
+
+
+class FolderError(FileError, IsADirectoryError):
+    """It is a folder, not a file."""
+
+
+class NoFolderError(FileError, NotADirectoryError):
+    """A part of the path is a file, not a folder."""
+
+
+class HostMemoryError(CynetError, BufferError):
+    """The host cannot read this memory; the message names the device."""
+
+
+class OutOfMemoryError(CynetError, MemoryError):
+    """There is not as much memory as an array or a function needs."""
+
+    def __new__(cls, *args):
+        return Exception.__new__(cls, *args)  # MemoryError's own takes no subclass of two bases
+
+
+class SizeError(ShapeError, OutOfMemoryError):
+    """An array would have more elements than any memory holds."""
+
+
+class NestingError(CynetError, RecursionError):
+    """Functions of the engine wait for one another too deep."""
+
+
+class KernelError(CynetError):
+    """A CUDA kernel does not compile, or did what it must not; names the kernel and its line."""
+
+
+class OperatorError(CynetError):
+    """A function failed inside the engine, raised where its result is awaited; or a call failed
+    with an error that Python has a class of its own for."""
+
+
+def file_error(error, verb, path):
+    """The FileError of an OSError that happened to `path`: "cannot VERB 'PATH': reason"."""
+    kinds = (MissingFileError, FileAccessError, FolderError, NoFolderError)
+    kind = next((k for k in kinds if isinstance(error, k.__bases__[1])), FileError)
+    reason = error.strerror or str(error)
+    reason = reason[:1].lower() + reason[1:]
+    return kind(error.errno, f"cannot {verb} {shown(str(path))}: {reason}", path)
+
+
+class _Dressed:
+    """What `dress` adds to a class: a text of its own, and how many such errors it holds."""
+
+    _text, _depth = "", 0
+
+    def __init_subclass__(cls, **kwargs):
+        """Not the original's: a class that counts its subclasses, or refuses any, is not asked."""
+
+    def __new__(cls, error, text, depth):
+        if _Group is not None and isinstance(error, _Group):
+            return _Group.__new__(cls, text, error.exceptions)
+        for base in cls.__mro__:  # the constructor that Python's own base class insists on
+            if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType):
+                try:
+                    return base.__new__(cls, text)
+                except TypeError:
+                    continue
+        raise TypeError(f"{cls.__name__} cannot be made")
+
+    def __init__(self, error, text, depth):
+        set_ = object.__setattr__  # a frozen class refuses its own
+        set_(self, "__cause__", error)
+        BaseException.args.__set__(self, (text,))
+        for name, value in _state(error).items():
+            try:
+                set_(self, name, value)
+            except Exception:  # it can be read only
+                continue
+        set_(self, "_text", text)
+        set_(self, "_depth", depth)
+
+    def __str__(self):
+        return self._text
+
+    def __reduce__(self):
+        return _undress, (self.__cause__, self._text)
+
+
+_Group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 has none
+_MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+_dressed = weakref.WeakValueDictionary()  # class of an error -> its dressed class
+
+
+def _state(error):
+    """What an error holds beside its text: errno, filename, ..., and its own attributes."""
+    found = {}
+    for base in type(error).__mro__:
+        for name, member in vars(base).items():
+            if isinstance(member, _MEMBERS) and name != "args" and not name.startswith("__"):
+                try:
+                    found[name] = member.__get__(error)
+                except Exception:  # not set
+                    continue
+    found.update((k, v) for k, v in vars(error).items() if not k.startswith("__"))
+    return found
+
+
+def _fill(names, space):
+    space.update(names)
+
+
+def _dressed_class(kind):
+    """The class of errors that are of `kind` and an OperatorError.
+
+    Where the two cannot be joined (a base of `kind` is written in C and has no Python layout), the
+    nearest base of `kind` stands for it.
+    """
+    found = _dressed.get(kind)
+    if found is not None:
+        return found
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    for base in kind.__mro__:
+        if issubclass(base, _Dressed):
+            found = base
+        else:
+            bases = (base,) if issubclass(base, OperatorError) else (OperatorError, base)
+            try:
+                found = types.new_class(
+                    kind.__name__, (_Dressed, *bases), exec_body=functools.partial(_fill, names)
+                )
+            except (MemoryError, RecursionError):  # it can be, where there is room for it
+                raise
+            except Exception:  # no such class can be
+                continue
+        _dressed[kind] = found
+        return found
+
+
+# Made now: where they are needed there may be no memory, or no stack, to make a class.
+_READY = [_dressed_class(kind) for kind in (Exception, MemoryError, RecursionError)]
+
+
+def shorten(text, most=_LONGEST):
+    """`text` with at most `most` characters: its begin and its end.
+
+    >>> shorten("a" * 30 + "b" * 30, 40)
+    'aaaaaaaaaaaaaaaaaaaaaaa [...] bbbbbbbbbb'
+    """
+    if len(text) <= most:
+        return text
+    tail = most // 4
+    return f"{text[: most - tail - 7]} [...] {text[-tail:]}"
+
+
+def told(error):
+    """The class and the text of an exception, for messages about it.
+
+    >>> told(KeyError("a"))
+    "KeyError: 'a'"
+    """
+    try:
+        text = str(error)
+    except Exception as again:
+        text = f"(no text: its __str__ raised {type(again).__name__})"
+    return f"{type(error).__name__}: {shorten(text)}"
+
+
+def dress(error, message):
+    """An exception that says `message`: an `OperatorError` of `error`'s own type, caused by it.
+
+    So ``except mx.base.MXNetError`` and ``except ZeroDivisionError`` both catch a division by zero
+    that happened in a worker; what the error holds (errno, the errors of a group, attributes of the
+    user's class) is there, too. KeyboardInterrupt, SystemExit and the like come back as they are.
+    What went through many functions keeps a text, a traceback and a chain of causes of sensible
+    size: the outermost ones, and the first error of all.
+
+    >>> e = dress(ZeroDivisionError("division by zero"), "in operator 'f'")
+    >>> isinstance(e, OperatorError), isinstance(e, ZeroDivisionError), str(e)
+    (True, True, "in operator 'f'")
+    """
+    if not isinstance(error, Exception):
+        return error
+    depth = error._depth if isinstance(error, _Dressed) else 0
+    kind = _dressed_class(type(error))
+    cause, trace = error, error.__traceback__
+    if depth > _DEEPEST:
+        cause, trace = error.__cause__, None
+    try:
+        out = kind(cause, shorten(message), depth + 1)
+    except Exception:  # a class whose objects only its own code can make
+        kind = _dressed_class(Exception)
+        out = kind(cause, shorten(message), depth + 1)
+    return BaseException.with_traceback(out, trace)
+
+
+def reworded(error, message):
+    """An error of the class of `error`, a CynetError, with `message` for its text.
+
+    >>> reworded(ShapeError("(2, 3)"), "node 'a': (2, 3)")
+    ShapeError("node 'a': (2, 3)")
+    """
+    if isinstance(error, _Dressed):
+        return dress(error, message)
+    try:
+        return type(error)(message)
+    except Exception:  # a class that insists on its own arguments
+        return dress(error, message)
+
+
+def _undress(cause, text):
+    """A pickled error again; its class is made anew where it is loaded."""
+    return OperatorError(text) if cause is None else dress(cause, text)

@@ -1,0 +1,133 @@
+"""cuBLAS's matrix products (contract in cublas.pxd).
+
+Numbers of enumerations are those of cuBLAS's documentation (data types: cudaDataType).
+"""
+
+from ..._storage cimport Handle, alloc
+from ..._typedefs cimport kFloat32, kFloat64, kGPU
+from .library cimport Handles, keep, load
+
+from ...base import config
+from ...base.errors import CynetError
+from .library import open_library
+
+NAMES = ("libcublas.so.13", "libcublas.so.12")
+PACKAGES = ("nvidia-cublas", "nvidia-cublas-cu12")
+
+cdef enum:
+    DEFAULT_ALGORITHM = -1
+    COMPUTE_32F = 68
+    COMPUTE_64F = 70
+    COMPUTE_32F_FAST_TF32 = 77
+    WORKSPACE = 32 << 20  # bytes for each handle, what cuBLAS takes by itself on its largest GPUs
+
+cdef dict _STATUS = {
+    1: "NOT_INITIALIZED", 3: "ALLOC_FAILED", 7: "INVALID_VALUE", 8: "ARCH_MISMATCH",
+    11: "MAPPING_ERROR", 13: "EXECUTION_FAILED", 14: "INTERNAL_ERROR", 15: "NOT_SUPPORTED",
+    16: "LICENSE_ERROR"}
+
+ctypedef int (*create_t)(void**) noexcept nogil
+ctypedef int (*set_stream_t)(void*, void*) noexcept nogil
+ctypedef int (*set_workspace_t)(void*, void*, size_t) noexcept nogil
+# handle, transa, transb, m, n, k, alpha, A, type, ld, B, type, ld, beta, C, type, ld, compute, algo
+ctypedef int (*gemm_t)(void*, int, int, int64_t, int64_t, int64_t, const void*, const void*, int,
+                       int64_t, const void*, int, int64_t, const void*, void*, int, int64_t, int,
+                       int) noexcept nogil
+# the same with a stride behind each ld, and the count before compute
+ctypedef int (*gemm_strided_t)(void*, int, int, int64_t, int64_t, int64_t, const void*, const void*,
+                               int, int64_t, long long, const void*, int, int64_t, long long,
+                               const void*, void*, int, int64_t, long long, int64_t, int,
+                               int) noexcept nogil
+
+cdef struct Library:
+    create_t create
+    set_stream_t set_stream
+    set_workspace_t set_workspace
+    gemm_t gemm
+    gemm_strided_t gemm_strided
+
+# in the order of Library
+FUNCTIONS = ("cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2",
+             "cublasGemmEx_64", "cublasGemmStridedBatchedEx_64")
+
+cdef Library _blas
+cdef Handles _handles
+cdef int _float_compute = COMPUTE_32F
+cdef float _float_scale[2]
+cdef double _double_scale[2]
+_float_scale[0], _float_scale[1] = 0, 1
+_double_scale[0], _double_scale[1] = 0, 1
+_opened = None  # the ctypes library, kept open
+
+
+def open_door():
+    """Open the library unless it is open; CynetError says what is missing."""
+    global _opened, _float_compute
+    if _opened is None:
+        library = open_library("cuBLAS", NAMES, PACKAGES)
+        load(<void**>&_blas, library, FUNCTIONS, "cuBLAS")
+        if config.get("CYNET_CUDA_TF32") == "all":
+            _float_compute = COMPUTE_32F_FAST_TF32
+        _opened = library
+
+
+cdef int _check(int status, str call) except -1:
+    if status != 0:
+        name = _STATUS.get(status)
+        name = f"CUBLAS_STATUS_{name}" if name else "unknown status"
+        raise CynetError(f"{call}: {name} ({status})")
+    return 0
+
+
+cdef void* _make_handle(const RunContext* run) except NULL with gil:
+    cdef void* handle = NULL
+    cdef Handle space  # kept as long as the handle, for good
+    open_door()
+    _check(_blas.create(&handle), f"cublasCreate_v2 on gpu({run.dev_id})")
+    _check(_blas.set_stream(handle, run.stream), f"cublasSetStream_v2 on gpu({run.dev_id})")
+    if run.stream != NULL:  # memory of its own, so that a graph may capture what the handle does
+        alloc(WORKSPACE, kGPU, run.dev_id, &space)
+        _check(_blas.set_workspace(handle, space.ptr, WORKSPACE),
+               f"cublasSetWorkspace_v2 on gpu({run.dev_id})")
+    keep(&_handles, run, handle, "cuBLAS")
+    return handle
+
+
+cdef int _failed(const RunContext* run, const Product* p, int status) except -1 with gil:
+    call = "cublasGemmEx_64" if p.count == 1 else "cublasGemmStridedBatchedEx_64"
+    return _check(status, f"{call} of {p.count} products ({p.m} x {p.k}) by ({p.k} x {p.n}) on "
+                          f"gpu({run.dev_id})")
+
+
+cdef int multiply(const RunContext* run, const Product* p, const void* a, const void* b, void* c,
+                  bint add) except -1 nogil:
+    cdef void* handle = _handles.find(run.dev_id, run.stream)
+    cdef const void* one = &_float_scale[1]
+    cdef const void* beta = &_float_scale[add]
+    cdef int status, compute
+    cdef int64_t lda, ldb, ldc
+    if p.m == 0 or p.n == 0 or p.count == 0:
+        return 0
+    if p.k == 0:  # nothing is read, but cuBLAS wants addresses
+        a = b = c
+    if handle == NULL:
+        handle = _make_handle(run)
+    compute = _float_compute
+    # a row-major matrix is a column-major one transposed: C' = op(B)' op(A)'
+    lda = max(p.m if p.trans_a else p.k, <int64_t>1)
+    ldb = max(p.k if p.trans_b else p.n, <int64_t>1)
+    ldc = p.n
+    if p.dtype == kFloat64:
+        one, beta, compute = &_double_scale[1], &_double_scale[add], COMPUTE_64F
+    elif p.dtype != kFloat32:
+        compute = COMPUTE_32F
+    # kFloat32, kFloat64, kFloat16 are CUDA_R_32F, CUDA_R_64F, CUDA_R_16F
+    if p.count == 1:
+        status = _blas.gemm(handle, p.trans_b, p.trans_a, p.n, p.m, p.k, one, b, p.dtype, ldb, a,
+                            p.dtype, lda, beta, c, p.dtype, ldc, compute, DEFAULT_ALGORITHM)
+    else:
+        status = _blas.gemm_strided(
+            handle, p.trans_b, p.trans_a, p.n, p.m, p.k, one, b, p.dtype, ldb, p.k * p.n, a,
+            p.dtype, lda, p.m * p.k, beta, c, p.dtype, ldc, p.m * p.n, p.count, compute,
+            DEFAULT_ALGORITHM)
+    return _failed(run, p, status) if status != 0 else 0

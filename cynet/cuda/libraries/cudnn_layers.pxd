@@ -1,0 +1,59 @@
+"""cuDNN's layers over fixed shapes: what is computed is queued on run.stream.
+
+Made once with descriptors of their own; a convolution's algorithm is chosen when it first runs, and
+kept. `add` adds to the result instead of overwriting it.
+"""
+
+from libc.stddef cimport size_t
+
+from ..._typedefs cimport RunContext
+from .cudnn cimport Filter, Tensor
+
+cdef enum Direction:
+    kForward = 0   # x, w -> y
+    kToData = 1    # w, dy -> dx
+    kToWeight = 2  # x, dy -> dw
+
+
+cdef class Convolution:
+    cdef Tensor x
+    cdef Tensor y
+    cdef Tensor bias    # (1, channels, 1, ...), added to `biased`: y, or x if transposed
+    cdef Tensor biased
+    cdef Filter w
+    cdef void* desc[3]      # cudnnConvolutionDescriptor_t of each Direction: they differ in math
+    cdef int algorithm[3]
+    cdef bint chosen[3]
+    cdef readonly size_t[3] space
+    cdef int dtype
+    cdef bint tf32
+    cdef bint tune
+    cdef size_t limit
+    cdef str what
+    # Choose the algorithm unless it is chosen; then space[direction] is what `run` needs.
+    cdef int prepare(self, const RunContext* run, int direction) except -1 nogil
+    cdef int run(self, const RunContext* run, int direction, const void* a, const void* b,
+                 void* out, bint add, void* space) except -1 nogil
+    cdef int add_bias(self, const RunContext* run, const void* bias, void* out) except -1 nogil
+    cdef int bias_gradient(self, const RunContext* run, const void* out_grad, void* bias_grad,
+                           bint add) except -1 nogil
+
+
+cdef class BatchNorm:
+    # gamma, beta, mean and the like (C,)
+    cdef Tensor x
+    cdef Tensor parameter
+    cdef int dtype
+    cdef double eps
+    cdef int forward(self, const RunContext* run, const void* x, const void* gamma,
+                     const void* beta, void* y, bint add, void* mean,
+                     void* inv_std) except -1 nogil
+    cdef int forward_given(self, const RunContext* run, const void* x, const void* gamma,
+                           const void* beta, const void* mean, const void* variance, void* y,
+                           bint add) except -1 nogil
+    cdef int backward(self, const RunContext* run, const void* x, const void* dy,
+                      const void* gamma, const void* mean, const void* inv_std, void* dx,
+                      bint add, void* dgamma, void* dbeta, bint add_parameters) except -1 nogil
+    # to (+)= source, both (C,) or, with `whole`, of x's shape.
+    cdef int copy(self, const RunContext* run, const void* source, void* to, bint whole,
+                  bint add) except -1 nogil

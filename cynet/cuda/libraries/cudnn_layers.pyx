@@ -1,0 +1,234 @@
+"""Convolution and batch normalization by cuDNN (contract in cudnn_layers.pxd).
+
+Numbers of enumerations are those of cuDNN 9's documentation.
+"""
+
+from ..._typedefs cimport kFloat32, kFloat64
+from .cudnn cimport AlgorithmPerf, Filter, Library, Tensor, check, handle_of, library, scale
+
+from ...base import config
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError, CynetError
+from .cudnn import at_least_2d, image
+
+cdef enum:
+    CROSS_CORRELATION = 1
+    DEFAULT_MATH = 0
+    TENSOR_OP_MATH = 1
+    FMA_MATH = 3
+    BATCHNORM_SPATIAL = 1
+    MOST_ALGORITHMS = 16
+
+cdef tuple _CALLS = ("Forward", "BackwardData", "BackwardFilter")
+
+
+cdef class Convolution:
+    """The three directions of a convolution and its bias.
+
+    Parameters
+    ----------
+    dtype : str
+        'float32', 'float64' or 'float16' (summed in float32).
+    data, weight, out : tuple of int
+        Shapes (N, C, *size), (F, C / groups, *kernel), (N, F, *size').
+    stride, dilate, pad : tuple of int
+    groups : int
+    limit : int
+        Most workspace in bytes.
+    tune : bool
+        Choose the algorithm by timing all of them, not by cuDNN's estimate.
+    transposed : bool
+        The bias is added to x.
+    """
+
+    def __init__(self, dtype, data, weight, out, stride, dilate, pad, groups, limit, tune,
+                 transposed=False):
+        cdef int steps[3]
+        cdef int spread[3]
+        cdef int border[3]
+        cdef int found[8]
+        cdef int i
+        cdef Library* dnn
+        self.x, self.y = Tensor(dtype, image(data)), Tensor(dtype, image(out))
+        self.w = Filter(dtype, image(weight))
+        self.biased = self.x if transposed else self.y
+        self.bias = Tensor(dtype, (1, self.biased.shape[1], *(1,) * (len(self.x.shape) - 2)))
+        self.dtype, self.limit, self.tune = dtype_flag(dtype), limit, tune
+        self.tf32 = config.get("CYNET_CUDA_TF32") != "none"
+        self.what = (f"a convolution of {tuple(data)} by {tuple(weight)}, {dtype}, stride {stride},"
+                     f" dilate {dilate}, pad {pad}, {groups} groups")
+        axes = zip(at_least_2d(stride, 1), at_least_2d(dilate, 1), at_least_2d(pad, 0))
+        for i, values in enumerate(axes):
+            steps[i], spread[i], border[i] = values
+        dnn = library()
+        n = len(self.x.shape) - 2
+        for i in range(3):
+            check(dnn.convolution_create(&self.desc[i]), "CreateConvolutionDescriptor")
+            check(dnn.convolution_set(
+                self.desc[i], n, border, steps, spread, CROSS_CORRELATION,
+                kFloat64 if self.dtype == kFloat64 else kFloat32),
+                "SetConvolutionNdDescriptor", self.what)
+            check(dnn.convolution_groups(self.desc[i], groups), "SetConvolutionGroupCount",
+                  self.what)
+        check(dnn.convolution_output(self.desc[0], self.x.desc, self.w.desc, n + 2, found),
+              "GetConvolutionNdForwardOutputDim", self.what)
+        if tuple([found[i] for i in range(n + 2)]) != self.y.shape:
+            raise ArgumentError(f"cuDNN: {self.what} gives "
+                                f"{tuple([found[i] for i in range(n + 2)])}, not {self.y.shape}")
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(3):
+            if self.desc[i] != NULL:
+                library().convolution_destroy(self.desc[i])
+
+    cdef int prepare(self, const RunContext* run, int direction) except -1 nogil:
+        if not self.chosen[direction]:
+            with gil:
+                _choose(self, run, direction)
+        return 0
+
+    cdef int run(self, const RunContext* run, int direction, const void* a, const void* b,
+                 void* out, bint add, void* space) except -1 nogil:
+        cdef void* handle = handle_of(run)
+        cdef void* tensors[3]
+        cdef int status
+        _descriptors(self, direction, tensors)
+        status = library().convolve[direction](
+            handle, scale(self.dtype, True), tensors[0], a, tensors[1], b, self.desc[direction],
+            self.algorithm[direction], space, self.space[direction], scale(self.dtype, add),
+            tensors[2], out)
+        if status != 0:
+            with gil:
+                check(status, "Convolution" + _CALLS[direction], self.what)
+        return 0
+
+    cdef int add_bias(self, const RunContext* run, const void* bias, void* out) except -1 nogil:
+        cdef const void* one = scale(self.dtype, True)
+        cdef int status = library().add(handle_of(run), one, self.bias.desc, bias, one,
+                                        self.biased.desc, out)
+        if status != 0:
+            with gil:
+                check(status, "AddTensor", self.what)
+        return 0
+
+    cdef int bias_gradient(self, const RunContext* run, const void* out_grad, void* bias_grad,
+                           bint add) except -1 nogil:
+        cdef int status = library().bias_gradient(
+            handle_of(run), scale(self.dtype, True), self.biased.desc, out_grad,
+            scale(self.dtype, add), self.bias.desc, bias_grad)
+        if status != 0:
+            with gil:
+                check(status, "ConvolutionBackwardBias", self.what)
+        return 0
+
+
+cdef inline void _descriptors(Convolution self, int direction, void** out) noexcept nogil:
+    # those of a, b and out, in the order of the calls
+    out[0], out[1], out[2] = self.x.desc, self.w.desc, self.y.desc
+    if direction == kToData:
+        out[0], out[1], out[2] = self.w.desc, self.y.desc, self.x.desc
+    elif direction == kToWeight:
+        out[1], out[2] = self.y.desc, self.w.desc
+
+
+cdef int _choose(Convolution self, const RunContext* run, int direction) except -1:
+    """Take the fastest algorithm that the workspace's limit and CYNET_CUDA_TF32 allow."""
+    cdef AlgorithmPerf results[MOST_ALGORITHMS]
+    cdef void* tensors[3]
+    cdef void* handle = handle_of(run)
+    cdef Library* dnn = library()
+    cdef int i, found = 0, math = DEFAULT_MATH
+    cdef bint exact = self.dtype == kFloat32 and not self.tf32
+    name = _CALLS[direction]
+    if self.dtype != kFloat32:
+        math = FMA_MATH if self.dtype == kFloat64 else TENSOR_OP_MATH
+    elif exact:
+        math = FMA_MATH
+    check(dnn.convolution_math(self.desc[direction], math), "SetConvolutionMathType", self.what)
+    _descriptors(self, direction, tensors)
+    if self.tune:
+        check(dnn.time[direction](handle, tensors[0], tensors[1], self.desc[direction], tensors[2],
+                                  MOST_ALGORITHMS, &found, results),
+              f"FindConvolution{name}Algorithm", self.what)
+    else:
+        check(dnn.guess[direction](handle, tensors[0], tensors[1], self.desc[direction],
+                                   tensors[2], MOST_ALGORITHMS, &found, results),
+              f"GetConvolution{name}Algorithm_v7", self.what)
+    least = None
+    for i in range(found):
+        if results[i].status != 0 or exact and results[i].math not in (DEFAULT_MATH, FMA_MATH):
+            continue
+        if results[i].memory <= self.limit:
+            if not exact:
+                math = results[i].math
+            check(dnn.convolution_math(self.desc[direction], math), "SetConvolutionMathType",
+                  self.what)
+            self.algorithm[direction] = results[i].algorithm
+            self.space[direction] = results[i].memory
+            self.chosen[direction] = True
+            return 0
+        least = min(results[i].memory, least or results[i].memory)
+    if least is None:
+        raise CynetError(f"cuDNN has no algorithm (Convolution{name}) for {self.what}")
+    raise CynetError(f"cuDNN needs at least {least} bytes of workspace (Convolution{name}) for "
+                     f"{self.what}; parameter workspace allows {self.limit}")
+
+
+cdef class BatchNorm:
+    """Normalization of the channels of (outer, channels, inner).
+
+    Parameters
+    ----------
+    dtype : str
+        'float32', 'float64' or 'float16', beside which gamma, beta and the statistics are float32.
+    outer, channels, inner : int
+    eps : float
+        Added to the variance.
+    """
+
+    def __init__(self, dtype, outer, channels, inner, eps):
+        self.x = Tensor(dtype, (outer, channels, inner))
+        self.parameter = Tensor("float32" if dtype == "float16" else dtype, (1, channels))
+        self.dtype, self.eps = dtype_flag(dtype), eps
+
+    cdef int forward(self, const RunContext* run, const void* x, const void* gamma,
+                     const void* beta, void* y, bint add, void* mean,
+                     void* inv_std) except -1 nogil:
+        cdef int status = library().normalize(
+            handle_of(run), BATCHNORM_SPATIAL, scale(self.dtype, True), scale(self.dtype, add),
+            self.x.desc, x, self.x.desc, y, self.parameter.desc, gamma, beta, 0, NULL, NULL,
+            self.eps, mean, inv_std)
+        return _failed(self, status, 0) if status != 0 else 0
+
+    cdef int forward_given(self, const RunContext* run, const void* x, const void* gamma,
+                           const void* beta, const void* mean, const void* variance, void* y,
+                           bint add) except -1 nogil:
+        cdef int status = library().normalize_given(
+            handle_of(run), BATCHNORM_SPATIAL, scale(self.dtype, True), scale(self.dtype, add),
+            self.x.desc, x, self.x.desc, y, self.parameter.desc, gamma, beta, mean, variance,
+            self.eps)
+        return _failed(self, status, 1) if status != 0 else 0
+
+    cdef int backward(self, const RunContext* run, const void* x, const void* dy,
+                      const void* gamma, const void* mean, const void* inv_std, void* dx,
+                      bint add, void* dgamma, void* dbeta, bint add_parameters) except -1 nogil:
+        cdef const void* one = scale(self.dtype, True)
+        cdef int status = library().normalize_gradient(
+            handle_of(run), BATCHNORM_SPATIAL, one, scale(self.dtype, add), one,
+            scale(self.dtype, add_parameters), self.x.desc, x, self.x.desc, dy, self.x.desc, dx,
+            self.parameter.desc, gamma, dgamma, dbeta, self.eps, mean, inv_std)
+        return _failed(self, status, 2) if status != 0 else 0
+
+    cdef int copy(self, const RunContext* run, const void* source, void* to, bint whole,
+                  bint add) except -1 nogil:
+        cdef void* desc = self.x.desc if whole else self.parameter.desc
+        cdef int status = library().add(handle_of(run), scale(self.dtype, True), desc, source,
+                                        scale(self.dtype, add), desc, to)
+        return _failed(self, status, 3) if status != 0 else 0
+
+
+cdef int _failed(BatchNorm self, int status, int call) except -1 with gil:
+    name = ("BatchNormalizationForwardTraining", "BatchNormalizationForwardInference",
+            "BatchNormalizationBackward", "AddTensor")[call]
+    return check(status, name, f"shape {self.x.shape[:3]}")

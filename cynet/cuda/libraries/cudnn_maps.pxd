@@ -1,0 +1,33 @@
+"""cuDNN's layers of one input and one output: pooling and softmax, over fixed shapes.
+
+What is computed is queued on run.stream. `add` adds to the result instead of overwriting it.
+"""
+
+from ..._typedefs cimport RunContext
+from .cudnn cimport Tensor
+
+
+cdef class Layer:
+    cdef int dtype
+    # y may be x.
+    cdef int forward(self, const RunContext* run, const void* x, void* y, bint add) except -1 nogil
+    # dx may be dy; y is what forward wrote.
+    cdef int backward(self, const RunContext* run, const void* y, const void* dy, void* dx,
+                      bint add) except -1 nogil
+
+
+cdef class Pooling(Layer):
+    # forward's y is not x. backward reads no y; of maxima there is none.
+    cdef Tensor x
+    cdef Tensor y
+    cdef void* desc
+    cdef bint maximum
+    cdef float float_factor
+    cdef double double_factor
+    cdef const void* factor
+
+
+cdef class Softmax(Layer):
+    cdef Tensor x  # (outer, n, inner)
+    cdef int algorithm
+    cdef int mode

@@ -1,0 +1,60 @@
+"""cuDNN's stack of recurrent layers over fixed shapes: what is computed is queued on run.stream.
+
+x (steps, batch, inputs), y (steps, batch, directions * hidden), states and cells (layers *
+directions, batch, hidden). Weights are given as cuDNN's weight space, which `gather` fills from
+MXNet's vector and `scatter` brings back into it; where `direct`, the vector is the weight space.
+"""
+
+from libc.stdint cimport int64_t
+from libcpp.vector cimport vector
+
+from ..._typedefs cimport RunContext
+from .cudnn cimport Tensor
+
+cdef struct Piece:  # of the vector and of the weight space: bytes from their begin
+    int64_t flat
+    int64_t space
+    void* desc
+
+cdef struct States:  # addresses of the states and of an LSTM's cells, or NULL
+    const void* h
+    const void* c
+
+
+cdef class Recurrent:
+    cdef void* rnn     # cudnnRNNDescriptor_t
+    cdef void* x       # cudnnRNNDataDescriptor_t
+    cdef void* y
+    cdef Tensor state   # of three axes, as the layers take it
+    cdef Tensor states  # of four, for copies
+    cdef int dtype, item, steps, batch, inputs, outputs, layers, directions, gates
+    cdef list passes, tensors
+    cdef vector[Piece] pieces
+    cdef str what
+    cdef bint prepared
+    # known once it is prepared, in bytes
+    cdef readonly size_t weights, reserve
+    cdef readonly size_t[2] work  # of prediction, of training
+    cdef readonly bint direct
+    # Ask cuDNN for sizes and places. `parameters` is the vector.
+    cdef int prepare(self, const RunContext* run, const void* parameters) except -1 nogil
+    # Lengths of the sequences from here on.
+    cdef int set_lengths(self, const int* lengths) except -1 nogil
+    cdef int gather(self, const RunContext* run, const void* parameters,
+                    void* space) except -1 nogil
+    cdef int scatter(self, const RunContext* run, const void* space, void* gradient,
+                     bint add) except -1 nogil
+    # In training `reserve` keeps what backward needs; else it may be NULL.
+    cdef int forward(self, const RunContext* run, bint training, const void* x, void* y,
+                     States first, States last, const void* weights, void* work,
+                     void* reserve) except -1 nogil
+    # Changes `reserve`; dx, first_grad.h and .c are overwritten, the latter two unless NULL.
+    cdef int to_data(self, const RunContext* run, const void* y, const void* dy, void* dx,
+                     States first, States last_grad, States first_grad, const void* weights,
+                     void* work, void* reserve) except -1 nogil
+    # Adds to `gradient`; after to_data, with the same work and reserve.
+    cdef int to_weights(self, const RunContext* run, const void* x, States first, const void* y,
+                        void* gradient, void* work, void* reserve) except -1 nogil
+    # to (+)= source, arrays as a cudnnTensorDescriptor_t of the same dtype says
+    cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,
+                  bint add) except -1 nogil

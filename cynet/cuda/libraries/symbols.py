@@ -1,0 +1,104 @@
+"""Names of the kernels in an object of nvcc: its ELF symbols, demangled."""
+
+import ctypes
+import ctypes.util
+import functools
+import re
+import struct
+
+from ...base.errors import KernelError
+
+_FUNCTION = 2  # STT_FUNC
+_SYMBOLS = 2  # SHT_SYMTAB
+
+
+def kernel_symbols(image):
+    """The kernels of a 64-bit little-endian ELF image.
+
+    Returns
+    -------
+    dict
+        Name as in the source (``axpy``, ``scale<float>``, without the types of arguments, no
+        space but between words and after commas) to the symbol that the driver looks up.
+
+    Raises
+    ------
+    KernelError
+        When it is no such image.
+    """
+    if image[:6] != b"\x7fELF\x02\x01":
+        raise KernelError("the compiler's output is no 64-bit ELF image")
+    offset = struct.unpack_from("<Q", image, 40)[0]
+    size, count = struct.unpack_from("<HH", image, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", image, offset + i * size) for i in range(count)]
+    out = {}
+    for section in sections:
+        if section[1] != _SYMBOLS:
+            continue
+        names = sections[section[6]]
+        for at in range(section[4], section[4] + section[5], section[9]):
+            name, info, _, place = struct.unpack_from("<IBBH", image, at)
+            if info & 15 != _FUNCTION or info >> 4 == 0 or place == 0:
+                continue  # no function, local, or undefined
+            start = names[4] + name
+            symbol = image[start : image.index(b"\0", start)].decode()
+            out[source_name(symbol)] = symbol
+    return out
+
+
+def source_name(symbol):
+    """A mangled symbol as the source has it, without its arguments' and result's types.
+
+    >>> source_name("_Z5scaleIfEvPT_i"), source_name("axpy")
+    ('scale<float>', 'axpy')
+    """
+    if not symbol.startswith("_Z"):
+        return symbol
+    text = _demangled(symbol)
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c in "<[") - (c in ">]")
+        if c == "(" and depth == 0 and not text.startswith("(anonymous", i):
+            text = text[:i]
+            break
+    depth = start = 0
+    for i, c in enumerate(text):  # what stands before the last space outside of <> is the result
+        depth += (c == "<") - (c == ">")
+        if c == " " and depth == 0:
+            start = i + 1
+    return plain(text[start:])
+
+
+def plain(name):
+    """An instance's name with the spaces that `source_name` leaves.
+
+    >>> plain("f<int ,cynet :: half,true>")
+    'f<int, cynet::half, true>'
+    """
+    name = re.sub(r"\s*([<>,:*&()])\s*", r"\1", name.strip())
+    return re.sub(r"\s+", " ", name).replace(",", ", ")
+
+
+@functools.cache
+def _demangler():
+    for library in ("libstdc++.so.6", "libc++abi.so.1", ctypes.util.find_library("stdc++")):
+        try:
+            function = ctypes.CDLL(library).__cxa_demangle
+        except (OSError, TypeError, AttributeError):
+            continue
+        function.restype = ctypes.c_void_p
+        function.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+        return function
+    raise KernelError("names of kernels cannot be read: no C++ runtime (libstdc++.so.6) was found")
+
+
+def _demangled(symbol):
+    status = ctypes.c_int()
+    text = _demangler()(symbol.encode(), None, None, ctypes.byref(status))
+    if not text:
+        return symbol
+    out = ctypes.string_at(text).decode()
+    free = ctypes.CDLL(None).free
+    free.argtypes, free.restype = [ctypes.c_void_p], None
+    free(text)
+    return out

@@ -1,0 +1,142 @@
+"""The engines of this process: made, freed, forked, stopped (contract in process.pxd).
+
+An engine dropped by its owner is freed when another one is made and its last thread has left.
+"""
+
+from cpython.object cimport PyObject
+from libc.limits cimport INT_MAX
+from libc.stdint cimport int64_t
+from libcpp.atomic cimport atomic
+
+from .records cimport After, Engine, clear, lock, unlock
+from .native cimport at_fork, now_ns, thread_yield
+from .queue cimport free_blocks, take_oldest
+from .threads cimport after_fork, plan, settle_after, stop, threads_of
+
+from ..base.cores import usable_cores
+
+cdef int64_t SECOND = 1000 * 1000 * 1000
+cdef int64_t SPIN_NS = 30 * 1000    # a worker looks so long for more before it sleeps
+cdef int64_t LINGER_NS = 5 * SECOND  # a thread beyond the wanted number ends after so long
+
+cdef Engine* _engines = NULL  # linked by `next`
+cdef atomic[int] _registry    # 1 while somebody holds _engines; taken before any engine's lock
+
+
+cdef Engine* create(bint naive, int workers) except NULL nogil:
+    cdef Engine* e = new Engine()
+    cdef int cores
+    with gil:
+        cores = usable_cores()
+    e.naive = naive
+    e.native.limit = e.native.keep = workers if workers > 0 else cores
+    e.native.spin_ns = SPIN_NS if cores > 1 else 0
+    e.native.linger_ns = e.python.linger_ns = LINGER_NS
+    e.python.limit = INT_MAX
+    _hold_registry()
+    _sweep()
+    _adopt(e)
+    _registry.store(0)
+    return e
+
+
+cdef void _hold_registry() noexcept nogil:
+    while _registry.exchange(1):
+        thread_yield()
+
+
+cdef void _adopt(Engine* e) noexcept nogil:
+    global _engines
+    e.next = _engines
+    _engines = e
+
+
+cdef void _sweep() noexcept nogil:
+    """Free the engines that were dropped and have come to rest since. The registry is held."""
+    cdef Engine** place = &_engines
+    cdef Engine* e = _engines
+    cdef bint over
+    while e != NULL:
+        lock(e)
+        over = (e.retiring and e.pending == 0 and e.guests == 0 and e.n_vars == 0
+                and e.n_operators == 0 and threads_of(e) == 0)
+        unlock(e)
+        if over:
+            place[0] = e.next
+            free_blocks(e)
+            del e
+        else:
+            place = &e.next
+        e = place[0]
+
+
+cdef void wake_all() noexcept nogil:
+    cdef Engine* e
+    cdef After after
+    clear(&after)
+    _hold_registry()
+    e = _engines
+    while e != NULL:
+        lock(e)
+        plan(e, &after)
+        unlock(e)
+        settle_after(e, &after)
+        e = e.next
+    _registry.store(0)
+
+
+cdef PyObject* next_unseen() noexcept nogil:
+    cdef Engine* e
+    cdef PyObject* error = NULL
+    _hold_registry()
+    e = _engines
+    while e != NULL and error == NULL:
+        lock(e)
+        error = take_oldest(e)
+        unlock(e)
+        e = e.next
+    _registry.store(0)
+    return error
+
+
+cdef void stop_all(double seconds) noexcept nogil:
+    cdef Engine* e
+    cdef int64_t until = now_ns() + <int64_t>(seconds * SECOND)
+    _hold_registry()
+    e = _engines
+    _registry.store(0)
+    while e != NULL:
+        stop(e, until - now_ns())
+        e = e.next
+
+
+# ---- fork: the child gets every engine with its lock free, no threads and nothing in flight
+
+cdef void _before_fork() noexcept nogil:
+    cdef Engine* e
+    _hold_registry()
+    e = _engines
+    while e != NULL:
+        lock(e)
+        e = e.next
+
+
+cdef void _after_fork_parent() noexcept nogil:
+    cdef Engine* e = _engines
+    while e != NULL:
+        unlock(e)
+        e = e.next
+    _registry.store(0)
+
+
+cdef void _after_fork_child() noexcept nogil:
+    cdef Engine* e = _engines
+    while e != NULL:
+        after_fork(e)
+        unlock(e)
+        e = e.next
+    _registry.store(0)
+
+
+if at_fork(_before_fork, _after_fork_parent, _after_fork_child):
+    raise MemoryError("no memory to register what runs at a fork")

@@ -1,0 +1,595 @@
+"""Who runs it: worker threads that sleep, spin, grow and end (contract in threads.pxd).
+
+A worker that waits for a variable inside its function leaves its place to another thread, so the
+number of threads that compute stays the same and a wait never starves the pool.
+"""
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int64_t
+from libc.stdlib cimport malloc
+from libcpp.atomic cimport atomic, memory_order_relaxed, memory_order_release
+from libcpp.vector cimport vector
+
+from .records cimport (
+    After, Burial, Engine, Failure, Link, Pool, Run, RunAsyncFn, Var, Worker, kAsync, clear,
+    links_of, lock, unlock, MOST_WAITING
+)
+from .native cimport (
+    PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Ensure, PyGILState_Release,
+    PyGILState_STATE, PyThreadState, cpu_relax, holds_gil, now_ns, sleep_ns, sleep_on, start_thread,
+    thread_yield
+)
+from .queue cimport count_down, finish, take
+from .._typedefs cimport RunContext, kGPU
+
+from ..base.errors import OperatorError, dress, told
+
+cdef extern from "Python.h":
+    bint PyErr_Occurred() noexcept
+
+cdef int64_t TIGHT_NS = 8 * 1000  # of a spin, before it lets other threads have the core
+cdef int64_t STOLEN_NS = 100 * 1000  # a thread that spins and misses so much had no core
+cdef int64_t REST = 32  # for so many times as long spins are brief
+cdef int64_t LONGEST_NS = 500 * 1000 * 1000
+cdef atomic[int64_t] _brief_until
+
+cdef struct Frame:
+    # A function that runs on this thread; run is NULL for one that may be done before it returns.
+    Run* run
+    Engine* engine
+    Frame* outer
+
+cdef extern from *:
+    """
+    namespace {
+    thread_local void* this_worker = nullptr;
+    thread_local void* this_frame = nullptr;
+    thread_local int bulk_size = 0;
+    thread_local int bulk_count = 0;
+    }
+    """
+    void* this_worker
+    void* this_frame
+    int bulk_size   # pushes of this thread between two wake-ups; 0: each push wakes
+    int bulk_count
+
+
+cdef EnterDevice _enter_device = NULL
+
+
+cdef void set_enter_device(EnterDevice enter) noexcept nogil:
+    global _enter_device
+    _enter_device = enter
+
+
+# ---- what a function may leave behind
+
+cdef int _pending() except -1:
+    return -1
+
+
+cdef object _caught(const char* name):
+    """The exception that is set in this thread, dressed with the function's name."""
+    cdef str label
+    if not PyErr_Occurred():
+        error = OperatorError("a native function reported failure without an exception")
+    else:
+        try:
+            _pending()
+        except BaseException as raised:
+            error = raised
+    if name != NULL and isinstance(error, Exception) and not isinstance(error, OperatorError):
+        label = (<bytes>name).decode("utf-8", "replace")
+        return dress(error, f"{label} failed: {told(error)}")
+    return error
+
+
+cdef Failure* new_failure(PyObject* error) noexcept nogil:
+    cdef Failure* failure = <Failure*>malloc(sizeof(Failure))
+    if failure != NULL:
+        failure.error = error
+        failure.refs = 0
+    return failure
+
+
+cdef Failure* _catch(const char* name) noexcept with gil:
+    error = _caught(name)
+    Py_INCREF(error)
+    return new_failure(<PyObject*>error)
+
+
+# ---- executing
+
+cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
+    """True when the run is done; false when `complete` is to come (the run may be gone already)."""
+    cdef RunContext context
+    cdef Frame frame
+    cdef int code = 0
+    cdef const char* name = run.name
+    context.dev_type = run.dev_type
+    context.dev_id = run.dev_id
+    context.stream = NULL
+    context.worker = worker
+    frame.engine = run.engine
+    frame.outer = <Frame*>this_frame
+    failure[0] = NULL
+    if run.dev_type == kGPU and _enter_device != NULL:
+        code = _enter_device(run.dev_id, &context.stream)
+    if code == -1:
+        pass
+    elif run.kind == kAsync:
+        frame.run = NULL
+        _set_frame(&frame)
+        code = (<RunAsyncFn>run.fn)(run.arg, &context, run)
+        _set_frame(frame.outer)
+        if code == 0:
+            return False
+    else:
+        frame.run = run
+        _set_frame(&frame)
+        code = run.fn(run.arg, &context)
+        _set_frame(frame.outer)
+    if code == -1:
+        failure[0] = _catch(name)
+    if run.deleter != NULL and run.opr == NULL:
+        run.deleter(run.arg)
+    return True
+
+
+cdef inline void _set_frame(Frame* frame) noexcept nogil:
+    global this_frame
+    this_frame = frame
+
+
+cdef void note(Engine* e, Failure* failure) noexcept nogil:
+    if failure != NULL:
+        failure.refs += 1
+        failure.epoch = e.epoch
+        e.failures.push_back(failure)
+
+
+cdef void run_here(Engine* e, Run* run) noexcept nogil:
+    _run_one(e, run)
+    if e.naive:
+        drain(e)
+
+
+cdef void drain(Engine* e) noexcept nogil:
+    _drain(e, &e.native)
+
+
+cdef void _drain(Engine* e, Pool* pool) noexcept nogil:
+    cdef After after
+    cdef Run* run
+    clear(&after)
+    while pool.published.load():
+        lock(e)
+        run = take(pool)
+        plan(e, &after)
+        unlock(e)
+        settle_after(e, &after)
+        if run != NULL:
+            _run_one(e, run)
+
+
+cdef void _run_one(Engine* e, Run* run) noexcept nogil:
+    cdef After after
+    cdef Failure* failure
+    clear(&after)
+    if not _execute(run, 0, &failure):
+        return
+    lock(e)
+    if run.epoch == e.epoch:
+        note(e, failure)
+        finish(e, run, failure, &after)
+    plan(e, &after)
+    unlock(e)
+    settle_after(e, &after)
+
+
+# ---- workers
+
+cdef void plan(Engine* e, After* after) noexcept nogil:
+    _publish(&e.native)
+    if e.naive:
+        return
+    _publish(&e.python)
+    if e.native.ready > e.native.coming:
+        _call_workers(e, &e.native, after)
+    if e.python.ready > e.python.coming:
+        _call_workers(e, &e.python, after)
+    for pool in e.gpus:
+        if pool != NULL:
+            _publish(pool)
+            if pool.ready > pool.coming:
+                _call_workers(e, pool, after)
+
+
+cdef inline void _publish(Pool* pool) noexcept nogil:
+    if pool.published.load(memory_order_relaxed) != pool.ready:
+        pool.published.store(pool.ready, memory_order_release)
+
+
+cdef void plan_push(Engine* e, After* after) noexcept nogil:
+    global bulk_count
+    if bulk_size > 1:
+        bulk_count += 1
+        if bulk_count < bulk_size:
+            _publish(&e.native)
+            _publish(&e.python)
+            for pool in e.gpus:
+                if pool != NULL:
+                    _publish(pool)
+            return
+        bulk_count = 0
+    plan(e, after)
+
+
+cdef int set_bulk(int size) noexcept nogil:
+    global bulk_size, bulk_count
+    cdef int before = bulk_size
+    bulk_size = size
+    bulk_count = 0
+    return before
+
+
+cdef void _call_workers(Engine* e, Pool* pool, After* after) noexcept nogil:
+    cdef Worker* worker
+    while pool.ready > pool.coming and pool.active < pool.limit and not e.closing:
+        worker = pool.idle
+        if worker != NULL:
+            pool.idle = worker.next
+            worker.idle = False
+            worker.next = after.wake
+            after.wake = worker
+        elif pool.starting:
+            return  # one at a time: it goes on from here when it has begun
+        else:
+            pool.starting = True
+            pool.threads += 1
+            pool.next = after.start
+            after.start = pool
+        pool.active += 1
+        pool.coming += 1
+
+
+cdef void settle_after(Engine* e, After* after) noexcept nogil:
+    cdef Worker* worker
+    cdef Worker* following
+    cdef Pool* pool
+    cdef vector[Burial] burials
+    cdef After more
+    clear(&more)
+    worker = after.wake
+    after.wake = NULL
+    while worker != NULL:
+        following = worker.next
+        worker.guard.lock()
+        worker.called = True
+        worker.wake.notify_one()
+        worker.guard.unlock()
+        worker = following
+    while after.start != NULL:
+        pool = after.start
+        after.start = pool.next  # before the thread begins: it may ask for the next one
+        _start(e, pool)
+    if not after.burials.empty():
+        burials.swap(after.burials)
+        for i in range(burials.size()):
+            if burials[i].callback != NULL:
+                burials[i].callback(burials[i].arg)
+        lock(e)
+        for i in range(burials.size()):
+            if burials[i].seq:
+                count_down(e, burials[i].seq)
+        plan(e, &more)
+        unlock(e)
+        settle_after(e, &more)
+
+
+cdef void _start(Engine* e, Pool* pool) noexcept nogil:
+    cdef Worker* worker = new Worker()
+    cdef bint alone
+    worker.engine = e
+    worker.pool = pool
+    worker.idle = worker.called = False
+    if start_thread(_work, worker):
+        return
+    del worker
+    lock(e)
+    pool.threads -= 1
+    pool.active -= 1
+    pool.coming -= 1
+    pool.starting = False
+    alone = pool.active == 0 and (pool.threads == 0 or pool == &e.python)
+    unlock(e)
+    if alone:  # no thread can be made, and all there are wait: better on this one than never
+        _drain(e, pool)
+
+
+cdef void _work(void* arg) noexcept nogil:
+    """The body of a worker. Its thread state lasts, so an exception set without the GIL stays."""
+    cdef Worker* worker = <Worker*>arg
+    cdef Engine* e = worker.engine
+    cdef Pool* pool = worker.pool
+    cdef PyGILState_STATE state = PyGILState_Ensure()
+    cdef PyThreadState* saved = PyEval_SaveThread()
+    _set_worker(worker)
+    lock(e)
+    if e.free_indices.empty():
+        e.next_index += 1
+        worker.index = e.next_index
+    else:
+        worker.index = e.free_indices.back()
+        e.free_indices.pop_back()
+    pool.starting = False
+    pool.coming -= 1
+    if not _serve(e, pool, worker):
+        return  # forked while it ran a function: this is the child's only thread, and no worker
+    e.free_indices.push_back(worker.index)
+    pool.threads -= 1
+    unlock(e)
+    _set_worker(NULL)
+    del worker
+    PyEval_RestoreThread(saved)
+    PyGILState_Release(state)
+
+
+cdef inline void _set_worker(Worker* worker) noexcept nogil:
+    global this_worker
+    this_worker = worker
+
+
+cdef bint _serve(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
+    """Execute runs until it is time to end. The lock is held at the start and at the end."""
+    cdef After after
+    cdef Failure* failure
+    cdef Run* run
+    clear(&after)
+    while True:
+        run = NULL
+        if pool.active <= pool.limit and not e.closing:
+            run = take(pool)
+        if run != NULL:
+            plan(e, &after)
+            unlock(e)
+            settle_after(e, &after)
+            if _execute(run, worker.index, &failure):
+                if this_worker != worker:
+                    return False
+                lock(e)
+                note(e, failure)
+                finish(e, run, failure, &after)
+            else:
+                if this_worker != worker:
+                    return False
+                lock(e)
+        elif e.closing or e.retiring:
+            pool.active -= 1
+            plan(e, &after)
+            return True
+        elif pool.spin_ns and pool.active <= pool.limit and _look(e, pool, &after):
+            continue
+        elif not _rest(e, pool, worker, &after):
+            return True
+
+
+cdef bint _look(Engine* e, Pool* pool, After* after) noexcept nogil:
+    """Spin for a run; true when one came. The lock is held at the start and at the end."""
+    cdef Spin spin
+    cdef int turns = 0
+    cdef bint found = True
+    spin.until = 0
+    pool.coming += 1
+    plan(e, after)
+    unlock(e)
+    settle_after(e, after)
+    while not pool.published.load(memory_order_relaxed):
+        cpu_relax()
+        turns += 1
+        if turns % 32 == 0 and not spin_on(&spin, pool.spin_ns):
+            found = False
+            break
+    lock(e)
+    pool.coming -= 1
+    return found or pool.ready > 0
+
+
+cdef bint _rest(Engine* e, Pool* pool, Worker* worker, After* after) noexcept nogil:
+    """Sleep until called; false when nobody did for long. The lock is held before and after."""
+    cdef Worker** place
+    cdef int64_t until = 0, left = -1
+    cdef bint stays = pool.threads <= pool.keep
+    pool.active -= 1
+    worker.next = pool.idle
+    worker.idle = True
+    worker.called = False
+    pool.idle = worker
+    plan(e, after)
+    unlock(e)
+    settle_after(e, after)
+    if not stays:
+        until = now_ns() + pool.linger_ns
+    worker.guard.lock()
+    while not worker.called:
+        if until:
+            left = until - now_ns()
+            if left <= 0:
+                worker.guard.unlock()
+                lock(e)
+                if worker.idle:
+                    place = &pool.idle
+                    while place[0] != worker:
+                        place = &place[0].next
+                    place[0] = worker.next
+                    return False
+                unlock(e)  # called just now: the word is on its way
+                until = 0
+                left = -1
+                worker.guard.lock()
+                continue
+        sleep_on(&worker.wake, &worker.guard, left)
+    worker.guard.unlock()
+    lock(e)
+    pool.coming -= 1
+    return True
+
+
+# ---- spinning
+
+cdef bint spin_on(Spin* spin, int64_t spin_ns) noexcept nogil:
+    cdef int64_t now = now_ns()
+    if spin.until == 0:
+        spin.brief = now < _brief_until.load(memory_order_relaxed)
+        spin.yields_at = now + TIGHT_NS
+        spin.until = spin.yields_at if spin.brief else now + spin_ns
+    elif now - spin.last > STOLEN_NS:
+        _brief_until.store(now + min(REST * (now - spin.last), LONGEST_NS), memory_order_relaxed)
+        return False
+    elif now > spin.until:
+        return False
+    spin.last = now
+    if now > spin.yields_at and not spin.brief:
+        thread_yield()
+    return True
+
+
+# ---- who this thread is
+
+cdef bint on_worker() noexcept nogil:
+    return this_worker != NULL
+
+
+cdef bint nests_too_deep() noexcept nogil:
+    cdef Worker* worker = <Worker*>this_worker
+    return worker != NULL and worker.pool.waiting.load() >= MOST_WAITING
+
+
+cdef void leave_place(bint leave) noexcept nogil:
+    cdef Worker* worker = <Worker*>this_worker
+    cdef After after
+    cdef Engine* e = worker.engine
+    clear(&after)
+    worker.pool.waiting.fetch_add(1 if leave else -1)
+    lock(e)
+    worker.pool.active += -1 if leave else 1
+    plan(e, &after)
+    unlock(e)
+    settle_after(e, &after)
+
+
+cdef bint held_here(Var* var, bint write) noexcept nogil:
+    cdef Frame* frame = <Frame*>this_frame
+    cdef Link* link
+    cdef int _
+    while frame != NULL:
+        if frame.run != NULL:
+            link = links_of(frame.run)
+            for _ in range(frame.run.n_links):
+                if link.var == var and (link.write or not write):
+                    return True
+                link += 1
+        frame = frame.outer
+    return False
+
+
+cdef bint inside(Engine* e) noexcept nogil:
+    cdef Frame* frame = <Frame*>this_frame
+    while frame != NULL:
+        if frame.engine == e:
+            return True
+        frame = frame.outer
+    return False
+
+
+# ---- the end, and a new beginning
+
+cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil:
+    cdef After after
+    cdef PyThreadState* saved = NULL
+    cdef int64_t until = now_ns() + patience_ns
+    cdef bint ended = False
+    clear(&after)
+    if holds_gil():
+        saved = PyEval_SaveThread()
+    lock(e)
+    e.closing = True
+    _dismiss_all(e, &after)
+    unlock(e)
+    settle_after(e, &after)
+    while True:
+        lock(e)
+        ended = threads_of(e) == 0
+        unlock(e)
+        if ended or now_ns() > until:
+            break
+        sleep_ns(200 * 1000)
+    if saved != NULL:
+        PyEval_RestoreThread(saved)
+
+
+cdef void _dismiss_all(Engine* e, After* after) noexcept nogil:
+    _dismiss(&e.native, after)
+    _dismiss(&e.python, after)
+    for pool in e.gpus:
+        if pool != NULL:
+            _dismiss(pool, after)
+
+
+cdef void _dismiss(Pool* pool, After* after) noexcept nogil:
+    cdef Worker* worker = pool.idle
+    while worker != NULL:
+        pool.idle = worker.next
+        worker.idle = False
+        worker.next = after.wake
+        after.wake = worker
+        pool.active += 1
+        pool.coming += 1
+        worker = pool.idle
+
+
+cdef int threads_of(Engine* e) noexcept nogil:
+    cdef int n = e.native.threads + e.python.threads
+    for pool in e.gpus:
+        if pool != NULL:
+            n += pool.threads
+    return n
+
+
+cdef void retire(Engine* e) noexcept nogil:
+    cdef After after
+    clear(&after)
+    lock(e)
+    e.retiring = True
+    _dismiss_all(e, &after)
+    unlock(e)
+    settle_after(e, &after)
+
+
+cdef void after_fork(Engine* e) noexcept nogil:
+    _set_worker(NULL)
+    _set_frame(NULL)  # the function that forked is the parent's
+    e.epoch += 1
+    e.pending = 0
+    e.guests = 0
+    e.settle_first = NULL
+    e.waiters = NULL
+    e.free_indices.clear()
+    e.next_index = 0
+    _empty(&e.native)
+    _empty(&e.python)
+    for pool in e.gpus:
+        if pool != NULL:
+            _empty(pool)
+
+
+cdef void _empty(Pool* pool) noexcept nogil:
+    pool.first = NULL
+    pool.heap.clear()
+    pool.ready = 0
+    pool.published.store(0)
+    pool.waiting.store(0)
+    pool.active = pool.threads = pool.coming = 0
+    pool.starting = False
+    pool.idle = NULL

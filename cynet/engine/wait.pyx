@@ -1,0 +1,208 @@
+"""Waits (contract in wait.pxd).
+
+A waiter counts the runs it waits for: whoever finishes one of them counts down, the last one
+signals. A worker that waits gives its place to another thread meanwhile.
+"""
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_XDECREF
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
+from libcpp.vector cimport vector
+
+from .records cimport (
+    After, Engine, Var, Waiter, clear, kDone, kSleeping, kSpinning, lock, unlock, MOST_WAITING
+)
+from .native cimport (
+    PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Ensure, PyGILState_Release,
+    PyGILState_STATE, PyThreadState, cpu_relax, holds_gil, sleep_on
+)
+from .queue cimport refresh, take_error
+from .threads cimport (
+    Spin, held_here, inside, leave_place, nests_too_deep, on_worker, plan, settle_after, spin_on
+)
+
+from ..base.errors import CynetError, NestingError
+
+cdef extern from "Python.h" nogil:
+    int PyErr_CheckSignals() noexcept
+
+cdef int64_t SLICE_NS = 50 * 1000 * 1000  # so often a waiting thread looks for Ctrl-C
+cdef int64_t SPIN_NS = 30 * 1000
+cdef int SOON_TURNS = 256  # of a look without the lock
+
+
+cdef int wait_var(Var* var, bint reads) except -1 nogil:
+    cdef Engine* e = var.engine
+    cdef PyObject* error
+    cdef int64_t remaining
+    if not reads and _soon(e, var):
+        return 0
+    lock(e)
+    refresh(e, var)
+    remaining = var.pending_writes.load(memory_order_relaxed)
+    if reads:
+        remaining += var.pending_reads
+    if remaining and held_here(var, reads):
+        unlock(e)  # whatever was pushed before the function that waits is done
+        return 0
+    if remaining:
+        if reads and held_here(var, False):
+            unlock(e)
+            _refuse_wait("write to a variable it reads")
+        _wait_in(e, &var.waiters, reads, remaining)
+        lock(e)
+    error = take_error(e, var)
+    unlock(e)
+    if error != NULL:
+        return _raise(error)
+    return 0
+
+
+cdef bint _soon(Engine* e, Var* var) noexcept nogil:
+    """Look without the lock: the writers are done, now or in a moment, and nothing failed."""
+    cdef int turns = 0
+    if var.epoch != e.epoch:
+        return False
+    while var.pending_writes.load(memory_order_acquire):
+        if turns == SOON_TURNS or holds_gil():
+            return False
+        cpu_relax()
+        turns += 1
+    return var.failure.load(memory_order_acquire) == NULL
+
+
+cdef int _wait_in(Engine* e, Waiter** waiters, bint reads, int64_t remaining) except -1 nogil:
+    """Wait as one of `waiters`. The lock is held at the start and free at the end."""
+    cdef After after
+    cdef Waiter waiter
+    cdef int code
+    if e.closing:
+        unlock(e)
+        return _refuse_stopped()
+    if nests_too_deep():
+        unlock(e)
+        return _refuse_depth()
+    clear(&after)
+    waiter.before = e.seq + 1
+    waiter.remaining = remaining
+    waiter.reads = reads
+    waiter.state.store(kSpinning)
+    waiter.next = waiters[0]
+    waiters[0] = &waiter
+    plan(e, &after)  # a bulk may have left workers asleep
+    unlock(e)
+    settle_after(e, &after)
+    code = _await(&waiter)
+    if code:
+        lock(e)  # whoever signalled a sleeper has left it when the lock is free
+        if waiter.state.load() != kDone:
+            while waiters[0] != &waiter:
+                waiters = &waiters[0].next
+            waiters[0] = waiter.next
+        unlock(e)
+    return -1 if code < 0 else 0
+
+
+cdef int wait_all(Engine* e) except -1 nogil:
+    cdef vector[PyObject*] errors
+    if inside(e):
+        _refuse_wait("all functions")
+    lock(e)
+    if e.pending:
+        _wait_in(e, &e.waiters, True, e.pending)
+        lock(e)
+    for failure in e.failures:
+        errors.push_back(failure.error)
+        failure.error = NULL
+        failure.refs -= 1
+        if failure.refs == 0:
+            free(failure)
+    e.failures.clear()
+    unlock(e)
+    if errors.empty():
+        return 0
+    with gil:
+        for i in range(1, errors.size()):
+            Py_XDECREF(errors[i])
+    return _raise(errors[0])
+
+
+cdef int _raise(PyObject* error) except -1 nogil:
+    with gil:
+        raised = <object>error
+        Py_DECREF(raised)
+        raise raised
+
+
+cdef int _refuse_wait(const char* what) except -1 nogil:
+    with gil:
+        raise CynetError(
+            f"a function that the engine runs waits for {what.decode()}: it would wait for itself")
+
+
+cdef int _refuse_stopped() except -1 nogil:
+    with gil:
+        raise CynetError("the engine has stopped: what is still pending will not run")
+
+
+cdef int _refuse_depth() except -1 nogil:
+    with gil:
+        raise NestingError(
+            f"{MOST_WAITING} functions of the engine wait for others: does an operator use itself?")
+
+
+# ---- sleeping
+
+cdef int _await(Waiter* waiter) noexcept nogil:
+    """0: done while it spun; 1: done after it slept; -1: a signal handler raised, error set."""
+    cdef bint worker = on_worker()
+    cdef PyThreadState* saved = NULL
+    cdef int code = 0
+    if holds_gil():
+        saved = PyEval_SaveThread()
+    if worker:
+        leave_place(True)
+    if not _spin_on(waiter):
+        code = _sleep_on(waiter, not worker)
+    if worker:
+        leave_place(False)
+    if saved != NULL:
+        PyEval_RestoreThread(saved)
+    return code
+
+
+cdef bint _spin_on(Waiter* waiter) noexcept nogil:
+    cdef Spin spin
+    cdef int turns = 0
+    spin.until = 0
+    while waiter.state.load(memory_order_acquire) != kDone:
+        cpu_relax()
+        turns += 1
+        if turns % 32 == 0 and not spin_on(&spin, SPIN_NS):
+            return False
+    return True
+
+
+cdef int _sleep_on(Waiter* waiter, bint interruptible) noexcept nogil:
+    cdef int expected = kSpinning
+    cdef int64_t slice_ns = SLICE_NS if interruptible else -1
+    if not waiter.state.compare_exchange_strong(expected, kSleeping):
+        return 0  # done just now
+    while True:
+        waiter.guard.lock()
+        if waiter.state.load() != kDone:
+            sleep_on(&waiter.wake, &waiter.guard, slice_ns)
+        waiter.guard.unlock()
+        if waiter.state.load() == kDone:
+            return 1
+        if interruptible and _signal_raised():
+            return -1
+
+
+cdef bint _signal_raised() noexcept nogil:
+    cdef PyGILState_STATE state = PyGILState_Ensure()
+    cdef int code = PyErr_CheckSignals()
+    PyGILState_Release(state)
+    return code != 0

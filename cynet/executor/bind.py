@@ -1,0 +1,232 @@
+"""Binding a Symbol: by arrays that are given, or by shapes from which all others follow."""
+
+import difflib
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..context import read_context
+from ..graph.collector import collector_paused
+from ..graph.gradient import REQUESTS
+from ..graph.infer import infer_shapes, infer_types
+from ..graph.placement import place
+from ..ndarray import NDArray, zeros
+from ..operator.checks.shapes import known, plain
+from ..operator.property import is_known
+from ..symbol.hooks import install
+from ..symbol.node import topological_order, variable_nodes
+from . import Executor
+
+
+def _by_name(what, given, names, allow_missing):
+    """A list in the order of `names` from a list or dict of NDArray."""
+    if isinstance(given, dict):
+        missing = [n for n in names if n not in given]
+        if missing and not allow_missing:
+            raise ArgumentError(f"bind: {what} has no array for {', '.join(map(repr, missing))}")
+        found = [given.get(n) for n in names]
+    elif isinstance(given, (list, tuple)):
+        if len(given) != len(names):
+            raise ArgumentError(
+                f"bind: {what} has {len(given)} arrays, expected {len(names)}: {', '.join(names)}"
+            )
+        found = list(given)
+    else:
+        raise ArgumentTypeError(
+            f"bind: {what} must be a list or dict of NDArray, got {type(given).__name__}"
+        )
+    for name, value in zip(names, found):
+        if not (isinstance(value, NDArray) or (value is None and allow_missing)):
+            raise ArgumentTypeError(
+                f"bind: {what} '{name}' must be an NDArray, got {type(value).__name__}"
+            )
+    return found
+
+
+def _requests(grad_req, names):
+    """Argument name to request, from a word, a list or a dict."""
+    if isinstance(grad_req, str):
+        requests = dict.fromkeys(names, grad_req)
+    elif isinstance(grad_req, (list, tuple)):
+        if len(grad_req) != len(names):
+            raise ArgumentError(
+                f"bind: grad_req has {len(grad_req)} words, expected {len(names)}: "
+                f"{', '.join(names)}"
+            )
+        requests = dict(zip(names, grad_req))
+    elif isinstance(grad_req, dict):
+        requests = {name: grad_req.get(name, "null") for name in names}
+    else:
+        raise ArgumentTypeError(
+            f"bind: grad_req must be a str, list or dict, got {type(grad_req).__name__}"
+        )
+    for name, req in requests.items():
+        if req not in REQUESTS:
+            raise ArgumentError(
+                f"bind: grad_req of '{name}' is {shown(req)}; expected 'null', 'write' or 'add'"
+            )
+    return requests
+
+
+@collector_paused()
+def bind(
+    symbol,
+    ctx,
+    args,
+    args_grad=None,
+    grad_req="write",
+    aux_states=None,
+    group2ctx=None,
+    shared_exec=None,
+):
+    """Bind `symbol` to arrays; see ``Symbol.bind``."""
+    ctx = read_context(ctx)
+    arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    arg_arrays = _by_name("args", args, arg_names, False)
+    requests = _requests(grad_req, arg_names)
+    grad_arrays = _by_name("args_grad", {} if args_grad is None else args_grad, arg_names, True)
+    grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
+    aux_arrays = _by_name("aux_states", {} if aux_states is None else aux_states, aux_names, False)
+    shapes = _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
+    return Executor(
+        symbol,
+        ctx,
+        arg_arrays,
+        grad_arrays,
+        requests,
+        aux_arrays,
+        group2ctx,
+        shared_exec,
+        (shapes if all(map(is_known, shapes.values())) else None, None),
+    )
+
+
+def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
+    """Compare the arrays with what their shapes say of each other; returns all shapes found."""
+    given = {name: known(value.shape) for name, value in zip(arg_names, arg_arrays)}
+    shapes = infer_shapes(symbol.entries, given)
+    found = {node.name: shape for (node, _), shape in shapes.items() if not node.op}
+    for kind, names, arrays in (
+        ("argument", arg_names, arg_arrays),
+        ("gradient of argument", arg_names, grad_arrays),
+        ("auxiliary state", aux_names, aux_arrays),
+    ):
+        for name, value in zip(names, arrays):
+            shape = found[name]
+            if value is not None and is_known(shape) and value.shape != plain(shape):
+                raise ShapeError(
+                    f"bind: {kind} '{name}' has shape {value.shape}, expected {plain(shape)}"
+                )
+    for name, value, grad in zip(arg_names, arg_arrays, grad_arrays):
+        if grad is not None and grad.dtype != value.dtype:
+            raise ArgumentTypeError(
+                f"bind: gradient of '{name}' has dtype {grad.dtype.__name__}, "
+                f"expected {value.dtype.__name__}"
+            )
+    return shapes
+
+
+@collector_paused()
+def simple_bind(
+    symbol,
+    ctx,
+    grad_req="write",
+    type_dict=None,
+    group2ctx=None,
+    shared_arg_names=None,
+    shared_exec=None,
+    shared_buffer=None,
+    **shapes,
+):
+    """Infer, allocate zeros and bind; see ``Symbol.simple_bind``."""
+    ctx = read_context(ctx)
+    arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    names = {*arg_names, *aux_names}
+    strange = _strangers([*shapes, *(type_dict or ())], names)
+    shapes = {name: shape for name, shape in shapes.items() if name in names}
+    types = {name: dtype for name, dtype in (type_dict or {}).items() if name in names}
+    found_shapes = infer_shapes(symbol.entries, symbol._known_shapes((), shapes))
+    entries = [entry for entry, shape in found_shapes.items() if not is_known(shape)]
+    if entries:
+        entries.sort(key=lambda entry: entry[0].op is not None)  # arguments first
+        unknown = [node.output_name(k) for node, k in entries]
+        raise ShapeError(
+            f"simple_bind: the shapes given ({shapes}) do not determine that of "
+            f"{', '.join(map(repr, unknown[:8]))} (a length of 0 is unknown){strange}"
+        )
+    if strange:
+        warn_user(f"simple_bind{strange}")
+    known_types = {name: np.dtype(dtype).name for name, dtype in types.items()}
+    found_types = infer_types(symbol.entries, known_types, default="float32")
+    arguments, states, _ = variable_nodes(symbol.entries)
+    arg_shapes, aux_shapes = (
+        [plain(found_shapes[n, 0]) for n in nodes] for nodes in (arguments, states)
+    )
+    arg_types, aux_types = (
+        [np.dtype(found_types[n, 0]).type for n in nodes] for nodes in (arguments, states)
+    )
+    requests = _requests(grad_req, arg_names)
+    contexts = {}  # of variables that a group's context takes to another one
+    if group2ctx:
+        placed = place(topological_order(symbol.entries), ctx, group2ctx)
+        contexts = {node.name: at for node, at in placed.items() if node.op is None}
+    shared_names = set(shared_arg_names or ())
+    args, grads = [], []
+    for name, shape, dtype in zip(arg_names, arg_shapes, arg_types):
+        shared = (
+            shared_exec.arg_dict.get(name)
+            if shared_exec is not None and name in shared_names
+            else None
+        )
+        if shared is not None and (shared.shape != tuple(shape) or shared.dtype != np.dtype(dtype)):
+            raise ShapeError(
+                f"simple_bind: shared argument '{name}' has shape {shared.shape} and dtype "
+                f"{np.dtype(shared.dtype).name}, expected {tuple(shape)} and {dtype}"
+            )
+        grad = None
+        if shared is not None:
+            grad = shared_exec.grad_dict.get(name) if requests[name] != "null" else None
+        elif shared_buffer is not None and name not in shared_names:
+            shared = _from_buffer(shared_buffer, name, shape, dtype, contexts.get(name, ctx))
+        if shared is None:
+            shared = zeros(shape, ctx=contexts.get(name, ctx), dtype=dtype)
+        if grad is None and requests[name] != "null":
+            grad = zeros(shape, ctx=contexts.get(name, ctx), dtype=dtype)
+        args.append(shared)
+        grads.append(grad)
+    auxs = []
+    for name, shape, dtype in zip(aux_names, aux_shapes, aux_types):
+        shared = shared_exec.aux_dict.get(name) if shared_exec is not None else None
+        fits = shared is not None and shared.shape == tuple(shape) and shared.dtype == dtype
+        at = contexts.get(name, ctx)
+        auxs.append(shared if fits else zeros(shape, ctx=at, dtype=dtype))
+    inferred = (found_shapes, found_types)
+    return Executor(symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec, inferred)
+
+
+def _strangers(given, names):
+    """What is to be said of `given` that are not among `names`: an inner layer may be bound with
+    the shapes and dtypes of the whole network."""
+    said = []
+    for name in dict.fromkeys(given):
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            said.append(f"{shown(name)}" + (f" (did you mean '{near[0]}'?)" if near else ""))
+    if not said:
+        return ""
+    return f": the symbol has no argument {', '.join(said)}; what is given for it is not used"
+
+
+def _from_buffer(buffer, name, shape, dtype, ctx):
+    """The front of ``buffer[name]`` in `shape`, or new memory that is remembered there."""
+    size = 1
+    for n in shape:
+        size *= n
+    old = buffer.get(name)
+    if old is not None and old.size >= size and old.dtype == dtype:
+        return old.reshape((-1,))[:size].reshape(shape)
+    buffer[name] = zeros(shape, ctx=ctx, dtype=dtype)
+    return buffer[name]
+
+
+install(bind=bind, simple_bind=simple_bind)

@@ -1,0 +1,543 @@
+"""Executor: a Symbol bound to arrays, ready to run forward and backward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._executor import Plan, arena_view
+from ..base import config
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CynetError,
+    ShapeError,
+    dress,
+    shown,
+    told,
+)
+from ..base.guard import guarded
+from ..graph import pipeline
+from ..graph.batch_alias import fed_input
+from ..graph.collector import collector_paused
+from ..graph.compile import lower
+from ..graph.describe import describe
+from ..graph.ir import BACKWARD, TEMP, Graph
+from ..graph.memory_plan import plan_memory
+from ..graph.passes.batch_split import row_positions
+from ..graph.profile import step_times
+from ..graph.verify import verify_memory
+from ..ndarray import NDArray, array, empty, zeros
+from ..operator import Operator
+from ..operator.checks.shapes import known
+from ..symbol.node import fixed_arguments, topological_order
+from .batch_split import share_memory
+from .pins import Pins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ..base.typing import ArrayLike, Context, NamedArrays, Shape, Symbol
+
+
+@guarded(but=("forward", "backward"))
+class Executor:
+    """A bound computation; made by ``Symbol.bind`` or ``Symbol.simple_bind``.
+
+    Attributes
+    ----------
+    arg_arrays, grad_arrays, aux_arrays : list of NDArray
+        In the order of ``list_arguments`` / ``list_auxiliary_states``; None where no gradient is
+        kept.
+    arg_dict, grad_dict, aux_dict, output_dict : dict of str to NDArray
+    outputs : list of NDArray
+        Written by every `forward`.
+    has_run : bool
+        Whether there was one; who hands the executor on may set it back.
+    """
+
+    outputs: list[NDArray]
+    grad_dict: NamedArrays
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        ctx: Context,
+        arg_arrays: list[NDArray],
+        grad_arrays: list[NDArray],
+        grad_req: dict[str, str],
+        aux_arrays: list[NDArray],
+        group2ctx: Mapping[str, Context] | None = None,
+        shared_exec: Executor | None = None,
+        inferred: tuple[Any, Any] = (None, None),
+    ) -> None:
+        self._symbol = symbol
+        self._ctx = ctx
+        self._group2ctx = group2ctx
+        self._grad_req = grad_req
+        self._arg_names = symbol.list_arguments()
+        self._aux_names = symbol.list_auxiliary_states()
+        self.arg_arrays = arg_arrays
+        self.grad_arrays = grad_arrays
+        self.aux_arrays = aux_arrays
+        self.arg_dict = dict(zip(self._arg_names, arg_arrays))
+        self.grad_dict = dict(zip(self._arg_names, grad_arrays))
+        self.aux_dict = dict(zip(self._aux_names, aux_arrays))
+        self.has_run = False
+        self._monitor = None
+        self._monitor_all = False
+        self._arena = None
+        fixed = fixed_arguments(topological_order(symbol.entries))
+        pins = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
+        shared = shared_exec._pins if shared_exec is not None else None
+        self._pins = Pins(pins, shared) if pins else None
+        self._build(shared_exec, inferred=inferred)
+
+    # --- building ---------------------------------------------------------------------------------
+    @collector_paused()
+    def _build(self, shared_exec=None, inferred=(None, None)):
+        """Run the passes and make the native plan; outputs keep their arrays when built again.
+
+        Without gradients the plan is one for ``forward(is_train=False)``.
+        """
+        arrays = {**self.arg_dict, **self.aux_dict}
+        watched = self._monitor is not None  # then every node's own values must be there to see
+        names = frozenset() if watched else pipeline.enabled()
+        graph = lower(
+            self._symbol.entries,
+            self._ctx,
+            {name: known(value.shape) for name, value in arrays.items()},
+            {name: np.dtype(value.dtype).name for name, value in arrays.items()},
+            {n: self._grad_req[n] for n, grad in self.grad_dict.items() if grad is not None},
+            self._group2ctx,
+            names,
+            not any(grad is not None for grad in self.grad_arrays),
+            watched,
+            inferred,
+        )
+        operators = {}
+        for step in graph.steps:  # a backward step's forward step may be inside a chain
+            forward = step.origin or step
+            if forward not in operators:
+                operators[forward] = _create_operator(forward)
+        _keep_splits(graph, operators, self._bound(graph))
+        python = [s for s in graph.steps if operators[s.origin or s].runs_python]
+        plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
+        if config.get("CYNET_GRAPH_VERIFY"):
+            verify_memory(graph, () if watched else python)
+        if "feed" in names:
+            graph.fed = fed_input(graph, operators)
+        self._graph = graph
+        if not hasattr(self, "outputs"):
+            self.outputs = [zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.outputs]
+        self._heads = [
+            None if v is None else zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.heads
+        ]
+        self._takes_heads = any(head is not None for head in self._heads)
+        self._arena = self._take_arena(graph, None if python else shared_exec)
+        self._arena_is_guarded = watched or not python
+        self._arrays = {**self._arrays_of(graph), **_constants(graph)}
+        for value in graph.kept_values():
+            self._arrays[value] = empty(value.shape, ctx=value.ctx, dtype=value.dtype)
+        self._plan = Plan(graph, operators, self._arrays, self._arena, self._arena_is_guarded)
+
+    def _take_arena(self, graph, shared_exec):
+        size = graph.memory.planned
+        if not size:
+            written = (value for step in graph.steps for _, value in step.written())
+            if not any(0 in value.shape for value in written):
+                return None
+            size = 1  # what has no elements has an address, too
+        shared = (
+            shared_exec._arena
+            if shared_exec is not None and shared_exec._arena_is_guarded
+            else None
+        )
+        if shared is not None and shared.size >= size and shared.ctx == self._ctx:
+            return shared
+        return empty((size,), ctx=self._ctx, dtype="uint8")
+
+    def _bound(self, graph):
+        """The arrays of whoever bound them."""
+        arrays = {value: self.arg_dict[name] for name, value in graph.args.items()}
+        arrays.update((value, self.aux_dict[name]) for name, value in graph.auxs.items())
+        arrays.update((value, self.grad_dict[name]) for name, value in graph.grads.items())
+        return arrays
+
+    def _arrays_of(self, graph):
+        arrays = self._bound(graph)
+        arrays.update(zip(graph.outputs, self.outputs))
+        arrays.update((v, a) for v, a in zip(graph.heads, self._heads) if v is not None)
+        return arrays
+
+    # --- running ----------------------------------------------------------------------------------
+    @property
+    def output_dict(self) -> NamedArrays:
+        """Output name to NDArray."""
+        return dict(zip(self._symbol.list_outputs(), self.outputs))
+
+    def forward(self, is_train: bool = False, **kwargs: ArrayLike) -> list[NDArray]:
+        """Compute the outputs; returns at once, reading an output waits.
+
+        Parameters
+        ----------
+        is_train : bool
+            Dropout, BatchNorm and the like behave as in training.
+        **kwargs
+            Arguments to overwrite before: name to NDArray or NumPy array of the bound shape.
+
+        Returns
+        -------
+        list of NDArray
+            `outputs`.
+        """
+        values = {}
+        for name, value in kwargs.items():
+            bound = self.arg_dict.get(name)
+            if bound is None:
+                raise ArgumentTypeError(
+                    f"forward: unknown argument '{name}'; the arguments are "
+                    f"{', '.join(self._arg_names)}"
+                )
+            if not isinstance(value, NDArray):
+                value = array(value, ctx=bound.ctx, dtype=bound.dtype)
+            if value.shape != bound.shape:
+                raise ShapeError(
+                    f"forward: argument '{name}' has shape {value.shape}, bound was {bound.shape}"
+                )
+            values[name] = value
+        targets = [self.arg_dict[name] for name in values]
+        if not self.forward_on(list(values.values()), targets, is_train):
+            raise CynetError("forward: the arguments changed while they were taken")
+        return self.outputs
+
+    def forward_on(self, sources, targets, is_train):
+        """What `forward` does, by arrays: with `sources` copied into `targets`, which are of
+        `arg_arrays`, before or while they are read.
+
+        Returns
+        -------
+        bool
+            False, and nothing is done, unless each source is an NDArray of its target's shape.
+        """
+        if self._pins is not None:
+            self._pins.hold()
+        if not self._plan.run_forward(bool(is_train), sources, targets):
+            return False
+        self.has_run = True
+        if self._monitor is not None:
+            self._watch()
+        return True
+
+    def backward(
+        self, out_grads: NDArray | Sequence[NDArray] | None = None, is_train: bool = True
+    ) -> None:
+        """Compute the gradients of what the last `forward` computed; without any (all
+        ``grad_req='null'``, or no `args_grad`) there is nothing to do.
+
+        Parameters
+        ----------
+        out_grads : NDArray, list or dict of NDArray, optional
+            Gradients of the outputs; not needed for outputs of loss operators.
+        is_train : bool
+            Kept for MXNet's signature; backward always is training.
+        """
+        if not self._graph.grads:
+            return  # nobody wants a gradient, as in MXNet
+        if out_grads is not None or self._takes_heads:
+            self._set_heads(out_grads)
+        self._plan.run_backward()
+        if self._monitor is not None:
+            self._watch_backward()
+
+    def _set_heads(self, out_grads):
+        if out_grads is None:
+            given = [None] * len(self.outputs)
+        elif isinstance(out_grads, dict):
+            given = [out_grads.get(name) for name in self._symbol.list_outputs()]
+        else:
+            given = list(out_grads) if isinstance(out_grads, (list, tuple)) else [out_grads]
+        if len(given) > len(self.outputs):
+            raise ArgumentError(f"backward: {len(given)} out_grads for {len(self.outputs)} outputs")
+        given += [None] * (len(self.outputs) - len(given))
+        for name, head, grad in zip(self._symbol.list_outputs(), self._heads, given):
+            if grad is not None and not isinstance(grad, NDArray):
+                raise ArgumentTypeError(
+                    f"backward: out_grads of '{name}' must be an NDArray, got {shown(grad)}"
+                )
+            if head is None:
+                continue
+            if grad is None:
+                raise ArgumentError(
+                    f"backward: output '{name}' is no loss, so out_grads must have its gradient, "
+                    f"an NDArray of shape {head.shape}; what `fit` trains ends in a loss, such as "
+                    "SoftmaxOutput or MakeLoss"
+                )
+            if grad.shape != head.shape:
+                raise ShapeError(
+                    f"backward: out_grads of '{name}' has shape {grad.shape}, expected {head.shape}"
+                )
+            head[:] = grad
+
+    # --- watching ---------------------------------------------------------------------------------
+    def set_monitor_callback(
+        self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False
+    ) -> None:
+        """Call ``callback(name, array)`` for what every operator computes, after each `forward`
+        and `backward`.
+
+        The plan is built anew without shared memory, so that every intermediate value can be read.
+
+        Parameters
+        ----------
+        callback : callable or None
+            Takes the name and an NDArray that is valid until the next `forward`. Names are
+            ``'fc1_output'`` and, of the gradients that an operator gives to its inputs, those of
+            MXNet: ``'fc1_backward_output0'`` to ``'fc1_backward_output2'`` where there are several
+            inputs, ``'relu1_backward_output'`` where there is one. None stops watching.
+        monitor_all : bool
+            Also the operators' inputs (``'fc1_data'``, ``'fc1_weight'``).
+        """
+        if callback is not None and not callable(callback):
+            raise ArgumentTypeError(f"set_monitor_callback: {shown(callback)} is not callable")
+        changed = (callback is None) != (self._monitor is None)
+        self._monitor, self._monitor_all = callback, monitor_all
+        if changed:
+            self._build()
+
+    def _watch(self):
+        for step in self._graph.steps[: self._graph.n_forward]:
+            if self._monitor_all:
+                names = [*step.prop.list_arguments(), *step.prop.list_auxiliary_states()]
+                for name, value in zip(names, [*step.in_data, *step.aux]):
+                    self._monitor(f"{step.name}_{name}", self._array_of(value))
+            for value in step.out_data[: step.prop.num_visible_outputs()]:
+                self._monitor(value.name, self._array_of(value))
+
+    def _watch_backward(self):
+        for step in self._graph.steps[self._graph.n_forward :]:
+            if step.direction != BACKWARD:
+                continue
+            several = len(step.in_grad) > 1
+            for i, value in enumerate(step.in_grad):
+                if value is not None:
+                    name = f"{step.name}_backward_output{i if several else ''}"
+                    self._monitor(name, self._array_of(value))
+
+    def _array_of(self, value):
+        if value.root.kind == TEMP:
+            return arena_view(self._arena, value.root.offset, value.shape, value.dtype)
+        return self._arrays[value.root]
+
+    def profile(self, run: Callable[[], Any], n: int = 10) -> list[tuple[str, str, float]]:
+        """Time of every step of the plan, measured inside the loop that runs it.
+
+        Parameters
+        ----------
+        run : callable
+            Runs this executor once, e.g. ``lambda: (exe.forward(True), exe.backward())``; it is
+            called once more before, to warm up.
+        n : int
+            How often it is called, at least 1.
+
+        Returns
+        -------
+        list of (str, str, float)
+            Direction, ``"operator node"`` and mean microseconds a call, in the order of the plan.
+        """
+        return step_times(self._plan, self._graph.steps, run, n)
+
+    # --- parameters, shapes -----------------------------------------------------------------------
+    def copy_params_from(
+        self,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
+        """Copy parameters into the bound arrays.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+        allow_extra_params : bool
+            Names that are not bound are passed over instead of refused (ArgumentError).
+        """
+        for kind, params, bound in (
+            ("arg_params", arg_params, self.arg_dict),
+            ("aux_params", aux_params or {}, self.aux_dict),
+        ):
+            for name, value in params.items():
+                if name in bound:
+                    if value.shape != bound[name].shape:
+                        raise ShapeError(
+                            f"copy_params_from: {kind} '{name}' has shape {value.shape}, "
+                            f"bound was {bound[name].shape}"
+                        )
+                    value.astype(bound[name].dtype, copy=False).copyto(bound[name])
+                elif not allow_extra_params:
+                    raise ArgumentError(
+                        f"copy_params_from: '{name}' of {kind} is not among the bound names "
+                        f"{', '.join(bound) or '(none)'}"
+                    )
+        if self._pins is not None:
+            self._pins.hold()
+
+    def reshape(
+        self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Shape
+    ) -> Executor:
+        """An executor for other input shapes that shares the parameters.
+
+        Parameters
+        ----------
+        partial_shaping : bool
+            Allow arguments that are not named to change their shape, too.
+        allow_up_sizing : bool
+            Allow new memory where an array grows; a smaller one uses the front of the old memory.
+        **kwargs
+            Argument name to new shape.
+
+        Returns
+        -------
+        Executor
+        """
+        unknown = sorted(set(kwargs) - set(self._arg_names))
+        if unknown:
+            raise ArgumentTypeError(f"reshape: unknown argument {', '.join(map(repr, unknown))}")
+        free = {*self._arg_names, *self._aux_names} if partial_shaping else kwargs
+        hint = ", though it is not among the shapes given; pass partial_shaping=True to allow it"
+        return self.reshape_free(kwargs, free, allow_up_sizing, hint)
+
+    def reshape_free(self, shapes, free, allow_up_sizing=True, hint=""):
+        """What `reshape` does, when only some arrays may change their shape.
+
+        Parameters
+        ----------
+        shapes : dict of str to tuple
+            Of arguments.
+        free : container of str
+            Names of arguments and auxiliary states that may change.
+        allow_up_sizing : bool
+            Take new memory where an array grows.
+        hint : str
+            What the error for a name that is not free says in the end.
+
+        Returns
+        -------
+        Executor
+        """
+        arg_shapes, _, aux_shapes = self._symbol.infer_shape(**shapes)
+        if arg_shapes is None:
+            raise ShapeError(f"reshape: the shapes given ({shapes}) do not determine all others")
+
+        def fit(kind, name, shape, old):
+            if old is None or old.shape == tuple(shape):
+                return old
+            if name not in free:
+                error = ShapeError(
+                    f"reshape: {kind} '{name}' changes from {old.shape} to {tuple(shape)}{hint}"
+                )
+                error.change = name, old.shape, tuple(shape)  # for who knows what was asked
+                raise error
+            size = 1
+            for n in shape:
+                size *= n
+            if size <= old.size:
+                return old.reshape((-1,))[:size].reshape(shape)
+            if not allow_up_sizing:
+                raise ShapeError(
+                    f"reshape: {kind} '{name}' grows from {old.shape} to {shape}; pass "
+                    "allow_up_sizing=True to allow new memory for it"
+                )
+            return zeros(shape, ctx=old.ctx, dtype=old.dtype)
+
+        args, grads = [], []
+        for name, shape in zip(self._arg_names, arg_shapes):
+            args.append(fit("argument", name, shape, self.arg_dict[name]))
+            grads.append(fit("gradient of", name, shape, self.grad_dict[name]))
+        auxs = [
+            fit("auxiliary state", name, shape, self.aux_dict[name])
+            for name, shape in zip(self._aux_names, aux_shapes)
+        ]
+        return Executor(
+            self._symbol,
+            self._ctx,
+            args,
+            grads,
+            self._grad_req,
+            auxs,
+            self._group2ctx,
+            shared_exec=self,
+        )
+
+    def debug_str(self) -> str:
+        """The plan in words: every step with what it writes, then the memory it takes.
+
+        The last lines are MXNet's: the MB (2**20 bytes) of all temporaries as they are placed, and
+        how many steps ask for temporary space; between them the MB without in-place and sharing.
+        Arguments, gradients and outputs, which have arrays of their own, are not counted. In front
+        of them stands how much the plan keeps from run to run beside its temporaries: weights
+        scaled by BatchNorm, weights in the form that kernels read.
+        """
+        return describe(self._graph)
+
+
+def _constants(graph):
+    """Arrays of the values that depend on no argument, computed here and now."""
+    made = [value for step in graph.constant_steps for value in step.out_data]
+    arrays = {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in made}
+    if arrays:
+        operators = {step: _create_operator(step) for step in graph.constant_steps}
+        alone = Graph(graph.constant_steps, {}, {}, [])
+        Plan(alone, operators, arrays, None, False).run_forward(False)
+    read = {value.root for step in graph.steps for value in step.read()}
+    return {value: made_array for value, made_array in arrays.items() if value in read}
+
+
+def _keep_splits(graph, operators, bound):
+    """Leave out what cannot run on several threads, or in `bound` arrays that share memory, and
+    make the operators of parts."""
+    kept = []
+    for each in graph.splits:
+        steps = graph.steps[each.first : each.last]
+        forward = [step.origin or step for step in steps]
+        made = [operators[step] for step in forward]
+        if any(op.runs_python or op.stateful or op.rows_of for op in made) or _share_memory(
+            steps, bound
+        ):
+            continue
+        kept.append(each)
+        for step in forward:
+            for rows in each.rows:
+                if (step, rows) not in operators:
+                    operators[step, rows] = _create_operator(step, rows)
+    graph.splits = kept
+
+
+def _share_memory(steps, arrays):
+    """Whether an array that steps write shares memory with another one that they touch."""
+    written = {v.root for step in steps for _, v in step.written()} & arrays.keys()
+    read = {v.root for step in steps for v in step.read()} & arrays.keys() - written
+    return share_memory([arrays[v] for v in written], [arrays[v] for v in read])
+
+
+def _create_operator(step, rows=None):
+    """The Operator of a forward step, or of `rows` rows of it; a failure names the node."""
+    shapes = [v.shape for v in step.in_data]
+    if rows is not None:
+        for i in row_positions(step):
+            shapes[i] = (rows, *shapes[i][1:])
+    try:
+        operator = step.prop.operator_on(step.ctx, shapes, [v.dtype for v in step.in_data])
+    except Exception as error:
+        raise dress(
+            error,
+            f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: "
+            f"{told(error)}",
+        ) from error
+    if not isinstance(operator, Operator):
+        raise ArgumentTypeError(
+            f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
+            f"{shown(operator)}, not an Operator"
+        )
+    return operator

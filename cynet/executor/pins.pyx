@@ -1,0 +1,70 @@
+"""Pins: arguments that hold one number whatever is written into them.
+
+What an operator does not read (gamma of ``BatchNorm(fix_gamma=True)``) nobody corrects either:
+weight decay would shrink it without end. A forward puts the number back, as in MXNet, when
+something was written since the last one; where nothing was, it asks for a count and pushes nothing.
+"""
+
+from libcpp.atomic cimport memory_order_relaxed
+
+from ..engine.records cimport Var, lock, unlock
+from .._ndarray cimport NDArrayBase
+
+
+cdef unsigned pushed_writes(void* handle) noexcept nogil:
+    """How many functions that write a variable have been pushed: a change, not the number, says
+    something."""
+    cdef Var* var = <Var*>handle
+    cdef unsigned count
+    lock(var.engine)
+    count = var.writes + <unsigned>var.pending_writes.load(memory_order_relaxed)
+    unlock(var.engine)
+    return count
+
+
+cdef class Pin:
+    """An array and the number that it is to hold."""
+
+    cdef NDArrayBase array
+    cdef object number
+    cdef bint held      # once
+    cdef unsigned seen  # functions that had been pushed to write the array by then
+
+    cdef int hold(self) except -1:
+        if (self.held and pushed_writes(self.array.chunk.var) == self.seen
+                and not self.array.chunk.exposed.load()):
+            return 0
+        self.array[:] = self.number
+        self.seen = pushed_writes(self.array.chunk.var)
+        self.held = True
+        return 0
+
+
+cdef class Pins:
+    """The pins of an executor.
+
+    Parameters
+    ----------
+    pairs : list of (NDArray, float)
+        Arrays and the numbers they are to hold.
+    other : Pins, optional
+        Of an executor that may share arrays: what it has put back need not be again.
+    """
+
+    cdef list pins
+
+    def __init__(self, list pairs, Pins other=None):
+        cdef Pin pin
+        known = {} if other is None else {id((<Pin>each).array): each for each in other.pins}
+        self.pins = []
+        for array, number in pairs:
+            pin = known.get(id(array))
+            if pin is None:
+                pin = Pin.__new__(Pin)
+                pin.array, pin.number, pin.held = array, number, False
+            self.pins.append(pin)
+
+    def hold(self):
+        """Put the numbers back into the arrays that may have others."""
+        for pin in self.pins:
+            (<Pin>pin).hold()

@@ -1,0 +1,143 @@
+"""What a plan is made of natively, fixed once it is built, and one run of it."""
+
+from libc.stdint cimport int64_t, uint64_t
+from libcpp.atomic cimport atomic
+from libcpp.vector cimport vector
+
+from .._engine cimport VarHandle, is_ready, kInline
+from .._ndarray cimport Chunk
+from .._resource cimport Resource
+from .._typedefs cimport TBlob
+from ..cuda.graphs cimport Recording
+from ..operator._base cimport OpContext, Operator
+
+cdef extern from *:
+    """
+    #include <chrono>
+    static inline long long nanoseconds() {
+      return std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
+    """
+    int64_t nanoseconds() noexcept nogil
+
+cdef struct SplitSteps:
+    # Steps that run in parts (batch_split.pxd), as positions in the tables.
+    size_t last         # behind the last of them; 0: no such steps begin here
+    size_t parts, begin  # how many parts, and the first of their steps in part_steps
+    size_t sums, sums_end
+    int64_t work        # of all parts, for kernels/parallel.pxd
+
+cdef struct PartSum:
+    # What a part has summed over its rows, to be added to what the first part has.
+    void* sum
+    const void* part
+    int64_t size
+
+cdef struct NativeStep:
+    void* op           # Operator, kept alive by the tables
+    bint backward
+    OpContext context  # the lengths; is_train, run_ctx and random streams are set by each run
+    # where each list begins in the tables
+    size_t out_grad, in_data, out_data, in_grad, aux, req, requested
+    uint64_t random    # random streams drawn by the steps before this one
+    Chunk* watched     # of a gradient of which backward keeps the rows, or NULL
+    Kept* kept         # the group of steps it belongs to that run when something changed, or NULL
+    SplitSteps split   # the steps from this one on that run in parts
+
+cdef cppclass Kept:
+    # Steps whose results stay until one of the arrays they are made from is written. Guarded by
+    # the variable of their segment, in which they all lie.
+    size_t first, last       # of its steps: where is decided, and where is completed
+    bint fresh               # what was decided: this run leaves them out
+    bint valid               # they were run to the end, and nothing failed on the way
+    vector[Chunk*] sources
+    vector[unsigned] seen    # writes of each source when they ran
+
+cdef struct Fed:
+    # The input that a step of a run reads where a batch lies. Forward it copies the batch to its
+    # bound array; backward it reads the batch if both are still what they were then.
+    size_t segment, step
+    bint backward
+    bint past         # only the batch is going to be read: its copy need not stay in the caches
+    void* data        # of the batch; NULL: there is no such input
+    VarHandle source  # the batch's
+    Chunk* target     # of the bound array
+
+cdef struct Lent:
+    # The batch that was copied last, and how often both arrays had been written then. Guarded by
+    # the bound array's variable.
+    void* data
+    unsigned source_writes, target_writes
+
+cdef cppclass Segment:
+    size_t first, last  # steps [first, last)
+    int flags           # of the engine
+    int dev_type, dev_id
+    bint is_random      # a step takes random numbers
+    VarHandle var       # orders this segment with itself and with those it shares memory with
+    vector[VarHandle] const_vars
+    vector[VarHandle] mutable_vars
+    Recording recordings[2]  # on a GPU, predicting and training; guarded by `var`
+
+cdef inline bint runs_at_once(Segment* segment) noexcept:
+    """Whether a segment, if pushed now, has run when push_sync returns."""
+    cdef VarHandle var
+    if segment.flags != kInline:
+        return False
+    for var in segment.const_vars:
+        if not is_ready(var):
+            return False
+    for var in segment.mutable_vars:
+        if not is_ready(var):
+            return False
+    return True
+
+cdef cppclass Tables:
+    # Everything a run reads: shared by the Plan and the runs in flight. Fixed once built, but for
+    # the steps' contexts, which are guarded by their segment's variable.
+    atomic[long] references
+    vector[NativeStep] steps
+    vector[NativeStep] part_steps  # of those that run in parts, part by part
+    vector[PartSum] sums
+    vector[TBlob] blobs
+    vector[int] reqs
+    vector[Resource] resources
+    vector[Segment*] segments
+    vector[Kept*] kept
+    Lent lent
+    atomic[bint] profiled
+    vector[int64_t] spent   # nanoseconds of each step while `profiled`
+    vector[int64_t] calls   # and how often it ran
+    void* keep          # a Python list, owned: the operators, arrays, labels and origins
+
+ctypedef int (*Uncaught)(NativeStep*, OpContext*, const TBlob*, TBlob*,
+                         const int*) noexcept nogil
+
+cdef inline int call_checked(NativeStep* step, OpContext* context, const TBlob* in_data,
+                             TBlob* blobs, const int* req) except -1 nogil:
+    if step.backward:
+        return (<Operator>step.op).backward(
+            context, blobs + step.out_grad, in_data, blobs + step.out_data, req,
+            blobs + step.in_grad, blobs + step.aux)
+    return (<Operator>step.op).forward(
+        context, in_data, req, blobs + step.out_data, blobs + step.aux)
+
+cdef inline int call_step(NativeStep* step, OpContext* context, const TBlob* in_data,
+                          TBlob* blobs, const int* req) noexcept nogil:
+    # Run a step's operator. -1: it failed, and its exception is still pending: hence the cast.
+    return (<Uncaught>call_checked)(step, context, in_data, blobs, req)
+
+cdef extern from *:
+    const size_t HERE "SIZE_MAX"  # the user's line is on the stack of the thread that runs
+
+cdef struct Run:
+    # One run of one segment, queued in the engine. Holds a reference to the tables.
+    Tables* tables
+    Segment* segment
+    size_t current  # the step that runs, for the error message
+    size_t origin   # who asked: index into the plan's origins, or HERE
+    bint is_train
+    uint64_t seed
+    uint64_t stream
+    Fed fed

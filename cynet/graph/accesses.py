@@ -1,0 +1,44 @@
+"""What a part of a plan reads and writes, and whether two parts overlap in the arena."""
+
+from .ir import FORWARD, TEMP
+from .memory_plan import nbytes
+
+
+def touched(steps):
+    """(read, written, read bytes, written bytes) of steps: external roots, and spans of the
+    arena."""
+    read, written = {}, {}
+    for step in steps:
+        for value in (*step.out_data, *[v for _, v in step.written()], *step.aux):
+            if value is not None and (step.direction == FORWARD or value not in step.out_data):
+                written[value.root] = None
+        for value in step.read():
+            read[value.root] = None
+
+    def spans(roots):
+        """The bytes of all together, in the order of the arena."""
+        found = []
+        for begin, end in sorted((r.offset, r.offset + nbytes(r)) for r in roots if r.kind == TEMP):
+            if found and begin <= found[-1][1]:
+                begin, end = found[-1][0], max(end, found.pop()[1])
+            found.append((begin, end))
+        return found
+
+    return list(read), list(written), spans(read), spans(written)
+
+
+def meet(a, b):
+    """True when one of what `touched` gave writes arena bytes that the other touches."""
+    return _overlap(a[3], b[3]) or _overlap(a[3], b[2]) or _overlap(a[2], b[3])
+
+
+def _overlap(first, second):
+    i = j = 0
+    while i < len(first) and j < len(second):
+        if first[i][0] < second[j][1] and second[j][0] < first[i][1]:
+            return True
+        if first[i][1] <= second[j][1]:
+            i += 1
+        else:
+            j += 1
+    return False

@@ -1,0 +1,134 @@
+"""From a Symbol to the Graph that memory is planned for: runs all passes but the memory pass.
+
+Nothing is allocated, so networks of any size can be examined.
+"""
+
+from ..base import config
+from ..base.errors import CynetError, ShapeError
+from ..operator.checks.shapes import check_elements, plain
+from ..operator.property import is_known
+from ..symbol.node import topological_order
+from . import pipeline
+from .from_symbol import build
+from .gradient import gradient
+from .infer import infer_shapes, infer_types
+from .memory_plan import plan_memory
+from .placement import place
+from .verify import verify, verify_memory
+
+
+def lower(
+    heads,
+    ctx,
+    shapes,
+    dtypes,
+    grad_req,
+    group2ctx=None,
+    names=None,
+    predict=False,
+    apart=False,
+    inferred=(None, None),
+):
+    """Run place, infer, build, gradient and the optional passes.
+
+    Parameters
+    ----------
+    heads : list of (Node, int)
+        What the symbol outputs (``symbol.entries``).
+    ctx : Context
+    shapes, dtypes : dict of str to tuple, str
+        What is known of arguments and auxiliary states; a length of 0 that an array has is `EMPTY`.
+    grad_req : dict of str to str
+        Of the arguments that have a gradient.
+    group2ctx : dict of str to Context, optional
+    names : container of str, optional
+        The optional passes that run; by default what CYNET_GRAPH_PASSES says.
+    predict : bool
+        The plan is for ``forward(is_train=False)``, at which some more passes help.
+    apart : bool
+        Every gradient that an operator gives to an input has memory of its own (`gradient`).
+    inferred : (dict, dict)
+        What `infer_shapes` and `infer_types` found from `shapes` and `dtypes`; None where they have
+        not been asked.
+
+    Returns
+    -------
+    Graph
+    """
+    names = pipeline.enabled() if names is None else names
+    order = topological_order(heads)
+    contexts = place(order, ctx, group2ctx)
+    found_shapes, found_types = inferred
+    shapes = _complete(found_shapes or infer_shapes(heads, shapes))
+    dtypes = found_types or infer_types(heads, dtypes, default="float32")
+    stages = (pipeline.FORWARD, pipeline.PREDICT) if predict else (pipeline.FORWARD,)
+    if any(0 in shape for shape in shapes.values()):
+        names = frozenset()  # passes join kernels, which take no arrays without elements
+    checks = verify if config.get("CYNET_GRAPH_VERIFY") else lambda graph, after: None
+    graph = build(heads, order, shapes, dtypes, contexts)
+    checks(graph, "building it")
+    graph = pipeline.run(graph, stages, names, ctx.device_type)
+    graph = gradient(graph, grad_req, apart)
+    checks(graph, "the gradient pass")
+    due = [*graph.outputs, *_written(graph).intersection(graph.grads.values())]
+    graph = pipeline.run(graph, (pipeline.WHOLE,), names, ctx.device_type)
+    written = _written(graph)
+    lost = [value for value in due if value.root not in written]
+    if lost:
+        raise CynetError(f"a pass has lost the steps that compute {', '.join(map(repr, lost))}")
+    return graph
+
+
+def _complete(shapes):
+    """Inferred `shapes` as arrays have them; ShapeError where one is unknown or too large."""
+    out = {}
+    for entry, shape in shapes.items():
+        node, index = entry
+        if not is_known(shape):
+            raise ShapeError(
+                f"the shape of '{node.output_name(index)}' is not determined (found "
+                f"{shape or 'nothing'}; 0 is unknown)"
+            )
+        check_elements(shape, f"'{node.output_name(index)}'")
+        out[entry] = plain(shape)
+    return out
+
+
+def _written(graph):
+    """The roots of what the steps of `graph` write."""
+    steps = (*graph.constant_steps, *graph.steps)
+    return {value.root for step in steps for _, value in step.written()}
+
+
+def memory_of(symbol, ctx, grad_req="write", **shapes):
+    """The MemoryReport that an executor of `symbol` would have; nothing is allocated.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    ctx : Context
+    grad_req : str
+        For all arguments.
+    **shapes
+        Of the inputs.
+
+    Returns
+    -------
+    MemoryReport
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.softmax(mx.sym.softmax(mx.sym.softmax(mx.sym.var("x"))))
+    >>> report = memory_of(net, mx.cpu(), "null", x=(32, 8))
+    >>> report.planned <= report.unplanned == 2048
+    True
+    """
+    names = pipeline.enabled()
+    requests = dict.fromkeys(symbol.list_arguments(), grad_req)
+    predict = grad_req == "null"
+    graph = lower(symbol.entries, ctx, shapes, {}, requests, names=names, predict=predict)
+    plan_memory(graph, "inplace" in names, "reuse" in names)
+    if config.get("CYNET_GRAPH_VERIFY"):
+        verify_memory(graph)
+    return graph.memory

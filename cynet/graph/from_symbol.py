@@ -1,0 +1,106 @@
+"""From a Symbol's nodes, inferred shapes and placement to the forward half of a Graph."""
+
+from ..base.errors import ArgumentError
+from ..operator import get_operator
+from .ir import ARG, AUX, FORWARD, OUTPUT, TEMP, WRITE, Graph, Step, Value
+
+
+def build(heads, order, shapes, dtypes, contexts):
+    """The forward Graph of `heads`.
+
+    Parameters
+    ----------
+    heads : list of (Node, int)
+        What the symbol outputs.
+    order : list of Node
+        All nodes, each after its inputs.
+    shapes, dtypes : dict of (Node, int) to tuple, str
+        For every entry.
+    contexts : dict of Node to Context
+
+    Returns
+    -------
+    Graph
+        With one step a node that is no variable. An output that is an argument, or that stands
+        twice among the heads, gets a value of its own and a copying step, so that every output has
+        memory of its own.
+    """
+    args, auxs, values, steps = {}, {}, {}, []
+    aux_nodes = _auxiliary_nodes(order)
+    wanted = set(heads)
+    for node in order:
+        if node.op is None:
+            kind = AUX if node in aux_nodes else ARG
+            value = Value(node.name, shapes[node, 0], dtypes[node, 0], contexts[node], kind)
+            named = auxs if kind == AUX else args
+            if node.name in named:
+                raise ArgumentError(
+                    f"two variables are named '{node.name}'; an executor finds its arrays by name, "
+                    "so give them different names, or use one variable twice"
+                )
+            named[node.name] = value
+            values[node, 0] = value
+            continue
+        n_args = node.num_args
+        outs = []
+        for index in range(node.num_outputs):
+            kind = OUTPUT if (node, index) in wanted else TEMP
+            value = Value(
+                node.output_name(index),
+                shapes[node, index],
+                dtypes[node, index],
+                contexts[node],
+                kind,
+            )
+            values[node, index] = value
+            outs.append(value)
+        inputs = [values[entry] for entry in node.inputs]
+        steps.append(
+            Step(
+                node.name,
+                node.prop,
+                contexts[node],
+                FORWARD,
+                inputs[:n_args],
+                outs,
+                inputs[n_args:],
+                [WRITE] * len(outs),
+                attrs=node.attrs,
+            )
+        )
+    outputs = {}
+    for entry in heads:
+        value = values[entry]
+        if value.kind != OUTPUT or value in outputs:
+            value = _copied(value, steps)
+        outputs[value] = None
+    return Graph(steps, args, auxs, list(outputs))
+
+
+def _auxiliary_nodes(order):
+    """Variables that some operator uses as an auxiliary state."""
+    found = set()
+    for node in order:
+        if node.op is not None:
+            found.update(entry[0] for entry in node.inputs[node.num_args :])
+    return found
+
+
+def copy_step(source, target, req):
+    """A step that copies `source` to `target`, or adds it where `req` says so."""
+    return Step(
+        f"{source.name}_copy",
+        get_operator("_copy").prop(),
+        target.ctx,
+        FORWARD,
+        [source],
+        [target],
+        [],
+        [req],
+    )
+
+
+def _copied(value, steps):
+    out = Value(value.name, value.shape, value.dtype, value.ctx, OUTPUT)
+    steps.append(copy_step(value, out, WRITE))
+    return out

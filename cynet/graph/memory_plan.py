@@ -1,0 +1,383 @@
+"""The memory pass: what may share memory does, and every temporary gets its place in one arena.
+
+Three means, in this order (the first two of them are the strategies of Chen et al., "MXNet: A
+Flexible and Efficient Machine Learning Library for Heterogeneous Distributed Systems", 2015,
+section 3.1):
+
+- views: an operator that only changes the shape (Flatten, Reshape) is not run, its output is its
+  input; nor does backward copy the gradient of a sum to its terms;
+- in place: an output takes the memory of an input nobody reads afterwards, where the operator
+  allows it; what becomes an output of the graph is made in that output's array;
+- sharing: values that do not live at the same time overlap in the arena. Offsets are found by size:
+  the largest value first, each at the lowest place that is free while it lives (Pisarchyk and Lee,
+  "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5). Where that leaves
+  holes, other orders are tried too.
+"""
+
+import copy
+import itertools
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from math import prod
+from typing import NamedTuple
+
+from ..base.dtype import ITEMSIZES
+from .arena_packing import place
+from .ir import ADD, BACKWARD, FORWARD, INPLACE, NULL, OUTPUT, TEMP, WRITE, Graph
+
+ALIGN = 64
+
+
+class MemoryReport(NamedTuple):
+    """Bytes of the temporaries.
+
+    planned : int
+        The arena's size.
+    unplanned : int
+        What they need without in-place and sharing.
+    live : int
+        The most that live at one step: no placing can do with less.
+    kept : int
+        Of what stays between runs beside the temporaries (values of kind ``kept``).
+    """
+
+    planned: int
+    unplanned: int
+    live: int
+    kept: int = 0
+
+
+def nbytes(value):
+    """Bytes of a value's elements."""
+    return prod(value.shape) * ITEMSIZES[value.dtype]
+
+
+def views(graph):
+    """Let values that hold the bytes of another be views of it.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its backward steps, if any.
+
+    Returns
+    -------
+    Graph
+        The same graph: steps that became views are gone. What steps touch that may run Python stays
+        apart, since they may run beside others.
+    """
+    kept = {value for step in graph.steps if not step.prop.pure for value in step.touched()}
+    _make_views(graph, _Lives(graph.steps), kept)
+    return graph
+
+
+def plan_memory(graph, inplace=True, share=True, keep=()):
+    """Give every temporary of `graph` a root and an offset in the arena.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its backward steps, if any.
+    inplace, share : bool
+        False switches in-place pairs, or sharing by liveness, off (for debugging).
+    keep : container of Step
+        Steps whose values must not share memory with others (Python operators, which may run beside
+        them).
+
+    Returns
+    -------
+    Graph
+        The same graph: `memory` is a MemoryReport.
+    """
+    unplanned = sum(_aligned(nbytes(v)) for v in _touched(graph.steps) if v.kind == TEMP)
+    kept = {v for step in keep for v in (*step.read(), *(w for _, w in step.written()))}
+    if inplace:
+        _place_in_place(graph, _Lives(graph.steps), kept)
+    spans = _spans(graph, {v.root for v in kept} if share else None)
+    kept_bytes = sum(_aligned(nbytes(v)) for v in graph.kept_values())
+    live = _most_live(spans)[0]
+    graph.memory = MemoryReport(_assign_offsets(spans), unplanned, live, kept_bytes)
+    return graph
+
+
+def find_peak(graph):
+    """Where the most bytes will live when memory is planned; the graph stays as it is.
+
+    Returns
+    -------
+    (int, Step, dict)
+        The bytes, the step, and the root of each value that will live in another's memory.
+    """
+    trial = Graph([copy.copy(step) for step in graph.steps], {}, {}, [])
+    trial.n_forward = graph.n_forward
+    original = dict(zip(trial.steps, graph.steps))
+    for step in trial.steps:
+        step.req, step.in_grad = list(step.req), list(step.in_grad)
+    lives = _Lives(trial.steps)
+    before = {v: root for root, values in lives.members.items() for v in values}
+    _make_views(trial, lives, ())
+    _place_in_place(trial, lives, ())
+    most, index = _most_live(_spans(trial, ()))
+    roots = {value: root for root, values in lives.members.items() for value in values}
+    for value in roots:
+        value.root = before.get(value, value)
+    return most, original[trial.steps[index]], roots
+
+
+def _aligned(size):
+    return (size + ALIGN - 1) // ALIGN * ALIGN
+
+
+def _touched(steps):
+    """Values that some step reads or writes, each once, in order of first use."""
+    return dict.fromkeys(value for step in steps for value in step.touched())
+
+
+class _Times:
+    """A set of steps: intervals from a first to a last one, those that meet as one."""
+
+    def __init__(self):
+        self.firsts, self.lasts = [], []
+
+    def add(self, first, last):
+        """Take an interval in."""
+        i, j = bisect_left(self.lasts, first), bisect_right(self.firsts, last)
+        if i < j:
+            first, last = min(first, self.firsts[i]), max(last, self.lasts[j - 1])
+        self.firsts[i:j], self.lasts[i:j] = [first], [last]
+
+    def meets(self, first, last):
+        """Whether a step of the interval is in the set."""
+        i = bisect_left(self.lasts, first)
+        return i < len(self.lasts) and self.firsts[i] <= last
+
+
+class _Lives:
+    """First and last step of every root, kept up to date as values are joined."""
+
+    def __init__(self, steps):
+        self.members = {}  # root -> values that live in its memory, itself apart
+        for value in _touched(steps):
+            if value.root is not value:
+                self.members.setdefault(value.root, []).append(value)
+        self.index(steps)
+
+    def index(self, steps):
+        """Number the steps anew; roots live as long as the longest of their members."""
+        self.first, self.own_last, self.adds = {}, {}, {}
+        self.times = {}  # root -> _Times of what is in its memory, once they are asked for
+        for index, step in enumerate(steps):
+            for value in step.touched():
+                self.first.setdefault(value, index)
+                self.own_last[value] = index
+            for position, value in step.written():
+                if step.req[position] == ADD:
+                    self.adds[value] = (self.adds.get(value, (index,))[0], index)
+        self.last = dict(self.own_last)
+        for root, members in self.members.items():
+            for member in members:
+                self.last[root] = max(self.last.get(root, -1), self.last.get(member, -1))
+
+    def may_be_copy(self, value, root):
+        """Whether `value`, which holds the bytes of `root` when it is made, can live in its memory.
+
+        While something is added to the one nobody may read another value there: each is made when
+        all is added, or read for the last time before.
+        """
+        if value in self.adds and root.kind != TEMP:
+            return False
+        used, added = self._times_of(root)
+        return not added.meets(self.first[value], self.own_last[value]) and (
+            value not in self.adds or not used.meets(*self.adds[value])
+        )
+
+    def _times_of(self, root):
+        """When values in the memory of `root` are used, and when something is added to them."""
+        if root not in self.times:
+            self.times[root] = _Times(), _Times()
+            self._note(root, (root, *self.members.get(root, ())))
+        return self.times[root]
+
+    def _note(self, root, values):
+        used, added = self.times[root]
+        for value in values:
+            if value in self.first:
+                used.add(self.first[value], self.own_last[value])
+            if value in self.adds:
+                added.add(*self.adds[value])
+
+    def join(self, value, root):
+        """`value`, and what lives in its memory, now lives in `root`'s memory."""
+        joined = [value, *self.members.pop(value, ())]
+        for each in joined:
+            each.root = root
+        self.members.setdefault(root, []).extend(joined)
+        self.times.pop(value, None)
+        if root in self.times:
+            self._note(root, joined)
+        self.last[root] = max(self.last.get(root, -1), self.last.get(value, -1))
+
+
+def _make_views(graph, lives, kept):
+    steps = []
+    for step in graph.steps:
+        traits = step.prop.graph.traits
+        if traits.view:
+            forward = step.direction == FORWARD
+            source = step.in_data[0] if forward else step.out_grad[0]
+            target = step.out_data[0] if forward else step.in_grad[0]
+            if _become_view(step, source, 0, target, lives, kept):
+                continue
+        elif traits.passes_gradient and step.direction == BACKWARD:
+            # what nothing is added to first: it leaves more freedom to what something is
+            for position, target in sorted(step.written(), key=lambda w: w[1] in lives.adds):
+                if _become_view(step, step.out_grad[0], position, target, lives, kept):
+                    step.req[position], step.in_grad[position] = NULL, None
+            if not step.written():
+                continue
+        steps.append(step)
+    if len(steps) < len(graph.steps):
+        kept_steps = set(steps)
+        graph.n_forward = sum(step in kept_steps for step in graph.steps[: graph.n_forward])
+        graph.steps = steps
+        lives.index(steps)
+
+
+def _become_view(step, source, position, target, lives, kept):
+    if (
+        target is None
+        or source is None
+        or target.kind != TEMP
+        or target.root is not target
+        or step.req[position] != WRITE
+        or nbytes(source) != nbytes(target)
+        or source.dtype != target.dtype
+        or source in kept
+        or target in kept
+        or not lives.may_be_copy(target, source.root)
+    ):
+        return False
+    lives.join(target, source.root)
+    return True
+
+
+def _place_in_place(graph, lives, kept):
+    for index, step in enumerate(graph.steps):
+        taken, used = set(), None
+        for source, position, target in _inplace_pairs(step):
+            root = source.root
+            if (
+                step.req[position] != WRITE
+                or target.root is not target
+                or root.kind != TEMP
+                or root in taken
+                or source in kept
+                or target in kept
+                or nbytes(target) != nbytes(source)
+                or lives.last[root] != index
+            ):
+                continue
+            used = _uses(step) if used is None else used
+            if used[root] != 1:
+                continue
+            if target.kind == TEMP:
+                lives.join(target, root)
+            elif target.kind == OUTPUT and lives.first[target] == index:
+                lives.join(root, target)
+            else:
+                continue
+            step.req[position] = INPLACE
+            taken.add(root)
+
+
+def _uses(step):
+    """How often a step uses the memory of each root."""
+    used = [*step.in_data, *step.out_data, *step.aux]
+    if step.direction != FORWARD:
+        used += [*step.out_grad, *step.in_grad]
+    return Counter(value.root for value in used if value is not None)
+
+
+def _inplace_pairs(step):
+    """Triples (source, position of the target, target) that the operator allows to share memory."""
+    n_in, n_out = len(step.in_data), len(step.out_data)
+    if step.direction == FORWARD:
+        sources, targets = step.in_data, step.out_data
+        pairs = step.prop.forward_inplace_option(list(range(n_in)), list(range(n_in, n_in + n_out)))
+    else:
+        sources, targets = [*step.out_grad, *step.in_data, *step.out_data], step.in_grad
+        ids = list(range(2 * n_out + 2 * n_in))
+        pairs = step.prop.backward_inplace_option(
+            ids[:n_out],
+            ids[n_out : n_out + n_in],
+            ids[n_out + n_in : 2 * n_out + n_in],
+            ids[2 * n_out + n_in :],
+        )
+    for source_id, target_id in pairs:
+        position = target_id - len(sources)
+        source, target = sources[source_id], targets[position]
+        if source is not None and target is not None:
+            yield source, position, target
+
+
+def _spans(graph, kept):
+    """First and last step of each root; those in `kept`, all when None, live from start to end, and
+    what a split touches through all of it."""
+    long = {i: (s.first, s.last - 1) for s in graph.splits for i in range(s.first, s.last)}
+    spans = {}
+    for index, step in enumerate(graph.steps):
+        for value in step.touched():
+            root = value.root
+            if root.kind == TEMP:
+                begin, last = long.get(index, (index, index))
+                first, end = spans.get(root, (begin, last))
+                spans[root] = (min(first, begin), max(end, last))
+    for root in spans:
+        if kept is None or root in kept:
+            spans[root] = (0, len(graph.steps))
+    return spans
+
+
+def _most_live(spans):
+    """The most bytes that live at one step, and which step that is."""
+    change = Counter()
+    for root, (first, last) in spans.items():
+        change[first] += _aligned(nbytes(root))
+        change[last + 1] -= _aligned(nbytes(root))
+    order = sorted(change)
+    live = itertools.accumulate(change[index] for index in order)
+    return max(zip(live, order), key=lambda pair: pair[0], default=(0, 0))
+
+
+# In which order roots are placed, by their bytes and their first and last steps; the first is the
+# best for most networks.
+_ORDERS = (
+    lambda size, first, last: size,
+    lambda size, first, last: size * (last - first + 1),
+    lambda size, first, last: (last - first, size),
+    lambda size, first, last: -first,
+)
+
+
+def _assign_offsets(spans):
+    """Offsets that need the least memory of those that the orders give; returns the arena's size.
+
+    The search ends when it comes within 1 % of what lives at one step.
+    """
+    enough = 1.01 * _most_live(spans)[0]
+    lives = [(nbytes(root), *span) for root, span in spans.items()]
+    best, found = None, ()
+    for order in _ORDERS:
+        chosen = sorted(range(len(lives)), key=lambda i: order(*lives[i]), reverse=True)
+        total, offsets = place(
+            [_aligned(lives[i][0]) for i in chosen],
+            [lives[i][1] for i in chosen],
+            [lives[i][2] for i in chosen],
+        )
+        if best is None or total < best:
+            best, found = total, dict(zip(chosen, offsets))
+        if best <= enough:
+            break
+    for i, root in enumerate(spans):
+        root.offset = found[i]
+    return best

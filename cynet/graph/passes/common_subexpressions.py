@@ -1,0 +1,61 @@
+"""Common subexpressions: what several nodes compute is computed once.
+
+Two forward steps are equal if they have the same operator, parameters, device and inputs. Operators
+that draw random numbers, keep states or run Python are never merged; nor are losses, because each
+node's gradient counts.
+"""
+
+from ..ir import OUTPUT, depends_on_inputs_only
+
+
+def share(graph):
+    """Let the users of a step that repeats an earlier one read the earlier one's outputs.
+
+    Parameters
+    ----------
+    graph : Graph
+        Forward steps only.
+
+    Returns
+    -------
+    Graph
+        The same graph, without the repeated steps. An output of the graph keeps its step: it has
+        memory of its own to fill.
+    """
+    first, same, steps = {}, {}, []
+    for step in graph.steps:
+        step.in_data = [same.get(value, value) for value in step.in_data]
+        if not _mergeable(step):
+            steps.append(step)
+            continue
+        key = _key(step)
+        earlier = first.setdefault(key, step)
+        if earlier is step:
+            steps.append(step)
+        else:
+            same.update(zip(step.out_data, earlier.out_data))
+    graph.set_forward(steps)
+    return graph
+
+
+def _mergeable(step):
+    if not depends_on_inputs_only(step) or any(v.kind == OUTPUT for v in step.out_data):
+        return False
+    return not step.prop.differentiable or _takes_gradient(step)
+
+
+def _takes_gradient(step):
+    """False for a loss: its backward does not look at what flows in from behind."""
+    n_out, n_in = len(step.out_data), len(step.in_data)
+    ids = list(range(2 * n_out + n_in))
+    out_grad = ids[:n_out]
+    used = step.prop.declare_backward_dependency(
+        out_grad, ids[n_out : n_out + n_in], ids[n_out + n_in :]
+    )
+    return any(i in out_grad for i in used)
+
+
+def _key(step):
+    params = tuple((name, repr(value)) for name, value in sorted(step.prop.params().items()))
+    outs = tuple((v.shape, v.dtype) for v in step.out_data)
+    return type(step.prop), params, step.ctx, tuple(map(id, step.in_data)), outs

@@ -1,0 +1,49 @@
+"""Constant folding: what depends on no argument is computed once, when the executor is bound."""
+
+from ..ir import CONST, OUTPUT, depends_on_inputs_only
+from ..memory_plan import nbytes
+
+LARGEST = 1 << 20  # bytes of a constant: a larger one is cheaper to compute again than to keep
+
+
+def fold(graph):
+    """Move the steps whose result is always the same from the plan to ``graph.constant_steps``.
+
+    Parameters
+    ----------
+    graph : Graph
+        Forward steps only.
+
+    Returns
+    -------
+    Graph
+        The same graph. What the moved steps make is of kind ``const``.
+        Not moved are operators with random numbers, states or Python, outputs of the graph, and
+        what makes more than `LARGEST` bytes for the others to read.
+    """
+    made, constant = set(), {}
+    for step in graph.steps:
+        if (
+            depends_on_inputs_only(step)
+            and all(value in made for value in step.in_data)
+            and not any(value.kind == OUTPUT for value in step.out_data)
+        ):
+            constant[step] = None
+            made.update(step.out_data)
+    _drop_large(graph.steps, constant)
+    graph.constant_steps = list(constant)
+    for step in graph.constant_steps:
+        for value in step.out_data:
+            value.kind = CONST
+    graph.set_forward(step for step in graph.steps if step not in constant)
+    return graph
+
+
+def _drop_large(steps, constant):
+    """Leave those steps out of `constant` whose values are large where other steps read them."""
+    read = set()  # by steps that stay
+    for step in reversed(steps):  # a step that stays may make its inputs' steps stay
+        if step in constant and any(v in read and nbytes(v) > LARGEST for v in step.out_data):
+            del constant[step]
+        if step not in constant:
+            read.update(step.in_data)

@@ -1,0 +1,228 @@
+"""The chain pass: fuses elementwise steps into one step.
+
+Separate steps read and write whole arrays. A chain runs all its loops over one block of some
+hundred elements, then over the next block: values that only pass between its members stay in the
+first-level cache and need no place in the memory plan. The results are the same, bit for bit.
+Members are
+
+- steps whose property lists its loops (`forward_loops`, `backward_loops`): functions of one or more
+  arrays, of an array and a number, Activation, sums, and their gradients; an operand may be
+  broadcast along the leading or the trailing axes;
+- steps that split or join arrays by rows (`pieces`): the loops then read or write the rows in
+  place.
+
+The pass runs after all passes that look at single operators; forward and backward are separate.
+Steps are fused if they use a common value and no path through other steps leads from one to the
+other. A chain runs at the place of its last member.
+"""
+
+import heapq
+from bisect import bisect_left, bisect_right
+
+from ...base.errors import CynetError
+from ...operator.property import ResourceRequest
+from ..ir import FORWARD, Graph
+from ..memory_plan import find_peak
+from .fuse_elementwise_members import member_of
+from .fuse_elementwise_program import step_of
+
+WINDOW = 256  # steps from a chain's first member to its last
+SPARE = 1 << 18  # bytes by which chains may raise the peak: a fraction of a second-level cache
+
+
+def chain(graph):
+    """Join elementwise steps of `graph`.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its backward steps, if any.
+
+    Returns
+    -------
+    Graph
+        The same graph with fewer steps. Chains that would make the peak of memory higher, by more
+        than SPARE, are left apart.
+    """
+    touching = _touching(graph.steps)
+    sections = [
+        _Groups(steps).run()
+        for steps in (graph.steps[: graph.n_forward], graph.steps[graph.n_forward :])
+    ]
+    if all(len(group) == 1 for groups in sections for group in groups):
+        return graph
+    most, dropped, apart = None, 1, set()
+    while True:
+        forward, backward = (
+            [step for group in groups for step in _joined(group, touching, apart)]
+            for groups in sections
+        )
+        trial = Graph([*forward, *backward], {}, {}, [])
+        trial.n_forward = len(forward)
+        chains = [(i, step) for i, step in enumerate(trial.steps) if step.members]
+        if not chains:
+            return graph
+        if most is None:
+            most = find_peak(graph)[0] + SPARE
+        peak, step, _ = find_peak(trial)
+        if peak <= most:
+            graph.steps, graph.n_forward = trial.steps, trial.n_forward
+            return graph
+        at = trial.steps.index(step)
+        chains.sort(key=lambda each: abs(each[0] - at))
+        apart.update(member for _, each in chains[:dropped] for member in each.members)
+        dropped *= 2
+
+
+def _touching(steps):
+    """Root to the set of steps that read or write a value in its memory."""
+    found = {}
+    for step in steps:
+        for value in (*step.read(), *(v for _, v in step.written()), *step.aux):
+            found.setdefault(value.root, set()).add(step)
+    return found
+
+
+def _joined(group, touching, apart):
+    """The steps that a group becomes: one, or all of them."""
+    steps = [member.step for member in group]
+    if len(group) == 1 or not apart.isdisjoint(steps):
+        return steps
+    step = step_of(group, touching)
+    return steps if step is None else [step]
+
+
+class _Groups:
+    """State of one run over a section: which steps are together.
+
+    A group goes by the position of its first step. `above` has, for each group, the set of groups
+    that must run before it, as bits: bit k of group i is group ``i - WINDOW + k``. What lies
+    further back can join nothing any more.
+    """
+
+    def __init__(self, steps):
+        self.members = [member_of(step) for step in steps]
+        self.before = _dependencies(steps)
+        self.parent = list(range(len(steps)))
+        self.groups = []  # those of the steps so far, in order
+        self.together = [[i] for i in range(len(steps))]
+        self.above = [0] * len(steps)
+
+    def run(self):
+        """Lists of Members, in an order in which they may run."""
+        users = {}  # root -> positions of members that touch it
+        for i, member in enumerate(self.members):
+            self.groups.append(i)
+            for group in {self._group(j) for j in self.before[i]}:
+                self.above[i] |= _shifted(self.above[group] | 1 << WINDOW, group - i)
+            if not member.joins:
+                continue
+            near = set()
+            for root in member.dense:
+                known = users.setdefault(root, [])
+                near.update(known[bisect_right(known, i - WINDOW) :])
+                known.append(i)
+            apart = set()  # groups that do not fit to that of `i`
+            for j in sorted(near, reverse=True):
+                a, b = self._group(j), self._group(i)
+                if a == b or a in apart:
+                    continue
+                if self._fit(a, b, i):
+                    self._merge(min(a, b), max(a, b))
+                    apart.clear()
+                else:
+                    apart.add(a)
+        return [[self.members[i] for i in group] for group in self._sorted()]
+
+    def _group(self, i):
+        while self.parent[i] != i:
+            self.parent[i] = i = self.parent[self.parent[i]]
+        return i
+
+    def _fit(self, a, b, now):
+        """Whether groups `a` and `b` can be one."""
+        return (
+            now - min(a, b) < WINDOW
+            and self.members[a].group.fits(self.members[b].group)
+            and not self._leads(a, b)
+            and not self._leads(b, a)
+        )
+
+    def _leads(self, a, b):
+        """Whether a path leads from `a` to `b` through another group."""
+        outside = {self._group(j) for i in self.together[b] for j in self.before[i]} - {a, b}
+        return any(_shifted(self.above[group], group - a) >> WINDOW & 1 for group in outside)
+
+    def _merge(self, a, b):
+        self.parent[b] = a
+        del self.groups[bisect_left(self.groups, b)]
+        self.together[a] = sorted(self.together[a] + self.together[b])
+        self.members[a].group.add(self.members[b].group)
+        both = 1 << WINDOW | 1 << WINDOW + b - a
+        above = (self.above[a] | _shifted(self.above[b], b - a)) & ~both
+        self.above[a] = above
+        above |= 1 << WINDOW
+        # whose first step stands before `a` may have a later one that waits for it
+        for i in self.groups[bisect_left(self.groups, a - WINDOW) :]:
+            if self.above[i] & _shifted(both, a - i):
+                self.above[i] |= _shifted(above, a - i)
+        # what follows `b` alone is named by it still, and means the whole
+
+    def _sorted(self):
+        """The groups: each when what it needs has run, and as early as its last step's place."""
+        after, missing = {}, {}
+        for group, parent in enumerate(self.parent):
+            if group != parent:
+                continue
+            needs = {self._group(j) for i in self.together[group] for j in self.before[i]}
+            needs.discard(group)
+            missing[group] = len(needs)
+            for need in needs:
+                after.setdefault(need, []).append(group)
+        ready = [(self.together[g][-1], g) for g, n in missing.items() if not n]
+        heapq.heapify(ready)
+        left = len(missing)
+        while ready:
+            _, group = heapq.heappop(ready)
+            left -= 1
+            yield self.together[group]
+            for later in after.get(group, ()):
+                missing[later] -= 1
+                if not missing[later]:
+                    heapq.heappush(ready, (self.together[later][-1], later))
+        if left:
+            raise CynetError(f"chain: {left} groups of steps wait for one another")
+
+
+def _shifted(bits, by):
+    """A set of groups as bits of `above`, of the group that stands `by` places before."""
+    return bits << by if by > 0 else bits >> -by
+
+
+def _dependencies(steps):
+    """For each step the positions of those that must run before it."""
+    before = [set() for _ in steps]
+    written, reads, effect = {}, {}, None
+    for i, step in enumerate(steps):
+        targets = {v.root for v in (*(v for _, v in step.written()), *step.aux)}
+        for root in {v.root for v in step.read()} | targets:
+            if root in written:
+                before[i].add(written[root])
+        for root in targets:
+            before[i].update(reads.pop(root, ()))
+            written[root] = i
+        for value in step.read():
+            reads.setdefault(value.root, []).append(i)
+        if _has_effects(step):  # they keep their order: random streams are counted along it
+            if effect is not None:
+                before[i].add(effect)
+            effect = i
+        before[i].discard(i)
+    return before
+
+
+def _has_effects(step):
+    """True when a step draws random numbers, or may do anything else that no value shows."""
+    shapes = [v.shape for v in (step.origin or step).in_data]
+    ask = step.prop.forward_resource if step.direction == FORWARD else step.prop.backward_resource
+    return not step.prop.pure or ResourceRequest.random in ask(shapes)

@@ -1,0 +1,225 @@
+"""Which steps the chain pass can fuse: the loops they run, the pieces they move, which arrays."""
+
+from math import prod
+from typing import NamedTuple
+
+from ..ir import ADD, BACKWARD, FORWARD, NULL
+
+LOOPS = 48  # of a chain, at most
+ROOTS = 48  # arrays and registers of a chain, at most
+LEAST_COLUMNS = 16  # shorter rows take longer apart than the memory that a chain spares
+
+
+class Rows(NamedTuple):
+    """How an operand lies in its array where it is not the array itself: element (i, j) of the
+    chain's rows and columns is element ``offset + i * row + j * column``.
+
+    `columns` is the length of a row; None: any, and the rows follow one another unless the element
+    repeats (`row` and `column` 0).
+    """
+
+    offset: int
+    columns: int
+    row: int
+    column: int
+
+
+class Move(NamedTuple):
+    """A piece of `source` becomes a piece of `target`; rows None: all of the value."""
+
+    source: object
+    source_rows: Rows
+    target: object
+    target_rows: Rows
+    add: bool
+
+
+class Group:
+    """What members that run together have in common, to see what fits to it.
+
+    Sets of roots: `reads` and `writes` of whole arrays, `part_reads` and `part_writes` of rows.
+    """
+
+    def __init__(self, count, dtype, ctx, columns, loops, reads, writes, part_reads, part_writes):
+        self.space = (count, dtype, ctx)
+        self.columns = columns
+        self.loops = loops
+        self.reads, self.writes = reads, writes
+        self.part_reads, self.part_writes = part_reads, part_writes
+
+    def fits(self, other):
+        """Whether both can be one chain: what is written must not be touched by rows elsewhere."""
+        return (
+            self.space == other.space
+            and (self.columns is None or other.columns in (None, self.columns))
+            and self.loops + other.loops <= LOOPS
+            and len(self.all() | other.all()) <= ROOTS
+            and self._apart(other)
+            and other._apart(self)
+        )
+
+    def _apart(self, other):
+        return (
+            self.part_reads.isdisjoint(other.writes)
+            and self.part_reads.isdisjoint(other.part_writes)
+            and self.part_writes.isdisjoint(other.all())
+        )
+
+    def all(self):
+        """Every root."""
+        return self.reads | self.writes | self.part_reads | self.part_writes
+
+    def add(self, other):
+        """Take the other's members in."""
+        self.columns = self.columns or other.columns
+        self.loops += other.loops
+        self.reads = self.reads | other.reads
+        self.writes = self.writes | other.writes
+        self.part_reads = self.part_reads | other.part_reads
+        self.part_writes = self.part_writes | other.part_writes
+
+
+class Member:
+    """A step as the pass sees it.
+
+    Attributes
+    ----------
+    step : Step
+    loops : list of (Loop, bool)
+        Over Values; whether the loop adds to its target.
+    rows : dict of Value to Rows
+        Operands of the loops that repeat.
+    moves : list of Move
+    joins : bool
+        False: no loops and no pieces, or such that cannot be in a chain.
+    group : Group
+        Of this member, and of what joins it.
+    dense : set of roots
+        Whole arrays it touches.
+    """
+
+    def __init__(self, step):
+        self.step = step
+        self.loops, self.rows, self.moves = [], {}, []
+        self.joins, self.group, self.dense = False, None, frozenset()
+
+    def complete(self):
+        """See what is touched, and whether it can be in a chain."""
+        targets = [loop.target for loop, _ in self.loops]
+        operands = [v for loop, _ in self.loops for v in loop.reads if not isinstance(v, float)]
+        whole, parts = [v for v in operands if v not in self.rows], list(self.rows)
+        reads, writes = {v.root for v in whole}, {v.root for v in targets}
+        part_reads, part_writes = {v.root for v in parts}, set()
+        whole += targets
+        columns = {r.columns for r in self.rows.values()}
+        for move in self.moves:
+            for value, rows, all_of, part_of in (
+                (move.source, move.source_rows, reads, part_reads),
+                (move.target, move.target_rows, writes, part_writes),
+            ):
+                (all_of if rows is None else part_of).add(value.root)
+                (whole if rows is None else parts).append(value)
+                columns.add(None if rows is None else rows.columns)
+        columns.discard(None)
+        spaces = {(prod(v.shape), v.dtype, v.ctx) for v in whole}
+        if len(spaces) != 1 or len(columns) > 1 or any(v.dtype != whole[0].dtype for v in parts):
+            return self
+        (count, dtype, ctx), columns = spaces.pop(), next(iter(columns), None)
+        if dtype == "bool":
+            return self
+        if not part_reads.isdisjoint(writes | part_writes) or not part_writes.isdisjoint(reads):
+            return self
+        if columns is not None and columns < LEAST_COLUMNS:
+            return self
+        n_loops = len(self.loops) + len(self.moves)
+        self.group = Group(count, dtype, ctx, columns, n_loops, reads, writes, part_reads,
+                           part_writes)
+        self.dense = frozenset(reads | writes)
+        self.joins = n_loops > 0
+        return self
+
+
+def member_of(step):
+    """The Member of a step."""
+    member = Member(step)
+    if step.aux or step.kept:
+        return member
+    hooks = step.prop.graph
+    if step.direction == FORWARD:
+        loops, targets = hooks.forward_loops(step.prop, step.in_data, step.out_data), step.out_data
+    else:
+        targets = step.in_grad
+        loops = hooks.backward_loops(
+            step.prop, step.out_grad, step.in_data, step.out_data, targets
+        )
+    if loops is not None:
+        requests = dict(zip(targets, step.req))
+        for loop in loops:
+            if loop.target is None or requests[loop.target] == NULL:
+                continue
+            member.loops.append((loop, loop.more or requests[loop.target] == ADD))
+            for value in loop.reads:
+                if isinstance(value, float) or prod(value.shape) == prod(loop.target.shape):
+                    continue
+                rows = _repeated(value.shape, loop.target.shape)
+                if rows is None or loop.family == "unary":
+                    return Member(step)
+                member.rows[value] = rows
+    else:
+        member.moves = _moves(step)
+    return member.complete()
+
+
+def _moves(step):
+    """The Moves of a step whose property has pieces; empty where not all of them are rows."""
+    origin = step.origin or step
+    pieces = step.prop.graph.pieces(step.prop, [v.shape for v in origin.in_data])
+    moves = []
+    for piece in pieces or ():
+        source, target = step.in_data[piece.index], step.out_data[piece.to]
+        views, position = (piece.source, piece.target), piece.to
+        if step.direction == BACKWARD:
+            source, target = step.out_grad[piece.to], step.in_grad[piece.index]
+            views, position = views[::-1], piece.index
+        if source is None or target is None or step.req[position] == NULL:
+            continue
+        rows = [_rows(view, value) for view, value in zip(views, (source, target))]
+        if any(each is NotImplemented for each in rows) or rows.count(None) == 0:
+            return []
+        moves.append(Move(source, rows[0], target, rows[1], step.req[position] == ADD))
+    return moves
+
+
+def _repeated(shape, full):
+    """The Rows of an operand that repeats along the leading or the trailing axes of `full`."""
+    size = prod(shape)
+    if size == 1:
+        return Rows(0, None, 0, 0)
+    shape = (1,) * (len(full) - len(shape)) + tuple(shape)
+    wide = [i for i, n in enumerate(full) if n != 1]
+    same = [shape[i] == full[i] for i in wide]
+    if same == sorted(same):
+        return Rows(0, size, 0, 1)
+    if same == sorted(same, reverse=True):
+        return Rows(0, prod(full) // size, 1, 0)
+    return None
+
+
+def _rows(view, value):
+    """The Rows of a View of `value`; None where it is all of it, NotImplemented where the View is
+    no rows."""
+    axes = []
+    for n, stride in zip(view.shape, view.strides):
+        if n == 1:
+            continue
+        if axes and axes[-1][1] == n * stride:
+            axes[-1] = (axes[-1][0] * n, stride)
+        else:
+            axes.append((n, stride))
+    if not axes or (len(axes) == 1 and axes[0][1] == 1):
+        if prod(view.shape) == prod(value.shape):
+            return None
+        return Rows(view.offset, None, None, 1)
+    if len(axes) == 2 and axes[1][1] == 1 and axes[0][1]:
+        return Rows(view.offset, axes[1][0], axes[0][1], 1)
+    return NotImplemented

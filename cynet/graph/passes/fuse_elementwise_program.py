@@ -1,0 +1,253 @@
+"""Turns the members of a chain into its step: where each value is stored, and the loops over it."""
+
+from typing import NamedTuple
+
+from ...operator.elementwise_loop import Loop
+from ...operator.tensor.fused_elementwise import (
+    ARRAYS,
+    REGISTERS,
+    ChainLine,
+    ChainProperty,
+    Memory,
+    Register,
+)
+from ..ir import ADD, BACKWARD, FORWARD, TEMP, WRITE, Step
+
+
+def step_of(members, touching):
+    """One step for all `members`.
+
+    Parameters
+    ----------
+    members : list of Member
+        In the order of their steps, all of one group.
+    touching : dict
+        Root to the set of steps that touch it.
+
+    Returns
+    -------
+    Step or None
+        None where nothing is computed, or where it would take too many registers or arrays.
+    """
+    if not any(member.loops for member in members):
+        return None
+    return _Program(members, touching).step()
+
+
+def _writes(members):
+    """Root to the positions of the members that write to it, once a loop or a piece."""
+    found = {}
+    for position, member in enumerate(members):
+        for each in (*member.moves, *(loop for loop, _ in member.loops)):
+            found.setdefault(each.target.root, []).append(position)
+    return found
+
+
+class _Operand(NamedTuple):
+    """Array of `value`, all of it or its `rows`; `private`: nothing outside the chain sees it."""
+
+    value: object
+    rows: object
+    private: bool
+
+
+class _Line(NamedTuple):
+    """A loop over operands and floats."""
+
+    family: str
+    functor: str
+    reads: list
+    target: _Operand
+    add: bool
+
+
+class _Program:
+    """State of one run."""
+
+    def __init__(self, members, touching):
+        self.members = members
+        self.steps = [member.step for member in members]
+        self.touching, self.inside = touching, set(self.steps)
+        self.count, self.dtype, self.ctx = members[0].group.space
+        self.columns = next(filter(None, (m.group.columns for m in members)), self.count)
+        self.written = _writes(members)
+        self.instead = {}  # root -> _Operand: a piece of another array holds the value
+        self.lines = []
+
+    def step(self):
+        """The Step, or None."""
+        self._place_joined()
+        for position, member in enumerate(self.members):
+            for move in member.moves:
+                self._move(move, position)
+            for loop, add in member.loops:
+                reads = [
+                    v if isinstance(v, float) else self._at(v, member.rows.get(v))
+                    for v in loop.reads
+                ]
+                self._append(loop.family, loop.functor, reads, self._at(loop.target), add)
+        self._find_uses()
+        registers = self._registers()
+        if registers is None or len(self.sources) + len(self.targets) > ARRAYS:
+            return None
+        return self._made(registers)
+
+    # --- where values lie -------------------------------------------------------------------------
+    def _private(self, value):
+        return value.root.kind == TEMP and self.touching[value.root] <= self.inside
+
+    def _at(self, value, rows=None):
+        if rows is None and value.root in self.instead:
+            return self.instead[value.root]
+        return _Operand(value, rows, rows is None and self._private(value))
+
+    def _written_behind(self, root, position):
+        """Whether a member behind that position writes to the memory of `root`."""
+        return any(at > position for at in self.written.get(root, ()))
+
+    def _place_joined(self):
+        """Values that are joined to an array are made there at once, where nothing else wants
+        them, or writes to their memory once they are."""
+        moved = [move.source.root for member in self.members for move in member.moves]
+        parted = {
+            move.target.root
+            for member in self.members
+            for move in member.moves
+            if move.target_rows is None
+        }
+        for position, member in enumerate(self.members):
+            for move in member.moves:
+                root = move.source.root
+                if (
+                    move.target_rows is not None
+                    and move.source_rows is None
+                    and not move.add
+                    and self._private(move.source)
+                    and moved.count(root) == 1
+                    and root not in parted
+                    and not self._written_behind(root, position)
+                ):
+                    self.instead[root] = _Operand(move.target, move.target_rows, False)
+
+    def _move(self, move, position):
+        source = self._at(move.source, move.source_rows)
+        if move.target_rows is None and not move.add and self._private(move.target):
+            read = (move.source.root, source.value.root)
+            if len(self.written[move.target.root]) == 1 and not any(
+                self._written_behind(root, position) for root in read
+            ):
+                self.instead[move.target.root] = source  # read where it lies
+                return
+        target = self._at(move.target, move.target_rows)
+        if source != target:
+            self._append("unary", "identity", [source], target, move.add)
+
+    def _append(self, family, functor, reads, target, add):
+        self.lines.append(_Line(family, functor, reads, target, add))
+
+    # --- what becomes of the operands -------------------------------------------------------------
+    def _find_uses(self):
+        """First and last line of every root; inputs and outputs with their requests."""
+        self.first, self.last, self.first_write, self.last_read = {}, {}, {}, {}
+        self.sources, self.targets, self.parts = {}, {}, set()
+        for i, line in enumerate(self.lines):
+            reads = [each for each in line.reads if isinstance(each, _Operand)]
+            for each in (*reads, line.target):
+                self.first.setdefault(each.value.root, i)
+                self.last[each.value.root] = i
+                if each.rows is not None:
+                    self.parts.add(each.value.root)
+            for each in reads:
+                self.last_read[each.value.root] = i
+                if not each.private and each.value.root not in self.targets:
+                    self.sources.setdefault(each.value.root, each.value)
+            root = line.target.value.root
+            self.first_write.setdefault(root, i)
+            if not line.target.private and root not in self.targets:
+                self.targets[root] = (line.target.value, ADD if line.add else WRITE)
+
+    def _registers(self):
+        """Root to register number for what is private, or None where there are too few."""
+        found, free, most = {}, [], 0
+        for i, line in enumerate(self.lines):
+            root = line.target.value.root
+            read = dict.fromkeys(e.value.root for e in line.reads if isinstance(e, _Operand))
+            read.pop(root, None)
+            # the loop may write where it reads
+            free += [found[each] for each in read if each in found and self.last[each] == i]
+            if not line.target.private:
+                continue
+            if root not in found:
+                if line.add:  # to what somebody else would have to have written
+                    return None
+                if not free:
+                    free.append(most)
+                    most += 1
+                found[root] = free.pop()
+            if self.last[root] == i:
+                free.append(found[root])
+        return found if most <= REGISTERS else None
+
+    def _inplace(self):
+        """Pairs of positions of inputs and outputs that may share memory: no line reads the one
+        after the other is written, and both are whole arrays."""
+        return [
+            (i, o)
+            for i, source in enumerate(self.sources)
+            for o, target in enumerate(self.targets)
+            if source not in self.targets
+            and source not in self.parts
+            and target not in self.parts
+            and self.last_read[source] <= self.first_write[target]
+        ]
+
+    # --- the step ---------------------------------------------------------------------------------
+    def _made(self, registers):
+        number = {root: i for i, root in enumerate((*self.sources, *self.targets))}
+
+        def operand(each):
+            if isinstance(each, float):
+                return each
+            if each.private:
+                return Register(registers[each.value.root])
+            rows = each.rows
+            if rows is None:
+                return Memory(number[each.value.root], 0, self.columns, 1)
+            row = self.columns if rows.row is None else rows.row
+            return Memory(number[each.value.root], rows.offset, row, rows.column)
+
+        lines = [
+            ChainLine(
+                Loop(
+                    line.family,
+                    line.functor,
+                    tuple(map(operand, line.reads)),
+                    operand(line.target),
+                ),
+                line.add,
+            )
+            for line in self.lines
+        ]
+        back = any(step.direction == BACKWARD for step in self.steps)
+        prop = ChainProperty(
+            "_backward_chain" if back else "_chain",
+            self.count // self.columns,
+            self.columns,
+            self.dtype,
+            lines,
+            [tuple(value.shape) for value in self.sources.values()],
+            [tuple(value.shape) for value, _ in self.targets.values()],
+            self._inplace(),
+        )
+        made = Step(
+            ", ".join(dict.fromkeys(step.name for step in self.steps)),
+            prop,
+            self.ctx,
+            FORWARD,
+            list(self.sources.values()),
+            [value for value, _ in self.targets.values()],
+            [],
+            [request for _, request in self.targets.values()],
+        )
+        made.members = tuple(self.steps)
+        return made

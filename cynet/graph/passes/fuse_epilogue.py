@@ -1,0 +1,247 @@
+"""Epilogue fusion: what follows a step, and reads its output alone, is computed inside it.
+
+A row of RULES names the two steps that meet, by what their hooks say of them, and how they become
+one; `GraphHooks.epilogue` gives the property of the joined step, or None. Nobody else may read what
+lies between, and the user may not see it.
+
+- fuse: an activation inside the layer or the norm in front of it; a sum and relu inside the later
+  norm of those that give its terms. Before the gradient pass, so that the backward of the joined
+  step is its operator's own.
+- sum: at prediction, a sum inside a layer that gives one of its terms, which adds to the memory of
+  the other term. In training a gradient mostly waits for that term.
+- mask: in backward, the gradient of a relu that was fused into a layer, inside the step that makes
+  what it is applied to: that one has the relu's output at hand, as its data.
+"""
+
+from typing import NamedTuple
+
+from ...operator.graph_hooks import ACTIVATION, MASK, MASKED, RESIDUAL, SUM
+from ..ir import ADD, BACKWARD, OUTPUT, TEMP, WRITE
+
+
+class Rule(NamedTuple):
+    """One row: the pass it belongs to, the tests of the step in front and of the one behind it
+    (from property to bool), and what joins them."""
+
+    name: str
+    producer: object
+    consumer: object
+    join: object
+
+
+def fuse(graph):
+    """Join activations, and sums with relu, of a graph of forward steps in its final memory order,
+    with what is in front of them."""
+    return _Fusion(graph, "fuse").run()
+
+
+def sums(graph):
+    """Join sums of a graph of forward steps that only predicts with layers in front of them. The
+    term that a layer adds to is written more than once."""
+    return _Fusion(graph, "sum").run()
+
+
+def mask(graph):
+    """Join the gradients of relus that were fused, in a whole graph, with the steps in front of
+    them in backward."""
+    touching = {}  # value to the steps that read or write it
+    for step in graph.steps:
+        for value in dict.fromkeys(step.touched()):
+            touching.setdefault(value, []).append(step)
+    rules = _rules("mask")
+    for step in graph.steps[graph.n_forward :]:
+        if step.direction == BACKWARD and step.out_grad and step.out_grad[0] is not None:
+            value = step.out_grad[0]
+            if value.kind == TEMP and len(touching[value]) == 2:
+                before, behind = touching[value]
+                for rule in rules:
+                    if behind is step and rule.producer(before.prop) and rule.consumer(step.prop):
+                        rule.join(before, step)
+    return graph
+
+
+class _Fusion:
+    """State of one run over forward steps."""
+
+    def __init__(self, graph, name):
+        self.graph = graph
+        self.rules = _rules(name)
+        self.readers, self.writer = graph.neighbours()
+        self.position = {step: i for i, step in enumerate(graph.steps)}
+        self.gone = set()
+
+    def run(self):
+        for step in self.graph.steps:
+            for rule in self.rules:
+                if step in self.gone or not rule.consumer(step.prop):
+                    continue
+                before = self.writer.get(step.in_data[0])
+                if rule.producer is _any or (before is not None and rule.producer(before.prop)):
+                    rule.join(self, before, step)
+        left = [step for step in self.graph.steps if step not in self.gone]
+        self.graph.set_forward(sorted(left, key=self.position.__getitem__))
+        return self.graph
+
+    def take_activation(self, before, step):
+        """A layer or a norm, and an activation."""
+        if self._is_pair(before, step):
+            joined = _epilogue(before, ACTIVATION, step.prop)
+            if joined is not None:
+                self._join(before, joined, step)
+
+    def take_residual(self, add, step):
+        """A norm, a sum and an activation: the later of the terms' norms takes the other term."""
+        if not self._is_pair(add, step):
+            return
+        norms = []
+        for value, other in (add.in_data, add.in_data[::-1]):
+            norm = self.writer.get(value)
+            if norm is None or self._only_reader(value) is not add or value is other:
+                continue
+            if norm.out_data[0] is value and norm.ctx == add.ctx:
+                norms.append((self.position[norm], norm, other))
+        for _, norm, other in sorted(norms, key=lambda each: -each[0]):
+            joined = _epilogue(norm, RESIDUAL, step.prop)
+            if joined is None or norm.out_data[0].channels_last != other.channels_last:
+                continue
+            norm.in_data.append(other)
+            # it now waits for the other term
+            self.position[norm] = self.position[add]
+            self.gone.add(add)
+            self._join(norm, joined, step)
+            return
+
+    def take_sum(self, _, add):
+        """A layer, a sum and perhaps an activation: the later of the layers that may compute the
+        sum does."""
+        found = []
+        for value, other in (add.in_data, add.in_data[::-1]):
+            layer = self.writer.get(value)
+            if layer is not None and self._may_add(layer, value, other, add):
+                found.append((self.position[layer], layer, other))
+        if found:
+            _, layer, other = max(found, key=lambda each: each[0])
+            self._add_to(layer, other, add)
+
+    def _only_reader(self, value):
+        """The one step that reads `value`, or None when others or the user see it."""
+        readers = self.readers.get(value, ())
+        return readers[0] if len(readers) == 1 and value.kind != OUTPUT else None
+
+    def _is_pair(self, before, step):
+        """Whether `step` alone reads output 0 of `before`, on its device."""
+        value = step.in_data[0]
+        return (
+            before is not None
+            and self._only_reader(value) is step
+            and before.ctx == step.ctx
+            and before.out_data[0] is value
+        )
+
+    def _join(self, step, prop, follower):
+        step.prop = prop
+        step.out_data[0] = follower.out_data[0]
+        self.writer[step.out_data[0]] = step
+        self.gone.add(follower)
+
+    def _may_add(self, layer, value, other, add):
+        """Whether `layer`, which computes `value`, may run where `add` does and write `other`."""
+        out, at = add.out_data[0], self.position[layer]
+        if _epilogue(layer, SUM) is None:
+            return False
+        if layer.req[0] != WRITE or value.kind != TEMP or self.readers[value] != [add]:
+            return False
+        if any(self.position[self.writer[v]] > at for v in layer.in_data if v in self.writer):
+            return False  # what it reads is added to before the sum
+        made = self.writer.get(other)
+        return (
+            out.kind == other.kind == TEMP
+            and out.channels_last == other.channels_last == value.channels_last
+            and layer.ctx == add.ctx == other.ctx
+            and made is not None
+            and not made.prop.graph.traits.view  # it may have the memory of what is read elsewhere
+            and all(  # the last, which most often stands behind the sum, first
+                each is not layer and self.position[each] < self.position[add]
+                for each in reversed(self.readers[other])
+                if each is not add
+            )
+        )
+
+    def _add_to(self, layer, target, add):
+        """Let `layer` add to `target`, and apply the activation behind the sum, if there is one."""
+        out, joined = add.out_data[0], None
+        behind = self.readers.get(out, ())
+        if len(behind) == 1 and self._may_follow(behind[0], add):
+            joined = _epilogue(layer, SUM, behind[0].prop)
+        if joined is None:
+            joined = _epilogue(layer, SUM)
+        else:
+            out = behind[0].out_data[0]
+            self.gone.add(behind[0])
+        self.gone.add(add)
+        layer.prop, layer.out_data[0], layer.req[0] = joined, target, ADD
+        self.position[layer] = self.position[add]
+        self.writer[target] = layer
+        for step in self.readers.get(out, ()):
+            step.in_data = [target if v is out else v for v in step.in_data]
+        # those that read it before the sum keep their places: what they read is written behind them
+        self.readers[target] = self.readers.get(out, [])
+
+    def _may_follow(self, step, add):
+        return (
+            _activates(step.prop)
+            and step.ctx == add.ctx
+            and step.out_data[0].kind != OUTPUT
+            and step not in self.gone
+        )
+
+
+def _mask(before, step):
+    """Let `before` give the gradient that `step` reads behind the relu of `step`."""
+    if before.direction != BACKWARD or before.in_grad[0] is not step.out_grad[0]:
+        return
+    if before.req[0] != WRITE or before.in_data[0] is not step.out_data[0]:
+        return
+    if before.ctx != step.ctx:
+        return
+    masks, masked = _epilogue(before.origin, MASK), _epilogue(step.origin, MASKED)
+    if masks is None or masked is None:
+        return
+    before.prop = before.origin.prop = masks
+    step.prop = step.origin.prop = masked
+    step.out_data[0] = None
+
+
+def _epilogue(step, kind, activation=None):
+    """What the hooks of a forward step answer; `activation`: the property that follows it."""
+    shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+    act_type = None if activation is None else activation.graph.activation(activation)
+    return step.prop.graph.epilogue(step.prop, kind, shapes, types, act_type)
+
+
+def _any(prop):
+    return True
+
+
+def _adds_two(prop):
+    return prop.graph.traits.adds_two
+
+
+def _activates(prop):
+    return prop.graph.activation(prop) is not None
+
+
+def _is_layer(prop):
+    return prop.graph.traits.linear_in_weight
+
+
+RULES = (
+    Rule("fuse", _any, _activates, _Fusion.take_activation),
+    Rule("fuse", _adds_two, _activates, _Fusion.take_residual),
+    Rule("sum", _any, _adds_two, _Fusion.take_sum),
+    Rule("mask", _is_layer, _is_layer, _mask),
+)
+
+
+def _rules(name):
+    return [rule for rule in RULES if rule.name == name]

@@ -1,0 +1,152 @@
+"""The layout pass: stores arrays between convolutions in channels-last order.
+
+Convolutions, and the operators between them, are fastest on memory ordered (N, *size, C). A step
+whose operator prefers that order (GraphHooks.channels_last) gets its inputs in it, the
+steps after it keep the order as long as they can, and everything else is row-major. Where the two
+orders meet, the pass inserts a step that reorders, one per value and order. It runs before the
+gradient pass, so a gradient has the order of its value.
+"""
+
+from ...operator import get_operator
+from ...operator.graph_hooks import GraphHooks
+from ..ir import ARG, FORWARD, OUTPUT, TEMP, WRITE, Step, Value
+
+VIEW = GraphHooks(view=True)  # of a reorder that leaves the bytes where they are
+
+
+class _ColumnsAsChannels(get_operator("_channels_last").prop):
+    """Data (N, 1, H, W) as (N, W, H, 1) in channels-last order: the same bytes."""
+
+    def infer_shape(self, in_shapes, out_shapes):
+        batch, _, height, width = in_shapes[0]
+        return in_shapes, [(batch, width, height, 1)], []
+
+
+def layout(graph):
+    """Give the values of `graph` their memory order.
+
+    Parameters
+    ----------
+    graph : Graph
+        Forward steps only.
+
+    Returns
+    -------
+    Graph
+        The same graph; steps have the properties of the order they work in.
+    """
+    return _Layout(graph).run()
+
+
+class _Layout:
+    """State of one run of the pass."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.steps = []
+        self.ordered = {}  # (value, channels_last) -> the value that holds it in that order
+
+    def run(self):
+        for step in self.graph.steps:
+            self._visit(step)
+        self.graph.set_forward(self.steps)
+        return self.graph
+
+    def _visit(self, step):
+        self._take_columns(step)
+        form = self._form(step)
+        if form is not None and len(step.in_data[0].shape) == 2:  # a matrix lies alike in both
+            step.prop = form[0]
+            self.steps.append(step)
+            return
+        prop, inputs = (step.prop, ()) if form is None else form
+        step.in_data = [
+            v if i in prop.graph.traits.shape_only else self._in_order(v, i in inputs)
+            for i, v in enumerate(step.in_data)
+        ]
+        step.prop = prop
+        self.steps.append(step)
+        if form is None:
+            return
+        rank = len(step.in_data[0].shape)
+        for position, value in enumerate(step.out_data):
+            if len(value.shape) != rank:
+                continue
+            if value.kind == OUTPUT:  # users see row-major memory
+                inner = Value(value.name, value.shape, value.dtype, value.ctx, TEMP, True)
+                step.out_data[position] = inner
+                self.ordered[value, True] = inner
+                self.steps.append(self._reorder(inner, value))
+            else:
+                value.channels_last = True
+
+    def _take_columns(self, step):
+        """Where the window of a convolution of one channel is as wide as its data, as those over
+        the words of a sentence are, columns become channels: their bytes lie so already."""
+        prop = self._columns_form(step)
+        if prop is None:
+            return
+        data, weight = (self._in_order(v, False) for v in step.in_data[:2])
+        key = data, "columns"
+        if key not in self.ordered:
+            batch, _, height, width = data.shape
+            turned = self._like(data, "columns", (batch, width, height, 1), True)
+            move = _ColumnsAsChannels()
+            if data.kind != ARG:
+                move.graph = VIEW
+            self.steps.append(self._step(f"{data.name}_columns", move, data, turned))
+            self.ordered[key] = turned
+        filters, _, height, width = weight.shape
+        turned = self._like(weight, "columns", (filters, width, height, 1), False)
+        transpose = get_operator("transpose").prop(axes=(0, 3, 2, 1))
+        self.steps.append(self._step(f"{weight.name}_columns", transpose, weight, turned))
+        step.prop, step.in_data = prop, [self.ordered[key], turned, *step.in_data[2:]]
+
+    def _columns_form(self, step):
+        shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+        prop = step.prop.graph.columns_as_channels(step.prop, shapes)
+        return prop if prop is not None and prop.graph.channels_last(prop, shapes, types) else None
+
+    def _form(self, step):
+        """The channels-last form of a step that is to have one, or None."""
+        if not step.in_data or len(step.in_data[0].shape) < 2:
+            return None
+        if any(v.dtype != "float32" for v in step.in_data):
+            return None
+        form = step.prop.graph.channels_last(
+            step.prop, [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+        )
+        if form is None or form[0].graph.traits.prefers_channels_last:
+            return form
+        return form if any(self._flows(step.in_data[i]) for i in form[1]) else None
+
+    def _flows(self, value):
+        return value.channels_last or len(value.shape) == 2 or (value, True) in self.ordered
+
+    def _in_order(self, value, channels_last):
+        if value.channels_last == channels_last:
+            return value
+        key = value, channels_last
+        if key not in self.ordered:
+            order = "last" if channels_last else "first"
+            other = self._like(value, order, value.shape, channels_last)
+            self.steps.append(self._reorder(value, other))
+            self.ordered[key] = other
+        return self.ordered[key]
+
+    def _reorder(self, source, target):
+        prop = get_operator("_channels_last").prop(to_last=target.channels_last)
+        _, channels, *size = source.shape
+        # one channel or one pixel: the bytes stay where they are
+        if source.kind != ARG and (channels == 1 or all(n == 1 for n in size)):
+            prop.graph = VIEW
+        return self._step(f"{source.name}_reorder", prop, source, target)
+
+    @staticmethod
+    def _like(value, suffix, shape, channels_last):
+        """A temporary value beside `value`."""
+        return Value(f"{value.name}_{suffix}", shape, value.dtype, value.ctx, TEMP, channels_last)
+
+    @staticmethod
+    def _step(name, prop, source, target):
+        return Step(name, prop, source.ctx, FORWARD, [source], [target], [], [WRITE])

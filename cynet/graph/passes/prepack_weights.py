@@ -1,0 +1,104 @@
+"""The pack pass: prepacks weights into the layout that the kernels read.
+
+A convolution's kernels read weights in an order of their own, or transformed (Winograd). Where a
+property supports it (GraphHooks.prepack), a step before it makes that layout and runs
+again only after the weight was written. The same is done for weights that the network computes from
+arrays alone, as weight normalization does. Only at prediction: training writes its weights in every
+step.
+"""
+
+from ..ir import (
+    ARG,
+    AUX,
+    CONST,
+    FORWARD,
+    KEPT,
+    TEMP,
+    WRITE,
+    Kept,
+    Step,
+    Value,
+    depends_on_inputs_only,
+)
+
+ARRAYS = (ARG, AUX, CONST)
+
+
+def pack(graph):
+    """Give the steps of `graph` packed weights.
+
+    Parameters
+    ----------
+    graph : Graph
+        Forward steps only, after the layout and fuse passes.
+
+    Returns
+    -------
+    Graph
+        The same graph. A weight that a kept step makes, for this reader alone, is no longer kept.
+    """
+    readers, writer = graph.neighbours()
+    moved = graph.moved_states()
+    for step in graph.steps:
+        if step.prop.graph.traits.linear_in_weight and len(step.in_data) > 1:
+            _keep_made(step.in_data[1], readers, writer, moved)
+    before = {}  # step -> the steps that make its weight
+    for step in graph.steps:
+        weight = step.in_data[1] if len(step.in_data) > 1 else None
+        packing = _packing(step, readers, writer, moved)
+        if packing is not None:
+            # what lives no longer than it takes to pack it is made then
+            before[step] = [writer[weight], packing] if weight.kind == TEMP else [packing]
+    placed = {each for steps in before.values() for each in steps}
+    others = [step for step in graph.steps if step not in placed]
+    graph.set_forward(each for step in others for each in (*before.get(step, ()), step))
+    return graph
+
+
+def _keep_made(weight, readers, writer, moved):
+    """Let the steps that make `weight` run only when what it is made of was written, if that is
+    arrays alone and nobody else reads what lies between."""
+    steps, sources, values = {}, [], [weight]
+    while values:
+        value = values.pop()
+        if value.kind in ARRAYS and value not in moved:
+            sources.append(value)
+            continue
+        made = writer.get(value)
+        if value.kind != TEMP or made is None:
+            return
+        if made.kept or len(made.out_data) > 1 or not depends_on_inputs_only(made):
+            return
+        if made not in steps:
+            steps[made] = None
+            values += made.in_data
+    between = [v for made in steps for v in made.out_data if v is not weight]
+    if any(reader not in steps for value in between for reader in readers[value]):
+        return
+    if any(not made.prop.graph.traits.view for made in steps):  # else it is a view
+        kept, weight.kind = Kept(sources), KEPT
+        for made in steps:
+            made.kept = kept
+
+
+def _packing(step, readers, writer, moved):
+    """The step that packs `step`'s weight, which `step` then reads; or None."""
+    if len(step.in_data) < 2:
+        return None
+    weight = step.in_data[1]
+    replaces = weight.kind == KEPT and len(readers[weight]) == 1
+    if not replaces and (weight.kind not in ARRAYS or weight in moved):
+        return None
+    shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+    form = step.prop.graph.prepack(step.prop, shapes, types, replaces)
+    if form is None:
+        return None
+    packer, step.prop, size = form
+    packed = Value(f"{weight.name}_packed", (size,), weight.dtype, weight.ctx, KEPT)
+    made = Step(f"{step.name}_pack", packer, step.ctx, FORWARD, [weight], [packed], [], [WRITE])
+    step.in_data[1] = packed
+    if replaces:
+        made.kept, weight.kind = writer[weight].kept, TEMP
+    else:
+        made.kept = Kept([weight])
+    return made

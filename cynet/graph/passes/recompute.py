@@ -1,0 +1,317 @@
+"""Gradient checkpointing: recomputes values for backward instead of keeping them.
+
+The pass finds the step at which the most bytes live, and the values that live across it unused. It
+takes the value that frees the most bytes for the least time, ends it at its last use before that
+step, and repeats its operator before the next use. Inputs of the repeated operator are still alive,
+or are repeated likewise. So a value may be repeated several times, cheap and large ones first; in a
+chain of equal steps every second value goes, then every second of those left, as in the scheme of
+Chen, Xu, Zhang and Guestrin, "Training deep nets with sublinear memory cost", 2016. If a backward
+step itself holds the peak, it is divided where possible: first the gradient of the weight, then
+that of the data.
+
+Only forward steps that give the same bytes again are repeated: no random numbers (Dropout keeps its
+output and mask), no Python, no operator whose forward changes auxiliary states. So gradients equal
+those of the plan without recomputation, bit for bit.
+
+Attributes of nodes: ``force_mirroring='True'`` repeats a node, 'False' keeps its value; if some
+nodes have ``mirror_stage``, those are kept as checkpoints. Without CYNET_BACKWARD_DO_MIRROR only
+nodes with ``force_mirroring='True'`` are repeated.
+"""
+
+import bisect
+import copy
+import heapq
+import itertools
+
+from ...base import config
+from ..cost import seconds
+from ..ir import BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, repeatable
+from ..memory_plan import find_peak, nbytes
+
+TARGET = 0.58  # of the bytes without mirroring: the pass stops there
+BUDGET = 0.28  # of the time of the plan: it spends no more than this on repeating
+PATIENCE = 3  # rounds without gain before the pass gives up
+ROUND = 0.04  # of the bytes: how much is freed at one step before the peak is looked for again
+
+
+def mirror(graph):
+    """Let backward compute again what would wait for it in memory.
+
+    Parameters
+    ----------
+    graph : Graph
+        With its backward steps.
+
+    Returns
+    -------
+    Graph
+        The same graph; repeated steps stand among the backward steps.
+    """
+    if len(graph.steps) == graph.n_forward:
+        return graph
+    automatic = config.get("CYNET_BACKWARD_DO_MIRROR")
+    marked = [s for s in graph.steps[: graph.n_forward] if _attribute(s, "force_mirroring")]
+    if automatic or any(_attribute(s, "force_mirroring") == "True" for s in marked):
+        work = _Mirror(graph)
+        work.force()
+        if automatic:
+            work.reduce()
+    return graph
+
+
+def _attribute(step, name):
+    return step.attrs.get(f"__{name}__", step.attrs.get(name))
+
+
+def _another(value):
+    """A temporary like `value`, to hold it again."""
+    new = copy.copy(value)
+    new.name, new.kind, new.root = f"{value.name}_again", TEMP, new
+    return new
+
+
+class _Mirror:
+    """State of one run: the steps, and which value is a version of which."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.producer = {}  # value of a forward step -> the step
+        self.base = {}  # repeated value -> the forward value it repeats
+        self.versions = {}  # forward value -> itself and its repetitions
+        self.clones = set()
+        forward = graph.steps[: graph.n_forward]
+        stages = any(_attribute(step, "mirror_stage") for step in forward)
+        self.repeatable = set()
+        for step in forward:
+            for value in step.out_data:
+                self.producer[value] = step
+                self.versions[value] = [value]
+            if (
+                repeatable(step)
+                and _attribute(step, "force_mirroring") != "False"
+                and not (stages and _attribute(step, "mirror_stage"))
+            ):
+                self.repeatable.add(step)
+        self.index()
+
+    def index(self):
+        """The positions at which each value is used, the first of them where it is made.
+
+        Positions are numbers that grow from step to step; what is put in between gets numbers in
+        between, so that others keep theirs.
+        """
+        self.uses = {}
+        self.positions = [float(i) for i in range(len(self.graph.steps))]
+        for position, step in zip(self.positions, self.graph.steps):
+            self._note_uses(position, step)
+
+    def _note_uses(self, position, step):
+        for value in dict.fromkeys(step.touched()):
+            bisect.insort(self.uses.setdefault(value, []), position)
+
+    def _index_of(self, position):
+        """Where in the list of steps the step at `position` is."""
+        return bisect.bisect_left(self.positions, position)
+
+    def _insert(self, block, position):
+        """Put steps in front of the one at `position`."""
+        at = self._index_of(position)
+        self.graph.steps[at:at] = block
+        before, parts = self.positions[at - 1], len(block) + 1
+        made = [before + (position - before) * i / parts for i in range(1, parts)]
+        if any(a >= b for a, b in itertools.pairwise((before, *made, position))):
+            self.index()  # no numbers are left in between
+            return
+        self.positions[at:at] = made
+        for each, step in zip(made, block):
+            self._note_uses(each, step)
+
+    # --- what is repeated -------------------------------------------------------------------------
+    def force(self):
+        """Repeat what nodes with ``force_mirroring='True'`` compute, each of them once.
+
+        The last comes first: then what it reads lives still, and is repeated in front of it. In
+        the other order each would repeat all that lead to it.
+        """
+        for step in reversed(self.graph.steps[: self.graph.n_forward]):
+            if _attribute(step, "force_mirroring") != "True" or step not in self.repeatable:
+                continue
+            for value in step.out_data:
+                position = self._next_use(value, self.positions[self.graph.n_forward - 1])
+                if value.kind == TEMP and position is not None:
+                    self._repeat(value, position)
+
+    def reduce(self):
+        """Repeat until TARGET or BUDGET is reached, or nothing more can be gained."""
+        budget = BUDGET * sum(map(seconds, self.graph.steps))
+        most, step, roots = find_peak(self.graph)
+        at_first, best, kept, failures = most, most, self._snapshot(), 0
+        while most > TARGET * at_first and failures < PATIENCE:
+            spent = self._relieve(step, roots, budget, ROUND * at_first)
+            if spent is None:
+                break
+            budget -= spent
+            most, step, roots = find_peak(self.graph)
+            failures += 1
+            if most < best:
+                best, kept, failures = most, self._snapshot(), 0
+        self._restore(kept)
+
+    def _relieve(self, peak, roots, budget, enough):
+        """Free at least `enough` bytes at the step `peak`; returns the seconds that takes, None
+        where nothing can be freed."""
+        if self._divide(peak):
+            return 0.0
+        spent, freed = 0.0, 0
+        index = self.positions[self.graph.steps.index(peak)]
+        candidates = [(self._rank(v, index), i, v) for i, v in enumerate(self._idle(index, roots))]
+        heapq.heapify(candidates)
+        while candidates and freed < enough:
+            _, order, value = heapq.heappop(candidates)
+            rank = self._rank(value, index)  # what was repeated since has changed it
+            if candidates and rank > candidates[0][0]:
+                heapq.heappush(candidates, (rank, order, value))
+                continue
+            position = self._next_use(value, index)
+            cost = self._cost(value, position)
+            if spent + cost <= budget:
+                self._repeat(value, position)
+                index = self.positions[self.graph.steps.index(peak)]
+                freed += nbytes(value)
+                spent += cost
+        return spent if freed else None
+
+    def _rank(self, value, peak):
+        """Seconds a byte that it takes to free `value` at position `peak`."""
+        position = self._next_use(value, peak)
+        return (self._cost(value, position) + self._chain_after(position)) / nbytes(value)
+
+    def _idle(self, peak, roots):
+        """Values that live across position `peak` unused, until backward, and can be repeated."""
+        across, backward = {}, self.positions[self.graph.n_forward]
+        for value, uses in self.uses.items():
+            if value.kind == TEMP and uses[0] <= peak <= uses[-1]:
+                across.setdefault(roots.get(value, value), []).append(value)
+        idle = [
+            value
+            for value, *others in across.values()
+            if not others
+            and self._may_repeat(value)
+            and peak not in self.uses[value]
+            and self._next_use(value, peak) >= backward
+            and nbytes(value)
+        ]
+        return sorted(idle, key=lambda value: self.uses[value][0])
+
+    def _cost(self, value, position):
+        plan = {}
+        self._needed(value, position, plan)
+        return sum(map(seconds, plan))
+
+    def _may_repeat(self, value):
+        base = self.base.get(value, value)
+        return base in self.producer and self.producer[base] in self.repeatable
+
+    def _next_use(self, value, position):
+        uses = self.uses.get(value, ())
+        return next(iter(uses[bisect.bisect_right(uses, position) :]), None)
+
+    def _chain_after(self, position):
+        """Seconds of the repeated steps that already stand at `position`: a long chain of them
+        lives all at once, so a value in front of it is worth less."""
+        total, i = 0.0, self._index_of(position)
+        while self.graph.steps[i] in self.clones:
+            total += seconds(self.graph.steps[i])
+            i += 1
+        return total
+
+    # --- how it is repeated -----------------------------------------------------------------------
+    def _needed(self, value, position, plan):
+        """Fill `plan`, forward steps to repeat so that `value` is there at `position`, in order."""
+        stack = [(self.producer[self.base.get(value, value)], False)]
+        while stack:
+            step, ready = stack.pop()
+            if step in plan:
+                continue
+            if ready:
+                plan[step] = None
+                continue
+            stack.append((step, True))
+            for source in step.in_data:
+                if self._at(source, position) is None:
+                    stack.append((self.producer[source], False))
+
+    def _at(self, value, position):
+        """The version of a forward step's input that lives at `position`, or None."""
+        if value.kind != TEMP or self.producer.get(value) not in self.repeatable:
+            return value
+        for version in self.versions[value]:
+            uses = self.uses.get(version)
+            if uses and uses[0] < position <= uses[-1]:
+                return version
+        return None
+
+    def _repeat(self, value, position):
+        """Compute `value` again in front of the step at `position`, for it and those behind."""
+        plan, made = {}, {}
+        self._needed(value, position, plan)
+        block = []
+        for step in plan:
+            outs = [_another(value) for value in step.out_data]
+            ins = [made.get(v) or self._at(v, position) for v in step.in_data]
+            clone = Step(
+                step.name, step.prop, step.ctx, FORWARD, ins, outs, step.aux, [WRITE] * len(outs)
+            )
+            block.append(clone)
+            self.clones.add(clone)
+            for old, new in zip(step.out_data, outs):
+                made[old] = new
+                self.base[new] = old
+                self.versions[old].append(new)
+        new = made[self.base.get(value, value)]
+        uses = self.uses[value]
+        first = bisect.bisect_left(uses, position)
+        uses[first:], self.uses[new] = [], uses[first:]
+        for step in [self.graph.steps[self._index_of(p)] for p in self.uses[new]]:
+            step.in_data = [new if v is value else v for v in step.in_data]
+            if step.direction == BACKWARD:
+                step.out_data = [new if v is value else v for v in step.out_data]
+        self._insert(block, position)
+
+    def _divide(self, step):
+        """Part a backward step that writes gradients of data and weight; False where that cannot
+        be."""
+        written = [i for i, _ in step.written()]
+        if step.direction != BACKWARD or not step.prop.graph.traits.linear_in_weight:
+            return False
+        if 0 not in written or 1 not in written:
+            return False
+        halves = []
+        for positions, reads in (((1, 2), 0), ((0,), 1)):
+            half = Step(
+                step.name,
+                step.prop,
+                step.ctx,
+                BACKWARD,
+                [v if i == reads else None for i, v in enumerate(step.in_data)],
+                step.out_data,
+                step.aux,
+                [r if i in positions else NULL for i, r in enumerate(step.req)],
+                step.out_grad,
+                [v if i in positions else None for i, v in enumerate(step.in_grad)],
+                origin=step.origin,
+            )
+            halves.append(half)
+        position = self.graph.steps.index(step)
+        self.graph.steps[position : position + 1] = halves
+        self.index()
+        return True
+
+    # --- going back -------------------------------------------------------------------------------
+    def _snapshot(self):
+        return [(s, list(s.in_data), list(s.out_data)) for s in self.graph.steps]
+
+    def _restore(self, kept):
+        for step, in_data, out_data in kept:
+            step.in_data, step.out_data = in_data, out_data
+        self.graph.steps[:] = [step for step, _, _ in kept]

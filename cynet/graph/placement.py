@@ -1,0 +1,64 @@
+"""The placement pass: which context every node runs in."""
+
+from ..base.errors import ArgumentError, CynetError, shown
+from ..context import Context
+
+
+def place(order, ctx, group2ctx=None):
+    """Assign a context to every node.
+
+    Parameters
+    ----------
+    order : list of Node
+    ctx : Context
+        For nodes without a ``ctx_group`` attribute, unless an input of theirs (for a variable: a
+        user) has one: they are where that is, as in MXNet.
+    group2ctx : dict of str to Context, optional
+        Contexts of the groups. All of them must be on the device of `ctx`: one executor plans the
+        memory of one device. (``cpu(0)`` and ``cpu(1)`` are the same memory.)
+
+    Returns
+    -------
+    dict of Node to Context
+
+    Raises
+    ------
+    ArgumentError
+        When a group's context is none.
+    CynetError
+        When a node would be on another device.
+    """
+    if not group2ctx:
+        return dict.fromkeys(order, ctx)
+    contexts = {}
+    for node in order:
+        group = node.attrs.get("__ctx_group__", node.attrs.get("ctx_group"))
+        found = group2ctx.get(group)
+        if found is None:  # where the first of its inputs is that has a place
+            places = (contexts[source] for source, _ in node.inputs if source in contexts)
+            found = next(places, None)
+            if found is None:
+                continue
+        if isinstance(found, (list, tuple)):
+            found = found[0]
+        if not isinstance(found, Context):
+            raise ArgumentError(
+                f"group2ctx: group '{group}' of node '{node.name}' is {shown(found)}, not a Context"
+            )
+        if _memory(found) != _memory(ctx):
+            raise CynetError(
+                f"group2ctx: group '{group}' puts node '{node.name}' on {found}, the executor is "
+                f"on {ctx}; a graph over several devices is bound in parts, one executor each "
+                "(mx.mod.SequentialModule)"
+            )
+        contexts[node] = found
+    for node in reversed(order):
+        for source, _ in node.inputs:
+            contexts.setdefault(source, contexts.get(node, ctx))
+        contexts.setdefault(node, ctx)
+    return contexts
+
+
+def _memory(ctx):
+    """What tells two contexts' memory apart; all CPUs share theirs."""
+    return (ctx.device_type, ctx.device_id) if ctx.device_type == "gpu" else "host"

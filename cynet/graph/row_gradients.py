@@ -1,0 +1,39 @@
+"""Which gradients are filled row by row, so that their nonzero rows can be known.
+
+Embedding touches few rows of its table. If the gradient has an array of its own, the executor keeps
+the touched rows (``touched_rows.pxd``): the next backward clears only these, and an update skips
+the others.
+"""
+
+from collections import Counter
+
+from .accesses import touched
+from .ir import BACKWARD, GRAD, WRITE
+
+
+def gradients_by_rows(graph, operators):
+    """The gradients of which one step writes some rows, and zeros to all others.
+
+    Parameters
+    ----------
+    graph : Graph
+        After the memory pass.
+    operators : dict of Step to Operator
+
+    Returns
+    -------
+    dict of Step to Value
+        Without those that another step writes or reads in the same run, or that are added to.
+    """
+    found = {}
+    for step in graph.steps:
+        index = operators[step.origin or step].rows_of
+        if index and step.direction == BACKWARD and step.req[index] == WRITE:
+            value = step.in_grad[index]
+            if value.kind == GRAD and value.root is value:
+                found[value] = step
+    users = Counter()
+    for step in graph.steps if found else ():
+        read, written, _, _ = touched([step])
+        users.update({*read, *written})
+    return {step: value for value, step in found.items() if users[value] == 1}

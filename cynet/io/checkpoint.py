@@ -1,0 +1,304 @@
+"""Checkpoints: a symbol and its parameters as files, as MXNet 1.x writes and reads them.
+
+Parameters and optimizer states of one moment are a pair. The file of states names the digest of the
+file of parameters, which is as MXNet writes it, so states beside parameters of another moment are
+noticed. The states are put in place first; those that belong to the parameters that are still there
+stay beside them as ``.states.old`` until the new parameters are in place, too.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import logging
+import operator
+import os
+import re
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import ndarray as nd
+from .. import symbol as sym
+from ..base.errors import (
+    ArgumentTypeError,
+    CynetError,
+    FileAccessError,
+    FormatError,
+    MissingFileError,
+    shown,
+)
+from ..base.files import file_name, naming, opened, read_file, replacing, write_atomically
+from ..context import cpu
+from ..ndarray.serialization import chunks_of
+from ..optimizer.state_file import read_pair
+
+if TYPE_CHECKING:
+    from ..base.typing import FileName, NamedArrays, Symbol
+
+_PIECE = 1 << 20
+
+
+class Checkpoint(NamedTuple):
+    """What `find_checkpoint` found: the epoch, the paths, and when it was saved, in nanoseconds."""
+
+    epoch: int
+    params: str
+    states: str | None
+    saved: int
+
+
+def save_checkpoint(
+    prefix: FileName,
+    epoch: int,
+    symbol: Symbol | None,
+    arg_params: NamedArrays,
+    aux_params: NamedArrays,
+    remove_amp_cast: bool = True,
+    updater: Any = None,
+) -> None:
+    """Write ``prefix-symbol.json`` and ``prefix-0001.params`` (for epoch 1).
+
+    Parameters
+    ----------
+    prefix : str
+        Path and beginning of the file names.
+    epoch : int
+    symbol : Symbol or None
+        None writes the parameters only.
+    arg_params, aux_params : dict of str to NDArray
+    remove_amp_cast : bool
+        Handed to ``Symbol.save``.
+    updater : Updater, optional
+        Its states are written to ``prefix-0001.states``, as a pair with the parameters.
+    """
+    path, states = _paths(prefix, epoch)
+    if symbol is not None:
+        symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
+    if updater is None:
+        save_params(path, arg_params, aux_params)
+    else:
+        _save_pair(path, states, arg_params, aux_params, updater)
+        logging.info('Saved optimizer state to "%s"', states)
+    logging.info('Saved checkpoint to "%s"', path)
+
+
+def _paths(prefix, epoch):
+    """The names of an epoch's parameters and optimizer states."""
+    prefix = file_name(prefix, "the beginning of a checkpoint's file names")
+    try:
+        number = operator.index(epoch)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"checkpoint {shown(prefix)}: epoch must be an int, got {shown(epoch)}"
+        ) from None
+    return f"{prefix}-{number:04d}.params", f"{prefix}-{number:04d}.states"
+
+
+def check_prefix(prefix: FileName) -> None:
+    """Refuse a prefix of checkpoints whose folder is not there or cannot be written to, before
+    hours are spent on what is to be saved."""
+    prefix = file_name(prefix, "the beginning of a checkpoint's file names")
+    folder = os.path.dirname(os.path.abspath(prefix))
+    if not os.path.isdir(folder):
+        raise MissingFileError(
+            errno.ENOENT,
+            f"checkpoints '{prefix}-0001.params': the folder {folder} does not exist; make it"
+            " first (os.makedirs)",
+            prefix,
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FileAccessError(
+            errno.EACCES,
+            f"checkpoints '{prefix}-0001.params': the folder {folder} cannot be written to",
+            prefix,
+        )
+
+
+def save_params(path: FileName, arg_params: NamedArrays, aux_params: NamedArrays) -> None:
+    """Write parameters to one ``.params`` file, with the prefixes ``arg:`` and ``aux:``."""
+    write_atomically(path, _params_chunks(arg_params, aux_params))
+
+
+def _params_chunks(arg_params, aux_params):
+    """The bytes of a ``.params`` file, in pieces."""
+    named = {}
+    for kind, given in (("arg", arg_params), ("aux", aux_params)):
+        if not isinstance(given, dict):
+            raise ArgumentTypeError(
+                f"{kind}_params must be a dict of names to NDArrays, got {type(given).__name__}"
+            )
+        for name, array in given.items():
+            is_array = isinstance(array, nd.NDArray)  # anything else is refused by its name
+            named[f"{kind}:{name}"] = array.as_in_context(cpu()) if is_array else array
+    return chunks_of(named)
+
+
+# --- pairs ---------------------------------------------------------------------------------------
+def _save_pair(params, states, arg_params, aux_params, updater):
+    """Write parameters and states; whenever the process ends, one of the two pairs is whole."""
+    digest = _new_digest()
+    with replacing(params) as file:
+        for chunk in _params_chunks(arg_params, aux_params):
+            digest.update(chunk)
+            file.write(chunk)
+        old = _keep_old_states(params, states)
+        pair = {"params": digest.hexdigest(), "saved": time.time_ns()}
+        write_atomically(states, updater.chunks(pair=pair))
+    if old:
+        with suppress(OSError):
+            os.unlink(old)
+
+
+def _keep_old_states(params, states):
+    """Let the states that belong to the parameters in place be beside them as ``.old``, too; the
+    path, or None where there is nothing to keep."""
+    old = f"{states}.old"
+    if not (os.path.isfile(states) and os.path.isfile(params)):
+        return None
+    if os.path.exists(old):
+        # a process was killed here: between the two files, or behind them
+        if _is_pair(params, old) and not _is_pair(params, states):
+            return old
+        with naming("write", old):
+            os.unlink(old)
+    try:
+        os.link(states, old)
+    except OSError:  # a file system without links
+        write_atomically(old, read_file(states))
+    return old
+
+
+def _new_digest():
+    return hashlib.blake2b(digest_size=20)
+
+
+def _digest_of(path):
+    digest = _new_digest()
+    with opened(path) as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _is_pair(params, states):
+    """Whether the states say that they were written with the parameters."""
+    try:
+        pair = read_pair(states)
+        return pair is not None and pair[0] == _digest_of(params)
+    except CynetError:
+        return False
+
+
+def states_of(prefix: FileName, epoch: int) -> str:
+    """The path of the optimizer states that belong to the parameters of an epoch.
+
+    Raises
+    ------
+    FormatError
+        When there are none: the process that saved them was stopped in between, or one of the
+        files was replaced. The message names the newest whole pair.
+    FileError
+    """
+    params, states = _paths(prefix, epoch)
+    pair = read_pair(states)
+    # states that save_optimizer_states wrote name no parameters
+    if pair is None or pair[0] == _digest_of(params):
+        return states
+    if os.path.exists(f"{states}.old") and _is_pair(params, f"{states}.old"):
+        return f"{states}.old"
+    newest = find_checkpoint(prefix)
+    hint = f"; the newest whole pair is epoch {newest.epoch}" if newest else ""
+    raise FormatError(
+        f"{states} was saved with other parameters than {params} has: saving was stopped in"
+        f" between, or a file was replaced{hint}"
+    )
+
+
+def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
+    """The newest whole checkpoint, or None.
+
+    Parameters
+    ----------
+    prefix : str
+        As for `save_checkpoint`.
+    states : bool
+        Look for parameters together with the optimizer states that were saved with them; else for
+        parameters alone.
+
+    Returns
+    -------
+    Checkpoint or None
+        With ``epoch``, ``params``, ``states`` (paths) and ``saved``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> prefix = os.path.join(tempfile.mkdtemp(), "net")
+    >>> find_checkpoint(prefix) is None
+    True
+    >>> save_checkpoint(prefix, 3, None, {"w": nd.ones(2)}, {})
+    >>> find_checkpoint(prefix, states=False).epoch
+    3
+    """
+    prefix = file_name(prefix, "find_checkpoint: the beginning of file names")
+    folder, name = os.path.split(prefix)
+    pattern = re.compile(re.escape(name) + r"-(\d{4,})\.params")
+    found = []
+    if not os.path.isdir(folder or "."):
+        return None
+    with naming("read", folder or "."):
+        for match in filter(None, map(pattern.fullmatch, os.listdir(folder or "."))):
+            epoch = int(match[1])
+            params = f"{prefix}-{match[1]}.params"
+            if not states:
+                found.append(Checkpoint(epoch, params, None, os.stat(params).st_mtime_ns))
+                continue
+            for path in (f"{prefix}-{match[1]}.states", f"{prefix}-{match[1]}.states.old"):
+                with suppress(CynetError):
+                    pair = read_pair(path)
+                    if pair is not None:
+                        found.append(Checkpoint(epoch, params, path, pair[1]))
+    found.sort(key=lambda each: (each.saved, each.epoch), reverse=True)
+    return next((each for each in found if not states or _is_pair(*each[1:3])), None)
+
+
+# --- reading -------------------------------------------------------------------------------------
+def read_params(path: FileName) -> tuple[NamedArrays, NamedArrays]:
+    """The pair (arg_params, aux_params) in a ``.params`` file written by :func:`save_params`."""
+    loaded = nd.load(path)
+    if not isinstance(loaded, dict):
+        if not loaded:
+            return {}, {}
+        raise FormatError(f"{path}: arrays have no names, parameters need arg:NAME or aux:NAME")
+    parts = {"arg": {}, "aux": {}}
+    for key, array in loaded.items():
+        kind, _, name = key.partition(":")
+        if kind not in parts or not name:
+            raise FormatError(
+                f"{path}: the name {shown(key)} is not of the form arg:NAME or aux:NAME"
+            )
+        parts[kind][name] = array
+    return parts["arg"], parts["aux"]
+
+
+def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]:
+    """The pair (arg_params, aux_params) of ``prefix-0001.params`` (for epoch 1)."""
+    return read_params(_paths(prefix, epoch)[0])
+
+
+def load_checkpoint(prefix: FileName, epoch: int) -> tuple[Symbol, NamedArrays, NamedArrays]:
+    """What :func:`save_checkpoint` wrote: (symbol, arg_params, aux_params).
+
+    Parameters
+    ----------
+    prefix : str
+    epoch : int
+
+    Returns
+    -------
+    symbol : Symbol
+    arg_params, aux_params : dict of str to NDArray
+    """
+    symbol = sym.load(f"{prefix}-symbol.json")
+    return (symbol, *load_params(prefix, epoch))

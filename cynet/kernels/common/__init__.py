@@ -1,0 +1,1 @@
+"""What all loops are made of: scalar functions, float16, conversions."""

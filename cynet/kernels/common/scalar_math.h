@@ -1,0 +1,558 @@
+// Scalar mathematics behind the functors: float32 exp, log and tanh without calls or branches, so
+// that loops over them vectorise; special functions the C library lacks.
+#ifndef CYNET_SCALAR_MATH_H
+#define CYNET_SCALAR_MATH_H
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "common/half.h"
+
+namespace cynet {
+namespace math {
+
+// Each float function below is one expression without branches, calls or tables: compilers turn a
+// loop over it into vector instructions. Selections are comparisons that are false for NaN, which
+// so passes through. The double functions are the C library's.
+
+// ----- exponentials
+// Polynomials: Moshier's Cephes library, expf.c.
+
+const float exp_shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+
+// V: float, or a vector of floats where the compiler has them.
+
+// e^r - 1 for |r| <= ln(2) / 2
+template <typename V>
+CYNET_XINLINE V expm1_near(V r) {
+  V p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  return (p * r) * r + r;
+}
+
+// x - n ln 2, where n = t - exp_shift is the integer nearest to x / ln 2
+template <typename V>
+CYNET_XINLINE V exp_reduce(V x, V* t) {
+  *t = x * 1.44269504088896341f + exp_shift;
+  const V n = *t - exp_shift;
+  return (x - n * 0.693359375f) + n * 2.12194440e-4f;
+}
+
+CYNET_XINLINE float power_of_two(int32_t n) { return bit_cast<float>((n + 127) << 23); }
+
+// e^x * 2^extra: two factors make up the power of two, so that subnormal results and overflow come
+// out as they should. Where nothing is left, the last one is 0: a product that underflows takes
+// Intel's processors over a hundred cycles.
+CYNET_XINLINE float exp_scaled(float x, int32_t extra) {
+  float t, c = x > 91.0f ? 91.0f : x;
+  c = c < -105.0f ? -105.0f : c;
+  const float p = expm1_near(exp_reduce(c, &t)) + 1.0f;
+  const int32_t i = bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift) + extra;
+  const int32_t first = i >> 1;
+  return p * power_of_two(first) * (x < -105.0f ? 0.0f : power_of_two(i - first));
+}
+
+CYNET_XINLINE float exp(float x) { return exp_scaled(x, 0); }
+CYNET_XINLINE double exp(double x) { return ::exp(x); }
+
+// e^x of x <= 0 or NaN: its power of two is made 2^64 times too large, so that it is normal. I:
+// integers of 32 bits, as many as V has floats.
+template <typename I, typename V>
+CYNET_XINLINE V exp_below(V x) {
+  V t;
+  const auto gone = x < -105.0f;
+  const V c = gone ? V{} - 105.0f : x;
+  const V p = expm1_near(exp_reduce(c, &t)) + 1.0f;
+  const I n = bit_cast<I>(t) - 0x4b400000;  // the bits of exp_shift
+  return p * bit_cast<V>((n + (127 + 64)) << 23) * (gone ? V{} : V{} + 5.42101086e-20f);
+}
+CYNET_XINLINE float exp_below(float x) { return exp_below<int32_t>(x); }
+CYNET_XINLINE double exp_below(double x) { return ::exp(x); }
+
+// 2^n (e^r - 1) + (2^n - 1), halved while the power of two might overflow
+CYNET_XINLINE float expm1(float x) {
+  float t, c = x > 89.0f ? 89.0f : x;  // e^89 is infinity
+  c = c < -30.0f ? -30.0f : c;
+  const float p = expm1_near(exp_reduce(c, &t));
+  const float half = power_of_two(bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift) - 1);
+  const float y = 2.0f * (half * p + (half - 0.5f));
+  return p == x ? x : y;  // x is small, or -0
+}
+CYNET_XINLINE double expm1(double x) { return ::expm1(x); }
+
+// The argument of e^ is never positive, so that nothing overflows and small results keep their
+// digits.
+template <typename T>
+CYNET_XINLINE T sigmoid(T x) {
+  const T e = math::exp_below(-std::fabs(x));
+  return (x < T(0) ? e : T(1)) / (T(1) + e);
+}
+
+// Cephes tanhf.c near 0, the quotient of exponentials elsewhere.
+CYNET_XINLINE float tanh(float x) {
+  const float z = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  p = p * z * x + x;
+  const float a = std::fabs(x);
+  const float q = 1.0f - 2.0f / (math::exp(a + a) + 1.0f);
+  return std::copysign(a < 0.625f ? std::fabs(p) : q, x);
+}
+CYNET_XINLINE double tanh(double x) { return ::tanh(x); }
+
+CYNET_XINLINE float cosh(float x) {
+  const float e = exp_scaled(std::fabs(x), -1);
+  return e + 0.25f / e;
+}
+CYNET_XINLINE double cosh(double x) { return ::cosh(x); }
+
+// Cephes sinhf.c near 0.
+CYNET_XINLINE float sinh(float x) {
+  const float a = std::fabs(x), z = x * x;
+  float p = 2.03721912945e-4f;
+  p = p * z + 8.33028376239e-3f;
+  p = p * z + 1.66667160211e-1f;
+  p = p * z * x + x;
+  const float e = exp_scaled(a, -1);
+  return std::copysign(a < 1.0f ? std::fabs(p) : e - 0.25f / e, x);
+}
+CYNET_XINLINE double sinh(double x) { return ::sinh(x); }
+
+// ----- logarithms
+
+const int32_t root_half_bits = 0x3f3504f3;  // sqrt(1/2)
+
+// log(1 + f) - f for f within [sqrt(1/2) - 1, sqrt(2) - 1], plus what n 0.693359375 lacks of n ln
+// 2. Cephes logf.c.
+CYNET_XINLINE float log_rest(float f, float n) {
+  const float z = f * f;
+  float p = 7.0376836292e-2f;
+  p = p * f - 1.1514610310e-1f;
+  p = p * f + 1.1676998740e-1f;
+  p = p * f - 1.2420140846e-1f;
+  p = p * f + 1.4249322787e-1f;
+  p = p * f - 1.6668057665e-1f;
+  p = p * f + 2.0000714765e-1f;
+  p = p * f - 2.4999993993e-1f;
+  p = p * f + 3.3333331174e-1f;
+  p = p * f * z;
+  return p - n * 2.12194440e-4f - 0.5f * z;
+}
+
+// log(1 + f) + n ln 2
+CYNET_XINLINE float log_near(float f, float n) {
+  return f + log_rest(f, n) + n * 0.693359375f;
+}
+
+// x = (1 + f) 2^n with 1 + f within [sqrt(1/2), sqrt(2)), for positive finite x
+CYNET_XINLINE float log_reduce(float x, float* n) {
+  const bool tiny = x < 1.17549435e-38f;
+  const float scaled = tiny ? x * 8388608.0f : x;
+  const int32_t bits = bit_cast<int32_t>(scaled) - root_half_bits;
+  *n = static_cast<float>(bits >> 23) - (tiny ? 23.0f : 0.0f);
+  return bit_cast<float>((bits & 0x007fffff) + root_half_bits) - 1.0f;
+}
+
+// y, or what a logarithm is where its argument x is not positive and finite
+CYNET_XINLINE float log_limits(float x, float y) {
+  y = x <= 3.402823466e38f ? y : x;  // infinity and NaN
+  y = x == 0.0f ? -std::numeric_limits<float>::infinity() : y;
+  return x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : y;
+}
+
+CYNET_XINLINE float log(float x) {
+  float n;
+  const float f = log_reduce(x, &n);
+  return log_limits(x, log_near(f, n));
+}
+CYNET_XINLINE double log(double x) { return ::log(x); }
+
+CYNET_XINLINE float log2(float x) {
+  float n;
+  const float f = log_reduce(x, &n);
+  return log_limits(x, log_near(f, 0.0f) * 1.44269504088896341f + n);
+}
+CYNET_XINLINE double log2(double x) { return ::log2(x); }
+
+CYNET_XINLINE float log10(float x) {
+  float n;
+  const float f = log_reduce(x, &n);
+  const float y = log_near(f, 0.0f) * 0.43429448190325183f + n * 4.6050389811952137e-6f;
+  return log_limits(x, y + n * 0.301025390625f);
+}
+CYNET_XINLINE double log10(double x) { return ::log10(x); }
+
+// 1 + x = (1 + f) 2^n, where f = x 2^-n + (2^-n - 1) keeps what the rounding of 1 + x would lose
+CYNET_XINLINE float log1p(float x) {
+  const float u = 1.0f + x;
+  const int32_t n = (bit_cast<int32_t>(u) - root_half_bits) >> 23;
+  const float scale = power_of_two(2 - n);  // times 4, lest it be subnormal
+  const float f = x * scale * 0.25f + (scale * 0.25f - 1.0f);
+  const float y = log_near(f, static_cast<float>(n));
+  return x == 0.0f ? x : log_limits(u, y);
+}
+CYNET_XINLINE double log1p(double x) { return ::log1p(x); }
+
+// ----- powers
+
+// log2 |x|, at most 4e-13 from it, for finite x other than 0: of a mantissa m within [sqrt(1/2),
+// sqrt(2)) by the series of log((1 + s) / (1 - s)), s = (m - 1) / (m + 1).
+CYNET_XINLINE double log2_wide(float x) {
+  float n;
+  const double f = log_reduce(x, &n), s = f / (f + 2.0), z = s * s;
+  double p = 1.0 / 13;
+  p = p * z + 1.0 / 11;
+  p = p * z + 1.0 / 9;
+  p = p * z + 1.0 / 7;
+  p = p * z + 1.0 / 5;
+  p = p * z + 1.0 / 3;
+  return (p * z * s + s) * 2.8853900817779268 + n;
+}
+
+// 2^x for |x| below 1000: Taylor's series of e^(r ln 2) for |r| <= 1/2, at most 1e-10 of it.
+CYNET_XINLINE double exp2_wide(double x) {
+  const double shift = 6755399441055744.0, t = x + shift;  // 1.5 * 2^52
+  const double r = (x - (t - shift)) * 0.69314718055994531;
+  double p = 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  p = p * r + 1.0;
+  p = p * r + 1.0;
+  return p * bit_cast<double>((bit_cast<int64_t>(t) << 52) + 0x3ff0000000000000LL);
+}
+
+// a^b as C has it, by way of 2^(b log2 a) in double. An odd integer b keeps the sign of a; of a
+// negative a other powers than integers are NaN. Conditions are joined without branches.
+CYNET_XINLINE float power(float a, float b) {
+  const float size = std::fabs(a), inf = std::numeric_limits<float>::infinity();
+  const float to = std::fabs(b), half = 0.5f * to, unit = 8388608.0f;  // 2^23 and above: whole
+  const bool whole = (to >= unit) | ((to + unit) - unit == to);
+  const bool odd = whole & (half < unit) & ((half + unit) - unit != half);
+  const bool finite = (size < inf) & (size > 0.0f);
+  const double far = size > 0.0f ? 1e300 : -1e300;  // log2 of infinity and of 0
+  double y = static_cast<double>(b) * (finite ? log2_wide(finite ? size : 1.0f) : far);
+  y = y > 300.0 ? 300.0 : y;
+  y = y < -300.0 ? -300.0 : y;
+  const float r = static_cast<float>(exp2_wide(y));
+  float result = odd ? std::copysign(r, a) : r;
+  const bool nowhere = (a < 0.0f) & !whole & (size < inf);
+  result = nowhere ? std::numeric_limits<float>::quiet_NaN() : result;
+  result = a != a ? a : result;
+  const bool one = (a == 1.0f) | (b == 0.0f) | ((size == 1.0f) & (to == inf));
+  return one ? 1.0f : result;
+}
+CYNET_XINLINE double power(double a, double b) { return ::pow(a, b); }
+
+// ----- circular functions
+// Polynomials: Cephes, sinf.c and tanf.c, on an argument reduced in double. `circular_suits` says
+// where that holds: the multiple of pi / 2 then has at most 20 bits, so that its product with the
+// first 33 bits of pi / 2 is exact. Elsewhere the C library reduces.
+
+CYNET_XINLINE bool circular_suits(float x) { return std::fabs(x) < 1048576.0f; }
+
+// x - n pi / 2 for the integer n nearest to 2 x / pi; `quarter` is n
+CYNET_XINLINE float circular_reduce(float x, int32_t* quarter) {
+  const double wide = x, shift = 6755399441055744.0;  // 1.5 * 2^52
+  const double n = (wide * 0.63661977236758134 + shift) - shift;
+  *quarter = static_cast<int32_t>(n);
+  return static_cast<float>((wide - n * 1.5707963267341256) - n * 6.0771005065061922e-11);
+}
+
+CYNET_XINLINE float sin_near(float r) {
+  const float z = r * r;
+  float p = -1.9515295891e-4f;
+  p = p * z + 8.3321608736e-3f;
+  p = p * z - 1.6666654611e-1f;
+  return p * z * r + r;
+}
+
+CYNET_XINLINE float cos_near(float r) {
+  const float z = r * r;
+  float p = 2.443315711809948e-5f;
+  p = p * z - 1.388731625493765e-3f;
+  p = p * z + 4.166664568298827e-2f;
+  return p * z * z - 0.5f * z + 1.0f;
+}
+
+// The sine of r plus so many quarter turns
+CYNET_XINLINE float sin_turned(float r, int32_t quarter) {
+  const float y = quarter & 1 ? cos_near(r) : sin_near(r);
+  return bit_cast<float>(bit_cast<uint32_t>(y) ^ (static_cast<uint32_t>(quarter & 2) << 30));
+}
+
+CYNET_XINLINE float sin_suited(float x) {
+  int32_t quarter;
+  const float r = circular_reduce(x, &quarter);
+  return x == 0.0f ? x : sin_turned(r, quarter);
+}
+
+CYNET_XINLINE float cos_suited(float x) {
+  int32_t quarter;
+  const float r = circular_reduce(x, &quarter);
+  return sin_turned(r, quarter + 1);
+}
+
+CYNET_XINLINE float tan_suited(float x) {
+  int32_t quarter;
+  const float r = circular_reduce(x, &quarter), z = r * r;
+  float p = 9.38540185543e-3f;
+  p = p * z + 3.11992232697e-3f;
+  p = p * z + 2.44301354525e-2f;
+  p = p * z + 5.34112807005e-2f;
+  p = p * z + 1.33387994085e-1f;
+  p = p * z + 3.33331568548e-1f;
+  const float t = p * z * r + r;
+  return x == 0.0f ? x : (quarter & 1 ? -1.0f / t : t);
+}
+
+// The remainder of a / b with the sign of b, exact: the quotient has at most 28 bits, so that its
+// product with b is exact in double, and at most one too many or too few.
+CYNET_XINLINE bool mod_suits(float a, float b) {
+  const float size = std::fabs(b);
+  return (size > 1e-30f) & (size < 3e38f) & (std::fabs(a) <= size * 134217728.0f);
+}
+CYNET_XINLINE float mod_suited(float a, float b) {
+  const double n = std::fabs(static_cast<double>(a)), d = std::fabs(static_cast<double>(b));
+  const double shift = 6755399441055744.0;
+  const double q = (n / d + shift) - shift;
+  double r = n - q * d;  // within [-d, d]: q is the nearest integer
+  r = r < 0.0 ? r + d : r;
+  const float rest = std::copysign(static_cast<float>(r), a);
+  return (rest != 0.0f) & ((rest < 0.0f) != (b < 0.0f)) ? rest + b : rest;
+}
+
+// ----- the hypotenuse
+// Its legs, which the unit is taken out of, its length in that unit, and the unit: no square of
+// them overflows, nor vanishes beside the other one.
+template <typename T>
+struct Hypotenuse;
+template <>
+struct Hypotenuse<float> {
+  double a, b, root;
+  static constexpr double unit = 1.0;
+  CYNET_XINLINE Hypotenuse(float x, float y) : a(x), b(y), root(std::sqrt(a * a + b * b)) {}
+};
+template <>
+struct Hypotenuse<double> {
+  double a, b, root, unit;
+  CYNET_XINLINE Hypotenuse(double x, double y) {
+    const double u = std::fabs(x), v = std::fabs(y);
+    int64_t exponent = bit_cast<int64_t>(u > v ? u : v) >> 52;  // of 2, biased
+    exponent = exponent < 1 ? 1 : exponent;
+    exponent = exponent > 2045 ? 2045 : exponent;
+    unit = bit_cast<double>(exponent << 52);
+    const double scale = bit_cast<double>((2046 - exponent) << 52);
+    a = x * scale;
+    b = y * scale;
+    root = std::sqrt(a * a + b * b);
+  }
+};
+
+// ----- inverse hyperbolic and trigonometric functions
+
+CYNET_XINLINE float arctanh(float x) {
+  const float a = std::fabs(x);
+  const float y = 0.5f * math::log1p((a + a) / (1.0f - a));
+  return std::copysign(y, x);
+}
+CYNET_XINLINE double arctanh(double x) { return ::atanh(x); }
+
+// log(a + sqrt(a^2 + 1)); from 1e9 on the root is a
+CYNET_XINLINE float arcsinh(float x) {
+  const float a = std::fabs(x), z = a * a;
+  const float y = math::log1p(a < 1e9f ? a + z / (1.0f + std::sqrt(1.0f + z)) : a) +
+                  (a < 1e9f ? 0.0f : 0.693147180559945f);
+  return std::copysign(y, x);
+}
+CYNET_XINLINE double arcsinh(double x) { return ::asinh(x); }
+
+CYNET_XINLINE float arccosh(float x) {
+  const float t = x - 1.0f;
+  const float y = math::log1p(x < 1e9f ? t + std::sqrt(t + t + t * t) : x) +
+                  (x < 1e9f ? 0.0f : 0.693147180559945f);
+  return x < 1.0f ? std::numeric_limits<float>::quiet_NaN() : y;
+}
+CYNET_XINLINE double arccosh(double x) { return ::acosh(x); }
+
+// Cephes atanf.c: three ranges around 0, 1 and infinity.
+CYNET_XINLINE float arctan(float x) {
+  const float a = std::fabs(x);
+  const bool far = a > 2.414213562373095f, middle = a > 0.4142135623730950f;
+  const float top = far ? -1.0f : (middle ? a - 1.0f : a);
+  const float bottom = far ? a : (middle ? a + 1.0f : 1.0f);
+  const float r = top / bottom, z = r * r;
+  float p = 8.05374449538e-2f;
+  p = p * z - 1.38776856032e-1f;
+  p = p * z + 1.99777106478e-1f;
+  p = p * z - 3.33329491539e-1f;
+  const float start = far ? 1.5707963267948966f : (middle ? 0.7853981633974483f : 0.0f);
+  const float y = start + (p * z * r + r);
+  return std::copysign(y, x);
+}
+CYNET_XINLINE double arctan(double x) { return ::atan(x); }
+
+// Arc sine of a within [0, 1/2]: Cephes asinf.c.
+CYNET_XINLINE float arcsin_near(float a, float z) {
+  float p = 4.2163199048e-2f;
+  p = p * z + 2.4181311049e-2f;
+  p = p * z + 4.5470025998e-2f;
+  p = p * z + 7.4953002686e-2f;
+  p = p * z + 1.6666752422e-1f;
+  return p * z * a + a;
+}
+
+CYNET_XINLINE float arcsin(float x) {
+  const float a = std::fabs(x);
+  const float z = a > 0.5f ? 0.5f * (1.0f - a) : a * a;
+  const float p = arcsin_near(a > 0.5f ? std::sqrt(z) : a, z);
+  const float y = a > 0.5f ? 1.5707963267948966f - (p + p) : p;
+  return std::copysign(y, x);
+}
+CYNET_XINLINE double arcsin(double x) { return ::asin(x); }
+
+CYNET_XINLINE float arccos(float x) {
+  const float a = std::fabs(x);
+  const float z = a > 0.5f ? 0.5f * (1.0f - a) : a * a;
+  const float p = arcsin_near(a > 0.5f ? std::sqrt(z) : a, z);
+  const float middle = 1.5707963267948966f - (x < 0.0f ? -p : p);
+  const float side = x < 0.0f ? 3.1415926535897932f - (p + p) : p + p;
+  return a > 0.5f ? side : middle;
+}
+CYNET_XINLINE double arccos(double x) { return ::acos(x); }
+
+// ----- rounding and the error function
+
+// Nearest integer, ties away from zero.
+template <typename T>
+CYNET_XINLINE T round(T x) {
+  const T whole = std::trunc(x), rest = std::fabs(x - whole);
+  return whole + std::copysign(rest >= T(0.5) ? T(1) : T(0), x);
+}
+
+// x + x p(x^2) near 0, 1 - e^-q(|x|) elsewhere; tests/fixtures/make_erf.py fits p and q.
+CYNET_XINLINE float erf(float x) {
+  const float z = x * x, size = std::fabs(x), a = size > 4.0f ? 4.0f : size;
+  float p = 7.853854186e-05f;
+  p = p * z - 8.010191377e-04f;
+  p = p * z + 5.188327283e-03f;
+  p = p * z - 2.685381100e-02f;
+  p = p * z + 1.128358543e-01f;
+  p = p * z - 3.761262596e-01f;
+  p = p * z + 1.283791661e-01f;
+  float q = 2.169772233e-05f;
+  q = q * a - 4.414739378e-04f;
+  q = q * a + 4.205291159e-03f;
+  q = q * a - 2.521035634e-02f;
+  q = q * a + 1.084221229e-01f;
+  q = q * a + 6.332163811e-01f;
+  q = q * a + 1.129580379e+00f;
+  q = q * a - 1.884704106e-04f;
+  return a < 1.0f ? x + x * p : std::copysign(1.0f - math::exp(-q), x);
+}
+CYNET_XINLINE double erf(double x) { return ::erf(x); }
+
+// A third of the exponent's and mantissa's bits is within 4 % of the root; two of Halley's steps.
+CYNET_XINLINE float cbrt(float x) {
+  const float size = std::fabs(x);
+  const bool tiny = size < 1.17549435e-38f;
+  const float a = tiny ? size * 16777216.0f : size;
+  const float third = static_cast<float>(bit_cast<int32_t>(a)) * 0.33333333f + 709921077.0f;
+  float t = bit_cast<float>(static_cast<int32_t>(third));
+  for (int i = 0; i < 2; ++i) {
+    const float r = a / (t * t);
+    t += t * ((r - t) / (t + t + r));
+  }
+  t = std::copysign(tiny ? t * 0.00390625f : t, x);
+  return size > 0.0f && size <= 3.402823466e38f ? t : x;
+}
+CYNET_XINLINE double cbrt(double x) { return ::cbrt(x); }
+
+// log gamma of x >= 0. From 3 on Stirling's series, log x - 1 taken as a whole; below it (x - 1)
+// (x - 2) p(x - 2) with a polynomial p (tests/fixtures/make_gammaln.py), and below 1 that of x + 1
+// less log x.
+CYNET_XINLINE bool gammaln_suits(float x) { return x >= 0.0f; }
+CYNET_XINLINE float gammaln_suited(float x) {
+  const bool small = x < 1.0f, large = x >= 3.0f;
+  float n;
+  const float f = log_reduce(x, &n);
+  const float l = f + log_rest(f, n) + (n * 0.693359375f - (large ? 1.0f : 0.0f));
+  const float w = 1.0f / x, z = w * w;
+  float q = 8.417508418e-4f;
+  q = q * z - 5.952380952e-4f;
+  q = q * z + 7.936507937e-4f;
+  q = q * z - 2.777777778e-3f;
+  q = q * z + 8.333333333e-2f;
+  const float far = (x - 0.5f) * l + (q * w + 4.189385332e-1f);
+  const float s = small ? x - 1.0f : x - 2.0f;
+  float p = -9.682577911e-06f;
+  p = p * s + 1.931384395e-05f;
+  p = p * s - 7.266346074e-06f;
+  p = p * s + 2.023413072e-05f;
+  p = p * s - 9.175349260e-05f;
+  p = p * s + 1.958165667e-04f;
+  p = p * s - 4.019715125e-04f;
+  p = p * s + 9.104975034e-04f;
+  p = p * s - 2.108944580e-03f;
+  p = p * s + 4.999482539e-03f;
+  p = p * s - 1.238411479e-02f;
+  p = p * s + 3.296494484e-02f;
+  p = p * s - 1.003173068e-01f;
+  p = p * s + 4.227843285e-01f;
+  const float near = (small ? x : x - 1.0f) * s * p + (small ? -l : 0.0f);
+  const float y = large ? far : near;
+  return x == 0.0f ? std::numeric_limits<float>::infinity() : y;
+}
+
+// The logarithmic derivative of gamma: reflection for negative x, recurrence up to 10, asymptotic
+// series.
+CYNET_XFUNCTION double digamma(double x) {
+  const double pi = 3.14159265358979323846;
+  double result = 0;
+  if (x <= 0) {
+    if (x == ::floor(x)) return std::numeric_limits<double>::quiet_NaN();
+    result = -pi / ::tan(pi * x);
+    x = 1 - x;
+  }
+  for (; x < 10; x += 1) result -= 1 / x;
+  const double z = 1 / (x * x);
+  const double series =
+      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132)))));
+  return result + ::log(x) - 0.5 / x - series;
+}
+
+// Inverse of erf on (-1, 1): Winitzki's closed form, then Newton steps against erf itself.
+CYNET_XFUNCTION double erfinv(double y) {
+  if (!(y > -1 && y < 1)) {
+    if (y == 1) return std::numeric_limits<double>::infinity();
+    if (y == -1) return -std::numeric_limits<double>::infinity();
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const double a = 0.147, pi = 3.14159265358979323846;
+  const double size = y < 0 ? -y : y;
+  const double l = ::log1p(-size * size), t = 2 / (pi * a) + l / 2;
+  double x = ::sqrt(::sqrt(t * t - l / a) - t);
+  const double slope = 1.12837916709551257390;  // 2 / sqrt(pi)
+  for (int i = 0; i < 4; ++i) {
+    // near 1 the complement keeps the digits that erf loses
+    const double miss = size > 0.5 ? (1 - size) - ::erfc(x) : ::erf(x) - size;
+    const double step = miss / (slope * ::exp(-x * x));
+    x -= step / (1 + x * step);
+  }
+  return y < 0 ? -x : x;
+}
+
+}  // namespace math
+}  // namespace cynet
+
+#endif

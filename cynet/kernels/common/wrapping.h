@@ -1,0 +1,76 @@
+// Integer arithmetic that has no undefined case: sums, differences and products wrap, as NumPy's
+// do; for floats the same names are the plain operations. For CPU and CUDA.
+#ifndef CYNET_WHOLE_H
+#define CYNET_WHOLE_H
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "common/half.h"
+
+namespace cynet {
+
+// Unsigned numbers may wrap; those of 32 bits and more are not widened to a signed type before.
+template <typename T>
+using wrapping = typename std::conditional<
+    std::is_integral<T>::value,
+    typename std::conditional<sizeof(T) <= 4, uint32_t, uint64_t>::type, T>::type;
+
+// Of bool: `or`.
+template <typename T>
+CYNET_XINLINE T sum_of(T a, T b) {
+  return static_cast<T>(static_cast<wrapping<T>>(a) + static_cast<wrapping<T>>(b));
+}
+template <typename T>
+CYNET_XINLINE T difference_of(T a, T b) {
+  return static_cast<T>(static_cast<wrapping<T>>(a) - static_cast<wrapping<T>>(b));
+}
+template <typename T>
+CYNET_XINLINE T product_of(T a, T b) {
+  return static_cast<T>(static_cast<wrapping<T>>(a) * static_cast<wrapping<T>>(b));
+}
+template <typename T>
+CYNET_XINLINE T negative_of(T x) {
+  if constexpr (std::is_integral<T>::value) return difference_of(T(0), x);
+  else return -x;
+}
+
+// Towards zero; by 0 it is 0, and the lowest number by -1 is itself.
+template <typename T>
+CYNET_XINLINE T whole_quotient(T a, T b) {
+  if (b == T(0)) return T(0);
+  if constexpr (std::is_signed<T>::value) {
+    if (b == T(-1)) return negative_of(a);
+  }
+  return static_cast<T>(a / b);
+}
+
+// With the sign of the divisor; by 0 it is 0.
+template <typename T>
+CYNET_XINLINE T whole_remainder(T a, T b) {
+  if (b == T(0)) return T(0);
+  if constexpr (std::is_signed<T>::value) {
+    if (b == T(-1)) return T(0);
+  }
+  const T r = static_cast<T>(a % b);
+  return r != 0 && ((r < 0) != (b < 0)) ? static_cast<T>(r + b) : r;
+}
+
+// The low bits of a^b. Of a negative b what a truncated fraction is: 0, but for 1 and -1.
+template <typename T>
+CYNET_XINLINE T whole_power(T a, T b) {
+  if constexpr (std::is_signed<T>::value) {
+    if (b < 0) return a == T(1) || (a == T(-1) && (b & 1) == 0) ? T(1) : (a == T(-1) ? a : T(0));
+  }
+  wrapping<T> result = 1, factor = static_cast<wrapping<T>>(a);
+  for (wrapping<T> left = static_cast<wrapping<T>>(b); left; left >>= 1) {
+    if (left & 1) result *= factor;
+    factor *= factor;
+  }
+  return static_cast<T>(result);
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,1 @@
+"""Convolutions: im2col, implicit gemm, Winograd, scattered products, oneDNN."""

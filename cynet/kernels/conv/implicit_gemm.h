@@ -1,0 +1,119 @@
+// Implicit gemm: convolutions of row-major float32 images as products of the weights with rows that
+// are read from the image in place, or with a stride from a copy of it (implicit_gemm_loops.h).
+#ifndef CYNET_IMAGE_PRODUCTS_H
+#define CYNET_IMAGE_PRODUCTS_H
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "common/half.h"
+#include "isa/levels.h"
+#include "parallel.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+namespace cynet {
+
+// The sizes of one group of one image: channels, depth, height, width, pad, and the output. Padding
+// or a stride takes a copy. In it every stride-th number of an axis forms an image of its own, a
+// phase, and an output is a sum over contiguous rows of the phases.
+struct ImageShape {
+  int64_t channels, filters;
+  int64_t size[3], out[3], kernel[3], stride[3], dilate[3], pad[3];
+  int64_t batch, groups;
+
+  // How many rows an output is a sum of; floats for their offsets.
+  int64_t depth() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
+  int64_t offsets() const { return (2 * depth() + 15) / 16 * 16; }
+  bool strided() const { return stride[0] > 1 || stride[1] > 1 || stride[2] > 1; }
+  bool copied() const { return strided() || pad[0] || pad[1] || pad[2]; }
+  // The size of a phase along an axis.
+  int64_t held(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
+  int64_t given(int axis) const { return size[axis] - 2 * pad[axis]; }
+  // Floats of all phases of a channel, of a group's image without the pad, of a group's output.
+  int64_t channel() const {
+    return stride[0] * held(0) * stride[1] * held(1) * stride[2] * held(2);
+  }
+  int64_t given() const { return channels * given(0) * given(1) * given(2); }
+  int64_t made() const { return filters * out[0] * out[1] * out[2]; }
+  // The offset of number (d, h, w) of a channel in the phases.
+  int64_t place(int64_t d, int64_t h, int64_t w) const {
+    const int64_t phase = (d % stride[0] * stride[1] + h % stride[1]) * stride[2] + w % stride[2];
+    return ((phase * held(0) + d / stride[0]) * held(1) + h / stride[1]) * held(2) + w / stride[2];
+  }
+};
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "isa/simd.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "gemm/microkernel_loops.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "conv/implicit_gemm_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+// Whether this is faster than im2col. Each row of the output computes kernel - 1 pixels too many,
+// which must be few; and with a stride at least two taps must see a number, else im2col copies no
+// more than this.
+inline bool image_suits(const ImageShape& s) {
+  const int64_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
+  const bool few = s.strided() && taps < 2 * s.stride[0] * s.stride[1] * s.stride[2];
+  return 3 * s.held(2) <= 4 * s.out[2] && !few;
+}
+
+// Floats of scratch, aligned to 64: offsets of rows, copies of images.
+inline int64_t image_space(const ImageShape& s, int threads) {
+  return s.offsets() + (s.copied() ? threads * (s.channels * s.channel() + FLOATS_APART) : 0);
+}
+
+// y = w * x (+ bias) (+ y): x (batch, groups * channels, ...), w (groups * filters, channels, ...),
+// y (batch, groups * filters, ...). `bias` may be NULL. The sums have the order of w, whatever the
+// number of threads.
+inline void image_forward(int level, const ImageShape& s, const float* x, const float* w,
+                          const float* bias, float* y, bool add, int threads, float* space) {
+  static constexpr decltype(&baseline::image_rows) table[] = CYNET_AT_LEVELS(image_rows);
+  static constexpr decltype(&baseline::copy_image) copies[] = CYNET_AT_LEVELS(copy_image);
+  const auto run = table[level];
+  const auto copy = copies[level];
+  const int64_t units = s.batch * s.groups, rows = s.out[0] * s.out[1], depth = s.depth();
+  int64_t* offsets = reinterpret_cast<int64_t*>(space);
+  float* held = space + s.offsets();
+  int64_t* offset = offsets;
+  for (int64_t c = 0; c < s.channels; ++c)
+    for (int64_t i = 0; i < s.kernel[0]; ++i)
+      for (int64_t j = 0; j < s.kernel[1]; ++j)
+        for (int64_t k = 0; k < s.kernel[2]; ++k)
+          *offset++ = c * s.channel() + s.place(i * s.dilate[0], j * s.dilate[1], k * s.dilate[2]);
+  const auto unit = [&](int64_t u, const float* image, int64_t begin, int64_t end) {
+    const int64_t group = u % s.groups;
+    run(s, image, offsets, w + group * s.filters * depth,
+        bias ? bias + group * s.filters : nullptr, y + u * s.made(), add, begin, end);
+  };
+  if (units >= threads) {
+    return for_parts(threads, [&](int64_t part) {
+      float* own = held + part * (s.channels * s.channel() + FLOATS_APART);
+      for (int64_t u = units * part / threads; u < units * (part + 1) / threads; ++u) {
+        if (s.copied()) copy(s, x + u * s.given(), 0, s.channels, own);
+        unit(u, s.copied() ? own : x + u * s.given(), 0, rows);
+      }
+    });
+  }
+  for (int64_t u = 0; u < units; ++u) {  // threads share the rows
+    if (s.copied())
+      parallel_for(threads, s.channels, [&](int64_t begin, int64_t end) {
+        copy(s, x + u * s.given(), begin, end, held);
+      });
+    parallel_for(threads, rows, [&](int64_t begin, int64_t end) {
+      unit(u, s.copied() ? held : x + u * s.given(), begin, end);
+    });
+  }
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,552 @@
+"""oneDNN's C interface as primitives over fixed shapes (contract in onednn.pxd).
+
+Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl_types.h).
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t
+
+from ..parallel cimport gang_can_run, gang_size, lend_team_to, threads_for
+
+import ctypes
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from ...base import config
+from ...base.errors import CynetError
+
+ctypedef int64_t Dims[12]
+
+# dnnl_status_t: what `_check` knows by name; the rest is a fault
+cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not implemented",
+                     4: "no further implementation", 5: "runtime error", 6: "not required"}
+
+cdef enum:
+    PRIMITIVES = 8  # that oneDNN keeps, in use or not, in each of its cache's 16 parts
+    F32 = 3
+    ANY = 1
+    CPU = 1
+    USER_SCRATCHPAD = 1
+    FORWARD_TRAINING = 64
+    CONVOLUTION_DIRECT = 1
+    QUERY_IMPLEMENTATION = 8
+    QUERY_SRC = 129
+    QUERY_DIFF_SRC = 130
+    QUERY_WEIGHTS = 131
+    QUERY_DIFF_WEIGHTS = 132
+    QUERY_DST = 133
+    QUERY_DIFF_DST = 134
+    QUERY_SCRATCHPAD = 136
+    ARG_SRC = 1
+    ARG_DST = 17
+    ARG_WEIGHTS = 33
+    ARG_BIAS = 41
+    ARG_SCRATCHPAD = 80
+    ARG_DIFF_SRC = 129
+    ARG_DIFF_DST = 145
+    ARG_DIFF_WEIGHTS = 161
+    ARG_DIFF_BIAS = 169
+
+# act_type of Activation -> dnnl_alg_kind_t
+cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
+
+ctypedef int (*engine_create_t)(void**, int, size_t) noexcept nogil
+ctypedef int (*stream_create_t)(void**, void*, unsigned) noexcept nogil
+ctypedef int (*desc_strides_t)(void**, int, const int64_t*, int, const int64_t*) noexcept nogil
+ctypedef int (*desc_tag_t)(void**, int, const int64_t*, int, int) noexcept nogil
+ctypedef size_t (*desc_size_t)(const void*) noexcept nogil
+ctypedef int (*desc_equal_t)(const void*, const void*) noexcept nogil
+ctypedef int (*desc_clone_t)(void**, const void*) noexcept nogil
+ctypedef int (*destroy_t)(void*) noexcept nogil
+ctypedef const void* (*query_md_t)(const void*, int, int) noexcept nogil
+ctypedef int (*query_t)(const void*, int, int, void*) noexcept nogil
+ctypedef int (*next_t)(void*) noexcept nogil
+ctypedef int (*create_t)(void**, const void*) noexcept nogil
+ctypedef int (*memory_create_t)(void**, const void*, void*, void*) noexcept nogil
+ctypedef int (*set_handle_t)(void*, void*) noexcept nogil
+ctypedef int (*execute_t)(const void*, void*, int, const Argument*) noexcept nogil
+ctypedef int (*attr_create_t)(void**) noexcept nogil
+ctypedef int (*attr_mode_t)(void*, int) noexcept nogil
+ctypedef int (*attr_post_t)(void*, const void*) noexcept nogil
+ctypedef int (*post_eltwise_t)(void*, int, float, float) noexcept nogil
+ctypedef int (*post_sum_t)(void*, float, int, int) noexcept nogil
+ctypedef int (*reorder_t)(void**, const void*, void*, const void*, void*,
+                          const void*) noexcept nogil
+ctypedef int (*convolution_t)(void**, void*, int, int, const void*, const void*, const void*,
+                              const void*, const int64_t*, const int64_t*, const int64_t*,
+                              const int64_t*, const void*) noexcept nogil
+ctypedef int (*convolution_data_t)(void**, void*, int, const void*, const void*, const void*,
+                                   const int64_t*, const int64_t*, const int64_t*, const int64_t*,
+                                   const void*, const void*) noexcept nogil
+ctypedef int (*convolution_weights_t)(void**, void*, int, const void*, const void*, const void*,
+                                      const void*, const int64_t*, const int64_t*, const int64_t*,
+                                      const int64_t*, const void*, const void*) noexcept nogil
+ctypedef int (*matmul_t)(void**, void*, const void*, const void*, const void*, const void*,
+                         const void*) noexcept nogil
+
+cdef struct Library:
+    engine_create_t engine_create
+    stream_create_t stream_create
+    desc_strides_t desc_strides
+    desc_tag_t desc_tag
+    desc_size_t desc_size
+    desc_equal_t desc_equal
+    desc_clone_t desc_clone
+    destroy_t desc_destroy
+    destroy_t pd_destroy
+    query_md_t query_md
+    query_t query
+    create_t primitive_create
+    destroy_t primitive_destroy
+    execute_t execute
+    memory_create_t memory_create
+    set_handle_t set_handle
+    destroy_t memory_destroy
+    attr_create_t attr_create
+    attr_mode_t attr_scratchpad
+    attr_post_t attr_post_ops
+    destroy_t attr_destroy
+    attr_create_t post_create
+    post_eltwise_t post_eltwise
+    post_sum_t post_sum
+    destroy_t post_destroy
+    reorder_t reorder
+    convolution_t convolution
+    convolution_data_t convolution_data
+    convolution_weights_t convolution_weights
+    matmul_t matmul
+    next_t next_implementation
+    void* engine
+    void* stream
+
+# in the order of Library
+cdef tuple _FUNCTIONS = (
+    "engine_create", "stream_create", "memory_desc_create_with_strides",
+    "memory_desc_create_with_tag", "memory_desc_get_size", "memory_desc_equal",
+    "memory_desc_clone", "memory_desc_destroy", "primitive_desc_destroy",
+    "primitive_desc_query_md", "primitive_desc_query", "primitive_create", "primitive_destroy",
+    "primitive_execute", "memory_create", "memory_set_data_handle", "memory_destroy",
+    "primitive_attr_create", "primitive_attr_set_scratchpad_mode", "primitive_attr_set_post_ops",
+    "primitive_attr_destroy", "post_ops_create", "post_ops_append_eltwise", "post_ops_append_sum",
+    "post_ops_destroy", "reorder_primitive_desc_create",
+    "convolution_forward_primitive_desc_create",
+    "convolution_backward_data_primitive_desc_create",
+    "convolution_backward_weights_primitive_desc_create", "matmul_primitive_desc_create",
+    "primitive_desc_next_impl")
+
+cdef Library _dnnl
+_opened = None  # None: not tried yet; False: not here; else the ctypes library, kept open
+
+
+cdef int _check(int status, str what) except -1:
+    if status != 0:
+        raise CynetError(f"oneDNN: {what}: {_STATUS.get(status, f'status {status}')}")
+    return 0
+
+
+def _library_path():
+    """Where the onednn-cpu-gomp wheel has put its shared library, or None."""
+    name = "libdnnl.so.3"
+    usual = Path(sys.prefix) / "lib" / name
+    if usual.exists():
+        return usual
+    try:
+        files = metadata.distribution("onednn-cpu-gomp").files or ()
+    except metadata.PackageNotFoundError:
+        return None
+    return next((Path(f.locate()).resolve() for f in files if f.name == name), None)
+
+
+def available():
+    """True when primitives can be made: the wheel is there and CYNET_KERNELS is not portable."""
+    return config.get("CYNET_KERNELS") != "portable" and _open()
+
+
+def _open():
+    global _opened
+    cdef void** slots = <void**>&_dnnl
+    if _opened is None:
+        path = _library_path()
+        _opened = ctypes.CDLL(str(path)) if path is not None else False
+        if _opened is not False:
+            for i, name in enumerate(_FUNCTIONS):
+                function = getattr(_opened, f"dnnl_{name}")
+                slots[i] = <void*><size_t>ctypes.cast(function, ctypes.c_void_p).value
+            lend_team_to(<void*><size_t>_opened._handle, str(path))
+            _check(_opened.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
+            _check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
+            _check(_dnnl.stream_create(&_dnnl.stream, _dnnl.engine, 1), "stream")
+    return _opened is not False
+
+
+cdef class Layout:
+    """Shape and strides of a float32 tensor; ``strides`` None leaves the order to oneDNN."""
+
+    def __cinit__(self, shape=None, strides=None):
+        cdef Dims dims, steps
+        self.desc = NULL
+        if not _open():  # all primitives are made of layouts
+            raise CynetError("oneDNN is not installed: pip install onednn-cpu-gomp")
+        if shape is None:
+            return
+        for i, n in enumerate(shape):
+            dims[i] = n
+            steps[i] = 0 if strides is None else strides[i]
+        if strides is None:
+            _check(_dnnl.desc_tag(&self.desc, len(shape), dims, F32, ANY), "any layout")
+        else:
+            _check(_dnnl.desc_strides(&self.desc, len(shape), dims, F32, steps), "layout")
+
+    def __dealloc__(self):
+        if self.desc != NULL:
+            _dnnl.desc_destroy(self.desc)
+
+    cdef size_t nbytes(self) noexcept:
+        return _dnnl.desc_size(self.desc)
+
+    cdef bint same(self, Layout other) noexcept:
+        return _dnnl.desc_equal(self.desc, other.desc) != 0
+
+
+def row_major(shape):
+    """The Layout of a C-contiguous tensor."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.insert(0, step)
+        step *= n
+    return Layout(shape, strides)
+
+
+def channels_last(shape):
+    """The Layout of a tensor (N, C, *size) that lies in memory as (N, *size, C)."""
+    strides, step = [], shape[1]
+    for n in reversed(shape[2:]):
+        strides.insert(0, step)
+        step *= n
+    return Layout(shape, [step, 1, *strides])
+
+
+cdef class Primitive:
+    """One computation over fixed layouts."""
+
+    def __init__(self):
+        raise TypeError("a Primitive is made by the functions of this module")
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(self.count):
+            if self.arguments[i].memory != NULL:
+                _dnnl.memory_destroy(self.arguments[i].memory)
+        if self.handle != NULL:
+            _dnnl.primitive_destroy(self.handle)
+
+    cdef int run(self, void** data, void* scratch) except -1 nogil:
+        cdef int i, n = self.count - 1, status
+        for i in range(n):
+            _dnnl.set_handle(self.arguments[i].memory, data[i])
+        _dnnl.set_handle(self.arguments[n].memory, scratch)
+        if self.threads > 1 and not gang_can_run(self.threads):
+            with gil:
+                raise CynetError(f"oneDNN: {self.implementation} was made for {self.threads} "
+                                 "threads, and no more threads can be made now")
+        status = _dnnl.execute(self.handle, _dnnl.stream, self.count, self.arguments)
+        if status != 0:
+            with gil:
+                _check(status, "execution")
+        return 0
+
+
+cdef bytes _implementation(const void* pd):
+    cdef const char* name = NULL
+    _dnnl.query(pd, QUERY_IMPLEMENTATION, 0, &name)
+    return name if name != NULL else b""
+
+
+cdef bint _leave_brgemm(void* pd) except -1:
+    """Make a description one of kernels that are freed with their primitives.
+
+    oneDNN keeps the brgemm kernels of convolutions for ever, some 8 KB for each new shape; those of
+    its other generator are as fast. False where there are none: the description is then used up.
+    """
+    cdef bytes name = _implementation(pd)
+    cdef bytes level = name.rpartition(b":")[2]
+    if not name.startswith(b"brg"):
+        return True
+    while not (name.startswith(b"jit") and name.endswith(level)):
+        if _dnnl.next_implementation(pd) != 0:
+            return False
+        name = _implementation(pd)
+    return True
+
+
+cdef Primitive _primitive(void* pd, list tensors):
+    """Make the primitive of a description, which is freed.
+
+    `tensors` are (argument number, query and index that find its layout, ...) in the order of run.
+    """
+    cdef Primitive self = Primitive.__new__(Primitive)
+    cdef Layout layout
+    cdef list layouts = []
+    cdef int number, query, index
+    cdef object tensor
+    try:
+        for tensor in tensors + [(ARG_SCRATCHPAD, QUERY_SCRATCHPAD, 0)]:
+            number, query, index = tensor[0], tensor[1], tensor[2]
+            layout = Layout()
+            _check(_dnnl.desc_clone(&layout.desc, _dnnl.query_md(pd, query, index)), "layout")
+            layouts.append(layout)
+            self.arguments[self.count].number = number
+            _check(_dnnl.memory_create(&self.arguments[self.count].memory, layout.desc,
+                                       _dnnl.engine, NULL), "memory")
+            self.count += 1
+        self.implementation = _implementation(pd).decode()
+        self.threads = gang_size()
+        _check(_dnnl.primitive_create(&self.handle, pd), f"primitive {self.implementation}")
+    finally:
+        _dnnl.pd_destroy(pd)
+    self.scratch_bytes = (<Layout>layouts.pop()).nbytes()
+    self.layouts = tuple(layouts)
+    return self
+
+
+cdef Chain _chain(void* pd, list tensors):
+    """A Chain whose tensors are (number, query, index, layout as given or None); the last one is
+    written."""
+    return Chain(_primitive(pd, tensors), tuple([t[3] for t in tensors]), len(tensors) - 1)
+
+
+cdef class _Attributes:
+    """Options of a primitive: scratch memory from the caller, and what follows the computation."""
+
+    cdef void* attr
+
+    def __cinit__(self, activation=None, add=False):
+        cdef void* post = NULL
+        _check(_dnnl.attr_create(&self.attr), "attributes")
+        _check(_dnnl.attr_scratchpad(self.attr, USER_SCRATCHPAD), "scratchpad")
+        if activation is None and not add:
+            return
+        _check(_dnnl.post_create(&post), "post-ops")
+        try:
+            if add:
+                _check(_dnnl.post_sum(post, 1, 0, 0), "sum")
+            if activation is not None:
+                # softrelu is log(1 + exp(alpha x)) / alpha; the others have no alpha
+                _check(_dnnl.post_eltwise(post, _ELTWISE[activation], activation == "softrelu", 0),
+                       "activation")
+            _check(_dnnl.attr_post_ops(self.attr, post), "post-ops")
+        finally:
+            _dnnl.post_destroy(post)
+
+    def __dealloc__(self):
+        if self.attr != NULL:
+            _dnnl.attr_destroy(self.attr)
+
+
+def has_activation(act_type):
+    """True when a forward primitive can apply this act_type of Activation to its result."""
+    return act_type in _ELTWISE
+
+
+cdef size_t _aligned(size_t nbytes) noexcept nogil:
+    return (nbytes + 63) // 64 * 64
+
+
+cdef class Chain:
+    """A primitive with the reorders that bring its tensors from and to the layouts given."""
+
+    def __init__(self, Primitive main, tuple given, int output):
+        cdef Layout mine, wanted
+        cdef int i
+        cdef Primitive step
+        self.main, self.output, self._kept = main, output, []
+        for i in range(len(given)):
+            mine, wanted = given[i], main.layouts[i]
+            if mine is None or mine.same(wanted):
+                continue
+            step = reorder(wanted, mine) if i == output else reorder(mine, wanted)
+            self._kept.append(step)
+            self.reorders[i] = <void*>step
+            self.offsets[i] = self.scratch_bytes
+            self.inner[i] = self.scratch_bytes + _aligned(wanted.nbytes())
+            self.scratch_bytes = self.inner[i] + _aligned(step.scratch_bytes)
+        self.main_offset = self.scratch_bytes
+        self.scratch_bytes += main.scratch_bytes
+
+    cdef int run(self, void** data, void* scratch) except -1 nogil:
+        cdef void* tensors[9]
+        cdef void* pair[2]
+        cdef char* base = <char*>scratch
+        cdef int i, n = self.main.count - 1
+        for i in range(n):
+            tensors[i] = data[i]
+            if self.reorders[i] != NULL:
+                tensors[i] = base + self.offsets[i]
+                if i != self.output:
+                    pair[0], pair[1] = data[i], tensors[i]
+                    self._reorder(i, pair, base)
+        self.main.run(tensors, base + self.main_offset)
+        if self.reorders[self.output] != NULL:
+            pair[0], pair[1] = tensors[self.output], data[self.output]
+            self._reorder(self.output, pair, base)
+        return 0
+
+    cdef size_t room(self, int64_t size, bint add) noexcept nogil:
+        return self.scratch_bytes + (_aligned(size * sizeof(float)) if add else 0)
+
+    cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil:
+        cdef float* target = <float*>data[self.output]
+        cdef const float* found = <const float*>space
+        cdef int64_t i
+        if not add:
+            return self.run(data, space)
+        data[self.output] = space
+        self.run(data, <char*>space + _aligned(size * sizeof(float)))
+        data[self.output] = target
+        for i in prange(size, num_threads=threads_for(size), schedule="static"):
+            target[i] += found[i]
+        return 0
+
+    cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil:
+        return (<Primitive>self.reorders[i]).run(pair, base + self.inner[i])
+
+
+def reorder(Layout source, Layout target):
+    """A Primitive (source, target) that copies between layouts of one shape."""
+    cdef void* pd = NULL
+    cdef _Attributes attributes = _Attributes()
+    _check(_dnnl.reorder(&pd, source.desc, _dnnl.engine, target.desc, _dnnl.engine,
+                         attributes.attr), "reorder")
+    return _primitive(pd, [(ARG_SRC, QUERY_SRC, 0), (ARG_DST, QUERY_DST, 0)])
+
+
+cdef class Window:
+    """stride, dilate and pad of a convolution, as oneDNN counts them (dilate from 0)."""
+
+    cdef Dims stride, dilate, pad
+
+    def __cinit__(self, stride, dilate, pad):
+        for i, values in enumerate(zip(stride, dilate, pad)):
+            self.stride[i], self.dilate[i], self.pad[i] = values[0], values[1] - 1, values[2]
+
+
+cdef class Convolution:
+    """The three primitives of one convolution over channels-last data.
+
+    Parameters
+    ----------
+    data, weight, out : tuple of int
+        Shapes (N, C, *size), (F, C, *kernel) or (G, F/G, C/G, *kernel), (N, F, *size').
+    stride, dilate, pad : tuple of int
+    bias : bool
+    """
+
+    cdef Window window
+    cdef Layout data, weight, out, plain_weight, bias
+    cdef void* hint  # the forward description, which the backward ones ask for
+
+    def __init__(self, data, weight, out, stride, dilate, pad, bias):
+        self.window = Window(stride, dilate, pad)
+        self.data, self.out = channels_last(data), channels_last(out)
+        self.weight, self.plain_weight = Layout(weight), row_major(weight)
+        self.bias = row_major((out[1],)) if bias else None
+
+    def __dealloc__(self):
+        if self.hint != NULL:
+            _dnnl.pd_destroy(self.hint)
+
+    cdef void* _forward(self, _Attributes attributes) except NULL:
+        cdef void* pd = NULL
+        cdef Window w = self.window
+        for chosen in (False, True):
+            _check(_dnnl.convolution(
+                &pd, _dnnl.engine, FORWARD_TRAINING, CONVOLUTION_DIRECT, self.data.desc,
+                self.weight.desc, self.bias.desc if self.bias is not None else NULL, self.out.desc,
+                w.stride, w.dilate, w.pad, w.pad, attributes.attr), "convolution forward")
+            if chosen or _leave_brgemm(pd):
+                return pd
+            _dnnl.pd_destroy(pd)
+
+    def packing(self, activation=None, add=False):
+        """(floats, Primitive) of the order in which the primitive of `forward` reads its weight,
+        and of what brings a row-major weight into it; None where that is row-major."""
+        cdef void* pd = self._forward(_Attributes(activation, add))
+        cdef Layout wanted = Layout()
+        try:
+            _check(_dnnl.desc_clone(&wanted.desc, _dnnl.query_md(pd, QUERY_WEIGHTS, 0)), "layout")
+        finally:
+            _dnnl.pd_destroy(pd)
+        if wanted.same(self.plain_weight):
+            return None
+        return (wanted.nbytes() + 3) // 4, reorder(self.plain_weight, wanted)
+
+    def forward(self, activation=None, packed=False, add=False):
+        """A Chain (data, weight[, bias], out); `activation` (an act_type) is applied to out, a
+        `packed` weight is one that went through `packing`, and with `add` what is in out is added
+        before the activation."""
+        cdef void* pd = self._forward(_Attributes(activation, add))
+        cdef list tensors = [(ARG_SRC, QUERY_SRC, 0, None),
+                             (ARG_WEIGHTS, QUERY_WEIGHTS, 0,
+                              None if packed else self.plain_weight)]
+        if self.bias is not None:
+            tensors.append((ARG_BIAS, QUERY_WEIGHTS, 1, None))
+        tensors.append((ARG_DST, QUERY_DST, 0, None))
+        return _chain(pd, tensors)
+
+    cdef int _need_hint(self) except -1:
+        if self.hint == NULL:
+            self.hint = self._forward(_Attributes())
+        return 0
+
+    def backward_data(self):
+        """A Chain (out_grad, weight, data_grad)."""
+        cdef void* pd = NULL
+        cdef Window w = self.window
+        cdef _Attributes attributes = _Attributes()
+        self._need_hint()
+        for chosen in (False, True):
+            _check(_dnnl.convolution_data(
+                &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
+                self.out.desc, w.stride, w.dilate, w.pad, w.pad, self.hint, attributes.attr),
+                "convolution backward")
+            if chosen or _leave_brgemm(pd):
+                break
+            _dnnl.pd_destroy(pd)
+        return _chain(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, None),
+                           (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight),
+                           (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, None)])
+
+    def backward_weight(self):
+        """A Chain (out_grad, data[, bias_grad], weight_grad)."""
+        cdef void* pd = NULL
+        cdef Window w = self.window
+        cdef _Attributes attributes = _Attributes()
+        self._need_hint()
+        _check(_dnnl.convolution_weights(
+            &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
+            self.bias.desc if self.bias is not None else NULL, self.out.desc, w.stride, w.dilate,
+            w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
+        cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, None),
+                             (ARG_SRC, QUERY_SRC, 0, None)]
+        if self.bias is not None:
+            tensors.append((ARG_DIFF_BIAS, QUERY_DIFF_WEIGHTS, 1, None))
+        tensors.append((ARG_DIFF_WEIGHTS, QUERY_DIFF_WEIGHTS, 0, self.plain_weight))
+        return _chain(pd, tensors)
+
+
+def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=False):
+    """A Primitive (a, b[, bias], c): ``c = activation(a b + bias)``, or ``c +=`` with `add`.
+
+    a (M, K), b (K, N), bias (1, N), c (M, N); their strides may be those of a transposed matrix.
+    """
+    cdef void* pd = NULL
+    cdef _Attributes attributes = _Attributes(activation, add)
+    _check(_dnnl.matmul(&pd, _dnnl.engine, a.desc, b.desc,
+                        bias.desc if bias is not None else NULL, c.desc, attributes.attr),
+           "matrix product")
+    cdef list tensors = [(ARG_SRC, QUERY_SRC, 0), (ARG_WEIGHTS, QUERY_WEIGHTS, 0)]
+    if bias is not None:
+        tensors.append((ARG_BIAS, QUERY_WEIGHTS, 1))
+    tensors.append((ARG_DST, QUERY_DST, 0))
+    return _primitive(pd, tensors)

@@ -1,0 +1,53 @@
+"""Convolutions of 2x2 to 8x8, stride 1 or 2, float32, channels last, by Winograd's products.
+
+x is (batch, height, width, channels), y (batch, (height + 2 pad_h - kernel) // stride + 1, (width +
+2 pad_w - kernel) // stride + 1, filters), w (filters, channels, kernel, kernel), each C-contiguous;
+kernel is 2 to 5 with stride 1, 3 to 8 with stride 2. `space` is scratch of winograd_space's bytes,
+aligned to 64. winograd_pack brings w into the form that winograd_forward otherwise makes of it in
+every run. Results are the same in every run with one number of threads; those of winograd_forward
+and winograd_backward_data whatever the number. Errors are about twice those of a direct sum in
+float32.
+"""
+
+from libc.stdint cimport int64_t
+
+cdef extern from "conv/winograd.h" namespace "cynet" nogil:
+    struct WinogradShape:
+        int64_t batch, height, width, channels, filters, kernel, pad_h, pad_w, stride
+
+cdef extern from "conv/winograd_sizes.h" namespace "cynet::winograd" nogil:
+    # rows and columns of the output's tiles
+    int64_t winograd_side "cynet::winograd::side_of"(const WinogradShape& shape) noexcept
+
+cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
+    # what scratch is for: winograd_forward, both gradients, winograd_forward with packed weights
+    enum Stage:
+        FORWARD
+        BACKWARD
+        PACKED
+
+# Whether it pays, in training or with `packed` weights; every shape with pads of 0 or more is
+# computed rightly.
+cdef bint winograd_suits(const WinogradShape* shape, bint packed) noexcept nogil
+# Whether it is worth the memory to keep packed weights.
+cdef bint winograd_packs(const WinogradShape* shape) noexcept nogil
+# Bytes of scratch.
+cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil
+
+# Floats of packed weights, and w in that form, which belongs to the processor, the CPU level and
+# these sizes, and is aligned to 64.
+cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil
+cdef void winograd_pack(const WinogradShape* shape, const float* w, int threads,
+                        float* packed) noexcept nogil
+
+# y = relu(x * w + bias + y): `bias` of `filters` numbers or NULL, `relu` and `add` where true;
+# `packed`: w is what winograd_pack made.
+cdef void winograd_forward(const WinogradShape* shape, const float* x, const float* w,
+                           bint packed, const float* bias, bint relu, float* y, bint add,
+                           int threads, char* space) noexcept nogil
+# dx = gradient of x, or dx += with `add`.
+cdef void winograd_backward_data(const WinogradShape* shape, const float* w, const float* dy,
+                                 float* dx, bint add, int threads, char* space) noexcept nogil
+# dw = gradient of w, or dw += with `add`.
+cdef void winograd_backward_weight(const WinogradShape* shape, const float* x, const float* dy,
+                                   float* dw, bint add, int threads, char* space) noexcept nogil

@@ -1,0 +1,1 @@
+"""Loops over functors, broadcast and fused, and functions of each element."""

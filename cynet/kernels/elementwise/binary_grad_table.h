@@ -1,0 +1,26 @@
+// The loops out = gradient * F(a, b), by functor name. Included by binary_grad.pyx alone.
+#ifndef CYNET_BINARY_GRAD_TABLE_H
+#define CYNET_BINARY_GRAD_TABLE_H
+
+#include "elementwise/elementwise.h"
+#include "elementwise/functors.h"
+
+namespace cynet {
+
+#define REAL(F) CYNET_REAL_ROW(F, grad_loop, functor::F)
+#define ALL(F) CYNET_ROW(F, grad_loop, functor::F)
+static const Row<GradLoop> binary_grad_table[] = {
+    ALL(grad_one),    ALL(grad_minus_one), ALL(grad_left),    ALL(grad_right),
+    ALL(div_lgrad),   ALL(div_rgrad),      ALL(mod_rgrad),    ALL(power_lgrad),
+    REAL(power_rgrad), REAL(hypot_lgrad),    REAL(hypot_rgrad),  ALL(greater_equal),
+    ALL(lesser),      ALL(lesser_equal),   ALL(greater),      ALL(equal),
+    ALL(prod_grad),   ALL(nansum_grad),    ALL(nanprod_grad), REAL(norm_grad),
+    ALL(sign_grad),   REAL(smooth_l1_grad), REAL(leaky_grad),  REAL(elu_grad),
+    REAL(selu_grad),   REAL(gelu_grad),
+};
+#undef REAL
+#undef ALL
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,336 @@
+// Drives the loops of elementwise.h over whole arrays: conversion for types without a loop of their
+// own, broadcasting over collapsed axes, threads. Included by
+// elementwise.pyx and fused_broadcast.h.
+//
+// Conversion goes in chunks that stay in the first-level cache.
+#ifndef CYNET_DRIVE_H
+#define CYNET_DRIVE_H
+
+#include "threading/clock.h"
+#include "elementwise/convert.h"
+#include "elementwise/elementwise.h"
+#include "parallel.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+#define CYNET_LOOPS "elementwise/convert_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+// The level of the conversions of this module, which sets it when it is imported.
+static int convert_level = BASELINE;
+static inline void convert_at(int level) { convert_level = level; }
+
+// ----- conversion of n elements of one dtype to another
+typedef void (*ConvertLoop)(const void* src, void* dst, int64_t n);
+
+template <typename From, typename To>
+void convert_loop(const void* src, void* dst, int64_t n) {
+  static const ConvertLoop loops[] = CYNET_AT_LEVELS(convert_run<From, To>);
+  loops[convert_level](src, dst, n);
+}
+
+template <typename From>
+void convert_from(int to, const void* src, void* dst, int64_t n) {
+  switch (to) {
+    case F32:
+      return convert_loop<From, float>(src, dst, n);
+    case F64:
+      return convert_loop<From, double>(src, dst, n);
+    case F16:
+      return convert_loop<From, half>(src, dst, n);
+    case U8:
+      return convert_loop<From, uint8_t>(src, dst, n);
+    case I32:
+      return convert_loop<From, int32_t>(src, dst, n);
+    case I8:
+      return convert_loop<From, int8_t>(src, dst, n);
+    case I64:
+      return convert_loop<From, int64_t>(src, dst, n);
+    case BOOL:
+      return convert_loop<From, bool>(src, dst, n);
+  }
+}
+
+void convert(int from, int to, const void* src, void* dst, int64_t n) {
+  switch (from) {
+    case F32:
+      return convert_from<float>(to, src, dst, n);
+    case F64:
+      return convert_from<double>(to, src, dst, n);
+    case F16:
+      return convert_from<half>(to, src, dst, n);
+    case U8:
+      return convert_from<uint8_t>(to, src, dst, n);
+    case I32:
+      return convert_from<int32_t>(to, src, dst, n);
+    case I8:
+      return convert_from<int8_t>(to, src, dst, n);
+    case I64:
+      return convert_from<int64_t>(to, src, dst, n);
+    case BOOL:
+      return convert_from<uint8_t>(to, src, dst, n);
+  }
+}
+
+enum { CHUNK = 1024 };
+
+struct Chunk {
+  alignas(64) char bytes[CHUNK * 8];
+};
+
+// A run of `dtype` as `compute`: the memory itself when they agree, else its converted copy.
+inline const void* load(const Kernel& k, const void* data, int stride, int64_t n, Chunk* chunk) {
+  const int from = k.dtype == BOOL ? static_cast<int>(U8) : k.dtype;
+  if (from == k.compute) return data;
+  convert(from, k.compute, data, chunk->bytes, stride ? n : 1);
+  return chunk->bytes;
+}
+
+inline const char* at(const void* data, int64_t index, int64_t size) {
+  return static_cast<const char*>(data) + index * size;
+}
+inline char* at(void* data, int64_t index, int64_t size) {
+  return static_cast<char*>(data) + index * size;
+}
+
+// run(out, offset, n) over [0, n) in chunks, with the output converted around it when types differ,
+// as they do where sums of bool were made in uint8.
+template <class Run>
+inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
+  const int to = k.dtype;
+  if (to == k.compute || (to == BOOL && k.compute == U8 && !k.add)) {
+    run(out, static_cast<int64_t>(0), n);
+    return;
+  }
+  const int64_t size = element_size(to);
+  Chunk chunk;
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    const int64_t m = n - i < CHUNK ? n - i : static_cast<int64_t>(CHUNK);
+    if (k.add) convert(to, k.compute, at(out, i, size), chunk.bytes, m);
+    run(static_cast<void*>(chunk.bytes), i, m);
+    convert(k.compute, to, chunk.bytes, at(out, i, size), m);
+  }
+}
+
+inline void unary_run(const Kernel& k, const void* x, void* out, int64_t n) {
+  const int64_t size = element_size(k.dtype);
+  with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
+    Chunk chunk;
+    reinterpret_cast<UnaryLoop>(k.loop)(load(k, at(x, i, size), 1, m, &chunk), to, m);
+  });
+}
+
+inline void binary_run(const Kernel& k, const void* a, int sa, const void* b, int sb, void* out,
+                       int64_t n) {
+  const int64_t size = element_size(k.dtype);
+  if (k.compute == k.dtype) {
+    reinterpret_cast<BinaryLoop>(k.loop)(a, sa, b, sb, out, n);
+    return;
+  }
+  with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
+    Chunk ca, cb;
+    reinterpret_cast<BinaryLoop>(k.loop)(load(k, at(a, i * sa, size), sa, m, &ca), sa,
+                                         load(k, at(b, i * sb, size), sb, m, &cb), sb, to, m);
+  });
+}
+
+inline void grad_run(const Kernel& k, const void* g, int sg, const void* a, int sa, const void* b,
+                     int sb, void* out, int64_t n) {
+  const int64_t size = element_size(k.dtype);
+  if (k.compute == k.dtype) {
+    reinterpret_cast<GradLoop>(k.loop)(g, sg, a, sa, b, sb, out, n);
+    return;
+  }
+  with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
+    Chunk cg, ca, cb;
+    reinterpret_cast<GradLoop>(k.loop)(load(k, at(g, i * sg, size), sg, m, &cg), sg,
+                                       load(k, at(a, i * sa, size), sa, m, &ca), sa,
+                                       load(k, at(b, i * sb, size), sb, m, &cb), sb, to, m);
+  });
+}
+
+// ----- broadcasting ------------------------------------------------------------------------------
+// Drop axes of length 1 and join neighbours that every operand walks as one.
+inline void collapse(Space* s) {
+  int n = 0;
+  s->size = 1;
+  for (int i = 0; i < s->ndim; ++i) {
+    s->size *= s->shape[i];
+    if (s->shape[i] == 1) continue;
+    bool joins = n > 0;
+    for (int k = 0; joins && k < s->operands; ++k)
+      joins = s->stride[k][n - 1] == s->stride[k][i] * s->shape[i];
+    if (joins) {
+      s->shape[n - 1] *= s->shape[i];
+      for (int k = 0; k < s->operands; ++k) s->stride[k][n - 1] = s->stride[k][i];
+    } else {
+      s->shape[n] = s->shape[i];
+      for (int k = 0; k < s->operands; ++k) s->stride[k][n] = s->stride[k][i];
+      ++n;
+    }
+  }
+  if (n == 0) {
+    s->shape[0] = s->size;
+    for (int k = 0; k < s->operands; ++k) s->stride[k][0] = 1;
+    n = 1;
+  }
+  s->ndim = n;
+}
+
+// body(offsets, n): runs along the last axis that cover flat indices [begin, end) of the space.
+template <class Body>
+inline void for_runs(const Space& s, int64_t begin, int64_t end, Body&& body) {
+  const int last = s.ndim - 1;
+  int64_t index[MAX_AXES], offset[MAX_OPERANDS] = {0}, rest = begin;
+  for (int i = last; i >= 0; --i) {
+    index[i] = rest % s.shape[i];
+    rest /= s.shape[i];
+    for (int k = 0; k < s.operands; ++k) offset[k] += index[i] * s.stride[k][i];
+  }
+  while (begin < end) {
+    int64_t n = s.shape[last] - index[last];
+    if (n > end - begin) n = end - begin;
+    body(offset, n);
+    begin += n;
+    if (begin >= end) return;
+    for (int k = 0; k < s.operands; ++k) offset[k] -= index[last] * s.stride[k][last];
+    index[last] = 0;
+    for (int i = last - 1; i >= 0; --i) {
+      for (int k = 0; k < s.operands; ++k) offset[k] += s.stride[k][i];
+      if (++index[i] < s.shape[i]) break;
+      for (int k = 0; k < s.operands; ++k) offset[k] -= index[i] * s.stride[k][i];
+      index[i] = 0;
+    }
+  }
+}
+
+// ----- whole arrays ------------------------------------------------------------------------------
+// Whether this was asked on this thread a moment ago: loops come one after another, and a thread
+// that is woken for one serves the next ones.
+inline bool asked_lately() {
+  static thread_local int64_t before = 0;
+  const int64_t now = now_ns(), since = now - before;
+  before = now;
+  return since < 300000;
+}
+
+// parallel_for over n elements, cut between blocks of 64: wherever that is, each element goes
+// through the same instructions, so no number of threads changes a result.
+template <class Body>
+inline void in_blocks(int threads, int64_t n, Body&& body) {
+  parallel_for(threads, (n + 63) / 64, [&](int64_t begin, int64_t end) {
+    body(begin * 64, end * 64 < n ? end * 64 : n);
+  });
+}
+
+inline void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) {
+  const int64_t size = element_size(k.dtype);
+  in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
+    unary_run(k, at(x, begin, size), at(out, begin, size), end - begin);
+  });
+}
+
+#ifdef CYNET_X86_LEVELS
+enum { STREAMED = 1024 };  // bytes at a time
+
+// binary_run of two runs into memory that it does not read, past the caches: a core that writes
+// into its cache first reads what it is going to overwrite.
+inline void binary_streamed(const Kernel& k, const char* a, const char* b, char* out, int64_t n) {
+  const int64_t size = element_size(k.dtype), each = STREAMED / size;
+  const BinaryLoop loop = reinterpret_cast<BinaryLoop>(k.loop);
+  alignas(64) char part[STREAMED];
+  int64_t i = 0;
+  for (; i + each <= n; i += each) {
+    loop(a + i * size, 1, b + i * size, 1, part, each);
+    for (int j = 0; j < STREAMED; j += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(out + i * size + j),
+                       _mm_load_si128(reinterpret_cast<const __m128i*>(part + j)));
+  }
+  if (i < n) loop(a + i * size, 1, b + i * size, 1, out + i * size, n - i);
+  _mm_sfence();
+}
+#endif
+
+inline void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
+                       void* out, int64_t n) {
+  const int64_t size = element_size(k.dtype);
+#ifdef CYNET_X86_LEVELS
+  if (n * size > BEYOND_CACHES && k.compute == k.dtype && !k.add && sa && sb && out != a &&
+      out != b && reinterpret_cast<uintptr_t>(out) % 64 == 0) {
+    in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
+      binary_streamed(k, at(a, begin, size), at(b, begin, size), at(out, begin, size), end - begin);
+    });
+    return;
+  }
+#endif
+  in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
+    binary_run(k, at(a, begin * sa, size), sa, at(b, begin * sb, size), sb, at(out, begin, size),
+               end - begin);
+  });
+}
+
+inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa,
+                     const void* b, int sb, void* out, int64_t n) {
+  const int64_t size = element_size(k.dtype);
+  in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
+    grad_run(k, at(g, begin * sg, size), sg, at(a, begin * sa, size), sa, at(b, begin * sb, size),
+             sb, at(out, begin, size), end - begin);
+  });
+}
+
+// The space's operands: out, a, b. The last axis of a collapsed space has stride 0 or 1 in each.
+inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a,
+                             const void* b, void* out) {
+  const int64_t size = element_size(k.dtype);
+  const int last = s.ndim - 1;
+  const int sa = s.stride[1][last] != 0, sb = s.stride[2][last] != 0;
+  parallel_for(threads, s.size, [=, &k, &s](int64_t begin, int64_t end) {
+    for_runs(s, begin, end, [=, &k](const int64_t* offset, int64_t n) {
+      binary_run(k, at(a, offset[1], size), sa, at(b, offset[2], size), sb,
+                 at(out, offset[0], size), n);
+    });
+  });
+}
+
+// The space's operands: out, g, a, b.
+inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const void* g,
+                           const void* a, const void* b, void* out) {
+  const int64_t size = element_size(k.dtype);
+  const int last = s.ndim - 1;
+  const int sg = s.stride[1][last] != 0, sa = s.stride[2][last] != 0, sb = s.stride[3][last] != 0;
+  parallel_for(threads, s.size, [=, &k, &s](int64_t begin, int64_t end) {
+    for_runs(s, begin, end, [=, &k](const int64_t* offset, int64_t n) {
+      grad_run(k, at(g, offset[1], size), sg, at(a, offset[2], size), sa, at(b, offset[3], size),
+               sb, at(out, offset[0], size), n);
+    });
+  });
+}
+
+// Cast: with `add` the values are added to what dst holds, in dst's type.
+inline void cast_all(int threads, int from, int to, const void* src, void* dst, int64_t n) {
+  const int64_t in = element_size(from), out = element_size(to);
+  in_blocks(threads, n, [=](int64_t begin, int64_t end) {
+    convert(from, to, at(src, begin, in), at(dst, begin, out), end - begin);
+  });
+}
+
+inline void cast_add_all(int threads, const Kernel& plus, int from, const void* src, void* dst,
+                         int64_t n) {
+  const int64_t in = element_size(from), out = element_size(plus.dtype);
+  in_blocks(threads, n, [=, &plus](int64_t begin, int64_t end) {
+    Chunk chunk;
+    for (int64_t i = begin; i < end; i += CHUNK) {
+      const int64_t m = end - i < CHUNK ? end - i : static_cast<int64_t>(CHUNK);
+      convert(from, plus.dtype, at(src, i, in), chunk.bytes, m);
+      unary_run(plus, chunk.bytes, at(dst, i, out), m);
+    }
+  });
+}
+
+}  // namespace cynet
+
+#endif

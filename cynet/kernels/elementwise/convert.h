@@ -1,0 +1,78 @@
+// One value of one dtype as another, for CPU and CUDA: real to integer truncates, out of range and
+// NaN become the lowest value of the 32 or 64 bit integer (then the low bits), anything but 0 is
+// true.
+#ifndef CYNET_CONVERT_H
+#define CYNET_CONVERT_H
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "common/half.h"
+
+namespace cynet {
+
+// x as a float that is rounded to an odd last bit where it is not exact: rounded once more, to
+// fewer bits, it gives what x itself would.
+CYNET_XINLINE float float_for_rounding(double x) {
+  const float near = static_cast<float>(x);
+  const double back = near;
+  const bool exact = back == x || x != x, beyond = x < 0 ? back < x : back > x;
+  const uint32_t bits = bit_cast<uint32_t>(near);
+  return exact ? near : bit_cast<float>((beyond ? bits - 1 : bits) | 1u);
+}
+
+template <typename To, typename From>
+CYNET_XINLINE To convert_one(From x) {
+  if constexpr (std::is_same<From, half>::value) {
+    if constexpr (std::is_same<To, half>::value) return x;
+    else return convert_one<To>(half::to_float(x.bits));
+  } else if constexpr (std::is_same<To, half>::value) {
+    if constexpr (std::is_same<From, double>::value) return half(float_for_rounding(x));
+    else return half(static_cast<float>(x));
+  } else if constexpr (std::is_same<To, bool>::value) {
+    return x != From(0);
+  } else if constexpr (std::is_floating_point<From>::value && std::is_integral<To>::value) {
+    if constexpr (sizeof(To) == 8) {
+      return x >= From(-9223372036854775808.0) && x < From(9223372036854775808.0)
+                 ? static_cast<To>(x)
+                 : std::numeric_limits<To>::min();
+    } else {
+      const bool fits = x > From(-2147483649.0) && x < From(2147483648.0);
+      return static_cast<To>(fits ? static_cast<int32_t>(x) : std::numeric_limits<int32_t>::min());
+    }
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+// x brought into the range of T, truncated for integers; `nan` for NaN where T has none. An
+// integer x is no wider than T.
+template <typename T, typename From>
+CYNET_XINLINE T saturated(From x, T nan) {
+  if constexpr (std::is_integral<From>::value) {
+    static_assert(sizeof(From) <= sizeof(T), "an integer that may not fit");
+    return static_cast<T>(x);
+  } else if constexpr (std::is_integral<T>::value && !std::is_same<T, bool>::value) {
+    typedef std::numeric_limits<T> limits;
+    if (x != x) return nan;
+    if (x >= static_cast<From>(limits::max())) return limits::max();
+    return x <= static_cast<From>(limits::min()) ? limits::min() : static_cast<T>(x);
+  } else {
+    return convert_one<T>(x);
+  }
+}
+
+// Limits of values of type T; one that is NaN, and one beyond the type, limits nothing.
+template <typename T>
+CYNET_XINLINE T lower_limit(double x) {
+  return saturated<T>(x, std::numeric_limits<T>::lowest());
+}
+template <typename T>
+CYNET_XINLINE T upper_limit(double x) {
+  return saturated<T>(x, std::numeric_limits<T>::max());
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,108 @@
+// Loops over functors and the tables that hold them. Pure C++, no Python; broadcast.h runs them.
+//
+// float16 is computed in float, an integer type without a loop of its own in double. float and
+// double loops are compiled for each level, integer loops for the baseline.
+#ifndef CYNET_ELEMENTWISE_H
+#define CYNET_ELEMENTWISE_H
+
+#include <cstring>
+#include <type_traits>
+
+#include "common/half.h"
+#include "isa/kernel_table.h"
+#include "common/wrapping.h"
+
+namespace cynet {
+
+// a, b, g are runs of n elements (stride 1) or one element repeated (stride 0).
+typedef void (*UnaryLoop)(const void* x, void* out, int64_t n);
+typedef void (*BinaryLoop)(const void* a, int sa, const void* b, int sb, void* out, int64_t n);
+typedef void (*GradLoop)(const void* g, int sg, const void* a, int sa, const void* b, int sb,
+                         void* out, int64_t n);
+
+// Whether F has a second form for floats that suit it (functors.h).
+template <class F, typename = void>
+struct has_suited : std::false_type {};
+template <class F>
+struct has_suited<F, std::void_t<decltype(&F::suited)>> : std::true_type {};
+
+// out = g * F(x): a unary gradient as a binary functor.
+template <class F, bool = has_suited<F>::value>
+struct times {
+  template <typename T>
+  static CYNET_XINLINE T map(T g, T x) {
+    return product_of(g, F::template map<T>(x));
+  }
+};
+template <class F>
+struct times<F, true> : times<F, false> {
+  static CYNET_XINLINE bool suits(float, float x) { return F::suits(x); }
+  static CYNET_XINLINE float suited(float g, float x) { return g * F::suited(x); }
+};
+
+namespace functor {
+struct repeats_operand;
+}
+
+// Whether an operand of F that repeats is written out (functors.h), and whether F has an `at_two`.
+template <class F>
+constexpr bool repeats = std::is_base_of<functor::repeats_operand, F>::value;
+template <class F, typename = void>
+struct simple_at_two : std::false_type {};
+template <class F>
+struct simple_at_two<F, std::void_t<typename F::at_two>> : std::true_type {};
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "elementwise/elementwise_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+template <typename Loop>
+struct Row {
+  const char* name;
+  Loop loop[N_REQ][N_DTYPE][N_LEVEL];
+};
+
+#define CYNET_LOOPS_OF(Loop, F, add) \
+  CYNET_AT_LEVELS(Loop<F, float, add>), CYNET_AT_LEVELS(Loop<F, double, add>)
+#define CYNET_REAL_ROW(Name, Loop, F)                                            \
+  {                                                                              \
+    #Name, { {CYNET_LOOPS_OF(Loop, F, false)}, {CYNET_LOOPS_OF(Loop, F, true)} } \
+  }
+
+#define CYNET_INTEGER_LOOPS_OF(Loop, F, add)                                              \
+  {nullptr}, {baseline::Loop<F, uint8_t, add>}, {baseline::Loop<F, int32_t, add>},        \
+      {baseline::Loop<F, int8_t, add>}, {baseline::Loop<F, int64_t, add>}, {              \
+    nullptr                                                                               \
+  }
+#define CYNET_ROW(Name, Loop, F)                                                                  \
+  {                                                                                               \
+    #Name, {                                                                                      \
+      {CYNET_LOOPS_OF(Loop, F, false), CYNET_INTEGER_LOOPS_OF(Loop, F, false)}, {                 \
+        CYNET_LOOPS_OF(Loop, F, true), CYNET_INTEGER_LOOPS_OF(Loop, F, true)                      \
+      }                                                                                           \
+    }                                                                                             \
+  }
+
+// The loop of functor `name` for `dtype`; bool arrays use the uint8 loop, and what it adds becomes
+// 0 or 1 again (broadcast.h). loop == NULL: no such functor.
+template <typename Loop, size_t rows>
+Kernel find_kernel(const Row<Loop> (&table)[rows], const char* name, int dtype, int add,
+                   int level) {
+  Kernel found = {nullptr, dtype, dtype == BOOL ? static_cast<int>(U8) : dtype, add};
+  for (size_t i = 0; i < rows; ++i) {
+    if (std::strcmp(table[i].name, name) != 0) continue;
+    const auto& loops = table[i].loop[add];
+    if (!loops[found.compute][BASELINE]) found.compute = dtype == F16 ? F32 : F64;
+    const Loop loop = loops[found.compute][level];
+    found.loop = reinterpret_cast<void*>(loop ? loop : loops[found.compute][BASELINE]);
+    break;
+  }
+  return found;
+}
+
+}  // namespace cynet
+
+#endif

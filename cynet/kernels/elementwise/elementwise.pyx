@@ -1,0 +1,96 @@
+"""Runs elementwise loops over whole arrays (contract in elementwise.pxd)."""
+
+from libc.stdint cimport int64_t
+
+from ..._typedefs cimport TBlob
+from ..isa.dispatch cimport cpu_level
+from ..parallel cimport GRAIN, threads_awake, threads_for
+
+
+cdef extern from "elementwise/broadcast.h" namespace "cynet" nogil:
+    bint asked_lately() noexcept
+    void convert_at(int level) noexcept
+    void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) noexcept
+    void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
+                    void* out, int64_t n) noexcept
+    void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa,
+                  const void* b, int sb, void* out, int64_t n) noexcept
+    void collapse(Space* space) noexcept
+    void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a,
+                          const void* b, void* out) noexcept
+    void grad_broadcast(int threads, const Kernel& k, const Space& s, const void* g, const void* a,
+                        const void* b, void* out) noexcept
+    void cast_all(int threads, int source, int target, const void* src, void* dst,
+                  int64_t n) noexcept
+    void cast_add_all(int threads, const Kernel& identity, int source, const void* src, void* dst,
+                      int64_t n) noexcept
+
+
+cdef enum:
+    WAKING = 1 << 19  # elements that are worth waking a thread
+
+
+cdef int _threads(int64_t n) noexcept nogil:
+    """Threads for n elements in a row: no number of them changes a result, so whether they sleep
+    may decide."""
+    cdef int threads
+    if n < GRAIN or n >= WAKING:
+        return threads_for(n)
+    threads = threads_awake(n)
+    return threads_for(n) if threads == 1 and asked_lately() else threads
+
+
+cdef void run_unary(const Kernel* kernel, const void* x, void* out, int64_t n) noexcept nogil:
+    unary_all(_threads(n), kernel[0], x, out, n)
+
+
+cdef void run_binary(const Kernel* kernel, const void* a, int sa, const void* b, int sb, void* out,
+                     int64_t n) noexcept nogil:
+    binary_all(_threads(n), kernel[0], a, sa, b, sb, out, n)
+
+
+cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, int sa,
+                   const void* b, int sb, void* out, int64_t n) noexcept nogil:
+    grad_all(_threads(n), kernel[0], g, sg, a, sa, b, sb, out, n)
+
+
+cdef void make_space(Space* space, const TBlob** operands, int n) noexcept nogil:
+    cdef int i, k, own, ndim = operands[0].ndim
+    cdef int64_t stride
+    space.ndim = ndim
+    space.operands = n
+    for i in range(ndim):
+        space.shape[i] = operands[0].shape[i]
+    for k in range(n):
+        stride = 1
+        for i in range(ndim - 1, -1, -1):
+            own = i - (ndim - operands[k].ndim)
+            if own < 0 or operands[k].shape[own] == 1:
+                space.stride[k][i] = 0
+            else:
+                space.stride[k][i] = stride
+                stride *= operands[k].shape[own]
+    collapse(space)
+
+
+cdef void broadcast_binary(const Kernel* kernel, const Space* space, const void* a, const void* b,
+                           void* out) noexcept nogil:
+    binary_broadcast(threads_for(space.size), kernel[0], space[0], a, b, out)
+
+
+cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g, const void* a,
+                         const void* b, void* out) noexcept nogil:
+    grad_broadcast(threads_for(space.size), kernel[0], space[0], g, a, b, out)
+
+
+cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst,
+                   int64_t n) noexcept nogil:
+    cast_all(_threads(n), from_dtype, to_dtype, src, dst, n)
+
+
+cdef void run_cast_add(const Kernel* identity, int from_dtype, const void* src, void* dst,
+                       int64_t n) noexcept nogil:
+    cast_add_all(_threads(n), identity[0], from_dtype, src, dst, n)
+
+
+convert_at(cpu_level())

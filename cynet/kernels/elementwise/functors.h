@@ -1,0 +1,332 @@
+// Every scalar function of the elementwise families, once: forward functors and gradient functors,
+// for the CPU loops and for CUDA. A functor has `template <T> static T map(...)`; T is float or
+// double, and an integer type where the table that names it says so.
+//
+// A unary gradient functor maps the input or the output of its function (the operator's row says
+// which) to the derivative; a binary one maps both inputs. The loops multiply by the incoming
+// gradient.
+#ifndef CYNET_FUNCTORS_H
+#define CYNET_FUNCTORS_H
+
+#include <cmath>
+#include <type_traits>
+
+#include "common/scalar_math.h"
+#include "common/wrapping.h"
+
+namespace cynet {
+namespace functor {
+
+#define CYNET_UNARY(Name, ...)            \
+  struct Name {                           \
+    template <typename T>                 \
+    static CYNET_XINLINE T map(T x) {     \
+      return static_cast<T>(__VA_ARGS__); \
+    }                                     \
+  };
+
+#define CYNET_BINARY(Name, ...)            \
+  struct Name {                            \
+    template <typename T>                  \
+    static CYNET_XINLINE T map(T a, T b) { \
+      return static_cast<T>(__VA_ARGS__);  \
+    }                                      \
+  };
+
+// A functor with `suits` has for float a second form, `suited`, without calls or branches, for the
+// arguments that suit it. The CPU loops take it where all of a few neighbours do.
+#define CYNET_CIRCULAR(Name)                                                      \
+  struct Name {                                                                   \
+    template <typename T>                                                         \
+    static CYNET_XINLINE T map(T x) {                                             \
+      return static_cast<T>(std::Name(x));                                        \
+    }                                                                             \
+    static CYNET_XINLINE bool suits(float x) { return math::circular_suits(x); }  \
+    static CYNET_XINLINE float suited(float x) { return math::Name##_suited(x); } \
+  };
+
+template <typename T>
+CYNET_XINLINE bool is_nan(T x) {
+  return x != x;
+}
+
+// ----- unary, integers too -----------------------------------------------------------------------
+CYNET_UNARY(identity, x)
+CYNET_UNARY(zero, T(0) * 0)
+CYNET_UNARY(one, T(1))
+CYNET_UNARY(negative, negative_of(x))
+CYNET_UNARY(abs, x < T(0) ? negative_of(x) : (x == T(0) ? T(0) : x))
+CYNET_UNARY(sign, T(x > T(0)) - T(x < T(0)))
+CYNET_UNARY(square, product_of(x, x))
+CYNET_UNARY(relu, x < T(0) ? T(0) : x)
+CYNET_UNARY(logical_not, x == T(0))
+
+// Of integers these are nothing.
+#define CYNET_ROUNDING(Name, ...)                                           \
+  struct Name {                                                             \
+    template <typename T>                                                   \
+    static CYNET_XINLINE T map(T x) {                                       \
+      if constexpr (std::is_integral<T>::value) return x;                   \
+      else return static_cast<T>(__VA_ARGS__);                              \
+    }                                                                       \
+  };
+CYNET_ROUNDING(round, math::round(x))
+CYNET_ROUNDING(ceil, std::ceil(x))
+CYNET_ROUNDING(floor, std::floor(x))
+CYNET_ROUNDING(trunc, std::trunc(x))
+// Ties go down, as MXNet's rint has it (0.5 -> 0, 1.5 -> 1, -0.5 -> -1).
+CYNET_ROUNDING(rint, x - std::floor(x) <= std::ceil(x) - x ? std::floor(x) : std::ceil(x))
+#undef CYNET_ROUNDING
+
+// Of integers it is what MXNet gives: infinity, cast, at 1 and -1, else 0.
+struct erfinv {
+  template <typename T>
+  static CYNET_XINLINE T map(T x) {
+    if constexpr (std::is_integral<T>::value) {
+      const bool one = x == T(1) || (std::is_signed<T>::value && x == T(-1));
+      return one && sizeof(T) >= 4 ? std::numeric_limits<T>::min() : T(0);
+    } else {
+      return static_cast<T>(math::erfinv(static_cast<double>(x)));
+    }
+  }
+};
+
+// ----- unary, real -------------------------------------------------------------------------------
+CYNET_UNARY(exp, math::exp(x))
+CYNET_UNARY(log, math::log(x))
+CYNET_UNARY(log2, math::log2(x))
+CYNET_UNARY(log10, math::log10(x))
+CYNET_UNARY(log1p, math::log1p(x))
+CYNET_UNARY(expm1, math::expm1(x))
+CYNET_UNARY(sqrt, std::sqrt(x))
+CYNET_UNARY(rsqrt, T(1) / std::sqrt(x))
+CYNET_UNARY(cbrt, math::cbrt(x))
+CYNET_UNARY(rcbrt, T(1) / math::cbrt(x))
+CYNET_UNARY(reciprocal, T(1) / x)
+CYNET_CIRCULAR(sin)
+CYNET_CIRCULAR(cos)
+CYNET_CIRCULAR(tan)
+CYNET_UNARY(arcsin, math::arcsin(x))
+CYNET_UNARY(arccos, math::arccos(x))
+CYNET_UNARY(arctan, math::arctan(x))
+CYNET_UNARY(sinh, math::sinh(x))
+CYNET_UNARY(cosh, math::cosh(x))
+CYNET_UNARY(tanh, math::tanh(x))
+CYNET_UNARY(arcsinh, math::arcsinh(x))
+CYNET_UNARY(arccosh, math::arccosh(x))
+CYNET_UNARY(arctanh, math::arctanh(x))
+CYNET_UNARY(sigmoid, math::sigmoid(x))
+CYNET_UNARY(softsign, x / (T(1) + std::fabs(x)))
+CYNET_UNARY(softrelu, (x > T(0) ? x : T(0)) + math::log1p(math::exp(-std::fabs(x))))
+CYNET_UNARY(erf, math::erf(x))
+CYNET_UNARY(gamma, std::tgamma(x))
+struct gammaln {
+  template <typename T>
+  static CYNET_XINLINE T map(T x) {
+    return static_cast<T>(std::lgamma(x));
+  }
+  static CYNET_XINLINE bool suits(float x) { return math::gammaln_suits(x); }
+  static CYNET_XINLINE float suited(float x) { return math::gammaln_suited(x); }
+};
+CYNET_UNARY(degrees, x* T(57.29577951308232))
+CYNET_UNARY(radians, x* T(0.017453292519943295))
+
+// ----- unary gradients: of x unless the name ends in _y ------------------------------------------
+CYNET_UNARY(two_x, product_of(T(2), x))
+CYNET_UNARY(minus_one, T(-1))
+CYNET_UNARY(relu_grad_y, x > T(0) ? T(1) : (is_nan(x) ? x : T(0)))
+CYNET_UNARY(log2_grad, T(1.4426950408889634) / x)
+CYNET_UNARY(log10_grad, T(0.4342944819032518) / x)
+CYNET_UNARY(log1p_grad, T(1) / (T(1) + x))
+CYNET_UNARY(expm1_grad_y, x + T(1))
+CYNET_UNARY(sqrt_grad_y, T(0.5) / x)
+CYNET_UNARY(rsqrt_grad, T(-0.5) / (x * std::sqrt(x)))
+CYNET_UNARY(cbrt_grad_y, T(1) / (T(3) * x * x))
+CYNET_UNARY(rcbrt_grad, T(-1) / (T(3) * x * math::cbrt(x)))
+CYNET_UNARY(reciprocal_grad, T(-1) / (x * x))
+struct cos_grad {
+  template <typename T>
+  static CYNET_XINLINE T map(T x) {
+    return -sin::map(x);
+  }
+  static CYNET_XINLINE bool suits(float x) { return sin::suits(x); }
+  static CYNET_XINLINE float suited(float x) { return -sin::suited(x); }
+};
+CYNET_UNARY(tan_grad_y, T(1) + x * x)
+CYNET_UNARY(arcsin_grad, T(1) / std::sqrt(T(1) - x * x))
+CYNET_UNARY(arccos_grad, T(-1) / std::sqrt(T(1) - x * x))
+CYNET_UNARY(arctan_grad, T(1) / (T(1) + x * x))
+CYNET_UNARY(tanh_grad_y, T(1) - x * x)
+CYNET_UNARY(arcsinh_grad, T(1) / std::sqrt(x * x + T(1)))
+CYNET_UNARY(arccosh_grad, T(1) / std::sqrt(x * x - T(1)))
+CYNET_UNARY(arctanh_grad, T(1) / (T(1) - x * x))
+CYNET_UNARY(sigmoid_grad_y, x*(T(1) - x))
+CYNET_UNARY(softsign_grad, T(1) / ((T(1) + std::fabs(x)) * (T(1) + std::fabs(x))))
+CYNET_UNARY(softrelu_grad_y, -math::expm1(-x))
+CYNET_UNARY(erf_grad, T(1.1283791670955126) * math::exp(-x * x))
+CYNET_UNARY(erfinv_grad_y, T(0.886226925452758) * math::exp(x * x))
+CYNET_UNARY(gamma_grad, std::tgamma(x) * T(math::digamma(static_cast<double>(x))))
+CYNET_UNARY(gammaln_grad, math::digamma(static_cast<double>(x)))
+CYNET_UNARY(degrees_grad, T(57.29577951308232))
+CYNET_UNARY(radians_grad, T(0.017453292519943295))
+
+// Base of binary functors with branches on one operand. Where it repeats, compilers would take the
+// branches out of the loop and not vectorise it, so the loops write it out as a run. `at_two`: what
+// the functor is where b is 2 throughout.
+struct repeats_operand {};
+
+// ----- binary ------------------------------------------------------------------------------------
+CYNET_BINARY(plus, sum_of(a, b))
+CYNET_BINARY(minus, difference_of(a, b))
+CYNET_BINARY(mul, product_of(a, b))
+struct hypot {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const math::Hypotenuse<T> h(a, b);
+    const T inf = std::numeric_limits<T>::infinity();
+    const bool far = (std::fabs(a) == inf) | (std::fabs(b) == inf);  // also beside NaN
+    return far ? inf : static_cast<T>(h.root * h.unit);
+  }
+};
+CYNET_BINARY(maximum, a > b || is_nan(a) ? a : b)
+CYNET_BINARY(minimum, a < b || is_nan(a) ? a : b)
+CYNET_BINARY(equal, a == b)
+CYNET_BINARY(not_equal, a != b)
+CYNET_BINARY(greater, a > b)
+CYNET_BINARY(greater_equal, a >= b)
+CYNET_BINARY(lesser, a < b)
+CYNET_BINARY(lesser_equal, a <= b)
+CYNET_BINARY(logical_and, (a != T(0)) & (b != T(0)))  // without branches
+CYNET_BINARY(logical_or, (a != T(0)) | (b != T(0)))
+CYNET_BINARY(logical_xor, (a != T(0)) != (b != T(0)))
+
+struct div {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if constexpr (std::is_integral<T>::value) return whole_quotient(a, b);
+    else return a / b;
+  }
+};
+
+// The remainder has the sign of the divisor, and is 0 when the divisor is.
+struct mod {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if constexpr (std::is_integral<T>::value) {
+      return whole_remainder(a, b);
+    } else {
+      if (b == T(0)) return T(0);
+      const T r = std::fmod(a, b);
+      return r != T(0) && ((r < T(0)) != (b < T(0))) ? r + b : r;
+    }
+  }
+  static CYNET_XINLINE bool suits(float a, float b) { return math::mod_suits(a, b); }
+  static CYNET_XINLINE float suited(float a, float b) { return math::mod_suited(a, b); }
+};
+
+CYNET_BINARY(left_squared, a* a)
+
+struct power : repeats_operand {
+  typedef left_squared at_two;
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if constexpr (std::is_integral<T>::value) return whole_power(a, b);
+    else return math::power(a, b);
+  }
+};
+
+// Rectifiers; b is the slope below 0.
+CYNET_BINARY(leaky, a > T(0) ? a : b * a)
+CYNET_BINARY(elu, a > T(0) ? a : b * math::expm1(a))
+CYNET_BINARY(selu, T(1.0507009873554804934) * elu::map<T>(a, T(1.6732632423543772848)))
+CYNET_BINARY(gelu, T(0.5) * a * (T(1) + math::erf(a * T(0.70710678118654752440))))
+
+// ----- binary gradients (a, b are the inputs; for reductions a is the input and b the output)
+// --------
+CYNET_BINARY(grad_one, T(1))
+CYNET_BINARY(grad_minus_one, T(-1))
+CYNET_BINARY(grad_left, a)
+CYNET_BINARY(grad_right, b)
+struct div_lgrad {
+  template <typename T>
+  static CYNET_XINLINE T map(T, T b) {
+    return div::map(T(1), b);
+  }
+};
+CYNET_BINARY(div_rgrad, div::map(negative_of(a), product_of(b, b)))
+struct mod_rgrad {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if constexpr (std::is_integral<T>::value) {
+      if (b == T(0)) return T(0);
+      return negative_of(whole_quotient(difference_of(a, whole_remainder(a, b)), b));
+    } else {
+      return -std::floor(a / b);
+    }
+  }
+};
+CYNET_BINARY(left_twice, sum_of(a, a))
+struct power_lgrad : repeats_operand {
+  typedef left_twice at_two;
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    return b == T(0) ? T(0) : product_of(b, power::map(a, difference_of(b, T(1))));
+  }
+};
+struct power_rgrad : repeats_operand {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const T y = math::power(a, b) * math::log(a);
+    return (a == T(0)) & (b > T(0)) ? T(0) : y;
+  }
+};
+struct hypot_lgrad {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const math::Hypotenuse<T> h(a, b);
+    return static_cast<T>(h.a / h.root);
+  }
+};
+struct hypot_rgrad {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const math::Hypotenuse<T> h(a, b);
+    return static_cast<T>(h.b / h.root);
+  }
+};
+CYNET_BINARY(prod_grad, div::map(b, a))
+CYNET_BINARY(nansum_grad, is_nan(a) ? T(0) : T(1))
+CYNET_BINARY(nanprod_grad, is_nan(a) ? T(0) : div::map(b, a))
+CYNET_BINARY(norm_grad, b == T(0) ? T(0) : a / b)
+CYNET_BINARY(sign_grad, T(a > T(0)) - T(a < T(0)))
+
+CYNET_BINARY(leaky_grad, a > T(0) ? T(1) : b)
+CYNET_BINARY(elu_grad, a > T(0) ? T(1) : b * math::exp(a))
+CYNET_BINARY(selu_grad, T(1.0507009873554804934) * elu_grad::map<T>(a, T(1.6732632423543772848)))
+CYNET_BINARY(gelu_grad, T(0.5) * (T(1) + math::erf(a * T(0.70710678118654752440))) +
+                            a * T(0.39894228040143267794) * math::exp(T(-0.5) * a * a))
+
+// b is sigma: quadratic within 1 / sigma^2, linear outside.
+struct smooth_l1 {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const T s = b * b, size = std::fabs(a);
+    return size > T(1) / s ? size - T(0.5) / s : T(0.5) * a * a * s;
+  }
+};
+struct smooth_l1_grad {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const T s = b * b, limit = T(1) / s;
+    return a > limit ? T(1) : (a < -limit ? T(-1) : a * s);
+  }
+};
+
+#undef CYNET_UNARY
+#undef CYNET_BINARY
+#undef CYNET_CIRCULAR
+
+}  // namespace functor
+}  // namespace cynet
+
+#endif

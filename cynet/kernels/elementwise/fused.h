@@ -1,0 +1,43 @@
+// A chain: elementwise loops that run over their arrays together, a block at a time. What operators
+// hold of it; fused_broadcast.h runs it.
+#ifndef CYNET_CHAIN_H
+#define CYNET_CHAIN_H
+
+#include "isa/kernel_table.h"
+
+namespace cynet {
+
+// The space of a chain is rows x columns; an array lies in it by two strides, in elements. The
+// stride along a row is 1, or 0 for an element that repeats.
+struct ChainOperand {
+  int array;     // number of the array; -1: a register; -2: a number
+  int index;     // of the register
+  int column;    // stride along a row
+  int64_t row;   // stride from row to row
+  int64_t offset;
+  char number[8];  // in the arrays' dtype
+};
+
+struct ChainLoop {
+  Kernel kernel;
+  int reads;       // how many operands: 1 a UnaryLoop, 2 a BinaryLoop, 3 a GradLoop
+  int operand[3];  // which operands
+  int target;
+  int by_rows;     // 1: some operand's rows do not follow one another
+};
+
+enum { CHAIN_REGISTERS = 16, CHAIN_BYTES = 32768 };  // of all registers together
+
+struct Chain {
+  int64_t rows, columns;
+  int64_t block;  // elements of a block, at most
+  int64_t work;   // about how many simple operations an element takes
+  int element;    // bytes
+  int n_loops;
+  const ChainLoop* loops;
+  const ChainOperand* operands;
+};
+
+}  // namespace cynet
+
+#endif

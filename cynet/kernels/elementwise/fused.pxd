@@ -1,0 +1,36 @@
+"""Chains: elementwise loops that run over their arrays together, a block at a time."""
+
+from libc.stdint cimport int64_t
+
+from .elementwise cimport Kernel
+
+cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
+    # the space of a chain is rows x columns; strides in elements, that along a row is 0 or 1
+    struct ChainOperand:
+        int array      # number of the array; -1: a register; -2: a number
+        int index      # of the register
+        int column     # stride along a row
+        int64_t row    # stride from row to row
+        int64_t offset
+        char number[8]
+    struct ChainLoop:
+        Kernel kernel
+        int reads      # operands: 1 F(a), 2 F(a, b), 3 a * F(b, c)
+        int operand[3]
+        int target
+        int by_rows    # 1: some operand's rows do not follow one another
+    struct Chain:
+        int64_t rows
+        int64_t columns
+        int64_t block  # elements of a block, at most
+        int64_t work   # about how many simple operations an element takes
+        int element    # bytes
+        int n_loops
+        const ChainLoop* loops
+        const ChainOperand* operands
+    enum:
+        CHAIN_REGISTERS  # the most there are
+        CHAIN_BYTES      # of all registers together
+
+# Every loop over the first block, then over the next; `arrays` as the operands number them.
+cdef void run_chain(const Chain* chain, void** arrays) noexcept nogil

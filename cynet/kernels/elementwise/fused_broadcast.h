@@ -1,0 +1,83 @@
+// Runs a chain (fused.h): every loop of it over one block, then over the next. What only passes
+// between loops stays in registers, blocks of memory on the stack that the first-level cache holds.
+// Included by fused.pyx alone.
+#ifndef CYNET_DRIVE_CHAIN_H
+#define CYNET_DRIVE_CHAIN_H
+
+#include "elementwise/fused.h"
+#include "elementwise/broadcast.h"
+
+namespace cynet {
+
+inline void call_loop(const ChainLoop& loop, char* const* at, const int* stride, int64_t n) {
+  switch (loop.reads) {
+    case 1:
+      return unary_run(loop.kernel, at[0], at[3], n);
+    case 2:
+      return binary_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[3], n);
+    default:
+      return grad_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[2], stride[2], at[3], n);
+  }
+}
+
+// Rows [row, row + rows), of each the columns [column, column + columns).
+inline void run_block(const Chain& c, void* const* arrays, char* registers, int64_t row,
+                      int64_t rows, int64_t column, int64_t columns) {
+  const int64_t size = c.element;
+  for (int k = 0; k < c.n_loops; ++k) {
+    const ChainLoop& loop = c.loops[k];
+    char* at[4] = {nullptr};
+    int stride[4] = {1, 1, 1, 1};
+    int64_t step[4] = {0};
+    for (int i = 0; i < 4; ++i) {
+      if (i < 3 && i >= loop.reads) continue;
+      const ChainOperand& o = c.operands[i < 3 ? loop.operand[i] : loop.target];
+      if (o.array >= 0) {
+        at[i] = static_cast<char*>(arrays[o.array]) +
+                (o.offset + row * o.row + column * o.column) * size;
+        stride[i] = o.column;
+        step[i] = o.row * size;
+      } else if (o.array == -1) {
+        at[i] = registers + o.index * c.block * size;
+        stride[i] = 1;
+        step[i] = columns * size;
+      } else {
+        at[i] = const_cast<char*>(o.number);
+        stride[i] = 0;
+        step[i] = 0;
+      }
+    }
+    if (!loop.by_rows) {
+      call_loop(loop, at, stride, rows * columns);
+      continue;
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      call_loop(loop, at, stride, columns);
+      for (int i = 0; i < loop.reads; ++i) at[i] += step[i];
+      at[3] += step[3];
+    }
+  }
+}
+
+// Blocks are whole rows where a block holds one, else parts of a row.
+inline void run_chain_blocks(int threads, const Chain& c, void* const* arrays) {
+  const int64_t many = c.block / c.columns;  // rows of a block
+  const int64_t parts = many ? 1 : (c.columns + c.block - 1) / c.block;
+  const int64_t blocks = many ? (c.rows + many - 1) / many : c.rows * parts;
+  parallel_for(threads, blocks, [=, &c](int64_t begin, int64_t end) {
+    alignas(64) char registers[CHAIN_BYTES];
+    for (int64_t i = begin; i < end; ++i) {
+      if (many) {
+        const int64_t row = i * many, left = c.rows - row;
+        run_block(c, arrays, registers, row, left < many ? left : many, 0, c.columns);
+      } else {
+        const int64_t column = i % parts * c.block, left = c.columns - column;
+        run_block(c, arrays, registers, i / parts, 1, column, left < c.block ? left : c.block);
+      }
+    }
+  });
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,1 @@
+"""Matrix products: small and skinny ones, those of AMX, BLAS."""

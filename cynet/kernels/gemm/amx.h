@@ -1,0 +1,363 @@
+// Products of float32 matrices by AMX, whose tiles multiply numbers of 8 bits (bfloat16) and add in
+// float32; after the loops of small_loops.h. Included by small.h.
+//
+// A float32 is the sum of three such numbers, high + middle + low, exactly (Henry, Tang and
+// Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
+// Computations", 2019). Of the nine products of the parts of two of them six are added up; the
+// other three are at most 2^-25 of the whole, which is less than the rounding of a float32 sum.
+// That needs numbers whose parts and products neither overflow nor, since AMX takes subnormal
+// numbers for 0, underflow. What is outside of that range, infinities and NaN among it, is found
+// while the parts are made, and its block of the result is multiplied by the loops for AVX-512.
+#ifdef CYNET_AMX
+
+#ifdef __clang__
+#define CYNET_TARGET "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,amx-tile,amx-bf16"
+#pragma clang attribute push(__attribute__((target(CYNET_TARGET))), apply_to = function)
+#undef CYNET_TARGET
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#pragma GCC target("amx-tile,amx-bf16")
+#endif
+
+namespace cynet {
+namespace amx {
+
+using namespace cynet::products;
+using namespace cynet::avx512;
+
+constexpr int64_t SIDE = 16;    // rows of a tile
+constexpr int64_t CHUNK = 32;   // numbers in one of its rows
+constexpr int64_t BLOCK = 32;   // rows and columns of the result that are summed at a time: 4 tiles
+constexpr int64_t DEPTH = 1024;     // of the sum at a time
+constexpr int64_t STRIP = 1 << 17;  // numbers of an operand that are split at a time
+constexpr int64_t PARTS = 3;
+constexpr int64_t TILE = SIDE * CHUNK / 2;           // floats of a tile's bytes
+constexpr int64_t STEP = BLOCK / SIDE * PARTS * TILE;  // of a chunk: its tiles, each of three parts
+constexpr int64_t SPLIT_A = DEPTH / CHUNK * STEP, SPLIT_B = STRIP / (BLOCK * CHUNK) * STEP;
+constexpr int64_t AHEAD = 32 * TILE;  // of what is multiplied, lines are asked for
+constexpr int64_t WIDE_PANEL = DEPTH * BLOCK;  // of b as it is
+constexpr int64_t SCRATCH = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_APART;  // floats a thread
+
+#include "gemm/amx_split.h"
+#include "gemm/amx_prepacked.h"
+
+// Puts a block of sums where it belongs, row by row.
+struct Finisher {
+  const Job* job = nullptr;
+  const float* sums = nullptr;
+  float* c = nullptr;
+  const float* bias = nullptr;
+  int64_t rows = 0, columns = 0, row = 0;
+
+  void run(int64_t n) {
+    for (; n > 0 && row < rows; --n, ++row)
+      for (int64_t j = 0; j < columns; j += LANES) {
+        float* to = c + row * job->c_row + j;
+        finish(*job, load(sums + row * BLOCK + j), to, bias ? bias + j : nullptr,
+               job->mask ? job->mask + (to - job->masked) : nullptr, columns - j);
+      }
+  }
+};
+
+// The tiles of a thread: all of them whole. Others may have set theirs in between.
+struct Tiles {
+  Tiles() {
+    struct __attribute__((packed)) {
+      uint8_t palette, start, reserved[14];
+      uint16_t bytes[16];
+      uint8_t rows[16];
+    } config = {1, 0, {}, {}, {}};
+    for (int i = 0; i < 8; ++i) {
+      config.bytes[i] = 64;
+      config.rows[i] = SIDE;
+    }
+    _tile_loadconfig(&config);
+  }
+  ~Tiles() { _tile_release(); }
+};
+
+// Sums of R by C tiles over `chunks`, to 32 x 32 floats. After each four products comes work(): the
+// tiles take 64 cycles for them, in which the processor can do other things.
+template <int R, int C, class Work>
+inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sums,
+                      const Work& work) {
+  asm volatile("" ::: "memory");
+  _tile_zero(0);
+  if (C > 1) _tile_zero(1);
+  if (R > 1) _tile_zero(2);
+  if (R > 1 && C > 1) _tile_zero(3);
+#define CYNET_ROWS(part)               \
+  _tile_loadd(4, a + (part)*TILE, 64); \
+  if (R > 1) _tile_loadd(5, a + (PARTS + (part)) * TILE, 64);
+#define CYNET_COLUMNS(part)            \
+  _tile_loadd(6, b + (part)*TILE, 64); \
+  if (C > 1) _tile_loadd(7, b + (PARTS + (part)) * TILE, 64);
+#define CYNET_PRODUCTS                           \
+  _tile_dpbf16ps(0, 4, 6);                       \
+  if (C > 1) _tile_dpbf16ps(1, 4, 7);            \
+  if (R > 1) _tile_dpbf16ps(2, 5, 6);            \
+  if (R > 1 && C > 1) _tile_dpbf16ps(3, 5, 7);   \
+  work();
+  for (int64_t i = 0; i < chunks; ++i, a += STEP, b += STEP) {
+    CYNET_ROWS(0) CYNET_COLUMNS(2) CYNET_PRODUCTS
+    CYNET_COLUMNS(0) CYNET_PRODUCTS
+    CYNET_ROWS(2) CYNET_PRODUCTS
+    CYNET_ROWS(1) CYNET_PRODUCTS
+    CYNET_COLUMNS(1) CYNET_PRODUCTS
+    CYNET_ROWS(0) CYNET_PRODUCTS
+  }
+#undef CYNET_PRODUCTS
+#undef CYNET_COLUMNS
+#undef CYNET_ROWS
+  _tile_stored(0, sums, 4 * BLOCK);
+  if (C > 1) _tile_stored(1, sums + SIDE, 4 * BLOCK);
+  if (R > 1) _tile_stored(2, sums + SIDE * BLOCK, 4 * BLOCK);
+  if (R > 1 && C > 1) _tile_stored(3, sums + SIDE * BLOCK + SIDE, 4 * BLOCK);
+  asm volatile("" ::: "memory");
+}
+
+// The same by the tiles that a block of so many rows and columns has.
+template <class Work>
+inline void sum_block(const float* a, const float* b, int64_t rows, int64_t columns,
+                      int64_t chunks, float* sums, const Work& work) {
+  if (rows > SIDE && columns > SIDE) sum_tiles<2, 2>(a, b, chunks, sums, work);
+  else if (rows > SIDE) sum_tiles<2, 1>(a, b, chunks, sums, work);
+  else if (columns > SIDE) sum_tiles<1, 2>(a, b, chunks, sums, work);
+  else sum_tiles<1, 1>(a, b, chunks, sums, work);
+}
+
+// Sums of the `rows` rows of a turned a.
+inline void sum_lines(const Job& job, int64_t rows) {
+  for (int64_t r = 0; r < rows; r += LANES) {
+    const int64_t n = std::min<int64_t>(LANES, rows - r);
+    Vec sum = {};
+    for (int64_t k = 0; k < job.depth; ++k)
+      sum += reinterpret_cast<Vec>(some(job.a + k * job.step + r, n));
+    if (job.add_sums) sum += load_part(job.sums + r, n);
+    store_part(job.sums + r, sum, n);
+  }
+}
+
+// Whether it is quicker than the loops for AVX-512 by so much that all else gains, too: these tiles
+// lower the clock by a seventh for a while. In ns of one thread: of a product of tiles, of
+// splitting, of a block of the result, of a call, and of multiply-adds of those loops.
+inline bool suits(int64_t m, int64_t n, int64_t k, bool packed) {
+  const auto parts = [](int64_t size, int64_t each) { return (size + each - 1) / each; };
+  const double rows = parts(m, SIDE), columns = parts(n, SIDE), chunks = parts(k, CHUNK);
+  const double own = 43 * rows * columns * chunks + 92 * (rows + !packed * columns) * chunks +
+                     230 * parts(m, BLOCK) * parts(n, BLOCK) + 6000 + packed * 0.5 * n * k;
+  return m >= SIDE && own * (packed ? 95 : 120) < double(m) * n * k;
+}
+
+// Of an m x n result: threads share its blocks. Where all have read b they take rows (Grid).
+inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
+  const int64_t rows = (m + BLOCK - 1) / BLOCK;
+  Grid grid(threads, m, n, (n + BLOCK - 1) / BLOCK, rows);
+  if (b_shared && rows >= threads) grid.rows = threads, grid.columns = 1;
+  return grid;
+}
+
+// One operand of a part of the result: where it lies, and which of its rows or columns count.
+struct Side {
+  const float* from;            // NULL where `packed` is not
+  int64_t step, across, along;  // from line to line, from one of those to the next, along the sum
+  Span range;
+  float* copy = nullptr;  // of a: where columns `copied` of it go on the way
+  Span copied = {0, 0};
+  bool past = false;               // the caches
+  const float* packed = nullptr;   // b in a Packing
+  Packing<DEPTH> packing = {0, 0};
+
+  int64_t blocks() const { return (range.end - range.begin + BLOCK - 1) / BLOCK; }
+  // With `copies` for the first time that it is split.
+  Splitter splitter(int64_t first, int64_t k, int64_t depth, float* to, bool copies) const {
+    Splitter s(from + first * across + k * along, step, std::min(BLOCK, range.end - first), depth,
+               to);
+    if (copy && copies) {
+      s.copy = copy + first * across + k * along;
+      s.copied = copied.within(k, depth);
+      s.past = past && k % LANES == 0;
+    }
+    return s;
+  }
+};
+
+// A part of the result. One operand is split as a whole, or STRIP of it, or has been; of the other
+// one (a, where OUTER is of lines) a block is split while the block before is multiplied by all of
+// those.
+template <Order OUTER, Order INNER>
+inline void multiply_part(const Product& p, const Side& outer, const Side& inner, float* space) {
+  constexpr bool BY_ROWS = OUTER == LINES || OUTER == TURNED_LINES;
+  float* const blocks[2] = {space, space + SPLIT_A};
+  float *split = space + 2 * SPLIT_A, *panel = split + SPLIT_B;
+  Range ranges[STRIP / BLOCK / CHUNK];
+  alignas(64) float sums[2][BLOCK * BLOCK];
+  const int64_t all = (p.k + CHUNK - 1) / CHUNK, parts = (p.k + DEPTH - 1) / DEPTH;
+  const int64_t strip = STRIP / ((all + parts - 1) / parts * CHUNK) / BLOCK * BLOCK;
+  for (int64_t left = inner.range.begin; left < inner.range.end; left += strip)
+    for (int64_t i = 0; i < parts; ++i) {
+      const int64_t right = std::min(left + strip, inner.range.end);
+      const int64_t k = cut(all, i, parts) * CHUNK;
+      const int64_t depth = std::min(cut(all, i + 1, parts) * CHUNK, p.k) - k;
+      const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
+      const bool ends = i + 1 == parts;
+      Job job = {nullptr, p.a_row, depth, p.c_row, p.relu && ends, p.add || i > 0};
+      job.mask = ends ? p.mask : nullptr;
+      job.masked = p.c;
+      const float* const blocks_in =
+          inner.packed ? inner.packed + inner.packing.place(i, left / BLOCK) : split;
+      for (int64_t at = left; at < right; at += BLOCK)
+        ranges[(at - left) / BLOCK] =
+            inner.packed
+                ? inner.packing.range(inner.packed, i, at / BLOCK)
+                : inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP, true)
+                      .template end<INNER>();
+      const int64_t calls = (right - left + BLOCK - 1) / BLOCK * chunks * 6;
+      Finisher finisher;
+      const bool once = left == inner.range.begin;
+      Splitter next = outer.splitter(outer.range.begin, k, depth, blocks[0], once);
+      int turn = 0, buffer = 0;
+      for (int64_t first = outer.range.begin; first < outer.range.end; first += BLOCK) {
+        const Range range = next.template end<OUTER>();
+        const float* block = blocks[turn];
+        turn = 1 - turn;
+        next = first + BLOCK < outer.range.end
+                   ? outer.splitter(first + BLOCK, k, depth, blocks[turn], once)
+                   : Splitter();
+        const int64_t each = (next.size() + calls - 1) / calls;
+        for (int64_t at = left; at < right; at += BLOCK) {
+          const int64_t row = BY_ROWS ? first : at, column = BY_ROWS ? at : first;
+          const int64_t rows = std::min(BLOCK, (BY_ROWS ? outer.range.end : right) - row);
+          const int64_t columns = std::min(BLOCK, (BY_ROWS ? right : outer.range.end) - column);
+          float* c = p.c + row * p.c_row + column;
+          const float* bias = p.bias && i == 0 ? p.bias + column : nullptr;
+          const float* other = blocks_in + (at - left) / BLOCK * chunks * STEP;
+          const Range& others = ranges[(at - left) / BLOCK];
+          if (!range.multiplies(others)) {
+            const float* b = panel;
+            if (inner.packed) b = panel_of(other, others, depth, columns, panel);
+            else pack_panel(p.b, p.b_row, p.b_turned, k, column, depth, columns, panel);
+            Job own = job;
+            own.a = p.a + (p.a_turned ? k * p.a_row + row : row * p.a_row + k);
+            const Piece piece = {0, 0};
+            (p.a_turned ? &rows_of<false> : &rows_of<true>)(own, b, columns, {0, 0, 1}, &piece, c,
+                                                            bias, 0, rows);
+            continue;
+          }
+          const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
+          // a packed operand's next lines come meanwhile: work is called six times a chunk, which
+          // has six tiles
+          const bool streams = inner.packed && first == outer.range.begin;
+          const float* ahead = other + AHEAD;
+          const auto work = [&] {
+            finisher.run(finished);
+            next.template run<OUTER>(each);
+            if (!streams) return;
+            for (int64_t line = 0; line < TILE; line += LANES) fetch<false>(ahead + line);
+            ahead += TILE;
+          };
+          for (int64_t r = 0; r < rows; ++r)  // what will be written comes meanwhile
+            for (int64_t j = 0; j < columns; j += LANES) fetch<true>(c + r * p.c_row + j);
+          const float *a = BY_ROWS ? block : other, *b = BY_ROWS ? other : block;
+          sum_block(a, b, rows, columns, chunks, sums[buffer], work);
+          finisher.run(BLOCK);
+          finisher = {&job, sums[buffer], c, bias, rows, columns};
+          buffer = 1 - buffer;
+        }
+      }
+      finisher.run(BLOCK);
+    }
+}
+
+inline void multiply(const Product& p, int threads, float* space) {
+  const Grid grid = grid_of(p.m, p.n, threads, p.b_shared);
+  const bool past = copies_past(p);
+  for_parts(grid.parts(), [&](int64_t part) {
+    const Tiles tiles;
+    const auto own = [](int64_t n, int64_t i, int64_t of) {
+      const int64_t blocks = (n + BLOCK - 1) / BLOCK;
+      return Span{cut(blocks, i, of) * BLOCK, std::min(cut(blocks, i + 1, of) * BLOCK, n)};
+    };
+    Side a = {p.a, p.a_row, p.a_turned ? 1 : p.a_row, p.a_turned ? p.a_row : 1,
+              own(p.m, part / grid.columns, grid.rows)};
+    a.copy = p.copy;
+    a.copied = copied_columns(p, grid, part);
+    a.past = past;
+    Side b = {p.b, p.b_row, p.b_turned ? p.b_row : 1, p.b_turned ? 1 : p.b_row,
+              own(p.n, part % grid.columns, grid.columns)};
+    b.packed = p.packed;
+    b.packing = {p.k, p.n};
+    if (p.sums && b.range.begin == 0) {
+      Job job = {p.a + a.range.begin, p.a_row, p.k, p.c_row, false, false};
+      job.sums = p.sums + a.range.begin;
+      job.add_sums = p.add_sums;
+      sum_lines(job, a.range.end - a.range.begin);
+    }
+    const auto run = [&](auto rows, auto columns) {
+      if (p.packed || a.blocks() >= b.blocks())
+        multiply_part<rows.value, columns.value>(p, a, b, space + part * SCRATCH);
+      else
+        multiply_part<columns.value, rows.value>(p, b, a, space + part * SCRATCH);
+    };
+    const auto by_columns = [&](auto rows) {
+      if (p.b_turned) run(rows, std::integral_constant<Order, TURNED_COLUMNS>());
+      else run(rows, std::integral_constant<Order, COLUMNS>());
+    };
+    if (p.a_turned) by_columns(std::integral_constant<Order, TURNED_LINES>());
+    else by_columns(std::integral_constant<Order, LINES>());
+    if (past) past_stored();
+  });
+}
+
+// c = a b, or c += a b where `add`: a (m, k), b (k, n) packed with PACKED_DEPTH.
+constexpr int64_t PACKED_DEPTH = 256;
+
+inline void times(const float* a, int64_t a_row, int64_t m, const float* packed, int64_t k,
+                  int64_t n, float* c, int64_t c_row, bool add) {
+  const Tiles tiles;
+  const Packing<PACKED_DEPTH> packing = {k, n};
+  alignas(64) float split[PACKED_DEPTH / CHUNK * STEP], sums[2][BLOCK * BLOCK];
+  alignas(64) float panel[PACKED_DEPTH * BLOCK];
+  for (int64_t row = 0; row < m; row += BLOCK) {
+    const int64_t rows = std::min(BLOCK, m - row);
+    for (int64_t part = 0; part < packing.parts(); ++part) {
+      const int64_t first = packing.begin(part) * CHUNK, depth = packing.depth(part);
+      const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
+      const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || part > 0};
+      const Range own = Splitter(job.a, a_row, rows, depth, split).end<LINES>();
+      const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
+      Finisher finisher;
+      int buffer = 0;
+      for (int64_t j = 0; j < n; j += BLOCK) {
+        const int64_t columns = std::min(BLOCK, n - j);
+        const float* block = packed + packing.place(part, j / BLOCK);
+        const Range& range = packing.range(packed, part, j / BLOCK);
+        float* to = c + row * c_row + j;
+        if (!own.multiplies(range)) {
+          const Piece piece = {0, 0};
+          rows_of<true>(job, panel_of(block, range, depth, columns, panel), columns, {0, 0, 1},
+                        &piece, to, nullptr, 0, rows);
+          continue;
+        }
+        const auto work = [&] { finisher.run(finished); };
+        sum_block(split, block, rows, columns, chunks, sums[buffer], work);
+        finisher.run(BLOCK);
+        finisher = {&job, sums[buffer], to, nullptr, rows, columns};
+        buffer = 1 - buffer;
+      }
+      finisher.run(BLOCK);
+    }
+  }
+}
+
+}  // namespace amx
+}  // namespace cynet
+
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#endif

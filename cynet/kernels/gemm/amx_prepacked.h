@@ -1,0 +1,88 @@
+// Matrices that are split in three parts once and multiplied often. Included by amx.h
+// within its namespace.
+
+// How a matrix b (k, n) lies then: for each part of its depth, of at most MOST numbers, blocks of
+// 32 columns; before all of them what their numbers range over. A block whose numbers cannot be
+// split is a panel as small_loops.h reads it.
+template <int64_t MOST>
+struct Packing {
+  int64_t k, n;
+
+  int64_t chunks() const { return (k + CHUNK - 1) / CHUNK; }
+  int64_t parts() const { return (k + MOST - 1) / MOST; }
+  int64_t blocks() const { return (n + BLOCK - 1) / BLOCK; }
+  int64_t begin(int64_t part) const { return cut(chunks(), part, parts()); }  // in chunks
+  int64_t depth(int64_t part) const {
+    return std::min(begin(part + 1) * CHUNK, k) - begin(part) * CHUNK;
+  }
+  // in floats
+  int64_t ranges() const { return (parts() * blocks() * 2 + 15) / 16 * 16; }
+  int64_t size() const { return ranges() + chunks() * blocks() * STEP; }
+  int64_t place(int64_t part, int64_t block) const {
+    return ranges() + (begin(part) * blocks() + block * (begin(part + 1) - begin(part))) * STEP;
+  }
+  Range& range(float* packed, int64_t part, int64_t block) const {
+    return reinterpret_cast<Range*>(packed)[part * blocks() + block];
+  }
+  const Range& range(const float* packed, int64_t part, int64_t block) const {
+    return reinterpret_cast<const Range*>(packed)[part * blocks() + block];
+  }
+};
+
+template <int64_t MOST>
+inline int64_t packed_size(int64_t k, int64_t n) {
+  return Packing<MOST>{k, n}.size();
+}
+
+// Columns of lines of b that lie b_row floats apart, or of a b that is turned, as a panel.
+inline void pack_panel(const float* b, int64_t b_row, bool turned, int64_t k, int64_t column,
+                       int64_t depth, int64_t columns, float* panel) {
+  if (turned) pack_turned(b + column * b_row + k, b_row, depth, columns, 1, 0, panel);
+  else pack_lines(b + k * b_row + column, b_row, depth, columns, panel);
+}
+
+template <int64_t MOST>
+inline void pack_by(int threads, const float* b, int64_t b_row, bool turned, int64_t k, int64_t n,
+                    float* to) {
+  const Packing<MOST> packing = {k, n};
+  parallel_for(threads, packing.parts() * packing.blocks(), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t part = i / packing.blocks(), block = i % packing.blocks();
+      const int64_t first = packing.begin(part) * CHUNK, column = block * BLOCK;
+      const int64_t depth = packing.depth(part), columns = std::min(BLOCK, n - column);
+      float* place = to + packing.place(part, block);
+      Splitter s(b + (turned ? column * b_row + first : first * b_row + column), b_row, columns,
+                 depth, place);
+      const Range range = turned ? s.end<TURNED_COLUMNS>() : s.end<COLUMNS>();
+      if (!range.splits()) pack_panel(b, b_row, turned, first, column, depth, columns, place);
+      packing.range(to, part, block) = range;
+    }
+  });
+}
+
+// By this thread alone.
+template <int64_t MOST>
+inline void pack(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n, float* to) {
+  pack_by<MOST>(1, b, b_row, turned, k, n, to);
+}
+
+// A packed block as a panel: itself, or what its parts add up to, exactly, in `panel`.
+inline const float* panel_of(const float* block, const Range& range, int64_t depth,
+                             int64_t columns, float* panel) {
+  if (!range.splits()) return block;
+  const int64_t tiles = (columns + SIDE - 1) / SIDE;
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      const float* row =
+          block + k / CHUNK * STEP + tile * PARTS * TILE + k % LANES * LANES;
+      const auto part = [&](int64_t i) {
+        const __m512i both = _mm512_load_si512(row + i * TILE);
+        return _mm512_castsi512_ps(k % CHUNK < LANES
+                                       ? _mm512_slli_epi32(both, 16)
+                                       : _mm512_and_si512(both, _mm512_set1_epi32(-0x10000)));
+      };
+      _mm512_store_ps(panel + (k * tiles + tile) * LANES,
+                      _mm512_add_ps(part(0), _mm512_add_ps(part(1), part(2))));
+    }
+  return panel;
+}

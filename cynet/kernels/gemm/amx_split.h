@@ -1,0 +1,175 @@
+// Operands of products by AMX, split in three parts. Included by amx.h within its
+// namespace.
+
+// Of numbers that were split: bits of the greatest and of the least high part that is not 0, the
+// latter less 1, and of the greatest low part, which is NaN if there was a NaN or an infinity, or
+// if a high part became one. All bits of low parts together: the last 16 are 0 but of numbers that
+// are too small for a high part.
+struct Extent {
+  __m512i most, least, low, bits;
+  Extent()
+      : most(_mm512_setzero_si512()), least(_mm512_set1_epi16(-1)), low(most), bits(most) {}
+};
+struct Range {
+  int greatest, least;  // exponents, as in a float32's bits
+
+  static Range of(const Extent& e) {
+    alignas(64) uint16_t most[2 * LANES], least[2 * LANES];
+    _mm512_store_si512(most, _mm512_max_epu16(e.most, e.low));
+    _mm512_store_si512(least, e.least);
+    const bool lost = _mm512_test_epi32_mask(e.bits, _mm512_set1_epi32(0xffff)) != 0;
+    const uint16_t low = *std::min_element(least, least + 2 * LANES) + 1;  // 0: all are 0
+    return {*std::max_element(most, most + 2 * LANES) >> 7, lost ? 0 : low ? low >> 7 : 255};
+  }
+  bool splits() const { return greatest < 255 && least >= 25; }
+  // Whether no part of these and of others, no product of parts that is added, and no sum of DEPTH
+  // of them is infinite, NaN or below the least normal number.
+  bool multiplies(const Range& other) const {
+    return splits() && other.splits() && greatest + other.greatest <= 127 + 241 &&
+           least + other.least >= 127 + 26;
+  }
+};
+
+// The number of 8 bits that is nearest, upwards in magnitude from half way; of a NaN anything.
+CYNET_XINLINE __m512i nearest(__m512 x) {
+  return _mm512_and_si512(
+      _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000)),
+      _mm512_set1_epi32(-0x10000));
+}
+CYNET_XINLINE __m512 less(__m512 x, __m512i part) {
+  return _mm512_sub_ps(x, _mm512_castsi512_ps(part));
+}
+// Lanes of x and y, of 8 bits each, in turn.
+CYNET_XINLINE __m512i pairs(__m512i x, __m512i y) {
+  return _mm512_or_si512(_mm512_srli_epi32(x, 16), y);
+}
+
+// Lanes of x and y as pairs of high, middle and low parts, TILE floats apart.
+CYNET_XINLINE void split(__m512 x, __m512 y, float* to, Extent* extent) {
+  const __m512i high_x = nearest(x), high_y = nearest(y), high = pairs(high_x, high_y);
+  x = less(x, high_x);
+  y = less(y, high_y);
+  const __m512i middle_x = nearest(x), middle_y = nearest(y);
+  const __m512i low_x = _mm512_castps_si512(less(x, middle_x));
+  const __m512i low_y = _mm512_castps_si512(less(y, middle_y)), low = pairs(low_x, low_y);
+  _mm512_store_si512(to, high);
+  _mm512_store_si512(to + TILE, pairs(middle_x, middle_y));
+  _mm512_store_si512(to + 2 * TILE, low);
+  const __m512i signs = _mm512_set1_epi16(0x7fff);
+  const __m512i magnitude = _mm512_and_si512(high, signs);
+  extent->most = _mm512_max_epu16(extent->most, magnitude);
+  extent->least =
+      _mm512_min_epu16(extent->least, _mm512_sub_epi16(magnitude, _mm512_set1_epi16(1)));
+  extent->low = _mm512_max_epu16(extent->low, _mm512_and_si512(low, signs));
+  extent->bits = _mm512_ternarylogic_epi32(extent->bits, low_x, low_y, 0xfe);  // or
+}
+
+CYNET_XINLINE __m512 some(const float* from, int64_t n) {
+  if (n >= LANES) return _mm512_loadu_ps(from);
+  return n > 0 ? reinterpret_cast<__m512>(load_part(from, n)) : _mm512_setzero_ps();
+}
+
+// How an operand's tiles lie in memory. Rows of a's tiles are LINES of the sum, columns of b's are
+// COLUMNS of lines, and either may be turned.
+enum Order { LINES, TURNED_LINES, COLUMNS, TURNED_COLUMNS };
+
+// Splits a block of an operand step by step, between other things: `count` of its rows or columns
+// of `depth` numbers, whose lines in memory are `step` apart. A row of a tile has the pairs of
+// numbers, or of lines, i and 16 + i of a chunk.
+struct Splitter {
+  const float* from = nullptr;
+  int64_t step = 0, count = 0, depth = 0;
+  float* to = nullptr;
+  float* copy = nullptr;  // lines `step` apart that get columns `copied` of these
+  Span copied = {0, 0};
+  bool past = false;  // the caches
+  int64_t k = 0, tile = 0, row = 0;  // what is next: of the depth, of count, of the tile
+  Extent extent;
+  Vec halves[2][LANES];
+
+  Splitter() {}
+  Splitter(const float* from, int64_t step, int64_t count, int64_t depth, float* to)
+      : from(from), step(step), count(count), depth(depth), to(to) {}
+
+  int64_t size() const {  // rows of tiles
+    return (depth + CHUNK - 1) / CHUNK * ((count + SIDE - 1) / SIDE * SIDE);
+  }
+
+  // A tile from memory that is turned.
+  template <Order ORDER>
+  void turn_tile() {
+    const int64_t wide = std::min(SIDE, count - tile);
+    for (int half = 0; half < 2; ++half) {
+      const int64_t first = k + half * LANES;
+      const int64_t n = std::clamp<int64_t>(depth - first, 0, LANES);
+      Vec* rows = halves[half];
+      const float* block = from + (ORDER == TURNED_LINES ? first * step + tile
+                                                         : tile * step + first);
+      if (ORDER == TURNED_COLUMNS && n == LANES && wide == SIDE) {
+        for (int64_t e = 0; e < LANES; e += 4) load_turned_fours(block + e, step, rows + e);
+        continue;
+      }
+      std::fill(rows, rows + LANES, Vec{});
+      if (n > 0 && ORDER == TURNED_LINES) load_turned(block, step, n, wide, rows);
+      else if (n > 0) load_turned(block, step, wide, n, rows);
+    }
+  }
+
+  void copy_vector(__m512 v, int64_t at) const {
+    if (at < copied.begin || at >= copied.end) return;
+    float* place = copy + (tile + row) * step + at;
+    const int64_t n = copied.end - at;
+    if (past && n >= LANES) _mm512_stream_ps(place, v);
+    else store_part(place, reinterpret_cast<Vec>(v), std::min<int64_t>(n, LANES));
+  }
+
+  // The next n rows of tiles.
+  template <Order ORDER>
+  void run(int64_t n) {
+    Extent seen = extent;
+    for (; n > 0 && k < depth; --n) {
+      __m512 x, y;
+      if (ORDER == LINES) {
+        const float* line = from + (tile + row) * step + k;
+        x = some(line, tile + row < count ? depth - k : 0);
+        y = some(line + LANES, tile + row < count ? depth - k - LANES : 0);
+        if (copy && tile + row < count) {
+          copy_vector(x, k);
+          copy_vector(y, k + LANES);
+        }
+      } else if (ORDER == COLUMNS) {
+        const float* line = from + (k + row) * step + tile;
+        x = some(line, k + row < depth ? count - tile : 0);
+        y = some(line + LANES * step, k + row + LANES < depth ? count - tile : 0);
+      } else {
+        if (ORDER == TURNED_LINES) {
+          // lines of the next chunk come meanwhile: they may lie far apart
+          const float* line = from + (k + CHUNK + tile + row) * step;
+          fetch<false>(line);
+          fetch<false>(line + LANES);
+        }
+        if (row == 0) turn_tile<ORDER>();
+        x = reinterpret_cast<__m512>(halves[0][row]);
+        y = reinterpret_cast<__m512>(halves[1][row]);
+      }
+      split(x, y, to + tile / SIDE * PARTS * TILE + row * LANES, &seen);
+      if (++row == SIDE) {
+        row = 0;
+        tile += SIDE;
+        if (tile >= count) {
+          tile = 0;
+          k += CHUNK;
+          to += STEP;
+        }
+      }
+    }
+    extent = seen;
+  }
+
+  // What is left, and what was found in all.
+  template <Order ORDER>
+  Range end() {
+    run<ORDER>(INT64_MAX);
+    return Range::of(extent);
+  }
+};

@@ -1,0 +1,205 @@
+"""The one guarded door to BLAS (contract in blas.pxd)."""
+
+from cython.parallel cimport prange
+
+from ..parallel cimport threads_for
+from .small cimport Product, product_few, product_is_few
+from ..reduce.line_reduce cimport dot_line
+
+import ctypes
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from ...base import config
+from ...base.errors import ArgumentError
+
+cdef enum:
+    ROW_MAJOR = 101
+    NO_TRANS = 111
+    TRANS = 112
+    VECTORS = 1 << 18  # elements of a matrix that is slower to copy than to sum row by row
+    DOT_PARTS = 64     # of two long vectors, each summed by itself
+    DOT_LEAST = 1 << 14  # elements of a part
+
+ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
+                         float, float*, int) noexcept nogil
+ctypedef void (*dgemm_t)(int, int, int, int, int, int, double, const double*, int, const double*,
+                         int, double, double*, int) noexcept nogil
+
+cdef sgemm_t _sgemm = NULL
+cdef dgemm_t _dgemm = NULL
+_library = None  # keeps the library open
+
+
+def _library_path():
+    """Where the scipy_openblas32 wheel has its shared library."""
+    spec = find_spec("scipy_openblas32")
+    if spec is None or not spec.submodule_search_locations:
+        raise ImportError("cynet needs the wheel scipy-openblas32 for matrix products: "
+                          "pip install scipy-openblas32")
+    folder = Path(spec.submodule_search_locations[0]) / "lib"
+    suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+    found = sorted(folder.glob(f"libscipy_openblas*{suffix}"))
+    if not found:
+        raise ImportError(f"scipy-openblas32 has no libscipy_openblas*{suffix} in {folder}; "
+                          "reinstall it: pip install --force-reinstall scipy-openblas32")
+    return found[0]
+
+
+def _open():
+    """Open the library with no threads of its own, and take the functions' addresses."""
+    global _library, _sgemm, _dgemm
+    # The variable is read while the library loads; without it BLAS starts a thread per core at
+    # once.
+    with config.environment("OPENBLAS_NUM_THREADS", "1"):
+        _library = ctypes.CDLL(str(_library_path()))
+    _library.scipy_openblas_set_num_threads(1)
+    _sgemm = <sgemm_t><size_t>ctypes.cast(_library.scipy_cblas_sgemm, ctypes.c_void_p).value
+    _dgemm = <dgemm_t><size_t>ctypes.cast(_library.scipy_cblas_dgemm, ctypes.c_void_p).value
+
+
+def check_sizes(where, *sizes):
+    """Raise ArgumentError naming `where` when a size exceeds BLAS's 32-bit int."""
+    for size in sizes:
+        if size >= 1 << 31:
+            raise ArgumentError(
+                f"{where}: a matrix of size {size} is too large; at most {(1 << 31) - 1}")
+
+
+cdef void _block(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
+                 floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
+                 floating beta, floating* c, int64_t ldc) noexcept nogil:
+    cdef int ta = TRANS if trans_a else NO_TRANS
+    cdef int tb = TRANS if trans_b else NO_TRANS
+    if floating is float:
+        _sgemm(ROW_MAJOR, ta, tb, <int>m, <int>n, <int>k, alpha, a, <int>lda, b, <int>ldb,
+               beta, c, <int>ldc)
+    else:
+        _dgemm(ROW_MAJOR, ta, tb, <int>m, <int>n, <int>k, alpha, a, <int>lda, b, <int>ldb,
+               beta, c, <int>ldc)
+
+
+cdef int64_t _cut(int64_t size, int64_t parts, int64_t part) noexcept nogil:
+    """Start of a part: a multiple of 16 (the kernels' widest tile) while there are that many."""
+    cdef int64_t tiles = (size + 15) // 16
+    cdef int64_t start = (tiles * part // parts) * 16
+    return start if start < size else size
+
+
+cdef void _rows_by_vector(int64_t m, int64_t k, floating alpha, const floating* a, int64_t lda,
+                          const floating* x, floating beta, floating* y) noexcept nogil:
+    """y = alpha a x + beta y, of which BLAS's product of matrices would copy all of a first."""
+    cdef int threads = threads_for(m * k // 2)
+    cdef double total
+    cdef int64_t i
+    for i in prange(m, num_threads=threads, schedule="static"):
+        total = alpha * dot_line(a + i * lda, x, k, 0)
+        if beta != 0:
+            total = total + beta * y[i]
+        y[i] = <floating>total
+
+
+cdef double _vector_by_vector(int64_t k, const floating* a, const floating* b) noexcept nogil:
+    """The inner product, whose parts depend on k alone: no number of threads changes it."""
+    cdef double parts[DOT_PARTS]
+    cdef double total = 0
+    cdef int64_t each = (k + DOT_PARTS - 1) // DOT_PARTS
+    cdef int64_t i, n
+    cdef int threads = threads_for(k)
+    if each < DOT_LEAST:
+        each = DOT_LEAST
+    n = (k + each - 1) // each
+    if n == 1:
+        return dot_line(a, b, k, 0)
+    for i in prange(n, num_threads=threads, schedule="static"):
+        parts[i] = dot_line(a + i * each, b + i * each, each if i + 1 < n else k - i * each, 0)
+    for i in range(n):
+        total += parts[i]
+    return total
+
+
+cdef void _few_rows(bint b_turned, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+                    const float* b, int64_t ldb, bint add, float* c, int64_t ldc,
+                    int threads) noexcept nogil:
+    """c = a b or c += a b of so few rows that BLAS's copy of b would cost more."""
+    cdef Product p
+    p.m, p.n, p.k = m, n, k
+    p.a, p.a_row, p.a_turned = a, lda, False
+    p.b, p.b_row, p.b_turned = b, ldb, b_turned
+    p.c, p.c_row, p.relu, p.add = c, ldc, False, add
+    p.bias = NULL
+    product_few(&p, threads)
+
+
+cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
+               floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
+               floating beta, floating* c, int64_t ldc) noexcept nogil:
+    cdef int rows = 1, threads, cols, tm, i
+    cdef int64_t m0, m1, n0, n1, cost, best = -1
+    cdef bint straight
+    if m <= 0 or n <= 0:
+        return
+    if k == 1 and trans_a:  # a row lies as the column does
+        trans_a, lda = False, 1
+    if k == 1 and trans_b and ldb == 1:
+        trans_b, ldb = False, n
+    if n == 1 and m > 1 and ldc == 1 and (
+            floating is float or (not trans_a and m * k >= VECTORS)):
+        # a column, which is the row of the turned product
+        gemm(not trans_b, not trans_a, 1, m, k, alpha, b, ldb, a, lda, beta, c, m)
+        return
+    straight = not trans_a or (m == 1 and lda == 1)
+    if m == 1 and n == 1 and k > 0 and straight and (trans_b or ldb == 1):
+        c[0] = <floating>(alpha * _vector_by_vector(k, a, b) + (beta * c[0] if beta != 0 else 0.0))
+        return
+    if m == 1 and trans_b and straight and n * k >= VECTORS:
+        _rows_by_vector(n, k, alpha, b, ldb, a, beta, c)
+        return
+    threads = threads_for(m * n * k // 8)
+    if floating is float:
+        if (straight and alpha == 1 and (beta == 0 or beta == 1)
+                and product_is_few(m, n, k, trans_b)):
+            _few_rows(trans_b, m, n, k, a, lda, b, ldb, beta == 1, c, ldc, threads)
+            return
+    if threads == 1:
+        _block(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+        return
+    # the grid of blocks whose operands are smallest: each thread packs its own
+    for tm in range(1, threads + 1):
+        if threads % tm == 0:
+            cost = (m + tm - 1) // tm + (n + threads // tm - 1) // (threads // tm)
+            if best < 0 or cost < best:
+                best = cost
+                rows = tm
+    cols = threads // rows
+    for i in prange(threads, num_threads=threads, schedule="static"):
+        m0 = _cut(m, rows, i // cols)
+        m1 = _cut(m, rows, i // cols + 1)
+        n0 = _cut(n, cols, i % cols)
+        n1 = _cut(n, cols, i % cols + 1)
+        if m1 > m0 and n1 > n0:
+            _block(trans_a, trans_b, m1 - m0, n1 - n0, k, alpha,
+                   a + (m0 if trans_a else m0 * lda), lda,
+                   b + (n0 * ldb if trans_b else n0), ldb,
+                   beta, c + m0 * ldc + n0, ldc)
+
+
+def _gemm_arrays(a, b, c, bint trans_a, bint trans_b, double alpha, double beta):
+    """gemm on NumPy matrices of one dtype whose rows are lines, for tests and benchmarks."""
+    cdef int64_t m = c.shape[0], n = c.shape[1]
+    cdef int64_t k = a.shape[0] if trans_a else a.shape[1]
+    cdef int64_t lda = a.strides[0] // a.itemsize, ldb = b.strides[0] // b.itemsize
+    cdef int64_t ldc = c.strides[0] // c.itemsize
+    cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
+    if a.dtype == "float32":
+        with nogil:
+            gemm[float](trans_a, trans_b, m, n, k, <float>alpha, <float*>pa, lda, <float*>pb, ldb,
+                        <float>beta, <float*>pc, ldc)
+    else:
+        with nogil:
+            gemm[double](trans_a, trans_b, m, n, k, alpha, <double*>pa, lda, <double*>pb, ldb,
+                         beta, <double*>pc, ldc)
+
+
+_open()

@@ -1,0 +1,195 @@
+// Skinny products at one CPU level: too few rows or columns for packing b to pay. After
+// small_loops.h; included by small.h for each level.
+//
+// b is read in place. If its columns are contiguous (transposed b), rows of a are multiplied by
+// columns of b: dot products. If its rows are contiguous, each is multiplied by numbers of a and
+// added to the result. The time is that of reading b once. The order of the sums does not depend on
+// the number of threads.
+
+// Numbers of rows from which packing pays: for a transposed b, and for a b as it is. With vectors
+// of less than a cache line, parts of the rows of a large b are read too slowly.
+constexpr int64_t FEW_TURNED = LANES == 16 ? 16 : 8, FEW_STRAIGHT = 17;
+// Numbers of contiguous columns from which packing pays, for many rows. With columns shorter than
+// NARROW_LINE it pays from the third.
+constexpr int64_t FEW_NARROW = LANES == 16 ? 9 : 6, NARROW_LINE = 64;
+constexpr int64_t NEAR_B = 1 << 20;  // floats of a b that stays in the cache
+constexpr int64_t FEW_LARGE = LANES == 16 ? INT64_MAX : NEAR_B;  // floats of any b
+// With vectors of a whole cache line, a b that fits the cache is read in place for more rows:
+// FEW_PLAIN for a plain product (its sums have the same order up to DEPTH), more in place of a BLAS
+// call, as long as three vectors of b's columns stay in the second-level cache.
+constexpr int64_t FEW_PLAIN = LANES == 16 ? 129 : FEW_STRAIGHT;
+constexpr int64_t FEW_ALONE = LANES == 16 ? 513 : FEW_STRAIGHT, ALONE_DEPTH = 2400;
+constexpr int64_t FEW_AHEAD = 12;  // rows of b to prefetch: the hardware does not see the pattern
+constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // rows by 4 columns: sums that are held in registers
+
+inline bool few_suits(int64_t m, int64_t n, int64_t k, bool b_turned, FewOf of) {
+  if (b_turned)
+    return m < FEW_TURNED || (of != COPYING && n < (k < NARROW_LINE ? 3 : FEW_NARROW));
+  if (m < FEW_STRAIGHT) return n * k < FEW_LARGE;
+  if (of == COPYING || n * k >= NEAR_B) return false;
+  return of == ALONE ? m < FEW_ALONE && k <= ALONE_DEPTH : m < FEW_PLAIN && k <= DEPTH;
+}
+
+// Sums of the lanes of C vectors.
+template <int C>
+CYNET_XINLINE void sums_of(const Vec* vectors, float* sums) {
+#if defined(__GNUC__)
+  if constexpr (C == 4) {
+    const auto pair = [](Vec v, Vec w) {
+      const Four a = folded<Plus>(v), b = folded<Plus>(w);
+      return Four{a[0], b[0], a[1], b[1]} + Four{a[2], b[2], a[3], b[3]};
+    };
+    const Four a = pair(vectors[0], vectors[1]), b = pair(vectors[2], vectors[3]);
+    const Four all = Four{a[0], a[1], b[0], b[1]} + Four{a[2], a[3], b[2], b[3]};
+    std::memcpy(sums, &all, sizeof all);
+  } else {
+    for (int c = 0; c < C; ++c) sums[c] = fold<Plus>(vectors[c]);
+  }
+#else
+  for (int c = 0; c < C; ++c) {
+    sums[c] = 0;
+    for (int i = 0; i < LANES; ++i) sums[c] += vectors[c].lane[i];
+  }
+#endif
+}
+
+// R rows by C columns of the result.
+template <int R, int C>
+inline void few_dots(const Product& p, int64_t row, int64_t column) {
+  Vec sums[R][C] = {};
+  const float* a = p.a + row * p.a_row;
+  const float* b = p.b + column * p.b_row;
+  const auto add = [&](const auto& read) {
+    Vec lines[C];
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) lines[c] = read(b + c * p.b_row);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const Vec value = read(a + r * p.a_row);
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) sums[r][c] += value * lines[c];
+    }
+  };
+  int64_t k = 0;
+  for (; k + LANES <= p.k; k += LANES) add([&](const float* from) { return load(from + k); });
+  if (k < p.k) add([&](const float* from) { return load_part(from + k, p.k - k); });
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    float all[C];
+    sums_of<C>(sums[r], all);
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) {
+      float* to = p.c + (row + r) * p.c_row + column + c;
+      float y = all[c];
+      if (p.bias) y += p.bias[column + c];
+      if (p.add) y += *to;
+      if (p.mask) y *= (p.mask[to - p.c] > 0 ? 1 : 0 * p.mask[to - p.c]);
+      *to = p.relu && y < 0 ? 0 : y;
+    }
+  }
+}
+
+// Rows row .. last by C columns of a transposed b.
+template <int C>
+inline void few_columns(const Product& p, int64_t row, int64_t last, int64_t column) {
+  for (; row + FEW_ROWS <= last; row += FEW_ROWS) few_dots<FEW_ROWS, C>(p, row, column);
+  for (; row + 2 <= last; row += 2) few_dots<2, C>(p, row, column);
+  if (row < last) few_dots<1, C>(p, row, column);
+}
+
+// The same for the columns column .. end.
+inline void few_turned(const Product& p, int64_t row, int64_t last, int64_t column, int64_t end) {
+  for (; column + 4 <= end; column += 4) few_columns<4>(p, row, last, column);
+  for (; column < end; ++column) few_columns<1>(p, row, last, column);
+}
+
+// Writes the sums of `rows` rows and `vectors` of columns, the last one with `lanes` lanes.
+inline void few_finish(const Job& job, const Product& p, const Vec* sums, int rows, int vectors,
+                       int64_t row, int64_t column, int64_t lanes) {
+  for (int r = 0; r < rows; ++r)
+    for (int v = 0; v < vectors; ++v) {
+      const int64_t from = column + v * LANES, to = (row + r) * p.c_row + from;
+      finish(job, *sums++, p.c + to, p.bias ? p.bias + from : nullptr,
+             p.mask ? p.mask + to : nullptr, v == vectors - 1 ? lanes : LANES);
+    }
+}
+
+// R rows by V vectors of columns (the last one with `lanes` lanes) of a b that is not transposed.
+template <int R, int V, bool PART>
+inline void few_lines(const Job& job, const Product& p, int64_t row, int64_t column,
+                      int64_t lanes) {
+  const auto line = [&](int64_t k) CYNET_XLAMBDA {
+    const float* from = p.b + k * p.b_row + column;
+#pragma GCC unroll 12
+    for (int v = 0; v < V; ++v) fetch<false>(from + FEW_AHEAD * p.b_row + v * LANES);
+    return from;
+  };
+  const bool plain = !PART && !(job.add || job.relu || p.bias || p.mask);
+  Vec made[R * V];
+  float* to = plain ? p.c + row * p.c_row + column : reinterpret_cast<float*>(made);
+  line_sums<R, V, PART>(p.a + row * p.a_row, p.a_row, p.k, line, lanes, to,
+                        plain ? p.c_row : V * LANES);
+  if (!plain) few_finish(job, p, made, R, V, row, column, lanes);
+}
+
+// The same for the columns j .. end, at most V vectors.
+template <int R, int V, bool PART = false>
+inline void few_strip(const Job& job, const Product& p, int64_t row, int64_t j, int64_t end) {
+  const int64_t left = end - j - (V - 1) * LANES;
+  if (left == LANES && !PART) few_lines<R, V, false>(job, p, row, j, LANES);
+  else if (left > 0) few_lines<R, V, true>(job, p, row, j, left);
+  else if constexpr (V > 1) few_strip<R, V - 1, true>(job, p, row, j, end);
+}
+
+// The same for at most R rows, WIDTH vectors at a time.
+template <int R>
+inline void few_rows(int64_t rows, const Job& job, const Product& p, int64_t row, int64_t j,
+                     int64_t end) {
+  if (rows == R) few_strip<R, WIDTH>(job, p, row, j, end);
+  else if constexpr (R > 1) few_rows<R - 1>(rows, job, p, row, j, end);
+}
+
+// Rows row .. last by columns j .. end. One or two rows take more vectors at a time: with fewer
+// sums each addition would wait for the one before.
+inline void few_part(const Job& job, const Product& p, int64_t row, int64_t last, int64_t j,
+                     int64_t end) {
+  const int64_t rows = last - row, parts = (rows + ROWS - 1) / ROWS;
+  const int64_t width = (p.m == 1 ? 4 : p.m == 2 ? 2 : 1) * WIDTH;
+  for (; j < end; j += width * LANES) {
+    const int64_t stop = std::min(j + width * LANES, end);
+    if (p.m == 1) few_strip<1, 4 * WIDTH>(job, p, 0, j, stop);
+    else if (p.m == 2) few_strip<2, 2 * WIDTH>(job, p, 0, j, stop);
+    else
+      for (int64_t i = 0; i < parts; ++i) {
+        const int64_t first = cut(rows, i, parts);
+        few_rows<ROWS>(cut(rows, i + 1, parts) - first, job, p, row + first, j, stop);
+      }
+  }
+}
+
+// Threads share columns, or rows if there are many rows, or columns if there are less than two
+// strips for each thread.
+inline void few_straight(const Product& p, int threads) {
+  const Job job = {p.a, p.a_row, p.k, p.c_row, p.relu, p.add};
+  const int64_t vectors = vectors_of(p.n);
+  const bool by_rows = p.m >= threads * ROWS && vectors < 2 * WIDTH * threads;
+  parallel_for(threads, by_rows ? p.m : vectors, [&](int64_t begin, int64_t last) {
+    if (by_rows) few_part(job, p, begin, last, 0, p.n);
+    else few_part(job, p, 0, p.m, begin * LANES, std::min(last * LANES, p.n));
+  });
+}
+
+inline void multiply_few(const Product& p, int threads) {
+  if (p.copy)
+    for (int64_t i = 0; i < p.m; ++i)
+      std::memcpy(p.copy + i * p.a_row, p.a + i * p.a_row, p.k * sizeof(float));
+  if (!p.b_turned) return few_straight(p, threads);
+  if (p.m < FEW_TURNED)
+    parallel_for(threads, (p.n + 3) / 4, [&](int64_t begin, int64_t end) {
+      few_turned(p, 0, p.m, 4 * begin, std::min(4 * end, p.n));
+    });
+  else
+    parallel_for(threads, (p.m + FEW_ROWS - 1) / FEW_ROWS, [&](int64_t begin, int64_t end) {
+      few_turned(p, begin * FEW_ROWS, std::min(end * FEW_ROWS, p.m), 0, p.n);
+    });
+}

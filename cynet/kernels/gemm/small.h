@@ -1,0 +1,411 @@
+// Float32 matrix products for the shapes at which BLAS and oneDNN are slow, and convolutions of
+// small images made of them.
+//
+// Such shapes have 64 to a few hundred rows and a short sum: recurrent layers and 1x1 convolutions.
+// In a small image many taps of a window fall outside. So each output pixel is a product of its
+// own, of all images by the weights of the taps that it has (4 of 9 in a corner of a 3x3 window),
+// and nothing is multiplied by padding.
+#ifndef CYNET_PRODUCTS_H
+#define CYNET_PRODUCTS_H
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "common/half.h"
+#include "isa/levels.h"
+#include "parallel.h"
+#include "conv/winograd_cost.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+namespace cynet {
+
+// c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_turned` (transposed); b is (k, n), or
+// (n, k) where `b_turned`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats or is
+// NULL.
+// `copy`: a (not transposed) is also copied there, with the same distance of rows; `copy_past`: by
+// non-temporal stores, if vectors are whole cache lines. `b_shared`: all threads have just read the
+// whole of b. `packed`: b from product_pack, which is read instead of b; a is not transposed then.
+struct Product {
+  int64_t m, n, k;
+  const float* a;
+  int64_t a_row;
+  bool a_turned;
+  const float* b;
+  int64_t b_row;
+  bool b_turned;
+  float* c;
+  int64_t c_row;
+  const float* bias;
+  bool relu, add;
+  float* copy = nullptr;
+  bool copy_past = false, b_shared = false;
+  const float* mask = nullptr;
+  float* sums = nullptr;
+  bool add_sums = false;
+  const float* packed = nullptr;
+};
+
+// Sizes of x (batch, height, width, channels in memory) and of a window; y is (batch, out_height,
+// out_width, filters), w (filters, channels, kernel_h, kernel_w).
+struct WindowShape {
+  int64_t batch, height, width, channels, filters, out_height, out_width;
+  int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w;
+};
+
+namespace products {
+
+struct Piece {
+  int64_t a, b;  // offsets of the factors: floats in a, vectors in the panel
+};
+
+// A part of the result with factors of its own: it begins at float `c` of the result and is the sum
+// of the pieces begin .. end.
+struct Target {
+  int64_t c, begin, end;
+};
+
+struct Span {
+  int64_t begin, end;
+  // The part that lies in [first, first + size), relative to `first`.
+  Span within(int64_t first, int64_t size) const {
+    return {std::clamp<int64_t>(begin - first, 0, size), std::clamp<int64_t>(end - first, 0, size)};
+  }
+};
+
+// What is the same for all of a panel. `step` is the distance of a's rows, or of its columns if a
+// is transposed (LINES is false).
+struct Job {
+  const float* a;
+  int64_t step, depth, c_row;
+  bool relu, add;
+  float* copy = nullptr;  // its rows are `step` floats apart
+  Span copied = {0, 0};   // columns that are copied
+  bool past = false;      // by non-temporal stores
+  const float *mask = nullptr, *masked = nullptr;  // start of the mask and of the result
+  float* sums = nullptr;  // sums over the rows of a transposed a
+  bool add_sums = false;
+};
+
+inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }
+inline int64_t pixels_out(const WindowShape& s) { return s.out_height * s.out_width; }
+inline int64_t taps_of(const WindowShape& s) { return s.kernel_h * s.kernel_w; }
+constexpr int64_t MOST_TAPS = 49;  // largest window that the functions below accept
+
+// Rows of a panel per tap, for n channels. The taps of a channel are written together; if they were
+// whole pages apart, they would share a few sets of the first-level cache, hence the 8.
+inline int64_t tap_rows(int64_t n) { return n % 32 ? n : n + 8; }
+
+// Calls body(output pixel, input pixel, tap) for each tap of each output pixel that is inside the
+// image.
+template <class Body>
+inline void each_tap(const WindowShape& s, const Body& body) {
+  for (int64_t p = 0; p < pixels_out(s); ++p)
+    for (int64_t tap = 0; tap < taps_of(s); ++tap) {
+      const int64_t row = p / s.out_width * s.stride_h - s.pad_h + tap / s.kernel_w * s.dilate_h;
+      const int64_t column =
+          p % s.out_width * s.stride_w - s.pad_w + tap % s.kernel_w * s.dilate_w;
+      if (row >= 0 && row < s.height && column >= 0 && column < s.width)
+        body(p, row * s.width + column, tap);
+    }
+}
+
+enum Kind { FORWARD, DATA, WEIGHT };
+
+// Targets and pieces of one of the three products. They are stored in scratch: `size` targets, then
+// the pieces.
+struct Pieces {
+  Target* targets;
+  Piece* pieces;
+  int64_t size;
+
+  static int64_t targets_of(const WindowShape& s, Kind kind) {
+    return kind == FORWARD ? pixels_out(s) : kind == DATA ? pixels_in(s) : taps_of(s);
+  }
+  // Floats of scratch, a multiple of 16.
+  static int64_t space(const WindowShape& s, Kind kind) {
+    const int64_t bytes = targets_of(s, kind) * sizeof(Target) +
+                          pixels_out(s) * taps_of(s) * sizeof(Piece);
+    return (bytes + 63) / 64 * 16;
+  }
+
+  // `a_step`: distance of two pixels in a; `c_step`: distance of two targets in c.
+  Pieces(const WindowShape& s, Kind kind, int64_t a_step, int64_t c_step, float* space)
+      : targets(reinterpret_cast<Target*>(space)),
+        pieces(reinterpret_cast<Piece*>(targets + targets_of(s, kind))),
+        size(targets_of(s, kind)) {
+    const auto target = [&](int64_t p, int64_t q, int64_t tap) {
+      return kind == FORWARD ? p : kind == DATA ? q : tap;
+    };
+    for (int64_t i = 0; i < size; ++i) targets[i] = {i * c_step, 0, 0};
+    each_tap(s, [&](int64_t p, int64_t q, int64_t tap) { ++targets[target(p, q, tap)].end; });
+    for (int64_t i = 0, begin = 0; i < size; ++i) {
+      targets[i].begin = begin;
+      begin += targets[i].end;
+      targets[i].end = targets[i].begin;
+    }
+    each_tap(s, [&](int64_t p, int64_t q, int64_t tap) {
+      Piece& piece = pieces[targets[target(p, q, tap)].end++];
+      if (kind == FORWARD) piece = {q * a_step, tap * tap_rows(s.channels)};
+      else if (kind == DATA) piece = {p * a_step, tap * tap_rows(s.filters)};
+      else piece = {p * a_step, q * s.batch};
+    });
+  }
+};
+
+// Divides a result among threads: into parts of rows times parts of columns.
+struct Grid {
+  int64_t rows, columns;
+
+  // For m x n, with `vectors` of columns and `blocks` of rows. Every thread reads the smaller
+  // operand. If the operand of the columns is in all caches anyway, threads take rows instead: then
+  // each writes contiguous memory that no other core holds, and the update of the weights reads it
+  // there.
+  Grid(int64_t threads, int64_t m, int64_t n, int64_t vectors, int64_t blocks,
+       bool b_shared = false)
+      : rows(1), columns(1) {
+    const bool fit = vectors >= 2 * threads, by_rows = blocks >= threads;
+    if (by_rows && (!fit || m > 2 * n)) rows = threads;
+    else if (b_shared && blocks >= 4 * threads) rows = threads;
+    else columns = std::min(threads, vectors);
+  }
+  int64_t parts() const { return rows * columns; }
+};
+
+// For each of the 256 masks of 8 lanes: the numbers of its lanes, ascending, a byte each.
+struct LaneOrders {
+  uint64_t of[256];
+  constexpr LaneOrders() : of{} {
+    for (int set = 0; set < 256; ++set)
+      for (int lane = 0, count = 0; lane < 8; ++lane)
+        if (set >> lane & 1) of[set] |= uint64_t(lane) << 8 * count++;
+  }
+};
+inline constexpr LaneOrders LANE_ORDERS;
+
+// In which place a skinny product (b read in place) is considered. AMONG: as one of `product`'s
+// algorithms, which all add in the same order. COPYING: the same where a is to be copied, which
+// takes an extra pass here. ALONE: by itself.
+enum FewOf { AMONG, COPYING, ALONE };
+
+// The begin of part i when `size` is cut into n parts.
+inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
+
+}  // namespace products
+}  // namespace cynet
+
+#define CYNET_LOOPS "isa/simd.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "isa/simd_transpose.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "gemm/microkernel_loops.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "gemm/small_loops.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "gemm/skinny_loops.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "gemm/sparse_loops.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "conv/scatter_loops.h"
+#include "isa/for_each_isa.h"
+#include "gemm/amx.h"
+
+namespace cynet {
+
+// Bytes of scratch, to be aligned to 64.
+inline size_t product_space(int level, int threads) {
+  static constexpr int64_t table[] = CYNET_AT_LEVELS(PRODUCT_SCRATCH);
+  int64_t floats = table[level];
+#ifdef CYNET_AMX
+  if (level == AMX) floats = std::max(floats, amx::SCRATCH);
+#endif
+  return threads * floats * sizeof(float);
+}
+
+// Whether AMX is faster than the loops of the level.
+inline bool product_is_tiled(int level, int64_t m, int64_t n, int64_t k) {
+#ifdef CYNET_AMX
+  return level == AMX && amx::suits(m, n, k, false);
+#else
+  return false;
+#endif
+}
+
+// AMX with a packed b, (k, n), or (n, k) where `turned` (transposed), split into bfloat16
+// beforehand: whether it is faster, how many floats packing takes, packing.
+inline bool product_packs(int level, int64_t m, int64_t n, int64_t k) {
+#ifdef CYNET_AMX
+  return level == AMX && amx::suits(m, n, k, true);
+#else
+  return false;
+#endif
+}
+
+inline int64_t product_packed_size(int64_t n, int64_t k) {
+#ifdef CYNET_AMX
+  return amx::packed_size<amx::DEPTH>(k, n);
+#else
+  return 0;
+#endif
+}
+
+inline void product_pack(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n,
+                         float* to, int threads) {
+#ifdef CYNET_AMX
+  amx::pack_by<amx::DEPTH>(threads, b, b_row, turned, k, n, to);
+#endif
+}
+
+// Whether every thread reads the whole of a.
+inline bool product_shares_a(int level, int64_t m, int64_t n, int64_t k, int threads) {
+#ifdef CYNET_AMX
+  if (product_is_tiled(level, m, n, k)) return amx::grid_of(m, n, threads, false).rows == 1;
+#endif
+  static constexpr decltype(&baseline::shares_a) table[] = CYNET_AT_LEVELS(shares_a);
+  return table[level](m, n, threads);
+}
+
+// The algorithms of `product`: panels of all numbers; lists without zeros; AMX; skinny, with b read
+// in place. `product_way` chooses one, `product_by` runs a given one.
+enum ProductWay { PLAIN, SPARSE, TILED, FEW };
+
+// Whether the product is skinny enough to read b in place, which needs no scratch. a is not
+// transposed.
+inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_turned,
+                           products::FewOf of) {
+  static constexpr decltype(&baseline::few_suits) table[] = CYNET_AT_LEVELS(few_suits);
+  return table[level](m, n, k, b_turned, of);
+}
+
+inline ProductWay product_way(int level, const Product& p) {
+  if (p.packed) return TILED;
+  static constexpr decltype(&baseline::sparse_suits) table[] = CYNET_AT_LEVELS(sparse_suits);
+  const bool tiled = product_is_tiled(level, p.m, p.n, p.k);
+  if (table[level](p, tiled)) return SPARSE;
+  if (tiled) return TILED;
+  if (p.a_turned) return PLAIN;
+  const auto of = p.copy ? products::COPYING : products::AMONG;
+  return product_is_few(level, p.m, p.n, p.k, p.b_turned, of) ? FEW : PLAIN;
+}
+
+inline void product_by(int level, ProductWay way, const Product& p, int threads, char* space) {
+  static constexpr decltype(&baseline::multiply) plain[] = CYNET_AT_LEVELS(multiply);
+  static constexpr decltype(&baseline::multiply) sparse[] = CYNET_AT_LEVELS(multiply_sparse);
+  static constexpr decltype(&baseline::multiply_few) few[] = CYNET_AT_LEVELS(multiply_few);
+  float* room = reinterpret_cast<float*>(space);
+  if (way == FEW) return few[level](p, threads);
+  if (way == SPARSE) return sparse[level](p, threads, room);
+#ifdef CYNET_AMX
+  if (way == TILED) return amx::multiply(p, threads, room);
+#endif
+  plain[level](p, threads, room);
+}
+
+inline void product(int level, const Product& p, int threads, char* space) {
+  product_by(level, product_way(level, p), p, threads, space);
+}
+
+// Whether this is faster than Winograd's algorithm and than oneDNN's direct sum: where many taps
+// are outside the image, or many images share the weights. Compares estimated cycles of a vector, a
+// third of forward and both gradients, fitted to measured convolutions
+// (docs/notes/performance-log.md).
+inline bool window_suits(int level, const WindowShape& s) {
+  const int64_t pixels = products::pixels_out(s), taps = products::taps_of(s);
+  if (pixels < 1 || pixels > 64 || taps < 2 || taps > products::MOST_TAPS) return false;
+  if (s.filters < 16 || s.channels < 8 || s.batch < 4) return false;
+  int64_t real = 0;
+  products::each_tap(s, [&](int64_t, int64_t, int64_t) { ++real; });
+  const WinogradShape other = {s.batch,   s.height, s.width, s.channels, s.filters, s.kernel_h,
+                               s.pad_h, s.pad_w,  s.stride_h};
+  const int form = winograd::form_at(level, other);
+  const winograd::Cost& cost = winograd::cost_at(form);
+  const double vectors = (s.filters + cost.lanes - 1) / cost.lanes;
+  const double own = (cost.window * real * s.channels + cost.window_result * pixels) * s.batch *
+                         vectors + cost.window_start;
+  if (own >= winograd::direct_cycles(form, taps, s.batch * pixels, s.channels, s.filters))
+    return false;
+  const bool square = s.kernel_h == s.kernel_w && s.stride_w == s.stride_h && s.dilate_h == 1 &&
+                      s.dilate_w == 1;
+  return !(square && winograd::cycles(form, other, false) < own);
+}
+
+// Bytes of scratch for forward, or for both gradients; it must be aligned to 64.
+inline size_t window_space(int level, const WindowShape& shape, int threads, bool backward) {
+  static constexpr decltype(&baseline::window_scratch) table[] = CYNET_AT_LEVELS(window_scratch);
+  return table[level](shape, threads, backward) * sizeof(float);
+}
+
+// y = relu(x * w + bias + y): `bias` may be NULL, `relu` and `add` (of y) false.
+inline void window_forward(int level, const WindowShape& shape, const float* x, const float* w,
+                           const float* bias, bool relu, float* y, bool add, int threads,
+                           char* space) {
+  static constexpr decltype(&baseline::window_forward) table[] = CYNET_AT_LEVELS(window_forward);
+  table[level](shape, x, w, bias, relu, y, add, threads, reinterpret_cast<float*>(space));
+}
+
+// dx = gradient of x, or dx += with `add`.
+inline void window_backward_data(int level, const WindowShape& shape, const float* w,
+                                 const float* dy, float* dx, bool add, int threads, char* space) {
+  static constexpr decltype(&baseline::window_data) table[] = CYNET_AT_LEVELS(window_data);
+  table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
+}
+
+// Whether `window_spread` is faster for dx: up to half a vector of channels.
+inline bool spread_suits(int level, const WindowShape& s) {
+  return 2 * s.channels <= winograd::cost_at(level).lanes && s.filters >= 16 &&
+         s.dilate_h == 1 && s.dilate_w == 1;
+}
+
+// Bytes of scratch, aligned to 64; less if the weights are packed beforehand.
+inline size_t spread_space(int level, const WindowShape& s, int threads, bool packed) {
+  static constexpr decltype(&baseline::spread_scratch) table[] = CYNET_AT_LEVELS(spread_scratch);
+  return table[level](s, threads, packed) * sizeof(float);
+}
+
+// Floats of the packed weights; packing them. They must be aligned to 64.
+inline int64_t spread_packed_size(int level, const WindowShape& s) {
+  static constexpr decltype(&baseline::spread_packed) table[] = CYNET_AT_LEVELS(spread_packed);
+  return table[level](s);
+}
+
+inline void spread_pack(int level, const WindowShape& s, const float* w, int threads, float* to) {
+  static constexpr decltype(&baseline::spread_pack) table[] = CYNET_AT_LEVELS(spread_pack);
+  table[level](s, w, threads, to);
+}
+
+// dx = gradient of x, or dx += if `add`. Windows are not dilated. `packed`: w is packed.
+inline void window_spread(int level, const WindowShape& shape, const float* w, bool packed,
+                          const float* dy, float* dx, bool add, int threads, char* space) {
+  static constexpr decltype(&baseline::spread_data) table[] = CYNET_AT_LEVELS(spread_data);
+  table[level](shape, w, packed ? w : nullptr, dy, dx, add, threads,
+               reinterpret_cast<float*>(space));
+}
+
+// dw = gradient of w, or dw += with `add`.
+inline void window_backward_weight(int level, const WindowShape& shape, const float* x,
+                                   const float* dy, float* dw, bool add, int threads,
+                                   char* space) {
+  static constexpr decltype(&baseline::window_weight) table[] = CYNET_AT_LEVELS(window_weight);
+  table[level](shape, x, dy, dw, add, threads, reinterpret_cast<float*>(space));
+}
+
+// Whether `window_channel_weight` is faster than oneDNN for a depthwise convolution. oneDNN makes a
+// product for each group where the image is smaller than the window.
+inline bool window_goes_by_channel(const WindowShape& s) {
+  return (s.height < s.kernel_h || s.width < s.kernel_w) && products::pixels_in(s) <= 64 &&
+         products::taps_of(s) <= products::MOST_TAPS;
+}
+
+// dw (channels, 1, kernel_h, kernel_w) of a depthwise convolution; see `window_goes_by_channel`.
+inline void window_channel_weight(int level, const WindowShape& s, const float* x, const float* dy,
+                                  float* dw, bool add, int threads) {
+  static constexpr decltype(&baseline::channel_weight) table[] = CYNET_AT_LEVELS(channel_weight);
+  table[level](s, x, dy, dw, add, threads);
+}
+
+}  // namespace cynet
+
+#endif

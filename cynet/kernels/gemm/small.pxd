@@ -1,0 +1,90 @@
+"""Products of small float32 matrices, and convolutions of small images made of them (small.h).
+
+All shapes are supported; `product_suits`, `window_suits` and their like tell for which this is
+faster than BLAS and oneDNN. `space` is scratch of product_space or window_space bytes, aligned to
+64. Results do not depend on the number of threads. If a has many zeros, `product` leaves them out,
+which changes the order of the sums.
+"""
+
+from libc.stdint cimport int64_t
+
+cdef extern from "gemm/small.h" namespace "cynet" nogil:
+    # c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_turned` (transposed); b is (k, n),
+    # or (n, k) where `b_turned`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats
+    # or is NULL.
+    # `copy`, if not NULL: a (not transposed) is also copied there, by non-temporal stores if
+    # `copy_past`. `b_shared`: all threads have just read the whole of b. `mask`, if not NULL: an
+    # output of relu, laid out as c; c is multiplied by relu's gradient there. `sums`, if not NULL:
+    # the m sums of the rows of a (transposed) are written there, or added if `add_sums`. `packed`,
+    # if not NULL: b from product_pack, read instead of b; a is not transposed.
+    struct Product:
+        int64_t m, n, k
+        const float* a
+        int64_t a_row
+        bint a_turned
+        const float* b
+        int64_t b_row
+        bint b_turned
+        float* c
+        int64_t c_row
+        const float* bias
+        bint relu, add
+        float* copy
+        bint copy_past, b_shared
+        const float* mask
+        float* sums
+        bint add_sums
+        const float* packed
+
+    # x (batch, height, width, channels), y (batch, out_height, out_width, filters) and w (filters,
+    # channels, kernel_h, kernel_w), each C-contiguous.
+    struct WindowShape:
+        int64_t batch, height, width, channels, filters, out_height, out_width
+        int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w
+
+# Whether this is faster than a library's product of m x k by k x n.
+cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil
+# Whether every thread of the product reads the whole of a.
+cdef bint product_shares_a(int64_t m, int64_t n, int64_t k, int threads) noexcept nogil
+# Whether the product is faster with a packed b; the floats of the packed b; packing it. The packed
+# b must be aligned to 64 bytes.
+cdef bint product_packs(int64_t m, int64_t n, int64_t k) noexcept nogil
+cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil
+cdef void product_pack(const float* b, int64_t b_row, bint turned, int64_t k, int64_t n, float* to,
+                       int threads) noexcept nogil
+cdef size_t product_space(int threads) noexcept nogil
+cdef void product(const Product* p, int threads, char* space) noexcept nogil
+# Skinny products, which read b in place and need no scratch; a is not transposed. Whether that is
+# faster than a library's product; the product.
+cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil
+cdef void product_few(const Product* p, int threads) noexcept nogil
+
+# Whether direct sums over the taps are faster than Winograd's algorithm and than oneDNN.
+cdef bint window_suits(const WindowShape* shape) noexcept nogil
+# Bytes of scratch for window_forward, or with `backward` for both gradients.
+cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil
+# y = relu(x * w + bias + y): `bias` of `filters` numbers or NULL, `relu` and `add` where true.
+cdef void window_forward(const WindowShape* shape, const float* x, const float* w,
+                         const float* bias, bint relu, float* y, bint add, int threads,
+                         char* space) noexcept nogil
+# dx = gradient of x, or dx += with `add`.
+cdef void window_backward_data(const WindowShape* shape, const float* w, const float* dy, float* dx,
+                               bint add, int threads, char* space) noexcept nogil
+# The same by spreading the windows that dy's pixels make: whether it pays, for few channels, bytes
+# of scratch, and dx or dx +=. Weights may be packed before (so many floats, to be aligned to 64):
+# then it pays for few pixels of dy, too.
+cdef bint spread_suits(const WindowShape* shape) noexcept nogil
+cdef bint spread_packs(const WindowShape* shape) noexcept nogil
+cdef int64_t spread_packed_size(const WindowShape* shape) noexcept nogil
+cdef void spread_pack(const WindowShape* shape, const float* w, int threads,
+                      float* to) noexcept nogil
+cdef size_t spread_space(const WindowShape* shape, int threads, bint packed) noexcept nogil
+cdef void window_spread(const WindowShape* shape, const float* w, bint packed, const float* dy,
+                        float* dx, bint add, int threads, char* space) noexcept nogil
+# dw = gradient of w, or dw += with `add`.
+cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
+                                 float* dw, bint add, int threads, char* space) noexcept nogil
+# Whether the gradient of w (channels, 1, kernel_h, kernel_w), each channel a group, pays.
+cdef bint window_goes_by_channel(const WindowShape* shape) noexcept nogil
+cdef void window_channel_weight(const WindowShape* shape, const float* x, const float* dy,
+                                float* dw, bint add, int threads) noexcept nogil

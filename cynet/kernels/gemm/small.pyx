@@ -1,0 +1,273 @@
+"""Products of small matrices (contract in small.pxd): the loops are in small.h."""
+
+from ..isa.dispatch cimport cpu_level
+
+from ..isa.dispatch import cpu_capabilities
+
+import numpy as np
+
+cdef extern from "gemm/small.h" namespace "cynet" nogil:
+    size_t cpp_product_space "cynet::product_space"(int level, int threads) noexcept
+    bint cpp_shares_a "cynet::product_shares_a"(int level, int64_t m, int64_t n, int64_t k,
+                                                int threads) noexcept
+    bint cpp_is_tiled "cynet::product_is_tiled"(int level, int64_t m, int64_t n, int64_t k) noexcept
+    bint cpp_packs "cynet::product_packs"(int level, int64_t m, int64_t n, int64_t k) noexcept
+    int64_t cpp_packed_size "cynet::product_packed_size"(int64_t n, int64_t k) noexcept
+    void cpp_pack "cynet::product_pack"(const float* b, int64_t b_row, bint turned, int64_t k,
+                                        int64_t n, float* to, int threads) noexcept
+    void cpp_product "cynet::product"(int level, const Product& p, int threads,
+                                      char* space) noexcept
+    ctypedef enum ProductWay:
+        PLAIN, SPARSE, TILED, FEW
+    ProductWay cpp_way "cynet::product_way"(int level, const Product& p) noexcept
+    void cpp_product_by "cynet::product_by"(int level, ProductWay way, const Product& p,
+                                            int threads, char* space) noexcept
+    ctypedef enum FewOf "cynet::products::FewOf":
+        ALONE "cynet::products::ALONE"
+    bint cpp_is_few "cynet::product_is_few"(int level, int64_t m, int64_t n, int64_t k,
+                                            bint b_turned, FewOf of) noexcept
+    bint cpp_suits "cynet::window_suits"(int level, const WindowShape& shape) noexcept
+    size_t cpp_space "cynet::window_space"(int level, const WindowShape& shape, int threads,
+                                           bint backward) noexcept
+    void cpp_forward "cynet::window_forward"(
+        int level, const WindowShape& shape, const float* x, const float* w, const float* bias,
+        bint relu, float* y, bint add, int threads, char* space) noexcept
+    void cpp_backward_data "cynet::window_backward_data"(
+        int level, const WindowShape& shape, const float* w, const float* dy, float* dx,
+        bint add, int threads, char* space) noexcept
+    bint cpp_spread_suits "cynet::spread_suits"(int level, const WindowShape& shape) noexcept
+    size_t cpp_spread_space "cynet::spread_space"(int level, const WindowShape& shape,
+                                                  int threads, bint packed) noexcept
+    int64_t cpp_spread_packed_size "cynet::spread_packed_size"(int level,
+                                                               const WindowShape& shape) noexcept
+    void cpp_spread_pack "cynet::spread_pack"(int level, const WindowShape& shape, const float* w,
+                                              int threads, float* to) noexcept
+    void cpp_spread "cynet::window_spread"(
+        int level, const WindowShape& shape, const float* w, bint packed, const float* dy,
+        float* dx, bint add, int threads, char* space) noexcept
+    void cpp_backward_weight "cynet::window_backward_weight"(
+        int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
+        bint add, int threads, char* space) noexcept
+    bint cpp_goes_by_channel "cynet::window_goes_by_channel"(const WindowShape& shape) noexcept
+    void cpp_channel_weight "cynet::window_channel_weight"(
+        int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
+        bint add, int threads) noexcept
+
+
+# Multiply-adds of a product that a library, which copies both matrices in blocks, computes faster,
+# unless one side is so short that the whole of it is read for each block of the others.
+cdef int64_t LARGE = 1 << 30
+cdef int64_t SHORT = 256
+
+# Pixels up to which windows are spread quicker from packed weights than a library makes them: it
+# reorders the weights first, and shares out pixels.
+cdef int64_t FEW_PIXELS = 64
+
+
+cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil:
+    return cpu_level() > 0 and (m * n * k <= LARGE or min(m, n, k) <= SHORT
+                                or cpp_is_tiled(cpu_level(), m, n, k))
+
+
+cdef bint product_shares_a(int64_t m, int64_t n, int64_t k, int threads) noexcept nogil:
+    return cpp_shares_a(cpu_level(), m, n, k, threads)
+
+
+cdef bint product_packs(int64_t m, int64_t n, int64_t k) noexcept nogil:
+    return cpp_packs(cpu_level(), m, n, k)
+
+
+cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil:
+    return cpp_packed_size(n, k)
+
+
+cdef void product_pack(const float* b, int64_t b_row, bint turned, int64_t k, int64_t n, float* to,
+                       int threads) noexcept nogil:
+    cpp_pack(b, b_row, turned, k, n, to, threads)
+
+
+cdef size_t product_space(int threads) noexcept nogil:
+    return cpp_product_space(cpu_level(), threads)
+
+
+cdef void product(const Product* p, int threads, char* space) noexcept nogil:
+    cpp_product(cpu_level(), p[0], threads, space)
+
+
+cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil:
+    return cpu_level() > 0 and cpp_is_few(cpu_level(), m, n, k, b_turned, ALONE)
+
+
+cdef void product_few(const Product* p, int threads) noexcept nogil:
+    cpp_product_by(cpu_level(), FEW, p[0], threads, NULL)
+
+
+cdef bint window_suits(const WindowShape* shape) noexcept nogil:
+    return cpp_suits(cpu_level(), shape[0])
+
+
+cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil:
+    return cpp_space(cpu_level(), shape[0], threads, backward)
+
+
+cdef void window_forward(const WindowShape* shape, const float* x, const float* w,
+                         const float* bias, bint relu, float* y, bint add, int threads,
+                         char* space) noexcept nogil:
+    cpp_forward(cpu_level(), shape[0], x, w, bias, relu, y, add, threads, space)
+
+
+cdef void window_backward_data(const WindowShape* shape, const float* w, const float* dy, float* dx,
+                               bint add, int threads, char* space) noexcept nogil:
+    cpp_backward_data(cpu_level(), shape[0], w, dy, dx, add, threads, space)
+
+
+cdef bint spread_suits(const WindowShape* shape) noexcept nogil:
+    return cpu_level() > 0 and cpp_spread_suits(cpu_level(), shape[0])
+
+
+cdef bint spread_packs(const WindowShape* shape) noexcept nogil:
+    return (cpu_level() > 0 and shape.dilate_h == 1 and shape.dilate_w == 1
+            and shape.batch * shape.out_height * shape.out_width <= FEW_PIXELS)
+
+
+cdef int64_t spread_packed_size(const WindowShape* shape) noexcept nogil:
+    return cpp_spread_packed_size(cpu_level(), shape[0])
+
+
+cdef void spread_pack(const WindowShape* shape, const float* w, int threads,
+                      float* to) noexcept nogil:
+    cpp_spread_pack(cpu_level(), shape[0], w, threads, to)
+
+
+cdef size_t spread_space(const WindowShape* shape, int threads, bint packed) noexcept nogil:
+    return cpp_spread_space(cpu_level(), shape[0], threads, packed)
+
+
+cdef void window_spread(const WindowShape* shape, const float* w, bint packed, const float* dy,
+                        float* dx, bint add, int threads, char* space) noexcept nogil:
+    cpp_spread(cpu_level(), shape[0], w, packed, dy, dx, add, threads, space)
+
+
+cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
+                                 float* dw, bint add, int threads, char* space) noexcept nogil:
+    cpp_backward_weight(cpu_level(), shape[0], x, dy, dw, add, threads, space)
+
+
+cdef bint window_goes_by_channel(const WindowShape* shape) noexcept nogil:
+    return cpp_goes_by_channel(shape[0])
+
+
+cdef void window_channel_weight(const WindowShape* shape, const float* x, const float* dy,
+                                float* dw, bint add, int threads) noexcept nogil:
+    cpp_channel_weight(cpu_level(), shape[0], x, dy, dw, add, threads)
+
+
+def _scratch(size_t size):
+    """(array, where `size` aligned bytes begin in it): all bytes are 255, so floats are NaN."""
+    room = np.full(size + 128, 255, np.uint8)
+    return room, -room.ctypes.data % 64
+
+
+def _level(name):
+    return cpu_level() if name is None else cpu_capabilities().index(name)
+
+
+_WAYS = ("plain", "sparse", "tiled", "few")  # as enum ProductWay of small.h
+
+
+def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
+                    bint add=False, int threads=1, level=None, way=None, copy=None,
+                    bint copy_past=False, bint b_shared=False, mask=None, sums=None,
+                    bint add_sums=False, bint packed=False):
+    """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
+
+    `way` is ``'plain'``, ``'sparse'`` (the zeros of a are left out), ``'tiled'`` (by AMX; at level
+    ``'amx'`` alone, k > 0), ``'few'`` (b is read where it lies; a is not turned) or None: as
+    `product` chooses. `copy` has a's shape and gets its
+    elements. With `packed`, b is packed before, and then not read. Returned are what lies behind
+    the scratch, bytes of 255, and what `product` would choose.
+    """
+    cdef Product p
+    cdef int at = _level(level)
+    cdef ProductWay chosen, taken
+    cdef size_t size = cpp_product_space(at, threads)
+    cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
+    cdef size_t pbias = 0 if bias is None else bias.ctypes.data
+    cdef size_t pcopy = 0 if copy is None else copy.ctypes.data
+    cdef size_t pmask = 0 if mask is None else mask.ctypes.data
+    p.m, p.n, p.k = c.shape[0], c.shape[1], a.shape[0] if a_turned else a.shape[1]
+    p.a, p.a_row, p.a_turned = <float*>pa, a.shape[1], a_turned
+    p.b, p.b_row, p.b_turned = <float*>pb, b.shape[1], b_turned
+    p.c, p.c_row, p.bias, p.relu, p.add = <float*>pc, c.shape[1], <float*>pbias, relu, add
+    p.copy, p.copy_past, p.b_shared = <float*>pcopy, copy_past, b_shared
+    cdef size_t psums = 0 if sums is None else sums.ctypes.data
+    p.mask, p.sums, p.add_sums = <float*>pmask, <float*>psums, add_sums
+    room, start = _scratch(size)
+    cdef size_t space = room.ctypes.data + start, pkept
+    if packed:
+        kept, first = _scratch(4 * cpp_packed_size(p.n, p.k))
+        pkept = kept.ctypes.data + first
+        cpp_pack(p.b, p.b_row, b_turned, p.k, p.n, <float*>pkept, threads)
+        p.packed = <float*>pkept
+        p.b = NULL
+    chosen = cpp_way(at, p)
+    taken = chosen if way is None else <ProductWay><int>_WAYS.index(way)
+    with nogil:
+        cpp_product_by(at, taken, p, threads, <char*>space)
+    return room[start + size:], _WAYS[chosen]
+
+
+def _window_suits(x_shape, w_shape, y_shape, stride=(1, 1), dilate=(1, 1), pad=(0, 0), level=None):
+    """window_suits for shapes as _window_arrays takes them, for tests."""
+    cdef WindowShape shape = _shape(x_shape, w_shape, y_shape, stride, dilate, pad)
+    return cpp_suits(_level(level), shape)
+
+
+cdef WindowShape _shape(x, w, y, stride, dilate, pad):
+    cdef WindowShape s
+    s.batch, s.height, s.width, s.channels = x
+    s.filters, _, s.kernel_h, s.kernel_w = w
+    _, s.out_height, s.out_width, _ = y
+    s.stride_h, s.stride_w = stride
+    s.dilate_h, s.dilate_w = dilate
+    s.pad_h, s.pad_w = pad
+    return s
+
+
+def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=False, bint add=False,
+                   int threads=1, level=None):
+    """One of the three convolutions on C-contiguous NumPy float32 arrays, for tests and benchmarks.
+
+    `what` is ``'forward'``, ``'backward_data'``, ``'backward_weight'``, ``'spread'`` or
+    ``'packed_spread'``, with the weights packed before; y, x, w, x or x is written.
+    What lies behind the scratch and the packed weights is returned: bytes of 255.
+    """
+    cdef WindowShape shape = _shape(x.shape, w.shape, y.shape, stride, dilate, pad)
+    cdef int at = _level(level)
+    cdef int which = ("forward", "backward_data", "backward_weight", "spread",
+                      "packed_spread").index(what)
+    cdef size_t size = (cpp_spread_space(at, shape, threads, which == 4) if which > 2
+                        else cpp_space(at, shape, threads, which > 0))
+    cdef size_t packed_size = 4 * cpp_spread_packed_size(at, shape) if which == 4 else 0
+    room, start = _scratch(size)
+    packed, first = _scratch(packed_size)
+    cdef size_t space = room.ctypes.data + start, ppacked = packed.ctypes.data + first
+    cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
+    cdef size_t pb = 0 if bias is None else bias.ctypes.data
+    with nogil:
+        if which == 0:
+            cpp_forward(at, shape, <float*>px, <float*>pw, <float*>pb, relu, <float*>py, add,
+                        threads, <char*>space)
+        elif which == 1:
+            cpp_backward_data(at, shape, <float*>pw, <float*>py, <float*>px, add, threads,
+                              <char*>space)
+        elif which == 2:
+            cpp_backward_weight(at, shape, <float*>px, <float*>py, <float*>pw, add, threads,
+                                <char*>space)
+        else:
+            if which == 4:
+                cpp_spread_pack(at, shape, <float*>pw, threads, <float*>ppacked)
+                pw = ppacked
+            cpp_spread(at, shape, <float*>pw, which == 4, <float*>py, <float*>px, add, threads,
+                       <char*>space)
+    return np.concatenate([room[start + size:], packed[first + packed_size:]])

@@ -1,0 +1,516 @@
+// Products at one CPU level, after microkernel_loops.h. Included by small.h for each level.
+//
+// b is packed: panels of up to WIDTH vectors of columns are copied to scratch in the order in which
+// they are read, panel[k][vector][LANES]. The sums of ROWS rows by a panel's width are held in
+// registers; a is read in place. The order of the sums is that of k, whatever the number of
+// threads.
+
+using namespace cynet::products;
+
+constexpr int64_t DEPTH = LANES == 16 ? 1024 : 256;  // rows of b in a panel of a plain product
+constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
+constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
+constexpr int64_t NEAR = 1 << 16;  // floats of an a that stays in the second-level cache
+constexpr int64_t FILTERS = 16;  // filters that are packed at a time: a cache line
+constexpr int64_t FAR = 512;  // rows of a transposed a so far apart share few cache sets, so copy
+constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK + FLOATS_APART;  // floats a thread
+
+constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
+
+// ----- sums
+
+// n floats, one for each of n rows.
+#if defined(__GNUC__)
+template <int N>
+struct RowOf {
+  typedef float type __attribute__((vector_size(N * 4)));
+};
+template <>
+struct RowOf<1> {
+  typedef float type;
+};
+template <int N>
+using Row = typename RowOf<N>::type;
+#else
+template <int N>
+struct Row {
+  float of[N];
+  Row& operator+=(const Row& other) {
+    for (int i = 0; i < N; ++i) of[i] += other.of[i];
+    return *this;
+  }
+};
+#endif
+
+template <class T>
+CYNET_XINLINE T read(const float* from) {
+  T all;
+  std::memcpy(&all, from, sizeof all);
+  return all;
+}
+
+// Writes a vector of sums, or its first `lanes` floats: adds the bias and what is there, and
+// applies relu or its gradient, as the job says.
+CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, const float* mask,
+                          int64_t lanes) {
+  const bool part = lanes < LANES;
+  const auto given = [&](const float* from) CYNET_XLAMBDA {
+    return part ? load_part(from, lanes) : load(from);
+  };
+  if (bias) y += given(bias);
+  if (job.add) y += given(to);
+  if (job.relu) y = rectified(y);
+  if (mask) y *= rectified_gradient(given(mask));
+  if (part)
+    store_part(to, y, lanes);
+  else
+    store(to, y);
+}
+
+// R rows of a target by V vectors of columns, the last one with `lanes` lanes. With ALSO, a is one
+// piece and is used a second time: the job's copied columns of its rows go to `also`, or, if a is
+// transposed, the sums of its rows do.
+template <int R, int V, bool LINES, bool ALSO = false>
+inline void tile(const Job& job, const float* a, const float* panel, const Piece* begin,
+                 const Piece* end, float* c, const float* bias, int64_t lanes,
+                 float* also = nullptr) {
+  Vec sum[R][V] = {};
+  Row<R> whole = {};
+  const int64_t step = job.step, depth = job.depth;
+  for (int r = 0; r < R; ++r)  // prefetch the result's lines
+    for (int v = 0; v < V; ++v) fetch<true>(c + r * job.c_row + v * LANES);
+  const float* mask = job.mask ? job.mask + (c - job.masked) : nullptr;
+  for (int r = 0; r < R && mask; ++r)
+    for (int v = 0; v < V; ++v) fetch<false>(mask + r * job.c_row + v * LANES);
+  for (const Piece* piece = begin; piece < end; ++piece) {
+    const float* x = a + piece->a;
+    const float* w = panel + piece->b * V * LANES;
+    const auto add = [&](int64_t k, int64_t stop) {
+#pragma GCC unroll 4
+      for (; k < stop; ++k) {
+        Vec weight[V];
+#pragma GCC unroll 3
+        for (int v = 0; v < V; ++v) weight[v] = at(w + (k * V + v) * LANES);
+        if constexpr (ALSO && !LINES) whole += read<Row<R>>(x + k * step);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+          const float value = LINES ? x[r * step + k] : x[k * step + r];
+#pragma GCC unroll 3
+          for (int v = 0; v < V; ++v) sum[r][v] += value * weight[v];
+        }
+      }
+    };
+    if constexpr (ALSO && LINES) {
+      int64_t k = job.copied.begin;
+      add(0, k);
+      for (; k + LANES <= job.copied.end; k += LANES) {
+        add(k, k + LANES);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+          const Vec v = load(x + r * step + k);
+          if (job.past) store_past(also + r * step + k, v);
+          else store(also + r * step + k, v);
+          fetch<false>(x + (R + r) * step + k);  // prefetch the next rows
+        }
+      }
+      add(k, depth);
+      const int64_t rest = job.copied.end - k;
+      for (int r = 0; r < R && rest > 0; ++r)
+        store_part(also + r * step + k, load_part(x + r * step + k, rest), rest);
+    } else {
+      add(0, depth);
+    }
+  }
+  if constexpr (ALSO && !LINES) {
+    if (job.add_sums) whole += read<Row<R>>(also);
+    std::memcpy(also, &whole, sizeof whole);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    float* to = c + r * job.c_row;
+#pragma GCC unroll 3
+    for (int v = 0; v < V; ++v)
+      finish(job, sum[r][v], to + v * LANES, bias ? bias + v * LANES : nullptr,
+             mask ? mask + r * job.c_row + v * LANES : nullptr, v == V - 1 ? lanes : LANES);
+  }
+}
+
+template <int R, int V, bool LINES, bool ALSO>
+inline int64_t tiles_of(const Job& job, const float* panel, const Target& t, const Piece* pieces,
+                        float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
+  for (; row + R <= last; row += R)
+    tile<R, V, LINES, ALSO>(job, job.a + (LINES ? row * job.step : row), panel, pieces + t.begin,
+                            pieces + t.end, c + t.c + row * job.c_row, bias, lanes,
+                            !ALSO ? nullptr : LINES ? job.copy + row * job.step : job.sums + row);
+  return row;
+}
+
+// Rows row .. last of one target.
+template <int V, bool LINES, bool ALSO>
+inline void target_rows(const Job& job, const float* panel, const Target& t, const Piece* pieces,
+                        float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
+  row = tiles_of<ROWS, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
+  if (ROWS == 8)
+    row = tiles_of<4, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
+  row = tiles_of<2, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
+  tiles_of<1, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
+}
+
+// The same for any number of columns of the panel; c and bias begin at its first column.
+template <bool LINES, bool ALSO = false>
+inline void rows_of(const Job& job, const float* panel, int64_t columns, const Target& t,
+                    const Piece* pieces, float* c, const float* bias, int64_t row, int64_t last) {
+  const int64_t vectors = vectors_of(columns), lanes = columns - (vectors - 1) * LANES;
+  const auto run = vectors == 3   ? &target_rows<3, LINES, ALSO>
+                   : vectors == 2 ? &target_rows<2, LINES, ALSO>
+                                  : &target_rows<1, LINES, ALSO>;
+  run(job, panel, t, pieces, c, bias, lanes, row, last);
+}
+
+// ----- panels
+
+// Stores a vector of a panel. With WATCHED, `seen` becomes NaN in lanes that are infinite or NaN.
+template <bool WATCHED>
+CYNET_XINLINE void put(float* panel, Vec v, Vec* seen) {
+  at(panel) = v;
+  if (WATCHED) *seen += Vec{} * v;
+}
+
+// Packs rows of `columns` floats, `step` apart, padded with zeros to whole vectors. Returns what
+// `put` has seen.
+template <bool WATCHED = false>
+inline Vec pack_lines(const float* from, int64_t step, int64_t n, int64_t columns, float* panel) {
+  const int64_t width = vectors_of(columns) * LANES, whole = columns / LANES;
+  Vec seen = {};
+  for (int64_t k = 0; k < n; ++k, from += step, panel += width) {
+    for (int64_t v = 0; v < whole; ++v)
+      put<WATCHED>(panel + v * LANES, load(from + v * LANES), &seen);
+    if (whole * LANES < columns)
+      put<WATCHED>(panel + whole * LANES,
+                   load_part(from + whole * LANES, columns - whole * LANES), &seen);
+  }
+  return seen;
+}
+
+// Packs a transposed operand: each column is n contiguous floats, `step` apart, with the taps of a
+// channel after one another. Tap t of channel i becomes row t * apart + i of the panel. Returns
+// what `put` has seen.
+template <bool WATCHED = false>
+inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t columns, int64_t taps,
+                       int64_t apart, float* panel) {
+  const int64_t width = vectors_of(columns) * LANES;
+  Vec seen = {};
+  for (int64_t j = 0; j < columns; j += LANES) {
+    const int64_t lanes = std::min<int64_t>(LANES, columns - j);
+    int64_t tap = 0, channel = 0, e = 0;
+#if CYNET_LANES >= 8
+    if (taps == 1 && lanes == LANES) {
+      for (; e + 4 <= n; e += 4) {
+        Vec rows[4];
+        load_turned_fours(from + j * step + e, step, rows);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) put<WATCHED>(panel + (e + i) * width + j, rows[i], &seen);
+      }
+      channel = e;
+    }
+#endif
+    for (; e < n; e += LANES) {
+      const int64_t count = std::min<int64_t>(LANES, n - e);
+      Vec rows[LANES] = {};
+      const float* block = from + j * step + e;
+      if (count == LANES && lanes == LANES) load_turned(block, step, LANES, LANES, rows);
+      else if (count == 1) rows[0] = load_apart(block, step, lanes);
+      else load_turned(block, step, lanes, count, rows);
+      for (int64_t i = 0; i < count; ++i) {
+        put<WATCHED>(panel + (tap * apart + channel) * width + j, rows[i], &seen);
+        if (++tap == taps) {
+          tap = 0;
+          ++channel;
+        }
+      }
+    }
+  }
+  return seen;
+}
+
+// Calls body(begin, end) for nearly equal parts of at most `width` vectors of the vectors first ..
+// last of n columns.
+template <class Body>
+inline void each_panel(int64_t first, int64_t last, int64_t n, int64_t width, const Body& body) {
+  const int64_t count = (last - first + width - 1) / width;
+  for (int64_t i = 0; i < count; ++i)
+    body((first + cut(last - first, i, count)) * LANES,
+         std::min((first + cut(last - first, i + 1, count)) * LANES, n));
+}
+
+inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
+  return Grid(threads, m, n, vectors_of(n), (m + ROWS - 1) / ROWS, b_shared);
+}
+
+// Calls body(part, first row, last row, first vector, last vector) for each thread's share.
+template <class Body>
+inline void share(const Grid& grid, int64_t rows, int64_t columns, const Body& body) {
+  const int64_t vectors = vectors_of(columns), blocks = (rows + ROWS - 1) / ROWS;
+  for_parts(grid.parts(), [&](int64_t part) {
+    const int64_t i = part / grid.columns, j = part % grid.columns;
+    body(part, cut(blocks, i, grid.rows) * ROWS,
+         std::min(cut(blocks, i + 1, grid.rows) * ROWS, rows), cut(vectors, j, grid.columns),
+         cut(vectors, j + 1, grid.columns));
+  });
+}
+
+template <class Body>
+inline void share(int threads, int64_t rows, int64_t columns, const Body& body) {
+  share(grid_of(rows, columns, threads, false), rows, columns, body);
+}
+
+// ----- whole arrays
+
+inline bool shares_a(int64_t m, int64_t n, int threads) {
+  return grid_of(m, n, threads, false).rows == 1;
+}
+
+// The columns of a that a part copies: those that it will read in the gradient of the weights,
+// where a's columns are the result's. So each core finds the copy in its own cache.
+inline Span copied_columns(const Product& p, const Grid& grid, int64_t part) {
+  const int64_t vectors = vectors_of(p.k), j = part % grid.columns;
+  return {cut(vectors, j, grid.columns) * LANES,
+          std::min(cut(vectors, j + 1, grid.columns) * LANES, p.k)};
+}
+
+// Whether the copy may use non-temporal stores: only if vectors are whole cache lines, else lines
+// would leave the core in halves.
+inline bool copies_past(const Product& p) {
+  return p.copy_past && sizeof(Vec) == 64 && p.a_row % LANES == 0 && p.k % LANES == 0 &&
+         reinterpret_cast<uintptr_t>(p.copy) % sizeof(Vec) == 0;
+}
+
+// Packs STRIP panels at a time and multiplies BLOCK rows of a by all of them, so that an a that
+// does not fit the cache (NEAR) is read once per strip.
+inline void multiply(const Product& p, int threads, float* space) {
+  const Piece piece = {0, 0};
+  const Target target = {0, 0, 1};
+  const auto run = p.a_turned ? &rows_of<false> : &rows_of<true>;
+  const Grid grid = grid_of(p.m, p.n, threads, p.b_shared);
+  const int64_t strip = p.m * p.k <= NEAR ? 1 : STRIP;
+  const bool past = copies_past(p);
+  share(grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+    float* panels = space + part * SCRATCH;
+    float* rows = panels + STRIP * PANEL;
+    each_panel(first, end, p.n, strip * WIDTH, [&](int64_t left, int64_t right) {
+      const int64_t parts = std::max<int64_t>((p.k + DEPTH - 1) / DEPTH, 1);
+      for (int64_t i = 0; i < parts; ++i) {
+        const int64_t k = cut(p.k, i, parts), depth = cut(p.k, i + 1, parts) - k;
+        const bool ends = i + 1 == parts;
+        Job job = {p.a + (p.a_turned ? k * p.a_row : k), p.a_row, depth, p.c_row, p.relu && ends,
+                   p.add || i > 0};
+        if (ends) {
+          job.mask = p.mask;
+          job.masked = p.c;
+        }
+        const auto each = [&](const auto& body) {
+          float* panel = panels;
+          each_panel(left / LANES, vectors_of(right), p.n, WIDTH, [&](int64_t j, int64_t j_end) {
+            body(j, j_end - j, panel);
+            panel += PANEL;
+          });
+        };
+        each([&](int64_t j, int64_t columns, float* panel) {
+          if (p.b_turned)
+            pack_turned(p.b + j * p.b_row + k, p.b_row, depth, columns, 1, 0, panel);
+          else
+            pack_lines(p.b + k * p.b_row + j, p.b_row, depth, columns, panel);
+        });
+        for (int64_t block = row; block < last; block += BLOCK) {
+          const int64_t stop = std::min(block + BLOCK, last);
+          Job own = job;
+          own.a += p.a_turned ? block : block * p.a_row;
+          if (p.a_turned && p.a_row >= FAR) {
+            pack_lines(own.a, p.a_row, depth, stop - block, rows);
+            own.a = rows;
+            own.step = vectors_of(stop - block) * LANES;
+          }
+          if (p.copy) {
+            own.copy = p.copy + block * p.a_row + k;
+            own.copied = copied_columns(p, grid, part).within(k, depth);
+            own.past = past && k % LANES == 0;
+          }
+          if (p.sums) {
+            own.sums = p.sums + block;
+            own.add_sums = p.add_sums || i > 0;
+          }
+          each([&](int64_t j, int64_t columns, const float* panel) {
+            const auto multiply_rows = p.copy && j == first * LANES ? &rows_of<true, true>
+                                       : p.sums && j == 0           ? &rows_of<false, true>
+                                                                    : run;
+            multiply_rows(own, panel, columns, target, &piece, p.c + block * p.c_row + j,
+                          p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
+          });
+        }
+      }
+    });
+    if (past) past_stored();
+  });
+}
+
+// Floats of scratch per thread, for products over so many channels.
+inline int64_t panel_scratch(const WindowShape& s, int64_t channels) {
+  return taps_of(s) * tap_rows(channels) * WIDTH * LANES + FLOATS_APART;
+}
+
+// The same for the gradient of the weights: a panel, the sums of ROWS filters, filters of dy.
+inline int64_t weight_scratch(const WindowShape& s) {
+  return (pixels_in(s) * s.batch + taps_of(s) * ROWS) * WIDTH * LANES +
+         pixels_out(s) * s.batch * FILTERS + FLOATS_APART;
+}
+
+inline int64_t window_scratch(const WindowShape& s, int threads, bool backward) {
+  if (!backward) return Pieces::space(s, FORWARD) + threads * panel_scratch(s, s.channels);
+  const int64_t data = Pieces::space(s, DATA) + threads * panel_scratch(s, s.filters);
+  const int64_t weight = Pieces::space(s, WEIGHT) + threads * weight_scratch(s);
+  return std::max(data, weight);
+}
+
+inline void window_forward(const WindowShape& s, const float* x, const float* w, const float* bias,
+                           bool relu, float* y, bool add, int threads, float* space) {
+  const Pieces all(s, FORWARD, s.channels, s.filters, space);
+  const int64_t taps = taps_of(s), length = s.channels * taps;
+  const Job job = {x, pixels_in(s) * s.channels, s.channels, pixels_out(s) * s.filters, relu, add};
+  space += Pieces::space(s, FORWARD);
+  share(threads, s.batch, s.filters, [&](int64_t part, int64_t row, int64_t last, int64_t first,
+                                         int64_t end) {
+    float* panel = space + part * panel_scratch(s, s.channels);
+    each_panel(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
+      pack_turned(w + j * length, length, length, j_end - j, taps, tap_rows(s.channels), panel);
+      for (int64_t i = 0; i < all.size; ++i)
+        rows_of<true>(job, panel, j_end - j, all.targets[i], all.pieces, y + j,
+                      bias ? bias + j : nullptr, row, last);
+    });
+  });
+}
+
+inline void window_data(const WindowShape& s, const float* w, const float* dy, float* dx, bool add,
+                        int threads, float* space) {
+  const Pieces all(s, DATA, s.filters, s.channels, space);
+  const int64_t taps = taps_of(s);
+  const Job job = {dy, pixels_out(s) * s.filters, s.filters, pixels_in(s) * s.channels, false, add};
+  space += Pieces::space(s, DATA);
+  share(threads, s.batch, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
+                                          int64_t end) {
+    float* panel = space + part * panel_scratch(s, s.filters);
+    each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+      for (int64_t f = 0; f < s.filters; ++f)
+        pack_turned(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
+                    tap_rows(s.filters), panel + f * vectors_of(j_end - j) * LANES);
+      for (int64_t i = 0; i < all.size; ++i)
+        rows_of<true>(job, panel, j_end - j, all.targets[i], all.pieces, dx + j, nullptr, row,
+                      last);
+    });
+  });
+}
+
+// Writes sums[tap][row][width] of some filters to the gradients of their `columns` channels.
+inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t columns, bool add,
+                       float* dw, int64_t filter) {
+  const int64_t width = vectors_of(columns) * LANES, step = ROWS * width;
+  for (int64_t r = 0; r < rows; ++r, sums += width, dw += filter)
+    for (int64_t c = 0; c < columns; c += LANES) {
+      const int64_t lanes = std::min<int64_t>(LANES, columns - c);
+      int64_t t = 0;
+      const auto write = [&](auto n, auto wide) {  // n taps by `wide` channels
+        Vec all[LANES] = {};
+        for (int64_t i = 0; i < n; ++i) all[i] = at(sums + (t + i) * step + c);
+        turn(all);
+        for (int64_t i = 0; i < wide; ++i) {
+          float* to = dw + (c + i) * taps + t;
+          store_part(to, add ? load_part(to, n) + all[i] : all[i], n);
+        }
+      };
+      const std::integral_constant<int64_t, LANES> whole;
+      for (; t + LANES <= taps && lanes == LANES; t += LANES) write(whole, whole);
+      for (; t + 1 < taps; t += LANES) write(std::min<int64_t>(LANES, taps - t), lanes);
+      if (t + 1 == taps)  // the last tap of odd windows
+        for (int64_t i = 0; i < lanes; ++i) {
+          float* to = dw + (c + i) * taps + t;
+          *to = sums[t * step + c + i] + (add ? *to : 0);
+        }
+    }
+}
+
+// Packs dy of `count` filters, in groups of ROWS filters: [group][pixel][image][ROWS].
+inline void pack_filters(const WindowShape& s, const float* from, int64_t count, float* to) {
+  const int64_t pixels = pixels_out(s);
+  for (int64_t p = 0; p < pixels; ++p)
+    for (int64_t b = 0; b < s.batch; ++b)
+      for (int64_t r = 0; r < count; r += ROWS) {
+        const float* row = from + (b * pixels + p) * s.filters + r;
+        float* place = to + (r * pixels + p * ROWS) * s.batch + b * ROWS;
+        const int64_t n = std::min<int64_t>(ROWS, count - r);
+        if (n == ROWS) std::memcpy(place, row, ROWS * sizeof(float));
+        else std::copy(row, row + n, place);
+      }
+}
+
+inline void window_weight(const WindowShape& s, const float* x, const float* dy, float* dw,
+                          bool add, int threads, float* space) {
+  const int64_t taps = taps_of(s), pixels = pixels_in(s), filter = s.channels * taps;
+  const int64_t panel_size = pixels * s.batch * WIDTH * LANES;
+  const Pieces all(s, WEIGHT, s.batch * ROWS, 0, space);
+  space += Pieces::space(s, WEIGHT);
+  share(threads, s.filters, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
+                                            int64_t end) {
+    float* panel = space + part * weight_scratch(s);
+    float* sums = panel + panel_size;
+    float* packed = sums + taps * ROWS * WIDTH * LANES;
+    each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+      const int64_t width = vectors_of(j_end - j) * LANES;
+      for (int64_t q = 0; q < pixels; ++q)
+        pack_lines(x + q * s.channels + j, pixels * s.channels, s.batch, j_end - j,
+                   panel + q * s.batch * width);
+      for (int64_t f = row; f < last; f += FILTERS) {
+        const int64_t block = std::min(FILTERS, last - f);
+        pack_filters(s, dy + f, block, packed);
+        for (int64_t r = 0; r < block; r += ROWS) {
+          const int64_t count = std::min<int64_t>(ROWS, block - r);
+          const float* group = packed + r * pixels_out(s) * s.batch;
+          const Job job = {group, ROWS, s.batch, width, false, false};
+          for (int64_t t = 0; t < taps; ++t)
+            rows_of<false>(job, panel, width, all.targets[t], all.pieces, sums + t * ROWS * width,
+                           nullptr, 0, count);
+          write_taps(sums, taps, count, j_end - j, add, dw + (f + r) * filter + j * taps, filter);
+        }
+      }
+    });
+  });
+}
+
+// The same for a depthwise convolution: dw (channels, 1, kernel_h, kernel_w), with at most
+// MOST_TAPS taps.
+inline void channel_weight(const WindowShape& s, const float* x, const float* dy, float* dw,
+                           bool add, int threads) {
+  const int64_t taps = taps_of(s), channels = s.channels;
+  parallel_for(threads, vectors_of(channels), [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin * LANES; c < end * LANES; c += LANES) {
+      const int64_t lanes = std::min<int64_t>(LANES, channels - c);
+      const auto part = [&](const float* from) CYNET_XLAMBDA {
+        return lanes == LANES ? load(from + c) : load_part(from + c, lanes);
+      };
+      Vec sums[MOST_TAPS] = {};
+      each_tap(s, [&](int64_t p, int64_t q, int64_t tap) {
+        Vec sum = sums[tap];
+        for (int64_t b = 0; b < s.batch; ++b)
+          sum += part(dy + (b * pixels_out(s) + p) * channels) *
+                 part(x + (b * pixels_in(s) + q) * channels);
+        sums[tap] = sum;
+      });
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        float all[LANES];
+        store(all, sums[tap]);
+        for (int64_t i = 0; i < lanes; ++i) {
+          float* to = dw + (c + i) * taps + tap;
+          *to = all[i] + (add ? *to : 0);
+        }
+      }
+    }
+  });
+}

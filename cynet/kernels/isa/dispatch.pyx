@@ -1,0 +1,73 @@
+"""Which instructions the CPU kernels use in this process (contract in dispatch.pxd)."""
+
+from ...base import config
+from ...base.dtype import NAMES
+from ...base.errors import ArgumentError
+
+cdef extern from "isa/levels.h" namespace "cynet" nogil:
+    int machine_level() noexcept
+
+cdef int _level = 0
+_NAMES = ("baseline", "avx2", "avx512", "amx")  # as enum Level of levels.h
+
+
+cdef int cpu_level() noexcept nogil:
+    return _level
+
+
+class MissingLoop(ArgumentError):
+    """There is no loop for arrays of a dtype; `OperatorProperty.operator_on` names the operator.
+
+    dtype : str
+    """
+
+    def __init__(self, loop, dtype):
+        super().__init__(f"there is no loop '{loop}' for arrays of {dtype}")
+        self.dtype = dtype
+
+
+cdef int no_loop(const char* name, int dtype) except -1:
+    raise MissingLoop((<bytes>name).decode(), NAMES[dtype])
+
+
+def cpu_capabilities():
+    """The levels that this build and this machine have, lowest first.
+
+    ``'baseline'`` is what every processor of the architecture has: SSE2 on x86-64, NEON on
+    aarch64. On x86-64, ``'avx2'`` (with FMA) and ``'avx512'`` (F, BW, DQ and VL) follow where the
+    processor and the operating system have them.
+
+    >>> cpu_capabilities()[0]
+    'baseline'
+    """
+    return _NAMES[:machine_level() + 1]
+
+
+def cpu_capability():
+    """The level in use: the highest one, unless ``CYNET_CPU_CAPABILITY`` named another at import.
+
+    >>> cpu_capability() in cpu_capabilities()
+    True
+    """
+    return _NAMES[_level]
+
+
+def level_of(name, highest):
+    """The level of a value of ``CYNET_CPU_CAPABILITY`` where `highest` is the machine's.
+
+    Raises
+    ------
+    ArgumentError
+        When the machine lacks it.
+
+    >>> level_of("auto", 1), level_of("baseline", 1)
+    (1, 0)
+    """
+    level = highest if name == "auto" else _NAMES.index(name)
+    if level > highest:
+        raise ArgumentError(f"CYNET_CPU_CAPABILITY={name}: this machine and this build of cynet "
+                            f"have {_NAMES[highest]} at most")
+    return level
+
+
+_level = level_of(config.get("CYNET_CPU_CAPABILITY"), machine_level())

@@ -1,0 +1,1 @@
+"""Elements moved: strided copies, transposition, gathers, sorting, ranges."""

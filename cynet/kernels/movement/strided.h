@@ -1,0 +1,186 @@
+// Copies between strided views: what transposition, slicing, reversal, tiling, joining and
+// splitting are made of. The memory of the two views must not overlap. Included by strided.pyx
+// alone.
+#ifndef CYNET_STRIDED_H
+#define CYNET_STRIDED_H
+
+#include <cstdint>
+#include <cstring>
+
+#include "common/half.h"
+#include "isa/kernel_table.h"
+#include "isa/levels.h"
+#include "parallel.h"
+#include "common/wrapping.h"
+
+namespace cynet {
+
+enum { STRIDED_AXES = 16 };
+
+// dst[i . dst_stride] (op)= src[i . src_stride] over all indices i of `shape`; strides in elements.
+struct StridedSpace {
+  int ndim;
+  int64_t shape[STRIDED_AXES], dst_stride[STRIDED_AXES], src_stride[STRIDED_AXES];
+};
+
+enum { STRIDED_WRITE, STRIDED_ADD, STRIDED_SUBTRACT };
+
+inline void simplify(StridedSpace* s) {
+  int n = 0;
+  for (int i = 0; i < s->ndim; ++i) {
+    if (s->shape[i] == 1) continue;
+    if (n > 0 && s->dst_stride[n - 1] == s->dst_stride[i] * s->shape[i] &&
+        s->src_stride[n - 1] == s->src_stride[i] * s->shape[i]) {
+      s->shape[n - 1] *= s->shape[i];
+    } else {
+      s->shape[n++] = s->shape[i];
+    }
+    s->dst_stride[n - 1] = s->dst_stride[i];
+    s->src_stride[n - 1] = s->src_stride[i];
+  }
+  if (n == 0) {
+    s->shape[0] = 1;
+    s->dst_stride[0] = s->src_stride[0] = 1;
+    n = 1;
+  }
+  s->ndim = n;
+}
+
+template <typename T, int mode>
+CYNET_XINLINE void strided_put(T& dst, T src) {
+  if constexpr (mode == STRIDED_WRITE) dst = src;
+  else if constexpr (mode == STRIDED_ADD) dst = sum_of(dst, src);
+  else dst = difference_of(dst, src);
+}
+template <>
+CYNET_XINLINE void strided_put<half, STRIDED_ADD>(half& dst, half src) {
+  dst = half(static_cast<float>(dst) + static_cast<float>(src));
+}
+template <>
+CYNET_XINLINE void strided_put<half, STRIDED_SUBTRACT>(half& dst, half src) {
+  dst = half(static_cast<float>(dst) - static_cast<float>(src));
+}
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "movement/strided_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+// The last axis is walked by rows; when another axis is the one along which src is contiguous, the
+// two are walked in square blocks, so that neither side loses its cache lines.
+template <typename T, int mode>
+void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, const void* src_) {
+  enum { BLOCK = 16 };
+  T* dst = static_cast<T*>(dst_);
+  const T* src = static_cast<const T*>(src_);
+  typedef void (*Row)(T* dst, int64_t ds, const T* src, int64_t ss, int64_t n);
+  static const Row rows_of[] = CYNET_AT_LEVELS(strided_row<T, mode>);
+  const Row strided_row = rows_of[level];
+  const int last = s.ndim - 1;
+  int turned = -1;
+  if (s.src_stride[last] != 1 && s.dst_stride[last] == 1)
+    for (int i = 0; i < last; ++i)
+      if (s.src_stride[i] == 1 && s.shape[i] >= 4) turned = i;
+  if (turned >= 0) {
+    StridedSpace rest = s;  // all axes; the turned one counts blocks
+    const int64_t rows = s.shape[turned], blocks = (rows + BLOCK - 1) / BLOCK;
+    rest.shape[turned] = blocks;
+    rest.dst_stride[turned] *= BLOCK;
+    rest.src_stride[turned] *= BLOCK;
+    int64_t outer = 1;
+    for (int i = 0; i < last; ++i) outer *= rest.shape[i];
+    const int64_t n = s.shape[last], dr = s.dst_stride[turned], sc = s.src_stride[last];
+    parallel_for(threads, outer, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        int64_t index = o, d = 0, f = 0, height = BLOCK;
+        for (int i = last - 1; i >= 0; --i) {
+          const int64_t k = index % rest.shape[i];
+          index /= rest.shape[i];
+          d += k * rest.dst_stride[i];
+          f += k * rest.src_stride[i];
+          if (i == turned && rows - k * BLOCK < BLOCK) height = rows - k * BLOCK;
+        }
+        for (int64_t c = 0; c < n; c += BLOCK) {
+          const int64_t stop = c + BLOCK < n ? c + BLOCK : n;
+          for (int64_t r = 0; r < height; ++r)
+            for (int64_t k = c; k < stop; ++k)
+              strided_put<T, mode>(dst[d + r * dr + k], src[f + r + k * sc]);
+        }
+      }
+    });
+    return;
+  }
+  int64_t outer = 1;
+  for (int i = 0; i < last; ++i) outer *= s.shape[i];
+  const int64_t n = s.shape[last], ds = s.dst_stride[last], ss = s.src_stride[last];
+  if (outer == 1) {
+    parallel_for(threads, n, [&](int64_t begin, int64_t end) {
+      strided_row(dst + begin * ds, ds, src + begin * ss, ss, end - begin);
+    });
+    return;
+  }
+  parallel_for(threads, outer, [&](int64_t begin, int64_t end) {
+    int64_t index[STRIDED_AXES], rest = begin, d = 0, f = 0;
+    for (int i = last - 1; i >= 0; --i) {
+      index[i] = rest % s.shape[i];
+      rest /= s.shape[i];
+      d += index[i] * s.dst_stride[i];
+      f += index[i] * s.src_stride[i];
+    }
+    for (int64_t o = begin; o < end; ++o) {
+      strided_row(dst + d, ds, src + f, ss, n);
+      for (int i = last - 1; i >= 0; --i) {
+        d += s.dst_stride[i];
+        f += s.src_stride[i];
+        if (++index[i] < s.shape[i]) break;
+        d -= index[i] * s.dst_stride[i];
+        f -= index[i] * s.src_stride[i];
+        index[i] = 0;
+      }
+    }
+  });
+}
+
+template <int mode>
+void strided_typed(int threads, int level, int dtype, const StridedSpace& s, void* dst,
+                   const void* src) {
+  switch (dtype) {
+    case F32:
+      return strided_loop<float, mode>(threads, level, s, dst, src);
+    case F64:
+      return strided_loop<double, mode>(threads, level, s, dst, src);
+    case F16:
+      return strided_loop<half, mode>(threads, level, s, dst, src);
+    case I32:
+      return strided_loop<int32_t, mode>(threads, level, s, dst, src);
+    case I64:
+      return strided_loop<int64_t, mode>(threads, level, s, dst, src);
+    case BOOL:
+      return strided_loop<bool, mode>(threads, level, s, dst, src);
+    default:
+      return strided_loop<uint8_t, mode>(threads, level, s, dst, src);
+  }
+}
+
+inline void strided_all(int threads, int level, int dtype, int mode, const StridedSpace& s,
+                        void* dst, const void* src) {
+  if (mode == STRIDED_ADD) return strided_typed<STRIDED_ADD>(threads, level, dtype, s, dst, src);
+  if (mode == STRIDED_SUBTRACT)
+    return strided_typed<STRIDED_SUBTRACT>(threads, level, dtype, s, dst, src);
+  switch (element_size(dtype)) {
+    case 8:
+      return strided_loop<uint64_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    case 4:
+      return strided_loop<uint32_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    case 2:
+      return strided_loop<uint16_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    default:
+      return strided_loop<uint8_t, STRIDED_WRITE>(threads, level, s, dst, src);
+  }
+}
+
+}  // namespace cynet
+
+#endif

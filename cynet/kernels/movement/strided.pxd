@@ -1,0 +1,26 @@
+"""Copies between strided views of arrays."""
+
+from libc.stdint cimport int64_t
+
+cdef extern from "movement/strided.h" namespace "cynet" nogil:
+    enum:
+        STRIDED_WRITE
+        STRIDED_ADD
+        STRIDED_SUBTRACT
+    struct StridedSpace:
+        # dst[i . dst_stride] (op)= src[i . src_stride] for all i; at most 16 axes; strides in
+        # elements
+        int ndim
+        int64_t shape[16]
+        int64_t dst_stride[16]
+        int64_t src_stride[16]
+
+# How view `source` is copied to view `target`, both with a shape, which is the same, and strides in
+# elements.
+cdef int strided_space(StridedSpace* space, target, source) except -1
+# Drop axes of length 1, join neighbours: once, when an operator is made.
+cdef void simplify_space(StridedSpace* space) noexcept nogil
+# `mode`: STRIDED_WRITE, STRIDED_ADD or STRIDED_SUBTRACT. dst and src point at index 0 of their
+# views.
+cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
+                      const void* src) noexcept nogil

@@ -1,0 +1,47 @@
+"""Strided, converting copies on the CPU (contract in strided_copy.pxd, loops in strided_copy.h)."""
+
+from libc.stdint cimport int64_t
+
+from ..._typedefs cimport dtype_size
+from ..isa.dispatch cimport cpu_level
+from ..parallel cimport threads_awake, threads_for
+from .transpose cimport swap_strided
+
+cdef extern from "movement/strided_copy.h" namespace "cynet" nogil:
+    void coalesce(StridedCopy* what) noexcept
+    void strided_copy(StridedCopy* what, int threads, int level) noexcept
+    void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
+                     int threads) noexcept
+    void scatter_rows(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
+                      int64_t nbytes, int threads) noexcept
+
+
+cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil:
+    cdef int64_t size = 1
+    cdef int i, threads
+    for i in range(what.ndim):
+        size *= what.shape[i]
+    if size:
+        threads = threads_awake(size) if serial else threads_for(size)
+        coalesce(what)
+        if not (_are_words(what) and swap_strided(
+                what.ndim, what.shape, what.dst_stride, what.src_stride, what.dst, what.src, False,
+                threads)):
+            strided_copy(what, threads, cpu_level())
+
+
+cdef inline bint _are_words(const StridedCopy* what) noexcept nogil:
+    return what.dst_type == what.src_type and dtype_size(what.dst_type) == 4
+
+
+cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
+                      bint serial) noexcept nogil:
+    cdef int64_t work = n * nbytes // 4
+    gather_rows(dst, src, rows, n, nbytes, threads_awake(work) if serial else threads_for(work))
+
+
+cdef void copy_scatter(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
+                       int64_t nbytes, bint serial) noexcept nogil:
+    cdef int64_t work = n * nbytes // 4
+    scatter_rows(dst, src, step, rows, n, nbytes,
+                 threads_awake(work) if serial else threads_for(work))

@@ -1,0 +1,117 @@
+// Matrices of floats transposed in memory.
+#ifndef CYNET_SWAP_H
+#define CYNET_SWAP_H
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "common/half.h"
+#include "isa/levels.h"
+#include "parallel.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+namespace cynet {
+
+// to[j * to_step + i] (+)= from[i * from_step + j] for i < rows, j < columns.
+struct Swap {
+  int64_t rows, columns, from_step, to_step;
+  bool add;
+};
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "isa/simd.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "isa/simd_transpose.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "movement/transpose_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+// `count` matrices; place(k, &from, &to) says where the k-th begins.
+template <typename Place>
+inline void swap_matrices(int level, const Swap& s, int64_t count, int threads,
+                          const Place& place) {
+  constexpr int64_t ROWS = 1024, COLUMNS = 64;  // of a piece of work
+  static constexpr decltype(&baseline::swap_part) table[] = CYNET_AT_LEVELS(swap_part);
+  const int64_t down = (s.rows + ROWS - 1) / ROWS, across = (s.columns + COLUMNS - 1) / COLUMNS;
+  parallel_for(threads, count * down * across, [&](int64_t begin, int64_t end) {
+    for (int64_t work = begin; work < end; ++work) {
+      const int64_t i = work / across % down * ROWS, j = work % across * COLUMNS;
+      const float* from;
+      float* to;
+      place(work / across / down, &from, &to);
+      table[level](s, from, to, i, std::min(i + ROWS, s.rows), j,
+                   std::min(j + COLUMNS, s.columns));
+    }
+  });
+}
+
+// dst (+)= src, strided views of floats without axes of length 1 or that could be one, where it is
+// a transposition: both walk an axis by single elements, but not the same one. False, and nothing
+// is done, where it is none.
+inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_t* dst_stride,
+                         const int64_t* src_stride, float* dst, const float* src, bool add,
+                         int threads) {
+  constexpr int64_t FEW = 4;  // rows or columns that are copied as well one by one
+  constexpr int AXES = 16;
+  int row = -1, column = -1, others[AXES], n = 0;
+  int64_t count = 1;
+  for (int i = 0; i < ndim; ++i) {
+    if (dst_stride[i] == 1 && row < 0) {
+      row = i;
+    } else if (src_stride[i] == 1 && column < 0) {
+      column = i;
+    } else {
+      others[n++] = i;
+      count *= shape[i];
+    }
+  }
+  if (row < 0 || column < 0 || src_stride[row] == 1) return false;
+  const Swap s = {shape[row], shape[column], src_stride[row], dst_stride[column], add};
+  const bool triple = (s.rows == 3 && s.to_step == 3) || (s.columns == 3 && s.from_step == 3);
+  if (std::min(s.rows, s.columns) < FEW && !triple) return false;
+  swap_matrices(level, s, count, threads, [&](int64_t k, const float** from, float** to) {
+    *from = src;
+    *to = dst;
+    for (int i = n - 1; i >= 0; --i) {
+      const int64_t length = shape[others[i]];
+      *from += k % length * src_stride[others[i]];
+      *to += k % length * dst_stride[others[i]];
+      k /= length;
+    }
+  });
+  return true;
+}
+
+// y[j * y_step + i] (+)= x[i * x_step + j] for i < rows, j < columns, on one thread.
+inline void swap_matrix(int level, int64_t rows, int64_t columns, const float* x, int64_t x_step,
+                        float* y, int64_t y_step, bool add) {
+  swap_matrices(level, {rows, columns, x_step, y_step, add}, 1, 1,
+                [=](int64_t, const float** from, float** to) { *from = x, *to = y; });
+}
+
+// y[b][j][i] (+)= x[b][i][j]: x (batch, rows, columns), y (batch, columns, rows).
+inline void swap_axes(int level, int64_t batch, int64_t rows, int64_t columns, const float* x,
+                      float* y, bool add, int threads) {
+  if (rows == 1 || columns == 1)  // nothing changes its place
+    return parallel_for(threads, batch * rows * columns, [=](int64_t begin, int64_t end) {
+      if (!add) std::memcpy(y + begin, x + begin, (end - begin) * sizeof(float));
+      else
+        for (int64_t i = begin; i < end; ++i) y[i] += x[i];
+    });
+  const Swap s = {rows, columns, columns, rows, add};
+  swap_matrices(level, s, batch, threads, [=](int64_t k, const float** from, float** to) {
+    *from = x + k * rows * columns;
+    *to = y + k * rows * columns;
+  });
+}
+
+}  // namespace cynet
+
+#endif

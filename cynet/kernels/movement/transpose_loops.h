@@ -1,0 +1,168 @@
+// Matrices transposed in memory, compiled for each level (levels.h), after simd_transpose.h.
+// Included by transpose.h.
+
+static void swap_singly(const Swap& s, const float* from, float* to, int64_t i, int64_t i_end,
+                        int64_t j, int64_t j_end) {
+  for (; j < j_end; ++j)
+    for (int64_t r = i; r < i_end; ++r) {
+      float* at = to + j * s.to_step + r;
+      const float value = from[r * s.from_step + j];
+      *at = s.add ? *at + value : value;
+    }
+}
+
+#if defined(__GNUC__)
+// LANES rows by 4 columns, of which the last 4 - `done` are written.
+CYNET_XINLINE void swap_four_columns(const Swap& s, const float* from, float* to, int64_t i,
+                                     int64_t j, int done) {
+  Vec four[4];
+  load_turned_fours(from + i * s.from_step + j, s.from_step, four);
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    if (k < done) continue;
+    float* at = to + (j + k) * s.to_step + i;
+    store(at, s.add ? load(at) + four[k] : four[k]);
+  }
+}
+
+// LANES rows from row i on.
+static void swap_rows(const Swap& s, const float* from, float* to, int64_t i, int64_t j,
+                      int64_t j_end) {
+  if (j_end - j < 4) return swap_singly(s, from, to, i, i + LANES, j, j_end);
+  for (; j + 4 <= j_end; j += 4) swap_four_columns(s, from, to, i, j, 0);
+  if (j < j_end) swap_four_columns(s, from, to, i, j_end - 4, static_cast<int>(j + 4 - j_end));
+}
+
+CYNET_XINLINE Four quarter(Vec v, int k) {
+#if CYNET_LANES == 4
+  return k ? Four{} : v;
+#elif CYNET_LANES == 16
+  const __m512 all = reinterpret_cast<__m512>(v);
+  return reinterpret_cast<Four>(k == 0   ? _mm512_castps512_ps128(all)
+                                : k == 1 ? _mm512_extractf32x4_ps(all, 1)
+                                : k == 2 ? _mm512_extractf32x4_ps(all, 2)
+                                         : _mm512_extractf32x4_ps(all, 3));
+#else
+  const __m256 all = reinterpret_cast<__m256>(v);
+  return reinterpret_cast<Four>(k ? _mm256_extractf128_ps(all, 1) : _mm256_castps256_ps128(all));
+#endif
+}
+
+#if CYNET_LANES == 16
+CYNET_XINLINE __m512 row(const float* from) { return _mm512_loadu_ps(from); }
+#elif CYNET_LANES == 8
+CYNET_XINLINE __m256 row(const float* from) { return _mm256_loadu_ps(from); }
+#else
+CYNET_XINLINE Vec row(const float* from) { return load(from); }
+#endif
+
+CYNET_XINLINE void put_four(float* at, Four v, bool add) {
+  Four old;
+  if (add) {
+    std::memcpy(&old, at, sizeof old);
+    v += old;
+  }
+  std::memcpy(at, &v, sizeof v);
+}
+
+// Four rows by four columns.
+CYNET_XINLINE void swap_square(const Swap& s, const float* from, float* to, int64_t i, int64_t j) {
+  Four a, b, c, d;
+  from += i * s.from_step + j;
+  to += j * s.to_step + i;
+  std::memcpy(&a, from, sizeof a);
+  std::memcpy(&b, from + s.from_step, sizeof b);
+  std::memcpy(&c, from + 2 * s.from_step, sizeof c);
+  std::memcpy(&d, from + 3 * s.from_step, sizeof d);
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) put_four(to + k * s.to_step, Four{a[k], b[k], c[k], d[k]}, s.add);
+}
+
+// Four rows from row i on.
+static void swap_four_rows(const Swap& s, const float* from, float* to, int64_t i, int64_t j,
+                           int64_t j_end) {
+  const int64_t first = j;
+  for (; j + LANES <= j_end; j += LANES) {
+    Vec four[4];
+    const float* at_row = from + i * s.from_step + j;
+    turn_fours(row(at_row), row(at_row + s.from_step), row(at_row + 2 * s.from_step),
+               row(at_row + 3 * s.from_step), four);
+#pragma GCC unroll 4
+    for (int k = 0; k < LANES / 4; ++k)
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q)
+        put_four(to + (j + 4 * k + q) * s.to_step + i, quarter(four[q], k), s.add);
+  }
+  for (; j + 4 <= j_end; j += 4) swap_square(s, from, to, i, j);
+  if (j < j_end && !s.add && j_end - first >= 4) {  // the last four, some of them again
+    swap_square(s, from, to, i, j_end - 4);
+  } else {
+    swap_singly(s, from, to, i, i + 4, j, j_end);
+  }
+}
+
+#if CYNET_LANES >= 8
+CYNET_XINLINE Vec permuted(Vec v, IVec lanes) {
+#if CYNET_LANES == 16
+  return reinterpret_cast<Vec>(_mm512_permutexvar_ps(reinterpret_cast<__m512i>(lanes),
+                                                     reinterpret_cast<__m512>(v)));
+#else
+  return reinterpret_cast<Vec>(_mm256_permutevar8x32_ps(reinterpret_cast<__m256>(v),
+                                                        reinterpret_cast<__m256i>(lanes)));
+#endif
+}
+
+// Three channels to pixels of three floats, or back: three vectors are permuted into three. Lane l
+// of result k is lane `lanes[k][l]` of vector `sources[k][l]`.
+struct Triple {
+  IVec lanes[3], sources[3];
+
+  explicit Triple(bool join) {
+    for (int k = 0; k < 3; ++k)
+      for (int l = 0; l < LANES; ++l) {
+        const int at = join ? k * LANES + l : 3 * l + k;
+        lanes[k][l] = join ? at / 3 : at % LANES;
+        sources[k][l] = join ? at % 3 : at / LANES;
+      }
+  }
+  // From vectors `from_step` floats apart to vectors `to_step` floats apart.
+  CYNET_XINLINE void move(const float* from, int64_t from_step, float* to, int64_t to_step,
+                          bool add) const {
+    const Vec a = load(from), b = load(from + from_step), c = load(from + 2 * from_step);
+#pragma GCC unroll 3
+    for (int k = 0; k < 3; ++k) {
+      const Vec x = permuted(a, lanes[k]), y = permuted(b, lanes[k]), z = permuted(c, lanes[k]);
+      const Vec v = sources[k] == 0 ? x : sources[k] == 1 ? y : z;
+      store(to + k * to_step, add ? load(to + k * to_step) + v : v);
+    }
+  }
+};
+#endif
+#endif
+
+// Rows i .. i_end and columns j .. j_end.
+static void swap_part(const Swap& s, const float* from, float* to, int64_t i, int64_t i_end,
+                      int64_t j, int64_t j_end) {
+#if CYNET_LANES >= 8
+  if (s.rows == 3 && s.to_step == 3) {
+    const Triple join(true);
+    for (; j + LANES <= j_end; j += LANES)
+      join.move(from + j, s.from_step, to + 3 * j, LANES, s.add);
+  } else if (s.columns == 3 && s.from_step == 3) {
+    const Triple split(false);
+    for (; i + LANES <= i_end; i += LANES)
+      split.move(from + 3 * i, LANES, to + i, s.to_step, s.add);
+  }
+#endif
+#if defined(__GNUC__)
+  const int64_t first = i;
+  for (; i + LANES <= i_end; i += LANES) swap_rows(s, from, to, i, j, j_end);
+  for (; i + 4 <= i_end; i += 4) swap_four_rows(s, from, to, i, j, j_end);
+  if (i < i_end && !s.add && i_end - first >= 4) {  // the last four, some of them again
+    swap_four_rows(s, from, to, i_end - 4, j, j_end);
+    i = i_end;
+  }
+#endif
+  for (; i < i_end; i += LANES)
+    swap_singly(s, from, to, i, std::min<int64_t>(i + LANES, i_end), j, j_end);
+}

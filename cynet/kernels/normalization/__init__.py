@@ -1,0 +1,1 @@
+"""Batch, layer, instance and local response normalization."""

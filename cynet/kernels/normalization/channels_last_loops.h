@@ -1,0 +1,504 @@
+// Loops of channels_last.h, compiled for each CPU level (levels.h), after simd.h.
+//
+// Vectors are as wide as the level's: the compiler would split wider ones, and compare their
+// elements one by one. Sums of a block of rows are added in double. Blocks have a fixed number of
+// rows, so sums do not depend on the number of threads.
+
+#ifdef __GNUC__
+// A cache line of channels.
+constexpr int kLanes = 16, kParts = kLanes / LANES;
+struct Lanes {
+  Vec part[kParts] = {};
+};
+
+template <typename F>
+CYNET_XINLINE Lanes by_part(F&& f) {
+  Lanes v;
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) v.part[i] = f(i);
+  return v;
+}
+
+CYNET_XINLINE Lanes operator+(const Lanes& a, const Lanes& b) {
+  return by_part([&](int i) CYNET_XLAMBDA { return a.part[i] + b.part[i]; });
+}
+CYNET_XINLINE Lanes operator-(const Lanes& a, const Lanes& b) {
+  return by_part([&](int i) CYNET_XLAMBDA { return a.part[i] - b.part[i]; });
+}
+CYNET_XINLINE Lanes operator*(const Lanes& a, const Lanes& b) {
+  return by_part([&](int i) CYNET_XLAMBDA { return a.part[i] * b.part[i]; });
+}
+CYNET_XINLINE Lanes& operator+=(Lanes& a, const Lanes& b) { return a = a + b; }
+
+// v where `sign` is positive, else 0.
+CYNET_XINLINE Lanes where_positive(const Lanes& sign, const Lanes& v) {
+  return by_part([&](int i) CYNET_XLAMBDA { return sign.part[i] > 0 ? v.part[i] : Vec{}; });
+}
+CYNET_XINLINE Lanes rectified(const Lanes& v) {
+  return by_part([&](int i) CYNET_XLAMBDA { return rectified(v.part[i]); });
+}
+
+// The first n lanes; the others are read as 0 and not stored.
+CYNET_XINLINE Lanes take(const float* p, int n) {
+  return by_part([&](int i) CYNET_XLAMBDA {
+    const int left = n - i * LANES;
+    return left >= LANES ? load(p + i * LANES) : left > 0 ? load_part(p + i * LANES, left) : Vec{};
+  });
+}
+CYNET_XINLINE void put(float* p, const Lanes& v, int n) {
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+    const int left = n - i * LANES;
+    if (left >= LANES) store(p + i * LANES, v.part[i]);
+    else if (left > 0) store_part(p + i * LANES, v.part[i], left);
+  }
+}
+
+CYNET_XINLINE void put_past(float* p, const Lanes& v) {
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) store_past(p + i * LANES, v.part[i]);
+}
+
+// Types of n lanes.
+template <int n>
+struct Vector {
+  typedef float Floats __attribute__((vector_size(n * sizeof(float))));
+  typedef int32_t Marks __attribute__((vector_size(n * sizeof(int32_t))));
+};
+#else  // without vector types: one lane
+constexpr int kLanes = 1;
+typedef float Lanes;
+
+CYNET_XINLINE Lanes where_positive(Lanes sign, Lanes v) { return sign > 0 ? v : 0; }
+CYNET_XINLINE Lanes rectified(Lanes v) { return v < 0 ? 0 : v; }
+CYNET_XINLINE Lanes take(const float* p, int) { return *p; }
+CYNET_XINLINE void put(float* p, Lanes v, int) { *p = v; }
+CYNET_XINLINE void put_past(float* p, Lanes v) { *p = v; }
+
+template <int n>
+struct Vector {
+  typedef float Floats;
+  typedef int32_t Marks;
+};
+#endif
+
+// Calls f(n, c) for each cache line of C channels: n channels from c on; for whole lines n is a
+// compile-time constant.
+template <typename F>
+CYNET_XINLINE void each_line(int64_t C, F&& f) {
+  int64_t c = 0;
+  for (; c + kLanes <= C; c += kLanes) f(std::integral_constant<int, kLanes>(), c);
+  if (c < C) f(static_cast<int>(C - c), c);
+}
+
+// Two sums over rows per channel, in double: total[part][0|1][c]. terms(n, c) returns a function of
+// a row's offset that adds to two vectors.
+template <typename Terms>
+static inline void norm_sums(const NormShape* s, int threads, double* total, const Terms& terms) {
+  const int64_t C = s->channels, rows = s->rows, each = norm_rows(s), parts = norm_parts(s);
+  parallel_for(threads, parts, [=](int64_t begin, int64_t end) {
+    // From the last row to the first: the last rows are still in the cache, and the first ones are
+    // what the next pass begins with.
+    for (int64_t part = end - 1; part >= begin; --part) {
+      double* first = total + part * 2 * C;
+      double* second = first + C;
+      for (int64_t c = 0; c < 2 * C; ++c) first[c] = 0;
+      const int64_t first_row = part * each, last = std::min(rows, first_row + each);
+      const int64_t apart = (last - first_row) / kReadAtOnce, far = apart * C;
+      int64_t block = 0;
+      do {
+        const int64_t stop = std::min(apart, block + kRowsABlock / kReadAtOnce);
+        each_line(C, [=](auto n, int64_t c) {
+          const auto term = terms(n, c);
+          Lanes a0 = {}, b0 = {}, a1 = {}, b1 = {};
+          for (int64_t at = (first_row + block) * C + c; at < (first_row + stop) * C; at += C) {
+            term(at, a0, b0);
+            term(at + far, a1, b1);
+            term(at + 2 * far, a0, b0);
+            term(at + 3 * far, a1, b1);
+          }
+          if (stop == apart)  // rows left over
+            for (int64_t row = first_row + kReadAtOnce * apart; row < last; ++row)
+              term(row * C + c, a0, b0);
+          a0 += a1;
+          b0 += b1;
+          float a[kLanes], b[kLanes];
+          std::memcpy(a, &a0, sizeof a);
+          std::memcpy(b, &b0, sizeof b);
+          for (int i = 0; i < n; ++i) first[c + i] += a[i];
+          for (int i = 0; i < n; ++i) second[c + i] += b[i];
+        });
+        block = stop;
+      } while (block < apart);
+    }
+  });
+}
+
+// Calls map(offset) for each row, some rows at a time; maps(n, c) returns map, which writes there.
+// Each thread works on two halves of its rows alternately. They are half a page apart, because a
+// processor takes a load to depend on the last store if both addresses agree in their last 12 bits.
+template <typename Maps>
+static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
+  const int64_t C = s->channels;
+  parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
+    const int64_t few = std::max<int64_t>(1, kMapped / C);  // rows that fit the first-level cache
+    int64_t half = (end - begin) / 2;
+    half -= std::min(half, (half * C + kPage / 2) % kPage / C);
+    const int64_t far = half * C;
+    for (int64_t block = 0; block < half; block += few) {
+      const int64_t from = begin + block, stop = begin + std::min(half, block + few);
+      each_line(C, [=](auto n, int64_t c) {
+        const auto map = maps(n, c);
+        for (int64_t at = from * C + c; at < stop * C; at += C) {
+          map(at);
+          map(at + far);
+        }
+      });
+    }
+    each_line(C, [=](auto n, int64_t c) {  // rows left over
+      const auto map = maps(n, c);
+      for (int64_t at = (begin + 2 * half) * C + c; at < end * C; at += C) map(at);
+    });
+    past_stored();  // if map used non-temporal stores
+  });
+}
+
+// Mean and biased variance of each channel, to mean[c] and variance[c] (doubles at the start of
+// `space`).
+static void norm_statistics(const NormShape* s, const float* x, int threads, double* space) {
+  const int64_t C = s->channels;
+  // Relative to the first row, so that a large mean costs no digits.
+  norm_sums(s, threads, space, [=](auto n, int64_t c) {
+    const Lanes around = take(x + c, n);
+    return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
+      const Lanes d = take(x + at, n) - around;
+      a += d;
+      b += d * d;
+    };
+  });
+  for (int64_t part = 1; part < norm_parts(s); ++part)
+    for (int64_t c = 0; c < 2 * C; ++c) space[c] += space[part * 2 * C + c];
+  for (int64_t c = 0; c < C; ++c) {
+    const double shift = space[c] / s->rows;
+    const double variance = space[C + c] / s->rows - shift * shift;
+    space[c] = x[c] + shift;
+    space[C + c] = variance > 0 ? variance : 0;
+  }
+}
+
+// y (+)= act(x * scale + shift + residual) with a scale and a shift per channel. PLAIN: nothing is
+// added. PAST: y consists of whole cache lines and is written by non-temporal stores.
+template <bool PLAIN, bool RELU, bool PAST>
+static inline void norm_apply_as(const NormShape* s, const float* x, const float* scale,
+                                 const float* shift, const float* residual, float* y, bool add,
+                                 int threads) {
+  norm_map(s, threads, [=](auto n, int64_t c) {
+    const Lanes factor = take(scale + c, n), offset = take(shift + c, n);
+    return [=](int64_t at) CYNET_XLAMBDA {
+      Lanes v = take(x + at, n) * factor + offset;
+      if (!PLAIN && residual) v += take(residual + at, n);
+      if (RELU) v = rectified(v);
+      if (!PLAIN && add) v += take(y + at, n);
+      if (PAST) put_past(y + at, v);
+      else put(y + at, v, n);
+    };
+  });
+}
+
+template <bool RELU>
+static inline void norm_apply_with(const NormShape* s, const float* x, const float* scale,
+                                   const float* shift, const float* residual, float* y, bool add,
+                                   int threads) {
+  const bool plain = !residual && !add;
+  const bool past = s->rows * s->channels * int64_t(sizeof(float)) > BEYOND_CACHES && x != y &&
+                    s->channels % kLanes == 0 && reinterpret_cast<uintptr_t>(y) % 64 == 0;
+  const auto apply = !plain ? norm_apply_as<false, RELU, false>
+                     : past ? norm_apply_as<true, RELU, true>
+                            : norm_apply_as<true, RELU, false>;
+  apply(s, x, scale, shift, residual, y, add, threads);
+}
+
+static void norm_apply(const NormShape* s, const float* x, const float* scale, const float* shift,
+                       const float* residual, float* y, bool add, int threads) {
+  const auto apply = s->relu ? norm_apply_with<true> : norm_apply_with<false>;
+  apply(s, x, scale, shift, residual, y, add, threads);
+}
+
+// Which array gives the mask of relu.
+enum NormMask { NO_MASK, MASK_OF_X, MASK_OF_Y };
+
+// Calls f with the mask of s as a compile-time constant.
+template <typename F>
+static inline void by_mask(const NormShape* s, F&& f) {
+  if (!s->relu) f(std::integral_constant<NormMask, NO_MASK>());
+  else if (s->residual) f(std::integral_constant<NormMask, MASK_OF_Y>());
+  else f(std::integral_constant<NormMask, MASK_OF_X>());
+}
+
+// The gradient of the normalized values: f(offset, x) for some channels.
+template <NormMask MASK, typename N>
+CYNET_XINLINE auto norm_upstream(const NormGradient* g, N n, int64_t c) {
+  const float *dy = g->dy, *y = g->y;
+  const Lanes factor = MASK == MASK_OF_X ? take(g->scale + c, n) : Lanes{};
+  const Lanes offset = MASK == MASK_OF_X ? take(g->shift + c, n) : Lanes{};
+  return [=](int64_t at, const Lanes& x) CYNET_XLAMBDA {
+    const Lanes dz = take(dy + at, n);
+    if constexpr (MASK == NO_MASK) return dz;
+    if constexpr (MASK == MASK_OF_Y) return where_positive(take(y + at, n), dz);
+    return where_positive(x * factor + offset, dz);
+  };
+}
+
+template <NormMask MASK>
+static inline void norm_gradient_sums(const NormShape* s, const NormGradient* g, int threads,
+                                      double* space) {
+  const float* const in = g->x;
+  norm_sums(s, threads, space, [=](auto n, int64_t c) {
+    const auto upstream = norm_upstream<MASK>(g, n, c);
+    const Lanes mean = take(g->mean + c, n);
+    return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
+      const Lanes x = take(in + at, n), dz = upstream(at, x);
+      a += dz;
+      b += dz * (x - mean);
+    };
+  });
+}
+
+// dx = p dz + q x + r. ONLY: no other gradient is computed.
+template <NormMask MASK, bool ONLY>
+static inline void norm_gradient_map(const NormShape* s, const NormGradient* g, const float* p,
+                                     const float* q, const float* r, int threads) {
+  const float* const in = g->x;
+  float *const dx = g->dx, *const dresidual = g->dresidual;
+  const bool add_x = g->add_x, add_residual = g->add_residual;
+  norm_map(s, threads, [=](auto n, int64_t c) {
+    const auto upstream = norm_upstream<MASK>(g, n, c);
+    const Lanes a = take(p + c, n), b = take(q + c, n), d = take(r + c, n);
+    return [=](int64_t at) CYNET_XLAMBDA {
+      const Lanes x = take(in + at, n), dz = upstream(at, x);
+      if (ONLY || dx) {
+        Lanes v = dz * a + x * b + d;
+        if (!ONLY && add_x) v += take(dx + at, n);
+        put(dx + at, v, n);
+      }
+      if (!ONLY && dresidual)
+        put(dresidual + at, add_residual ? dz + take(dresidual + at, n) : dz, n);
+    };
+  });
+}
+
+static void norm_backward(const NormShape* s, const NormGradient* g, int threads, double* space) {
+  const int64_t C = s->channels;
+  by_mask(s, [=](auto mask) { norm_gradient_sums<mask.value>(s, g, threads, space); });
+  for (int64_t part = 1; part < norm_parts(s); ++part)
+    for (int64_t c = 0; c < 2 * C; ++c) space[c] += space[part * 2 * C + c];
+  float* const p = reinterpret_cast<float*>(space + 2 * norm_parts(s) * C);
+  float* const q = p + C;
+  float* const r = q + C;
+  for (int64_t c = 0; c < C; ++c) {
+    const double total = space[c], product = space[C + c], inv = g->inv_std[c];
+    const double gamma = s->fixed ? 1.0 : g->gamma[c];
+    if (g->dbeta) g->dbeta[c] = static_cast<float>((g->add_beta ? g->dbeta[c] : 0) + total);
+    if (g->dgamma) {
+      const double d = s->fixed ? 0.0 : product * inv;
+      g->dgamma[c] = static_cast<float>((g->add_gamma ? g->dgamma[c] : 0) + d);
+    }
+    const double b = g->constant ? 0 : -gamma * inv * inv * inv * product / s->rows;
+    p[c] = static_cast<float>(gamma * inv);
+    q[c] = static_cast<float>(b);
+    r[c] = static_cast<float>(g->constant ? 0 : -gamma * inv * total / s->rows - b * g->mean[c]);
+  }
+  if (!g->dx && !g->dresidual) return;
+  const bool only = !g->dresidual && !g->add_x;
+  by_mask(s, [=](auto mask) {
+    constexpr NormMask MASK = mask.value;
+    const auto map = only ? norm_gradient_map<MASK, true> : norm_gradient_map<MASK, false>;
+    map(s, g, p, q, r, threads);
+  });
+}
+
+struct WindowPart {
+  int64_t begin, end, counted;
+};
+
+static inline WindowPart window_part(const WindowShape* s, int axis, int64_t at) {
+  WindowPart w;
+  w.begin = at * s->stride[axis] - s->pad[axis];
+  w.end = w.begin + s->kernel[axis];
+  w.counted = std::min(w.end, s->in_size[axis] + s->pad_after[axis]) - w.begin;
+  w.begin = std::max<int64_t>(w.begin, 0);
+  w.end = std::min(w.end, s->in_size[axis]);
+  if (!s->count_pad) w.counted = w.end - w.begin;
+  w.counted = std::max<int64_t>(w.counted, 0);
+  return w;
+}
+
+// Calls f(V, c) for the channels [from, to): whole vectors, then 4 channels, then single ones. With
+// `again` the last vector overlaps the one before instead.
+template <typename F>
+CYNET_XINLINE void over_channels(int64_t from, int64_t to, bool again, F&& f) {
+  int64_t c = from;
+#ifdef __GNUC__
+  for (; c + LANES <= to; c += LANES) f(Vector<LANES>(), c);
+  if (again && c > from && c < to) return f(Vector<LANES>(), to - LANES);
+  for (; c + 4 <= to; c += 4) f(Vector<4>(), c);
+#endif
+  for (; c < to; ++c) f(Vector<1>(), c);
+}
+
+template <typename V>
+CYNET_XINLINE typename V::Floats fetch(const float* p) {
+  typename V::Floats v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+// Whether `each` replaces the maximum v: it is larger, or the first NaN.
+template <typename Floats>
+CYNET_XINLINE auto window_takes(const Floats& each, const Floats& v) {
+  return ~(each <= v) & (v == v);
+}
+
+// K: all windows are K x K; 0: sizes are read at run time.
+template <typename V, int K>
+CYNET_XINLINE typename V::Floats window_forward(const WindowShape* s, const float* x,
+                                                const WindowPart& h, const WindowPart& w,
+                                                int64_t c) {
+  typedef typename V::Floats Floats;
+  const int64_t C = s->channels, W = s->in_size[1];
+  const int64_t high = K ? K : h.end - h.begin, wide = K ? K : w.end - w.begin;
+  const float* from = x + (h.begin * W + w.begin) * C + c;
+  Floats v = {};
+  if (s->type == 0) {
+    if (high <= 0 || wide <= 0) return v - FLT_MAX;
+    v = fetch<V>(from);
+    for (int64_t i = 0; i < high; ++i) {
+      for (int64_t j = 0; j < wide; ++j) {
+        const Floats each = fetch<V>(from + (i * W + j) * C);
+        v = window_takes(each, v) ? each : v;
+      }
+    }
+    return v;
+  }
+  for (int64_t i = 0; i < high; ++i)
+    for (int64_t j = 0; j < wide; ++j) v += fetch<V>(from + (i * W + j) * C);
+  if (s->type == 1) {
+    const int64_t counted = h.counted * w.counted;
+    v = counted ? v / static_cast<float>(counted) : Floats{};
+  }
+  return v;
+}
+
+// Calls f with that K for a window.
+template <typename F>
+CYNET_XINLINE void by_window(const WindowPart& h, const WindowPart& w, F&& f) {
+  const int64_t high = h.end - h.begin, wide = w.end - w.begin;
+  if (high == 2 && wide == 2) f(std::integral_constant<int, 2>());
+  else if (high == 3 && wide == 3) f(std::integral_constant<int, 3>());
+  else f(std::integral_constant<int, 0>());
+}
+
+static void window_pool(const WindowShape* s, const float* x, float* y, bool add, int threads) {
+  const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
+  const int64_t image = s->in_size[0] * s->in_size[1] * C;
+  parallel_for(threads, s->batch * OH, [=](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      const WindowPart h = window_part(s, 0, line % OH);
+      const float* from = x + line / OH * image;
+      for (int64_t j = 0; j < OW; ++j) {
+        const WindowPart w = window_part(s, 1, j);
+        float* out = y + (line * OW + j) * C;
+        by_window(h, w, [=](auto size) {
+          over_channels(0, C, !add, [=](auto kind, int64_t c) {
+            typedef decltype(kind) V;
+            typename V::Floats v = window_forward<V, decltype(size)::value>(s, from, h, w, c);
+            if (add) v += fetch<V>(out + c);
+            std::memcpy(out + c, &v, sizeof v);
+          });
+        });
+      }
+    }
+  });
+}
+
+// Adds the gradient of an output to its window; of equal maxima the first one gets it. With `fresh`
+// the elements of the window are overwritten instead.
+template <typename V, int K>
+CYNET_XINLINE void window_spread(const WindowShape* s, const float* x, const float* dy,
+                                 const WindowPart& h, const WindowPart& w, float* dx, int64_t c,
+                                 bool fresh) {
+  typedef typename V::Floats Floats;
+  typedef typename V::Marks Marks;
+  const int64_t C = s->channels, W = s->in_size[1], first = (h.begin * W + w.begin) * C + c;
+  const int64_t high = K ? K : h.end - h.begin, wide = K ? K : w.end - w.begin;
+  if (high <= 0 || wide <= 0) return;
+  const Floats grad = fetch<V>(dy);
+  Floats part = grad;
+  Marks where = {};  // index of the maximum in the window
+  if (s->type == 0) {
+    Floats best = fetch<V>(x + first);
+    for (int64_t i = 0; i < high; ++i) {
+      for (int64_t j = 0; j < wide; ++j) {
+        const Floats each = fetch<V>(x + first + (i * W + j) * C);
+        const auto take = window_takes(each, best);
+        best = take ? each : best;
+        where = take ? Marks{} + static_cast<int32_t>(i * wide + j) : where;
+      }
+    }
+  } else if (s->type == 1) {
+    if (!h.counted || !w.counted) return;
+    part = grad / static_cast<float>(h.counted * w.counted);
+  }
+  for (int64_t i = 0; i < high; ++i) {
+    for (int64_t j = 0; j < wide; ++j) {
+      float* to = dx + first + (i * W + j) * C;
+      if (s->type == 0) part = where == static_cast<int32_t>(i * wide + j) ? grad : Floats{};
+      const Floats sum = fresh ? part : part + fetch<V>(to);
+      std::memcpy(to, &sum, sizeof sum);
+    }
+  }
+}
+
+// True if every element of the input is in exactly one window.
+static bool windows_tile(const WindowShape* s) {
+  for (int axis = 0; axis < 2; ++axis)
+    if (s->stride[axis] != s->kernel[axis] || s->pad[axis] != 0 ||
+        s->out_size[axis] * s->kernel[axis] != s->in_size[axis])
+      return false;
+  return true;
+}
+
+static void window_unpool(const WindowShape* s, const float* dy, const float* x, float* dx,
+                          bool add, int threads) {
+  const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
+  const int64_t pixels = s->in_size[0] * s->in_size[1];
+  const int64_t blocks = (C + kLanes - 1) / kLanes;
+  // Threads share images, or groups of channels if there are few images.
+  const int64_t groups = s->batch >= threads ? 1 : std::min<int64_t>(blocks, threads);
+  const bool fresh = !add && windows_tile(s);
+  parallel_for(threads, s->batch * groups, [=](int64_t begin, int64_t end) {
+    for (int64_t work = begin; work < end; ++work) {
+      const int64_t n_image = work / groups, group = work % groups;
+      const int64_t from = blocks * group / groups * kLanes;
+      const int64_t to = std::min(C, blocks * (group + 1) / groups * kLanes);
+      const float* in = x ? x + n_image * pixels * C : nullptr;
+      float* out = dx + n_image * pixels * C;
+      if (!add && !fresh)
+        for (int64_t p = 0; p < pixels; ++p)
+          std::memset(out + p * C + from, 0, (to - from) * sizeof(float));
+      for (int64_t i = 0; i < OH; ++i) {
+        const WindowPart h = window_part(s, 0, i);
+        for (int64_t j = 0; j < OW; ++j) {
+          const WindowPart w = window_part(s, 1, j);
+          const float* grad = dy + ((n_image * OH + i) * OW + j) * C;
+          by_window(h, w, [=](auto size) {
+            over_channels(from, to, fresh, [=](auto kind, int64_t c) {
+              window_spread<decltype(kind), decltype(size)::value>(s, in, grad + c, h, w, out, c,
+                                                                   fresh);
+            });
+          });
+        }
+      }
+    }
+  });
+}

@@ -1,0 +1,211 @@
+// The loops of lrn.h, compiled for each level (levels.h).
+
+// norm^-beta; `usual`: beta is 3/4.
+template <bool usual, typename T>
+CYNET_XINLINE T response_power(T norm, T minus_beta) {
+  if constexpr (usual) {
+    const T inverse = T(1) / std::sqrt(norm);
+    return inverse * std::sqrt(inverse);
+  } else {
+    return math::power(norm, minus_beta);
+  }
+}
+
+// value / norm, by the root that response_power computes, too, or by a division.
+template <bool usual, typename T>
+CYNET_XINLINE T over_norm(T value, T norm) {
+  if constexpr (usual) {
+    const T inverse = T(1) / std::sqrt(norm);
+    return value * inverse * inverse;
+  } else {
+    return value / norm;
+  }
+}
+
+// total[i] = the sum of x[k * step + i], or of its square, over k < size.
+template <bool squared, int SIZE, typename T>
+CYNET_XINLINE void sum_rows(const T* x, int64_t step, int64_t n, T* total) {
+  CYNET_IVDEP
+  for (int64_t i = 0; i < n; ++i) {
+    T sum = 0;
+    for (int k = 0; k < SIZE; ++k) {
+      const T value = x[k * step + i];
+      sum += squared ? value * value : value;
+    }
+    total[i] = sum;
+  }
+}
+
+template <bool squared, typename T>
+CYNET_XINLINE void sum_around(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
+  if (size == 5) return sum_rows<squared, 5>(x, step, n, total);
+  if (size == 3) return sum_rows<squared, 3>(x, step, n, total);
+  for (int64_t i = 0; i < n; ++i) total[i] = 0;
+  for (int64_t k = 0; k < size; ++k) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) {
+      const T value = x[k * step + i];
+      total[i] += squared ? value * value : value;
+    }
+  }
+}
+
+// The same over the channels around the elements [begin, end) of n; rows of channels.
+template <bool squared, typename T>
+CYNET_XINLINE void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin,
+                             int64_t end, T* total) {
+  const int64_t half = s.size / 2, C = s.channels;
+  auto term = [=](int64_t i) { return squared ? x[i] * x[i] : x[i]; };
+  auto put = [=](int64_t i, T sum) {
+    if (i >= begin && i < end) total[i - begin] = sum;
+  };
+  if (C <= 2 * half) {  // no channel has `size` neighbours
+    for (int64_t i = begin; i < end; ++i) {
+      const Around k(s, i % C);
+      T sum = 0;
+      for (int64_t c = k.first; c < k.last; ++c) sum += term(i - i % C + c);
+      put(i, sum);
+    }
+    return;
+  }
+  const int64_t from = begin > half ? begin : half, to = end < n - half ? end : n - half;
+  if (from < to) sum_around<squared>(x + from - half, s.size, 1, to - from, total + from - begin);
+  for (int64_t row = begin - begin % C; row < end; row += C) {  // both ends of each row
+    T first = 0, last = 0;
+    for (int64_t i = 0; i < half; ++i) {
+      first += term(row + i);
+      last += term(row + C - 1 - i);
+    }
+    for (int64_t i = 0; i < half; ++i) {
+      first += term(row + half + i);
+      last += term(row + C - 1 - half - i);
+      put(row + i, first);
+      put(row + C - 1 - i, last);
+    }
+  }
+}
+
+// y (+)= x norm^-beta
+template <bool usual, typename T>
+CYNET_XINLINE void respond(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n,
+                           bool add) {
+  const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
+  const T minus_beta = static_cast<T>(-s.beta);
+  if (add) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i)
+      y[i] += x[i] * response_power<usual>(knorm + factor * total[i], minus_beta);
+  } else {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i)
+      y[i] = x[i] * response_power<usual>(knorm + factor * total[i], minus_beta);
+  }
+}
+
+// power = norm^-beta, ratio = dy x norm^(-beta - 1)
+template <bool usual, typename T>
+CYNET_XINLINE void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* total,
+                                 T* power, T* ratio, int64_t n) {
+  const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
+  const T minus_beta = static_cast<T>(-s.beta);
+  CYNET_IVDEP
+  for (int64_t i = 0; i < n; ++i) {
+    const T norm = knorm + factor * total[i];
+    power[i] = response_power<usual>(norm, minus_beta);
+    ratio[i] = over_norm<usual>(dy[i] * x[i] * power[i], norm);
+  }
+}
+
+// dx (+)= dy power - 2 alpha beta / size x total
+template <typename T>
+CYNET_XINLINE void respond_gradient(const LocalResponse& s, const T* dy, const T* x,
+                                    const T* power, const T* total, T* dx, int64_t n, bool add) {
+  const T factor = static_cast<T>(2 * s.alpha * s.beta / s.size);
+  if (add) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) dx[i] += dy[i] * power[i] - factor * x[i] * total[i];
+  } else {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * power[i] - factor * x[i] * total[i];
+  }
+}
+
+// Calls f(std::true_type) if beta is 3/4, else f(std::false_type).
+template <typename F>
+CYNET_XINLINE void by_power(const LocalResponse& s, F&& f) {
+  if (s.beta == 0.75) f(std::true_type());
+  else f(std::false_type());
+}
+
+template <typename T>
+static void respond_columns(const LocalResponse& s, const T* x, T* y, int64_t width, bool add) {
+  T total[RESPONSE_WIDTH];
+  by_power(s, [&](auto usual) {
+    for (int64_t c = 0; c < s.channels; ++c) {
+      const Around k(s, c);
+      sum_around<true>(x + k.first * s.inner, k.last - k.first, s.inner, width, total);
+      respond<usual.value>(s, x + c * s.inner, total, y + c * s.inner, width, add);
+    }
+  });
+}
+
+// n elements, lines of channels
+template <typename T>
+static void respond_lines(const LocalResponse& s, const T* x, T* y, int64_t n, bool add) {
+  T total[RESPONSE_WIDTH];
+  by_power(s, [&](auto usual) {
+    for (int64_t i = 0; i < n; i += RESPONSE_WIDTH) {
+      const int64_t end = i + RESPONSE_WIDTH < n ? i + RESPONSE_WIDTH : n;
+      sum_along<true>(s, x, n, i, end, total);
+      respond<usual.value>(s, x + i, total, y + i, end - i, add);
+    }
+  });
+}
+
+// power and ratio are (response_rows, RESPONSE_WIDTH); channel c is in row c modulo their number.
+// Channels outside are zeros.
+template <typename T>
+static void respond_columns_backward(const LocalResponse& s, const T* dy, const T* x, T* dx,
+                                     int64_t width, bool add, T* power, T* ratio) {
+  T total[RESPONSE_WIDTH];
+  const int64_t rows = response_rows(s), half = rows / 2;
+  for (int64_t i = 0; i < rows * RESPONSE_WIDTH; ++i) ratio[i] = 0;
+  by_power(s, [&](auto usual) {
+    for (int64_t c = 0; c < s.channels + half; ++c) {
+      const int64_t row = c % rows * RESPONSE_WIDTH;
+      if (c < s.channels) {
+        const Around k(s, c);
+        sum_around<true>(x + k.first * s.inner, k.last - k.first, s.inner, width, total);
+        respond_parts<usual.value>(s, dy + c * s.inner, x + c * s.inner, total, power + row,
+                                   ratio + row, width);
+      } else {
+        for (int64_t i = 0; i < width; ++i) ratio[row + i] = 0;
+      }
+      if (c < half) continue;
+      const int64_t at = (c - half) * s.inner;
+      sum_around<false>(ratio, rows, RESPONSE_WIDTH, width, total);
+      respond_gradient(s, dy + at, x + at, power + (c - half) % rows * RESPONSE_WIDTH, total,
+                       dx + at, width, add);
+    }
+  });
+}
+
+// n elements, lines of channels; power and ratio: (n,)
+template <typename T>
+static void respond_lines_backward(const LocalResponse& s, const T* dy, const T* x, T* dx,
+                                   int64_t n, bool add, T* power, T* ratio) {
+  T total[RESPONSE_WIDTH];
+  const int64_t width = RESPONSE_WIDTH;
+  by_power(s, [&](auto usual) {
+    for (int64_t i = 0; i < n; i += width) {
+      const int64_t end = i + width < n ? i + width : n;
+      sum_along<true>(s, x, n, i, end, total);
+      respond_parts<usual.value>(s, dy + i, x + i, total, power + i, ratio + i, end - i);
+    }
+  });
+  for (int64_t i = 0; i < n; i += width) {
+    const int64_t end = i + width < n ? i + width : n;
+    sum_along<false>(s, ratio, n, i, end, total);
+    respond_gradient(s, dy + i, x + i, power + i, total, dx + i, end - i, add);
+  }
+}

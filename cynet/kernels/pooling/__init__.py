@@ -1,0 +1,1 @@
+"""Pooling of row-major images."""

@@ -1,0 +1,370 @@
+// Reductions over any set of axes. Sums and products of floats are carried in double, of integers
+// in 64 bits; the axes arrive collapsed and split into kept and reduced ones. Included by
+// reduce.pyx alone.
+#ifndef CYNET_REDUCE_H
+#define CYNET_REDUCE_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "elementwise/convert.h"
+#include "common/half.h"
+#include "isa/kernel_table.h"
+#include "isa/levels.h"
+#include "parallel.h"
+#include "common/wrapping.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+namespace cynet {
+
+struct ReduceSpace {
+  int n_kept, n_reduced;
+  int64_t kept_size, reduced_size;  // elements of the output; elements that fold into each
+  int64_t kept[8], kept_stride[8];  // strides in the input
+  int64_t reduced[8], reduced_stride[8];
+  int last_is_kept;  // which list holds the input's last axis (its stride is 1)
+};
+
+typedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const void* x, void* out,
+                           int add, double divisor);
+
+template <typename T>
+using wide = typename std::conditional<std::is_integral<T>::value, int64_t, double>::type;
+template <typename T>
+using value_of = typename std::conditional<std::is_same<T, half>::value, float, T>::type;
+
+// ----- reducers: init, step, merge, finish. An acc is what a result is carried in; part, see sum -
+template <typename T>
+struct sum {
+  typedef wide<T> acc;
+  // of a few elements, before they are merged: floats add up twice as fast as doubles
+  typedef typename std::conditional<sizeof(value_of<T>) == sizeof(float) &&
+                                        std::is_floating_point<value_of<T>>::value,
+                                    float, acc>::type part;
+  static CYNET_XINLINE acc init() { return 0; }
+  template <typename A>
+  static CYNET_XINLINE void step(A& a, value_of<T> x) {
+    a = sum_of(a, static_cast<A>(x));
+  }
+  static CYNET_XINLINE void merge(acc& a, acc b) { a = sum_of(a, b); }
+  static CYNET_XINLINE acc finish(acc a, double divisor) {
+    if constexpr (std::is_integral<acc>::value)
+      return whole_quotient(a, static_cast<acc>(divisor));
+    else
+      return divisor == 1 ? a : a / divisor;
+  }
+};
+template <typename T>
+struct nansum : sum<T> {
+  template <typename A>
+  static CYNET_XINLINE void step(A& a, value_of<T> x) {
+    a = sum_of(a, x == x ? static_cast<A>(x) : A(0));
+  }
+};
+template <typename T>
+struct norm1 : sum<T> {
+  template <typename A>
+  static CYNET_XINLINE void step(A& a, value_of<T> x) {
+    const A wide = static_cast<A>(x);  // which the lowest integer has a size in
+    a = sum_of(a, wide < A(0) ? negative_of(wide) : wide);
+  }
+};
+template <typename T>
+struct norm2 {
+  typedef double acc, part;
+  static CYNET_XINLINE acc init() { return 0; }
+  static CYNET_XINLINE void step(acc& a, value_of<T> x) {
+    a += static_cast<double>(x) * static_cast<double>(x);
+  }
+  static CYNET_XINLINE void merge(acc& a, acc b) { a += b; }
+  static CYNET_XINLINE double finish(acc a, double) { return std::sqrt(a); }
+};
+template <typename T>
+struct prod {
+  typedef wide<T> acc, part;
+  static CYNET_XINLINE acc init() { return 1; }
+  static CYNET_XINLINE void step(acc& a, value_of<T> x) {
+    a = product_of(a, static_cast<acc>(x));
+  }
+  static CYNET_XINLINE void merge(acc& a, acc b) { a = product_of(a, b); }
+  static CYNET_XINLINE acc finish(acc a, double) { return a; }
+};
+template <typename T>
+struct nanprod : prod<T> {
+  static CYNET_XINLINE void step(wide<T>& a, value_of<T> x) {
+    a = product_of(a, x == x ? static_cast<wide<T>>(x) : wide<T>(1));
+  }
+};
+template <typename T>
+struct max {
+  typedef value_of<T> acc, part;
+  static CYNET_XINLINE acc init() {
+    return std::numeric_limits<acc>::has_infinity ? -std::numeric_limits<acc>::infinity()
+                                                  : std::numeric_limits<acc>::lowest();
+  }
+  static CYNET_XINLINE void step(acc& a, acc x) { a = (x > a) | (x != x) ? x : a; }
+  static CYNET_XINLINE void merge(acc& a, acc b) { step(a, b); }
+  static CYNET_XINLINE acc finish(acc a, double) { return a; }
+};
+template <typename T>
+struct min {
+  typedef value_of<T> acc, part;
+  static CYNET_XINLINE acc init() {
+    return std::numeric_limits<acc>::has_infinity ? std::numeric_limits<acc>::infinity()
+                                                  : std::numeric_limits<acc>::max();
+  }
+  static CYNET_XINLINE void step(acc& a, acc x) { a = (x < a) | (x != x) ? x : a; }
+  static CYNET_XINLINE void merge(acc& a, acc b) { step(a, b); }
+  static CYNET_XINLINE acc finish(acc a, double) { return a; }
+};
+
+inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64_t* stride) {
+  int64_t offset = 0;
+  for (int i = n - 1; i >= 0; --i) {
+    offset += index % shape[i] * stride[i];
+    index /= shape[i];
+  }
+  return offset;
+}
+
+}  // namespace cynet
+
+#if !defined(__CUDACC__)  // from here on for the CPU: nvcc knows no vectors of GCC's
+#define CYNET_LOOPS "isa/simd.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "reduce/reduce_loops.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "reduce/arg_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+// ----- the walk ----------------------------------------------------------------------------------
+template <typename T, typename V>
+inline void store(T* out, int add, V value) {
+  if constexpr (std::is_same<T, half>::value) {
+    *out = half((add ? half::to_float(out->bits) : 0.0f) + static_cast<float>(value));
+  } else {
+    const T own = convert_one<T>(value);
+    *out = add ? sum_of(*out, own) : own;
+  }
+}
+
+enum { MAX_PARTS = 16, COLUMNS = 1024 };
+
+// Flat positions [begin, end) of the reduced axes, the last of which is the input's last.
+template <typename T, class R>
+typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t begin,
+                            int64_t end) {
+  const int last = s.n_reduced - 1;
+  const int64_t n = s.reduced[last];
+  typedef typename R::acc (*RowLoop)(const T* x, int64_t n);
+  static const RowLoop loops[] = CYNET_AT_LEVELS(reduce_row<T, R>);
+  const RowLoop loop = loops[level];
+  typename R::acc total = R::init();
+  while (begin < end) {
+    const int64_t row = begin / n, column = begin - row * n;
+    const int64_t m = n - column < end - begin ? n - column : end - begin;
+    R::merge(total, loop(x + offset_of(row, last, s.reduced, s.reduced_stride) + column, m));
+    begin += m;
+  }
+  return total;
+}
+
+template <typename T, class R>
+void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, T* out, int add,
+                 double divisor) {
+  if (threads > 1 && s.kept_size < threads) {
+    if (threads > MAX_PARTS) threads = MAX_PARTS;
+    for (int64_t o = 0; o < s.kept_size; ++o) {
+      const T* from = x + offset_of(o, s.n_kept, s.kept, s.kept_stride);
+      typename R::acc parts[MAX_PARTS], total = R::init();
+      const int64_t each = (s.reduced_size + threads - 1) / threads;
+      parallel_for(threads, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          const int64_t stop = (p + 1) * each < s.reduced_size ? (p + 1) * each : s.reduced_size;
+          parts[p] = reduce_rows<T, R>(level, s, from, p * each, stop);
+        }
+      });
+      for (int p = 0; p < threads; ++p) R::merge(total, parts[p]);
+      store(out + o, add, R::finish(total, divisor));
+    }
+    return;
+  }
+  if (s.n_kept == 1 && s.n_reduced == 1) {  // rows side by side
+    typedef typename R::acc (*RowLoop)(const T* x, int64_t n);
+    static const RowLoop loops[] = CYNET_AT_LEVELS(reduce_row<T, R>);
+    const RowLoop loop = loops[level];
+    const int64_t n = s.reduced_size, stride = s.kept_stride[0];
+    parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o)
+        store(out + o, add, R::finish(loop(x + o * stride, n), divisor));
+    });
+    return;
+  }
+  parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* from = x + offset_of(o, s.n_kept, s.kept, s.kept_stride);
+      store(out + o, add, R::finish(reduce_rows<T, R>(level, s, from, 0, s.reduced_size), divisor));
+    }
+  });
+}
+
+template <typename T, class R>
+void reduce_outer(int threads, int level, const ReduceSpace& s, const T* x, T* out, int add,
+                  double divisor) {
+  typedef typename R::acc acc;
+  typedef void (*ColumnLoop)(const ReduceSpace& s, const T* x, int64_t n, int64_t begin,
+                             int64_t end, acc* total);
+  static const ColumnLoop loops[] = CYNET_AT_LEVELS(reduce_columns<T, R>);
+  const ColumnLoop loop = loops[level];
+  const int last = s.n_kept - 1;
+  const int64_t width = s.kept[last], strips = (width + COLUMNS - 1) / COLUMNS;
+  const int64_t tasks = s.kept_size / width * strips;
+  if (threads > MAX_PARTS) threads = MAX_PARTS;
+  const bool split = threads > 1 && tasks < threads && s.reduced_size >= threads;
+  auto task = [&](int64_t t, int workers) {
+    const int64_t row = t / strips, column = t % strips * COLUMNS;
+    const int64_t n = width - column < COLUMNS ? width - column : static_cast<int64_t>(COLUMNS);
+    const T* from = x + offset_of(row, last, s.kept, s.kept_stride) + column;
+    acc total[COLUMNS];
+    if (workers == 1) {
+      loop(s, from, n, 0, s.reduced_size, total);
+    } else {
+      acc parts[MAX_PARTS][COLUMNS];
+      const int64_t each = (s.reduced_size + workers - 1) / workers;
+      parallel_for(workers, workers, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          const int64_t start = p * each < s.reduced_size ? p * each : s.reduced_size;
+          const int64_t stop = start + each < s.reduced_size ? start + each : s.reduced_size;
+          loop(s, from, n, start, stop, parts[p]);
+        }
+      });
+      for (int64_t c = 0; c < n; ++c) {
+        total[c] = R::init();
+        for (int p = 0; p < workers; ++p) R::merge(total[c], parts[p][c]);
+      }
+    }
+    for (int64_t c = 0; c < n; ++c)
+      store(out + row * width + column + c, add, R::finish(total[c], divisor));
+  };
+  if (split) {
+    for (int64_t t = 0; t < tasks; ++t) task(t, threads);
+  } else {
+    parallel_for(threads, tasks, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) task(t, 1);
+    });
+  }
+}
+
+template <typename T, class R>
+void reduce_loop(int threads, int level, const ReduceSpace& s, const void* x_, void* out_, int add,
+                 double divisor) {
+  const T* x = static_cast<const T*>(x_);
+  T* out = static_cast<T*>(out_);
+  if (s.last_is_kept) reduce_outer<T, R>(threads, level, s, x, out, add, divisor);
+  else reduce_last<T, R>(threads, level, s, x, out, add, divisor);
+}
+
+struct ReduceRow {
+  const char* name;
+  ReduceLoop loop[N_DTYPE];
+};
+
+#define CYNET_REDUCE(R)                                                                         \
+  {                                                                                             \
+    #R, {                                                                                       \
+      reduce_loop<float, R<float>>, reduce_loop<double, R<double>>, reduce_loop<half, R<half>>, \
+          reduce_loop<uint8_t, R<uint8_t>>, reduce_loop<int32_t, R<int32_t>>,                   \
+          reduce_loop<int8_t, R<int8_t>>, reduce_loop<int64_t, R<int64_t>>,                     \
+          reduce_loop<bool, R<bool>>                                                            \
+    }                                                                                           \
+  }
+static const ReduceRow reduce_table[] = {
+    CYNET_REDUCE(sum), CYNET_REDUCE(nansum), CYNET_REDUCE(prod),  CYNET_REDUCE(nanprod),
+    CYNET_REDUCE(max), CYNET_REDUCE(min),    CYNET_REDUCE(norm1), CYNET_REDUCE(norm2),
+};
+
+inline ReduceLoop find_reduce_loop(const char* name, int dtype) {
+  for (const ReduceRow& row : reduce_table)
+    if (std::strcmp(row.name, name) == 0) return row.loop[dtype];
+  return nullptr;
+}
+
+// ----- arg reductions
+// Index of the first largest (or smallest, or first NaN) along the middle of three axes.
+template <typename T, bool greatest>
+void arg_loop(int threads, int level, int64_t outer, int64_t n, int64_t inner, const void* x_,
+              void* out_, int add) {
+  typedef void (*ColumnLoop)(const T* x, int64_t n, int64_t step, int64_t m, int64_t* place);
+  static const ColumnLoop columns[] = CYNET_AT_LEVELS(arg_columns<T, greatest>);
+  const ColumnLoop column = columns[level];
+  const T* x = static_cast<const T*>(x_);
+  T* out = static_cast<T*>(out_);
+  if (inner == 1) {
+    typedef int64_t (*RowLoop)(const T* x, int64_t n);
+    static const RowLoop rows[] = CYNET_AT_LEVELS(arg_row<T, greatest>);
+    const RowLoop row = rows[level];
+    parallel_for(threads, outer, [=](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o)
+        store(out + o, add, row(x + o * n, n));
+    });
+    return;
+  }
+  // strips of columns, as many for each of the outer indices
+  const int64_t most = static_cast<int64_t>(baseline::ARG_COLUMNS);
+  const int64_t share = (inner * outer + threads - 1) / threads;
+  const int64_t width = share < 64 ? 64 : (share < most ? share : most);
+  const int64_t strips = (inner + width - 1) / width;
+  parallel_for(threads, outer * strips, [=](int64_t begin, int64_t end) {
+    int64_t place[baseline::ARG_COLUMNS];
+    for (int64_t s = begin; s < end; ++s) {
+      const int64_t o = s / strips, first = s % strips * width;
+      const int64_t m = inner - first < width ? inner - first : width;
+      column(x + o * n * inner + first, n, inner, m, place);
+      for (int64_t c = 0; c < m; ++c)
+        store(out + o * inner + first + c, add, place[c]);
+    }
+  });
+}
+
+typedef void (*ArgLoop)(int threads, int level, int64_t outer, int64_t n, int64_t inner,
+                        const void* x, void* out, int add);
+
+template <bool largest>
+ArgLoop arg_loop_of(int dtype) {
+  switch (dtype) {
+    case F32:
+      return arg_loop<float, largest>;
+    case F64:
+      return arg_loop<double, largest>;
+    case F16:
+      return arg_loop<half, largest>;
+    case U8:
+      return arg_loop<uint8_t, largest>;
+    case I32:
+      return arg_loop<int32_t, largest>;
+    case I8:
+      return arg_loop<int8_t, largest>;
+    case I64:
+      return arg_loop<int64_t, largest>;
+    default:
+      return nullptr;
+  }
+}
+
+inline ArgLoop find_arg_loop(int largest, int dtype) {
+  return largest ? arg_loop_of<true>(dtype) : arg_loop_of<false>(dtype);
+}
+
+}  // namespace cynet
+
+#endif  // CPU
+
+#endif

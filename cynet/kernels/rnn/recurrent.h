@@ -1,0 +1,121 @@
+// The steps of recurrent layers: recurrent products and gates, forward and backward.
+//
+// Sequences of a batch do not touch each other, so each thread takes some of them through all
+// steps, without waiting for another. The recurrent weights are copied once a run in the order in
+// which small.h reads them (float32), or read as they are by BLAS (float64).
+#ifndef CYNET_RECURRENT_H
+#define CYNET_RECURRENT_H
+
+#include "isa/kernel_table.h"
+#include "gemm/small.h"
+#include "common/scalar_math.h"
+
+namespace cynet {
+
+enum RecurrentMode { RNN_RELU, RNN_TANH, LSTM, GRU };
+
+inline int64_t gates_of(int mode) { return mode == LSTM ? 4 : mode == GRU ? 3 : 1; }
+
+typedef void (*Dgemm)(int, int, int64_t, int64_t, int64_t, double, const double*, int64_t,
+                      const double*, int64_t, double, double*, int64_t);
+
+// Products by a matrix of weights that is packed in another way than for the level's loops: sizes
+// in floats (amx.h).
+struct PackedProducts {
+  int64_t (*size)(int64_t k, int64_t n);
+  void (*pack)(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n, float* to);
+  void (*times)(const float* a, int64_t a_row, int64_t m, const float* packed, int64_t k,
+                int64_t n, float* c, int64_t c_row, bool add);
+};
+
+// One direction of one layer; arrays are of float, or of double where `wide`. `h` and `c` have one
+// step more than there are: the first in the layer's direction is the initial state.
+struct Recurrence {
+  int64_t steps, batch, hidden;
+  int mode;
+  bool wide, reverse;
+  const int64_t* lengths;  // of `batch` sequences, 0 .. steps; NULL: all full
+  bool clip, clip_nan;     // of an LSTM's cells
+  double clip_min, clip_max;
+  Dgemm gemm;
+  const void* weight;  // (gates * hidden, hidden)
+  const void* packed;  // as recurrent_pack made it
+  const PackedProducts* products;  // NULL: the level's own
+  void* gates;         // (steps, batch, gates, hidden): forward turns sums into gates
+  void* h;             // (steps + 1, batch, hidden)
+  void* c;             // the same; LSTM
+  void* n;             // (steps, batch, hidden): W_n h + b_n of forward; GRU
+  const void* bias_n;  // (hidden,): b_n; GRU
+  void* y;             // h of each step once more, y_row from one sequence to the next, or NULL
+  int64_t y_row;
+  bool y_add;
+  const void* dy;  // gradient of y, or NULL
+  void* dh;        // (batch, hidden): gradient of the last state, then of the first if `wants_dh`
+  void* dc;        // the same; LSTM
+  void* dgates;    // as gates: gradient of the sums
+  void* dgates_h;  // the same for the recurrent products; GRU, else as dgates
+  bool wants_dh;
+
+  // Where step t and the state before it lie in h and c.
+  int64_t slot(int64_t t) const { return reverse ? t : t + 1; }
+  int64_t before(int64_t t) const { return reverse ? t + 1 : t; }
+  bool active(int64_t t, int64_t row) const { return !lengths || t < lengths[row]; }
+};
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "rnn/recurrent_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+// AMX where a tile's rows are mostly used, else the level's loops.
+inline const PackedProducts* recurrent_products(int level, bool wide, int64_t batch,
+                                                int64_t hidden) {
+#ifdef CYNET_AMX
+  static constexpr PackedProducts tiled = {
+      &amx::packed_size<amx::PACKED_DEPTH>, &amx::pack<amx::PACKED_DEPTH>, &amx::times};
+  if (level == AMX && !wide && batch >= 32 && hidden >= 96) return &tiled;
+#endif
+  return nullptr;
+}
+
+// Numbers (float or double) that recurrent_pack writes for forward or backward, to be aligned to 64
+// bytes.
+inline int64_t recurrent_packed(int level, const Recurrence& r) {
+  static constexpr decltype(&baseline::packed_size) table[] = CYNET_AT_LEVELS(packed_size);
+  const auto size = table[r.wide ? BASELINE : level];
+  return std::max(size(r, false), size(r, true));
+}
+
+// The recurrent weights in the order in which a run reads them.
+inline void recurrent_pack(int level, bool backward, const Recurrence& r, void* to) {
+  static constexpr decltype(&baseline::pack_weights) table[] = CYNET_AT_LEVELS(pack_weights);
+  table[r.wide ? BASELINE : level](r, backward, to);
+}
+
+inline void recurrent_forward(int level, int threads, const Recurrence& r) {
+  static constexpr decltype(&baseline::forward_steps<float>) narrow[] =
+      CYNET_AT_LEVELS(forward_steps<float>);
+  const auto run = r.wide ? &baseline::forward_steps<double> : narrow[level];
+  parallel_for(threads, r.batch, [&](int64_t begin, int64_t end) { run(r, begin, end); });
+}
+
+inline void recurrent_backward(int level, int threads, const Recurrence& r) {
+  static constexpr decltype(&baseline::backward_steps<float>) narrow[] =
+      CYNET_AT_LEVELS(backward_steps<float>);
+  const auto run = r.wide ? &baseline::backward_steps<double> : narrow[level];
+  parallel_for(threads, r.batch, [&](int64_t begin, int64_t end) { run(r, begin, end); });
+}
+
+// After recurrent_backward: whether the first step leaves the gradient of the recurrent weights as
+// it is, since the state before it is zero.
+inline bool recurrent_first_gives_nothing(int level, const Recurrence& r) {
+  static constexpr decltype(&baseline::first_gives_nothing<float>) narrow[] =
+      CYNET_AT_LEVELS(first_gives_nothing<float>);
+  return (r.wide ? &baseline::first_gives_nothing<double> : narrow[level])(r);
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,47 @@
+"""The steps of recurrent layers (contract in recurrent.pxd): the loops are in recurrent.h."""
+
+from ..gemm.blas cimport gemm
+from ..isa.dispatch cimport cpu_level
+from ..parallel cimport threads_for
+
+cdef extern from "rnn/recurrent.h" namespace "cynet" nogil:
+    const PackedProducts* cpp_products "cynet::recurrent_products"(
+        int level, bint wide, int64_t batch, int64_t hidden) noexcept
+    int64_t cpp_packed "cynet::recurrent_packed"(int level, const Recurrence& r) noexcept
+    void cpp_pack "cynet::recurrent_pack"(int level, bint backward, const Recurrence& r,
+                                          void* to) noexcept
+    void cpp_forward "cynet::recurrent_forward"(int level, int threads,
+                                                const Recurrence& r) noexcept
+    void cpp_backward "cynet::recurrent_backward"(int level, int threads,
+                                                  const Recurrence& r) noexcept
+    bint cpp_first "cynet::recurrent_first_gives_nothing"(int level, const Recurrence& r) noexcept
+    int64_t gates_of(int mode) noexcept
+
+
+cdef int64_t recurrent_packed(Recurrence* r) noexcept nogil:
+    r.products = cpp_products(cpu_level(), r.wide, r.batch, r.hidden)
+    return cpp_packed(cpu_level(), r[0])
+
+
+cdef void recurrent_pack(Recurrence* r, bint backward, void* to) noexcept nogil:
+    r.products = cpp_products(cpu_level(), r.wide, r.batch, r.hidden)
+    r.packed = to
+    cpp_pack(cpu_level(), backward, r[0], to)
+
+
+cdef int _threads(const Recurrence* r) noexcept nogil:
+    return threads_for(r.steps * r.batch * r.hidden * r.hidden * gates_of(r.mode) // 8)
+
+
+cdef void recurrent_forward(Recurrence* r) noexcept nogil:
+    r.gemm = gemm[double]
+    cpp_forward(cpu_level(), _threads(r), r[0])
+
+
+cdef void recurrent_backward(Recurrence* r) noexcept nogil:
+    r.gemm = gemm[double]
+    cpp_backward(cpu_level(), _threads(r), r[0])
+
+
+cdef bint first_gives_nothing(const Recurrence* r) noexcept nogil:
+    return cpp_first(cpu_level(), r[0])

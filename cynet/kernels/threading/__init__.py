@@ -1,0 +1,1 @@
+"""The team of threads that shares out the loops of kernels."""

@@ -1,0 +1,200 @@
+// GNU OpenMP's functions over the team, for a library that was compiled to call them.
+//
+// Its threads meet at barriers within a region, so the parts of one must run at once: there are as
+// many helpers as parts, one region runs at a time, and the caller takes a part that nobody has
+// begun only when its own is over. Helpers are called even while the team rests: oneDNN's own
+// barriers spin on memory and cannot be seen from here. Included by parallel.pyx only.
+#ifndef CYNET_GANG_H
+#define CYNET_GANG_H
+
+#include "threading/rebind.h"
+#include "threading/team.h"
+
+namespace cynet {
+
+enum { DEEPEST = 16 };  // regions within regions, of which the first alone has threads
+
+struct GangRegion {
+  int part, parts;
+  bool gang;    // it has the team
+  int64_t turn;  // chunks of the loop that this thread has had
+  int64_t first, count, step, chunk;
+};
+
+static struct {
+  std::atomic<uint32_t> held;  // 2: others wait for it
+  std::atomic<uint32_t> arrived, round;  // at the barrier
+  void (*body)(void*);
+  void* data;
+} gang;
+
+static thread_local GangRegion regions_within[DEEPEST] = {{0, 1, false, 0, 0, 0, 0, 0}};
+static thread_local int depth = 0;
+
+static void hold_gang() {
+  uint32_t free = 0;
+  if (gang.held.compare_exchange_strong(free, 1)) return;
+  while (gang.held.exchange(2)) sleep_while(&gang.held, 2);
+}
+
+static void leave_gang() {
+  if (gang.held.exchange(0) == 2) wake_sleepers(&gang.held, 1);
+}
+
+static void enter_region(int part, int parts, bool has_team) {
+  regions_within[++depth] = {part, parts, has_team, 0, 0, 0, 0, 0};
+}
+
+static void gang_part(void*, int part, int parts) {
+  enter_region(part, parts, true);
+  gang.body(gang.data);
+  --depth;
+}
+
+// Whether a region of so many parts can run: all helpers are there, or could be made now.
+static bool gang_can_run(int parts) {
+  while (!inside) {
+    have_helpers(parts - 1);
+    if (team.helpers.load() >= parts - 1) return true;
+    if (team.making.load())
+      std::this_thread::yield();  // another thread makes some
+    else if (now_ns() < team.retry_at.load())
+      return false;
+  }
+  return true;
+}
+
+// How many threads a region may have: those that could be made.
+static int gang_size() {
+  const int limit = team.limit.load(std::memory_order_relaxed);
+  const int most = limit < SHARES ? limit : SHARES;
+  if (inside || most < 2) return 1;
+  if (gang_can_run(most)) return most;
+  return team.helpers.load() + 1;
+}
+
+extern "C" {
+
+static void gang_start(void (*body)(void*), void* data, unsigned parts) {
+  const bool alone = parts < 2 || inside || !gang_can_run(static_cast<int>(parts));
+  if (!alone) {
+    hold_gang();
+    gang.body = body, gang.data = data;
+    gang.arrived.store(0);
+    const int n = static_cast<int>(parts);
+    fill_slot(team.slots[0], n, n, gang_part, nullptr);
+    open_shares(team.slots[0]);
+    inside = true;
+  }
+  enter_region(0, alone ? 1 : static_cast<int>(parts), !alone);
+}
+
+static void gang_end() {
+  const bool alone = !regions_within[depth--].gang;
+  if (alone) return;
+  close_shares(team.slots[0]);
+  inside = false;
+  leave_gang();
+}
+
+static void gang_parallel(void (*body)(void*), void* data, unsigned parts, unsigned) {
+  gang_start(body, data, parts);
+  body(data);
+  gang_end();
+}
+
+static void gang_barrier() {
+  const GangRegion& region = regions_within[depth];
+  if (!region.gang) return;
+  const uint32_t round = gang.round.load();
+  if (gang.arrived.fetch_add(1) + 1 == static_cast<uint32_t>(region.parts)) {
+    gang.arrived.store(0);
+    gang.round.fetch_add(1);
+    wake_sleepers(&gang.round, region.parts);
+    return;
+  }
+  const int64_t begin = now_ns(), until = begin + BRIEF_NS;
+  for (int turns = 1; gang.round.load() == round; ++turns) {
+    relax();
+    if (turns % 32 == 0 && now_ns() > until) sleep_while(&gang.round, round);
+  }
+  const int64_t stood = now_ns() - begin;  // which is no work
+  if (region.part == 0)
+    team.slots[0].stood += stood;
+  else
+    team.slots[0].helped.fetch_sub(stood, std::memory_order_relaxed);
+}
+
+static int gang_part_now() { return regions_within[depth].part; }
+static int gang_parts_now() { return regions_within[depth].parts; }
+static int gang_inside() { return inside || regions_within[depth].parts > 1; }
+
+static bool gang_loop_next(long* begin, long* end) {
+  GangRegion& r = regions_within[depth];
+  int64_t from, to;
+  if (r.chunk) {
+    from = (r.turn * r.parts + r.part) * r.chunk;
+    to = from + r.chunk;
+  } else {
+    if (r.turn) return false;
+    const int64_t each = r.count / r.parts, rest = r.count % r.parts;
+    from = r.part * each + (r.part < rest ? r.part : rest);
+    to = from + each + (r.part < rest);
+  }
+  ++r.turn;
+  if (to > r.count) to = r.count;
+  if (from >= to) return false;
+  *begin = r.first + from * r.step;
+  *end = r.first + to * r.step;
+  return true;
+}
+
+static bool gang_loop_start(long first, long last, long step, long chunk, long* begin, long* end) {
+  GangRegion& r = regions_within[depth];
+  r.turn = 0, r.first = first, r.step = step, r.chunk = chunk;
+  r.count = step > 0 ? (last - first + step - 1) / step : (first - last - step - 1) / -step;
+  return gang_loop_next(begin, end);
+}
+
+static void gang_loop_end() {}
+
+}  // extern "C"
+
+// What a library that GNU's compiler made for OpenMP may import.
+static const Import gang_functions[] = {
+    {"GOMP_parallel_start", reinterpret_cast<void*>(gang_start)},
+    {"GOMP_parallel_end", reinterpret_cast<void*>(gang_end)},
+    {"GOMP_parallel", reinterpret_cast<void*>(gang_parallel)},
+    {"GOMP_barrier", reinterpret_cast<void*>(gang_barrier)},
+    {"GOMP_loop_static_start", reinterpret_cast<void*>(gang_loop_start)},
+    {"GOMP_loop_static_next", reinterpret_cast<void*>(gang_loop_next)},
+    {"GOMP_loop_end_nowait", reinterpret_cast<void*>(gang_loop_end)},
+    {"omp_get_max_threads", reinterpret_cast<void*>(gang_size)},
+    {"omp_get_thread_num", reinterpret_cast<void*>(gang_part_now)},
+    {"omp_get_num_threads", reinterpret_cast<void*>(gang_parts_now)},
+    {"omp_in_parallel", reinterpret_cast<void*>(gang_inside)},
+};
+
+// Lets a library's regions run on the team. Returns what `rebind` does.
+static inline const char* lend_team(void* library) {
+  static const char* const prefixes[] = {"GOMP_", "omp_"};
+  return rebind(library, prefixes, gang_functions,
+                sizeof(gang_functions) / sizeof(gang_functions[0]));
+}
+
+// ---- forks
+
+static void forget_all() {
+  forget_team();
+  gang.held.store(0);
+}
+
+static inline void watch_forks() {
+#if !defined(_WIN32)
+  pthread_atfork(nullptr, nullptr, forget_all);
+#endif
+}
+
+}  // namespace cynet
+
+#endif

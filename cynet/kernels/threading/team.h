@@ -1,0 +1,361 @@
+// The threads that help with the loops of CPU kernels: one team for the process.
+//
+// A loop has parts, and what each part computes does not depend on who computes it. The caller
+// opens the parts in a slot, helpers that are awake claim some of them, the caller claims what
+// nobody has begun. So a helper that gets no core delays nothing but the part it has begun.
+// Included by parallel.pyx only: this state exists once. Its reasons: docs/architecture/threads.md
+#ifndef CYNET_TEAM_H
+#define CYNET_TEAM_H
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "threading/clock.h"
+#include "threading/wake.h"
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
+#if !defined(_WIN32)
+#include <pthread.h>
+#include <signal.h>
+#endif
+
+namespace cynet {
+
+typedef void (*PartFunction)(void* arg, int part, int parts);
+
+constexpr int SLOTS = 16;   // loops at once, the first of them gang.h's
+constexpr int SHARES = 64;  // of a loop, each a bit: a share is one part or several
+
+// All in nanoseconds.
+constexpr int64_t SPIN_NS = 150000;    // a helper looks for the next loop so long, then it sleeps
+constexpr int64_t WAIT_NS = 200000;    // a caller looks so long for the end of others' shares
+constexpr int64_t BRIEF_NS = 20000;    // the same beside threads of others
+constexpr int64_t STOLEN_NS = 100000;  // a thread that looks and misses so much had no core
+constexpr int64_t CREDIT_NS = 4000000;  // the most of time gained that stands against losses
+constexpr int64_t LOSS_NS = 100000;     // beyond the credit, after which the team rests
+constexpr int64_t REST = 64;            // times as long as the loss: it costs 1.5 % at most
+constexpr int64_t LONGEST_NS = 1000000000;
+constexpr int64_t RETRY_NS = 1000000000;  // after a thread could not be made
+
+struct alignas(128) Slot {
+  std::atomic<uint64_t> open;  // shares that nobody has begun
+  std::atomic<uint32_t> left;  // shares that are not done
+  std::atomic<uint32_t> sleeps;  // the caller sleeps on `left`
+  std::atomic<uint32_t> taken;   // by a caller
+  std::atomic<int64_t> helped;   // nanoseconds that helpers took for their shares
+  int parts, shares;
+  PartFunction function;
+  void* arg;
+  int64_t begin, woken;  // when the caller opened it, and had woken helpers
+  int64_t stood;         // nanoseconds that the caller stood at barriers
+  unsigned control;  // the caller's rounding and flushing of denormal numbers
+};
+
+struct Team {
+  Slot slots[SLOTS];
+  alignas(128) std::atomic<int> used{1};  // slots that have ever been taken are below
+  std::atomic<int> limit;              // threads that one loop may use
+  std::atomic<int> helpers;            // threads made
+  std::atomic<int> making;
+  std::atomic<int64_t> retry_at;
+  std::atomic<int64_t> spin_at;   // when helpers may spin again
+  std::atomic<int64_t> share_at;  // when loops are shared out again
+  std::atomic<int64_t> credit;
+  alignas(128) std::atomic<uint32_t> bell;  // what helpers sleep on
+  std::atomic<int> sleepers;
+};
+
+static Team team;
+static thread_local bool inside = false;  // a share of a loop
+
+static inline void relax() {
+#if defined(__x86_64__) || defined(_M_X64)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+static inline unsigned float_control() {
+#if defined(__x86_64__) || defined(_M_X64)
+  return _mm_getcsr();
+#else
+  return 0;
+#endif
+}
+
+static inline void set_float_control(unsigned control) {
+#if defined(__x86_64__) || defined(_M_X64)
+  if (_mm_getcsr() != control) _mm_setcsr(control);
+#else
+  (void)control;
+#endif
+}
+
+static inline int64_t rest_ns(int64_t loss) {
+  return loss < LONGEST_NS / REST ? loss * REST : LONGEST_NS;
+}
+
+// ---- shares
+
+static void run_share(const Slot& slot, int share) {
+  const int parts = slot.parts, shares = slot.shares;
+  const int first = static_cast<int>(static_cast<int64_t>(parts) * share / shares);
+  const int end = static_cast<int>(static_cast<int64_t>(parts) * (share + 1) / shares);
+  for (int part = first; part < end; ++part) slot.function(slot.arg, part, parts);
+}
+
+// A share that is now the caller's own: `wanted` if nobody has begun it, else the first; or -1.
+static inline int claim(Slot& slot, int wanted) {
+  uint64_t open = slot.open.load(std::memory_order_relaxed);
+  while (open) {
+    int share = wanted;
+    if (!(open >> share & 1))
+      for (share = 0; !(open >> share & 1);) ++share;
+    const uint64_t bit = static_cast<uint64_t>(1) << share;
+    open = slot.open.fetch_and(~bit, std::memory_order_acq_rel);
+    if (open & bit) return share;
+  }
+  return -1;
+}
+
+// ---- helpers
+
+static inline bool work_is_there() {
+  const int used = team.used.load(std::memory_order_acquire);
+  for (int i = 0; i < used; ++i)
+    if (team.slots[i].open.load(std::memory_order_seq_cst)) return true;
+  return false;
+}
+
+// Takes shares, first of all the one `wanted`, until none is left.
+static void help(int wanted) {
+  const int used = team.used.load(std::memory_order_acquire);
+  for (int i = 0; i < used; ++i) {
+    Slot& slot = team.slots[i];
+    int share;
+    while ((share = claim(slot, wanted)) >= 0) {
+      const int64_t begin = now_ns();
+      set_float_control(slot.control);
+      run_share(slot, share);
+      slot.helped.fetch_add(now_ns() - begin, std::memory_order_relaxed);
+      if (slot.left.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
+          slot.sleeps.load(std::memory_order_seq_cst))
+        wake_sleepers(&slot.left, 1);
+    }
+  }
+}
+
+// True when there is work; false when it is time to sleep.
+static bool look_for_work() {
+  int64_t last = now_ns();
+  if (last < team.spin_at.load(std::memory_order_relaxed)) return false;
+  const int64_t until = last + SPIN_NS;
+  for (;;) {
+    for (int i = 0; i < 16; ++i) {
+      if (work_is_there()) return true;
+      relax();
+    }
+    const int64_t now = now_ns();
+    if (now - last > STOLEN_NS) {
+      team.spin_at.store(now + rest_ns(now - last), std::memory_order_relaxed);
+      return false;
+    }
+    if (now > until) return false;
+    last = now;
+  }
+}
+
+static void serve(int id) {
+  inside = true;
+  for (;;) {
+    help(id % SHARES);
+    if (look_for_work()) continue;
+    const uint32_t rung = team.bell.load();
+    team.sleepers.fetch_add(1);
+    if (!work_is_there()) sleep_while(&team.bell, rung);
+    team.sleepers.fetch_sub(1);
+  }
+}
+
+static bool start_helper(int id) {
+  bool made = true;
+#if !defined(_WIN32)
+  // Signals are for the threads of Python. What an instruction causes is not: a thread that blocks
+  // those ends the process, while CUDA kernels on the CPU make errors of them.
+  sigset_t all, before;
+  sigfillset(&all);
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+  for (int each : own) sigdelset(&all, each);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+#endif
+  try {
+    std::thread(serve, id).detach();
+  } catch (...) {
+    made = false;
+  }
+#if !defined(_WIN32)
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+#endif
+  return made;
+}
+
+// True when there is a helper, of `wanted` ones. Where threads cannot be made there are fewer.
+static bool have_helpers(int wanted) {
+  int made = team.helpers.load(std::memory_order_acquire);
+  if (made >= wanted || team.making.exchange(1)) return made > 0;
+  if (now_ns() >= team.retry_at.load(std::memory_order_relaxed)) {
+    made = team.helpers.load();
+    while (made < wanted && start_helper(made + 1)) team.helpers.store(++made);
+    if (made < wanted) team.retry_at.store(now_ns() + RETRY_NS);
+  }
+  team.making.store(0);
+  return made > 0;
+}
+
+// ---- callers
+
+static inline bool team_rests() {
+  const int64_t share_at = team.share_at.load(std::memory_order_relaxed);
+  return share_at && now_ns() < share_at;
+}
+
+// A slot; none while there are as many callers as helpers: all cores have work then.
+static Slot* take_slot() {
+  const int helpers = team.helpers.load(std::memory_order_relaxed);
+  for (int i = 1; i < SLOTS && i <= helpers; ++i) {
+    Slot& slot = team.slots[i];
+    if (slot.taken.load(std::memory_order_relaxed) || slot.taken.exchange(1)) continue;
+    int used = team.used.load(std::memory_order_relaxed);
+    while (used <= i && !team.used.compare_exchange_weak(used, i + 1)) {
+    }
+    return &slot;
+  }
+  return nullptr;
+}
+
+// Until helpers have done what they have begun: looks first, for as long as the caller's own
+// shares took, then sleeps: a helper without a core may get the caller's.
+static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
+  int64_t spin_ns = own < WAIT_NS ? own + BRIEF_NS : WAIT_NS;
+  if (start < team.spin_at.load(std::memory_order_relaxed)) spin_ns = BRIEF_NS;
+  uint32_t left;
+  int turns = 0;
+  while ((left = slot.left.load(std::memory_order_acquire)) != 0) {
+    relax();
+    if (++turns % 32 == 0 && now_ns() - start > spin_ns) break;
+  }
+  if (!left) return;
+  slot.sleeps.store(1);
+  while ((left = slot.left.load()) != 0) sleep_while(&slot.left, left);
+  slot.sleeps.store(0);
+}
+
+// Counts what helpers brought. Shares are alike, so the fastest tells what one takes on a core of
+// its own: the gain is what all shares would take at that pace, less the time that went by. A
+// helper that took the caller's core brings nothing. After losses the team rests.
+static void judge(const Slot& slot, int64_t own, int mine, int64_t now) {
+  const int theirs = slot.shares - mine;
+  int64_t alone = own * slot.shares / mine;
+  if (theirs) {
+    const int64_t helped = slot.helped.load(std::memory_order_relaxed) * slot.shares / theirs;
+    if (helped < alone) alone = helped;
+  }
+  int64_t credit = team.credit.load(std::memory_order_relaxed) + alone - (now - slot.begin);
+  if (credit > CREDIT_NS) credit = CREDIT_NS;
+  if (credit < -LOSS_NS) {
+    team.share_at.store(now + rest_ns(-credit), std::memory_order_relaxed);
+    credit = 0;
+  }
+  team.credit.store(credit, std::memory_order_relaxed);
+}
+
+static void run_alone(int parts, PartFunction function, void* arg) {
+  const bool before = inside;
+  inside = true;
+  for (int part = 0; part < parts; ++part) function(arg, part, parts);
+  inside = before;
+}
+
+static void fill_slot(Slot& slot, int parts, int shares, PartFunction function, void* arg) {
+  slot.parts = parts, slot.shares = shares;
+  slot.function = function, slot.arg = arg;
+  slot.control = float_control();
+  slot.stood = 0;
+  slot.helped.store(0, std::memory_order_relaxed);
+  slot.left.store(shares, std::memory_order_relaxed);
+  slot.begin = slot.woken = now_ns();
+}
+
+// Opens all shares but the first, which is the caller's, and wakes helpers that sleep.
+static void open_shares(Slot& slot) {
+  const int shares = slot.shares;
+  slot.open.store(~static_cast<uint64_t>(0) >> (SHARES - shares) & ~static_cast<uint64_t>(1));
+  const int asleep = team.sleepers.load();
+  if (asleep > 0) {
+    team.bell.fetch_add(1);
+    wake_sleepers(&team.bell, asleep < shares ? asleep : shares - 1);
+    slot.woken = now_ns();
+  }
+}
+
+// Behind the caller's first share: those that nobody has begun, and the end of all others.
+static void close_shares(Slot& slot) {
+  int mine = 1;
+  for (int share; (share = claim(slot, 0)) >= 0; ++mine) run_share(slot, share);
+  const int64_t done = now_ns(), own = done - slot.woken;
+  if (slot.left.fetch_sub(mine, std::memory_order_acq_rel) != static_cast<uint32_t>(mine))
+    wait_for_shares(slot, done, own);
+  if (mine < slot.shares || slot.woken != slot.begin)
+    judge(slot, own - slot.stood, mine, now_ns());
+}
+
+static void run_parts(int parts, PartFunction function, void* arg) {
+  const int limit = team.limit.load(std::memory_order_relaxed);
+  const int shares = parts < SHARES ? parts : SHARES;
+  Slot* slot = nullptr;
+  if (!inside && !team_rests() && have_helpers((shares < limit ? shares : limit) - 1))
+    slot = take_slot();
+  if (!slot) return run_alone(parts, function, arg);
+  fill_slot(*slot, parts, shares, function, arg);
+  open_shares(*slot);
+  inside = true;
+  run_share(*slot, 0);
+  close_shares(*slot);
+  inside = false;
+  slot->taken.store(0, std::memory_order_release);
+}
+
+// ---- forks: a child has no helpers, and no loop is on its way but the forking thread's own
+
+static void forget_team() {
+  for (Slot& slot : team.slots) {
+    slot.open.store(0);
+    slot.left.store(0);
+    slot.sleeps.store(0);
+    slot.taken.store(0);
+  }
+  team.helpers.store(0);
+  team.making.store(0);
+  team.retry_at.store(0);
+  team.sleepers.store(0);
+  team.share_at.store(0);
+  team.spin_at.store(0);
+}
+
+static inline bool in_share() { return inside; }
+static inline void set_limit(int threads) { team.limit.store(threads); }
+
+// A helper is awake: it may take a share at once.
+static inline bool team_is_awake() {
+  return team.helpers.load(std::memory_order_relaxed) >
+             team.sleepers.load(std::memory_order_relaxed) &&
+         !team_rests();
+}
+
+}  // namespace cynet
+
+#endif

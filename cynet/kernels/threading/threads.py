@@ -1,0 +1,13 @@
+"""The threads of CPU kernels: loads parallel.pyx so that all compiled modules find its team."""
+
+import os
+import sys
+
+_flags = sys.getdlopenflags()
+sys.setdlopenflags(_flags | os.RTLD_GLOBAL)  # cynet_run_parts (parallel.h)
+try:
+    from ..parallel import get_num_threads, set_num_threads
+finally:
+    sys.setdlopenflags(_flags)
+
+__all__ = ["get_num_threads", "set_num_threads"]

@@ -1,0 +1,14 @@
+// Included first into modules of users (custom/build.py): such a module may be loaded before
+// cynet, so it looks the team up when it first shares a loop instead of when it is linked.
+#ifndef CYNET_USERS_TEAM_H
+#define CYNET_USERS_TEAM_H
+#include <dlfcn.h>
+
+#define cynet_run_parts cynet_find_run_parts
+extern "C" __attribute__((weak, visibility("default"))) void cynet_run_parts(
+    int parts, void (*function)(void* arg, int part, int parts), void* arg) {
+  typedef void (*Run)(int, void (*)(void*, int, int), void*);
+  static const Run run = reinterpret_cast<Run>(dlsym(RTLD_DEFAULT, "cynet_run_parts"));
+  run(parts, function, arg);
+}
+#endif

@@ -1,0 +1,250 @@
+"""The door of mx.nd's generated functions: sorts arguments into inputs, parameters and outputs."""
+
+from cpython.dict cimport PyDict_GetItem, PyDict_Next
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_ITEM
+from libc.string cimport memcmp
+
+from .._ndarray cimport NDArrayBase
+from ..operator._base cimport OpEntry
+from ._dispatch cimport MOST_KNOWN, Call, fits, resolve, run, run_known
+
+from ..context import current_context, read_context
+from ..base.errors import ArgumentTypeError, shown
+from ..operator.signature import bind_positional, describe, wrong_input
+
+
+def is_array(value):
+    """True for an NDArray."""
+    return isinstance(value, NDArrayBase)
+
+
+# --- calls like one before ------------------------------------------------------------------------
+cdef enum:
+    KEPT = 4         # calls that an operator's door remembers
+    MOST_VALUES = 12  # parameters of such a call
+
+
+cdef class Known:
+    """A call with its arguments: arrays by place, then plain values, then named ones."""
+
+    cdef Call call
+    cdef int n_arrays, n_rest
+    cdef tuple rest, names, values
+    cdef object context  # of a call without arrays
+
+
+cdef class Door:
+    """What an operator was last called with: the same again is neither sorted nor looked up."""
+
+    cdef list kept
+    cdef int oldest
+
+
+cdef dict _doors = {}  # OpEntry -> Door
+
+
+cdef bint _plain(object value):
+    # It cannot change, and `_same` tells it from what parses differently.
+    if type(value) is tuple:
+        for each in <tuple>value:
+            if type(each) is not int:
+                return False
+        return True
+    return (value is None or type(value) is int or type(value) is float or type(value) is bool
+            or type(value) is str or type(value) is type)
+
+
+cdef inline bint _same(object a, object b):
+    cdef double x, y
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) is float:
+        x, y = a, b
+        return memcmp(&x, &y, sizeof(double)) == 0
+    if type(a) is tuple:
+        if len(<tuple>a) != len(<tuple>b):
+            return False
+        for each in <tuple>a:
+            if type(each) is not int:
+                return False
+        return a == b
+    return (type(a) is int or type(a) is str) and a == b
+
+
+cdef Known _known(Door door, tuple args, dict kwargs, PyObject** arrays):
+    # The kept call with these arguments, `out` aside, or None.
+    cdef Known known
+    cdef NDArrayBase array
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef Py_ssize_t n_args = len(args), at
+    cdef int n = 0, i
+    cdef bint fit
+    while n < n_args and n < MOST_KNOWN and isinstance(args[n], NDArrayBase):
+        arrays[n] = <PyObject*>PyTuple_GET_ITEM(args, n)
+        n += 1
+    for known in door.kept:
+        if known.n_arrays != n or known.n_rest != n_args - n:
+            continue
+        fit = True
+        for i in range(n):
+            array = <NDArrayBase>arrays[i]
+            fit = fit and fits(&known.call.arrays[i], &array.blob)
+        for i in range(known.n_rest):
+            fit = fit and _same(known.rest[i], args[n + i])
+        if not fit:
+            continue
+        i = 0
+        at = 0
+        while PyDict_Next(kwargs, &at, &key, &value):
+            if <object>key == "out":
+                continue
+            if i >= len(known.names) or not _same(known.names[i], <object>key) or not _same(
+                    known.values[i], <object>value):
+                fit = False
+                break
+            i += 1
+        if fit and i == len(known.names) and (
+                n > 0 or known.context is current_context()):
+            return known
+    return None
+
+
+cdef int _keep(Door door, Call call, tuple args, dict kwargs) except -1:
+    # Remember a call, if it is of a kind that `_known` finds again.
+    cdef Known known
+    cdef int n = 0
+    while n < len(args) and isinstance(args[n], NDArrayBase):
+        n += 1
+    if n > MOST_KNOWN or n != call.n_in + call.n_aux or call.order is not None:
+        return 0
+    if call.python:  # users may define it anew
+        return 0
+    if len(args) - n + len(kwargs) > MOST_VALUES or "name" in kwargs:
+        return 0
+    if not n and (kwargs.get("ctx") is not None or kwargs.get("out") is not None):
+        return 0
+    rest = args[n:]
+    named = {name: value for name, value in kwargs.items() if name != "out"}
+    for value in (*rest, *named.values()):
+        if not _plain(value):
+            return 0
+    known = Known()
+    known.call, known.n_arrays, known.n_rest = call, n, len(rest)
+    known.rest, known.names, known.values = rest, tuple(named), tuple(named.values())
+    known.context = None if n else current_context()
+    if len(door.kept) < KEPT:
+        door.kept.append(known)
+    else:
+        door.kept[door.oldest] = known
+        door.oldest = (door.oldest + 1) % KEPT
+    return 0
+
+
+def invoke(OpEntry entry, tuple args, dict kwargs):
+    """Call operator `entry` as ``mx.nd`` does: inputs and parameters in `args` and `kwargs`.
+
+    Returns
+    -------
+    NDArray or list of NDArray
+        The visible outputs; `out` itself where the caller gave one.
+    """
+    cdef list given, names = None, results
+    cdef dict params = {}
+    cdef PyObject* arrays[MOST_KNOWN]
+    cdef PyObject* wished
+    cdef Known known
+    cdef Call call
+    cdef Door door = _doors.get(entry)
+    if door is None:
+        door = Door()
+        door.kept = []
+        _doors[entry] = door
+    elif len(door.kept):
+        known = _known(door, args, kwargs, arrays)
+        if known is not None:
+            wished = PyDict_GetItem(kwargs, "out")
+            if wished == NULL or <object>wished is None:
+                return run_known(known.call, arrays, known.n_arrays, None)
+            if isinstance(<object>wished, NDArrayBase) and known.call.n_visible == 1 and (
+                    known.n_arrays > 0):
+                return run_known(known.call, arrays, known.n_arrays, <NDArrayBase>wished)
+    out = ctx = None
+    signature = describe(entry)
+    wanted = signature.arguments + signature.states
+    if args:
+        given = list(args)
+        for value in given:
+            if not isinstance(value, NDArrayBase):
+                given = None
+                break
+        if given is None or (len(given) > len(wanted) and not signature.variable):
+            given, params = bind_positional(entry, args, is_array, "an NDArray")
+            while given and given[len(given) - 1] is None:
+                given.pop()
+    else:
+        given = []
+    for name, value in kwargs.items():
+        if name == "out":
+            out = value
+        elif name == "name":
+            continue
+        elif isinstance(value, NDArrayBase):
+            if names is None:
+                names, given = _named(entry, wanted, signature.variable, given)
+            names.append(name)
+            given.append(value)
+        elif name == "ctx" and not given and not (names or ()):
+            ctx = read_context(value)
+            if name in entry.prop.fields:
+                params[name] = str(ctx)
+        elif name in wanted and name not in entry.prop.fields:
+            if value is not None:
+                raise wrong_input(entry.name, f"argument '{name}'", value,
+                                  "an NDArray")
+        elif name in params:
+            raise ArgumentTypeError(f"operator {entry.name}: parameter '{name}' is given twice")
+        else:
+            params[name] = value
+    if names is None and not signature.variable and (len(given) != len(wanted) or _has_gap(given)):
+        names, given = _named(entry, wanted, False, given)
+    outs = None
+    if out is not None:
+        outs = [out] if isinstance(out, NDArrayBase) else _out_list(entry, out)
+        if ctx is None and not given and outs and isinstance(outs[0], NDArrayBase):
+            ctx = outs[0].context
+    named = tuple(names) if names is not None else ()
+    call = resolve(entry, given, named, params, ctx)
+    results = run(call, given, outs, False)
+    _keep(door, call, args, kwargs)
+    if out is not None:
+        return out
+    return results[0] if len(results) == 1 else results
+
+
+cdef list _out_list(OpEntry entry, object out):
+    if not isinstance(out, (list, tuple)) or not all([is_array(each) for each in out]):
+        raise ArgumentTypeError(
+            f"operator {entry.name}: out must be an NDArray or a list of them, got {shown(out)}")
+    return list(out)
+
+
+cdef bint _has_gap(list given):
+    for array in given:
+        if array is None:
+            return True
+    return False
+
+
+cdef tuple _named(OpEntry entry, tuple wanted, bint variable, list given):
+    # The names of the arrays given by place, and those arrays, without the places left empty.
+    if variable:
+        if given:
+            raise ArgumentTypeError(
+                f"operator {entry.name}: give all inputs by place or all by name")
+        return [], []
+    names = [name for name, array in zip(wanted, given) if array is not None]
+    return names, [array for array in given if array is not None]

@@ -1,0 +1,82 @@
+"""New arrays of one value or of evenly spaced ones, written where they are made."""
+
+from libc.stdint cimport int64_t
+
+from .._core.copy cimport Region, push_fill, whole
+from .._ndarray cimport NDArrayBase, new_array, on_host, read_shape
+from .._typedefs cimport MAX_NDIM, kFloat64
+from ..kernels.movement.arange cimport run_progression
+
+from ..context import current_context, read_context
+from ..base.dtype import dtype_flag
+
+cdef object _last_context = None  # and its numbers, which cost a lookup each
+cdef int _last_type = 0
+cdef int _last_id = 0
+
+
+cdef NDArrayBase _blank(object shape, object ctx, object dtype):
+    global _last_context, _last_type, _last_id
+    cdef int64_t sizes[MAX_NDIM]
+    cdef int ndim, flag = 0
+    cdef NDArrayBase out
+    if dtype is not None:
+        flag = dtype_flag(dtype)
+    context = current_context() if ctx is None else read_context(ctx)
+    if context is not _last_context:
+        _last_type, _last_id = context.device_typeid, context.device_id
+        _last_context = context
+    ndim = read_shape(shape, sizes)
+    out = new_array(sizes, ndim, flag, _last_type, _last_id)
+    return out
+
+
+def filled(shape, double value, ctx, dtype):
+    """A new array of `shape` with `value` everywhere; None for `ctx` or `dtype` as in
+    ``mx.nd.full``."""
+    cdef NDArrayBase out = _blank(shape, ctx, dtype)
+    cdef Region region = whole(out)
+    out.chunk.written = out.blob.size == 0
+    push_fill(out, &region, &value, kFloat64)
+    return out
+
+
+def filled_like(NDArrayBase data not None, double value):
+    """A new array like `data`, of the same shape, dtype and device, with `value` everywhere."""
+    cdef NDArrayBase out = new_array(data.blob.shape, data.blob.ndim, data.blob.dtype,
+                                     data.blob.dev_type, data.blob.dev_id)
+    cdef Region region = whole(out)
+    out.chunk.written = out.blob.size == 0
+    push_fill(out, &region, &value, kFloat64)
+    return out
+
+
+def diagonal(rows, columns, k, ctx, dtype):
+    """A new matrix of zeros with ones where the column is the row + `k`."""
+    cdef NDArrayBase out = filled((rows, columns), 0.0, ctx, dtype)
+    return _with_diagonal(out, rows, columns, k)
+
+
+cdef NDArrayBase _with_diagonal(NDArrayBase out, int64_t rows, int64_t columns, int64_t k):
+    cdef Region ones
+    cdef double one = 1.0
+    ones.ndim = 1
+    ones.shape[0] = max(min(rows + min(k, 0), columns - max(k, 0)), 0)
+    ones.stride[0] = columns + 1
+    ones.offset = k if k > 0 else -k * columns
+    if ones.shape[0]:
+        push_fill(out, &ones, &one, kFloat64)
+    return out
+
+
+def progression(int64_t n, double start, double step, ctx, dtype):
+    """A new array of `n` values ``start + i * step`` in the arithmetic of `dtype`; None where they
+    are not made here: on a GPU, or in a dtype other than float32, float64 and int32."""
+    cdef NDArrayBase out = _blank(n, ctx, dtype)
+    cdef bint made
+    if not on_host(&out.blob):
+        return None
+    with nogil:  # nobody else knows the array yet
+        made = run_progression(out.blob.dtype, start, step, out.blob.data, n)
+    out.chunk.written = made
+    return out if made else None

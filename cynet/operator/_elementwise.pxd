@@ -1,0 +1,28 @@
+"""Operators that are lists of elementwise loops (loops.py says what a loop is)."""
+
+from libcpp.vector cimport vector
+
+from .._typedefs cimport TBlob
+from ..kernels.elementwise.elementwise cimport Kernel
+from ._base cimport Operator
+
+cdef struct NativeLoop:
+    Kernel write
+    Kernel add
+    int reads      # how many operands
+    int source[3]  # which list an operand is in: a Source
+    int index[3]   # which of them
+    int target
+    bint more      # adds to what the loop before it wrote
+    char number[8]  # an operand that is a number, in the arrays' dtype
+
+cdef class LoopsOperator(Operator):
+    cdef int dtype
+    cdef bint is_settled  # a number beyond the dtype decided a loop
+    cdef vector[NativeLoop] forward_loops
+    cdef vector[NativeLoop] backward_loops
+
+# The kernels of a Loop: `write` and `add`. Raises MissingLoop when there is no such functor.
+cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1
+# A number, a float or a LargeInt, as one element of `dtype`.
+cdef int put_number(object number, int dtype, void* out) except -1

@@ -1,0 +1,159 @@
+"""Operators that are lists of elementwise loops (contract in _elementwise.pxd)."""
+
+from libc.stdint cimport int64_t
+from libcpp.vector cimport vector
+
+from .._typedefs cimport TBlob, kAddTo, kBool, kFloat16, kFloat32, kFloat64, kInt64, kNullOp
+from ..kernels.elementwise.binary cimport find_binary
+from ..kernels.elementwise.binary_grad cimport find_binary_grad
+from ..kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_grad, run_unary
+from ..kernels.elementwise.unary cimport find_unary
+from ..kernels.elementwise.unary_grad cimport find_unary_grad
+from ._base cimport Operator, OpContext
+
+from ..base.dtype import NAMES, dtype_flag
+from ..base.errors import ArgumentError
+from .elementwise_loop import fits_dtype, settled
+from .parameters import LargeInt
+
+_EXACT = 2.0 ** 53  # below it every integer is a float
+
+cdef enum Source:
+    NUMBER = 0
+    IN_DATA = 1
+    OUT_DATA = 2
+    OUT_GRAD = 3
+
+
+cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1:
+    cdef bytes functor = loop.functor.encode()
+    if loop.family == "unary":
+        write[0], add[0] = find_unary(functor, dtype, False), find_unary(functor, dtype, True)
+    elif loop.family == "binary":
+        write[0], add[0] = find_binary(functor, dtype, False), find_binary(functor, dtype, True)
+    elif loop.family == "unary_grad":
+        write[0] = find_unary_grad(functor, dtype, False)
+        add[0] = find_unary_grad(functor, dtype, True)
+    else:
+        write[0] = find_binary_grad(functor, dtype, False)
+        add[0] = find_binary_grad(functor, dtype, True)
+    return 0
+
+
+cdef class LoopsOperator(Operator):
+    """Runs the loops that a property lists, each over whole arrays.
+
+    Parameters
+    ----------
+    prop : OperatorProperty
+        The loops of its `graph` (GraphHooks) say what is computed.
+    dtype : str
+        Of all arrays.
+    """
+
+    def __init__(self, prop, dtype):
+        in_data = [(<int>IN_DATA, i) for i in range(len(prop.list_arguments()))]
+        out_data = [(<int>OUT_DATA, i) for i in range(len(prop.list_outputs()))]
+        out_grad = [(<int>OUT_GRAD, i) for i in range(len(out_data))]
+        self.dtype = dtype_flag(dtype)
+        if self.dtype == kBool and not prop.graph.traits.takes_bool:
+            raise ArgumentError(
+                f"operator {prop.op_name} does not take arrays of bool; cast them first")
+        _add_loops(self, &self.forward_loops, prop.graph.forward_loops(prop, in_data, out_data))
+        # in_grad is named by in_data's pairs: a loop only writes there
+        loops = prop.graph.backward_loops(prop, out_grad, in_data, out_data, in_data)
+        _add_loops(self, &self.backward_loops, loops)
+
+    def with_scalar(self, double value):
+        """The same operator for another number, which an imperative call with a new number needs;
+        None where another number may need other loops."""
+        cdef LoopsOperator out
+        cdef size_t i
+        if self.dtype not in (kFloat32, kFloat64, kFloat16) and (
+                self.is_settled or not -_EXACT < value < _EXACT
+                or not fits_dtype(value, NAMES[self.dtype])):
+            return None
+        out = LoopsOperator.__new__(LoopsOperator)
+        out.dtype = self.dtype
+        out.forward_loops, out.backward_loops = self.forward_loops, self.backward_loops
+        for i in range(out.forward_loops.size()):
+            run_cast(kFloat64, self.dtype, &value, out.forward_loops[i].number, 1)
+        for i in range(out.backward_loops.size()):
+            run_cast(kFloat64, self.dtype, &value, out.backward_loops[i].number, 1)
+        return out
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        _run(self.forward_loops, in_data, out_data, NULL, req, out_data)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        _run(self.backward_loops, in_data, out_data, out_grad, req, in_grad)
+        return 0
+
+
+cdef int put_number(object number, int dtype, void* out) except -1:
+    cdef double real
+    cdef int64_t whole
+    if isinstance(number, LargeInt):
+        whole = number.exact
+        run_cast(kInt64, dtype, &whole, out, 1)
+    else:
+        real = number
+        run_cast(kFloat64, dtype, &real, out, 1)
+    return 0
+
+
+cdef int _add_loops(LoopsOperator self, vector[NativeLoop]* loops, list described) except -1:
+    cdef NativeLoop native
+    for each in described:
+        loop = settled(each, NAMES[self.dtype])
+        self.is_settled = self.is_settled or loop is not each
+        number = 0.0
+        find_kernels(loop, self.dtype, &native.write, &native.add)
+        native.reads, native.more = len(loop.reads), loop.more
+        native.target = loop.target[1]
+        for i, read in enumerate(loop.reads):
+            if isinstance(read, float):
+                native.source[i], native.index[i], number = NUMBER, 0, read
+            else:
+                native.source[i], native.index[i] = read
+        put_number(number, self.dtype, native.number)
+        loops.push_back(native)
+    return 0
+
+
+cdef void _run(const vector[NativeLoop]& loops, const TBlob* in_data, const TBlob* out_data,
+               const TBlob* out_grad, const int* req, TBlob* targets) noexcept nogil:
+    cdef const NativeLoop* loop
+    cdef const Kernel* kernel
+    cdef const void* at[3]
+    cdef int stride[3]
+    cdef int i, index
+    cdef size_t k
+    cdef TBlob* target
+    for k in range(loops.size()):
+        loop = &loops[k]
+        if req[loop.target] == kNullOp:
+            continue
+        kernel = &loop.add if loop.more or req[loop.target] == kAddTo else &loop.write
+        target = &targets[loop.target]
+        for i in range(loop.reads):
+            index, stride[i] = loop.index[i], loop.source[i] != NUMBER
+            if loop.source[i] == IN_DATA:
+                at[i] = in_data[index].data
+            elif loop.source[i] == OUT_DATA:
+                at[i] = out_data[index].data
+            elif loop.source[i] == OUT_GRAD:
+                at[i] = out_grad[index].data
+            else:
+                at[i] = <const void*>&loop.number[0]
+        if loop.reads == 1:
+            run_unary(kernel, at[0], target.data, target.size)
+        elif loop.reads == 2:
+            run_binary(kernel, at[0], stride[0], at[1], stride[1], target.data, target.size)
+        else:
+            run_grad(kernel, at[0], stride[0], at[1], stride[1], at[2], stride[2], target.data,
+                     target.size)

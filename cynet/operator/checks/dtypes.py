@@ -1,0 +1,36 @@
+"""What operators that compute in floating point check before they are created."""
+
+from ...base.errors import ArgumentError, ArgumentTypeError
+
+FLOATS = ("float32", "float64")
+GPU_FLOATS = ("float32", "float64", "float16")  # of cuBLAS and cuDNN
+
+
+def require_floats(prop, names, types, allowed=FLOATS):
+    """Raise ArgumentTypeError unless all `types` are one of `allowed`, naming the operator, the
+    input and its dtype."""
+    for name, dtype in zip(names, types):
+        if dtype not in allowed:
+            raise ArgumentTypeError(
+                f"operator {prop.op_name} computes in {' or '.join(allowed)}; input '{name}' is "
+                f"{dtype}"
+            )
+        if dtype != types[0]:
+            raise ArgumentTypeError(
+                f"operator {prop.op_name}: input '{name}' is {dtype} but '{names[0]}' is {types[0]}"
+            )
+
+
+def require_float_cpu(prop, ctx, names, types):
+    """Raise unless `ctx` is a CPU and all `types` are one of FLOATS.
+
+    Raises
+    ------
+    ArgumentError
+        On a GPU, where this implementation does not run.
+    ArgumentTypeError
+        Naming the operator, the input and its dtype.
+    """
+    if ctx.device_type == "gpu":
+        raise ArgumentError(f"operator {prop.op_name} has no implementation on {ctx}")
+    require_floats(prop, names, types)

@@ -1,0 +1,44 @@
+"""The form of an operator that a cuDNN layer of one input and one output computes."""
+
+from ..._typedefs cimport TBlob, kAddTo, kNullOp
+from ...cuda.libraries.cudnn_maps cimport Layer
+from .._base cimport OpContext
+from .launch cimport DeviceOperator
+
+
+cdef class LayerForm(DeviceOperator):
+    """The first output is the layer's, the first input's gradient too.
+
+    Parameters
+    ----------
+    device : Device
+    layer : Layer
+    backward : Steps, optional
+        The gradients of all inputs, if they are not the layer's.
+    """
+
+    cdef Layer layer
+    cdef bint own_gradients
+
+    def __init__(self, device, Layer layer, backward=None):
+        self.layer, self.own_gradients = layer, backward is not None
+        if backward is None:
+            super().__init__(device)
+        else:
+            super().__init__(device, (), backward.steps, (), backward.spaces)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if req[0] == kNullOp:
+            return 0
+        return self.layer.forward(&ctx.run_ctx, in_data[0].data, out_data[0].data, req[0] == kAddTo)
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if self.own_gradients:
+            return self.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
+        if req[0] == kNullOp:
+            return 0
+        return self.layer.backward(&ctx.run_ctx, out_data[0].data, out_grad[0].data,
+                                   in_grad[0].data, req[0] == kAddTo)

@@ -1,0 +1,131 @@
+"""What kernels are told of shapes: the C structures of ``cuda/kernels``, and C names of dtypes."""
+
+import ctypes
+from math import prod
+
+from ...base.errors import ArgumentError
+
+INT, LONG = ctypes.c_int, ctypes.c_longlong
+# bool arrays are moved and compared as bytes
+C_TYPES = {
+    "float32": "float", "float64": "double", "float16": "cynet::half", "uint8": "unsigned char",
+    "int32": "int", "int8": "signed char", "int64": "long long", "bool": "unsigned char",
+}  # fmt: skip
+BYTES = {
+    "float": 4, "double": 8, "cynet::half": 2, "unsigned char": 1, "int": 4, "signed char": 1,
+    "long long": 8, "bool": 1,
+}  # fmt: skip
+
+
+class Space(ctypes.Structure):
+    """An index space and the strides of the operands a, b and g in it (broadcast.cu)."""
+
+    _fields_ = [("n", LONG), ("ndim", INT)]
+    _fields_ += [(name, LONG * 8) for name in ("shape", "a", "b", "g")]
+
+
+class Axes(ctypes.Structure):
+    """Kept and reduced axes of an array (reduce.cu)."""
+
+    _fields_ = [("kept_size", LONG), ("reduced_size", LONG), ("n_kept", INT), ("n_reduced", INT)]
+    _fields_ += [(n, LONG * 8) for n in ("kept", "kept_stride", "reduced", "reduced_stride")]
+
+
+class Layout(ctypes.Structure):
+    """Two strided views of one shape (index.cu)."""
+
+    _fields_ = [("n", LONG), ("to_start", LONG), ("start", LONG), ("ndim", INT)]
+    _fields_ += [(name, LONG * 16) for name in ("shape", "to", "from")]
+
+
+def strides_of(shape):
+    """Row-major strides in elements.
+
+    >>> strides_of((2, 3, 4))
+    (12, 4, 1)
+    """
+    return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def collapse(shape, *strides):
+    """The same walk over fewer axes: those of length 1 go, and neighbours join where every operand
+    steps from the one into the other. Returns (shape, list of strides).
+
+    >>> collapse((2, 1, 3, 4), (12, 12, 4, 1), (4, 0, 0, 1))
+    ((2, 3, 4), [(12, 4, 1), (4, 0, 1)])
+    >>> collapse((2, 3), (3, 1), (3, 1))
+    ((6,), [(1,), (1,)])
+    """
+    lengths, steps = [], []
+    for n, *step in zip(shape, *strides):
+        if n == 1:
+            continue
+        if lengths and all(a == b * n for a, b in zip(steps[-1], step)):
+            lengths[-1] *= n
+            steps[-1] = step
+        else:
+            lengths.append(n)
+            steps.append(step)
+    if not lengths:
+        lengths, steps = [1], [[0] * len(strides)]
+    return tuple(lengths), [tuple(s[k] for s in steps) for k in range(len(strides))]
+
+
+def axis_list(values, most=8):
+    """Lengths or strides as a C array."""
+    if len(values) > most:
+        raise ArgumentError(f"more than {most} separate axes: {tuple(values)}")
+    return (LONG * most)(*values)
+
+
+def stretched(shape, out):
+    """Strides of an array of `shape` in the space `out`, to which it broadcasts.
+
+    >>> stretched((3, 1), (2, 3, 4))
+    (0, 1, 0)
+    """
+    own = strides_of(shape)
+    missing = len(out) - len(shape)
+    return (0,) * missing + tuple(0 if n == 1 else s for n, s in zip(shape, own))
+
+
+def space(shape, a, b, g=None):
+    """The Space of an output of `shape`; strides of a, b and, in gradients, g (like the output)."""
+    n = prod(shape)
+    shape, (a, b, g) = collapse(shape, a, b, strides_of(shape) if g is None else g)
+    return Space(n, len(shape), axis_list(shape), axis_list(a), axis_list(b), axis_list(g))
+
+
+def axes(shape, reduced):
+    """How `reduce` is to walk an array of `shape`."""
+    own, lists = strides_of(shape), []
+    for chosen in ([i for i in range(len(shape)) if i not in reduced], list(reduced)):
+        lengths, (steps,) = collapse([shape[i] for i in chosen], [own[i] for i in chosen])
+        lists.append((lengths, steps))
+    (kept, kept_steps), (gone, gone_steps) = lists
+    return Axes(
+        prod(kept), prod(gone), len(kept), len(gone),
+        axis_list(kept), axis_list(kept_steps), axis_list(gone), axis_list(gone_steps),
+    )  # fmt: skip
+
+
+def layout(shape, to, source, to_start=0, start=0):
+    """The Layout of ``dst[to_start + i . to] = src[start + i . source]`` for all i of `shape`."""
+    n = prod(shape)
+    shape, (to, source) = collapse(shape, to, source)
+    return Layout(n, to_start, start, len(shape), axis_list(shape, 16), axis_list(to, 16),
+                  axis_list(source, 16))  # fmt: skip
+
+
+def numpy_of(kind):
+    """The NumPy dtype of a C type.
+
+    >>> numpy_of("long long")
+    'int64'
+    """
+    return next(name for name, own in C_TYPES.items() if own == kind)
+
+
+def cast_target(dtype):
+    """The C type that `cast` writes for a dtype: as in C_TYPES, but bool is 0 or 1."""
+    return "bool" if dtype == "bool" else C_TYPES[dtype]

@@ -1,0 +1,147 @@
+"""Steps of a form, collected: temporary spaces, arithmetic in a dtype that is not the arrays'."""
+
+from math import prod
+
+import numpy as np
+
+from ...cuda.families import instances
+from .._base import OPERATORS
+from ..parameters import LargeInt
+from .kernel_args import BYTES, C_TYPES, numpy_of
+from .launch import DeviceOperator
+from .launch_steps import ADD, NULL, SPACE, TARGET, each, lines
+
+FLOATING = ("float32", "float64", "float16")
+
+
+def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
+    """Whether ``cuda/kernels/SOURCE.cu`` has that instance."""
+    if source not in _sets:
+        _sets[source] = frozenset(instances(source))
+    return name in _sets[source]
+
+
+def names(base):
+    """Operators whose property is of the class."""
+    found = [
+        entry.name
+        for entry in {id(e): e for _, e in OPERATORS.items()}.values()
+        if issubclass(entry.prop, base)
+    ]
+    return sorted(found)
+
+
+def computing(template, functor, dtype, source="elementwise"):
+    """(instance, C type it computes in): the array's own, double for integers without one."""
+    for kind in (C_TYPES[dtype], "double"):
+        name = f"{template}<cynet::functor::{functor}, {kind}>"
+        if has_instance(source, name):
+            return name, kind
+    return None, None
+
+
+class Steps:
+    """The launches of one direction, in order, and the temporary memory they use."""
+
+    def __init__(self):
+        self.steps, self.spaces = [], []
+
+    def __iadd__(self, launch):
+        self.steps.append(launch)
+        return self
+
+    def space(self, nbytes):
+        """Temporary memory of that size."""
+        self.spaces.append(nbytes)
+        return SPACE[len(self.spaces) - 1]
+
+    def room(self, n, kind):
+        """Temporary memory for n elements of a C type."""
+        return self.space(n * BYTES[kind])
+
+    def read(self, array, dtype, n, kind, **options):
+        """`array`, n elements of `dtype`, as elements of the C type `kind`: itself, or cast."""
+        own = C_TYPES[dtype]
+        if own == kind:
+            return array
+        copy = self.space(n * BYTES[kind])
+        self += each(n, "cast", f"cast<{own}, {kind}>", array, copy, n, False, **options)
+        return copy
+
+    def write(self, array, dtype, n, kind, launch):
+        """`launch` computes in the C type `kind` what `array` is to hold, and names it TARGET;
+        where `kind` is not the array's own type, the result is cast, as the CPU's loops do."""
+        own, launch.to = C_TYPES[dtype], (array.index, 1)
+        target = array if own == kind else self.space(n * BYTES[kind])
+        launch.given = [target if a == TARGET else a for a in launch.given]
+        if own == kind:
+            self += launch
+            return
+        back = {"to": launch.to, "when": ("add",)}
+        self += each(n, "cast", f"cast<{own}, {kind}>", array, target, n, False, **back)
+        self += launch
+        self += each(n, "cast", f"cast<{kind}, {own}>", target, array, n, False, to=launch.to)
+
+
+_KEPT = 4096  # numbers on a device that are kept for the next operator
+_ENOUGH = 1 << 16  # threads that keep a device busy
+_PART = 1 << 13  # elements of a reduction that are worth a part of their own
+
+
+def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
+    """Launches of ``target (+)= the reduction of source`` over the Axes `walk`, with the reducer
+    and C type of reduce.cu: a block for each output, a thread where neighbours are kept or little
+    is reduced; in parts where few outputs are made of much."""
+    kept, reduced = walk.kept_size, walk.reduced_size
+    last = walk.kept_stride[walk.n_kept - 1] if walk.n_kept else 0
+    columns = (last == 1 and kept >= 32) or reduced <= 16
+    threads = kept if columns else kept * 256
+    parts = max(1, min(_ENOUGH // threads, reduced // (_PART // 64 if columns else _PART), 1024))
+    name = f"<cynet::{reducer}, {kind}>"
+    to, room = (target.index, 1), NULL
+    if parts > 1:
+        room = steps.space(kept * parts * 8)
+    arguments = source, target, room, walk, divisor, ADD
+    if columns:
+        launch = each(kept, "reduce", f"reduce_columns{name}", *arguments, to=to)
+    else:
+        launch = lines(kept, reduced // parts, "reduce", f"reduce{name}", *arguments, to=to)
+    launch.grid = (launch.grid[0], parts, 1)
+    steps += launch
+    if parts > 1:
+        steps += lines(kept, 32, "reduce", f"merge_parts{name}", room, target, kept, parts, divisor,
+                       ADD, to=to)  # fmt: skip
+
+
+def operator(device, forward, backward=None):
+    """The DeviceOperator of two `Steps`."""
+    backward = backward or Steps()
+    return DeviceOperator(device, forward.steps, backward.steps, forward.spaces, backward.spaces)
+
+
+def identity(n, dtype, source, target, **options):
+    """A launch of ``target (+)= source``."""
+    kind = C_TYPES[dtype]
+    return each(n, "elementwise", f"unary<cynet::functor::identity, {kind}>", source, target, n,
+                ADD, **options)  # fmt: skip
+
+
+def zeros(shape, dtype, array):
+    """A launch that writes zeros where the request is not to add."""
+    n = prod(shape) * BYTES[C_TYPES[dtype]]
+    return each(n, "fill", "zero_bytes", array, n, to=(array.index, 1), when=("write",))
+
+
+def constant(device, number, dtype, kind):
+    """Device memory with one number, brought into the array's dtype and then into the C type."""
+    value = np.int64(number.exact) if isinstance(number, LargeInt) else np.float64(number)
+    if dtype not in FLOATING and value.dtype.kind == "f":  # as convert.h has it
+        with np.errstate(invalid="ignore"):
+            value = value.astype("i8" if dtype == "int64" else "i4").astype(dtype)
+    data = np.asarray(value).astype(dtype).astype(numpy_of(kind)).tobytes()
+    kept = device.__dict__.setdefault("constants", {})
+    if data not in kept:
+        if len(kept) >= _KEPT:  # operators hold what they use
+            kept.clear()
+        kept[data] = device.upload(data)
+    return kept[data]

@@ -1,0 +1,173 @@
+"""How a GPU form is written down: launches of kernels, and what each argument is.
+
+``IN[0]``, ``OUT[0]``, ``OUT_GRAD[0]``, ``IN_GRAD[0]``, ``AUX[0]``, ``SPACE[0]`` are pointers, to
+the operator's tensors and its temporary memory; ``ADD`` is the int that says whether the request of
+the array a launch writes is to add; ``RANDOM`` is the run's random stream (``Words`` of random.cu).
+A Python int is a ``long long`` of the kernel, a bool an ``int``, a float a ``double``, a ctypes
+structure itself, and what `Device.upload` gave a pointer.
+"""
+
+import ctypes
+from typing import NamedTuple
+
+from ...base.errors import KernelError
+
+BLOCK, MAX_BLOCKS = 256, 65536  # as launch.pxd has them
+PACKED = {"elementwise": 4}  # elements a thread of that source takes at once (common.cuh's Pack)
+_POINTER = ctypes.sizeof(ctypes.c_void_p)
+_SIZES = {"add": 4, "random": 24}  # bytes, where it is not a pointer or a long long
+
+
+class Array(NamedTuple):
+    """An argument that is known when the operator runs."""
+
+    kind: str
+    index: int = 0
+    offset: int = 0  # bytes
+
+    def at(self, nbytes):
+        """The same array from that byte on."""
+        return self._replace(offset=self.offset + nbytes)
+
+
+class _Arrays:
+    """``IN[i]`` and the like."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def __getitem__(self, index):
+        return Array(self.kind, index)
+
+
+IN, OUT, OUT_GRAD = _Arrays("in"), _Arrays("out"), _Arrays("out_grad")
+IN_GRAD, AUX, SPACE = _Arrays("in_grad"), _Arrays("aux"), _Arrays("space")
+ADD = Array("add", -1)  # of the array that the launch writes
+TARGET = Array("target")  # stands for what `program.Steps.write` makes it
+
+
+class _Null:
+    """A pointer to nothing."""
+
+    address = nbytes = 0
+
+
+NULL = _Null()
+RANDOM = Array("random")
+SIZE, NBYTES = Array("size"), Array("bytes")  # of OUT[0], where its shape is known in the call
+
+
+def value(given):
+    """The bytes of a number or structure, as the kernel takes it."""
+    if isinstance(given, bool):
+        return bytes(ctypes.c_int(given))
+    if isinstance(given, float):
+        return bytes(ctypes.c_double(given))
+    if hasattr(given, "__index__"):
+        return bytes(ctypes.c_longlong(given))
+    return bytes(given)
+
+
+class Check(NamedTuple):
+    """A step that waits for the device: two int64 in temporary memory, whether something is wrong
+    and with which value; `message` says what, with ``{}`` for the value."""
+
+    at: Array
+    message: str
+    to: tuple = None
+    when: tuple = ()
+    dtype: str = None
+
+    @property
+    def arguments(self):
+        return [self.at]
+
+    def targets(self, written):
+        return (0, 1) if self.to is None else self.to
+
+
+class Launch:
+    """One launch of a kernel.
+
+    Parameters
+    ----------
+    source, instance : str
+        Which kernel: of ``cuda/kernels/SOURCE.cu``, as `families.instances` lists it.
+    arguments : sequence
+        What it takes (above).
+    grid, block : tuple of 3 ints
+    shared : int
+        Bytes of dynamic shared memory.
+    to : (int, int), optional
+        The first array, and how many, whose requests the launch serves: it runs unless all of them
+        are null, and ``ADD`` is that of the first. By default the first OUT (IN_GRAD in backward)
+        among the arguments; ``(0, 0)`` for a launch that always runs.
+    when : tuple of str
+        ``'write'``, ``'add'``: only for that request; ``'training'``, ``'predicting'``.
+    sized : bool
+        The grid follows from the size of OUT[0] in the call.
+    dtype : str, optional
+        Only where OUT[0] has that dtype in the call.
+    """
+
+    def __init__(self, source, instance, arguments, grid, block, shared=0, to=None, when=(),
+                 sized=False, dtype=None):  # fmt: skip
+        self.source, self.instance, self.to, self.when = source, instance, to, when
+        self.sized, self.dtype = sized, dtype
+        self.given, self.grid, self.block, self.shared = list(arguments), grid, block, shared
+
+    def targets(self, written):
+        """(first, count) of the arrays it serves; `written` is 'out' or 'in_grad'."""
+        if self.to is None:
+            found = [a.index for a in self.given if isinstance(a, Array) and a.kind == written]
+            self.to = (found[0], 1) if found else (0, 1)
+        return self.to
+
+    @property
+    def arguments(self):
+        """The arguments as `DeviceOperator` lays them out; asked for after `targets`."""
+        return [
+            Array("add", self.to[0])
+            if a == ADD
+            else a
+            if isinstance(a, Array) or hasattr(a, "address")
+            else value(a)
+            for a in self.given
+        ]
+
+    def check(self, kernel, most):
+        """KernelError unless the kernel takes such arguments."""
+        where = f"{self.source}.cu, {self.instance}"
+        found = [_size(a) for a in self.arguments]
+        if len(found) > most:
+            raise KernelError(f"{where}: {len(found)} arguments, at most {most}")
+        if kernel.sizes is not None and tuple(found) != tuple(kernel.sizes):
+            raise KernelError(
+                f"{where}: takes arguments of {list(kernel.sizes)} bytes, got {found}"
+            )
+
+
+def _size(argument):
+    if isinstance(argument, bytes):
+        return len(argument)
+    return _SIZES.get(argument.kind, _POINTER) if isinstance(argument, Array) else _POINTER
+
+
+def each(n, source, instance, *arguments, **options):
+    """A launch whose threads take `n` elements, several each where there are many; SIZE: as many as
+    OUT[0] has."""
+    sized = n is SIZE
+    taken = BLOCK * PACKED.get(source, 1)
+    blocks = 1 if sized else max(1, min(-(-n // taken), MAX_BLOCKS))
+    return Launch(source, instance, arguments, (blocks, 1, 1), (BLOCK, 1, 1), sized=sized,
+                  **options)  # fmt: skip
+
+
+def lines(count, length, source, instance, *arguments, **options):
+    """A launch whose blocks take `count` lines of `length` elements, a multiple of 32 threads
+    each."""
+    threads = 32
+    while threads < length and threads < 512:
+        threads *= 2
+    blocks = max(1, min(count, MAX_BLOCKS))
+    return Launch(source, instance, arguments, (blocks, 1, 1), (threads, 1, 1), **options)

@@ -1,0 +1,225 @@
+"""GPU forms of layers with kernels of their own: normalization, rectifiers, dropout, upsampling."""
+
+import ctypes
+from math import prod
+
+from ..nn.convolution.deconvolution import DeconvolutionProperty
+from .kernel_args import BYTES, C_TYPES, INT, LONG, Axes, axis_list, collapse, layout, strides_of
+from .launch_program import Steps, constant, fold, identity, operator
+from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, each, lines
+from .random import draw, kUniform
+from .registry import build, form
+
+NORM = "normalization"  # the source of their kernels
+
+
+class Line(ctypes.Structure):
+    """Lines that are normalized (normalization.cu)."""
+
+    _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "channels")]
+
+
+def _moments(steps, kind, walk, eps, **options):
+    """Mean and standard deviation of each line, in temporary memory."""
+    count = walk.outer * walk.inner
+    mean, std = steps.room(count, kind), steps.room(count, kind)
+    steps += lines(count, walk.n, NORM, f"moments<{kind}>", IN[0], mean, std, walk, float(eps),
+                   **options)  # fmt: skip
+    return mean, std
+
+
+def _normalized_back(steps, kind, walk, mean, std):
+    """Gradients of data, gamma and beta; those of gamma and beta first, since that of data may take
+    the place of out_grad."""
+    count = walk.outer * walk.inner
+    scales = walk.channels or walk.n
+    for i, shift in ((1, False), (2, True)):
+        steps += lines(scales, count * walk.n // scales, NORM, f"scale_grad<{kind}>",
+                       OUT_GRAD[0], IN[0], mean, std, IN_GRAD[i], walk, shift, ADD)  # fmt: skip
+    steps += lines(count, walk.n, NORM, f"normalize_grad<{kind}>", OUT_GRAD[0], IN[0], IN[1],
+                   mean, std, IN_GRAD[0], walk, ADD)  # fmt: skip
+
+
+@form("LayerNorm")
+def layer_norm(prop, shapes, types, device):
+    shape, axis, dtype = shapes[0], prop.position(shapes[0]), types[0]
+    walk, kind = Line(prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]), 0), C_TYPES[dtype]
+    forward, backward = Steps(), Steps()
+    mean, std = _moments(forward, kind, walk, prop.eps, to=(0, 3))
+    for i, found in ((1, mean), (2, std)):
+        forward += identity(walk.outer * walk.inner, dtype, found, OUT[i])
+    n = prod(shape)
+    forward += each(n, NORM, f"normalize<{kind}>", IN[0], mean, std, IN[1], IN[2], OUT[0], walk,
+                    ADD)  # fmt: skip
+    _normalized_back(backward, kind, walk, OUT[1], OUT[2])
+    return operator(device, forward, backward)
+
+
+@form("InstanceNorm")
+def instance_norm(prop, shapes, types, device):
+    batch, channels, *size = shapes[0]
+    walk, kind = Line(batch * channels, prod(size), 1, channels), C_TYPES[types[0]]
+    forward, backward = Steps(), Steps()
+    mean, std = _moments(forward, kind, walk, prop.eps, to=(0, 1))
+    forward += each(prod(shapes[0]), NORM, f"normalize<{kind}>", IN[0], mean, std, IN[1], IN[2],
+                    OUT[0], walk, ADD)  # fmt: skip
+    _normalized_back(backward, kind, walk, *_moments(backward, kind, walk, prop.eps, to=(0, 3)))
+    return operator(device, forward, backward)
+
+
+@form("L2Normalization")
+def l2_normalization(prop, shapes, types, device):
+    shape, kind = shapes[0], C_TYPES[types[0]]
+    walk = Line(*{
+        "instance": (shape[0], prod(shape[1:]), 1),
+        "channel": (shape[0], shape[1], prod(shape[2:])),
+        "spatial": (shape[0] * shape[1], prod(shape[2:]), 1),
+    }[prop.mode], 0)  # fmt: skip
+    count, eps = walk.outer * walk.inner, float(prop.eps)
+    forward, backward = Steps(), Steps()
+    forward += lines(count, walk.n, NORM, f"l2_normalize<{kind}>", IN[0], OUT[0], walk, eps, ADD)
+    backward += lines(count, walk.n, NORM, f"l2_normalize_grad<{kind}>", OUT_GRAD[0], IN[0],
+                      IN_GRAD[0], walk, eps, ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+class Neighbours(ctypes.Structure):
+    """Channels whose squares are summed (normalization.cu)."""
+
+    _fields_ = [(name, LONG) for name in ("batch", "channels", "inner", "size")]
+    _fields_ += [(name, ctypes.c_double) for name in ("alpha", "beta", "knorm")]
+
+
+@form("LRN")
+def local_response(prop, shapes, types, device):
+    shape, kind = shapes[0], C_TYPES[types[0]]
+    n = prod(shape)
+    around = Neighbours(shape[0], shape[1], prod(shape[2:]), prop.nsize, prop.alpha, prop.beta,
+                        prop.knorm)  # fmt: skip
+    forward, backward = Steps(), Steps()
+    forward += each(n, NORM, f"local_response<{kind}>", IN[0], OUT[0], around, ADD)
+    parts = backward.room(n, kind), backward.room(n, kind)
+    backward += each(n, NORM, f"local_response_parts<{kind}>", OUT_GRAD[0], IN[0], *parts,
+                     around, to=(0, 1))  # fmt: skip
+    backward += each(n, NORM, f"local_response_grad<{kind}>", OUT_GRAD[0], IN[0], *parts,
+                     IN_GRAD[0], around, ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+# --- rectifiers ----------------------------------------------------------------------------------
+@form("LeakyReLU")
+def leaky_relu(prop, shapes, types, device):
+    n, dtype = prod(shapes[0]), types[0]
+    if prop.act_type == "prelu":
+        return _learned(device, n, C_TYPES[dtype], shapes)
+    if prop.act_type == "rrelu":
+        return _random_slopes(prop, device, n, dtype)
+    forward, backward = Steps(), Steps()
+    forward += _rectified(device, prop.act_type, prop.slope, n, dtype)
+    kind, slope = C_TYPES[dtype], constant(device, prop.slope, dtype, C_TYPES[dtype])
+    backward += each(n, "elementwise",
+                     f"binary_grad<cynet::functor::{prop.act_type}_grad, {kind}>", OUT_GRAD[0],
+                     IN[0], True, slope, False, IN_GRAD[0], n, ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+def _rectified(device, functor, slope, n, dtype, **options):
+    kind = C_TYPES[dtype]
+    number = constant(device, slope, dtype, kind)
+    return each(n, "elementwise", f"binary<cynet::functor::{functor}, {kind}>", IN[0], True, number,
+                False, OUT[0], n, ADD, **options)  # fmt: skip
+
+
+def _learned(device, n, kind, shapes):
+    channels, inner = (1, n) if shapes[1] == (1,) else (shapes[0][1], prod(shapes[0][2:]))
+    forward, backward = Steps(), Steps()
+    forward += each(n, NORM, f"sloped<{kind}>", IN[0], IN[1], IN[0], OUT[0], n, channels, inner,
+                    ADD)  # fmt: skip
+    # first: the gradient of data may take the place of out_grad
+    backward += lines(channels, n // channels, NORM, f"slopes_grad<{kind}>", OUT_GRAD[0], IN[0],
+                      IN_GRAD[1], n, channels, inner, ADD)  # fmt: skip
+    backward += each(n, NORM, f"sloped<{kind}>", IN[0], IN[1], OUT_GRAD[0], IN_GRAD[0], n,
+                     channels, inner, ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+def _random_slopes(prop, device, n, dtype):
+    kind, low, high = C_TYPES[dtype], prop.lower_bound, prop.upper_bound
+    forward, backward = Steps(), Steps()
+    forward += draw(n, kind, OUT[1], kUniform, low, high, add=False, to=(0, 0), when=("training",))
+    forward += each(n, NORM, f"sloped<{kind}>", IN[0], OUT[1], IN[0], OUT[0], n, n, 1, ADD,
+                    to=(0, 1), when=("training",))  # fmt: skip
+    middle, predicting = (low + high) / 2, {"when": ("predicting",)}
+    forward += _rectified(device, "leaky", middle, n, dtype, **predicting)
+    forward += each(n, "fill", f"progression<{kind}>", OUT[1], n, middle, 0.0, 1, ADD, **predicting)
+    backward += each(n, NORM, f"sloped<{kind}>", IN[0], OUT[1], OUT_GRAD[0], IN_GRAD[0], n, n, 1,
+                     ADD)  # fmt: skip
+    return operator(device, forward, backward)
+
+
+# --- dropout -------------------------------------------------------------------------------------
+class Repeats(ctypes.Structure):
+    """Data and a mask that repeats along some axes (random.cu)."""
+
+    _fields_ = [("n", LONG), ("ndim", INT), ("shape", LONG * 8), ("stride", LONG * 8)]
+
+
+@form("Dropout")
+def dropout(prop, shapes, types, device):
+    shape, dtype = shapes[0], types[0]
+    n, kind = prod(shape), C_TYPES[dtype]
+    small = [1 if axis in prop.axes else m for axis, m in enumerate(shape)]
+    kept = prod(small)
+    own = [0 if axis in prop.axes else s for axis, s in enumerate(strides_of(small))]
+    lengths, (steps,) = collapse(shape, own)
+    walk = Repeats(n, len(lengths), axis_list(lengths), axis_list(steps))
+    scale = 1 / (1 - prop.p) if prop.p < 1 else 0.0
+    always = prop.mode == "always"
+    training = {} if always else {"when": ("training",)}
+    forward, backward = Steps(), Steps()
+    forward += each(kept, "random", "dropout_mask", OUT[1], kept, float(prop.p), RANDOM,
+                    to=(0, 0), **training)  # fmt: skip
+    forward += each(n, "random", f"masked<{kind}>", IN[0], OUT[1], OUT[0], walk, scale, ADD,
+                    to=(0, 1), **training)  # fmt: skip
+    backward += each(n, "random", f"masked<{kind}>", OUT_GRAD[0], OUT[1], IN_GRAD[0], walk, scale,
+                     ADD, **training)  # fmt: skip
+    if not always:
+        predicting = {"when": ("predicting",)}
+        forward += each(kept, "fill", "progression<bool>", OUT[1], kept, 1.0, 0.0, 1, False,
+                        to=(0, 0), **predicting)  # fmt: skip
+        forward += identity(n, dtype, IN[0], OUT[0], **predicting)
+        backward += identity(n, dtype, OUT_GRAD[0], IN_GRAD[0], **predicting)
+    return operator(device, forward, backward)
+
+
+# --- upsampling ----------------------------------------------------------------------------------
+@form("UpSampling")
+def upsampling(prop, shapes, types, device):
+    (out,) = prop.output_shapes(shapes)
+    scale = prop.scale
+    if prop.sample_type == "bilinear":
+        k, pad = 2 * scale - scale % 2, scale // 2
+        same = DeconvolutionProperty(
+            kernel=(k, k), stride=(scale, scale), pad=(pad, pad), num_filter=prop.num_filter,
+            num_group=prop.num_filter, no_bias=True,
+        )  # fmt: skip
+        return build(same, shapes, types, device)
+    kind, (_, channels, height, width) = C_TYPES[types[0]], out
+    sums, first = prop.multi_input_mode == "sum", 0
+    forward, backward = Steps(), Steps()
+    for i, (batch, count, h, w) in enumerate(shapes):
+        by, begin = height // h, first * height * width
+        # y[n, first + c, h * by + i, w * by + j] = x[n, c, h, w]
+        whole = (batch, count, h, by, w, by)
+        large = (channels * height * width, height * width, by * width, width, by, 1)
+        small = (count * h * w, h * w, w, 0, 1, 0)
+        walk = layout(whole, large, small, begin)
+        forward += each(walk.n, "index", f"copy<{kind}>", IN[i], OUT[0], walk,
+                        True if sums and i else ADD)  # fmt: skip
+        kept, (kept_steps,) = collapse((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
+        gone, (gone_steps,) = collapse((by, by), [large[k] for k in (3, 5)])
+        walk = Axes(prod(kept), prod(gone), len(kept), len(gone), axis_list(kept),
+                    axis_list(kept_steps), axis_list(gone), axis_list(gone_steps))  # fmt: skip
+        fold(backward, "sum", kind, OUT_GRAD[0].at(begin * BYTES[kind]), IN_GRAD[i], walk)
+        first += 0 if sums else count
+    return operator(device, forward, backward)

@@ -1,0 +1,145 @@
+"""GPU forms of operators that move elements: strided pieces of inputs become pieces of outputs.
+
+The CPU operator of each says which pieces; the same description is launched here.
+"""
+
+import ctypes
+from math import prod
+
+from ...base.errors import ArgumentError
+from ...context import Context
+from ..tensor.borders import BordersOperator
+from ..tensor.strided_moves import PiecesOperator, contiguous, sliced
+from .kernel_args import C_TYPES, INT, LONG, axes, axis_list, layout
+from .launch_program import Steps, constant, fold, operator, zeros
+from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
+from .registry import form
+
+_HOST = Context("cpu")
+
+
+def copy(kind, source, target, view_in, view_out, **options):
+    """``target (+)= source`` on two Views of one shape."""
+    walk = layout(
+        view_out.shape, view_out.strides, view_in.strides, view_out.offset, view_in.offset
+    )
+    return each(walk.n, "index", f"copy<{kind}>", source, target, walk, ADD, **options)
+
+
+def filled(device, number, dtype, array, view, **options):
+    """``array (+)= number`` on a View."""
+    kind = C_TYPES[dtype]
+    zero = view._replace(strides=(0,) * len(view.shape), offset=0)
+    return copy(kind, constant(device, number, dtype, kind), array, zero, view, **options)
+
+
+def moved(device, op, shapes, out_shapes):
+    """The form of a PiecesOperator."""
+    dtype, pieces, fill = op.described
+    kind = C_TYPES[dtype]
+    forward, backward = Steps(), Steps()
+    if fill is not None:
+        for i, shape in enumerate(out_shapes):
+            forward += filled(device, fill, dtype, OUT[i], contiguous(shape))
+    for piece in pieces:
+        out = OUT[piece.to]
+        if fill:  # where a piece is added the constant is taken back
+            forward += filled(device, -fill, dtype, out, piece.target, when=("add",))
+        forward += copy(kind, IN[piece.index], out, piece.source, piece.target)
+    taken = {piece.index for piece in pieces}
+    for i, shape in enumerate(shapes):
+        if i in op.uncovered or i not in taken:
+            backward += zeros(shape, dtype, IN_GRAD[i])
+    for piece in pieces:
+        _piece_grad(backward, kind, piece)
+    return operator(device, forward, backward)
+
+
+def _piece_grad(steps, kind, piece):
+    g, dx, source = OUT_GRAD[piece.to], IN_GRAD[piece.index], piece.source
+    repeated = [i for i, (n, s) in enumerate(zip(source.shape, source.strides)) if not s and n > 1]
+    if repeated:
+        fold(steps, "sum", kind, g, dx, axes(source.shape, repeated))
+    else:
+        steps += copy(kind, g, dx, piece.target, source)
+
+
+class Borders(ctypes.Structure):
+    """Shapes of an array with borders and of what they are around (index.cu)."""
+
+    _fields_ = [
+        ("n", LONG),
+        ("ndim", INT),
+        ("reflect", INT),
+        ("dst", LONG * 8),
+        ("src", LONG * 8),
+        ("before", LONG * 8),
+    ]
+
+
+def bordered(device, op):
+    """The form of a BordersOperator."""
+    dtype, shape, widths, reflect = op.described
+    kind, lengths = C_TYPES[dtype], [n + a + b for n, (a, b) in zip(shape, widths)]
+    firsts = [before for before, _ in widths]
+    walk = Borders(
+        prod(lengths), len(shape), reflect, axis_list(lengths), axis_list(shape), axis_list(firsts)
+    )
+    forward, backward = Steps(), Steps()
+    forward += each(walk.n, "index", f"borders<{kind}>", IN[0], OUT[0], walk, ADD)
+    backward += zeros(shape, dtype, IN_GRAD[0])
+    backward += each(walk.n, "index", f"borders_grad<{kind}>", OUT_GRAD[0], IN_GRAD[0], walk)
+    return operator(device, forward, backward)
+
+
+@form(
+    "Concat", "Crop", "Pad", "Reshape", "SliceChannel", "SwapAxis", "_split_v2", "broadcast_axis",
+    "broadcast_like", "broadcast_to", "depth_to_space", "diag", "expand_dims", "repeat",
+    "reshape_like", "reverse", "slice", "slice_axis", "slice_like", "space_to_depth", "squeeze",
+    "stack", "tile", "transpose", checks=False,
+)  # fmt: skip
+def pieces(prop, shapes, types, device):
+    op = prop.create_operator(_HOST, shapes, types)
+    if isinstance(op, BordersOperator):
+        return bordered(device, op)
+    if not isinstance(op, PiecesOperator):
+        raise ArgumentError(f"operator {prop.op_name} moves no pieces: {type(op).__name__}")
+    return moved(device, op, shapes, prop.output_shapes(shapes))
+
+
+@form("_channels_last")
+def channels_last(prop, shapes, types, device):
+    n, c, inner = shapes[0][0], shapes[0][1], prod(shapes[0][2:])
+    rows, columns = (c, inner) if prop.to_last else (inner, c)
+    whole = contiguous((n, rows, columns))
+    turned = contiguous((n, columns, rows))
+    turned = turned._replace(shape=whole.shape, strides=(rows * columns, 1, rows))
+    forward, backward = Steps(), Steps()
+    forward += copy("float", IN[0], OUT[0], whole, turned)
+    backward += copy("float", OUT_GRAD[0], IN_GRAD[0], turned, whole)
+    return operator(device, forward, backward)
+
+
+@form("_slice_assign", "_slice_assign_scalar")
+def assign(prop, shapes, types, device):
+    dtype, kind = types[0], C_TYPES[types[0]]
+    whole = contiguous(shapes[0])
+    view = sliced(whole, *prop.ranges(shapes[0]))
+    part = contiguous(view.shape)
+    walk = layout(view.shape, view.strides, view.strides, view.offset, view.offset)
+    back = "index", f"take_back<{kind}>"
+    scalar = prop.op_name == "_slice_assign_scalar"
+    forward, backward = Steps(), Steps()
+    forward += copy(kind, IN[0], OUT[0], whole, whole)
+    # what a request to add has added in the part is taken back
+    forward += each(walk.n, *back, IN[0], OUT[0], walk, when=("add",))
+    if scalar:
+        forward += filled(device, prop.scalar, dtype, OUT[0], view)
+    else:
+        forward += copy(kind, IN[1], OUT[0], part, view)
+    backward += copy(kind, OUT_GRAD[0], IN_GRAD[0], whole, whole)
+    backward += filled(device, 0, dtype, IN_GRAD[0], view, when=("write",))
+    backward += each(walk.n, *back, OUT_GRAD[0], IN_GRAD[0], walk, when=("add",))
+    if not scalar:
+        backward += copy(kind, OUT_GRAD[0], IN_GRAD[1], view, part)
+    return operator(device, forward, backward)

@@ -1,0 +1,243 @@
+"""Compiles operators that users write in Cython: for a setup.py, and at run time with a cache.
+
+    import cynet as mx
+    mx.operator.compile_pyx("my_op.pyx")      # registers what the file registers
+    mx.nd.my_op(mx.nd.ones((2, 3)))
+
+Both find the package's .pxd files and headers wherever it is installed, and compile with the
+directives and flags that the built-in operators are compiled with.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base import cache, config
+from ...base.compat import optional
+from ...base.errors import ArgumentError, CynetError, MissingFileError, shown
+from ...base.files import file_name, naming
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...base.typing import FileName
+
+PACKAGE = Path(__file__).parents[2]
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": False,
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": False,
+    "embedsignature": True,
+}
+if sys.platform == "win32":
+    COMPILE, LINK = ["/O2", "/std:c++17", "/openmp"], []
+elif sys.platform == "darwin":
+    COMPILE, LINK = ["-O3", "-std=c++17"], []
+else:
+    COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math"]
+    LINK = ["-fopenmp"]
+# The compiler's OpenMP, if a user's operator is the first that loads it: by itself its threads look
+# for the next loop for some milliseconds, in the way of all others.
+_OPENMP = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}
+_TIMEOUT = 600  # seconds, for a compiler that hangs
+
+
+def _team():
+    """Flags by which a module finds cynet's threads although it is loaded first."""
+    header = PACKAGE / "kernels" / "threading" / "users_team.h"
+    return [] if sys.platform == "win32" else ["-include", str(header)]
+
+
+def extension(name: str, sources: Sequence[FileName], **kwargs: Any) -> Any:
+    """A setuptools Extension of a .pyx that cimports cynet, for ``setup(ext_modules=[...])``.
+
+    Parameters
+    ----------
+    name : str
+        Dotted name of the module.
+    sources : str or list of str
+        The .pyx file, and further C++ sources if any.
+    **kwargs
+        Further arguments of ``setuptools.Extension``, e.g. ``libraries=``; lists are added to
+        those that cynet's own operators are compiled with.
+
+    Returns
+    -------
+    setuptools.Extension
+        Already turned into C++ by Cython, with the directives `DIRECTIVES`; a line
+        ``# cython: boundscheck=True`` in the file overrides one.
+
+    Raises
+    ------
+    CynetError
+        When Cython or setuptools is not installed.
+    """
+    purpose = "compiling an operator written in Cython"
+    setuptools = optional("setuptools", purpose)
+    cython = optional("Cython.Build", purpose)
+    folders = [str(PACKAGE / "kernels"), np.get_include()]
+    out = setuptools.Extension(
+        name,
+        [sources] if isinstance(sources, (str, os.PathLike)) else list(sources),
+        language="c++",
+        include_dirs=[*kwargs.pop("include_dirs", ()), *folders],
+        define_macros=[
+            *kwargs.pop("define_macros", ()),
+            ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
+        ],
+        extra_compile_args=[*COMPILE, *_team(), *kwargs.pop("extra_compile_args", ())],
+        extra_link_args=[*LINK, *kwargs.pop("extra_link_args", ())],
+        **kwargs,
+    )
+    return cython.cythonize(
+        [out],
+        compiler_directives=DIRECTIVES,
+        include_path=[str(PACKAGE.parent), *map(str, out.include_dirs)],
+        quiet=True,
+    )[0]
+
+
+def compile_pyx(path: FileName, name: str | None = None, force: bool = False) -> Any:
+    """Compile a .pyx that cimports cynet, import it, and so register the operators in it.
+
+    The compiled module is kept under ``CYNET_HOME`` (``~/.cache/cynet``) and used again as long as
+    the file, the ``.pxd``, ``.pxi`` and ``.h`` files beside it, cynet and Python stay the same, it
+    is undamaged, and nobody but the user can write it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    name : str, optional
+        Name of the module; default the file's, without its ending.
+    force : bool
+        Compile even if there is a compiled module.
+
+    Returns
+    -------
+    module
+        The imported module; a second call for the same contents returns the same one.
+
+    Raises
+    ------
+    CynetError
+        When Cython, setuptools or a C++ compiler is missing, or the file does not compile; the
+        message has what the compiler said.
+    MissingFileError
+        When there is no such file; also a FileNotFoundError.
+    ArgumentError
+        When it is no .pyx, or its name is no module name.
+    """
+    path = Path(file_name(path, "compile_pyx: a file name")).resolve()
+    if path.suffix != ".pyx":
+        raise ArgumentError(f"compile_pyx: {shown(str(path))} is no .pyx file")
+    if not path.is_file():
+        raise MissingFileError(
+            errno.ENOENT, f"compile_pyx: there is no file {shown(str(path))}", str(path)
+        )
+    name = path.stem if name is None else name
+    if not (isinstance(name, str) and name.isidentifier()):
+        raise ArgumentError(f"compile_pyx: {shown(name)} is no name for a module")
+    beside = sorted(p for p in path.parent.iterdir() if p.suffix in (".pxd", ".pxi", ".h"))
+    ending = sysconfig.get_config_var("EXT_SUFFIX")
+    with naming("write", config.cache_folder() / "pyx"):
+        library = cache.folder("pyx") / f"{name}-{_fingerprint([path, *beside])}{ending}"
+    loaded = sys.modules.get(name)
+    if loaded is not None and getattr(loaded, "__file__", None) == str(library):
+        return loaded
+    if force or cache.content(library) is None:
+        _build(path, name, library)
+    spec = importlib.util.spec_from_file_location(name, library)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with config.suggestions(_OPENMP):
+            spec.loader.exec_module(module)
+    except BaseException:
+        if loaded is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = loaded
+        raise
+    return module
+
+
+def _fingerprint(files):
+    """A name for what the compiled module depends on."""
+    import hashlib
+
+    parts = [sys.version, sysconfig.get_platform(), np.__version__.split(".")[0], *COMPILE, *LINK]
+    digest = hashlib.sha256(repr(parts).encode())
+    for path in [*files, *sorted(PACKAGE.rglob("*.pxd")), *sorted(PACKAGE.rglob("*.h"))]:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _build(path, name, library):
+    """Compile in a process of its own and a folder of its own; put the result in place at once."""
+    import subprocess  # here, because who compiles nothing need not wait for these imports
+    import tempfile
+
+    for package in ("Cython", "setuptools"):
+        optional(package, f"compile_pyx of {path.name}")
+    with tempfile.TemporaryDirectory(prefix=".", dir=library.parent) as work:
+        shutil.copy2(path, Path(work) / f"{name}.pyx")
+        code = f"from {__name__} import build_here; build_here()"
+        search = os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)])
+        with config.environment("PYTHONPATH", search):
+            try:
+                done = subprocess.run(
+                    [sys.executable, "-c", code, name, str(path.parent)],
+                    cwd=work,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    timeout=_TIMEOUT,
+                )
+            except subprocess.TimeoutExpired:
+                raise CynetError(
+                    f"compile_pyx: {path} was not compiled within {_TIMEOUT} s"
+                ) from None
+        built = Path(work) / (name + sysconfig.get_config_var("EXT_SUFFIX"))
+        if done.returncode or not built.exists():
+            raise CynetError(_explain(path, done.stdout))
+        cache.keep(library, built.read_bytes())
+
+
+def _explain(path, output):
+    missing = re.search(
+        r"command '([^']+)' failed: No such file|unable to execute '([^']+)'|"
+        r"No such file or directory: '([^']+)'\s*$|"
+        r"(Microsoft Visual C\+\+ [\d.]+ or greater is required)",
+        output,
+    )
+    if missing:
+        tool = next(filter(None, missing.groups()))
+        return (
+            f"compile_pyx: {path} needs a C++ compiler, and {tool!r} was not found; install one "
+            "(Debian, Ubuntu: apt-get install g++) or name it in the variable CXX"
+        )
+    said = output.split("Traceback (most recent call last)")[0].strip()  # Cython's own is no help
+    return f"compile_pyx: {path} does not compile:\n{(said or output)[-6000:].strip()}"
+
+
+def build_here():
+    """What the process of `compile_pyx` does: NAME.pyx in the current folder becomes a module."""
+    name, beside = sys.argv[1:]
+    made = extension(name, f"{name}.pyx", include_dirs=[beside])
+    setuptools = optional("setuptools", "compile_pyx")
+    setuptools.setup(
+        name=name, ext_modules=[made], script_args=["-q", "build_ext", "--inplace"], packages=[]
+    )

@@ -1,0 +1,240 @@
+"""Asks what a user's operator defines, and refuses answers that do not fit: one checker for every
+way of writing operators (CustomOpProp, NumpyOp, NDArrayOp, OperatorProperty, SimpleOp).
+
+Every refusal says who (operator, method, the line where it is defined), what came back and what
+was expected; what the user's code raises comes back with the line that raised it.
+"""
+
+import reprlib
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base.dtype import dtype_flag, numpy_dtype
+from ...base.errors import ArgumentError, dress, told
+from ..checks.shapes import has_empty, known
+from ..property import is_known
+
+MAX_NDIM = 8  # as _typedefs.pxd has it
+
+# Inputs of these shapes are tried to learn which sizes an operator's arrays have.
+TRIED_SHAPES = ((6, 10), (6, 10, 14, 14), (6, 10, 14), (6,))
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = 120
+_short.maxlist = _short.maxtuple = 12
+
+
+class Callback(NamedTuple):
+    """A function a user wrote, and the name that messages call it by."""
+
+    function: object
+    name: str
+
+
+def callback(owner, method):
+    """The Callback of one method of `owner`."""
+    return Callback(getattr(owner, method), method)
+
+
+class Checker:
+    """Asks one object or class of a user.
+
+    Parameters
+    ----------
+    where : str
+        What messages call it: ``"custom operator 'softmax'"``.
+    """
+
+    def __init__(self, where):
+        self.where = where
+
+    def ask(self, callback, *args, **kwargs):
+        """What the callback returns; an exception says which one raised it, and at which line."""
+        try:
+            return callback.function(*args, **kwargs)
+        except Exception as error:
+            failure = self.failure(callback, error)
+        raise failure
+
+    def failure(self, callback, error):
+        """What to raise for the exception `error` of `callback`."""
+        return dress(
+            error,
+            f"{self.where}: {callback.name} raised {told(error)}"
+            f"{_raised_at(error, callback.function)}",
+        )
+
+    def refuse(self, callback, found, expected):
+        """Raise what says that the callback should not have returned `found`."""
+        raise ArgumentError(
+            f"{self.where}: {callback.name} returned {_short.repr(found)}; expected "
+            f"{expected}{_defined_at(callback.function)}"
+        )
+
+    def names(self, callback, least=0):
+        """The list of distinct names that the callback returns."""
+        found = self.ask(callback)
+        if not isinstance(found, (list, tuple)) or not all(isinstance(n, str) for n in found):
+            self.refuse(callback, found, "a list of str")
+        if len(set(found)) < len(found):
+            self.refuse(callback, found, "names that differ")
+        if len(found) < least:
+            self.refuse(callback, found, "at least one name")
+        return list(found)
+
+    def lists(self, callback, found, lengths, may_lack_states):
+        """`found` as three lists: what an inference says of inputs, outputs and states."""
+        three = f"(inputs, outputs, auxiliary states), lists of lengths {lengths}"
+        words = f"(inputs, outputs) or {three}" if may_lack_states else three
+        if not isinstance(found, (list, tuple)) or len(found) not in (
+            (2, 3) if may_lack_states else (3,)
+        ):
+            self.refuse(callback, found, words)
+        out = [*found, []] if len(found) == 2 else list(found)
+        for given, length in zip(out, lengths):
+            if not isinstance(given, (list, tuple)) or len(given) != length:
+                self.refuse(callback, found, words)
+        return out
+
+    def shapes(self, callback, found, lengths, in_shapes, may_lack_states=True):
+        """The three lists of shapes in `found`, tuples of int, None for an unknown one.
+
+        Where all `in_shapes` are known, so must be those of the outputs and states; they may have
+        lengths of 0 where one of the inputs has.
+        """
+        ins, outs, states = self.lists(callback, found, lengths, may_lack_states)
+        complete = all(map(is_known, in_shapes))
+        empty = complete and has_empty(in_shapes)
+        return (
+            [self.shape(callback, s, empty=empty) for s in ins],
+            [self.shape(callback, s, complete, empty) for s in outs],
+            [self.shape(callback, s, complete, empty) for s in states],
+        )
+
+    def shape(self, callback, found, complete=False, empty=False):
+        """One shape as a tuple of int; None where nothing is known of it.
+
+        A length of 0 is unknown, which the shape may not have if it is `complete`; it is known if
+        `empty`.
+        """
+        if found is None and not complete:
+            return None
+        try:
+            out = tuple(_whole(n) for n in found)
+        except (TypeError, ValueError):
+            out = (-1,)
+        if any(n < 0 for n in out) or len(out) > MAX_NDIM:
+            self.refuse(callback, found, f"shapes: tuples of int >= 0 with at most {MAX_NDIM} axes")
+        if empty:
+            out = known(out)
+        if complete and not (out and all(out)):
+            self.refuse(callback, found, "a complete shape, since those of all inputs are known")
+        return out or None
+
+    def types(self, callback, found, lengths, complete, may_lack_states=True):
+        """The three lists of dtype names in `found`, None for an unknown one."""
+        ins, outs, states = self.lists(callback, found, lengths, may_lack_states)
+        return (
+            [self.dtype(callback, t) for t in ins],
+            [self.dtype(callback, t, complete) for t in outs],
+            [self.dtype(callback, t, complete) for t in states],
+        )
+
+    def dtype(self, callback, found, known=False):
+        """One dtype's name; None where it is not known."""
+        if found is None:
+            if known:
+                self.refuse(callback, found, "a NumPy type, since those of all inputs are known")
+            return None
+        try:
+            return str(numpy_dtype(dtype_flag(found)))
+        except (TypeError, ValueError):
+            return self.refuse(callback, found, "NumPy types, such as numpy.float32")
+
+    def ids(self, callback, out_grad, in_data, out_data):
+        """The ids of what backward reads, as the callback declare_backward_dependency names
+        them."""
+        found = self.ask(callback, list(out_grad), list(in_data), list(out_data))
+        known = {*out_grad, *in_data, *out_data}
+        if not isinstance(found, (list, tuple)) or not all(_is_id(i, known) for i in found):
+            self.refuse(
+                callback,
+                found,
+                f"a list of ids out of out_grad {list(out_grad)}, in_data {list(in_data)} and "
+                f"out_data {list(out_data)}",
+            )
+        return [int(i) for i in found]
+
+    def pairs(self, callback, groups, sources, targets):
+        """The pairs of ids that an in-place option returns for `groups`."""
+        found = self.ask(callback, *(list(g) for g in groups))
+        if not isinstance(found, (list, tuple)):
+            self.refuse(callback, found, "a list of pairs of ids")
+        for pair in found:
+            if (
+                not isinstance(pair, (list, tuple))
+                or len(pair) != 2
+                or not _is_id(pair[0], sources)
+                or not _is_id(pair[1], targets)
+            ):
+                self.refuse(
+                    callback, pair, f"pairs of one of {list(sources)} with one of {list(targets)}"
+                )
+        return [(int(a), int(b)) for a, b in found]
+
+    def written(self, callback, given, kept):
+        """Refuse a list of arrays in which the user's code put others instead of writing into
+        them; views of the same memory are fine."""
+        if len(given) == len(kept) and all(map(_same_memory, given, kept)):
+            return
+        raise ArgumentError(
+            f"{self.where}: {callback.name} changed its list of arrays; write into the arrays "
+            f"that are there, out_data[0][:] = ...{_defined_at(callback.function)}"
+        )
+
+
+def _same_memory(now, before):
+    return now is before or (type(now) is type(before) and _address(now) == _address(before))
+
+
+def _address(array):
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.data_ptr
+
+
+def _whole(number):
+    if isinstance(number, float):
+        if not number.is_integer():
+            raise ValueError(number)
+        return int(number)
+    try:
+        return number.__index__()
+    except AttributeError:
+        raise TypeError(number) from None
+
+
+def _is_id(value, known):
+    return isinstance(value, (int, np.integer)) and value in known
+
+
+def _code(function):
+    return getattr(getattr(function, "__func__", function), "__code__", None)
+
+
+def _defined_at(function):
+    """Where a Python function stands, for messages; nothing for others."""
+    code = _code(function)
+    return "" if code is None else f" (defined at {code.co_filename}:{code.co_firstlineno})"
+
+
+def _raised_at(error, function):
+    """The innermost line in the user's file, or else the innermost of all, of a traceback."""
+    code = _code(function)
+    lines, trace = [], error.__traceback__.tb_next
+    while trace is not None:
+        lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    if not lines:
+        return _defined_at(function)
+    own = [line for line in lines if code is not None and line[0] == code.co_filename]
+    return " (at {}:{})".format(*(own or lines)[-1])

@@ -1,0 +1,238 @@
+"""Operators that users define with OperatorProperty: checked when they are registered, and guarded
+afterwards.
+
+The graph passes trust what a property says. What a user's property says goes through a subclass of
+it, made here, that refuses answers which do not fit.
+"""
+
+import contextlib
+import math
+
+from ...base.errors import ArgumentError, CynetError, shown
+from .._base import OPERATORS, Operator, register_operator
+from ..parameters import MissingParameter
+from ..property import OperatorProperty, ResourceRequest, is_known
+from .callback_checks import TRIED_SHAPES, Checker, callback
+
+
+def register_property(name, cls):
+    """Register a user's OperatorProperty subclass as operator `name`.
+
+    Under a name that a user registered before, nodes made from now on are of the new class.
+
+    Raises
+    ------
+    ArgumentError
+        The name of a built-in operator, names that appear twice, dependencies and in-place pairs on
+        arrays that do not exist, in-place pairs of different sizes; as far as it can be asked with
+        every parameter at its default. The rest is refused when a node is made.
+    """
+    refuse_builtin(name)
+    body = {
+        "__doc__": cls.__doc__,
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "check": Checker(f"operator '{name}'"),
+        "op_name": name,
+        "pure": _said(cls, "pure"),
+        "honours_req": _said(cls, "honours_req"),
+    }
+    guarded = type(cls.__name__, (Guarded, cls), body)
+    _check_definition(guarded)
+    OPERATORS.remove(name)
+    register_operator(name, guarded)
+
+
+def refuse_builtin(name):
+    """Raise ArgumentError where `name` is that of an operator which no user registered."""
+    if name in OPERATORS and not OPERATORS.get(name).prop.users:
+        raise ArgumentError(
+            f"operator name {shown(name)} is already taken by {shown(OPERATORS.get(name))}, which "
+            "is built in; choose another name"
+        )
+
+
+def _said(cls, name):
+    """What the user's classes say of an attribute that is False unless they do."""
+    return next((vars(c)[name] for c in _own(cls) if name in vars(c)), False)
+
+
+def _own(cls):
+    """The user's classes among the bases."""
+    return [c for c in cls.__mro__ if c not in OperatorProperty.__mro__]
+
+
+class Guarded(OperatorProperty):
+    """Stands before a user's property: what its methods return is checked."""
+
+    check = None  # the Checker
+    any_device = True
+    users = True
+
+    def __new__(cls, *args, **kwargs):
+        self = super().__new__(cls)
+        self._asked = {}  # names, asked once: an executor wants them at every run
+        return self
+
+    def __init__(self, **kwargs):
+        try:
+            super().__init__(**kwargs)
+        except CynetError:
+            raise
+        except Exception as error:
+            raise self.check.failure(callback(super(), "__init__"), error) from error
+        self._asked.clear()  # what was asked before all parameters were there
+
+    def list_arguments(self):
+        if "arguments" not in self._asked:
+            method = callback(super(), "list_arguments")
+            self._asked["arguments"] = self.check.names(method)
+        return self._asked["arguments"].copy()
+
+    def list_outputs(self):
+        if "outputs" not in self._asked:
+            method = callback(super(), "list_outputs")
+            self._asked["outputs"] = self.check.names(method, least=1)
+        return self._asked["outputs"].copy()
+
+    def list_auxiliary_states(self):
+        if "states" not in self._asked:
+            method = callback(super(), "list_auxiliary_states")
+            self._asked["states"] = self.check.names(method)
+        return self._asked["states"].copy()
+
+    def num_visible_outputs(self):
+        method = callback(super(), "num_visible_outputs")
+        found, n_out = self.check.ask(method), len(self.list_outputs())
+        if not isinstance(found, int) or not 1 <= found <= n_out:
+            self.check.refuse(method, found, f"an int from 1 to the number of outputs, {n_out}")
+        return found
+
+    def _lengths(self):
+        return (
+            len(self.list_arguments()),
+            len(self.list_outputs()),
+            len(self.list_auxiliary_states()),
+        )
+
+    def infer_shape(self, in_shapes, out_shapes):
+        method = callback(super(), "infer_shape")
+        found = self.check.ask(method, list(in_shapes), list(out_shapes))
+        given = in_shapes or [None]  # what has no inputs is told its shape from outside
+        return self.check.shapes(method, found, self._lengths(), given, may_lack_states=False)
+
+    def infer_type(self, in_types, out_types):
+        method = callback(super(), "infer_type")
+        found = self.check.ask(method, list(in_types), list(out_types))
+        complete = bool(in_types) and None not in in_types
+        return self.check.types(method, found, self._lengths(), complete, may_lack_states=False)
+
+    def forward_resource(self, in_shapes):
+        return self._resources(callback(super(), "forward_resource"), in_shapes)
+
+    def backward_resource(self, in_shapes):
+        return self._resources(callback(super(), "backward_resource"), in_shapes)
+
+    def _resources(self, method, in_shapes):
+        found = self.check.ask(method, list(in_shapes))
+        members = (ResourceRequest.random, ResourceRequest.temp_space)
+        if not isinstance(found, (list, tuple)) or not all(
+            isinstance(each, int) and each in members for each in found
+        ):
+            self.check.refuse(
+                method, found, "a list of ResourceRequest.temp_space and ResourceRequest.random"
+            )
+        return list(found)
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return self.check.ids(
+            callback(super(), "declare_backward_dependency"), out_grad, in_data, out_data
+        )
+
+    def forward_inplace_option(self, in_data, out_data):
+        method = callback(super(), "forward_inplace_option")
+        return self.check.pairs(method, (in_data, out_data), in_data, out_data)
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        needed = self.declare_backward_dependency(out_grad, in_data, out_data)
+        groups = (out_grad, in_data, out_data, in_grad)
+        return self.check.pairs(
+            callback(super(), "backward_inplace_option"), groups, needed, in_grad
+        )
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        method = callback(super(), "create_operator")
+        found = self.check.ask(method, ctx, list(in_shapes), list(in_types))
+        if not isinstance(found, Operator):
+            self.check.refuse(method, found, "an Operator")
+        return found
+
+
+def _check_definition(cls):
+    probe = cls.with_defaults()
+    for names in ("list_arguments", "list_outputs", "list_auxiliary_states"):
+        try:
+            getattr(probe, names)()
+        except MissingParameter as error:
+            if cls.any_parameters or cls.key_var_num_args is not None:
+                return
+            name = next(k for k, f in cls.fields.items() if f"'{k}'" in str(error))
+            raise ArgumentError(
+                f"{probe.check.where}: {names} reads the required parameter '{name}'; give that a "
+                "default, or say any_parameters = True in the class"
+            ) from error
+    with contextlib.suppress(MissingParameter):  # what depends on one is asked of each node
+        _check_probe(probe)
+
+
+def _check_probe(probe):
+    names = [*probe.list_arguments(), *probe.list_auxiliary_states()]
+    twice = [n for n in names if names.count(n) > 1]
+    if twice:
+        raise ArgumentError(
+            f"{probe.check.where}: '{twice[0]}' appears twice in the inputs and states {names}"
+        )
+    probe.num_visible_outputs()
+    n_in, n_out = len(probe.list_arguments()), len(probe.list_outputs())
+    ids = list(range(2 * n_out + 2 * n_in))
+    out_grad, in_data = ids[:n_out], ids[n_out : n_out + n_in]
+    out_data, in_grad = ids[n_out + n_in : 2 * n_out + n_in], ids[2 * n_out + n_in :]
+    forward = probe.forward_inplace_option(in_data, out_data)
+    backward = probe.backward_inplace_option(out_grad, in_data, out_data, in_grad)
+    if forward or backward:
+        lists = {"out_grad": n_out, "in_data": n_in, "out_data": n_out, "in_grad": n_in}
+        words = [f"{name}[{i}]" for name, n in lists.items() for i in range(n)]
+        _check_sizes(probe, "forward_inplace_option", forward, words)
+        _check_sizes(probe, "backward_inplace_option", backward, words)
+
+
+def _check_sizes(probe, method, pairs, words):
+    """Refuse pairs that share memory but have different sizes whatever the inputs' shapes."""
+    found = list(_example_shapes(probe))
+    for a, b in pairs:
+        wrong = [s for s in found if math.prod(_at(a, *s)) != math.prod(_at(b, *s))]
+        if found and len(wrong) == len(found):
+            raise ArgumentError(
+                f"{probe.check.where}: {method} lets {words[a]} and {words[b]} share memory, but "
+                f"they have different sizes: with inputs {wrong[0][0]} the shapes are "
+                f"{_at(a, *wrong[0])} and {_at(b, *wrong[0])}"
+            )
+
+
+def _at(number, ins, outs):
+    """The shape of array `number` in the order out_grad, in_data, out_data, in_grad."""
+    return [*outs, *ins, *outs, *ins][number]
+
+
+def _example_shapes(probe):
+    """(shapes of inputs, shapes of outputs) for some inputs that the operator takes."""
+    n_in, n_out, _ = probe._lengths()
+    for shape in TRIED_SHAPES:
+        for given in ([shape] + [None] * (n_in - 1), [shape] * n_in):
+            try:
+                ins, outs, _ = probe.infer_shape(given[:n_in], [None] * n_out)
+            except Exception:  # not for inputs of this shape
+                continue
+            if all(map(is_known, [*ins, *outs])):
+                yield ins, outs
+                break

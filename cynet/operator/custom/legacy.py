@@ -1,0 +1,227 @@
+"""NumpyOp and NDArrayOp: an operator that is an instance, called on symbols.
+
+The older way to write an operator in Python. The instance describes itself (names, shapes) and
+computes; calling it on symbols makes a node. Unlike a CustomOp such a node cannot be saved: it is
+this process's object.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.errors import ArgumentError, CynetError, FormatError, shown
+from .._base import Operator, get_operator, register_operator
+from ..checks.shapes import plain
+from ..parameters import Str
+from ..property import OperatorProperty, is_known
+from ._borrow import lend, take_back
+from .callback_checks import Checker, callback
+from .custom import OutputsOf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...base.typing import Symbol
+
+# What a node's `info` parameter names; the nodes keep their instances alive.
+_instances = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
+_face = {}  # 'compose': installed by the symbol package, which stands above this one
+
+
+def install_compose(function):
+    """Take ``function(entry, hint, args, kwargs)`` that makes a Symbol of an operator and its
+    inputs."""
+    _face["compose"] = function
+
+
+class PythonOp:
+    """Base of NumpyOp and NDArrayOp.
+
+    Parameters
+    ----------
+    need_top_grad : bool
+        Whether backward needs the outputs' gradients (False for a loss).
+    """
+
+    operator_name = None  # the registered operator a node of the instance has
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        self.info_ = None
+        self.need_top_grad_ = need_top_grad
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Symbol:
+        """The symbol of this operator applied to symbols; ``name=`` and ``attr=`` as usual."""
+        return self.get_symbol(*args, **kwargs)
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
+        """The symbol of this operator applied to symbols."""
+        if self.operator_name is None:
+            raise CynetError(
+                f"{type(self).__name__}: derive from NumpyOp or NDArrayOp to get a symbol"
+            )
+        if getattr(self, "info_", None) is None:
+            self.info_ = str(next(_numbers))  # never used twice, unlike an id
+        _instances[self.info_] = self
+        entry = get_operator(self.operator_name)
+        return _face["compose"](entry, args, {**kwargs, "info": self.info_})
+
+    def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
+        """Compute `out_data` from `in_data`; by default the input is copied."""
+        out_data[0][:] = in_data[0]
+
+    def backward(
+        self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
+    ) -> None:
+        """Compute `in_grad`; by default it is 1."""
+        in_grad[0][:] = 1.0
+
+    def infer_shape(self, in_shape: list[list[int]]) -> tuple[Sequence[Any], ...]:
+        """Two or three lists of shapes: inputs, outputs[, auxiliary states]."""
+        return in_shape, [in_shape[0]]
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return ["output"]
+
+    def list_arguments(self) -> list[str]:
+        """Names of the inputs."""
+        return ["data"]
+
+    def need_top_grad(self) -> bool:
+        """Whether backward needs the outputs' gradients."""
+        return self.need_top_grad_
+
+    def declare_backward_dependency(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int]
+    ) -> Sequence[int]:
+        """Which arrays backward reads: ids drawn from the lists given."""
+        top = list(out_grad) if self.need_top_grad() else []
+        return [*top, *in_data, *out_data]
+
+
+class NumpyOp(PythonOp):
+    """An operator on NumPy arrays, which are views of the real memory: assign with ``y[:] =
+    ...``."""
+
+    operator_name = "_Native"
+
+
+class NDArrayOp(PythonOp):
+    """An operator on NDArrays: any nd function and ``mx.rtc`` kernel may be used inside."""
+
+    operator_name = "_NDArray"
+
+
+class InstanceProperty(OperatorProperty):
+    """An operator that a Python object of this process defines (NumpyOp, NDArrayOp)."""
+
+    pure = False
+    honours_req = False
+    any_device = True
+    any_parameters = True
+    info = Str(doc="Which object; a number of this process.")
+
+    def __init__(self, info=None, **kwargs):
+        super().__init__(**({} if info is None else {"info": info}), **kwargs)
+        if info not in _instances:
+            raise FormatError(
+                f"operator {self.op_name}: its Python object (info={shown(info)}) is not of this "
+                "process; a graph with a NumpyOp or NDArrayOp cannot be loaded, a CustomOp can"
+            )
+        self.instance = instance = _instances[info]
+        self.check = Checker(f"operator {type(instance).__name__}")
+
+    def list_arguments(self):
+        return self.check.names(callback(self.instance, "list_arguments"))
+
+    def list_outputs(self):
+        return self.check.names(callback(self.instance, "list_outputs"), least=1)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        if in_shapes and not is_known(in_shapes[0]):
+            return in_shapes, out_shapes, []
+        method = callback(self.instance, "infer_shape")
+        found = self.check.ask(method, [[] if s is None else list(plain(s)) for s in in_shapes])
+        return self.check.shapes(method, found, (len(in_shapes), len(out_shapes), 0), in_shapes)
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        method = callback(self.instance, "declare_backward_dependency")
+        return self.check.ids(method, out_grad, in_data, out_data)
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        kind = _NDArrayOperator if isinstance(self.instance, NDArrayOp) else _NumpyOperator
+        if kind is _NumpyOperator and ctx.device_type == "gpu":
+            raise ArgumentError(f"{self.check.where}: it computes on the CPU, not on {ctx}")
+        return kind(self, ctx, in_shapes, in_types)
+
+
+class _NumpyOperator(Operator):
+    """Runs a NumpyOp on views of the tensors."""
+
+    def __init__(self, prop, ctx, in_shapes, in_types):
+        self.check = prop.check
+        self.instance = prop.instance
+        self.outputs = OutputsOf(prop, ctx, in_shapes, in_types)
+
+    def forward(self, ctx, in_data, req, out_data, aux_states):
+        self._run("forward", in_data=_views(in_data), out_data=_views(out_data))
+
+    def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
+        self._run(
+            "backward",
+            out_grad=self.outputs.gradients(_views(out_grad), lambda s, t, ctx: np.ones(s, t)),
+            in_data=_views(in_data),
+            out_data=_views(out_data),
+            in_grad=_views(in_grad),
+        )
+
+    def _run(self, method, **arrays):
+        """Call the method with copies of the lists; the last of them are the targets."""
+        method = callback(self.instance, method)
+        given = {name: list(each) for name, each in arrays.items()}
+        target = list(arrays)[-1]
+        self.check.ask(method, **given)
+        self.check.written(method, given[target], arrays[target])
+
+
+def _views(blobs):
+    return [None if b is None else np.asarray(b) for b in blobs]
+
+
+class _NDArrayOperator(_NumpyOperator):
+    """Runs an NDArrayOp: lends it the tensors as NDArrays."""
+
+    def forward(self, ctx, in_data, req, out_data, aux_states):
+        owner = self.memory_owner
+        self._lent("forward", in_data=lend(in_data, owner), out_data=lend(out_data, owner, True))
+
+    def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
+        owner = self.memory_owner
+        self._lent(
+            "backward",
+            out_grad=self.outputs.gradients(lend(out_grad, owner)),
+            in_data=lend(in_data, owner),
+            out_data=lend(out_data, owner),
+            in_grad=lend(in_grad, owner, True),
+        )
+
+    def _lent(self, method, **arrays):
+        done = False
+        try:
+            self._run(method, **arrays)
+            done = True
+        finally:
+            take_back(tuple(arrays.values()), quiet=not done)
+
+
+register_operator(
+    "_Native", type("NativeProperty", (InstanceProperty,), {"__doc__": InstanceProperty.__doc__})
+)
+register_operator(
+    "_NDArray", type("NDArrayProperty", (InstanceProperty,), {"__doc__": InstanceProperty.__doc__})
+)

@@ -1,0 +1,147 @@
+"""What elementwise operators say of themselves: which loops run over their arrays."""
+
+import operator
+from typing import NamedTuple
+
+import numpy as np
+
+from .parameters import LargeInt
+
+
+class Loop(NamedTuple):
+    """One loop over all elements of its arrays.
+
+    family : str
+        The table of kernels: ``unary`` F(a), ``binary`` F(a, b), ``unary_grad`` a * F(b),
+        ``binary_grad`` a * F(b, c).
+    functor : str
+        F, a name in kernels/elementwise/functors.h.
+    reads : tuple
+        What is read: arrays as `GraphHooks.forward_loops` got them, or floats.
+    target : object
+        The array that is written as its request says.
+    more : bool
+        True: adds to what an earlier loop of the same step wrote.
+    """
+
+    family: str
+    functor: str
+    reads: tuple
+    target: object
+    more: bool = False
+
+
+# Functors that take about as long as an addition; the others take some times as long.
+SIMPLE = frozenset(
+    [
+        "identity",
+        "negative",
+        "abs",
+        "square",
+        "relu",
+        "relu_grad_y",
+        "sigmoid_grad_y",
+        "tanh_grad_y",
+        "two_x",
+        "minus_one",
+        "one",
+        "zero",
+        "sign",
+        "plus",
+        "minus",
+        "mul",
+        "div",
+        "maximum",
+        "minimum",
+        "grad_one",
+        "grad_minus_one",
+        "grad_left",
+        "grad_right",
+        "div_lgrad",
+        "div_rgrad",
+        "greater",
+        "lesser",
+        "greater_equal",
+        "lesser_equal",
+        "equal",
+        "not_equal",
+    ]
+)
+
+
+_COMPARE = {
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "lesser": operator.lt,
+    "lesser_equal": operator.le,
+}
+_RANGES = {"bool": (0, 1)} | {
+    name: (np.iinfo(name).min, np.iinfo(name).max) for name in ("uint8", "int8", "int32", "int64")
+}
+
+
+def fits_dtype(number, dtype):
+    """Whether a number lies within the integers of `dtype`; True for floating dtypes.
+
+    >>> fits_dtype(300.0, "uint8"), fits_dtype(1.5, "uint8"), fits_dtype(1e300, "float32")
+    (False, True, True)
+    """
+    if dtype not in _RANGES:
+        return True
+    low, high = _RANGES[dtype]
+    return low <= getattr(number, "exact", number) <= high
+
+
+def settled(loop, dtype):
+    """The loop for arrays of `dtype`: what compares integers with a number that none of them can
+    be gives one answer for all, and the larger or smaller one is chosen within the dtype.
+
+    >>> settled(Loop("binary", "lesser", ("a", 300.0), "y"), "uint8")
+    Loop(family='unary', functor='one', reads=('a',), target='y', more=False)
+    """
+    if loop.family not in ("binary", "binary_grad"):
+        return loop
+    numbers = [v for v in loop.reads if isinstance(v, float) and not fits_dtype(v, dtype)]
+    if len(numbers) != 1:
+        return loop
+    if loop.functor in _COMPARE:
+        # 0 is an integer of every dtype, and all of them compare as it does
+        answer = _COMPARE[loop.functor](*(v if v is numbers[0] else 0 for v in loop.reads[-2:]))
+        array = next(v for v in loop.reads[-2:] if v is not numbers[0])
+        known = (loop.reads[0], array) if loop.family == "binary_grad" else (array,)
+        family = loop.family.replace("binary", "unary")
+        return loop._replace(family=family, functor="one" if answer else "zero", reads=known)
+    if loop.functor in ("maximum", "minimum") and numbers[0] == numbers[0]:
+        low, high = _RANGES[dtype]
+        nearest = LargeInt(min(max(numbers[0], low), high))
+        return loop._replace(reads=tuple(nearest if v is numbers[0] else v for v in loop.reads))
+    return loop
+
+
+def binary_gradients(gradient, out_grad, lhs, rhs, targets):
+    """The loops of a binary function's gradients.
+
+    Parameters
+    ----------
+    gradient : Gradient
+        Row of tensor/binary_rows.py.
+    out_grad, lhs, rhs : object
+        Arrays, or a float for one operand.
+    targets : tuple
+        Gradient of lhs and of rhs; None where there is none.
+
+    Returns
+    -------
+    list of Loop
+    """
+    # a gradient that reads no input gets out_grad in its place
+    operands = tuple(
+        each if gradient.reads or isinstance(each, float) else out_grad for each in (lhs, rhs)
+    )
+    return [
+        Loop("binary_grad", functor, (out_grad, *operands), target)
+        for functor, target in zip((gradient.lhs, gradient.rhs), targets)
+        if target is not None
+    ]

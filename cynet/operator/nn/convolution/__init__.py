@@ -1,0 +1,3 @@
+"""Convolution and Deconvolution: one file for each way to compute them."""
+
+from . import convolution, deconvolution

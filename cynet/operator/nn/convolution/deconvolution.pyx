@@ -1,0 +1,228 @@
+# cython: wraparound=True
+"""Deconvolution: the transpose of a convolution, over 1 to 3 spatial axes.
+
+data (N, C, *size), weight (C, F / num_group, *kernel), bias (F,), out (N, F, *size') with
+size' = stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj.
+"""
+
+from cython cimport floating
+
+from ...._resource cimport get_space
+from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ....kernels.conv.im2col cimport (
+    ConvShape, conv_backward_data, conv_backward_weight, conv_complete, conv_forward, conv_space,
+    conv_threads
+)
+from ....kernels.reduce.row_sums cimport add_channels, sum_channels
+from ..._base cimport Operator, OpContext
+
+from math import prod
+
+from ....base.errors import ArgumentError, ShapeError
+from ....kernels.conv import onednn
+from ....kernels.gemm.blas import check_sizes
+from ..._base import register_operator
+from ...checks.dtypes import require_float_cpu
+from ...graph_hooks import LayerHooks
+from ...parameters import Bool, Enum, Int, Shape
+from ...property import OperatorProperty, ResourceRequest
+from ...checks.shapes import agree
+from .row_major_adapter import Reordered
+from ..spatial_window import check_rank, check_window, pad3
+
+
+class DeconvolutionHooks(LayerHooks):
+    """A channels-last form."""
+
+    def flops(self, prop, in_shapes, out_shapes):
+        # an element of data meets all weights behind the weight's first axis
+        return 2 * prod(in_shapes[0]) * prod(self.weight_shape(prop, in_shapes)[1:])
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if any(t != "float32" for t in in_types) or not onednn.available():
+            return None
+        from .deconvolution_channels_last import ChannelsLastDeconvolution
+
+        form = ChannelsLastDeconvolution(**prop.params())
+        return (form, [0]) if form.mirrored(in_shapes[0]) is not None else None
+
+
+class DeconvolutionProperty(OperatorProperty):
+    """Transposed convolution over one, two or three spatial axes.
+
+    It computes what a convolution's gradient by its data is.
+
+    Data of shape (N, C, *size) give out of shape (N, num_filter, *size') where
+    ``size' = stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj``, or `target_shape`,
+    which chooses pad and adj by itself.
+    """
+
+    kernel = Shape(doc="Size of the window: (w,), (h, w) or (d, h, w).")
+    stride = Shape((), doc="Step of the window in out; all 1 by default.")
+    dilate = Shape((), doc="Distance of the window's points; all 1 by default.")
+    pad = Shape((), doc="Cut off at both ends of out; all 0 by default.")
+    adj = Shape((), doc="Added to the end of out, less than stride; all 0 by default.")
+    target_shape = Shape((), doc="Spatial size of out; pad and adj are not looked at then.")
+    num_filter = Int(doc="Number of output channels.", low=1)
+    num_group = Int(1, doc="Number of groups that channels and filters are cut into.", low=1)
+    workspace = Int(512, doc="Most scratch memory of cuDNN, in MiB; not needed on a CPU.", low=0)
+    no_bias = Bool(True, doc="Leave out the bias.")
+    cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None,
+                      doc="On a GPU, time cuDNN's algorithms: all, or within workspace.")
+    cudnn_off = Bool(False, doc="Accepted and not needed.")
+    layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
+                  doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")
+
+    graph = DeconvolutionHooks(float32_beside_half=())
+    inputs_doc = {
+        "data": "Input (N, C, *size).",
+        "weight": "Filters (C, num_filter / num_group, *kernel).",
+        "bias": "Vector (num_filter,).",
+    }
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        where = f"operator {self.op_name}"
+        self.window = check_window(
+            where, self.kernel, self.layout, stride=(self.stride, 1, 1), dilate=(self.dilate, 1, 1),
+            pad=(self.pad, 0, 0), adj=(self.adj, 0, 0), target_shape=(self.target_shape, 0, 0))
+        stride, _, _, adj, target = self.window
+        if any(a >= s for a, s in zip(adj, stride)) and not any(target):
+            raise ArgumentError(f"{where}: adj {adj} must be smaller than stride {stride}")
+        if self.num_filter % self.num_group:
+            raise ArgumentError(f"{where}: num_filter {self.num_filter} is not a multiple of "
+                                f"num_group {self.num_group}")
+
+    def list_arguments(self):
+        return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        kernel, filters = self.kernel, self.num_filter
+        data, weight, out = in_shapes[0], in_shapes[1], out_shapes[0]
+        check_rank("data", data, kernel)
+        check_rank("output", out, kernel)
+        weight = agree("weight", weight, (0, filters // self.num_group, *kernel))
+        if data is None and out is not None:
+            data = (0,) * (len(kernel) + 2)
+        if data is not None:
+            if data[1] % self.num_group:
+                raise ShapeError(f"data has {data[1]} channels, not a multiple of num_group "
+                                 f"{self.num_group}")
+            weight = agree("weight", weight, (data[1], *weight[1:]))
+            sizes = [self.geometry(axis, size)[0] for axis, size in enumerate(data[2:])]
+            out = agree("output", out, (data[0], filters, *sizes))
+            data = (out[0], weight[0], *data[2:])
+        shapes = [data, weight]
+        if not self.no_bias:
+            shapes.append(agree("bias", in_shapes[2], (filters,)))
+        return shapes, [out], []
+
+    def geometry(self, axis, size):
+        """(output size, pad) along a spatial axis of `size`; 0 for what is unknown."""
+        stride, dilate, pad, adj, target = (values[axis] for values in self.window)
+        if size == 0:
+            return target, pad
+        whole = stride * (size - 1) + dilate * (self.kernel[axis] - 1) + 1
+        if target:
+            if target > whole:
+                raise ShapeError(f"target_shape {self.target_shape} asks for {target} along "
+                                 f"spatial axis {axis}, where at most {whole} is reached")
+            return target, (whole - target + 1) // 2
+        if whole + adj - 2 * pad < 1:
+            raise ShapeError(f"pad {self.pad} leaves nothing of the {whole} along spatial axis "
+                             f"{axis}")
+        return whole + adj - 2 * pad, pad
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [out_grad[0], in_data[0], in_data[1]]
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space] * 2
+
+    def backward_resource(self, in_shapes):
+        return self.forward_resource(in_shapes)
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        data = in_shapes[0]
+        sizes, pad = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
+        out = data[0], self.num_filter, *sizes
+        own = Reordered.by_own_kernels(self, in_shapes, in_types, out)
+        if own is not None:
+            return own
+        stride, dilate = self.window[:2]
+        operator = DeconvolutionOperator(data, out, self.kernel, stride, dilate, pad,
+                                         self.num_group, not self.no_bias)
+        check_sizes(f"operator {self.op_name}", operator.largest())
+        return operator
+
+
+cdef class DeconvolutionOperator(Operator):
+    """Convolution with forward and data gradient exchanged."""
+
+    cdef ConvShape shape  # of the convolution: its x is our out, its y our data
+    cdef bint has_bias
+
+    def __init__(self, data, out, kernel, stride, dilate, pad, groups, has_bias):
+        cdef int i
+        cdef ConvShape* s = &self.shape
+        s.batch, s.channels, s.filters, s.groups = data[0], out[1], data[1], groups
+        geometry = zip(pad3(out[2:], 1), pad3(data[2:], 1), pad3(kernel, 1), pad3(stride, 1),
+                       pad3(dilate, 1), pad3(pad, 0))
+        for i, values in enumerate(geometry):
+            s.in_size[i], s.out_size[i], s.kernel[i], s.stride[i], s.dilate[i], s.pad[i] = values
+        conv_complete(s, False)
+        self.has_bias = has_bias
+
+    def largest(self):
+        """The largest size of the matrix products, which BLAS must be able to count."""
+        return max(self.shape.in_space, self.shape.out_space, self.shape.unrolled,
+                   self.shape.filters)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if req[0] == kNullOp:
+            return 0
+        if in_data[0].dtype == kFloat32:
+            return self._forward(<float*>NULL, ctx, in_data, req, out_data)
+        return self._forward(<double*>NULL, ctx, in_data, req, out_data)
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if out_grad[0].dtype == kFloat32:
+            return self._backward(<float*>NULL, ctx, out_grad, in_data, req, in_grad)
+        return self._backward(<double*>NULL, ctx, out_grad, in_data, req, in_grad)
+
+    cdef int _forward(self, floating* kind, OpContext* ctx, const TBlob* in_data, const int* req,
+                      TBlob* out_data) except -1 nogil:
+        cdef int threads = conv_threads(&self.shape)
+        cdef floating* out = <floating*>out_data[0].data
+        cdef floating* space = <floating*>get_space(
+            &ctx.requested[0], conv_space(&self.shape, threads, False) * sizeof(floating))
+        conv_backward_data(&self.shape, <const floating*>in_data[1].data,
+                           <const floating*>in_data[0].data, out, req[0] == kAddTo, threads, space)
+        if self.has_bias:
+            add_channels(<const floating*>in_data[2].data, self.shape.batch, self.shape.channels,
+                         self.shape.in_space, out)
+        return 0
+
+    cdef int _backward(self, floating* kind, OpContext* ctx, const TBlob* out_grad,
+                       const TBlob* in_data, const int* req, TBlob* in_grad) except -1 nogil:
+        cdef const floating* grad = <const floating*>out_grad[0].data
+        cdef int threads = conv_threads(&self.shape)
+        cdef floating* space = <floating*>get_space(
+            &ctx.requested[0], conv_space(&self.shape, threads, True) * sizeof(floating))
+        if req[1] != kNullOp:
+            conv_backward_weight(&self.shape, grad, <const floating*>in_data[0].data,
+                                 <floating*>in_grad[1].data, req[1] == kAddTo, threads, space)
+        if self.has_bias and req[2] != kNullOp:
+            sum_channels(grad, self.shape.batch, self.shape.channels, self.shape.in_space,
+                         <floating*>in_grad[2].data, req[2] == kAddTo)
+        if req[0] != kNullOp:
+            conv_forward(&self.shape, grad, <const floating*>in_data[1].data, <const floating*>NULL,
+                         <floating*>in_grad[0].data, req[0] == kAddTo, threads, space)
+        return 0
+
+
+register_operator("Deconvolution", DeconvolutionProperty)

@@ -1,9 +1,0 @@
-"""A convolution of channels-last images by Winograd's products."""
-
-from ...kernels.winograd cimport WinogradShape
-from .convolution_own cimport OwnConvolution
-
-
-cdef class WinogradConvolution(OwnConvolution):
-    cdef WinogradShape shape
-    cdef bint packed  # whether weights come as winograd_pack makes them

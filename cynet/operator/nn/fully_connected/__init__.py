@@ -1,0 +1,3 @@
+"""FullyConnected: one file for each way to compute it."""
+
+from . import fully_connected

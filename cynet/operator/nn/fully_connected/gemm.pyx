@@ -1,0 +1,140 @@
+# cython: wraparound=True
+"""FullyConnected in float32 by the products of kernels/gemm/small.h, with an activation folded in.
+
+out = act(data weight^T + bias); data (N, K), weight (M, K), bias (M,), out (N, M). Convolutions of
+1x1 without stride or pad over channels-last data are the same with N pixels.
+"""
+
+from libc.stdint cimport int64_t
+
+from ...._resource cimport get_space
+from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ....kernels.parallel cimport threads_for
+from ....kernels.gemm.small cimport (
+    Product, product, product_pack, product_packed_size, product_packs, product_shares_a,
+    product_space, product_suits
+)
+from ....kernels.movement.strided cimport STRIDED_WRITE, StridedSpace, run_strided, strided_space
+from ..._base cimport Operator, OpContext
+from ..fused_activation cimport FoldedActivation, aligned_floats
+
+from ...tensor.strided_moves import contiguous
+
+
+def suits(int64_t rows, int64_t units, int64_t hidden):
+    """True when these products are quicker than a library's."""
+    return product_suits(rows, hidden, units)
+
+
+def packed_size(int64_t rows, int64_t units, int64_t hidden):
+    """Floats of the weights in the form in which these products read them, or None where they are
+    as quick with weights as they lie."""
+    return product_packed_size(hidden, units) if product_packs(rows, hidden, units) else None
+
+
+cdef class PackProductWeight(Operator):
+    """Weights (hidden, units) in the form that ``ProductFullyConnected(packed=True)`` reads."""
+
+    cdef int64_t units, hidden
+
+    def __init__(self, units, hidden):
+        self.units, self.hidden = units, hidden
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        product_pack(<const float*>in_data[0].data, self.units, True, self.units, self.hidden,
+                     <float*>out_data[0].data, threads_for(self.units * self.hidden))
+        return 0
+
+
+cdef class ProductFullyConnected(Operator):
+    """`packed` says that weights come as PackProductWeight makes them; `picked` is the View of the
+    rows of data that are read, which is for predictions (None: all)."""
+
+    cdef int64_t rows, units, hidden
+    cdef StridedSpace picked
+    cdef size_t picked_bytes
+    cdef bint has_bias, gives_masked, packed
+    cdef FoldedActivation activation
+
+    def __init__(self, prop, rows, units, hidden, packed=False, picked=None):
+        self.rows, self.units, self.hidden, self.packed = rows, units, hidden, packed
+        self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
+        self._copies_input = True
+        self.activation = FoldedActivation(prop, rows * hidden)
+        self.picked_bytes = 0
+        if picked is not None:
+            strided_space(&self.picked, contiguous(picked.shape), picked)
+            self.picked_bytes = aligned_floats(rows * units)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef int threads = self._threads()
+        cdef Product p
+        cdef void* rows
+        if req[0] == kNullOp:
+            return 0
+        p.m, p.n, p.k = self.rows, self.hidden, self.units
+        p.a, p.a_row, p.a_turned = <const float*>in_data[0].data, p.k, False
+        p.b, p.b_row, p.b_turned = <const float*>in_data[1].data, p.k, True
+        if self.packed:
+            p.packed = p.b
+            p.b = NULL
+        p.c, p.c_row = <float*>out_data[0].data, p.n
+        p.relu, p.add = self.activation.relu, req[0] == kAddTo
+        p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
+        p.copy, p.copy_past = <float*>ctx.copy, ctx.copy_past
+        if self.picked_bytes:
+            rows = get_space(&ctx.requested[0], self.picked_bytes + product_space(threads))
+            run_strided(&self.picked, kFloat32, STRIDED_WRITE, rows, p.a)
+            p.a = <const float*>rows
+        self._run(ctx, &p, threads, self.picked_bytes)
+        if self.activation.apart:
+            self.activation.apply(p.c)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef size_t kept = self.activation.nbytes
+        cdef int threads = self._threads()
+        # once for all: growing the space would move it
+        cdef char* space = <char*>get_space(&ctx.requested[0], kept + product_space(threads))
+        cdef const float* grad
+        cdef Product p
+        cdef bint sums = self.has_bias and req[2] != kNullOp
+        if sums and req[1] == kNullOp:
+            grad = <const float*>self.activation.gradient_and_sums(
+                out_grad[0].data, out_data[0].data, space, self.hidden, <float*>in_grad[2].data,
+                req[2] == kAddTo)
+        else:
+            grad = <const float*>self.activation.gradient(
+                out_grad[0].data, out_data[0].data, space)
+        p.bias = NULL
+        p.a, p.a_row, p.relu, p.b_turned = grad, self.hidden, False, False
+        p.n = p.b_row = p.c_row = self.units
+        if req[1] != kNullOp:
+            p.m, p.k, p.a_turned, p.add = self.hidden, self.rows, True, req[1] == kAddTo
+            p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
+            if sums:
+                p.sums, p.add_sums = <float*>in_grad[2].data, req[2] == kAddTo
+            p.b_shared = product_shares_a(self.rows, self.hidden, self.units, threads)
+            self._run(ctx, &p, threads, kept)
+            p.b_shared = False
+            p.sums = NULL
+        if req[0] != kNullOp:
+            p.m, p.k, p.a_turned, p.add = self.rows, self.hidden, False, req[0] == kAddTo
+            p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data
+            p.mask = <const float*>in_data[0].data if self.gives_masked else NULL
+            self._run(ctx, &p, threads, kept)
+        return 0
+
+    cdef int _threads(self) noexcept nogil:
+        """Asked once a call: whoever sets the number may do so at any time."""
+        return threads_for(self.rows * self.units * self.hidden // 8)
+
+    cdef int _run(self, OpContext* ctx, const Product* p, int threads, size_t kept) except -1 nogil:
+        """Run a product; its scratch lies behind the first `kept` bytes of the temporary space."""
+        product(p, threads, <char*>get_space(&ctx.requested[0],
+                                             kept + product_space(threads)) + kept)
+        return 0

@@ -1,0 +1,113 @@
+# cython: wraparound=True
+"""FullyConnected in float32 by oneDNN's matrix products, with an activation folded in.
+
+out = act(data weight^T + bias); data (N, K), weight (M, K), bias (M,), out (N, M).
+"""
+
+from libc.stdint cimport int64_t
+
+from ...._resource cimport get_space
+from ...._typedefs cimport TBlob, kAddTo, kNullOp
+from ....kernels.conv.onednn cimport Layout, Primitive
+from ..._base cimport Operator, OpContext
+from ..fused_activation cimport FoldedActivation
+
+from ....kernels.conv.onednn import matmul
+
+cdef enum:
+    FORWARD = 0
+    DATA = 1
+    WEIGHT = 2
+
+
+cdef class MatmulFullyConnected(Operator):
+    """Three products, each made for writing or adding when it is first run."""
+
+    cdef int64_t rows, units, hidden
+    cdef bint has_bias
+    cdef object act_type
+    cdef FoldedActivation activation
+    cdef void* products[3][2]  # by kind and whether it adds: a Primitive that `_made` holds
+    cdef list _made
+
+    def __init__(self, prop, rows, units, hidden):
+        self.stateful = True
+        self.rows, self.units, self.hidden = rows, units, hidden
+        self.has_bias, self.act_type, self._made = not prop.no_bias, prop.activation, []
+        self.activation = FoldedActivation(prop, rows * hidden)
+        self._make(FORWARD, prop.sums)
+
+    cdef void* _product(self, int kind, bint add) except NULL nogil:
+        if self.products[kind][add] == NULL:
+            with gil:
+                self._make(kind, add)
+        return self.products[kind][add]
+
+    cdef int _make(self, int kind, bint add) except -1:
+        cdef int64_t n = self.rows, k = self.units, m = self.hidden
+        cdef Primitive made
+        bias = activation = None
+        if kind == FORWARD:
+            a, b, c = _matrix(n, k), _matrix(k, m, True), _matrix(n, m)
+            bias, activation = _matrix(1, m) if self.has_bias else None, self.act_type
+        elif kind == DATA:
+            a, b, c = _matrix(n, m), _matrix(m, k), _matrix(n, k)
+        else:
+            a, b, c = _matrix(m, n, True), _matrix(n, k), _matrix(m, k)
+        made = matmul(a, b, c, bias, activation, add)
+        self._made.append(made)
+        self.products[kind][add] = <void*>made
+        return 0
+
+    cdef int _run(self, OpContext* ctx, int kind, bint add, void** tensors,
+                  size_t kept) except -1 nogil:
+        """Run a product; its scratch lies behind the first `kept` bytes of the temporary space."""
+        cdef void* product = self._product(kind, add)
+        cdef char* space = <char*>get_space(&ctx.requested[0], kept + (
+            <Primitive>product).scratch_bytes)
+        return (<Primitive>product).run(tensors, space + kept)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef void* tensors[4]
+        cdef int n = 2
+        if req[0] == kNullOp:
+            return 0
+        tensors[0], tensors[1] = in_data[0].data, in_data[1].data
+        if self.has_bias:
+            tensors[2] = in_data[2].data
+            n = 3
+        tensors[n] = out_data[0].data
+        return self._run(ctx, FORWARD, req[0] == kAddTo, tensors, 0)
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef void* tensors[3]
+        cdef void* grad = out_grad[0].data
+        cdef size_t kept = self.activation.nbytes, need = kept
+        cdef void* space = NULL
+        cdef int kind
+        if kept:
+            for kind in range(DATA, WEIGHT + 1):  # once for all: growing the space would move it
+                if req[kind - DATA] != kNullOp:
+                    need = max(need, kept + (<Primitive>self._product(
+                        kind, req[kind - DATA] == kAddTo)).scratch_bytes)
+            space = get_space(&ctx.requested[0], need)
+        if self.has_bias and req[2] != kNullOp:
+            grad = self.activation.gradient_and_sums(grad, out_data[0].data, space, self.hidden,
+                                                     <float*>in_grad[2].data, req[2] == kAddTo)
+        else:
+            grad = self.activation.gradient(grad, out_data[0].data, space)
+        if req[1] != kNullOp:
+            tensors[0], tensors[1], tensors[2] = grad, in_data[0].data, in_grad[1].data
+            self._run(ctx, WEIGHT, req[1] == kAddTo, tensors, kept)
+        if req[0] != kNullOp:
+            tensors[0], tensors[1], tensors[2] = grad, in_data[1].data, in_grad[0].data
+            self._run(ctx, DATA, req[0] == kAddTo, tensors, kept)
+        return 0
+
+
+cdef Layout _matrix(int64_t rows, int64_t columns, bint transposed=False):
+    cdef list strides = [1, rows] if transposed else [columns, 1]
+    return Layout((rows, columns), strides)

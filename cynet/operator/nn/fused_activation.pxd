@@ -1,0 +1,29 @@
+"""An activation that the fuse pass has folded into a float32 operator."""
+
+from libc.stdint cimport int64_t
+
+from ...kernels.elementwise.elementwise cimport Kernel
+
+
+cdef inline size_t aligned_floats(int64_t n) noexcept nogil:
+    """Bytes of n floats in temporary space, up to where the next array may begin."""
+    return (n * sizeof(float) + 63) // 64 * 64
+
+
+cdef class FoldedActivation:
+    cdef Kernel function, mask
+    cdef int64_t size
+    cdef readonly size_t nbytes  # of `space` below; 0 where the gradient has nothing to be done
+    cdef readonly bint relu   # kernels of our own apply it themselves
+    cdef readonly bint apart  # another activation, which `apply` applies to what they have written
+    # out = act(out)
+    cdef void apply(self, void* out) noexcept nogil
+    # The gradient of what the activation was applied to: `grad` itself, or where `nbytes` are asked
+    # for `space`, filled with grad * act'(out).
+    cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil
+    # The same for a matrix of `columns`, and its sums over the rows: written or added to `sums`.
+    cdef void* gradient_and_sums(self, void* grad, const void* out, void* space, int64_t columns,
+                                 float* sums, bint add) noexcept nogil
+    cdef void _part(self, const float* grad, const float* out, float* space, int64_t rows,
+                    int64_t columns, int64_t begin, int64_t end, float* sums,
+                    bint add) noexcept nogil

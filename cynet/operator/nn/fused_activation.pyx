@@ -1,0 +1,139 @@
+"""FoldedActivation (contract in fused_activation.pxd), and what properties have that fold one in."""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from ..._typedefs cimport kFloat32
+from ...kernels.elementwise.elementwise cimport run_binary, run_unary
+from ...kernels.parallel cimport threads_awake, threads_for
+from ...kernels.reduce.row_sums cimport sum_rows
+from ...kernels.reduce.line_reduce cimport add_columns
+from ...kernels.elementwise.unary cimport find_unary
+from ...kernels.elementwise.unary_grad cimport find_unary_grad
+
+from ..graph_hooks import ACTIVATION, MASK, MASKED, SUM, GraphHooks, LayerHooks
+from .activation import FUNCTIONS
+
+ctypedef void (*BinaryLoop)(const void*, int, const void*, int, void*, int64_t) noexcept nogil
+
+cdef enum:
+    WIDTH = 64  # columns of a part
+
+
+class TakesReluHooks(GraphHooks):
+    """Hooks of a property whose operator applies relu to output 0 where its attribute `relu` is
+    set."""
+
+    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+        takes = kind == ACTIVATION and act_type == "relu" and not prop.relu
+        return prop.changed(relu=True) if takes else None
+
+
+class FoldsActivation:
+    """What a property has whose operator applies the act_type `activation` to output 0: a linear
+    map of data, weight and perhaps a bias.
+
+    Where `gives_masked`, its gradient of the data has the gradient of the relu in it that gave the
+    data; where `gets_masked`, the gradient of output 0 has that of `activation` in it already.
+    Where `sums`, forward is asked to add, and the activation is that of the sum: ``out =
+    act(linear map + out)``. `FoldsActivationHooks` set them.
+    """
+
+    activation = None
+    gives_masked = gets_masked = sums = False
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        needed = [out_grad[0], in_data[0], in_data[1]]
+        applied = self.activation is not None and not self.gets_masked
+        return [*needed, out_data[0]] if applied else needed
+
+
+class FoldsActivationHooks(LayerHooks):
+    """Hooks of such a property; subclasses say which activations and which masks."""
+
+    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+        if kind == ACTIVATION:
+            applies = prop.activation is None and self.applies(act_type, in_types)
+            return prop.changed(activation=act_type) if applies else None
+        if kind == SUM:
+            adds = prop.activation is None and in_types[0] == "float32"
+            if not adds or not (act_type is None or self.applies(act_type, in_types)):
+                return None
+            return prop.changed(activation=act_type, sums=True)
+        if kind == MASK:
+            masks = self.masks(prop, in_shapes, in_types)
+            return prop.changed(gives_masked=True) if masks else None
+        if kind == MASKED:
+            return prop.changed(gets_masked=True) if prop.activation == "relu" else None
+        return None
+
+    def applies(self, act_type, in_types):
+        """Whether kernels for these types apply that activation."""
+        return False
+
+    def masks(self, prop, in_shapes, in_types):
+        """Whether kernels for these shapes multiply the gradient of data by a mask."""
+        return False
+
+
+cdef class FoldedActivation:
+    """What `prop`, a FoldsActivation, has folded into an output of `size` elements."""
+
+    def __init__(self, prop, int64_t size):
+        cdef bytes functor, gradient
+        activation = prop.activation
+        self.size = size
+        if activation is not None:
+            functor = FUNCTIONS[activation].functor.encode()
+            gradient = FUNCTIONS[activation].gradient.encode()
+            self.function = find_unary(functor, kFloat32, False)
+            self.mask = find_unary_grad(gradient, kFloat32, False)
+            self.nbytes = 0 if prop.gets_masked else aligned_floats(size)
+        self.relu = activation == "relu"
+        self.apart = activation is not None and not self.relu
+
+    cdef void apply(self, void* out) noexcept nogil:
+        run_unary(&self.function, out, out, self.size)
+
+    cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil:
+        if self.nbytes == 0:
+            return grad
+        run_binary(&self.mask, grad, 1, out, 1, space, self.size)
+        return space
+
+    cdef void* gradient_and_sums(self, void* grad, const void* out, void* space, int64_t columns,
+                                 float* sums, bint add) noexcept nogil:
+        cdef int64_t rows = self.size // columns
+        cdef int64_t parts = (columns + WIDTH - 1) // WIDTH
+        cdef int64_t part
+        cdef int threads = threads_for(self.size)
+        if self.nbytes == 0:
+            sum_rows(<const float*>grad, rows, columns, sums, add)
+            return grad
+        if threads == 1:
+            threads = threads_awake(self.size)
+        # each part masks its columns and sums them while they are near
+        threads = min(threads, <int>min(parts, 4096))
+        for part in prange(parts, num_threads=threads, schedule="static"):
+            self._part(<const float*>grad, <const float*>out, <float*>space, rows, columns,
+                       part * WIDTH, min(columns, (part + 1) * WIDTH), sums, add)
+        return space
+
+    cdef void _part(self, const float* grad, const float* out, float* space, int64_t rows,
+                    int64_t columns, int64_t begin, int64_t end, float* sums,
+                    bint add) noexcept nogil:
+        cdef BinaryLoop mask = <BinaryLoop>self.mask.loop
+        cdef int64_t first, row, at, last
+        if not add:
+            memset(sums + begin, 0, (end - begin) * sizeof(float))
+        for first in range(0, rows, 16):
+            last = min(rows, first + 16)
+            if end - begin == columns:  # the rows lie one behind the other
+                at = first * columns
+                mask(grad + at, 1, out + at, 1, space + at, (last - first) * columns)
+            else:
+                for row in range(first, last):
+                    at = row * columns + begin
+                    mask(grad + at, 1, out + at, 1, space + at, end - begin)
+            add_columns(space + first * columns, last - first, columns, begin, end, sums)

@@ -1,0 +1,62 @@
+"""Windows that slide over 1 to 3 spatial axes: what Convolution and Pooling share."""
+
+from ...base.errors import ArgumentError, ShapeError
+
+WIDEST = (1 << 31) - 1  # so that positions, products of two of them, fit 64 bits
+LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+
+def check_window(where, kernel, layout, **windows):
+    """Complete stride, pad and the like to the kernel's length.
+
+    Parameters
+    ----------
+    where : str
+        Names the operator in messages.
+    kernel : tuple of int
+    layout : str or None
+    windows : tuple (value, default, least)
+        Value as given (empty: all default), default and smallest allowed number, by parameter name.
+
+    Returns
+    -------
+    list of tuple of int
+
+    Raises
+    ------
+    ArgumentError
+        Naming the parameter, its value and what was expected.
+    """
+    n = len(kernel)
+    if n not in LAYOUTS or min(kernel) < 1 or max(kernel) > WIDEST:
+        raise ArgumentError(
+            f"{where}: kernel {kernel} must have 1 to 3 numbers, each from 1 to {WIDEST}"
+        )
+    if layout not in (None, LAYOUTS[n]):
+        raise ArgumentError(
+            f"{where}: layout '{layout}' is not available for kernel {kernel}; use '{LAYOUTS[n]}'"
+        )
+    complete = []
+    for name, (value, default, least) in windows.items():
+        value = value or (default,) * n
+        if len(value) != n or min(value) < least or max(value) > WIDEST:
+            raise ArgumentError(
+                f"{where}: {name} {value} must have {n} numbers like kernel "
+                f"{kernel}, each from {least} to {WIDEST}"
+            )
+        complete.append(value)
+    return complete
+
+
+def check_rank(name, shape, kernel):
+    """Raise ShapeError unless `shape` has batch, channel and one axis per number of `kernel`."""
+    if shape is not None and len(shape) != len(kernel) + 2:
+        raise ShapeError(
+            f"{name} has shape {tuple(shape)}, expected {len(kernel) + 2} axes "
+            f"({LAYOUTS[len(kernel)]}) for kernel {tuple(kernel)}"
+        )
+
+
+def pad3(values, fill):
+    """`values` with `fill` before them up to three: every window is computed as a 3-d one."""
+    return (fill,) * (3 - len(values)) + tuple(values)

@@ -1,0 +1,205 @@
+"""Chains: loops of several elementwise operators, run over the arrays together.
+
+The chain pass (graph/passes/fuse_elementwise.py) makes the property; no user does, so it is not registered.
+"""
+
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from ..._typedefs cimport TBlob, dtype_size
+from ...kernels.elementwise.fused cimport (
+    CHAIN_BYTES, CHAIN_REGISTERS, Chain, ChainLoop, ChainOperand, run_chain
+)
+from ...kernels.elementwise.elementwise cimport Kernel
+from .._base cimport Operator, OpContext
+from .._elementwise cimport find_kernels, put_number
+
+from math import prod
+from typing import NamedTuple
+
+from ...base.dtype import dtype_flag
+from ..graph_hooks import GraphHooks
+from ..elementwise_loop import SIMPLE, settled
+from ..property import OperatorProperty
+
+REGISTERS = CHAIN_REGISTERS
+cdef enum:
+    MOST_ARRAYS = 64
+    BLOCK = 1024  # elements of a block, at most
+ARRAYS = MOST_ARRAYS
+
+cdef enum:
+    COSTLY = 6  # the time of a functor that is not in SIMPLE, in additions
+
+
+class Memory(NamedTuple):
+    """Where an operand of a chain lies: array number `array` of the inputs and then the outputs.
+
+    Element (i, j) of the chain's rows and columns is element ``offset + i * row + j * column``;
+    `column` is 1, or 0 where an element repeats along a row.
+    """
+
+    array: int
+    offset: int
+    row: int
+    column: int
+
+
+class Register(NamedTuple):
+    """An operand that only passes from loop to loop: register number `index`, below REGISTERS."""
+
+    index: int
+
+
+class ChainLine(NamedTuple):
+    """One loop of a chain: a Loop whose operands are Memory, Register or float, and whose target
+    is Memory or Register; `add` says that it adds to what is there."""
+
+    loop: object
+    add: bool
+
+
+class ChainHooks(GraphHooks):
+    """Rows are apart where all operands are cut, or read whole."""
+
+    def row_inputs(self, prop, in_shapes, in_types):
+        """Those whose rows lie one behind another, if all outputs' do; what repeats is read
+        whole."""
+        shapes = [*prop.in_shapes, *prop.out_shapes]
+        batch, cut = prop.out_shapes[0][0], [set() for _ in shapes]
+        for line in prop.lines:
+            for each in (*line.loop.reads, line.loop.target):
+                if isinstance(each, Memory):
+                    cut[each.array].add(_is_cut(prop, each, shapes[each.array], batch))
+        n = len(prop.in_shapes)
+        if any(each != {True} for each in cut[n:]) or any(
+                len(each) > 1 or None in each for each in cut[:n]):
+            return None
+        return tuple(i for i, each in enumerate(cut[:n]) if True in each)
+
+
+def _is_cut(prop, memory, shape, batch):
+    """Whether a part of the batch reads just as many rows of an operand; False: all of it,
+    None: neither."""
+    if memory.row == 0:
+        return False
+    if shape[0] != batch:
+        return None
+    size = prod(shape) // batch  # elements of one of its rows
+    if prop.rows == 1:
+        return True if size * batch == prop.columns else None
+    n = prop.rows // batch  # of the chain's rows, in one of the batch
+    end = memory.offset + (n - 1) * memory.row + (prop.columns - 1) * memory.column
+    return True if n * batch == prop.rows and n * memory.row == size > end else None
+
+
+class ChainProperty(OperatorProperty):
+    """Several elementwise operators in one.
+
+    Attributes
+    ----------
+    rows, columns : int
+        The space that the loops run over.
+    dtype : str
+        Of all arrays.
+    lines : list of ChainLine
+    in_shapes, out_shapes : list of tuple of int
+    inplace : list of (int, int)
+        Inputs and outputs that may share memory.
+    """
+
+    differentiable = False
+    graph = ChainHooks()
+
+    def __init__(self, op_name, rows, columns, dtype, lines, in_shapes, out_shapes, inplace):
+        super().__init__()
+        self.op_name = op_name
+        self.rows, self.columns, self.dtype, self.lines = rows, columns, dtype, lines
+        self.in_shapes, self.out_shapes, self.inplace = in_shapes, out_shapes, inplace
+
+    def list_arguments(self):
+        return [f"arg{i}" for i in range(len(self.in_shapes))]
+
+    def list_outputs(self):
+        return [f"output{i}" for i in range(len(self.out_shapes))]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        return list(self.in_shapes), list(self.out_shapes), []
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[i], out_data[o]) for i, o in self.inplace]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        for shape, whole in zip(in_shapes, self.in_shapes):
+            if shape != whole:  # a part of the batch
+                size = "columns" if self.rows == 1 else "rows"
+                part = getattr(self, size) // whole[0] * shape[0]
+                return ChainOperator(self.changed(**{size: part}))
+        return ChainOperator(self)
+
+
+cdef class ChainOperator(Operator):
+    """Runs a chain. The requests are those that the pass knew: they are part of the lines."""
+
+    cdef Chain chain
+    cdef vector[ChainLoop] loops
+    cdef vector[ChainOperand] operands
+
+    def __init__(self, prop):
+        cdef int dtype = dtype_flag(prop.dtype), registers = 1
+        cdef ChainLoop native
+        cdef Kernel write, add
+        self.chain.work = 0
+        for line in prop.lines:
+            loop = settled(line.loop, prop.dtype)
+            memset(&native, 0, sizeof(native))
+            find_kernels(loop, dtype, &write, &add)
+            native.kernel = add if line.add else write
+            native.reads = len(loop.reads)
+            for i, each in enumerate((*loop.reads, loop.target)):
+                if isinstance(each, Register):
+                    registers = max(registers, each.index + 1)
+                operand = self._add_operand(each, prop, dtype)
+                if i < native.reads:
+                    native.operand[i] = operand
+                else:
+                    native.target = operand
+                if isinstance(each, Memory) and (each.row, each.column) not in (
+                        (prop.columns, 1), (0, 0)):
+                    native.by_rows = prop.rows > 1
+            self.loops.push_back(native)
+            self.chain.work += 1 if loop.functor in SIMPLE else COSTLY
+        # a second thread has to pay as it would for the loops one by one: they were not fused to
+        # spend its waking on less
+        self.chain.work = max(self.chain.work // COSTLY, 1)
+        self.chain.rows, self.chain.columns = prop.rows, prop.columns
+        self.chain.element = <int>dtype_size(dtype)
+        self.chain.block = min(BLOCK, CHAIN_BYTES // registers // self.chain.element // 64 * 64)
+        self.chain.n_loops = <int>self.loops.size()
+        self.chain.loops = self.loops.data()
+        self.chain.operands = self.operands.data()
+
+    cdef int _add_operand(self, each, prop, int dtype) except -1:
+        cdef ChainOperand operand
+        memset(&operand, 0, sizeof(operand))
+        if isinstance(each, Memory):
+            operand.array, operand.offset = each.array, each.offset
+            operand.row, operand.column = each.row, each.column
+        elif isinstance(each, Register):
+            operand.array, operand.index = -1, each.index
+        else:
+            operand.array = -2
+            put_number(each, dtype, operand.number)
+        self.operands.push_back(operand)
+        return <int>self.operands.size() - 1
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef void* arrays[MOST_ARRAYS]
+        cdef int i
+        for i in range(ctx.n_in):
+            arrays[i] = in_data[i].data
+        for i in range(ctx.n_out):
+            arrays[ctx.n_in + i] = out_data[i].data
+        run_chain(&self.chain, arrays)
+        return 0

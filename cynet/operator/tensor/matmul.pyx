@@ -1,0 +1,153 @@
+"""ProductOperator: matrix products of one shape, one or a stack of them.
+
+``C[i] = op(A[i]) op(B[i])``; dA = g op(B)', dB = op(A)' g. float32 and float64. Where they are
+quicker, products of our own are taken (kernels/gemm/small.h), else gemm (kernels/gemm/blas.pxd).
+"""
+
+from libc.stdint cimport int64_t
+
+from ..._resource cimport get_space
+from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...kernels.gemm.blas cimport gemm
+from ...kernels.parallel cimport parallel_ranges, threads_for
+from ...kernels.gemm.small cimport Product, product, product_space, product_suits
+from .._base cimport Operator, OpContext
+
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError
+from ...kernels.gemm.blas import check_sizes
+
+
+cdef enum:
+    LEAST = 1000000  # multiply-adds from which our own kernels, which pack b, are quicker
+    FEW = 16         # rows or columns below which gemm is; above, they are where b is transposed
+
+
+cdef struct Stack:
+    # `batch` products of one shape
+    bint trans_a, trans_b
+    int dtype
+    int64_t batch, parts, m, n, k
+    double beta
+    const char* a
+    const char* b
+    char* c
+    char* space     # of each part, for our own kernels; NULL: gemm
+    size_t n_space
+
+
+cdef class ProductOperator(Operator):
+    """`batch` products of m x k by k x n."""
+
+    cdef bint trans_a, trans_b
+    cdef int dtype
+    cdef int64_t batch, m, n, k
+
+    def __init__(self, prop, dtype, batch, m, n, k):
+        if dtype not in ("float32", "float64"):
+            raise ArgumentError(f"operator {prop.op_name} takes float32 or float64, not {dtype}")
+        check_sizes(f"operator {prop.op_name}", m, n, k)
+        self.trans_a, self.trans_b = prop.transpose_a, prop.transpose_b
+        self.dtype = dtype_flag(dtype)
+        self.batch, self.m, self.n, self.k = batch, m, n, k
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        return _multiply(self, ctx, req[0], self.trans_a, self.trans_b, self.m, self.n, self.k,
+                         in_data[0].data, in_data[1].data, out_data[0].data)
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef void* g = out_grad[0].data
+        cdef void* a = in_data[0].data
+        cdef void* b = in_data[1].data
+        if self.trans_a:
+            _multiply(self, ctx, req[0], self.trans_b, True, self.k, self.m, self.n, b, g,
+                      in_grad[0].data)
+        else:
+            _multiply(self, ctx, req[0], False, not self.trans_b, self.m, self.k, self.n, g, b,
+                      in_grad[0].data)
+        if self.trans_b:
+            _multiply(self, ctx, req[1], True, self.trans_a, self.n, self.k, self.m, g, a,
+                      in_grad[1].data)
+        else:
+            _multiply(self, ctx, req[1], not self.trans_a, False, self.k, self.n, self.m, a, g,
+                      in_grad[1].data)
+        return 0
+
+
+cdef int _multiply(ProductOperator self, OpContext* ctx, int req, bint trans_a, bint trans_b,
+                   int64_t m, int64_t n, int64_t k, const void* a, const void* b,
+                   void* c) except -1 nogil:
+    cdef Stack s
+    cdef int threads = 1
+    # a sum of one number, an outer product, is gemm's, which reads b as if it were not turned
+    cdef bint own = (self.dtype == kFloat32 and min(m, n) >= FEW and k > 1
+                     and (m * n * k >= LEAST or trans_b and not trans_a)
+                     and product_suits(m, n, k))
+    if req == kNullOp:
+        return 0
+    s.trans_a, s.trans_b, s.dtype = trans_a, trans_b, self.dtype
+    s.batch, s.m, s.n, s.k = self.batch, m, n, k
+    s.beta = 1.0 if req == kAddTo else 0.0
+    s.a, s.b, s.c = <const char*>a, <const char*>b, <char*>c
+    s.space = NULL
+    # one product is cut up inside the kernel; of many, each thread takes its share
+    if self.batch > 1:
+        threads = threads_for(self.batch * m * n * k // (8 if own else 1))
+    s.parts = min(<int64_t>threads, self.batch)
+    if own:
+        threads = threads_for(m * n * k // 8) if s.parts == 1 else 1
+        s.n_space = product_space(threads)
+        s.space = <char*>get_space(&ctx.requested[0], s.parts * s.n_space)
+        if s.parts == 1:
+            _own_range(&s, 0, self.batch, threads, s.space)
+            return 0
+    parallel_ranges(<int>s.parts, s.parts, _parts, &s)
+    return 0
+
+
+cdef void _parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
+    cdef Stack* s = <Stack*>arg
+    cdef int64_t part, first, last
+    for part in range(begin, end):
+        first, last = s.batch * part // s.parts, s.batch * (part + 1) // s.parts
+        if s.space != NULL:
+            _own_range(s, first, last, 1, s.space + part * s.n_space)
+        else:
+            _range(s, first, last)
+
+
+cdef void _own_range(const Stack* s, int64_t begin, int64_t end, int threads,
+                     char* space) noexcept nogil:
+    cdef int64_t i
+    cdef Product p
+    p.m, p.n, p.k = s.m, s.n, s.k
+    p.a_turned, p.a_row = s.trans_a, s.m if s.trans_a else s.k
+    p.b_turned, p.b_row = s.trans_b, s.k if s.trans_b else s.n
+    p.c_row, p.relu, p.add = s.n, False, s.beta != 0
+    p.bias = NULL
+    for i in range(begin, end):
+        p.a = <const float*>s.a + i * s.m * s.k
+        p.b = <const float*>s.b + i * s.k * s.n
+        p.c = <float*>s.c + i * s.m * s.n
+        product(&p, threads, space)
+
+
+cdef void _range(const Stack* s, int64_t begin, int64_t end) noexcept nogil:
+    cdef int64_t i, size = 4 if s.dtype == kFloat32 else 8
+    cdef int64_t lda = s.m if s.trans_a else s.k, ldb = s.k if s.trans_b else s.n
+    cdef const char* a
+    cdef const char* b
+    cdef char* c
+    for i in range(begin, end):
+        a = s.a + i * s.m * s.k * size
+        b = s.b + i * s.k * s.n * size
+        c = s.c + i * s.m * s.n * size
+        if s.dtype == kFloat32:
+            gemm[float](s.trans_a, s.trans_b, s.m, s.n, s.k, 1.0, <const float*>a, lda,
+                        <const float*>b, ldb, <float>s.beta, <float*>c, s.n)
+        else:
+            gemm[double](s.trans_a, s.trans_b, s.m, s.n, s.k, 1.0, <const double*>a, lda,
+                         <const double*>b, ldb, s.beta, <double*>c, s.n)

@@ -1,0 +1,66 @@
+"""The layout pass's own operator: brings an array into channels-last order, or back.
+
+(N, C, *size) in row-major memory becomes the same array in memory order (N, *size, C); `to_last`
+False is the way back, and each is the gradient of the other.
+"""
+
+from libc.stdint cimport int64_t
+
+from ..._typedefs cimport TBlob, kAddTo, kNullOp
+from ...kernels.movement.transpose cimport swap_axes
+from .._base cimport Operator, OpContext
+
+from math import prod
+
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..parameters import Bool
+from ..property import OperatorProperty
+
+
+class ChannelsLastProperty(OperatorProperty):
+    """The data in channels-last memory order, or, with ``to_last=False``, back in row-major order;
+    float32 and (N, C, ...) both ways. Made by the layout pass."""
+
+    to_last = Bool(True, doc="Whether the output, not the input, is in channels-last order.")
+
+    inputs_doc = {"data": "Input (N, C, ...)."}
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        if len(in_shapes[0]) < 2 or in_types[0] != "float32":
+            raise ArgumentError(f"operator {self.op_name} takes float32 data with at least 2 axes, "
+                                f"got {in_types[0]} of shape {in_shapes[0]}")
+        return ChannelsLastOperator(self, in_shapes[0])
+
+
+cdef class ChannelsLastOperator(Operator):
+    cdef int64_t batch, channels, inner
+    cdef bint to_last
+
+    def __init__(self, prop, shape):
+        self.batch, self.channels, self.inner = shape[0], shape[1], prod(shape[2:])
+        self.to_last = prop.to_last
+
+    cdef void _move(self, const TBlob* source, TBlob* target, int req, bint to_last) noexcept nogil:
+        cdef int64_t rows = self.channels if to_last else self.inner
+        cdef int64_t columns = self.inner if to_last else self.channels
+        if req != kNullOp:
+            swap_axes(self.batch, rows, columns, <const float*>source.data, <float*>target.data,
+                      req == kAddTo)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        self._move(&in_data[0], &out_data[0], req[0], self.to_last)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        self._move(&out_grad[0], &in_grad[0], req[0], not self.to_last)
+        return 0
+
+
+register_operator("_channels_last", ChannelsLastProperty)

@@ -1,0 +1,31 @@
+"""Operators that only move elements: pieces of inputs that become pieces of outputs."""
+
+from libc.stdint cimport int64_t
+
+from ...kernels.reduce.reduce cimport ReduceLoop, ReduceSpace
+from ...kernels.movement.strided cimport StridedSpace
+from .._base cimport Operator
+
+cdef struct Piece:
+    # output[to + i . dst_stride] = input[source + i . src_stride] for all i of the space
+    int source_index
+    int target_index
+    int64_t source_offset
+    int64_t target_offset
+    StridedSpace forward
+    StridedSpace backward  # the same with the two sides exchanged
+    StridedSpace unfill    # the target alone: takes the constant of the gaps back
+    bint folds             # the input repeats: its gradient is a sum over the repeated axes
+    ReduceSpace fold
+
+cdef class PiecesOperator(Operator):
+    cdef Piece* pieces
+    cdef int n_pieces
+    cdef int dtype
+    cdef ReduceLoop sum
+    cdef bint fills_output         # the pieces leave gaps in the output, which hold `fill`
+    cdef char fill[8]
+    cdef readonly tuple uncovered  # inputs of which the pieces miss elements: gradient zero there
+    cdef bint misses[64]
+    # what it was made of, for the form on a GPU: (dtype, pieces, fill)
+    cdef readonly tuple described

@@ -1,0 +1,176 @@
+"""Operators that repeat elements: tile, repeat, broadcast_to, broadcast_axis, broadcast_like.
+
+Their gradient is the sum over the repetitions.
+"""
+
+from ...base.errors import ArgumentError, ShapeError, UndefinedError
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..parameters import Int, Shape
+from ..property import is_known, merge_shapes
+from .axes import axis_of
+from .strided_moves import PieceOf, PiecesOperator, View, contiguous
+from .transpose import MoveProperty
+
+
+def repeating(dtype, lengths):
+    """The PiecesOperator of an input whose axes and repetitions are `lengths`: (n, is repetition).
+
+    The input has the lengths that are no repetition, in order; the output has all of them.
+    """
+    own = iter(contiguous([n for n, again in lengths if not again]).strides)
+    strides = tuple(0 if again else next(own) for _, again in lengths)
+    shape = tuple(n for n, _ in lengths)
+    return PiecesOperator(dtype, [PieceOf(View(shape, strides), contiguous(shape))])
+
+
+class TileProperty(MoveProperty):
+    """The whole input repeated `reps` times along each axis."""
+
+    reps = Shape(doc="Repetitions of each axis, aligned at the last.", low=1)
+
+    def aligned(self, shape):
+        """(shape, reps) with leading ones up to a common number of axes."""
+        n = max(len(shape), len(self.reps))
+        return (1,) * (n - len(shape)) + tuple(shape), (1,) * (n - len(self.reps)) + self.reps
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], [out_shapes[0]], []
+        out = tuple(n * r for n, r in zip(*self.aligned(shape)))
+        return [shape], [merge_shapes(out, out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        lengths = []
+        for n, r in zip(*self.aligned(in_shapes[0])):
+            lengths += [(r, True), (n, False)]
+        return repeating(in_types[0], lengths)
+
+
+class RepeatProperty(MoveProperty):
+    """Each element repeated along an axis, or of the flattened input."""
+
+    repeats = Int(doc="How often each element is repeated.", low=1)
+    axis = Int(None, doc="The axis; None flattens the input.")
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if not is_known(shape):
+            return [shape], [out_shapes[0]], []
+        if self.axis is None:
+            size = self.repeats
+            for n in shape:
+                size *= n
+            out = (size,)
+        else:
+            axis = axis_of(self.axis, len(shape))
+            out = (*shape[:axis], shape[axis] * self.repeats, *shape[axis + 1 :])
+        return [shape], [merge_shapes(out, out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        shape = in_shapes[0]
+        axis = len(shape) - 1 if self.axis is None else axis_of(self.axis, len(shape))
+        lengths = [(n, False) for n in shape]
+        lengths.insert(axis + 1, (self.repeats, True))
+        return repeating(in_types[0], lengths)
+
+
+class SpreadProperty(MoveProperty):
+    """Base: axes of length 1 are repeated up to the output's lengths."""
+
+    def out_shape(self, in_shapes):
+        """The output's shape for known inputs."""
+        raise UndefinedError(f"{type(self).__name__} defines no out_shape")
+
+    def infer_shape(self, in_shapes, out_shapes):
+        if not all(map(is_known, in_shapes)):
+            return list(in_shapes), [out_shapes[0]], []
+        out = merge_shapes(self.out_shape(in_shapes), out_shapes[0])
+        return list(in_shapes), [out], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        lengths = []
+        for n, wanted in zip(in_shapes[0], self.out_shape(in_shapes)):
+            lengths.append((wanted, n != wanted))
+        return repeating(in_types[0], lengths)
+
+
+class BroadcastToProperty(SpreadProperty):
+    """The input with axes of length 1 repeated up to `shape`."""
+
+    shape = Shape((), doc="The output's shape; 0 keeps the input's length.")
+
+    def out_shape(self, in_shapes):
+        return _fit(in_shapes[0], self.shape, "broadcast_to")
+
+
+def _fit(shape, wanted, where):
+    if len(shape) != len(wanted):
+        raise ShapeError(f"{where}: shape {shape} cannot be broadcast to {wanted}")
+    out = tuple(w or n for n, w in zip(shape, wanted))
+    if any(n not in (1, w) for n, w in zip(shape, out)):
+        raise ShapeError(f"{where}: shape {shape} cannot be broadcast to {wanted}")
+    return out
+
+
+class BroadcastAxisProperty(SpreadProperty):
+    """The input with some axes of length 1 repeated."""
+
+    axis = Shape((), doc="Axis or axes of length 1.")
+    size = Shape((), doc="Length each of them gets.", low=1)
+
+    def out_shape(self, in_shapes):
+        shape = in_shapes[0]
+        if len(self.axis) != len(self.size):
+            raise ArgumentError(
+                f"broadcast_axis: axis {self.axis} and size {self.size} must have one length"
+            )
+        out = list(shape)
+        for axis, size in zip(self.axis, self.size):
+            i = axis_of(axis, len(shape))
+            if shape[i] != 1:
+                raise ShapeError(f"broadcast_axis: axis {axis} of {shape} has not length 1")
+            out[i] = size
+        return tuple(out)
+
+
+class BroadcastLikeProperty(SpreadProperty):
+    """The left input with axes of length 1 repeated up to the right input's lengths."""
+
+    graph = GraphHooks(shape_only=(1,))
+    inputs_doc = {"lhs": "The array that is repeated.", "rhs": "The array whose shape is taken."}
+    lhs_axes = Shape(None, doc="Axes of lhs that are matched; None matches all.")
+    rhs_axes = Shape(None, doc="Axes of rhs they are matched with.")
+
+    def list_arguments(self):
+        return ["lhs", "rhs"]
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind, in_types[1] or kind], [kind], []
+
+    def out_shape(self, in_shapes):
+        lhs, rhs = in_shapes
+        if self.lhs_axes is None and self.rhs_axes is None:
+            return _fit(lhs, rhs, "broadcast_like")
+        if (
+            self.lhs_axes is None
+            or self.rhs_axes is None
+            or len(self.lhs_axes) != len(self.rhs_axes)
+        ):
+            raise ArgumentError(
+                f"broadcast_like: lhs_axes {self.lhs_axes} and rhs_axes {self.rhs_axes} must have "
+                "one length"
+            )
+        wanted = list(lhs)
+        for a, b in zip(self.lhs_axes, self.rhs_axes):
+            wanted[axis_of(a, len(lhs), "lhs_axes")] = rhs[axis_of(b, len(rhs), "rhs_axes")]
+        return _fit(lhs, tuple(wanted), "broadcast_like")
+
+
+register_operator("tile", TileProperty)
+register_operator("repeat", RepeatProperty)
+register_operator("broadcast_to", BroadcastToProperty)
+register_operator("broadcast_axis", BroadcastAxisProperty, aliases=("broadcast_axes",))
+register_operator("broadcast_like", BroadcastLikeProperty)

@@ -1,0 +1,234 @@
+"""Launches of kernels as functions of the engine, ordered by the arrays they read and write.
+
+A launch is one block of memory: the request that the emulator's `cynet_launch` takes, the values
+of the arguments, and what an error has to say. It runs without the GIL.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from .._engine cimport VarHandle, kInline, kNormal, push_sync
+from ..engine.native cimport now_ns
+from ..engine.inline cimport INLINE_SEGMENT_US
+from .._ndarray cimport Chunk, NDArrayBase
+from .._typedefs cimport RunContext, dtype_size, kCPU, kGPU
+from ..cuda.driver cimport launch
+from ..cuda.emulator.launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
+from ..kernels.parallel cimport threads_for
+
+from ..base.errors import ArgumentTypeError, OutOfMemoryError, dress, user_frame
+
+cdef enum:
+    MAX_VALUE = 64         # bytes of one argument that is no array
+    FILE_BYTES = 240
+    # A launch on arrays of at most this size runs on the caller's thread, a larger one if it should
+    # take INLINE_SEGMENT_US at most.
+    INLINE_BYTES = 1 << 16
+
+cdef union Value:
+    void* pointer
+    char bytes[MAX_VALUE]
+
+cdef struct Argument:
+    Value value
+    Chunk* chunk  # NULL: no array
+    bint written
+
+cdef struct Task:
+    EntryFn function
+    int index    # of the kernel in its object
+    int kernel   # of the Python kernel in _kernels
+    int count
+    int line
+    char file[FILE_BYTES]
+    int64_t work
+    double* pace  # nanoseconds that a unit of work took in the last launch; 0: there was none
+    Request request
+    char failure[FAILURE_BYTES]
+    Argument* arguments
+    void** values
+    int64_t* sizes
+    void* device_kernel  # of a GPU: what `launch` takes; the emulator's fields are not used then
+
+# Kernels and their names; a launch names its kernel by a number, so that it needs no reference.
+cdef list _kernels = []
+cdef list _names = []
+cdef list _paces = []  # addresses, as int
+
+
+def register_kernel(kernel, str name):
+    """Remember `kernel` for as long as the process lives; the number that launches name it by.
+
+    Its method ``launch_error(failure)`` makes the exception of a launch that failed, from the
+    bytes of the emulator's Failure; ``launch_refused(code)`` from what a GPU's driver answered.
+    """
+    cdef double* pace = <double*>calloc(1, sizeof(double))
+    if pace == NULL:
+        raise OutOfMemoryError("no memory for the arguments of a kernel")
+    _names.append(name.encode())
+    _paces.append(<size_t>pace)
+    _kernels.append(kernel)
+    return len(_kernels) - 1
+
+
+cdef int _run(void* arg, RunContext* context) except -1 nogil:
+    cdef Task* task = <Task*>arg
+    cdef int i
+    cdef int64_t begin = now_ns()
+    task.request.threads = threads_for(task.work)
+    if task.function(task.index, &task.request) != 0:
+        with gil:
+            _raise(task)
+    task.pace[0] = <double>(now_ns() - begin) / <double>task.work
+    for i in range(task.count):
+        if task.arguments[i].written:
+            task.arguments[i].chunk.written = True
+    return 0
+
+
+cdef int _run_on_device(void* arg, RunContext* context) except -1 nogil:
+    cdef Task* task = <Task*>arg
+    cdef int code = launch(task.device_kernel, task.request.grid, task.request.block,
+                           <unsigned>task.request.shared, context.stream, task.values)
+    cdef int i
+    if code != 0:
+        with gil:
+            _raise_refused(task, code)
+    for i in range(task.count):
+        if task.arguments[i].written:
+            task.arguments[i].chunk.written = True
+    return 0
+
+
+cdef int _raise_refused(Task* task, int code) except -1:
+    error = _kernels[task.kernel].launch_refused(code)
+    file = task.file.decode(errors="replace")
+    raise dress(error, f"{error}\n  [launched at {file}:{task.line}]")
+
+
+cdef int _raise(Task* task) except -1:
+    error = _kernels[task.kernel].launch_error(task.failure[:FAILURE_BYTES])
+    file = task.file.decode(errors="replace")
+    raise dress(error, f"{error}\n  [launched at {file}:{task.line}]")
+
+
+cdef void _free(void* arg) noexcept nogil:
+    free(arg)
+
+
+def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple written, tuple grid,
+                tuple block, uint64_t shared, int gpu=-1):
+    """Run a kernel of the emulator or of a GPU when its arrays are free.
+
+    Parameters
+    ----------
+    kernel : int
+        What `register_kernel` gave.
+    function : int
+        Address of the object's ``cynet_launch``; on a GPU the kernel's handle.
+    index : int
+        The kernel's place in the object.
+    arguments : tuple
+        An NDArray, or the bytes of a value, for each argument.
+    written : tuple of bool
+        Whether the kernel writes that array.
+    grid, block : tuple of 3 ints
+    shared : int
+        Bytes of dynamic shared memory.
+    gpu : int
+        Index of the GPU, or -1: the emulator.
+    """
+    cdef int n = <int>len(arguments), i, k, n_read = 0, n_written = 0
+    cdef size_t total = sizeof(Task) + n * (sizeof(Argument) + sizeof(void*) + sizeof(int64_t))
+    cdef int64_t touched = 0
+    cdef NDArrayBase array
+    cdef bytes value
+    cdef bint quick
+    cdef VarHandle* variables
+    cdef Task* task = <Task*>malloc(total + 2 * n * sizeof(VarHandle))
+    if task == NULL:
+        raise OutOfMemoryError("no memory for the arguments of a kernel")
+    memset(task, 0, sizeof(Task))
+    task.arguments = <Argument*>(task + 1)
+    task.values = <void**>(task.arguments + n)
+    task.sizes = <int64_t*>(task.values + n)
+    variables = <VarHandle*>(task.sizes + n)  # written ones first, then read ones
+    try:
+        for i in range(n):
+            task.values[i] = &task.arguments[i].value
+            task.arguments[i].chunk = NULL
+            task.arguments[i].written = False
+            task.sizes[i] = -1
+            if isinstance(arguments[i], NDArrayBase):
+                array = <NDArrayBase>arguments[i]
+                task.arguments[i].value.pointer = array.blob.data
+                task.arguments[i].chunk = array.chunk
+                task.arguments[i].written = written[i]
+                task.sizes[i] = array.blob.size * <int64_t>dtype_size(array.blob.dtype)
+                touched += task.sizes[i]
+            else:
+                value = arguments[i]
+                if len(value) > MAX_VALUE:
+                    raise ArgumentTypeError(
+                        f"{_names[kernel].decode()}: argument {i + 1} has {len(value)} bytes, at "
+                        f"most {MAX_VALUE} are taken")
+                memcpy(&task.arguments[i].value, <const char*>value, len(value))
+        for i in range(n):
+            if task.arguments[i].written:
+                n_written = _add(variables, n_written, 0, task.arguments[i].chunk.var)
+        for i in range(n):
+            if task.arguments[i].chunk != NULL and not task.arguments[i].written:
+                n_read = _add(variables, n_written + n_read, 0,
+                              task.arguments[i].chunk.var) - n_written
+        for k in range(3):
+            task.request.grid[k] = grid[k]
+            task.request.block[k] = block[k]
+        task.function = <EntryFn>function
+        task.device_kernel = <void*>function
+        task.index = index
+        task.kernel = kernel
+        task.count = n
+        task.request.values = task.values
+        task.request.bytes = task.sizes
+        task.request.shared = shared
+        task.request.failure = task.failure
+        task.work = THREAD_WORK
+        for k in range(3):
+            task.work *= <int64_t>grid[k] * <int64_t>block[k]
+            if task.work > 1 << 40:
+                task.work = 1 << 40
+        task.work = max(task.work, touched // 4)  # a thread may have a whole row
+        task.pace = <double*><size_t>_paces[kernel]
+        quick = task.pace[0] > 0 and task.pace[0] * <double>task.work < 1e3 * INLINE_SEGMENT_US
+        file, task.line = user_frame()
+        value = file.encode(errors="replace")[-(FILE_BYTES - 1):]
+        memcpy(task.file, <const char*>value, len(value))
+        value = _names[kernel]
+        _push(task, variables, n_written, n_read,
+              kInline if touched <= INLINE_BYTES or quick or gpu >= 0 else kNormal, value, gpu)
+    except BaseException:
+        free(task)
+        raise
+
+
+cdef int _push(Task* task, VarHandle* variables, int n_written, int n_read, int flags,
+               const char* name, int gpu) except -1:
+    with nogil:
+        if gpu >= 0:
+            push_sync(_run_on_device, task, _free, kGPU, gpu, variables + n_written, n_read,
+                      variables, n_written, 0, flags, name)
+        else:
+            push_sync(_run, task, _free, kCPU, 0, variables + n_written, n_read, variables,
+                      n_written, 0, flags, name)
+    return 0
+
+
+cdef int _add(VarHandle* variables, int n, int start, VarHandle var) noexcept:
+    # The variable, once.
+    cdef int i
+    for i in range(start, n):
+        if variables[i] == var:
+            return n
+    variables[n] = var
+    return n + 1

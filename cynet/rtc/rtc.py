@@ -1,0 +1,580 @@
+"""CUDA kernels written in Python: ``mx.rtc(...)`` for a kernel's body, ``mx.rtc.CudaModule`` for
+whole sources.
+
+On ``mx.cpu()`` the emulator compiles them with the machine's C++ compiler
+(docs/architecture/rtc.md). A launch is a function of the engine like any other: it runs when the
+arrays it reads and writes are free, and what goes wrong in it is raised where somebody waits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+import struct
+import sys
+import types
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._ndarray import NDArrayBase
+from ..base import config
+from ..base.dtype import NAMES
+from ..base.errors import ArgumentError, ArgumentTypeError, KernelError, shown
+from ..base.guard import guarded
+from ..context import Context, cpu, current_context, gpu, num_gpus
+from .launch import push_kernel, register_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..base.typing import NDArray
+
+__all__ = ["CudaKernel", "CudaModule", "Rtc"]
+
+# what a kernel calls the elements of an array of each dtype
+_C_TYPES = {
+    "float32": "float", "float64": "double", "float16": "__half", "uint8": "unsigned char",
+    "int32": "int", "int8": "signed char", "int64": "long long", "bool": "bool",
+}  # fmt: skip
+# what a signature may say: name -> the character struct and NumPy have for it
+_CODES = {
+    "float": "f", "double": "d", "__half": "e", "half": "e", "bool": "?",
+    "char": "b", "signed char": "b", "int8_t": "b", "unsigned char": "B", "uint8_t": "B",
+    "short": "h", "int16_t": "h", "unsigned short": "H", "uint16_t": "H",
+    "int": "i", "int32_t": "i", "unsigned": "I", "unsigned int": "I", "uint32_t": "I",
+    "long long": "q", "int64_t": "q", "unsigned long long": "Q", "uint64_t": "Q", "size_t": "Q",
+    "long": "q", "unsigned long": "Q",
+}  # fmt: skip
+_CHARACTER = {name: np.dtype(name).char.replace("l", "q") for name in NAMES}
+_MAX_DIM = 2**31 - 1
+
+
+class _Argument(NamedTuple):
+    """One argument of a kernel, as its signature says."""
+
+    name: str
+    code: str
+    is_array: bool
+    is_const: bool
+    text: str
+
+
+@functools.cache
+def _emulated(text, title, options, exports, checked, quoted):
+    """A module of the emulator; the same arguments give the same module."""
+    from ..cuda.emulator import (
+        EmulatedModule,
+    )  # here: it needs a tenth of the time of importing cynet
+
+    return EmulatedModule(text, title, options, exports, checked, quoted)
+
+
+class _Program:
+    """A source, compiled for each kind of device when it is first needed there."""
+
+    def __init__(self, text, title, options, exports, checked, quoted):
+        self.text, self.title, self.quoted = text, title, quoted
+        self.options, self.exports, self.checked = options, exports, checked
+
+    def on(self, context):
+        """Compile for a device; KernelError quotes the line that does not."""
+        if context.device_type != "gpu":
+            return _emulated(
+                self.text, self.title, self.options, self.exports, self.checked, self.quoted
+            )
+        from ..cuda.compiler import device_options
+
+        options = tuple(device_options(self.options))
+        return _gpu(context).module(
+            self.text, self.title, options, self.exports, self.quoted
+        )  # fmt: skip
+
+    def launchable(self, context, function, name, names):
+        """The kernel `function` on a device, with what launches it."""
+        return _launchable(self, context, function, name, names)
+
+
+def _gpu(context):
+    from ..cuda.device import device
+
+    return device(context.device_id)
+
+
+@functools.cache
+def _program(*args):
+    """A `_Program`; the same arguments give the same one."""
+    return _Program(*args)
+
+
+@functools.cache
+def _launchable(program, context, function, name, names):
+    """Kernel `function` of a program under the name that messages have; one for all who ask."""
+    module = program.on(context)
+    if context.device_type != "gpu":
+        return _Launchable(module.get(function), name, names)
+    kernel = _gpu(context).function(module, program.title, function)
+    return _DeviceLaunchable(kernel, name, context.device_id)
+
+
+class _Launchable:
+    """A kernel of the emulator that the engine can launch. It lives as long as the process, since
+    launches name it by a number."""
+
+    def __init__(self, kernel, name, names):
+        self.kernel, self.name, self.names = kernel, name, names
+        self.number = register_kernel(self, f"kernel {name}")
+
+    def launch_error(self, failure):
+        """The exception of a launch that failed (`launch` calls it)."""
+        from ..cuda.emulator.module import Failure
+
+        size = ctypes.sizeof(Failure)
+        found = Failure.from_buffer_copy(failure[:size])
+        return self.kernel.error(found, self.name, self.names)
+
+    def push(self, arguments, written, grid, block, shared):
+        """Check the sizes and hand the launch to the engine."""
+        kernel = self.kernel
+        grid, block = kernel.check_launch(grid, block, shared, self.name)
+        push_kernel(
+            self.number, kernel.module.launch_address, kernel.index, arguments, written, grid,
+            block, shared,
+        )  # fmt: skip
+
+
+class _DeviceLaunchable:
+    """The same for a kernel of a GPU."""
+
+    def __init__(self, kernel, name, device_id):
+        self.kernel, self.name, self.device_id = kernel, name, device_id
+        self.number = register_kernel(self, f"kernel {name}")
+
+    def launch_refused(self, code):
+        """The exception of a launch that the driver refused (`launch` calls it)."""
+        from ..cuda.driver import explain
+
+        return KernelError(f"kernel {self.name} on gpu({self.device_id}): {explain(code)}")
+
+    def push(self, arguments, written, grid, block, shared):
+        """Check the sizes and hand the launch to the engine."""
+        grid, block = self.kernel.check_launch(grid, block, shared, self.name)
+        push_kernel(
+            self.number, self.kernel.address, 0, arguments, written, grid, block, shared,
+            self.device_id,
+        )  # fmt: skip
+
+
+def _checked(check):
+    return bool(config.get("CYNET_CHECK_KERNELS")) if check is None else bool(check)
+
+
+@guarded
+class Rtc:
+    """A kernel of which Python has the body: ``mx.rtc(name, inputs, outputs, kernel)``.
+
+    In the body each array is a pointer under its name; ``NAME_ndim`` and ``NAME_dims`` are its
+    number of axes and its sizes.
+
+    Parameters
+    ----------
+    name : str
+        What the kernel is called in messages.
+    inputs, outputs : sequence of (str, NDArray)
+        Names of the arrays, and arrays that have the dtypes and numbers of axes of those that will
+        be pushed. Sizes may change from push to push.
+    kernel : str
+        CUDA C++, what stands between the kernel's braces.
+    check : bool, optional
+        The checking mode of the emulator; default CYNET_CHECK_KERNELS.
+
+    Raises
+    ------
+    KernelError
+        When the body does not compile (the message quotes its line), or there is no compiler.
+
+    Examples
+    --------
+    >>> x = mx.nd.array([1, 2, 3])
+    >>> y = mx.nd.zeros((3,))
+    >>> twice = mx.rtc("twice", [("x", x)], [("y", y)], "y[threadIdx.x] = 2 * x[threadIdx.x];")
+    >>> twice.push([x], [y], (1, 1, 1), (3, 1, 1))
+    >>> y.asnumpy().tolist()
+    [2.0, 4.0, 6.0]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[tuple[str, NDArray]],
+        outputs: Sequence[tuple[str, NDArray]],
+        kernel: str,
+        check: bool | None = None,
+    ) -> None:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ArgumentError(f"mx.rtc: name must be an identifier, got {shown(name)}")
+        if not isinstance(kernel, str):
+            raise ArgumentTypeError(f"kernel {name}: the body must be a str, got {shown(kernel)}")
+        self.name = name
+        every = _named_arrays(name, "inputs", inputs)
+        self._count = len(every)  # of inputs
+        every += _named_arrays(name, "outputs", outputs)
+        names = [n for n, _ in every]
+        if len({*names}) < len(names):
+            raise ArgumentError(f"kernel {name}: a name appears twice among {', '.join(names)}")
+        self._wanted = [(n, a.dtype_flag, a.ndim) for n, a in every]
+        self._names, self._function = tuple(names), f"rtc_{name}"
+        text = _whole(self._function, name, self._wanted, kernel)
+        self._program = _program(text, name, (), (), _checked(check), kernel)
+        self._on(every[0][1].context if every else current_context())
+        n = len(every)
+        self._written = (False,) * self._count + (True,) * (n - self._count) + (False,) * n
+
+    def _on(self, context):
+        return self._program.launchable(context, self._function, self.name, self._names)
+
+    def push(
+        self,
+        inputs: Sequence[NDArray],
+        outputs: Sequence[NDArray],
+        grid_dims: Sequence[int],
+        block_dims: Sequence[int],
+    ) -> None:
+        """Launch the kernel; returns at once.
+
+        Parameters
+        ----------
+        inputs, outputs : sequence of NDArray
+            In the order of the constructor, of the same dtypes and numbers of axes.
+        grid_dims, block_dims : tuple of int
+            Blocks of the grid and threads of a block, up to three axes; at most 1024 threads.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            When something does not fit; nothing is launched then.
+        """
+        _require_count(self.name, "inputs", inputs, self._count)
+        _require_count(self.name, "outputs", outputs, len(self._wanted) - self._count)
+        arrays = (*inputs, *outputs)
+        where, sizes = None, []
+        for (name, flag, ndim), array in zip(self._wanted, arrays):
+            if not isinstance(array, NDArrayBase):
+                raise ArgumentTypeError(
+                    f"kernel {self.name}: {name} must be an NDArray, got {shown(array)}"
+                )
+            if array.dtype_flag != flag:
+                raise ArgumentTypeError(
+                    f"kernel {self.name}: {name} is {NAMES[array.dtype_flag]}, the kernel was "
+                    f"made for {NAMES[flag]}"
+                )
+            shape = array.shape
+            if len(shape) != ndim:
+                raise ArgumentError(
+                    f"kernel {self.name}: {name} has {len(shape)} axes, shape {shape}; the kernel "
+                    f"was made for {ndim}"
+                )
+            if max(shape, default=0) > _MAX_DIM:
+                raise ArgumentError(
+                    f"kernel {self.name}: {name} has shape {shape}; {name}_dims holds ints"
+                )
+            if where is None:
+                where = array.context
+            elif array.context != where:
+                raise ArgumentError(
+                    f"kernel {self.name}: {name} is on {array.context}, {self._wanted[0][0]} on "
+                    f"{where}"
+                )
+            sizes.append(_sizes(shape))
+        self._on(where or current_context()).push(
+            (*arrays, *sizes), self._written, grid_dims, block_dims, 0
+        )
+
+
+@functools.lru_cache(1024)
+def _sizes(shape):
+    """The bytes of an rtc_sizes."""
+    return struct.pack("=8i", *shape, *(0,) * (8 - len(shape)))
+
+
+def _named_arrays(kernel, what, pairs):
+    if not isinstance(pairs, (tuple, list)):
+        raise ArgumentTypeError(
+            f"kernel {kernel}: {what} must be a list of (name, NDArray), got {shown(pairs)}"
+        )
+    out = []
+    for pair in pairs:
+        good = isinstance(pair, (tuple, list)) and len(pair) == 2
+        if not good or not isinstance(pair[0], str) or not isinstance(pair[1], NDArrayBase):
+            raise ArgumentTypeError(
+                f"kernel {kernel}: {what} must be a list of (name, NDArray), found {shown(pair)}"
+            )
+        if not pair[0].isidentifier():
+            raise ArgumentError(f"kernel {kernel}: {shown(pair[0])} among {what} is no identifier")
+        out.append((pair[0], pair[1]))
+    return out
+
+
+def _require_count(kernel, what, given, wanted):
+    if not isinstance(given, (tuple, list)):
+        raise ArgumentTypeError(f"kernel {kernel}: {what} must be a list, got {shown(given)}")
+    if len(given) != wanted:
+        raise ArgumentError(f"kernel {kernel}: {what} takes {wanted} arrays, got {len(given)}")
+
+
+def _whole(function, title, wanted, body):
+    """The source around a body. The sizes come as arguments, so one object serves all shapes."""
+    pointers = [f"{_C_TYPES[NAMES[flag]]} *{name}" for name, flag, _ in wanted]
+    sizes = [f"const rtc_sizes {name}_sizes_" for name, _, _ in wanted]
+    constants = "".join(
+        f"const int {name}_ndim = {ndim}; const int *const {name}_dims = {name}_sizes_.n; "
+        for name, _, ndim in wanted
+    )
+    return (
+        f'#line 1 "arguments of {title}"\n'
+        "#include <cuda_fp16.h>\n"
+        "struct rtc_sizes { int n[8]; };\n"
+        f'extern "C" __global__ void {function}({", ".join(pointers + sizes)}) {{ {constants}\n'
+        f'#line 1 "{title}"\n{body}\n}}\n'
+    )
+
+
+@guarded
+class CudaModule:
+    """CUDA source with any number of kernels.
+
+    Parameters
+    ----------
+    source : str
+        CUDA C++.
+    options : sequence of str
+        Options of the compiler: ``-D``, ``-U``, ``-I``, ``--use_fast_math``, ...
+    exports : sequence of str
+        Instances of kernel templates that are to be launched, e.g. ``["axpy<float>"]``.
+    check : bool, optional
+        The checking mode of the emulator; default CYNET_CHECK_KERNELS.
+
+    Raises
+    ------
+    KernelError
+        When the source does not compile (the message quotes the line), or there is no compiler.
+
+    Examples
+    --------
+    >>> module = mx.rtc.CudaModule(r'''
+    ... extern "C" __global__ void axpy(const float *x, float *y, float alpha, int n) {
+    ...   const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...   if (i < n) y[i] += alpha * x[i];
+    ... }
+    ... ''')
+    >>> axpy = module.get_kernel("axpy", "const float *x, float *y, float alpha, int n")
+    >>> x, y = mx.nd.ones((10,)), mx.nd.zeros((10,))
+    >>> axpy.launch([x, y, 3.0, 10], mx.cpu(), (3, 1, 1), (4, 1, 1))
+    >>> y.asnumpy()[:3].tolist()
+    [3.0, 3.0, 3.0]
+    """
+
+    def __init__(
+        self,
+        source: str,
+        options: Sequence[str] = (),
+        exports: Sequence[str] = (),
+        check: bool | None = None,
+    ) -> None:
+        if not isinstance(source, str):
+            raise ArgumentTypeError(f"CudaModule: source must be a str, got {shown(source)}")
+        options, exports = _strings("options", options), _strings("exports", exports)
+        self._program = _program(source, "source", options, exports, _checked(check), None)
+        self._home = gpu() if num_gpus() else cpu()
+        self._program.on(self._home)
+
+    def get_kernel(self, name: str, signature: str) -> CudaKernel:
+        """A kernel of the source, with the types that `launch` checks.
+
+        Parameters
+        ----------
+        name : str
+            Name in the source; for an instance of a template as it stands in `exports`.
+        signature : str
+            The arguments as in C, e.g. ``"const float *x, float *y, int n"``. An array that is
+            not const is written.
+
+        Returns
+        -------
+        CudaKernel
+
+        Raises
+        ------
+        KernelError
+            When the source has no such kernel or other arguments.
+        ArgumentError
+            When the signature cannot be read.
+        """
+        arguments = _read_signature(name, signature)
+        names = tuple(argument.name for argument in arguments)
+        kernel = CudaKernel(name, self._program, arguments, names)
+        kernel.on(self._home)
+        return kernel
+
+
+def _strings(what, given):
+    """One str or several, as a tuple."""
+    every = (given,) if isinstance(given, str) else given
+    if not isinstance(every, (tuple, list)) or not all(isinstance(each, str) for each in every):
+        raise ArgumentTypeError(f"CudaModule: {what} must be a list of str, got {shown(given)}")
+    return tuple(every)
+
+
+def _compare(name, arguments, parameters):
+    """KernelError unless a signature says what the compiler saw."""
+    if len(arguments) != len(parameters):
+        raise KernelError(
+            f"kernel {name}: the signature has {len(arguments)} arguments, the source "
+            f"{len(parameters)}"
+        )
+    for place, (said, found) in enumerate(zip(arguments, parameters), 1):
+        same = said.is_array == found.is_pointer and found.code in (said.code, "v")
+        if not same:
+            raise KernelError(
+                f"kernel {name}: argument {place} is {shown(said.text)} in the signature and "
+                f"{shown(str(found))} in the source"
+            )
+
+
+def _compare_sizes(name, arguments, sizes):
+    """The same as far as a GPU's driver knows the arguments; `sizes` is None where it does not."""
+    said = tuple(8 if a.is_array else struct.calcsize("=" + a.code) for a in arguments)
+    if sizes is not None and said != sizes:
+        raise KernelError(
+            f"kernel {name}: the arguments of the signature have {list(said)} bytes, those of the "
+            f"source {list(sizes)}"
+        )
+
+
+def _read_signature(kernel, signature):
+    if not isinstance(signature, str):
+        raise ArgumentTypeError(f"kernel {kernel}: signature must be a str, got {shown(signature)}")
+    out = []
+    for part in re.sub(r"\s+", " ", signature).strip().split(",") if signature.strip() else []:
+        text = part.strip()
+        words = re.sub(r"\b(__restrict__|__restrict)\b", " ", text)
+        found = re.fullmatch(r"(.*?)(\*?)\s*([A-Za-z_]\w*)?", words.strip())
+        kind, star, name = found[1], found[2], found[3] if found else ("", "", "")
+        if kind.strip() in ("", "const") and name:  # the type alone
+            kind, name = f"{kind} {name}", None
+        is_const = bool(re.search(r"\bconst\b", kind))
+        kind = re.sub(r"\bconst\b", " ", kind)
+        kind = re.sub(r"\s+", " ", kind).strip()
+        if kind not in _CODES:
+            both = f"{kind} {name}".strip()
+            if both in _CODES:
+                kind, name = both, None
+            else:
+                raise ArgumentError(
+                    f"kernel {kernel}: {shown(text)} in the signature is not TYPE NAME or TYPE"
+                    f" *NAME with a type out of {', '.join(_CODES)}"
+                )
+        code = _CODES[kind]
+        if star and code not in _CHARACTER.values():
+            raise ArgumentError(
+                f"kernel {kernel}: {shown(text)}: no NDArray has elements of that type"
+            )
+        out.append(_Argument(name or f"argument {len(out) + 1}", code, bool(star), is_const, text))
+    return out
+
+
+@guarded
+class CudaKernel:
+    """A kernel that can be launched; made by `CudaModule.get_kernel`."""
+
+    def __init__(self, name, program, arguments, names):
+        self.name = name
+        self._program, self._arguments, self._names = program, arguments, names
+        self._checked = set()
+        self._written = tuple(a.is_array and not a.is_const for a in arguments)
+
+    def on(self, context):
+        """What launches the kernel on a device; KernelError when the signature is another one."""
+        found = self._program.launchable(context, self.name, self.name, self._names)
+        if context not in self._checked:
+            if context.device_type == "gpu":
+                _compare_sizes(self.name, self._arguments, found.kernel.sizes)
+            else:
+                _compare(self.name, self._arguments, found.kernel.parameters)
+            self._checked.add(context)
+        return found
+
+    def launch(
+        self,
+        args: Sequence[Any],
+        ctx: Context,
+        grid_dims: Sequence[int],
+        block_dims: Sequence[int],
+        shared_mem: int = 0,
+    ) -> None:
+        """Launch the kernel; returns at once.
+
+        Parameters
+        ----------
+        args : sequence
+            An NDArray for each pointer and a number for each value, as the signature has them.
+        ctx : Context
+            The device to run on; the arrays must be there.
+        grid_dims, block_dims : tuple of int
+            Blocks of the grid and threads of a block, up to three axes; at most 1024 threads.
+        shared_mem : int
+            Bytes of dynamic shared memory of a block.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            When something does not fit; nothing is launched then.
+        """
+        if not isinstance(ctx, Context):
+            raise ArgumentTypeError(f"kernel {self.name}: ctx must be a Context, got {shown(ctx)}")
+        if not isinstance(args, (tuple, list)):
+            raise ArgumentTypeError(f"kernel {self.name}: args must be a list, got {shown(args)}")
+        if len(args) != len(self._arguments):
+            raise ArgumentError(
+                f"kernel {self.name} takes {len(self._arguments)} arguments, got {len(args)}"
+            )
+        launchable = self.on(ctx)
+        values = tuple(self._value(a, given, ctx) for a, given in zip(self._arguments, args))
+        launchable.push(values, self._written, grid_dims, block_dims, shared_mem)
+
+    def _value(self, argument, given, ctx):
+        """What the engine hands the kernel: the array, or the bytes of a value."""
+        where = f"kernel {self.name}, argument {shown(argument.text)}"
+        if argument.is_array:
+            if not isinstance(given, NDArrayBase):
+                raise ArgumentTypeError(f"{where}: expected an NDArray, got {shown(given)}")
+            found = NAMES[given.dtype_flag]
+            if _CHARACTER[found] != argument.code:
+                raise ArgumentTypeError(f"{where}: the array is {found}")
+            if given.context != ctx:
+                raise ArgumentError(f"{where}: the array is on {given.context}, not on {ctx}")
+            return given
+        if isinstance(given, NDArrayBase) or not isinstance(given, (bool, int, float, np.generic)):
+            raise ArgumentTypeError(f"{where}: expected a number, got {shown(given)}")
+        number = given.item() if isinstance(given, np.generic) else given
+        if isinstance(number, float) and argument.code not in "fde?":
+            raise ArgumentTypeError(f"{where}: expected an int, got {shown(given)}")
+        try:
+            if argument.code in "fde":
+                number = float(number)
+            elif argument.code == "?":
+                number = bool(number)
+            return struct.pack("=" + argument.code, number)
+        except (struct.error, OverflowError):
+            raise ArgumentError(f"{where}: {shown(given)} does not fit that type") from None
+
+
+class _CallableModule(types.ModuleType):
+    """Makes ``mx.rtc(...)`` the constructor of `Rtc`, as it was before ``mx.rtc`` was a module."""
+
+    def __call__(self, name, inputs, outputs, kernel, check=None):
+        return Rtc(name, inputs, outputs, kernel, check)
+
+
+sys.modules[__package__].__class__ = _CallableModule

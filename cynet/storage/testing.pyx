@@ -1,0 +1,128 @@
+"""Native threads that allocate and free at once, for tests and benchmarks."""
+
+from libc.stdint cimport uint8_t, uint64_t
+from libc.string cimport memset
+
+from .._resource cimport Resource, draw_many, get_space, kTempSpace
+from .._storage cimport Handle, alloc, free
+from .._typedefs cimport kCPU
+
+cdef extern from *:
+    """
+    #include <chrono>
+    #include <mutex>
+    #include <thread>
+    #include <vector>
+    static void cynet_run_threads(int n, void (*body)(int)) {
+        std::vector<std::thread> threads;
+        for (int i = 0; i < n; ++i) threads.emplace_back(body, i);
+        for (auto& t : threads) t.join();
+    }
+    static double cynet_now() {
+        const auto since = std::chrono::steady_clock::now().time_since_epoch();
+        return std::chrono::duration<double>(since).count();
+    }
+    """
+    void cynet_run_threads(int n, void (*body)(int) noexcept nogil) noexcept nogil
+    double cynet_now() noexcept nogil
+    cppclass Mutex "std::mutex":
+        void lock() noexcept nogil
+        void unlock() noexcept nogil
+
+cdef enum:
+    SLOTS = 32
+    SMALL = 3000   # bytes up to which every one is written and checked
+    STRIDE = 4001
+
+cdef Handle _shared[SLOTS]  # blocks left for any thread to take, so that memory is freed by others
+cdef uint8_t _marks[SLOTS]
+cdef Mutex _lock
+cdef int _rounds
+cdef uint64_t _wrong
+
+
+cdef bint _holds(const Handle* block, uint8_t mark) noexcept nogil:
+    cdef const uint8_t* data = <const uint8_t*>block.ptr
+    cdef size_t step = 1 if block.size <= SMALL else STRIDE
+    cdef size_t i = 0
+    while i < block.size:
+        if data[i] != mark:
+            return False
+        i += step
+    return data[block.size - 1] == mark
+
+
+cdef void _fill(Handle* block, uint8_t mark) noexcept nogil:
+    cdef uint8_t* data = <uint8_t*>block.ptr
+    cdef size_t i = 0
+    if block.size <= SMALL:
+        memset(data, mark, block.size)
+        return
+    while i < block.size:
+        data[i] = mark
+        i += STRIDE
+    data[block.size - 1] = mark
+
+
+cdef void _body(int index) noexcept nogil:
+    cdef uint64_t state = <uint64_t>index * <uint64_t>2654435761u + 12345
+    cdef uint64_t wrong = 0
+    cdef uint64_t seed = 0
+    cdef Handle mine
+    cdef Handle other
+    cdef Resource space
+    cdef uint8_t mark
+    cdef uint8_t* temporary
+    cdef int slot
+    cdef size_t nbytes
+    space.type, space.index = kTempSpace, 0
+    for _ in range(_rounds):
+        state = state * <uint64_t>6364136223846793005 + <uint64_t>1442695040888963407
+        mark = <uint8_t>(state >> 50)
+        slot = <int>((state >> 40) % SLOTS)
+        nbytes = (state >> 20) % SMALL + 1
+        if (state >> 45) % 32 == 0:
+            nbytes <<= (state >> 58) % 14  # of all arenas, too
+        alloc(nbytes, kCPU, 0, &mine)
+        _fill(&mine, mark)
+        _lock.lock()
+        other, _shared[slot] = _shared[slot], mine
+        mark, _marks[slot] = _marks[slot], mark
+        _lock.unlock()
+        if other.ptr != NULL:
+            wrong += not _holds(&other, mark)
+            free(&other)
+        temporary = <uint8_t*>get_space(&space, (state >> 30) % 5000 + 1)
+        temporary[0] = mark
+        draw_many(1, kCPU, 63, &seed)
+    _lock.lock()
+    global _wrong
+    _wrong += wrong
+    _lock.unlock()
+
+
+def stress(int threads, int rounds):
+    """Blocks found damaged (0) after native threads passed `rounds` blocks each around."""
+    global _rounds, _wrong
+    cdef int i
+    _rounds, _wrong = rounds, 0
+    with nogil:
+        cynet_run_threads(threads, _body)
+        for i in range(SLOTS):
+            free(&_shared[i])
+    return _wrong
+
+
+def seconds_per_pair(size_t nbytes, int rounds):
+    """Seconds one allocation and its release take on this thread, from the pool."""
+    cdef Handle block
+    cdef double began
+    with nogil:
+        alloc(nbytes, kCPU, 0, &block)
+        free(&block)
+        began = cynet_now()
+        for _ in range(rounds):
+            alloc(nbytes, kCPU, 0, &block)
+            free(&block)
+        began = cynet_now() - began
+    return began / rounds

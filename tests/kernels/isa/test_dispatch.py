@@ -1,0 +1,65 @@
+"""Levels of CPU capability: which one is used, and that operators agree with NumPy at each."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cynet.kernels.isa.dispatch import cpu_capabilities, cpu_capability, level_of
+
+from cynet.base.errors import ArgumentError
+
+ROOT = Path(__file__).parents[3]
+# Elementwise families, reductions, softmax and updates: what has loops for each level.
+CHOSEN = "exp or log or tanh or sigmoid or relu or softmax or sum or norm or max or sgd or adam"
+CHOSEN += " or gammaln or reductions or beyond_the_cache"
+
+
+def run(level, *command):
+    return subprocess.run(
+        [sys.executable, *command],
+        env={**os.environ, "CYNET_CPU_CAPABILITY": level},
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+def test_level_in_use_is_one_of_the_machine():
+    assert cpu_capability() in cpu_capabilities()
+    assert cpu_capabilities()[0] == "baseline"
+
+
+@pytest.mark.parametrize("level", cpu_capabilities())
+def test_environment_variable(level):
+    done = run(
+        level,
+        "-c",
+        "from cynet.kernels.isa.dispatch import cpu_capability; print(cpu_capability())",
+    )
+    assert done.stdout.strip() == level, done.stderr
+
+
+def test_what_the_machine_lacks_is_refused():
+    assert level_of("auto", 0) == 0
+    assert level_of("avx2", 2) == 1
+    with pytest.raises(ArgumentError, match="avx512: .* have avx2 at most"):
+        level_of("avx512", 1)
+    for level in {"avx2", "avx512", "amx"} - set(cpu_capabilities()):
+        assert f"{level}: this machine" in run(level, "-c", "import cynet").stderr
+
+
+def test_unknown_level_is_refused():
+    done = run("sse9", "-c", "import cynet")
+    assert done.returncode != 0
+    assert "CYNET_CPU_CAPABILITY='sse9'" in done.stderr
+    assert "expected one of auto, baseline, avx2, avx512, amx" in done.stderr
+
+
+@pytest.mark.parametrize("level", [x for x in cpu_capabilities() if x != cpu_capability()])
+def test_operators_at_each_level(level):
+    files = ["tests/operator/test_common.py", "tests/kernels/elementwise/test_vector_math.py"]
+    done = run(level, "-m", "pytest", "-q", "-x", "-k", CHOSEN, *files)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
