@@ -205,8 +205,8 @@ cdef object _remembered = deque()  # (entry, key) of each Call in an entry's cac
 
 
 cdef int _remember(OpEntry entry, object key, Call call) except -1:
-    # A full cache stores only what was called twice lately, in place of the oldest entry that was not
-    # used since its last turn: shapes that never come again leave nothing behind in memory.
+    # A full cache stores only what was called twice lately, in place of the oldest entry that was
+    # not used since its last turn: shapes that never come again leave nothing behind in memory.
     cdef OpEntry owner
     cdef Call oldest
     if len(_remembered) >= CACHED_CALLS and not came_lately(entry, key):

@@ -1,4 +1,5 @@
-"""DeviceOperator (contract in launch.pxd): an operator on a GPU, made of launches (launch_steps.py)."""
+"""DeviceOperator (contract in launch.pxd): an operator on a GPU, made of launches
+(launch_steps.py)."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc

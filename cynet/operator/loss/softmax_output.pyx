@@ -45,7 +45,8 @@ class SoftmaxOutputProperty(OperatorProperty):
     grad_scale = Float(1.0, doc="Factor of the gradient.")
     ignore_label = Float(-1.0, low=-(1 << 31), high=(1 << 31) - 1,
                          doc="Rows with this label get no gradient, with use_ignore.")
-    multi_output = Bool(False, doc="Softmax along axis 1, a label for each position of the other axes.")
+    multi_output = Bool(
+        False, doc="Softmax along axis 1, a label for each position of the other axes.")
     use_ignore = Bool(False, doc="Whether ignore_label is looked at.")
     preserve_shape = Bool(False, doc="Softmax along the last axis.")
     normalization = Enum(tuple(_NORMALIZATION), "null",

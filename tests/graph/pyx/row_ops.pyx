@@ -1,4 +1,5 @@
-"""An operator that treats rows apart, and refuses some: compiled by tests/graph/passes/test_batch_split.py."""
+"""An operator that treats rows apart, and refuses some: compiled by
+tests/graph/passes/test_batch_split.py."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,5 @@
-"""SimpleOps of C functions, one of each kind, compiled by tests/operator/custom/test_simple_cython.py."""
+"""SimpleOps of C functions, one of each kind, compiled by
+tests/operator/custom/test_simple_cython.py."""
 
 from libc.math cimport exp, fabs
 from libc.stdint cimport int64_t
