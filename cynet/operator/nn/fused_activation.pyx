@@ -1,4 +1,4 @@
-"""FoldedActivation (contract in fused_activation.pxd), and what properties have that fold one in."""
+"""FoldedActivation (contract in fused_activation.pxd), and properties that fold one in."""
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t

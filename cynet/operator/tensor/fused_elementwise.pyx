@@ -1,6 +1,7 @@
 """Chains: loops of several elementwise operators, run over the arrays together.
 
-The chain pass (graph/passes/fuse_elementwise.py) makes the property; no user does, so it is not registered.
+The chain pass (graph/passes/fuse_elementwise.py) makes the property; no user does: it is not
+registered.
 """
 
 from libc.string cimport memset
