@@ -18,6 +18,7 @@ from ..base.errors import (
     ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, dress, shorten, told,
     user_frame,
 )
+from ..base.kinds import to_index
 
 cdef extern from "Python.h":
     void PyErr_WriteUnraisable(object source) noexcept
@@ -502,8 +503,7 @@ def set_bulk_size(size):
 
     0 or 1 wakes them at each push. Whoever waits, in any thread, wakes them too.
     """
-    if isinstance(size, bool) or not hasattr(size, "__index__"):
-        raise ArgumentTypeError(f"a bulk's size must be an int, got {size!r}")
+    size = to_index("a bulk's size", size)
     if not 0 <= size < 2**31:
         raise ArgumentError(f"size must not be negative, nor above 2**31 - 1, got {size}")
     return _set_bulk_size(size)

@@ -5,6 +5,7 @@ import logging
 from .. import ndarray as nd
 from .._core.copy import copy_all
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, shown
+from ..base.kinds import check_flag
 from ..context import Context, cpu
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
@@ -382,6 +383,7 @@ class DataParallelExecutorGroup:
         return self._merged(list(zip(*self.state_arrays)), merge_multi_context)
 
     def _merged(self, by_device, merge):
+        check_flag("get_outputs and its like", "merge_multi_context", merge)
         if not merge:
             return [list(arrays) for arrays in zip(*by_device)]
         if len(by_device) == 1:

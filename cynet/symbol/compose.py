@@ -24,7 +24,10 @@ def parameter_text(field, value):
     if isinstance(value, np.ndarray):
         value = tuple(value.tolist()) if value.ndim else value.item()
     if isinstance(value, (tuple, list)):
-        items = [str(v) if isinstance(v, np.generic) else repr(v) for v in value]
+        try:
+            items = [str(v) if isinstance(v, np.generic) else repr(v) for v in value]
+        except RecursionError:
+            raise ArgumentError(f"a parameter is too deeply nested: {shown(value)}") from None
         if isinstance(value, list):
             return "[" + ", ".join(items) + "]"
         return "(" + ", ".join(items) + (",)" if len(items) == 1 else ")")

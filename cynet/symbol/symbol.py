@@ -136,7 +136,14 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
                 )
             index = found[0]
         elif isinstance(index, slice):
-            heads = self.entries[index]
+            try:
+                heads = self.entries[index]
+            except (TypeError, ValueError) as error:
+                kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
+                raise kind(
+                    f"{shown(self)}: {shown(index)} takes no outputs; its bounds must be integers, "
+                    "its step an integer other than 0"
+                ) from None
             if not heads:
                 raise BoundsError(
                     f"{shown(self)}: slice {index} selects none of {len(self.entries)} outputs"
