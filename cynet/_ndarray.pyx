@@ -79,7 +79,7 @@ def set_public_class(cls):
     """
     global _public
     if not issubclass(cls, NDArrayBase):
-        raise ArgumentTypeError(f"{cls!r} is no subclass of NDArrayBase")
+        raise ArgumentTypeError(f"{shown(cls)} is no subclass of NDArrayBase")
     cynet_take_slots(cls, cls.__base__)
     _public = cls
 
@@ -202,14 +202,12 @@ cdef int read_shape(object shape, int64_t* out) except -1:
     if type(shape) is int and 0 <= shape < 1 << 40:
         out[0] = shape
         return 1
-    if hasattr(shape, "__index__"):
+    if hasattr(shape, "__index__") or isinstance(shape, str):
         shape = (shape,)
-    elif isinstance(shape, str):
-        raise ArgumentTypeError(f"a shape is a tuple of ints, got {shape!r}")
     try:
         sizes = [each if type(each) is int else each.__index__() for each in shape]
     except (TypeError, AttributeError):
-        raise ArgumentTypeError(f"a shape is a tuple of ints, got {shape!r}") from None
+        raise ArgumentTypeError(f"a shape is a tuple of ints, got {shown(shape)}") from None
     if len(sizes) > MAX_NDIM:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got shape {tuple(sizes)}")
     for each in sizes:
@@ -539,7 +537,7 @@ cdef class NDArrayBase:
         for i in range(ndim):
             size *= sizes[i]
         if offset < 0 or offset + size > self.blob.size:
-            raise ShapeError(f"a view of shape {tuple(shape)} from element {offset} on does not "
+            raise ShapeError(f"a view of shape {shown(shape)} from element {offset} on does not "
                              f"fit into an array of shape {blob_shape(&self.blob)}")
         return new_view(self, sizes, ndim, offset)
 
@@ -571,9 +569,11 @@ cdef class NDArrayBase:
             size *= sizes[unknown]
         return new_view(self, sizes, ndim, 0) if size == self.blob.size else None
 
-    def shares_memory(self, NDArrayBase other):
+    def shares_memory(self, other):
         """True when both are views of one piece of memory and have a byte in common."""
-        return overlap(self, other)
+        if isinstance(other, NDArrayBase):
+            return overlap(self, other)
+        raise ArgumentTypeError(f"shares_memory takes an NDArray, got {shown(other)}")
 
     def __len__(self):
         if self.blob.ndim == 0:

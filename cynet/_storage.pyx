@@ -7,7 +7,9 @@ from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
 
 from .base import config
 from .context import Context, install_memory_info, load_gpu_backend
-from .base.errors import ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError
+from .base.errors import (
+    ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, shown,
+)
 
 cdef extern from "storage/host.h":
     void* cynet_host_alloc(size_t n) noexcept nogil
@@ -568,7 +570,7 @@ def register_backend(device_type, backend):
         When the type is none of these, or memory of it has been used already.
     """
     if device_type not in ("gpu", "cpu_pinned"):
-        raise ArgumentError(f"device_type must be 'gpu' or 'cpu_pinned', got {device_type!r}")
+        raise ArgumentError(f"device_type must be 'gpu' or 'cpu_pinned', got {shown(device_type)}")
     if not isinstance(backend, Backend):
         raise ArgumentTypeError(f"backend must be a storage Backend, got {type(backend).__name__}")
     cdef int code = Context.devstr2type[device_type]

@@ -15,7 +15,7 @@ import sys
 
 from ..context import Context, cpu
 from ..base.errors import (
-    ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, dress, shorten, told,
+    ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, dress, shorten, shown, told,
     user_frame,
 )
 from ..base.kinds import to_index
@@ -70,9 +70,9 @@ cdef class Task:
 
 cdef Task _task(fn, name):
     if not callable(fn):
-        raise ArgumentTypeError(f"fn must be callable, got {fn!r}")
+        raise ArgumentTypeError(f"fn must be callable, got {shown(fn)}")
     if name is not None and not isinstance(name, str):
-        raise ArgumentTypeError(f"name must be a str or None, got {name!r}")
+        raise ArgumentTypeError(f"name must be a str or None, got {shown(name)}")
     cdef Task task = Task.__new__(Task)
     task.fn = fn
     task.name = name
@@ -141,7 +141,7 @@ cdef class OnComplete:
 
     def __call__(self, error=None):
         if error is not None and not isinstance(error, BaseException):
-            raise ArgumentTypeError(f"error must be an exception or None, got {error!r}")
+            raise ArgumentTypeError(f"error must be an exception or None, got {shown(error)}")
         if self.token == NULL:
             raise CynetError("on_complete was called already; a function is done once")
         self.finish(error)
@@ -221,13 +221,13 @@ cdef class _Handles:
 
 cdef tuple _variables(str name, values):
     if isinstance(values, Variable) or not hasattr(values, "__iter__"):
-        raise ArgumentTypeError(f"{name} must be a sequence of variables, got {values!r}")
+        raise ArgumentTypeError(f"{name} must be a sequence of variables, got {shown(values)}")
     return tuple(values)
 
 
 cdef VarHandle _alive(Engine engine, each) except NULL:
     if not isinstance(each, Variable):
-        raise ArgumentTypeError(f"expected a variable of the engine, got {each!r}")
+        raise ArgumentTypeError(f"expected a variable of the engine, got {shown(each)}")
     cdef Variable var = <Variable>each
     if var.engine is not engine:
         raise ArgumentError("the variable belongs to another engine")
@@ -389,7 +389,7 @@ cdef class Engine:
         cdef EngineDeleter deleter = NULL
         if on_delete is not None:
             if not callable(on_delete):
-                raise ArgumentTypeError(f"on_delete must be callable, got {on_delete!r}")
+                raise ArgumentTypeError(f"on_delete must be callable, got {shown(on_delete)}")
             Py_INCREF(on_delete)
             arg = <void*>on_delete
             deleter = _call_and_drop
@@ -467,7 +467,7 @@ cdef tuple _device(ctx):
     if ctx is None:
         ctx = cpu()
     if not isinstance(ctx, Context):
-        raise ArgumentTypeError(f"ctx must be a Context, got {ctx!r}")
+        raise ArgumentTypeError(f"ctx must be a Context, got {shown(ctx)}")
     return ctx.device_typeid, ctx.device_id
 
 

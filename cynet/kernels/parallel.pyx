@@ -2,7 +2,8 @@
 
 from ..base.cores import usable_cores
 from ..base import config
-from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
+from ..base.errors import ArgumentError, CynetError, shown
+from ..base.kinds import to_index
 
 cdef extern from "threading/gang.h" namespace "cynet" nogil:
     """
@@ -91,9 +92,7 @@ def set_num_threads(n, *, beyond_cores=False):
     1
     """
     global _threads
-    if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise ArgumentTypeError(f"set_num_threads takes an int, got {shown(n)}")
-    cdef object number = n.__index__()
+    cdef object number = to_index("set_num_threads: n", n)
     if number < 0 or number > 4096:
         raise ArgumentError(f"set_num_threads takes 0 (all cores) to 4096, got {shown(number)}")
     before = _threads

@@ -1,14 +1,35 @@
-"""New arrays of one value or of evenly spaced ones, written where they are made."""
+"""New arrays of one value, of evenly spaced ones or of a file's bytes, written where they are made.
+"""
 
+from cpython.buffer cimport PyBUF_WRITE
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int64_t
 
 from .._core.copy cimport Region, push_fill, whole
 from .._ndarray cimport NDArrayBase, new_array, on_host, read_shape
-from .._typedefs cimport MAX_NDIM, kFloat64
+from .._typedefs cimport MAX_NDIM, dtype_size, kFloat64
 from ..kernels.movement.arange cimport run_progression
 
-from ..context import current_context, read_context
+from ..context import Context, current_context, read_context
 from ..base.dtype import dtype_flag
+
+cdef extern from *:
+    """
+    #if defined(_WIN32)
+    static void cynet_give_tail(char* p, size_t n, size_t capacity) {}
+    #else
+    #include <sys/mman.h>
+    #include <unistd.h>
+    // What a block of whole pages has behind its first n bytes goes back to the system until it is
+    // touched. A large block ends with a huge page, which the first byte in it made resident.
+    static void cynet_give_tail(char* p, size_t n, size_t capacity) {
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        const size_t end = (n + page - 1) / page * page;
+        if (capacity > end) madvise(p + end, (capacity - end) / page * page, MADV_DONTNEED);
+    }
+    #endif
+    """
+    void cynet_give_tail(char* p, size_t n, size_t capacity) noexcept nogil
 
 cdef object _last_context = None  # and its numbers, which cost a lookup each
 cdef int _last_type = 0
@@ -80,3 +101,15 @@ def progression(int64_t n, double start, double step, ctx, dtype):
         made = run_progression(out.blob.dtype, start, step, out.blob.data, n)
     out.chunk.written = made
     return out if made else None
+
+
+def read_in(shape, dtype, fill):
+    """A new array of the host whose memory is filled by ``fill(view)``, a writable memoryview of
+    its bytes."""
+    cdef NDArrayBase out = _blank(shape, Context("cpu"), dtype)
+    cdef Py_ssize_t nbytes = out.blob.size * dtype_size(out.blob.dtype)
+    if nbytes:
+        fill(PyMemoryView_FromMemory(<char*>out.blob.data, nbytes, PyBUF_WRITE))
+    out.chunk.written = True
+    cynet_give_tail(<char*>out.chunk.handle.ptr, nbytes, out.chunk.handle.capacity)
+    return out

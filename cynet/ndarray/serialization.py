@@ -16,6 +16,7 @@ was saved.
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import struct
@@ -26,8 +27,10 @@ import numpy as np
 from ..base.dtype import NAMES, dtype_flag, numpy_dtype
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ..base.files import file_name, opened, write_atomically
+from ..base.guard import guarded
 from ..context import cpu
-from .creation import array, empty
+from ._fill import read_in
+from .creation import array
 from .ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ _STORED = tuple(numpy_dtype(flag).newbyteorder("<") for flag in range(len(NAMES)
 _DEVICES = (1, 2, 3, 5)
 _MOST_AXES = 8
 _SMALL = 4096  # elements, of which a copy is quicker than a view
-_PIECE = 4 << 20  # bytes: what is read at once
+_IN_PLACE = 64 << 10  # bytes: more are read into the array's memory
 _LEAST_BYTES = 20  # of one array: magic or ndim, an axis, context, type
 
 
@@ -56,6 +59,11 @@ class Buffer:
     def read(self, n):
         self.at += n
         return self.data[self.at - n : self.at]
+
+    def readinto(self, view):
+        piece = self.read(len(view))
+        view[: len(piece)] = piece
+        return len(piece)
 
     def seek(self, at):
         self.at = at
@@ -88,6 +96,17 @@ class _Reader:
             self.at -= n
             self.fail(f"{n} bytes of {what}", f"the end of the file after {len(found)}")
         return found
+
+    def fill(self, view):
+        """Fill a writable memoryview of bytes with the next ones."""
+        done = 0
+        while done < len(view):
+            read = self.source.readinto(view[done:])
+            if not read:  # somebody cuts the file off while it is read
+                self.fail(f"{len(view)} bytes of data", f"the end of the file after {done}")
+            done += read
+        self.at += done
+        return done
 
     def go_to(self, at):
         if at != self.at:
@@ -213,20 +232,22 @@ def _values(raw, dtype):
 
 
 def _read_data(reader, record):
-    """An NDArray with the data of a record; large ones are read piece by piece into its memory."""
+    """An NDArray with the data of a record; all but small ones are read into its memory."""
     reader.go_to(record.offset)
-    what, dtype = "data", record.dtype.type
-    if record.nbytes <= _PIECE:
-        values = _values(reader.take(record.nbytes, what), record.dtype)
-        return array(values.reshape(record.shape), ctx=cpu(), dtype=dtype)
-    out = empty(record.shape, cpu(), dtype)
-    flat = out.reshape((-1,))
-    step = _PIECE // record.dtype.itemsize
-    for first in range(0, out.size, step):
-        last = min(first + step, out.size)
-        raw = reader.take((last - first) * record.dtype.itemsize, what)
-        flat[first:last] = _values(raw, record.dtype)
-    return out
+    if record.nbytes <= _IN_PLACE:
+        values = _values(reader.take(record.nbytes, "data"), record.dtype)
+        return array(values.reshape(record.shape), ctx=cpu(), dtype=record.dtype.type)
+    return read_in(record.shape, record.dtype.type, functools.partial(_fill, reader, record.dtype))
+
+
+def _fill(reader, dtype, view):
+    """Fill the memory of an array of `dtype` with what comes next, in the host's byte order."""
+    reader.fill(view)
+    if dtype.kind == "b":
+        values = np.frombuffer(view, np.uint8)
+        np.not_equal(values, 0, out=values.view(bool))
+    elif not dtype.isnative:
+        np.frombuffer(view, dtype).byteswap(inplace=True)
 
 
 def _load(source, name, start, size):
@@ -264,6 +285,7 @@ def parse(data, name):
     return views, names
 
 
+@guarded
 def load(fname: FileName) -> Any:
     """The arrays of a ``.params`` file.
 
@@ -311,6 +333,7 @@ def load_from(file, name, start=0):
     return _load(file, name, start, max(os.fstat(file.fileno()).st_size - start, 0))
 
 
+@guarded
 def load_frombuffer(buf: bytes) -> Any:
     """The arrays in the bytes of a ``.params`` file.
 
@@ -414,6 +437,7 @@ def _arrays_and_names(data):
     return arrays, names
 
 
+@guarded
 def save(fname: FileName, data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> None:
     """Write arrays to a file in MXNet's ``.params`` format, whole or not at all.
 
@@ -438,6 +462,7 @@ def save(fname: FileName, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     write_atomically(name, chunks_of(data))
 
 
+@guarded
 def save_tobuffer(data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> bytes:
     """The bytes that `save` would write.
 

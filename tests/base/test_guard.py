@@ -168,6 +168,7 @@ LEAKS = [
     (lambda: mx.optimizer.get_updater(mx.optimizer.SGD())({}, None, None), "Updater"),
     (lambda: mx.operator.Enum(3), "choices"),
     (lambda: mx.nd.to_dlpack_for_write(None), "takes an NDArray"),  # crashed
+    (lambda: mx.nd.ones(2).shares_memory(None), "takes an NDArray"),  # crashed
     (lambda: mx.io.ResizeIter(mx.io.NDArrayIter(np.ones((4, 2)), None, 2), "3"), "whole number"),
     (lambda: mx.metric.np(3), "function"),
     (lambda: mx.init.Load({"a": 3}), "NDArray"),
@@ -223,6 +224,12 @@ def test_a_width_that_was_not_bound():
     for words in ("'data' has shape (16, 9), bound was (16, 10)", "'fc_weight' of shape (3, 10)",
                   "would have to be (3, 9)", "Give data of the bound shape"):  # fmt: skip
         assert words in str(caught.value)
+
+
+def test_the_weight_of_another_kernel():
+    with pytest.raises(mx.errors.ShapeError, match=r"\(4, 3, 3, 3\), expected \(4, 3, 5, 5\)$"):
+        mx.nd.Convolution(mx.nd.ones((1, 3, 8, 8)), mx.nd.ones((4, 3, 3, 3)), mx.nd.ones(4),
+                          kernel=(5, 5), num_filter=4)  # fmt: skip
 
 
 def test_keywords_are_those_of_mxnet():

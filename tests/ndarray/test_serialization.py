@@ -310,6 +310,43 @@ def test_memory_of_loading_and_saving(tmp_path):
     assert done.stdout.strip() == str(40 << 18), done.stderr
 
 
+PEAK = """
+import os, sys
+import cynet as mx
+def megabytes(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(name)) / 1024
+mx.nd.ones((3,)).asnumpy()
+before, memory = megabytes("VmRSS"), megabytes("VmSize")
+loaded = mx.nd.load(sys.argv[1])
+mx.nd.waitall()
+sums = [float(each[-1:].asscalar()) for each in loaded]
+assert sums == list(map(float, range(len(sums)))), sums
+print(megabytes("VmHWM") - before, megabytes("VmPeak") - memory)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux's /proc")
+@pytest.mark.parametrize(
+    "sizes",
+    [[(8 << 18) + 3] * 20, [2_600_003 + i * 1_100_007 for i in range(6)]],
+    ids=["just above huge pages", "odd sizes"],
+)
+def test_peak_memory_of_loading_large_arrays(tmp_path, sizes):
+    """What is resident is the file and a few MB, though large blocks are made of huge pages."""
+    arrays = [mx.nd.full((n,), i) for i, n in enumerate(sizes)]
+    mx.nd.save(tmp_path / "x", arrays)
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, str(tmp_path / "x")],
+        capture_output=True, text=True, timeout=100, env={**os.environ, "MALLOC_ARENA_MAX": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    resident, addresses = map(float, done.stdout.split())
+    size = os.path.getsize(tmp_path / "x") / 2**20
+    assert resident < size + 8
+    assert addresses < size * 1.25 + 16  # blocks are of 32 sizes between two powers of 2
+
+
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
 def test_a_pipe_is_loaded(tmp_path):
     os.mkfifo(tmp_path / "pipe")

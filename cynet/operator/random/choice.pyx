@@ -20,7 +20,7 @@ from ...kernels.rng.random cimport (
 )
 from .._base cimport Operator, OpContext
 
-from ...base.errors import ArgumentError
+from ...base.errors import ArgumentError, shown
 from .._base import register_operator
 from ..parameters import Bool, DType, Shape
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
@@ -139,7 +139,7 @@ class MultinomialProperty(OperatorProperty):
         super().__init__(**kwargs)
         if self.dtype not in _INDEX_TYPES:
             raise ArgumentError(f"operator {self.op_name}: parameter 'dtype' takes one of "
-                                f"{', '.join(_INDEX_TYPES)}, got {self.dtype!r}")
+                                f"{', '.join(_INDEX_TYPES)}, got {shown(self.dtype)}")
         self.differentiable = self.get_prob
 
     def list_outputs(self):

@@ -96,14 +96,14 @@ class ConvolutionProperty(OperatorProperty):
         data, weight, out = in_shapes[0], in_shapes[1], out_shapes[0]
         check_rank("data", data, kernel)
         check_rank("output", out, kernel)
-        weight = agree("weight", weight, (filters, 0, *kernel))
         if data is None and out is not None:
             data = (0,) * (n + 2)
+        if data is not None and data[1] % groups:
+            raise ShapeError(
+                f"data has {data[1]} channels, not a multiple of num_group {groups}")
+        channels = 0 if data is None else data[1] // groups
+        weight = agree("weight", weight, (filters, channels, *kernel))
         if data is not None:
-            if data[1] % groups:
-                raise ShapeError(
-                    f"data has {data[1]} channels, not a multiple of num_group {groups}")
-            weight = agree("weight", weight, (filters, data[1] // groups, *kernel))
             sizes = [self.output_size(axis, size) for axis, size in enumerate(data[2:])]
             out = agree("output", out, (data[0], filters, *sizes))
             sizes = [size or self.input_size(axis, out[axis + 2]) for axis,
