@@ -7,9 +7,7 @@ from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
 
 from .base import config
 from .context import Context, install_memory_info, load_gpu_backend
-from .base.errors import (
-    ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, shown,
-)
+from .base.errors import ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, shown
 
 cdef extern from "storage/host.h":
     void* cynet_host_alloc(size_t n) noexcept nogil
