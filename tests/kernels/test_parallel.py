@@ -40,7 +40,7 @@ def test_bad_settings_are_refused():
     with pytest.raises(ArgumentError, match="-1"):
         set_num_threads(-1)
     for bad in (1.5, "2", None, True):
-        with pytest.raises(ArgumentTypeError, match="takes an int"):
+        with pytest.raises(ArgumentTypeError, match="must be an int"):
             set_num_threads(bad)
 
 
