@@ -136,7 +136,7 @@ class _Program:
             if len(self.written[move.target.root]) == 1 and not any(
                 self._written_behind(root, position) for root in read
             ):
-                self.instead[move.target.root] = source  # read where it lies
+                self.instead[move.target.root] = source  # read in place
                 return
         target = self._at(move.target, move.target_rows)
         if source != target:

@@ -158,7 +158,7 @@ inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
   return grid;
 }
 
-// One operand of a part of the result: where it lies, and which of its rows or columns count.
+// One operand of a part of the result: its address, and which of its rows or columns count.
 struct Side {
   const float* from;            // NULL where `packed` is not
   int64_t step, across, along;  // from line to line, from one of those to the next, along the sum

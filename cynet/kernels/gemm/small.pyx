@@ -182,7 +182,7 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
     `way` is ``'plain'``, ``'sparse'`` (the zeros of a are left out), ``'tiled'`` (by AMX; at level
-    ``'amx'`` alone, k > 0), ``'few'`` (b is read where it lies; a is not turned) or None: as
+    ``'amx'`` alone, k > 0), ``'few'`` (b is read in place; a is not transposed) or None: as
     `product` chooses. `copy` has a's shape and gets its
     elements. With `packed`, b is packed before, and then not read. Returned are what lies behind
     the scratch, bytes of 255, and what `product` would choose.

@@ -82,7 +82,7 @@ cdef int _multiply(ProductOperator self, OpContext* ctx, int req, bint trans_a, 
                    void* c) except -1 nogil:
     cdef Stack s
     cdef int threads = 1
-    # a sum of one number, an outer product, is gemm's, which reads b as if it were not turned
+    # a sum of one number, an outer product, is gemm's, which reads b as if it were not transposed
     cdef bint own = (self.dtype == kFloat32 and min(m, n) >= FEW and k > 1
                      and (m * n * k >= LEAST or trans_b and not trans_a)
                      and product_suits(m, n, k))
