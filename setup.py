@@ -12,6 +12,7 @@ from setuptools.command.build_ext import build_ext
 
 ROOT, KERNELS = Path(__file__).parent, "cynet/kernels"  # where headers are included from
 DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
+CORES = os.cpu_count() or 1
 SANITIZER = os.environ.get("CYNET_BUILD_SANITIZER")  # thread, address (make tsan, make asan)
 
 HEADER = re.compile(r'^ *#.*"(.+\.h)"', re.M)
@@ -120,7 +121,13 @@ def tell(text):
 
 
 class Build(build_ext):
-    """Compiles the modules, and shows how many are done."""
+    """Compiles the modules on all cores, and shows how many are done."""
+
+    def initialize_options(self):
+        super().initialize_options()
+        self.parallel = CORES  # not by options of setup(), which an editable build forgets
+        if "editable_wheel" in sys.argv:  # a folder that stays: only what has changed is compiled
+            self.build_lib = "build/editable"
 
     def build_extensions(self):
         self.done = itertools.count(1)
@@ -132,13 +139,9 @@ class Build(build_ext):
         tell(f"cynet: {next(self.done)} of {len(self.extensions)} modules compiled ({ext.name})")
 
 
-CORES = os.cpu_count() or 1
-OPTIONS = {"parallel": CORES}
-if "editable_wheel" in sys.argv:  # a folder that stays, so that only what has changed is compiled
-    OPTIONS["build_lib"] = "build/editable"
 MODULES = list(extensions())
 # Metadata, which pip asks for first, and an sdist need no C++. An sdist is without it because it is
 # 85 MB, and every build has Cython (pyproject.toml).
 if {"build", "build_ext", "bdist_wheel", "editable_wheel", "develop", "install"} & {*sys.argv}:
     MODULES = translated(MODULES)
-setup(ext_modules=MODULES, options={"build_ext": OPTIONS}, cmdclass={"build_ext": Build})
+setup(ext_modules=MODULES, cmdclass={"build_ext": Build})
