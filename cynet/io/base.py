@@ -110,8 +110,10 @@ class DataBatch:
         self.provide_label = provide_label
 
     def __str__(self) -> str:
-        data = [array.shape for array in self.data]
-        label = [array.shape for array in self.label] if self.label is not None else None
+        data, label = (
+            None if arrays is None else [array.shape for array in arrays]
+            for arrays in (self.data, self.label)
+        )
         return f"{type(self).__name__}: data shapes: {data} label shapes: {label}"
 
 

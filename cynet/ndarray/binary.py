@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..base.typing import BinaryFunction, Operand
 
 _NUMBERS = (int, float, np.generic)
+_MAX_BITS = 1_000_000  # of an int that a power of two ints may be
 
 
 def _binary(
@@ -37,7 +38,7 @@ def _binary(
         if isinstance(lhs, _NUMBERS) and isinstance(rhs, _NUMBERS):
             try:
                 return numbers(lhs, rhs)
-            except (ArithmeticError, TypeError) as error:
+            except (ArithmeticError, TypeError, ValueError) as error:
                 raise dress(error, f"{name}({shown(lhs)}, {shown(rhs)}): {error}") from error
         raise ArgumentTypeError(
             f"{name} takes NDArrays and numbers, got {type(lhs).__name__} and {type(rhs).__name__}"
@@ -104,12 +105,21 @@ modulo = _binary(
     operator.mod,
     "lhs % rhs, of the divisor's sign.",
 )
+
+
+def _power_of_numbers(base, exp):
+    """base ** exp, unless it is an int of so many digits that Python computes for hours."""
+    if isinstance(base, int) and isinstance(exp, int) and base.bit_length() * exp > _MAX_BITS:
+        raise OverflowError(f"the result would have more than {_MAX_BITS} bits")
+    return base**exp
+
+
 _power = _binary(
     "power",
     ("_power", "broadcast_power"),
     "_power_scalar",
     "_rpower_scalar",
-    operator.pow,
+    _power_of_numbers,
     "lhs ** rhs.",
 )
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..base.errors import ArgumentTypeError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
+from ..base.kinds import to_index
 from ..context import Context, current_context
+from ..operator.custom.callback_checks import MAX_NDIM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +58,11 @@ def rand_shape_3d(
 @guarded
 def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> Shape:
     """A random shape of `num_dim` extents, each at most `dim`, drawn from ``numpy.random``."""
+    if not 0 <= to_index("rand_shape_nd: num_dim", num_dim) <= MAX_NDIM:
+        raise ArgumentError(
+            f"rand_shape_nd: num_dim must be from 0 to {MAX_NDIM}, the most axes of an NDArray, "
+            f"got {shown(num_dim)}"
+        )
     high = np.broadcast_to(dim, num_dim)
     return tuple(int(np.random.randint(0 if allow_zero_size else 1, top + 1)) for top in high)
 

@@ -25,6 +25,7 @@ def test_data_batch():
     batch = mx.io.DataBatch([mx.nd.ones(3)], [mx.nd.ones((3, 1))], pad=1)
     assert str(batch) == "DataBatch: data shapes: [(3,)] label shapes: [(3, 1)]"
     assert str(mx.io.DataBatch([mx.nd.ones(3)])).endswith("label shapes: None")
+    assert str(mx.io.DataBatch(None)) == "DataBatch: data shapes: None label shapes: None"
     with pytest.raises(ArgumentTypeError, match="data must be a list"):
         mx.io.DataBatch(mx.nd.ones(3))
     with pytest.raises(ArgumentTypeError, match="label must be a list"):

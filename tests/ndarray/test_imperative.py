@@ -318,6 +318,13 @@ def test_calls_without_arrays_follow_the_context():
         assert mx.nd.random.uniform(0, 1, shape=(3,)).shape == (3,)
 
 
+@pytest.mark.parametrize("base, exponent", [(2**63, 10**400), (np.int64(3), -1), (0, -1)])
+def test_a_power_of_numbers_that_is_none(base, exponent):
+    assert mx.nd.power(2, 100) == 2**100
+    with pytest.raises(mx.base.MXNetError, match="power"):
+        mx.nd.power(base, exponent)
+
+
 def test_functions_of_two_operands(rng):
     x = rng.standard_normal((4, 5)).astype("float32")
     row = rng.standard_normal((1, 5)).astype("float32")

@@ -13,6 +13,8 @@ def test_shapes_and_arrays(seed):
     np.random.seed(seed)
     assert len(UTILS.rand_shape_nd(4)) == 4 and max(UTILS.rand_shape_2d(3, 5)) <= 5
     assert min(UTILS.rand_shape_3d()) >= 1
+    with pytest.raises(mx.base.MXNetError, match="num_dim must be from 0 to 8"):
+        UTILS.rand_shape_nd(2**31)
     array = UTILS.rand_ndarray((2, 3), dtype="float64")
     assert array.shape == (2, 3) and array.dtype == np.float64
     first, second = UTILS.random_arrays((2, 3), (4,))
