@@ -17,7 +17,7 @@ from . import symbol
 from . import symbol as sym
 from .attribute import AttrScope
 from .ndarray import waitall
-from . import executor  # floor 5
+from . import autograd, executor  # floor 5
 from .executor import bind as binding
 from .executor import Executor
 from .graph import infer
@@ -43,6 +43,7 @@ __all__ = [
     "Executor",
     "MXNetError",
     "attribute",
+    "autograd",
     "base",
     "binding",
     "callback",

@@ -17,7 +17,7 @@ FLOORS = {
     2: "_resource storage.testing kernels cuda",
     3: "_ndarray _core operator",
     4: "ndarray symbol attribute name",
-    5: "graph _executor executor",
+    5: "graph _executor executor autograd",
     6: "random initializer optimizer lr_scheduler metric io kvstore callback monitor "
     "visualization rtc test_utils",
     7: "module model executor_manager libinfo",

@@ -9,7 +9,7 @@ import types
 import warnings
 import weakref
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 MOST_SHOWN = 200  # characters of a value in a message
 _LONGEST = 4000  # characters of a dressed error's text
 _DEEPEST = 4  # dressed errors in a chain of causes, the innermost apart
@@ -21,7 +21,7 @@ def user_frame():
     What asynchronous functions remember, to say in an error who pushed them.
     """
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 
@@ -153,6 +153,11 @@ class OutOfMemoryError(CynetError, MemoryError):
 
 class SizeError(ShapeError, OutOfMemoryError):
     """An array would have more elements than any memory holds."""
+
+
+class GradientError(CynetError, RuntimeError):
+    """What autograd recorded does not lead to the gradient that was asked for, or must not be
+    changed; the message names the step and the line that recorded it."""
 
 
 class NestingError(CynetError, RecursionError):

@@ -202,5 +202,15 @@ cdef inline unsigned writes_of(void* var) noexcept nogil:
     alone may ask."""
     return (<Var*>var).writes
 
+cdef inline unsigned pushed_writes(void* handle) noexcept nogil:
+    """How many functions that write a variable have been pushed: a change, not the number, says
+    something."""
+    cdef Var* var = <Var*>handle
+    cdef unsigned count
+    lock(var.engine)
+    count = var.writes + <unsigned>var.pending_writes.load(memory_order_relaxed)
+    unlock(var.engine)
+    return count
+
 cdef inline Link* links_of(Run* run) noexcept nogil:
     return <Link*>(run + 1)

@@ -5,21 +5,8 @@ weight decay would shrink it without end. A forward puts the number back, as in 
 something was written since the last one; where nothing was, it asks for a count and pushes nothing.
 """
 
-from libcpp.atomic cimport memory_order_relaxed
-
-from ..engine.records cimport Var, lock, unlock
+from ..engine.records cimport pushed_writes
 from .._ndarray cimport NDArrayBase
-
-
-cdef unsigned pushed_writes(void* handle) noexcept nogil:
-    """How many functions that write a variable have been pushed: a change, not the number, says
-    something."""
-    cdef Var* var = <Var*>handle
-    cdef unsigned count
-    lock(var.engine)
-    count = var.writes + <unsigned>var.pending_writes.load(memory_order_relaxed)
-    unlock(var.engine)
-    return count
 
 
 cdef class Pin:

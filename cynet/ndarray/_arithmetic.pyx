@@ -1,8 +1,9 @@
 """Arithmetic and comparison operators of NDArray as C slots: no Python code between `a + b` and
 the engine."""
 
-from ._dispatch cimport with_scalar as another_scalar
-from ._dispatch cimport Call, fits, resolve, run_small
+from ._dispatch cimport run_small
+from ._resolve cimport Call, fits, resolve
+from ._resolve cimport with_scalar as another_scalar
 from .._ndarray cimport NDArrayBase, blob_shape, same_shape
 from ..operator._base cimport OpEntry
 

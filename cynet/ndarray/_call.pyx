@@ -7,7 +7,8 @@ from libc.string cimport memcmp
 
 from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
-from ._dispatch cimport MOST_KNOWN, Call, fits, resolve, run, run_known
+from ._dispatch cimport MOST_KNOWN, run, run_known
+from ._resolve cimport Call, fits, resolve
 
 from ..context import current_context, read_context
 from ..base.errors import ArgumentTypeError, shown
@@ -218,7 +219,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
             ctx = outs[0].context
     named = tuple(names) if names is not None else ()
     call = resolve(entry, given, named, params, ctx)
-    results = run(call, given, outs, False)
+    results = run(call, given, outs)
     _keep(door, call, args, kwargs)
     if out is not None:
         return out

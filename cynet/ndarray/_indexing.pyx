@@ -5,6 +5,8 @@ from cpython.slice cimport PySlice_Check
 from libc.stdint cimport int64_t
 
 from ._arithmetic cimport NDArrayArithmetic
+from ._resolve cimport resolve
+from ._tape cimport flagged, record_view, records, refuse_part, refuse_write
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
 from .._typedefs cimport MAX_NDIM, dtype_size, kBool, kFloat64, kGPU, kInt64
@@ -16,6 +18,8 @@ import numpy as np
 from .._core.copy import last_of_equal
 from ..base.dtype import NUMPY
 from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
+from ..operator._base import get_operator
+from ._call import invoke
 
 cnp.import_array()
 
@@ -146,6 +150,8 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
     cdef Region source
     cdef int extra = plain.ndim - to.ndim
     cdef int i, k
+    if flagged:
+        refuse_part(value)
     cdef bint same = value.chunk == array.chunk and value.blob.dtype == array.blob.dtype
     source.ndim = to.ndim
     source.offset = 0
@@ -466,6 +472,57 @@ cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
     return out
 
 
+# --- where autograd records -----------------------------------------------------------------------
+def recorded_reshape(NDArrayBase array, tuple shape):
+    """A view under `shape`, recorded."""
+    view = array.view(shape)
+    call = resolve(get_operator("Reshape"), [array], (), {"shape": shape}, None)
+    record_view(call, array, view)
+    return view
+
+
+cdef object recorded_item(NDArrayBase array, object key):
+    # array[key] as operators whose gradients are known: slice of a basic key, take of rows.
+    cdef Region region
+    cdef tuple items
+    cdef NDArrayBase picked
+    if PySlice_Check(key) and key == slice(None) or type(key) is tuple and not key:
+        return array
+    if array.blob.size == 0:
+        raise ArgumentError("an array without elements is not indexed while autograd records")
+    items = _expand(array, key)
+    for item in items:
+        if not _is_basic(item):
+            rows, row = _rows(array, items)
+            sizes = rows.shape + row or (1,)
+            if 0 in sizes:
+                return _blank_rows(array, rows, row)
+            length = prod(row)
+            table = recorded_reshape(array, (array.blob.size // length, length))
+            index = from_host(rows.reshape(-1), kInt64, array.blob.dev_type, array.blob.dev_id)
+            picked = invoke(get_operator("take"), (table, index), {"axis": 0, "mode": "clip"})
+            return recorded_reshape(picked, sizes)
+    region = _basic_region(array, items)
+    picked = _pick(array, &region)
+    if picked.blob.size == 0:
+        return picked
+    begin, end, step = [], [], []
+    for item, size in zip([i for i in items if i is not None], blob_shape(&array.blob)):
+        if PySlice_Check(item):
+            start, stop, by = item.indices(size)
+            begin.append(start)
+            end.append(None if stop < 0 else stop)
+            step.append(by)
+        else:
+            begin.append(_place(item, size, 0))
+            end.append(begin[len(begin) - 1] + 1)
+            step.append(1)
+    call = resolve(get_operator("slice"), [array], (),
+                   {"begin": tuple(begin), "end": tuple(end), "step": tuple(step)}, None)
+    record_view(call, array, picked)
+    return picked
+
+
 # --- the class ------------------------------------------------------------------------------------
 cdef class NDArrayIndexing(NDArrayArithmetic):
     """NDArrayArithmetic with ``x[key]`` and ``x[key] = value``; the public NDArray's direct
@@ -475,6 +532,8 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         cdef Region region
         cdef NDArrayBase picked
         cdef int64_t stride, one
+        if flagged and self.grad_entry is not None and records():
+            return recorded_item(self, key)
         if type(key) is int and self.blob.ndim > 0:
             stride = self.blob.size // self.blob.shape[0] if self.blob.shape[0] else 0
             stride *= _place(key, self.blob.shape[0], 0)
@@ -516,6 +575,8 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
 
     def __setitem__(self, key, value):
         cdef Region region
+        if flagged:
+            refuse_write(self)
         if PySlice_Check(key) and key == slice(None):
             region = whole(self)
             _assign(self, &region, value)

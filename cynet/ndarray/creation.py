@@ -19,6 +19,7 @@ from . import _dlpack
 from ._call import invoke, is_array
 from ._fill import diagonal, filled, filled_like, progression
 from ._indexing import from_host
+from ._tape import note_copy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +70,7 @@ def array(
         flag = source_array.dtype_flag if dtype is None else dtype_flag(dtype)
         out = empty_array(source_array.shape, flag, context.device_typeid, context.device_id, True)
         copy_into(source_array, out)
+        note_copy(source_array, out)
         return out
     return from_host(source_array, dtype_flag(dtype), context.device_typeid, context.device_id)
 

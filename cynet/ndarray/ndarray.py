@@ -5,13 +5,20 @@ from .._core.copy import copied, copy_into
 from .._ndarray import empty as empty_array
 from .._ndarray import set_public_class
 from ..base.dtype import dtype_flag
-from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    GradientError,
+    ShapeError,
+    shown,
+    warn_user,
+)
 from ..base.kinds import check_flag
 from ..context import Context, read_context
 from ..operator import OPERATORS, get_operator
-from . import _dlpack
+from . import _dlpack, _tape
 from ._call import invoke
-from ._indexing import NDArrayIndexing, from_host
+from ._indexing import NDArrayIndexing, from_host, recorded_reshape
 
 # Operators that are methods of every array: the array is their first input.
 METHODS = (
@@ -166,7 +173,7 @@ class NDArray(NDArrayIndexing):
     # --- copies -----------------------------------------------------------------------------------
     def copy(self):
         """A copy on the same device."""
-        return copied(self)
+        return _noted(self, copied(self))
 
     def copyto(self, other):
         """Copy the values into an array of the same shape, or to a new array on a device.
@@ -193,13 +200,14 @@ class NDArray(NDArrayIndexing):
             if other is self:
                 warn_user("copyto: source and target are one array", RuntimeWarning)
                 return other
+            _tape.check_written(other)
             out = other
         else:
             raise ArgumentTypeError(
                 f"copyto takes an NDArray or a Context, got {type(other).__name__}"
             )
         copy_into(self, out)
-        return out
+        return _noted(self, out)
 
     def as_in_context(self, context):
         """The array itself when it is on `context`, else a copy there."""
@@ -223,7 +231,7 @@ class NDArray(NDArrayIndexing):
             check_flag("astype", "copy", copy)
             if not copy and flag == self.dtype_flag:
                 return self
-        return copied(self, flag)
+        return _noted(self, copied(self, flag))
 
     def tostype(self, stype):
         """The array itself; ``'default'`` is the only storage type."""
@@ -235,9 +243,86 @@ class NDArray(NDArrayIndexing):
         """The array itself."""
         return self
 
+    # --- gradients --------------------------------------------------------------------------------
+    def attach_grad(self, grad_req="write", stype=None):
+        """Give the array a gradient, zeros at first, which `backward` computes; what the array was
+        computed from is forgotten.
+
+        Parameters
+        ----------
+        grad_req : str
+            ``'write'``: each backward overwrites it; ``'add'``: adds to it; ``'null'``: there is
+            none.
+        stype : str, optional
+            Its storage type: ``'default'`` is the only one.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.array([1, 2, 3])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        >>> y.backward()
+        >>> x.grad.asnumpy().tolist()
+        [2.0, 4.0, 6.0]
+        """
+        if stype is not None:
+            self.tostype(stype)
+        grad = None
+        if grad_req != "null":
+            context = self.context
+            grad = empty_array(
+                self.shape, self.dtype_flag, context.device_typeid, context.device_id
+            )
+            grad[:] = 0
+        _tape.mark(self, grad, grad_req)
+
+    @property
+    def grad(self):
+        """The gradient that `attach_grad` gave the array, an NDArray of its shape and dtype, or
+        None."""
+        leaf = _tape.leaf_of(self)
+        return None if leaf is None else leaf.grad
+
     def detach(self):
         """The same memory as another array, which no gradient goes through."""
         return self.view(self.shape)
+
+    def backward(self, out_grad=None, retain_graph=False, train_mode=True):
+        """Compute the gradients of the arrays that this one was computed from in a record scope.
+
+        Parameters
+        ----------
+        out_grad : NDArray, optional
+            The gradient of this array, of its shape; by default ones.
+        retain_graph : bool
+            Keep the graph for another backward.
+        train_mode : bool
+            Kept for MXNet's signature: each operator goes back in the mode it ran in.
+
+        Raises
+        ------
+        GradientError
+            When the array was not computed in a record scope, its graph is gone, or an array that
+            backward reads was changed since.
+        ShapeError
+            When `out_grad` has another shape.
+        """
+        grads = None if out_grad is None else [out_grad]
+        _tape.installed("backward")([self], grads, retain_graph, train_mode)
+
+    @property
+    def _fresh_grad(self):
+        leaf = _tape.leaf_of(self)
+        return leaf is not None and leaf.fresh
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, value):
+        leaf = _tape.leaf_of(self)
+        if leaf is None:
+            raise GradientError("an array without a gradient has no fresh one; call attach_grad")
+        leaf.fresh = value
 
     # --- shapes -----------------------------------------------------------------------------------
     def reshape(self, *shape, **kwargs):
@@ -268,7 +353,7 @@ class NDArray(NDArrayIndexing):
             except OverflowError:
                 out = None  # said below
             if out is not None:
-                return out
+                return self._reshaped(out.shape) if _tape.follows(self) else out
         reverse = kwargs.pop("reverse", False)
         if "shape" in kwargs:
             if shape:
@@ -292,6 +377,11 @@ class NDArray(NDArrayIndexing):
             raise ShapeError(
                 f"reshape: an array of shape {self.shape} cannot take shape {shown(sizes)}"
             )
+        return self._reshaped(sizes)
+
+    def _reshaped(self, sizes):
+        if _tape.follows(self) and self.size:
+            return recorded_reshape(self, sizes)
         return self.view(sizes)
 
     def _infer_reshape(self, sizes, reverse):
@@ -326,7 +416,7 @@ class NDArray(NDArrayIndexing):
         entry = get_operator(operator)
         if not inplace:
             return invoke(entry, (self,), params)
-        return self.view(entry.prop(**params).infer_shape([self.shape], [None])[1][0])
+        return self._reshaped(entry.prop(**params).infer_shape([self.shape], [None])[1][0])
 
     def expand_dims(self, axis, inplace=False):
         """A copy with an axis of length 1 at place `axis`; with `inplace` a view of the same
@@ -355,8 +445,14 @@ class NDArray(NDArrayIndexing):
         shape = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
         array = self
         if len(shape) > self.ndim:
-            array = self.view((1,) * (len(shape) - self.ndim) + self.shape)
+            array = self._reshaped((1,) * (len(shape) - self.ndim) + self.shape)
         return invoke(get_operator("broadcast_to"), (array,), {"shape": shape})
+
+
+def _noted(source, target):
+    """`target`, a copy of `source`, which belongs to the graph where autograd records."""
+    _tape.note_copy(source, target)
+    return target
 
 
 def _product(sizes):

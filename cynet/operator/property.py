@@ -11,7 +11,14 @@ import copy
 import enum
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    GradientError,
+    ShapeError,
+    shown,
+    warn_user,
+)
 from ..kernels.isa.dispatch import MissingLoop
 from .checks.shapes import known, plain
 from .graph_hooks import GraphHooks
@@ -299,6 +306,35 @@ class OperatorProperty(Registered):
     ) -> Sequence[tuple[int, int]]:
         """Pairs (id of anything backward reads, in_grad id) that may share memory."""
         return []
+
+    def gradient(self, F, out_grad, in_data, out_data, in_shapes):
+        """The gradient written as operators, which autograd records for ``create_graph=True``.
+
+        Parameters
+        ----------
+        F : module
+            ``mx.nd``.
+        out_grad : list of NDArray
+            Gradients of the visible outputs.
+        in_data, out_data : list of NDArray or None
+            What `declare_backward_dependency` names of inputs and visible outputs.
+        in_shapes : list of tuple
+
+        Returns
+        -------
+        list
+            For each input its gradient, a function without arguments that computes it (called
+            where it is wanted), or None for zeros.
+
+        Raises
+        ------
+        GradientError
+            When there is none.
+        """
+        raise GradientError(
+            f"operator {self.op_name} has no gradient written as operators, which "
+            "create_graph=True needs: its property defines no `gradient`"
+        )
 
     def create_operator(
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]

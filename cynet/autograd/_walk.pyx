@@ -1,0 +1,548 @@
+"""Backward: from heads to leaves, each node once (docs/architecture/autograd.md).
+
+Nothing is changed before everything that backward reads has been found as it was recorded.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+from libcpp.vector cimport vector
+
+from .._core.copy cimport Region, push_copy, push_fill, whole
+from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view, same_shape
+from .._typedefs cimport TBlob, kAddTo, kFloat64, kNullOp, kWriteTo
+from ..ndarray._dispatch cimport Gradients, push_backward, run_small
+from ..ndarray._resolve cimport Call, State, create, drop_state, new_state, resolve
+from ..ndarray._tape cimport (
+    Backward, CallNode, Leaf, Node, Output, index_of, node_of, nothing, set_flags)
+
+from .. import ndarray
+from ..base.dtype import NAMES
+from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
+from ..operator._base import get_operator
+
+cdef enum:
+    SLOTS = 64  # outputs of a node that its `lent` tells of
+
+cdef uint64_t _walks = 0
+cdef set _live = set()  # walks that are on their way
+cdef object _sum = None
+
+cdef str _NOT_RECORDED = (
+    "Cannot differentiate {} because it is not in a computational graph: compute it from arrays "
+    "with attach_grad() inside `with autograd.record():`. An earlier backward has let go of its "
+    "graph, unless it was called with retain_graph=True.")
+cdef str _NO_LEAF = "There are no inputs in computation graph that require gradients."
+
+
+# --- arrays ---------------------------------------------------------------------------------------
+cdef NDArrayBase _blank(const TBlob* like):
+    cdef NDArrayBase out = new_array(like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
+    out.chunk.written = False
+    return out
+
+
+cdef NDArrayBase _filled(const TBlob* like, double value):
+    cdef NDArrayBase out = _blank(like)
+    _fill(out, value)
+    return out
+
+
+cdef int _fill(NDArrayBase array, double value) except -1:
+    cdef Region to = whole(array)
+    if array.blob.size == 0:
+        array.chunk.written = True
+        return 0
+    return push_fill(array, &to, &value, kFloat64)
+
+
+cdef int _copy(NDArrayBase target, NDArrayBase source) except -1:
+    cdef Region to = whole(target)
+    cdef Region region = whole(source)
+    return push_copy(target, &to, source, &region)
+
+
+cdef NDArrayBase _copied(NDArrayBase source):
+    cdef NDArrayBase out = _blank(&source.blob)
+    _copy(out, source)
+    return out
+
+
+cdef NDArrayBase _plus(NDArrayBase a, NDArrayBase b, NDArrayBase out):
+    global _sum
+    if _sum is None:
+        _sum = get_operator("elemwise_add")
+    return run_small(resolve(_sum, [a, b], (), {}, None), a, b, out)
+
+
+cdef NDArrayBase _in_shape(NDArrayBase array, const TBlob* like):
+    # The same bytes under the shape of `like`.
+    if same_shape(&array.blob, like):
+        return array
+    return new_view(array, like.shape, like.ndim, 0)
+
+
+# --- the walk -------------------------------------------------------------------------------------
+cdef class Walk:
+    """One backward."""
+
+    cdef uint64_t id
+    cdef bint retain, create
+    cdef dict wanted      # Leaf -> its gradient so far, or None; None: each leaf has its own array
+    cdef set begun        # leaves that something was written to
+    cdef list order       # nodes, each behind its inputs
+    cdef vector[PyObject*] room
+    cdef vector[int] requests
+
+    def __cinit__(self):
+        global _walks
+        _walks += 1
+        self.id = _walks
+        self.begun, self.order = set(), []
+
+    cdef int collect(self, list entries) except -1:
+        # Fills `order`, marks what is needed and checks what was kept: before anything is changed.
+        cdef list stack = []
+        cdef Node node, child
+        cdef bint others = len(_live) > 0
+        for entry in entries:
+            child = node_of(entry)
+            while True:
+                if child is not None and child.walk != self.id:
+                    if child.inputs is None:
+                        raise GradientError(
+                            f"{child.name}, recorded at {child.where()}, is gone: an earlier "
+                            "backward has let go of a part of this graph. "
+                            + _NOT_RECORDED.format("this array"))
+                    if others and child.walk in _live and not isinstance(child, Leaf):
+                        raise GradientError(
+                            f"{child.name}, recorded at {child.where()}: another backward is "
+                            "going through the same graph")
+                    child.walk, child.at, child.lent = self.id, 0, 0
+                    child.needed, child.grads = False, None
+                    stack.append(child)
+                if not stack:
+                    break
+                node = <Node>stack[len(stack) - 1]
+                child = None
+                if node.at < len(node.inputs):
+                    entry = node.inputs[node.at]
+                    node.at += 1
+                    if entry is not None and entry is not nothing:
+                        child = node_of(entry)
+                else:
+                    stack.pop()
+                    self.finish_visit(node)
+        return 0
+
+    cdef int finish_visit(self, Node node) except -1:
+        # All its inputs have been visited.
+        if isinstance(node, Leaf):
+            node.needed = (node in self.wanted if self.wanted is not None
+                           else (<Leaf>node).req != kNullOp)
+        else:
+            for entry in node.inputs:
+                if entry is not None and node_of(entry).needed:
+                    node.needed = True
+                    break
+            if node.needed:
+                node.check()
+                node.grads = [None] * node.n_out
+        self.order.append(node)
+        return 0
+
+    cdef int run(self) except -1:
+        cdef Node node
+        cdef Py_ssize_t i
+        _live.add(self.id)
+        try:
+            for i in range(len(self.order) - 1, -1, -1):
+                node = <Node>self.order[i]
+                if isinstance(node, Leaf):
+                    self.finish(<Leaf>node)
+                    continue
+                if node.needed:
+                    if type(node) is CallNode:
+                        if self.create:
+                            self.differentiate(<CallNode>node)
+                        else:
+                            self.pull_call(<CallNode>node)
+                    else:
+                        self._pull(node)
+                self.order[i] = None
+                node.grads = None
+                if not self.retain:
+                    node.free()
+        finally:
+            _live.discard(self.id)
+            for node in self.order:
+                if node is not None:
+                    node.grads = None
+        return 0
+
+    cdef int finish(self, Leaf leaf) except -1:
+        # All that comes to a leaf has come.
+        if self.wanted is not None:
+            if leaf in self.wanted and self.wanted[leaf] is None:
+                self.wanted[leaf] = _filled(&leaf.like, 0)
+        elif leaf.req != kNullOp:
+            if leaf.req == kWriteTo and leaf not in self.begun:
+                _fill(leaf.grad, 0)
+            leaf.fresh = True
+        return 0
+
+    cdef bint wants(self, object entry) except -1:
+        cdef Node node
+        if entry is None or entry is nothing:
+            return False
+        node = node_of(entry)
+        if isinstance(node, Leaf):
+            return node in self.wanted if self.wanted is not None else (
+                (<Leaf>node).req != kNullOp)
+        return node.needed
+
+    cdef NDArrayBase target(self, object entry, const TBlob* like, int* request):
+        # The array that the gradient of an entry is to go to, and how.
+        cdef Node node = node_of(entry)
+        cdef Leaf leaf
+        cdef NDArrayBase out
+        cdef int i
+        request[0] = kWriteTo
+        if isinstance(node, Leaf):
+            leaf = <Leaf>node
+            if self.wanted is not None:
+                out = self.wanted[leaf]
+                if out is None:
+                    self.wanted[leaf] = out = _blank(&leaf.like)
+                else:
+                    request[0] = kAddTo
+                return out
+            if leaf.req == kAddTo or leaf in self.begun:
+                request[0] = kAddTo
+            self.begun.add(leaf)
+            return leaf.grad
+        i = index_of(entry)
+        out = node.grads[i]
+        if out is None:
+            out = _blank(like)
+            node.grads[i] = out
+            return out
+        request[0] = kAddTo
+        if i >= SLOTS or node.lent >> i & 1:
+            out = _copied(out)
+            node.grads[i] = out
+            if i < SLOTS:
+                node.lent &= ~(<uint64_t>1 << i)
+        return out
+
+    cdef int deliver(self, object entry, NDArrayBase grad, bint lent) except -1:
+        # A part of an entry's gradient; `lent`: somebody else has the array, too.
+        cdef Node node = node_of(entry)
+        cdef Leaf leaf
+        cdef NDArrayBase old
+        cdef int i
+        if isinstance(node, Leaf):
+            leaf = <Leaf>node
+            if self.wanted is not None:
+                old = self.wanted[leaf]
+                if old is not None:
+                    self.wanted[leaf] = _plus(old, grad, None if self.create else old)
+                else:
+                    self.wanted[leaf] = _copied(grad) if lent and not self.create else grad
+                return 0
+            if leaf.req == kAddTo or leaf in self.begun:
+                _plus(leaf.grad, grad, leaf.grad)
+            else:
+                _copy(leaf.grad, grad)
+            self.begun.add(leaf)
+            return 0
+        i = index_of(entry)
+        old = node.grads[i]
+        if old is None:
+            node.grads[i] = grad
+            if lent and i < SLOTS:
+                node.lent |= <uint64_t>1 << i
+        elif self.create or i >= SLOTS or node.lent >> i & 1:
+            node.grads[i] = _plus(old, grad, None)
+            if i < SLOTS:
+                node.lent &= ~(<uint64_t>1 << i)
+        else:
+            _plus(old, grad, old)
+        return 0
+
+    def _pull(self, Node node):
+        # A node that is no call: a copy, a Function, a plan.
+        cdef int i = 0
+        for grad in node.pull(node.grads, self.create):
+            if grad is not None and self.wants(node.inputs[i]):
+                self.deliver(node.inputs[i], grad, True)
+            i += 1
+
+    # --- calls ------------------------------------------------------------------------------------
+    cdef int pull_call(self, CallNode node) except -1:
+        cdef Call call = node.call
+        cdef Backward info = node.info
+        cdef int n_in = call.n_in, n_out = call.n_out, n_aux = call.n_aux
+        cdef int i, k, takers = 0, asked = 0
+        cdef bint flows = not info.takes_grad
+        cdef bint lent
+        cdef NDArrayBase array, grad
+        cdef Gradients arrays
+        cdef list held = [], late = None
+        cdef State* state = node.state if node.state != NULL else call.state
+        if not info.differentiable:
+            return 0
+        for i in range(call.n_visible):
+            flows = flows or (info.reads[i] and node.grads[i] is not None)
+        if not flows and not info.moves_states:
+            return 0
+        self.room.assign(2 * (n_in + n_out) + n_aux, NULL)
+        self.requests.assign(n_in, kNullOp)
+        arrays.out_grad = self.room.data()
+        arrays.in_data = arrays.out_grad + n_out
+        arrays.out_data = arrays.in_data + n_in
+        arrays.in_grad = arrays.out_data + n_out
+        arrays.aux = arrays.in_grad + n_in
+        arrays.req = self.requests.data()
+        if info.view or info.passes:  # what comes to the output may be the inputs' gradient itself
+            for i in range(n_in):
+                if self._passes_to(node.inputs[i]):
+                    takers += 1
+        for i in range(n_in):
+            entry = node.inputs[i]
+            if not (flows and info.flows[i] and self.wants(entry)):
+                if not info.honours_req:
+                    array = _blank(&call.arrays[i])
+                    held.append(array)
+                    arrays.in_grad[i], arrays.req[i] = <PyObject*>array, kWriteTo
+                    asked += 1
+                continue
+            if takers and self._passes_to(entry):
+                grad = _in_shape(node.grads[0], &call.arrays[i])
+                lent = takers > 1 or node.lent & 1 or grad is not node.grads[0]
+                self.deliver(entry, grad, lent)
+                continue
+            asked += 1
+            arrays.req[i] = kWriteTo
+            if not info.honours_req or self._given_before(node, i, entry):
+                array = _blank(&call.arrays[i])
+                late = [] if late is None else late
+                late.append((entry, array))
+            else:
+                array = self.target(entry, &call.arrays[i], &arrays.req[i])
+                if self._is_kept(node, array):  # a gradient that is an input of the graph, too
+                    grad = _blank(&call.arrays[i])
+                    if arrays.req[i] == kAddTo:
+                        _copy(grad, array)
+                    late = [] if late is None else late
+                    late.append((array, grad))
+                    array = grad
+            held.append(array)
+            arrays.in_grad[i] = <PyObject*>array
+        if asked == 0 and flows:
+            return 0
+        for i in range(n_in):
+            if node.arrays[i] is not None:
+                arrays.in_data[i] = <PyObject*>node.arrays[i]
+        for i in range(n_out):
+            if node.arrays[n_in + i] is not None:
+                arrays.out_data[i] = <PyObject*>node.arrays[n_in + i]
+            if i < call.n_visible and info.reads[i]:
+                array = node.grads[i]
+                if array is None:
+                    array = _filled(&call.outs[i], 0)
+                    held.append(array)
+                arrays.out_grad[i] = <PyObject*>array
+        for i in range(n_aux):
+            arrays.aux[i] = <PyObject*>node.aux[i]
+        if call.python:
+            owner = (<object>state.op).memory_owner or []
+            (<object>state.op).memory_owner = [
+                *owner, *held, *node.grads, *[a for a in node.arrays if a is not None]]
+        if state == NULL:  # a view of an operator that has a state: none has
+            raise GradientError(f"operator {call.entry.name} has nothing to go back with")
+        push_backward(call, state, &info.resources, node.is_train, &arrays, node)
+        if late is not None:
+            for entry, array in late:
+                if isinstance(entry, NDArrayBase):
+                    _copy(entry, array)
+                else:
+                    self.deliver(entry, array, False)
+        return 0
+
+    cdef bint _passes_to(self, object entry) except -1:
+        # A gradient may be handed on to it: no leaf, whose array is somebody's.
+        cdef Node node
+        if not self.wants(entry):
+            return False
+        node = node_of(entry)
+        return not isinstance(node, Leaf) and node.grads[index_of(entry)] is None
+
+    cdef bint _given_before(self, CallNode node, int n, object entry):
+        # An input given twice: its parts must not share memory in one step.
+        cdef int i
+        for i in range(n):
+            other = node.inputs[i]
+            if other is not None and node_of(other) is node_of(entry) and (
+                    index_of(other) == index_of(entry)):
+                return True
+        return False
+
+    cdef bint _is_kept(self, CallNode node, NDArrayBase target):
+        cdef NDArrayBase array
+        for array in node.arrays:
+            if array is not None and array.chunk == target.chunk:
+                return True
+        return False
+
+    # --- create_graph -----------------------------------------------------------------------------
+    cdef int differentiate(self, CallNode node) except -1:
+        # The gradient as recorded calls.
+        cdef Call call = node.call
+        cdef Backward info = node.info
+        cdef int i, n_in = call.n_in
+        cdef bint flows = not info.takes_grad
+        cdef NDArrayBase array
+        if not info.differentiable:
+            return 0
+        grads, inputs, outputs = [], [], []
+        for i in range(call.n_visible):
+            flows = flows or node.grads[i] is not None
+            array = node.grads[i]
+            if array is None:
+                array = _filled(&call.outs[i], 0)
+            grads.append((<object>array).reshape(blob_shape(&call.outs[i])))
+        if not flows:
+            return 0
+        for i in range(n_in):
+            inputs.append(_linked(node.arrays[i], node.inputs[i]))
+        for i in range(call.n_visible):
+            outputs.append(_linked(node.arrays[n_in + i], _own_entry(node, i)))
+        wanted = [info.flows[i] and self.wants(node.inputs[i]) for i in range(n_in)]
+        parts = call.prop.gradient(ndarray, grads, inputs, outputs, list(call.in_shapes))
+        for i in range(n_in):
+            part = parts[i]
+            if wanted[i] and part is not None:
+                self.deliver(node.inputs[i], part() if callable(part) else part, True)
+        return 0
+
+
+cdef object _own_entry(CallNode node, int i):
+    cdef Output out
+    if node.call.n_visible == 1:
+        return node
+    out = Output.__new__(Output)
+    out.node, out.index = node, i
+    return out
+
+
+cdef object _linked(NDArrayBase array, object entry):
+    # The array as the output of a graph that it was when it was recorded.
+    cdef NDArrayBase out
+    if array is None or array.grad_entry is entry:
+        return array
+    out = new_view(array, array.blob.shape, array.blob.ndim, 0)
+    out.grad_entry = entry
+    return out
+
+
+# --- the doors ------------------------------------------------------------------------------------
+cdef list _entries(list heads):
+    out = []
+    for i, head in enumerate(heads):
+        if not isinstance(head, NDArrayBase):
+            raise ArgumentTypeError(f"head {i} must be an NDArray, got {shown(head)}")
+        entry = (<NDArrayBase>head).grad_entry
+        if entry is None:
+            raise GradientError(_NOT_RECORDED.format(
+                f"head {i}" if len(heads) > 1 else "this array"))
+        out.append(entry)
+    return out
+
+
+cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
+    cdef NDArrayBase head, grad
+    for i, each in enumerate(heads):
+        head = each
+        if not walk.wants(entries[i]):
+            continue
+        if grads is None or grads[i] is None:
+            walk.deliver(entries[i], _filled(&head.blob, 1), False)
+            continue
+        if not isinstance(grads[i], NDArrayBase):
+            raise ArgumentTypeError(
+                f"the gradient of head {i} must be an NDArray or None, got {shown(grads[i])}")
+        grad = grads[i]
+        if not same_shape(&head.blob, &grad.blob):
+            raise ShapeError(f"the gradient of head {i} has shape {blob_shape(&grad.blob)}, the "
+                             f"head has shape {blob_shape(&head.blob)}")
+        if grad.blob.dtype != head.blob.dtype or grad.blob.dev_type != head.blob.dev_type or (
+                grad.blob.dev_id != head.blob.dev_id):
+            grad = (<object>grad).as_in_context(each.context).astype(
+                NAMES[head.blob.dtype], copy=False)
+        walk.deliver(entries[i], grad, True)
+    return 0
+
+
+def backward(list heads, list grads, bint retain, bint train_mode):
+    """Fill the gradients of the variables that `heads` were computed from.
+
+    Parameters
+    ----------
+    heads : list of NDArray
+    grads : list of NDArray or None, optional
+        Gradients of the heads; None stands for ones.
+    retain : bool
+        Keep the graph.
+    train_mode : bool
+        What ``autograd.is_training()`` says to a Function's backward meanwhile.
+    """
+    cdef Walk walk = Walk.__new__(Walk)
+    cdef list entries = _entries(heads)
+    cdef int flags
+    walk.retain = retain
+    walk.collect(entries)
+    for entry in entries:
+        if walk.wants(entry):
+            break
+    else:
+        raise GradientError(_NO_LEAF)
+    flags = set_flags(2 if train_mode else 0)
+    try:
+        _seed(walk, heads, entries, grads)
+        walk.run()
+    finally:
+        set_flags(flags)
+
+
+def gradients(list heads, list grads, list variables, bint retain, bint create, bint train_mode):
+    """The gradients of `heads` with respect to `variables`, as new arrays; `create`: they belong to
+    a graph themselves."""
+    cdef Walk walk = Walk.__new__(Walk)
+    cdef list entries = _entries(heads), leaves = []
+    cdef Node node
+    cdef int flags
+    for i, variable in enumerate(variables):
+        entry = (<NDArrayBase>variable).grad_entry
+        if entry is None:
+            raise GradientError(_NOT_RECORDED.format(f"variable {i}"))
+        if not isinstance(entry, Leaf):
+            raise GradientError(
+                f"Cannot differentiate with respect to the {i + 1}-th variable because it does not "
+                "require gradient: call attach_grad() on it before it is used")
+        leaves.append(entry)
+    walk.wanted = dict.fromkeys(leaves)
+    walk.retain, walk.create = retain, create
+    walk.collect(entries)
+    for i, leaf in enumerate(leaves):
+        node = leaf
+        if node.walk != walk.id:
+            raise GradientError(
+                f"Cannot differentiate with respect to the {i + 1}-th variable because it is "
+                "unreachable from the outputs.")
+    flags = set_flags((1 if create else 0) | (2 if train_mode else 0))
+    try:
+        _seed(walk, heads, entries, grads)
+        walk.run()
+    finally:
+        set_flags(flags)
+    return [walk.wanted[leaf] for leaf in leaves]

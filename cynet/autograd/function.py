@@ -1,0 +1,157 @@
+"""Function: a computation with a gradient of its own, written in Python."""
+
+from ..base.errors import (
+    ArgumentTypeError,
+    CynetError,
+    GradientError,
+    ShapeError,
+    UndefinedError,
+    dress,
+    shown,
+    told,
+)
+from ..ndarray import NDArray, zeros
+from ..ndarray._tape import StepNode, get_state, set_state, wants_gradient
+
+
+class _CalledTwiceError(CynetError, AssertionError):
+    """What MXNet asserts."""
+
+
+class Function:
+    """A step of the graph whose gradient a user writes.
+
+    A subclass defines ``forward(*inputs)`` and ``backward(*output_gradients)`` with NDArrays; one
+    instance serves one call. While forward runs, nothing is recorded; ``is_training()`` stays.
+    backward gets a gradient for each output (zeros where none comes) and returns one for each
+    input.
+
+    Attributes
+    ----------
+    saved_tensors : tuple of NDArray
+        What `save_for_backward` was given.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> class Sigmoid(mx.autograd.Function):
+    ...     def forward(self, x):
+    ...         y = 1 / (1 + mx.nd.exp(-x))
+    ...         self.save_for_backward(y)
+    ...         return y
+    ...     def backward(self, dy):
+    ...         y, = self.saved_tensors
+    ...         return dy * y * (1 - y)
+    >>> x = mx.nd.zeros(1)
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = Sigmoid()(x)
+    >>> y.backward()
+    >>> x.grad.asscalar()
+    np.float32(0.25)
+    """
+
+    saved_tensors = ()
+    _called = False
+
+    def save_for_backward(self, *args):
+        """Keep arrays for backward, as `saved_tensors`."""
+        self.saved_tensors = args
+
+    def forward(self, *inputs):
+        """Compute the outputs: an NDArray, or a tuple or list of them."""
+        raise UndefinedError(f"{type(self).__name__} defines no forward")
+
+    def backward(self, *output_grads):
+        """The gradients of the inputs: an NDArray, or a tuple or list of them."""
+        raise UndefinedError(f"{type(self).__name__} defines no backward")
+
+    def __call__(self, *inputs):
+        name = type(self).__name__
+        if self._called:
+            raise _CalledTwiceError(
+                f"Each Function instance can only be called once. Please create another instance "
+                f"of {name}."
+            )
+        self._called = True
+        for i, value in enumerate(inputs):
+            if not isinstance(value, NDArray):
+                raise ArgumentTypeError(
+                    f"{name}: input {i} must be an NDArray, got {shown(value)}; give other values "
+                    "to __init__"
+                )
+        recorded = wants_gradient(list(inputs))
+        flags = set_state(get_state() & ~1)
+        try:
+            result = self.forward(*inputs)
+        finally:
+            set_state(flags)
+        outputs = list(result) if isinstance(result, (list, tuple)) else [result]
+        for i, value in enumerate(outputs):
+            if not isinstance(value, NDArray):
+                raise ArgumentTypeError(
+                    f"{name}.forward returned {shown(value)} for output {i}, expected an NDArray"
+                )
+        if not recorded:
+            return result
+        # an output that is an input, or twice an output, is another array of the same memory
+        seen = {id(value) for value in inputs}
+        for i, value in enumerate(outputs):
+            if id(value) in seen:
+                outputs[i] = value.detach()
+            seen.add(id(value))
+        _FunctionNode(self, inputs, outputs)
+        return type(result)(outputs) if isinstance(result, (list, tuple)) else outputs[0]
+
+
+class _FunctionNode(StepNode):
+    """The step that a Function is."""
+
+    def __init__(self, function, inputs, outputs):
+        self.function = function
+        self.like = [(x.shape, x.dtype, x.context) for x in inputs]
+        self.out_like = [(x.shape, x.dtype, x.context) for x in outputs]
+        self.attach(list(inputs), outputs)
+
+    @property
+    def name(self):
+        return f"Function {type(self.function).__name__}"
+
+    def backward(self, grads, recorded):
+        name = type(self.function).__name__
+        grads = [
+            zeros(shape, ctx=ctx, dtype=dtype) if grad is None else grad
+            for grad, (shape, dtype, ctx) in zip(grads, self.out_like)
+        ]
+        try:
+            result = self.function.backward(*grads)
+        except CynetError:
+            raise
+        except Exception as error:
+            raise dress(
+                error, f"{name}.backward, recorded at {self.where()}, raised {told(error)}"
+            ) from error
+        result = list(result) if isinstance(result, (list, tuple)) else [result]
+        if len(result) != len(self.like):
+            raise GradientError(
+                f"{name}.backward returned {len(result)} gradients, expected one for each of "
+                f"{len(self.like)} inputs"
+            )
+        return [self._checked(i, value) for i, value in enumerate(result)]
+
+    def _checked(self, i, value):
+        name = f"{type(self.function).__name__}.backward"
+        shape, dtype, context = self.like[i]
+        if self.sources[i] is None:
+            return None
+        if not isinstance(value, NDArray):
+            raise GradientError(
+                f"{name} returned {shown(value)} for input {i}, expected an NDArray of shape "
+                f"{shape}; zeros where there is no gradient"
+            )
+        if value.shape != shape:
+            raise ShapeError(
+                f"{name} returned a gradient of shape {value.shape} for input {i}, which has shape "
+                f"{shape}"
+            )
+        return value.as_in_context(context).astype(dtype, copy=False)

@@ -1,0 +1,85 @@
+"""The Symbol of what was recorded."""
+
+from ..base.errors import ArgumentTypeError, GradientError, shown
+from ..ndarray import NDArray
+from ..ndarray._tape import entry_of
+from ..operator import get_operator
+from ..symbol import Variable
+from ..symbol.register import function_of
+
+
+def get_symbol(x):
+    """The Symbol of the recorded history of an array.
+
+    Parameters
+    ----------
+    x : NDArray
+
+    Returns
+    -------
+    Symbol
+        Its variables are ``var0``, ``var1``, ..., one for each array that has a gradient and one
+        for each use of any other; its nodes ``node_0``, ``node_1``, ....
+
+    Raises
+    ------
+    GradientError
+        When the array is in no graph, its graph is gone, or a step in it is no operator.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x = mx.nd.ones(2)
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = x * x + 2
+    >>> mx.autograd.get_symbol(y).list_arguments()
+    ['var0']
+    """
+    if not isinstance(x, NDArray):
+        raise ArgumentTypeError(f"get_symbol takes an NDArray, got {shown(x)}")
+    entry = entry_of(x)
+    if entry is None:
+        raise GradientError(
+            "NDArray is not part of a computation graph. Did you forget to turn on recording?"
+        )
+    made, counts = {}, [0, 0]
+
+    def variable():
+        counts[0] += 1
+        return Variable(f"var{counts[0] - 1}")
+
+    stack = [entry[0]]
+    while stack:
+        node = stack[-1]
+        if node in made:
+            stack.pop()
+            continue
+        sources = node.sources
+        if sources is None:
+            raise GradientError(f"{node.name} is gone: an earlier backward has let go of its graph")
+        waiting = [source for source, _ in filter(None, sources) if source not in made]
+        if waiting:
+            stack.append(waiting[0])
+            continue
+        made[node] = variable() if not sources else _step(node, sources, made, variable, counts)
+        stack.pop()
+    symbol = made[entry[0]]
+    return symbol if len(symbol.entries) == 1 else symbol[entry[1]]
+
+
+def _step(node, sources, made, variable, counts):
+    call = node.symbol_call
+    if call is None:
+        raise GradientError(f"{node.name}, recorded at {node.where()}, is no operator")
+    inputs = []
+    for source in sources:
+        if source is None:
+            inputs.append(variable())
+            continue
+        symbol = made[source[0]]
+        inputs.append(symbol if len(symbol.entries) == 1 else symbol[source[1]])
+    operator, params = call
+    counts[1] += 1
+    name = f"node_{counts[1] - 1}"
+    return function_of(operator, get_operator(operator))(*inputs, name=name, **params)

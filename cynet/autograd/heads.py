@@ -1,0 +1,144 @@
+"""From heads back to variables: `backward`, `grad`, `mark_variables`."""
+
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..ndarray import NDArray
+from ..ndarray._tape import install, mark
+from . import _walk
+
+
+class _HeadsError(ArgumentError, AssertionError):
+    """Lists that do not fit together, which MXNet asserts."""
+
+
+def _list(what, given):
+    given = [given] if isinstance(given, NDArray) else given
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentTypeError(f"{what} must be an NDArray or a list of them, got {shown(given)}")
+    return list(given)
+
+
+def _heads(heads, head_grads):
+    heads = _list("heads", heads)
+    if not heads:
+        raise _HeadsError("heads must not be an empty list")
+    if head_grads is None:
+        return heads, None
+    head_grads = _list("head_grads", head_grads)
+    if len(heads) != len(head_grads):
+        raise _HeadsError(
+            f"heads and head_grads must be lists of the same length, got {len(heads)} and "
+            f"{len(head_grads)}"
+        )
+    return heads, head_grads
+
+
+def mark_variables(variables, gradients, grad_reqs="write"):
+    """Make arrays variables whose gradients go to given arrays.
+
+    Parameters
+    ----------
+    variables, gradients : NDArray or list of NDArray
+        Each gradient has its variable's shape and dtype.
+    grad_reqs : str or list of str
+        ``'write'``, ``'add'`` or ``'null'``.
+    """
+    variables, gradients = _list("variables", variables), _list("gradients", gradients)
+    if isinstance(grad_reqs, str):
+        grad_reqs = [grad_reqs] * len(variables)
+    if not len(variables) == len(gradients) == len(grad_reqs):
+        raise _HeadsError(
+            f"variables, gradients and grad_reqs must be lists of the same length, got "
+            f"{len(variables)}, {len(gradients)} and {len(grad_reqs)}"
+        )
+    for variable, gradient, req in zip(variables, gradients, grad_reqs):
+        mark(variable, gradient, req)
+
+
+def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
+    """Fill the gradients of the variables that `heads` were computed from in a record scope.
+
+    Parameters
+    ----------
+    heads : NDArray or list of NDArray
+    head_grads : NDArray or list of NDArray or None, optional
+        Gradients of the heads, of their shapes; ones where they are None.
+    retain_graph : bool
+        Keep the graph for another backward; else its memory goes as the gradients are done.
+    train_mode : bool
+        What ``is_training()`` says to the backward of a `Function`; operators go back in the mode
+        they ran in.
+
+    Raises
+    ------
+    GradientError
+        When a head was not recorded, its graph is gone, no variable in it has a gradient, or an
+        array that backward reads was changed after it was recorded.
+    ShapeError
+        When a head's gradient has another shape.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x = mx.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y, z = x * x, 3 * x
+    >>> mx.autograd.backward([y, z])
+    >>> x.grad.asnumpy().tolist()
+    [5.0, 7.0]
+    """
+    heads, head_grads = _heads(heads, head_grads)
+    _walk.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
+
+
+def grad(
+    heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True
+):
+    """The gradients of `heads` with respect to `variables`, as new arrays; ``.grad`` stays.
+
+    Parameters
+    ----------
+    heads, head_grads, train_mode
+        As `backward` takes them.
+    variables : NDArray or list of NDArray
+        Arrays with `attach_grad`.
+    retain_graph : bool, optional
+        By default as `create_graph`.
+    create_graph : bool
+        Record how the gradients are computed, so that they have gradients themselves.
+
+    Returns
+    -------
+    list of NDArray
+
+    Raises
+    ------
+    GradientError
+        As `backward`, and when a variable has no gradient or no way leads to it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x = mx.nd.array([2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = x * x * x
+    ...     dx, = mx.autograd.grad(y, [x], create_graph=True)
+    >>> dx.backward()
+    >>> dx.asscalar(), x.grad.asscalar()
+    (np.float32(12.0), np.float32(12.0))
+    """
+    heads, head_grads = _heads(heads, head_grads)
+    variables = _list("variables", variables)
+    if not variables:
+        raise _HeadsError("variables cannot be an empty list.")
+    for i, variable in enumerate(variables):
+        if not isinstance(variable, NDArray):
+            raise ArgumentTypeError(f"variable {i} must be an NDArray, got {shown(variable)}")
+    retain = create_graph if retain_graph is None else retain_graph
+    return _walk.gradients(
+        heads, head_grads, variables, bool(retain), bool(create_graph), bool(train_mode)
+    )
+
+
+install(backward=_walk.backward)

@@ -1,0 +1,91 @@
+"""Whether this thread records, and whether operators behave as in training."""
+
+from ..base.kinds import check_flag
+from ..ndarray._tape import get_state, set_state
+
+_RECORDS, _TRAINS = 1, 2
+
+
+def is_recording():
+    """Whether this thread records what is computed."""
+    return bool(get_state() & _RECORDS)
+
+
+def is_training():
+    """Whether operators of this thread behave as in training (Dropout, BatchNorm)."""
+    return bool(get_state() & _TRAINS)
+
+
+def set_recording(is_recording):
+    """Start or stop recording in this thread; returns whether it recorded before."""
+    return _set(_RECORDS, "set_recording", is_recording)
+
+
+def set_training(train_mode):
+    """Set whether operators of this thread behave as in training; returns what was set before."""
+    return _set(_TRAINS, "set_training", train_mode)
+
+
+def _set(bit, name, value):
+    check_flag(name, "value", value)
+    old = get_state()
+    set_state(old | bit if value else old & ~bit)
+    return bool(old & bit)
+
+
+class _Scope:
+    """Sets flags on entry and restores them on exit; may be entered again, and inside itself."""
+
+    def __init__(self, recording, training):
+        self._mask = (0 if recording is None else _RECORDS) | (0 if training is None else _TRAINS)
+        self._flags = (_RECORDS if recording else 0) | (_TRAINS if training else 0)
+        self._before = []
+
+    def __enter__(self):
+        old = get_state()
+        self._before.append(old)
+        set_state((old & ~self._mask) | self._flags)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        now = get_state()
+        set_state((now & ~self._mask) | (self._before.pop() & self._mask))
+
+
+def record(train_mode=True):
+    """A scope in which this thread records.
+
+    Parameters
+    ----------
+    train_mode : bool
+        Whether operators behave as in training meanwhile; None leaves that as it is.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> with mx.autograd.record():
+    ...     mx.autograd.is_recording(), mx.autograd.is_training()
+    (True, True)
+    """
+    return _Scope(True, train_mode)
+
+
+def pause(train_mode=False):
+    """A scope in which this thread does not record.
+
+    Parameters
+    ----------
+    train_mode : bool
+        Whether operators behave as in training meanwhile; None leaves that as it is.
+    """
+    return _Scope(False, train_mode)
+
+
+def train_mode():
+    """A scope in which operators behave as in training; whether the thread records stays."""
+    return _Scope(None, True)
+
+
+def predict_mode():
+    """A scope in which operators behave as in prediction; whether the thread records stays."""
+    return _Scope(None, False)

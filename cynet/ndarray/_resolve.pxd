@@ -1,0 +1,62 @@
+"""Which operator an imperative call runs, resolved once for one signature of inputs.
+
+What is wrong with the arguments raises here, at once, and names operator and argument.
+"""
+
+from libc.stdint cimport int64_t
+from libcpp.vector cimport vector
+
+from .._ndarray cimport NDArrayBase, same_shape
+from .._typedefs cimport TBlob
+from ..operator._base cimport OpEntry, Operator
+
+cdef extern from *:
+    """
+    static inline void cynet_state_hold(int* n) { __atomic_fetch_add(n, 1, __ATOMIC_RELAXED); }
+    static inline int cynet_state_drop(int* n) {
+        return __atomic_sub_fetch(n, 1, __ATOMIC_ACQ_REL); }
+    """
+    void state_hold "cynet_state_hold" (int* n) noexcept nogil
+    int state_drop "cynet_state_drop" (int* n) noexcept nogil
+
+cdef struct State:
+    # What a run needs of its Call; alive while the Call is, and until the last run is done.
+    int references     # guarded by the atomic functions of the C++ compiler
+    void* op           # Operator, a reference is held
+    const char* name   # the operator's, kept for ever
+
+cdef class Call:
+    cdef readonly OpEntry entry
+    cdef readonly object prop
+    cdef State* state          # NULL when every run makes an Operator of its own
+    # for each input and state: its place among the arrays given; None: as given
+    cdef list order
+    cdef int n_in, n_aux, n_out, n_visible
+    cdef bint python
+    cdef bint used             # since `resolve` last thought of forgetting it
+    cdef int dev_type, dev_id
+    cdef int64_t nbytes        # of all arrays
+    cdef bint quick            # not worth another thread
+    cdef vector[TBlob] arrays  # what inputs and states look like; data == NULL
+    cdef vector[TBlob] outs
+    cdef vector[int] resources
+    cdef vector[char] inplace  # [input * n_out + output]
+    cdef list in_shapes, in_types
+    cdef object context
+    cdef object backward       # what a recorded call needs to know (_tape.pxd), or None: not asked yet
+
+# The Call for `given` (NDArrayBase, positional first, then those of `names`).
+cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx)
+# The Call that differs only in its parameter `scalar`, or None where the operator is made anew.
+cdef Call with_scalar(Call call, object number)
+# An Operator for one run of a Call that has no State.
+cdef Operator create(Call call)
+# A State of one reference; `drop_state` gives one back, from any thread.
+cdef State* new_state(object op, str name) except NULL
+cdef void drop_state(State* state) noexcept nogil
+# The text as bytes that are never freed, for functions of the engine that hold them.
+cdef const char* for_ever(str text) except NULL
+# Same device, dtype and shape.
+cdef inline bint fits(const TBlob* pattern, const TBlob* blob) noexcept nogil:
+    return (pattern.dtype == blob.dtype and pattern.dev_type == blob.dev_type
+            and pattern.dev_id == blob.dev_id and same_shape(pattern, blob))

@@ -1,0 +1,294 @@
+"""Which operator an imperative call runs, resolved once per signature (contract in the .pxd)."""
+
+from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdlib cimport free as c_free
+from libc.stdlib cimport malloc as c_malloc
+from libc.string cimport memset
+
+from ..engine.inline cimport INLINE_BYTES, INLINE_PASS_BYTES
+from .._ndarray cimport NDArrayBase, blob_shape
+from .._typedefs cimport TBlob, dtype_size, kGPU
+from ..operator._base cimport OpEntry, Operator
+from ._call_cache cimport came_lately, freeze, pack
+
+from collections import deque
+from copy import copy
+
+from .._ndarray import device_context
+from ..context import read_context
+from ..base.dtype import NAMES, dtype_flag
+from ..base.errors import (
+    ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, ShapeError, dress, reworded,
+    told,
+)
+from ..operator.property import is_known
+from ..operator.checks.shapes import check_elements, known, plain
+
+cdef enum:
+    CACHED_CALLS = 512       # signatures remembered, of all operators together
+
+cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
+
+
+cdef const char* for_ever(str text) except NULL:
+    kept = _names.get(text)
+    if kept is None:
+        kept = _names.setdefault(text, text.encode())
+    return PyBytes_AS_STRING(kept)
+
+
+# --- operators that runs share --------------------------------------------------------------------
+cdef State* new_state(object op, str name) except NULL:
+    cdef const char* text = for_ever(name)
+    cdef State* state = <State*>c_malloc(sizeof(State))
+    if state == NULL:
+        raise OutOfMemoryError("no memory for a call")
+    Py_INCREF(op)
+    state.references = 1
+    state.op = <void*>op
+    state.name = text
+    return state
+
+
+cdef void drop_state(State* state) noexcept nogil:
+    if state_drop(&state.references) == 0:
+        with gil:
+            Py_DECREF(<object>state.op)
+        c_free(state)
+
+
+# --- calls ----------------------------------------------------------------------------------------
+cdef class Call:
+    """An operator resolved for one signature: inputs' shapes, dtypes, device and parameters."""
+
+    def __dealloc__(self):
+        if self.state != NULL:
+            drop_state(self.state)
+            self.state = NULL
+
+
+cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int* dev_id):
+    cdef NDArrayBase array, first
+    if given:
+        first = given[0]
+        for array in given:
+            # CPU indices are labels of one memory; GPUs are devices of their own.
+            if array.blob.dev_type != first.blob.dev_type or (
+                    array.blob.dev_id != first.blob.dev_id and array.blob.dev_type == kGPU):
+                raise ArgumentError(
+                    f"operator {entry.name}: inputs are on {first.context} and {array.context}; "
+                    f"copy them to one device first (as_in_context)")
+        dev_type[0] = first.blob.dev_type
+        dev_id[0] = first.blob.dev_id
+        return None
+    context = read_context(ctx)
+    dev_type[0] = context.device_typeid
+    dev_id[0] = context.device_id
+    return context
+
+
+cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx):
+    cdef int dev_type, dev_id
+    cdef object key
+    cdef Call call
+    context = _device_of(entry, given, ctx, &dev_type, &dev_id)
+    packed = pack(given, dev_type, dev_id)
+    try:
+        if params:
+            frozen = []
+            for name, value in params.items():
+                frozen.append(name)
+                frozen.append(freeze(value))
+            key = (packed, names, tuple(frozen))
+        elif names:
+            key = (packed, names)
+        else:
+            key = packed
+        call = entry.cache.get(key)
+    except TypeError:  # a parameter that cannot be hashed
+        key = None
+        call = None
+    if call is None:
+        call = _prepare(entry, given, names, params, context or device_context(dev_type, dev_id))
+        if key is not None:
+            _remember(entry, key, call)
+    else:
+        call.used = True
+    return call
+
+
+cdef object _remembered = deque()  # (entry, key) of each Call in an entry's cache
+
+
+cdef int _remember(OpEntry entry, object key, Call call) except -1:
+    # A full cache stores only what was called twice lately, in place of the oldest entry that was
+    # not used since its last turn: shapes that never come again leave nothing behind in memory.
+    cdef OpEntry owner
+    cdef Call oldest
+    if len(_remembered) >= CACHED_CALLS and not came_lately(entry, key):
+        return 0
+    while len(_remembered) >= CACHED_CALLS:
+        owner, old_key = _remembered.popleft()
+        oldest = owner.cache.get(old_key)
+        if oldest is not None and oldest.used:
+            oldest.used = False
+            _remembered.append((owner, old_key))
+        else:
+            owner.cache.pop(old_key, None)
+    entry.cache[key] = call
+    _remembered.append((entry, key))
+    return 0
+
+
+cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object context):
+    cdef Call call = Call.__new__(Call)
+    cdef NDArrayBase array
+    cdef TBlob blob
+    count = entry.prop.key_var_num_args
+    if count is not None and count in entry.prop.fields and count not in params:
+        params = {**params, count: len(given)}
+    prop = entry.prop(**entry.prop.taken(params))
+    call.entry, call.prop, call.context = entry, prop, context
+    call.dev_type, call.dev_id = context.device_typeid, context.device_id
+    arguments, states = prop.list_arguments(), prop.list_auxiliary_states()
+    call.n_in, call.n_aux = len(arguments), len(states)
+    call.order = _order(entry, [*arguments, *states], len(given), names)
+    arrays = given if call.order is None else [given[k] for k in call.order]
+    shapes, types = [], []
+    memset(&blob, 0, sizeof(TBlob))
+    for array in arrays:
+        blob = array.blob
+        blob.data = NULL
+        call.arrays.push_back(blob)
+        call.nbytes += array.blob.size * <int64_t>dtype_size(array.blob.dtype)
+        shapes.append(blob_shape(&array.blob))
+        types.append(NAMES[array.blob.dtype])
+    _infer(call, [*arguments, *states], shapes, types)
+    _resources_and_inplace(call)
+    call.quick = call.dev_type == kGPU or call.nbytes <= INLINE_BYTES or (
+        call.nbytes <= INLINE_PASS_BYTES and prop.graph.one_pass(prop, call.in_shapes))
+    op = create(call)
+    call.python = op.runs_python
+    if not op.stateful:
+        call.state = new_state(op, entry.name)
+    return call
+
+
+cdef Operator create(Call call):
+    try:
+        op = call.prop.operator_on(call.context, call.in_shapes, call.in_types)
+    except CynetError:
+        raise
+    except Exception as error:
+        raise dress(error, f"operator {call.entry.name} with inputs {call.in_shapes}: "
+                           f"{type(error).__name__}: {error}") from error
+    if not isinstance(op, Operator):
+        raise ArgumentTypeError(f"operator {call.entry.name}: create_operator gave "
+                                f"{type(op).__name__}, expected an Operator")
+    return op
+
+
+cdef list _order(OpEntry entry, list wanted, Py_ssize_t n_given, tuple names):
+    # Where each wanted input is among those given; names[i] is None for one given by place.
+    if len(set(names)) != len(names):
+        raise ArgumentTypeError(
+            f"operator {entry.name}: an input is given twice: {', '.join(names)}")
+    if not names:
+        if n_given != len(wanted):
+            raise ArgumentError(f"operator {entry.name} takes {len(wanted)} inputs "
+                                f"({', '.join(wanted)}), got {n_given}")
+        return None
+    place = dict(zip(names, range(n_given)))
+    for name in names:
+        if name not in wanted:
+            raise ArgumentTypeError(
+                f"operator {entry.name} has no input '{name}' with these parameters; "
+                f"its inputs: {', '.join(wanted) or 'none'}")
+    for name in wanted:
+        if name not in place:
+            raise ArgumentError(f"operator {entry.name}: input '{name}' is missing; "
+                                f"it takes {', '.join(wanted)}")
+    order = [place[name] for name in wanted]
+    return None if order == list(range(n_given)) else order
+
+
+cdef Call with_scalar(Call call, object number):
+    # The Call that differs only in its parameter `scalar`, or None where the operator is made anew.
+    cdef Call out
+    cdef Operator op
+    cdef double value
+    if call.state == NULL:
+        return None
+    try:
+        value = number
+    except OverflowError:  # an int that no dtype holds: making the operator refuses it by name
+        return None
+    another = (<object>call.state.op).with_scalar(value)
+    if another is None:
+        return None
+    op = another
+    out = Call.__new__(Call)
+    out.entry, out.context, out.order = call.entry, call.context, call.order
+    out.in_shapes, out.in_types = call.in_shapes, call.in_types
+    out.dev_type, out.dev_id = call.dev_type, call.dev_id
+    out.n_in, out.n_aux, out.python, out.quick = call.n_in, call.n_aux, call.python, call.quick
+    out.n_out, out.n_visible, out.nbytes = call.n_out, call.n_visible, call.nbytes
+    out.arrays, out.outs, out.backward = call.arrays, call.outs, call.backward
+    out.resources, out.inplace = call.resources, call.inplace
+    out.prop = copy(call.prop)
+    out.prop.__dict__["scalar"] = value
+    out.state = new_state(op, call.entry.name)
+    return out
+
+
+cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
+    cdef TBlob blob
+    cdef int i, n_in = call.n_in
+    prop = call.prop
+    about = ", ".join([f"{n} {s} {t}" for n, s, t in zip(wanted, shapes, types)]) or "no inputs"
+    where = f"operator {call.entry.name} on ({about})"
+    outputs = prop.list_outputs()
+    call.n_out, call.n_visible = len(outputs), prop.num_visible_outputs()
+    try:
+        in_shapes, out_shapes, aux_shapes = prop.infer_shape(
+            [known(shape) for shape in shapes[:n_in]], [None] * call.n_out)
+        in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * call.n_out)
+    except CynetError as error:
+        raise reworded(error, f"{where}: {error}") from error
+    except Exception as error:
+        raise dress(error, f"{where}: {told(error)}") from error
+    for name, want, got in zip(wanted, [*in_shapes, *aux_shapes], shapes):
+        if want is not None and plain(want) != got:
+            raise ShapeError(f"{where}: '{name}' has shape {got}, expected {plain(want)}")
+    for name, want, got in zip(wanted, [*in_types, *aux_types], types):
+        if want is not None and want != got:
+            raise ArgumentTypeError(f"{where}: '{name}' is {got}, expected {want}")
+    memset(&blob, 0, sizeof(TBlob))
+    blob.dev_type, blob.dev_id = call.dev_type, call.dev_id
+    for name, shape, kind in zip(outputs, out_shapes, out_types):
+        if not is_known(shape) or any(n < 0 for n in shape) or len(shape) > 8:
+            raise ShapeError(f"{where}: the shape of '{name}' is not determined (got {shape})")
+        check_elements(shape, f"{where}: output '{name}'")
+        blob.ndim = len(shape)
+        blob.size = 1
+        for i, n in enumerate(plain(shape)):
+            blob.shape[i] = n
+            blob.size *= blob.shape[i]
+        blob.dtype = dtype_flag(kind)
+        call.outs.push_back(blob)
+        call.nbytes += blob.size * <int64_t>dtype_size(blob.dtype)
+    call.in_shapes = [tuple(s) for s in shapes[:n_in]]
+    call.in_types = [t or got for t, got in zip(in_types, types)]
+    return 0
+
+
+cdef int _resources_and_inplace(Call call) except -1:
+    cdef int n_in = call.n_in, n_out = call.n_out
+    for kind in call.prop.forward_resource(call.in_shapes):
+        call.resources.push_back(kind)
+    call.inplace.resize(n_in * n_out, 0)
+    pairs = call.prop.forward_inplace_option(list(range(n_in)), list(range(n_in, n_in + n_out)))
+    for source, target in pairs:
+        call.inplace[<size_t>(source * n_out + target - n_in)] = 1
+    return 0

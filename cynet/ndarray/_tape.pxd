@@ -1,0 +1,119 @@
+"""The tape: what imperative calls leave behind while their thread records, and what hangs on it.
+
+An array's `grad_entry` is None, or says which output of which Node it is: the Node itself where it
+has one output, else an Output. Nodes hold their inputs' entries, never their own outputs, so that
+a graph goes when the arrays that were computed with it go. `cynet.autograd` walks it.
+
+Promises:
+- A thread that does not record pays one look at `flagged` for a call.
+- A node keeps only arrays that backward reads, and knows whether they were written since.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+from libcpp.vector cimport vector
+
+from .._ndarray cimport NDArrayBase
+from .._typedefs cimport TBlob
+from ._resolve cimport Call, State
+
+cdef int flagged                     # threads that record or train
+cdef bint records() noexcept         # this thread
+cdef bint trains() noexcept
+# Sets the flags of this thread (bit 0 records, bit 1 trains); the old ones.
+cdef int set_flags(int flags) noexcept
+
+cdef class Node:
+    cdef list inputs       # entries of the inputs, None where no gradient flows; None: freed
+    cdef readonly int n_out
+    # Of the line that recorded it: a code object and where in it, or None and the line.
+    cdef object code
+    cdef int place
+    # State of the walk that came here last.
+    cdef uint64_t walk
+    cdef int at            # inputs looked at
+    cdef bint needed       # it leads to a gradient that is wanted
+    cdef list grads        # of each output
+    cdef uint64_t lent     # bit i: grads[i] is also somebody else's
+    # Raises when an array that backward reads was written after the recording.
+    cdef int check(self) except -1
+    # Lets go of everything: its gradients are done.
+    cdef int free(self) except -1
+    # Entries of the inputs by number, and their gradients, from `grads` (NDArray or None): of
+    # nodes that are not calls.
+    cdef list pull(self, list grads, bint recorded)
+
+cdef class Output:
+    cdef readonly Node node
+    cdef readonly int index
+
+cdef class Leaf(Node):
+    # An array that has a gradient.
+    cdef TBlob like        # the array's; data == NULL
+    cdef readonly NDArrayBase grad
+    cdef int req           # OpReq
+    cdef public bint fresh
+
+cdef class Backward:
+    # What a Call's gradient takes, asked once.
+    cdef bint differentiable
+    cdef bint honours_req
+    cdef bint moves_states  # backward runs for its states even where no gradient comes
+    cdef bint takes_grad    # it reads the gradient of an output
+    cdef bint view          # the gradient is the same bytes in another shape
+    cdef bint passes        # each gradient is that of output 0
+    cdef vector[char] reads      # of out_grad, in_data, out_data: what backward reads
+    cdef vector[char] flows      # of the inputs: a gradient flows there
+    cdef vector[int] resources
+
+cdef class Saved(Node):
+    # A node with arrays.
+    cdef list arrays             # None where backward reads none
+    cdef vector[unsigned] writes  # of each one's variable, when it was recorded
+    cdef int save(self, NDArrayBase array) except -1
+
+cdef class CallNode(Saved):
+    # `arrays` are inputs, then outputs.
+    cdef Call call
+    cdef Backward info
+    cdef State* state
+    cdef bint is_train
+    cdef list aux
+
+cdef class CopyNode(Node):
+    # The same values with another dtype, or on another device.
+    cdef TBlob like
+
+cdef class StepNode(Node):
+    # A step that Python takes back.
+    pass
+
+# The entry of what was computed from arrays of which none wants a gradient.
+cdef Node nothing
+
+cdef inline Node node_of(object entry):
+    return <Node>entry if isinstance(entry, Node) else (<Output>entry).node
+
+cdef inline int index_of(object entry) noexcept:
+    return 0 if isinstance(entry, Node) else (<Output>entry).index
+
+# Among `n` arrays is one that belongs to a graph.
+cdef inline bint tracked(PyObject** arrays, int n) noexcept:
+    cdef int i
+    for i in range(n):
+        if (<NDArrayBase>arrays[i]).grad_entry is not None:
+            return True
+    return False
+
+# After a call was pushed: its outputs belong to the graph. `state` comes with a reference.
+cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
+                bint is_train) except -1
+# The same for a view of `source`'s memory that `call` would compute.
+cdef int record_view(Call call, NDArrayBase source, NDArrayBase view) except -1
+# The same for a copy.
+cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1
+# Raise when this thread records and the array belongs to a graph: it must not be written.
+cdef int refuse_write(NDArrayBase array) except -1
+# Raise when this thread records and `value`, which belongs to a graph, is to be written into a
+# part of another array.
+cdef int refuse_part(NDArrayBase value) except -1

@@ -1,0 +1,492 @@
+"""The tape: flags, nodes and what records them (contract in the .pxd)."""
+
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from ..engine.records cimport pushed_writes
+from .._ndarray cimport NDArrayBase, blob_shape, new_view, overlap, same_shape
+from .._typedefs cimport kAddTo, kNullOp, kWriteTo
+from ._resolve cimport Call, State, drop_state
+
+from .._ndarray import device_context
+from ..base.dtype import NAMES
+from ..base.errors import (
+    PACKAGE, ArgumentError, ArgumentTypeError, GradientError, NotFoundError, ShapeError, shown,
+)
+
+cdef extern from *:
+    """
+    static thread_local int cynet_flags = 0;
+
+    // The code object of the innermost Python code outside of `package`, a new reference, and the
+    // place of its running instruction; from Python 3.11 on. Before: None and the line.
+    static PyObject* cynet_user_code(PyObject* package, int* place) {
+        static PyObject* known = NULL;  // code that is the user's: most calls come from one line
+        PyFrameObject* frame = PyEval_GetFrame();
+        Py_XINCREF(frame);
+        while (frame) {
+            PyCodeObject* code = PyFrame_GetCode(frame);
+            PyFrameObject* back;
+            if ((PyObject*)code != known) {
+                Py_ssize_t own = PyUnicode_Tailmatch(code->co_filename, package, 0,
+                                                     PY_SSIZE_T_MAX, -1);
+                back = own > 0 ? PyFrame_GetBack(frame) : NULL;
+                if (back) {
+                    Py_DECREF(code);
+                    Py_DECREF(frame);
+                    frame = back;
+                    continue;
+                }
+                if (own == 0) {
+                    Py_INCREF(code);
+                    Py_XDECREF(known);
+                    known = (PyObject*)code;
+                }
+            }
+    #if PY_VERSION_HEX >= 0x030B0000
+            *place = PyFrame_GetLasti(frame);
+    #else
+            *place = -1 - PyFrame_GetLineNumber(frame);
+    #endif
+            Py_DECREF(frame);
+            return (PyObject*)code;
+        }
+        Py_RETURN_NONE;
+    }
+
+    static int cynet_line_of(PyObject* code, int place) {
+        return place < 0 ? -1 - place : PyCode_Addr2Line((PyCodeObject*)code, place);
+    }
+    """
+    int cynet_flags
+    object cynet_user_code(object package, int* place)
+    int cynet_line_of(object code, int place)
+
+cdef enum:
+    RECORDS = 1
+    TRAINS = 2
+
+cdef int flagged = 0
+
+
+# --- flags ----------------------------------------------------------------------------------------
+cdef bint records() noexcept:
+    return cynet_flags & RECORDS
+
+
+cdef bint trains() noexcept:
+    return (cynet_flags & TRAINS) != 0
+
+
+cdef int set_flags(int flags) noexcept:
+    global cynet_flags, flagged
+    cdef int old = cynet_flags
+    cynet_flags = flags
+    if flags and not old:
+        flagged += 1
+    elif old and not flags:
+        flagged -= 1
+    return old
+
+
+def get_state():
+    """The flags of this thread: 1 if it records, plus 2 if it trains."""
+    return cynet_flags
+
+
+def set_state(int flags):
+    """Set them; the old ones."""
+    return set_flags(flags)
+
+
+# --- nodes ----------------------------------------------------------------------------------------
+@cython.trashcan(True)
+cdef class Node:
+    """What a recorded step left behind."""
+
+    def __cinit__(self):
+        self.inputs = []
+        self.n_out = 1
+
+    cdef int check(self) except -1:
+        return 0
+
+    cdef int free(self) except -1:
+        self.inputs = self.grads = None
+        return 0
+
+    cdef list pull(self, list grads, bint recorded):
+        raise GradientError(f"no gradient goes through {self}")
+
+    def line(self):
+        """The file and the line that recorded it."""
+        if self.code is None:
+            return "an unknown file", 0
+        return self.code.co_filename, cynet_line_of(self.code, self.place)
+
+    def where(self):
+        """The same as text."""
+        return "{}:{}".format(*self.line())
+
+    @property
+    def sources(self):
+        """(node, number of its output) for each input; None where no gradient flows. None: freed."""
+        if self.inputs is None:
+            return None
+        return [None if e is None else (node_of(e), index_of(e)) for e in self.inputs]
+
+    @property
+    def name(self):
+        """What an error calls it."""
+        return type(self).__name__
+
+    @property
+    def symbol_call(self):
+        """(operator's name, its parameters), or None where it is no operator."""
+        return None
+
+
+cdef Node nothing = Node()
+
+
+cdef class Output:
+    """One of the outputs of a node that has several."""
+
+
+cdef class Leaf(Node):
+    """An array that a gradient is computed for."""
+
+    @property
+    def grad_req(self):
+        return ("null", "write", None, "add")[self.req]
+
+    @property
+    def shape(self):
+        return blob_shape(&self.like)
+
+    @property
+    def name(self):
+        return f"a variable of shape {blob_shape(&self.like)}"
+
+
+@cython.trashcan(True)
+cdef class Saved(Node):
+    """A node that keeps arrays for backward."""
+
+    cdef int save(self, NDArrayBase array) except -1:
+        self.arrays.append(array)
+        self.writes.push_back(0 if array is None else pushed_writes(array.chunk.var))
+        return 0
+
+    cdef int check(self) except -1:
+        cdef NDArrayBase array
+        cdef size_t i = 0
+        for array in self.arrays:
+            if array is not None and pushed_writes(array.chunk.var) != self.writes[i]:
+                self._refuse(i)
+            i += 1
+        return 0
+
+    cdef int free(self) except -1:
+        self.inputs = self.grads = self.arrays = None
+        return 0
+
+    def _refuse(self, size_t i):
+        cdef NDArrayBase array = self.arrays[i]
+        raise GradientError(
+            f"{self.name}, recorded at {self.where()}: {self.array_name(i)} of shape "
+            f"{blob_shape(&array.blob)} was changed in place after it was recorded, so its "
+            "gradient would be wrong; change it after backward, or use a copy of it")
+
+    def array_name(self, i):
+        """What an error calls the array."""
+        return f"array {i}"
+
+
+@cython.trashcan(True)
+cdef class CallNode(Saved):
+    """A recorded call of an operator."""
+
+    def __dealloc__(self):
+        if self.state != NULL:
+            drop_state(self.state)
+            self.state = NULL
+
+    cdef int free(self) except -1:
+        self.inputs = self.grads = self.arrays = self.aux = None
+        if self.state != NULL:
+            drop_state(self.state)
+            self.state = NULL
+        return 0
+
+    @property
+    def name(self):
+        return f"operator {self.call.entry.name}"
+
+    def array_name(self, i):
+        names = [*self.call.prop.list_arguments(), *self.call.prop.list_outputs()]
+        kind = "input" if i < self.call.n_in else "output"
+        return f"{kind} '{names[i]}'"
+
+    @property
+    def symbol_call(self):
+        return self.call.entry.name, self.call.prop.params()
+
+
+cdef class CopyNode(Node):
+    """A copy with another dtype or on another device."""
+
+    cdef list pull(self, list grads, bint recorded):
+        if grads[0] is None:
+            return [None]
+        context = device_context(self.like.dev_type, self.like.dev_id)
+        grad = grads[0].as_in_context(context)
+        return [grad.astype(NAMES[self.like.dtype], copy=False)]
+
+    @property
+    def name(self):
+        return "a copy"
+
+    @property
+    def symbol_call(self):
+        return "Cast", {"dtype": NAMES[self.like.dtype]}
+
+
+cdef class StepNode(Node):
+    """A step that Python takes back: a subclass defines ``backward(grads, recorded)``, which gives
+    a list of gradients or None, one an input."""
+
+    def attach(self, list inputs, list outputs):
+        """Belong to the graph, between these arrays."""
+        cdef NDArrayBase array
+        self.code = cynet_user_code(PACKAGE, &self.place)
+        for array in inputs:
+            self.inputs.append(array.grad_entry)
+        set_outputs(self, outputs)
+
+    cdef list pull(self, list grads, bint recorded):
+        return self.backward(grads, recorded)
+
+
+def wants_gradient(list arrays):
+    """Whether this thread records and a gradient may be wanted through one of the arrays."""
+    cdef NDArrayBase array
+    if not flagged or not records():
+        return False
+    for array in arrays:
+        if array.grad_entry is not None and _wants_gradient(array.grad_entry):
+            return True
+    return False
+
+
+# --- what a gradient takes ------------------------------------------------------------------------
+cdef Backward _learn(Call call):
+    cdef Backward out = Backward.__new__(Backward)
+    cdef int n_in = call.n_in, n_out = call.n_out, i
+    prop = call.prop
+    traits = prop.graph.traits
+    ids = list(range(2 * n_out + n_in))
+    used = set(prop.declare_backward_dependency(
+        ids[:n_out], ids[n_out:n_out + n_in], ids[n_out + n_in:]))
+    if not used <= set(ids):
+        raise ArgumentError(
+            f"operator {call.entry.name}: declare_backward_dependency returned "
+            f"{sorted(used - set(ids), key=str)}, which are none of the ids it was given")
+    out.differentiable = prop.differentiable
+    out.honours_req = prop.honours_req
+    out.moves_states = call.n_aux and not (traits.moves_states and prop.honours_req)
+    out.view, out.passes = traits.view, traits.passes_gradient
+    for i in ids:
+        out.reads.push_back(i in used)
+    for i in range(call.n_visible):
+        out.takes_grad = out.takes_grad or out.reads[i]
+    for i in range(n_in):
+        out.flows.push_back(i not in traits.shape_only)
+    for kind in prop.backward_resource(call.in_shapes):
+        out.resources.push_back(kind)
+    return out
+
+
+# --- recording ------------------------------------------------------------------------------------
+cdef inline bint _wants_gradient(object entry):
+    # An entry that a gradient can be wanted through.
+    return entry is not nothing and not (type(entry) is Leaf and (<Leaf>entry).req == kNullOp)
+
+
+cdef int set_outputs(Node node, list outs) except -1:
+    cdef NDArrayBase array
+    cdef Output output
+    cdef int i = 0
+    node.n_out = len(outs)
+    for array in outs:
+        if node.n_out == 1:
+            array.grad_entry = node
+            return 0
+        output = Output.__new__(Output)
+        output.node, output.index = node, i
+        array.grad_entry = output
+        i += 1
+    return 0
+
+
+cdef NDArrayBase _detached(NDArrayBase array):
+    # Without an entry: a node that held its own outputs would never go.
+    return new_view(array, array.blob.shape, array.blob.ndim, 0)
+
+
+cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
+                bint is_train) except -1:
+    cdef CallNode node
+    cdef Backward info
+    cdef NDArrayBase array
+    cdef int i, k, n_in = call.n_in, n_out = call.n_out
+    cdef bint wanted = False
+    cdef list visible
+    if call.backward is None:
+        call.backward = _learn(call)
+    info = call.backward
+    node = CallNode.__new__(CallNode)
+    node.call, node.info, node.state, node.is_train = call, info, state, is_train
+    node.code = cynet_user_code(PACKAGE, &node.place)
+    for i in range(n_in):
+        entry = (<NDArrayBase>arrays[i]).grad_entry
+        wanted = wanted or (entry is not None and _wants_gradient(entry))
+        node.inputs.append(entry)
+    if not wanted:
+        for i in range(call.n_visible):
+            (<NDArrayBase>outs[i]).grad_entry = nothing
+        return 0
+    node.arrays = []
+    if info.differentiable:
+        for i in range(n_in):
+            array = <NDArrayBase>arrays[i] if info.reads[n_out + i] else None
+            if array is not None:
+                for k in range(n_out):
+                    if overlap(array, <NDArrayBase>outs[k]):
+                        raise GradientError(
+                            f"operator {call.entry.name}: its gradient reads the input "
+                            f"'{call.prop.list_arguments()[i]}', so the result must not be "
+                            "written over it while autograd records")
+            node.save(array)
+        for i in range(n_out):
+            array = <NDArrayBase>outs[i] if info.reads[n_out + n_in + i] else None
+            node.save(array if array is None or i >= call.n_visible else _detached(array))
+        if call.n_aux:
+            node.aux = [<object>arrays[n_in + i] for i in range(call.n_aux)]
+    if call.n_visible == 1:
+        (<NDArrayBase>outs[0]).grad_entry = node
+        return 0
+    visible = [<object>outs[i] for i in range(call.n_visible)]
+    return set_outputs(node, visible)
+
+
+cdef int record_view(Call call, NDArrayBase source, NDArrayBase view) except -1:
+    cdef PyObject* arrays[1]
+    cdef PyObject* outs[1]
+    arrays[0], outs[0] = <PyObject*>source, <PyObject*>view
+    return record(call, arrays, outs, NULL, False)
+
+
+cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1:
+    cdef CopyNode node
+    if not _wants_gradient(source.grad_entry):
+        target.grad_entry = nothing
+        return 0
+    node = CopyNode.__new__(CopyNode)
+    node.code = cynet_user_code(PACKAGE, &node.place)
+    node.inputs.append(source.grad_entry)
+    node.like = source.blob
+    node.like.data = NULL
+    target.grad_entry = node
+    return 0
+
+
+def note_copy(NDArrayBase source, NDArrayBase target):
+    """`target` was made as a copy of `source`: it belongs to the graph where this thread
+    records."""
+    if flagged and source.grad_entry is not None and records():
+        record_copy(source, target)
+
+
+cdef int refuse_write(NDArrayBase array) except -1:
+    if array.grad_entry is not None and records():
+        raise GradientError(
+            f"this array of shape {blob_shape(&array.blob)} belongs to a graph that autograd "
+            "records, so it must not be written (+=, x[i] = y, out=x and the like) inside a record "
+            "scope; make a new array, or write outside the scope after backward")
+    return 0
+
+
+cdef int refuse_part(NDArrayBase value) except -1:
+    if value.grad_entry is not None and records():
+        raise GradientError(
+            "Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with "
+            "autograd: no gradient would reach the value that is written into a part of an array; "
+            "join parts with concat or stack, choose with where")
+    return 0
+
+
+def follows(NDArrayBase array):
+    """Whether what is made of `array` now belongs to a graph."""
+    return flagged and array.grad_entry is not None and records()
+
+
+def check_written(NDArrayBase array):
+    """Raise when this thread records and the array belongs to a graph: it must not be written."""
+    if flagged:
+        refuse_write(array)
+
+
+# --- variables ------------------------------------------------------------------------------------
+cdef dict _REQUESTS = {"null": kNullOp, "write": kWriteTo, "add": kAddTo}
+
+
+def mark(NDArrayBase array not None, NDArrayBase grad, str req):
+    """Make `array` a leaf whose gradient goes to `grad`; what it was computed from is forgotten."""
+    cdef Leaf leaf = Leaf.__new__(Leaf)
+    request = _REQUESTS.get(req)
+    if request is None:
+        raise NotFoundError(
+            f"grad_req is {shown(req)}; expected 'write', 'add' or 'null'")
+    if grad is not None and not same_shape(&array.blob, &grad.blob):
+        raise ShapeError(f"the gradient of a variable of shape {blob_shape(&array.blob)} has shape "
+                         f"{blob_shape(&grad.blob)}")
+    if grad is not None and grad.blob.dtype != array.blob.dtype:
+        raise ArgumentTypeError(f"the gradient of a {NAMES[array.blob.dtype]} variable is "
+                                f"{NAMES[grad.blob.dtype]}")
+    leaf.like = array.blob
+    leaf.like.data = NULL
+    leaf.grad, leaf.req = grad, kNullOp if grad is None else <int>request
+    array.grad_entry = leaf
+
+
+def leaf_of(NDArrayBase array):
+    """The Leaf of an array that has a gradient, else None."""
+    entry = array.grad_entry
+    return entry if isinstance(entry, Leaf) else None
+
+
+def entry_of(NDArrayBase array not None):
+    """(node, number of its output) that the array is, or None."""
+    entry = array.grad_entry
+    return None if entry is None else (node_of(entry), index_of(entry))
+
+
+def is_nothing(node):
+    """Whether it is the node of what was computed from arrays of which none has a gradient."""
+    return node is nothing
+
+
+# --- what the floor above installs ----------------------------------------------------------------
+_installed = {}
+
+
+def install(**functions):
+    """Hand over what NDArray's methods call: ``backward``."""
+    _installed.update(functions)
+
+
+def installed(name):
+    """The function that was handed over."""
+    return _installed[name]
