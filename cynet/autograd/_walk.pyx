@@ -11,7 +11,7 @@ from .._core.copy cimport Region, push_copy, push_fill, whole
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view, same_shape
 from .._typedefs cimport TBlob, kAddTo, kFloat64, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward, run_small
-from ..ndarray._resolve cimport Call, State, create, drop_state, new_state, resolve
+from ..ndarray._resolve cimport Call, State, resolve
 from ..ndarray._tape cimport (
     Backward, CallNode, Leaf, Node, Output, index_of, node_of, nothing, set_flags)
 
@@ -282,7 +282,7 @@ cdef class Walk:
         cdef Call call = node.call
         cdef Backward info = node.info
         cdef int n_in = call.n_in, n_out = call.n_out, n_aux = call.n_aux
-        cdef int i, k, takers = 0, asked = 0
+        cdef int i, takers = 0, asked = 0
         cdef bint flows = not info.takes_grad
         cdef bint lent
         cdef NDArrayBase array, grad

@@ -91,9 +91,7 @@ def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     _walk.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
 
 
-def grad(
-    heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True
-):
+def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
     """The gradients of `heads` with respect to `variables`, as new arrays; ``.grad`` stays.
 
     Parameters

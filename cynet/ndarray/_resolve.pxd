@@ -43,7 +43,7 @@ cdef class Call:
     cdef vector[char] inplace  # [input * n_out + output]
     cdef list in_shapes, in_types
     cdef object context
-    cdef object backward       # what a recorded call needs to know (_tape.pxd), or None: not asked yet
+    cdef object backward       # a Backward (_tape.pxd), or None: nobody has asked yet
 
 # The Call for `given` (NDArrayBase, positional first, then those of `names`).
 cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx)

@@ -2,7 +2,6 @@
 
 cimport cython
 from cpython.object cimport PyObject
-from libc.stdint cimport uint64_t
 
 from ..engine.records cimport pushed_writes
 from .._ndarray cimport NDArrayBase, blob_shape, new_view, overlap, same_shape
@@ -131,7 +130,8 @@ cdef class Node:
 
     @property
     def sources(self):
-        """(node, number of its output) for each input; None where no gradient flows. None: freed."""
+        """For each input (node, number of its output), or None: no gradient flows there. None:
+        freed."""
         if self.inputs is None:
             return None
         return [None if e is None else (node_of(e), index_of(e)) for e in self.inputs]
