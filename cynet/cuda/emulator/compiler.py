@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from ...base import cache, config
@@ -117,26 +116,6 @@ def _not_kept(folder, error):
         f"compiled kernels cannot be stored in {folder}: {error}; set CYNET_HOME to a folder that "
         "can be written"
     )
-
-
-def compile_either(quick, plain, user_text, title, options, checked, headers=()):
-    """As `compile_object`, of `quick`, or where the rewriting made that invalid of `plain`.
-
-    The second one is kept under both names, so the first is tried once.
-    """
-    rest = (user_text, title, options, checked, headers)
-    if quick == plain:
-        return compile_object(plain, *rest)
-    try:
-        return compile_object(quick, *rest)
-    except KernelError:
-        path = compile_object(plain, *rest)  # the user's own mistake fails again
-    target = _target(quick, [*_flags(checked), *options], headers)
-    made = cache.content(path)
-    if made is not None:
-        with suppress(OSError):  # then the next process compiles it once more
-            cache.keep(target, made)
-    return path
 
 
 def compile_object(text, user_text, title, options, checked, headers=()):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...base.errors import ArgumentError, ArgumentTypeError, KernelError
-from .compiler import KERNELS, OWN, compile_either, line_of
+from .compiler import KERNELS, OWN, compile_object, line_of
 from .source import Source
 
 # The thread of a failure where it is not known (cynet_threads.h)
@@ -24,8 +24,6 @@ class Limits(NamedTuple):
 
 
 _LIMITS = Limits()
-# Along the first axis of a grid: an index of 32 bits does not overflow (cynet_regions.h).
-_MOST_THREADS = 2**31 - 1024
 
 _NAMES = {
     "f": "float", "d": "double", "e": "__half", "?": "bool", "b": "signed char",
@@ -56,7 +54,6 @@ class _Entry(ctypes.Structure):
         ("all", ctypes.c_void_p),
         ("count", ctypes.c_int),
         ("parameters", ctypes.POINTER(_Parameter)),
-        ("way", ctypes.c_int),
     ]
 
 
@@ -136,12 +133,9 @@ class EmulatedModule:
             ):
                 raise KernelError(f"{title}: kernel {kernel.name} must return void")
         ways = {name: int(self.source.synchronises(name)) for name in names}
-        plain = quick = _whole(self.source.rewritten(), title, ways)
-        if not checked:
-            text, loops = self.source.in_regions(names)
-            quick = _whole(text, title, {**ways, **loops})
+        whole = _whole(self.source.rewritten(), title, ways)
         build = functools.partial(
-            compile_either, quick, plain, self.quoted, title, options, checked, self.source.headers
+            compile_object, whole, self.quoted, title, options, checked, self.source.headers
         )
         self.path = build()
         self._library = _open(self.path, build)
@@ -175,15 +169,12 @@ class EmulatedKernel:
         What it takes.
     synchronises : bool
         Its threads are fibres.
-    in_regions : bool
-        It became a loop over the threads of a block (regions.py).
     """
 
     def __init__(self, module, name, index):
         self.module, self.name, self.index = module, name, index
         entry = module._library.cynet_entry(index).contents
         self.synchronises = bool(entry.once)
-        self.in_regions = entry.way >= 2
         self.parameters = tuple(
             Parameter(p.kind == b"p", p.code.decode(), p.size)
             for p in entry.parameters[: entry.count]
@@ -196,13 +187,7 @@ class EmulatedKernel:
         `name`: what messages call the kernel, if not by its own name.
         """
         name = name or self.name
-        grid, block = check_limits(name, grid, block, shared, self.threads_limit)
-        if grid[0] * block[0] > _MOST_THREADS:
-            raise ArgumentError(
-                f"kernel {name}: {grid[0]} blocks of {block[0]} threads along the first axis; on "
-                f"the CPU there are at most {_MOST_THREADS} threads"
-            )
-        return grid, block
+        return check_limits(name, grid, block, shared, self.threads_limit)
 
     def launch(self, arguments, grid, block, shared=0, threads=1):
         """Run the kernel on NumPy arrays and ctypes values, at once, without the GIL.

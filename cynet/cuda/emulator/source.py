@@ -8,10 +8,6 @@ its number, so that messages of the compiler and of the checking mode name the u
 import re
 from typing import NamedTuple
 
-from .memory import has_memory
-from .reductions import reductions
-from .regions import Splitter
-
 # Calls that need the threads of a block to be fibres: they wait, or end the launch.
 SYNCHRONISE = re.compile(
     r"__sync(threads|warp)|__(shfl|ballot|any|all|match|reduce)_|__activemask|__trap|\bassert\b"
@@ -27,11 +23,6 @@ _DYNAMIC = re.compile(
     r"([\w:<>,\s\*]*?[\w>\*])\s*(?<![\w])([A-Za-z_]\w*)\s*\[\s*\]\s*;"
 )
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", re.M)
-# What a macro must not have for a kernel to be taken apart.
-_ODD = re.compile(
-    r"\b(return|goto|break|continue|if|else|for|while|do|switch|case|default|asm)\b"
-    r"|(?<![=!<>])=(?!=)|\+\+|--|[{};]"
-)
 _BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\w+)")
 _SHARED = re.compile(r"(?<!\bextern )\b__shared__\s+([^;{}()=]+);")
 _STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")
@@ -103,54 +94,8 @@ class Source:
 
     def rewritten(self):
         """The text for the host compiler: dynamic shared arrays have become pointers."""
-        return self._edited(self._edits())
-
-    def in_regions(self, names):
-        """The same with kernels as loops over the threads of a block (regions.py).
-
-        Returns
-        -------
-        tuple of (str, dict)
-            The text, and how those of `names` run that have become such loops (`Way` in
-            cynet_launch.h).
-        """
-        edits, ways = self._edits(), {}
-        kernels = [f for f in self.functions if re.search(r"\b__global__\b", f.head)]
-        heads = [_last(f.name) for f in kernels]
-        plain = "operator" not in self._marked and not self._has_groups
-        odd = self._odd_macros()
-        plain = plain and not re.search(r"//[^\n]*\\\n|\d'\w", self.text)
-        for function in kernels:
-            here = [n for n in names if _last(n.partition("<")[0]) == _last(function.name)]
-            given = set(_IDENTIFIER.findall(" ".join(n.partition("<")[2] for n in here)))
-            twice = heads.count(_last(function.name)) > 1
-            if not plain or twice or given & self._marked or self._has_choices(function):
-                continue
-            if odd & set(_IDENTIFIER.findall(self._code[function.begin : function.end])):
-                continue
-            if self._reaches_in(function):
-                continue
-            splitter = Splitter(
-                self._code, function, self._constants(function), self._shared_names(),
-                self._waits, self._uses_threads(), self._has_memory(),
-                self._own_names(),
-            )  # fmt: skip
-            found = splitter.edits()
-            if found is None:
-                continue
-            edits += found
-            divisible = not splitter.splits and "__shared__" not in self.blank
-            ways.update(dict.fromkeys(here, 3 if divisible else 2))
-        named = {"max", "min", "fmax", "fmin", "fmaxf", "fminf"} & self._own_names()
-        for function in self.functions:
-            words = set(_IDENTIFIER.findall(self._code[function.begin : function.end]))
-            if plain and not (named or odd & words) and not self._has_choices(function):
-                edits += reductions(self._code, self.blank, function)
-        return self._edited(edits), ways
-
-    def _edited(self, edits):
         out, at = [], 0
-        for begin, end, new in sorted(edits, key=lambda edit: edit[0]):
+        for begin, end, new in sorted(self._edits(), key=lambda edit: edit[0]):
             out += [self.text[at:begin], new]
             at = end
         return "".join(out) + self.text[at:]
@@ -180,120 +125,6 @@ class Source:
             lines = "\n" * match[0].count("\n")
             edits.append((match.start(), match.end(), "__shared__" + lines))
         return edits
-
-    def _waits(self, text):
-        names = re.findall(r"(?<![\w.])[A-Za-z_]\w*", text)
-        return bool(SYNCHRONISE.search(text)) or not self._marked.isdisjoint(names)
-
-    def _odd_macros(self):
-        """Names of macros that may leave a function or change a variable."""
-        bodies = {}
-        for text in [self.blank, *map(blanked, self.headers)]:
-            for match in _DEFINED.finditer(text):
-                bodies[match[1]] = bodies.get(match[1], "") + match[2]
-        odd = {name for name, body in bodies.items() if _ODD.search(body)}
-        names = {name: set(_IDENTIFIER.findall(body)) for name, body in bodies.items()}
-        while True:
-            more = {name for name, used in names.items() if used & odd} - odd
-            if not more:
-                return odd
-            odd |= more
-
-    def _has_choices(self, function):
-        """Whether the preprocessor decides what the function has."""
-        body = self.blank[function.begin : function.end]
-        return bool(re.search(r"^[ \t]*#[ \t]*(?!line|pragma)", body, re.M))
-
-    def _constants(self, function):
-        """Names that are one number: parameters of its template, constants, simple macros."""
-        names = set()
-        if function.template:
-            names.update(_IDENTIFIER.findall(function.head[: function.head.index("__global__")]))
-        for match in re.finditer(
-            r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([\w.+\-* ()/]*)$", self.blank, re.M
-        ):
-            once = len(re.findall(rf"#[ \t]*define[ \t]+{match[1]}\b", self.blank)) == 1
-            if once and set(_IDENTIFIER.findall(match[2])) <= names | {"f", "u"}:
-                names.add(match[1])
-        for match in re.finditer(
-            r"\b(?:constexpr|const)\s+(?:unsigned |static )*(?:int|unsigned|size_t|float|double)\s+"
-            r"(\w+)\s*=", self.blank,
-        ):  # fmt: skip
-            if not any(f.begin <= match.start() < f.end for f in self.functions):
-                names.add(match[1])
-        return names
-
-    def _shared_names(self):
-        """Names of shared arrays."""
-        names = {m[2] for m in _DYNAMIC.finditer(self.blank)}
-        for match in _SHARED.finditer(self.blank):
-            names.update(m[1] for m in re.finditer(r"([A-Za-z_]\w*)\s*\[", match[1]))
-        return names
-
-    def _others(self):
-        """Texts of what is no kernel: other functions, and headers."""
-        kernel = re.compile(r"\b__global__\b")
-        bodies = [self._code[f.begin : f.end] for f in self.functions if not kernel.search(f.head)]
-        return bodies + self.headers
-
-    def _macros(self):
-        """(name, what it stands for) of each macro."""
-        for text in [self.blank, *self.headers]:
-            for match in _DEFINED.finditer(text):
-                yield match[1], match[2]
-
-    def _own_names(self):
-        """Names of functions and macros of the source."""
-        names = {_last(f.name) for f in self.functions} | {name for name, _ in self._macros()}
-        for text in self.headers:
-            names.update(_last(f.name) for f in _functions(_without_directives(blanked(text))))
-        return names
-
-    def _reaches_in(self, function):
-        """Whether a macro that a function uses names a variable that the function declares."""
-        body = self._code[function.begin : function.end]
-        names = set(_IDENTIFIER.findall(body)) | set(_IDENTIFIER.findall(function.head))
-        for name, value in self._macros():
-            given = re.match(r"\(([^()]*)\)", value)
-            free = set(_IDENTIFIER.findall(value[given.end() :] if given else value))
-            free -= set(_IDENTIFIER.findall(given[1])) if given else set()
-            for each in free & names if name in names else ():
-                if re.search(rf"[\w>*&,]\s*[*&\s]\s*{each}\s*[=;,)\[({{]", body + function.head):
-                    known = each in self._own_names() or each in ("threadIdx", "blockIdx")
-                    if not known and each not in ("blockDim", "gridDim", "float", "int", "double"):
-                        return True
-        return False
-
-    def _uses_threads(self):
-        """Whether something outside of kernels names threadIdx, itself or by a macro."""
-        naming = {"threadIdx"}
-        macros = [(name, set(_IDENTIFIER.findall(value))) for name, value in self._macros()]
-        while True:
-            more = {name for name, words in macros if words & naming} - naming
-            if not more:
-                break
-            naming |= more
-        rest, at = [], 0
-        for each in self.functions:
-            if re.search(r"\b__global__\b", each.head):
-                rest.append(self._code[at : each.begin])
-                at = each.end
-        rest.append(self._code[at:])
-        rest += [_without_directives(blanked(text)) for text in self.headers]
-        return any(naming & set(_IDENTIFIER.findall(text)) for text in rest)
-
-    def _has_memory(self):
-        """Whether another function, or what a type holds, may be an array of each thread."""
-        if any(re.search(r"[\w>*&]\s+[*&]?\w+\s*\[", value) for _, value in self._macros()):
-            return True
-        outside, at = [], 0
-        for function in self.functions:
-            outside.append(self._code[at : function.begin])
-            at = function.end
-        types = "".join([*outside, self._code[at:]]).replace("struct rtc_sizes { int n[8]; };", "")
-        if has_memory(re.sub(r"(__constant__|__device__|__shared__)[^;{}]*", "", types)):
-            return True
-        return any(has_memory(text) for text in self._others())
 
     def _synchronising(self, texts):
         """Names of functions and macros in whose text a call that waits stands, or one of them."""

@@ -64,7 +64,6 @@ static constexpr int warpSize = 32;
 #include "cynet_faults.h"
 #include "cynet_check.h"
 #include "cynet_atomics.h"
-#include "cynet_regions.h"
 #include "cynet_launch.h"
 
 #endif

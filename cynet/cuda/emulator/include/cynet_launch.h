@@ -85,13 +85,6 @@ struct Kernel<K> {
     loop(*static_cast<A*>(values[I])...);
   }
   static void all(void** values) { unpack(values, std::index_sequence_for<A...>()); }
-
-  // A kernel that has become a loop over the threads of its block.
-  template <size_t... I>
-  static void whole(void** values, std::index_sequence<I...>) {
-    K(*static_cast<A*>(values[I])...);
-  }
-  static void block(void** values) { whole(values, std::index_sequence_for<A...>()); }
 };
 
 struct Entry {
@@ -100,12 +93,7 @@ struct Entry {
   void (*all)(void**);   // NULL: it does
   int count;
   const Parameter* parameters;
-  int way;  // how it runs
 };
-
-// How a kernel runs (source.py): its threads in a loop or as fibres, or its blocks, which have
-// loops over their threads in them; of the last kind a part may run on another system thread.
-enum Way { kThreads, kFibres, kBlock, kParts };
 
 // What a launch is asked for; `bytes` has the size of each array argument, -1 for values.
 struct Launch {
@@ -118,17 +106,6 @@ struct Launch {
   Failure* failure;
 };
 
-// How blocks are shared out: a unit is a block, or `each` threads of its first axis.
-struct Share {
-  int parts, each;
-};
-
-static inline void set_part(const Share& share, int64_t i) {
-  first_x = static_cast<int>(i % share.parts) * share.each;
-  last_x = first_x + share.each;
-  if (last_x > static_cast<int>(blockDim.x)) last_x = static_cast<int>(blockDim.x);
-}
-
 static inline void set_block(int64_t i) {
   blockIdx.x = static_cast<unsigned>(i % gridDim.x);
   blockIdx.y = static_cast<unsigned>(i / gridDim.x % gridDim.y);
@@ -138,7 +115,6 @@ static inline void set_block(int64_t i) {
 // Blocks of a kernel that does not synchronise. `own` is there to note a failure.
 __attribute__((noinline)) static bool loop_blocks(Block* own, const Entry& entry, void** values,
                                                   Failure* failure, int64_t begin, int64_t end,
-                                                  const Share& share,
                                                   const volatile bool* stopped) {
   jmp_buf here;
   memset(own, 0, sizeof(Block));
@@ -148,8 +124,7 @@ __attribute__((noinline)) static bool loop_blocks(Block* own, const Entry& entry
   bool good = true;
   if (setjmp(here) == 0) {
     for (int64_t i = begin; i < end && !*stopped; ++i) {
-      set_block(i / share.parts);
-      set_part(share, i);
+      set_block(i);
       entry.all(values);
     }
   } else {
@@ -159,10 +134,9 @@ __attribute__((noinline)) static bool loop_blocks(Block* own, const Entry& entry
   return good;
 }
 
-// Units [begin, end) of the grid, one after another, until `stopped`.
+// Blocks [begin, end) of the grid, one after another, until `stopped`.
 static bool run_blocks(const Entry& entry, const Launch& launch, void** values, Failure* failure,
-                       int64_t begin, int64_t end, const Share& share,
-                       const volatile bool* stopped) {
+                       int64_t begin, int64_t end, const volatile bool* stopped) {
   catch_faults();
   gridDim = dim3(launch.grid[0], launch.grid[1], launch.grid[2]);
   blockDim = dim3(launch.block[0], launch.block[1], launch.block[2]);
@@ -184,7 +158,7 @@ static bool run_blocks(const Entry& entry, const Launch& launch, void** values, 
     }
     close_block(&own);
   } else if (good) {
-    good = loop_blocks(&own, entry, values, failure, begin, end, share, stopped);
+    good = loop_blocks(&own, entry, values, failure, begin, end, stopped);
   }
   free(memory);
   if (!good && failure->kind == kNone) failure->kind = kMemory;
@@ -194,19 +168,12 @@ static bool run_blocks(const Entry& entry, const Launch& launch, void** values, 
 static bool run_grid(const Entry& entry, const Launch& launch, void** values, int threads) {
   const int64_t blocks =
       static_cast<int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-  const int64_t size = launch.block[0];
-  Share share = {1, static_cast<int>(size)};
-  if (entry.way == kParts && threads > 1 && blocks < 4 * threads && size > 16) {
-    const int64_t parts = (4 * threads + blocks - 1) / blocks;
-    share.each = static_cast<int>(((size + parts - 1) / parts + 15) / 16 * 16);
-    share.parts = static_cast<int>((size + share.each - 1) / share.each);
-  }
   volatile bool stopped = false;
   bool taken = false;
-  cynet::parallel_for(threads, blocks * share.parts, [&](int64_t begin, int64_t end) {
+  cynet::parallel_for(threads, blocks, [&](int64_t begin, int64_t end) {
     Failure own;
     own.kind = kNone;
-    if (run_blocks(entry, launch, values, &own, begin, end, share, &stopped)) return;
+    if (run_blocks(entry, launch, values, &own, begin, end, &stopped)) return;
     stopped = true;
     if (!__atomic_test_and_set(&taken, __ATOMIC_ACQ_REL)) *launch.failure = own;
   });
@@ -289,34 +256,22 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
 }  // namespace cynet_emulator
 
 namespace cynet_emulator {
-// So that a kernel is compiled one way only.
-template <int way>
-struct Chosen {
-  template <class K>
-  static constexpr void (*once())(void**) {
-    if constexpr (way == kFibres || CYNET_CHECKED) return K::once;
-    else return nullptr;
-  }
-  template <class K>
-  static constexpr void (*all())(void**) {
-    if constexpr (way == kFibres || CYNET_CHECKED) return nullptr;
-    else if constexpr (way == kThreads) return K::all;
-    else return K::block;
-  }
-};
 // Of functions with one name the one that is a kernel: it returns nothing.
 template <typename... A>
 constexpr auto address_of(void (*kernel)(A...)) -> void (*)(A...) {
   return kernel;
 }
-template <int way, auto K>
+template <bool waits, auto K>
 constexpr Entry row(const char* name) {
-  return {name, Chosen<way>::template once<Kernel<K>>(), Chosen<way>::template all<Kernel<K>>(),
-          Kernel<K>::count, Kernel<K>::parameters, way};
+  using Own = Kernel<K>;
+  if constexpr (waits || CYNET_CHECKED)  // so that a kernel is compiled one way only
+    return {name, Own::once, nullptr, Own::count, Own::parameters};
+  else
+    return {name, nullptr, Own::all, Own::count, Own::parameters};
 }
 }  // namespace cynet_emulator
 
-// A row of the table: S is a Way.
+// A row of the table; S: whether the kernel synchronises.
 #define CYNET_KERNEL(S, name, ...) \
   ::cynet_emulator::row<S, ::cynet_emulator::address_of(&__VA_ARGS__)>(name)
 
