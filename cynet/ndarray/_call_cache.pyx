@@ -1,7 +1,6 @@
 """What imperative calls are remembered by: arrays and parameters as something hashable."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from .._ndarray cimport NDArrayBase
@@ -9,17 +8,6 @@ from .._ndarray cimport NDArrayBase
 import numpy as np
 
 from ..base.errors import ArgumentTypeError
-
-cdef extern from "../storage/host.h":
-    void trim_heap "cynet_trim_heap" ()
-
-cdef enum:
-    LATELY = 4099  # hashes of signatures, each in the one place it can have
-    TRIMMED = 128  # questions after which the C library's heap is trimmed
-
-cdef uint64_t _lately[LATELY]
-cdef uint64_t _asked = 0
-
 
 cdef bytes pack(list given, int dev_type, int dev_id):
     # Everything about the arrays that a Call depends on, as bytes.
@@ -60,18 +48,3 @@ cdef object freeze(object value):
                 return type(value), tuple([freeze(v) for v in value])
         return tuple(value)
     return value, type(value)
-
-
-cdef bint came_lately(object entry, object key) except -1:
-    # Whether this was asked for the same pair, and for none in its place since. What such calls
-    # leave between those that are remembered, holes in the heap, goes back now and then.
-    global _asked
-    cdef uint64_t sign = <uint64_t><size_t><void*>entry ^ <uint64_t>hash(key)
-    cdef uint64_t* place = &_lately[sign % LATELY]
-    _asked += 1
-    if _asked % TRIMMED == 0:
-        trim_heap()
-    if place[0] == sign:
-        return True
-    place[0] = sign
-    return False

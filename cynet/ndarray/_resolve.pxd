@@ -33,7 +33,6 @@ cdef class Call:
     cdef list order
     cdef int n_in, n_aux, n_out, n_visible
     cdef bint python
-    cdef bint used             # since `resolve` last thought of forgetting it
     cdef int dev_type, dev_id
     cdef int64_t nbytes        # of all arrays
     cdef bint quick            # not worth another thread

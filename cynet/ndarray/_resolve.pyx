@@ -10,9 +10,8 @@ from ..engine.inline cimport INLINE_BYTES, INLINE_PASS_BYTES
 from .._ndarray cimport NDArrayBase, blob_shape
 from .._typedefs cimport TBlob, dtype_size, kGPU
 from ..operator._base cimport OpEntry, Operator
-from ._call_cache cimport came_lately, freeze, pack
+from ._call_cache cimport freeze, pack
 
-from collections import deque
 from copy import copy
 
 from .._ndarray import device_context
@@ -26,7 +25,7 @@ from ..operator.property import is_known
 from ..operator.checks.shapes import check_elements, known, plain
 
 cdef enum:
-    CACHED_CALLS = 512       # signatures remembered, of all operators together
+    CACHED_CALLS = 128       # signatures of an operator that are remembered
 
 cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
 
@@ -105,40 +104,17 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
             key = (packed, names)
         else:
             key = packed
-        call = entry.cache.get(key)
+        call = entry.cache.pop(key, None)
     except TypeError:  # a parameter that cannot be hashed
         key = None
         call = None
     if call is None:
         call = _prepare(entry, given, names, params, context or device_context(dev_type, dev_id))
-        if key is not None:
-            _remember(entry, key, call)
-    else:
-        call.used = True
+    if key is not None:
+        while len(entry.cache) >= CACHED_CALLS:
+            entry.cache.pop(next(iter(entry.cache)), None)  # the one that was used least lately
+        entry.cache[key] = call
     return call
-
-
-cdef object _remembered = deque()  # (entry, key) of each Call in an entry's cache
-
-
-cdef int _remember(OpEntry entry, object key, Call call) except -1:
-    # A full cache stores only what was called twice lately, in place of the oldest entry that was
-    # not used since its last turn: shapes that never come again leave nothing behind in memory.
-    cdef OpEntry owner
-    cdef Call oldest
-    if len(_remembered) >= CACHED_CALLS and not came_lately(entry, key):
-        return 0
-    while len(_remembered) >= CACHED_CALLS:
-        owner, old_key = _remembered.popleft()
-        oldest = owner.cache.get(old_key)
-        if oldest is not None and oldest.used:
-            oldest.used = False
-            _remembered.append((owner, old_key))
-        else:
-            owner.cache.pop(old_key, None)
-    entry.cache[key] = call
-    _remembered.append((entry, key))
-    return 0
 
 
 cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object context):

@@ -48,13 +48,6 @@ static inline void cynet_limit_block(void* p, size_t used, size_t capacity) {
 #define CYNET_KEEPS_MEMORY 1
 static inline void cynet_limit_block(void*, size_t, size_t) {}
 #endif
-#if defined(__GLIBC__)
-#include <malloc.h>
-// Whole pages in holes go back, and the end but for what the next calls are likely to take.
-static inline void cynet_trim_heap() { malloc_trim(65536); }
-#else
-static inline void cynet_trim_heap() {}
-#endif
 #if defined(_MSC_VER)
 #include <intrin.h>
 static inline int cynet_log2(size_t n) {
