@@ -10,9 +10,8 @@ Promises:
 
 from libc.stdint cimport uint64_t
 
-from .executor.batch_alias cimport Feed
 from ._ndarray cimport NDArrayBase
-from .executor.tables cimport Fed, Kept, NativeStep, Run, Segment, Tables
+from .executor.tables cimport Kept, NativeStep, Run, Segment, Tables
 from ._typedefs cimport RunContext
 
 cdef class Plan:
@@ -21,7 +20,6 @@ cdef class Plan:
     cdef uint64_t n_random
     cdef int dev_type, dev_id
     cdef readonly list labels   # "operator Convolution (node 'conv0')", one a step
-    cdef readonly Feed feed
     cdef list _origins
     cdef dict _origin_index
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
@@ -32,13 +30,10 @@ cdef class Plan:
     cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1
     cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,
                             dict arrays) except -1
-    cdef int _push(self, size_t first, size_t last, bint is_train, const Fed* fed) except -1
+    cdef int _push(self, size_t first, size_t last, bint is_train) except -1
     # Push one segment of a run whose first random stream is `stream`.
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil
-    # The same for the segment that is fed.
-    cdef int _push_fed(self, const Fed* fed, bint is_train, uint64_t seed, uint64_t stream,
-                       size_t origin) except -1 nogil
     # The number of the user's line that asks for a run; HERE (tables.pxd) stands for it where
     # the line still is on the stack.
     cdef size_t origin(self) except? 0

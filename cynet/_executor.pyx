@@ -5,15 +5,11 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from ._engine cimport (
-    VarHandle, delete_variable, is_ready, kInline, kNormal, kPython, new_variable, push_sync
-)
+from ._engine cimport delete_variable, kInline, kNormal, kPython, new_variable, push_sync
 from .engine.records cimport writes_of
-from .executor.batch_alias cimport (
-    FED_INPUTS, FED_VARS, Feed, Reader, copy_fed, is_lent, note_fed, put_batch
-)
 from .engine.inline cimport INLINE_SEGMENT_US
-from ._ndarray cimport NDArrayBase, new_view
+from ._core.copy import copy_into
+from ._ndarray cimport NDArrayBase, new_view, same_shape
 from .executor.tables cimport HERE, call_step, nanoseconds, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
 from ._core.touched_rows cimport rows_end, rows_hold, watch_rows
@@ -59,13 +55,8 @@ cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) 
     """Run one step; -1 with an exception pending when it fails."""
     cdef NativeStep* step = &tables.steps[index]
     cdef TBlob* blobs = tables.blobs.data()
-    cdef TBlob* in_data = blobs + step.in_data
     cdef OpContext* context = &step.context
     cdef uint64_t stream = run.stream + step.random
-    cdef bint is_fed = (run.fed.data != NULL and run.fed.step == index
-                        and not (run.fed.backward and not is_lent(run)))
-    cdef TBlob inputs[FED_INPUTS]
-    cdef OpContext own
     cdef int i, code
     context.is_train = run.is_train
     context.run_ctx = run_ctx[0]
@@ -75,15 +66,11 @@ cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) 
             context.requested[i].seed = run.seed
             context.requested[i].stream = stream
             stream += 1
-    if is_fed:
-        put_batch(run, &context, &in_data, &own, inputs)
     if step.watched != NULL:
         context.rows.known = rows_hold(step.watched)
-    code = call_step(step, context, in_data, blobs, tables.reqs.data() + step.req)
+    code = call_step(step, context, blobs + step.in_data, blobs, tables.reqs.data() + step.req)
     if step.watched != NULL:
         rows_end(step.watched, code == 0)
-    if is_fed and code == 0 and not run.fed.backward:
-        note_fed(run)
     return code
 
 
@@ -150,8 +137,6 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
 
 cdef int _give_up(Run* run) except -1 nogil:
     """Step `current` has failed: raise what is pending."""
-    if run.fed.data != NULL and not run.fed.backward and run.fed.step >= run.current:
-        copy_fed(run)
     with gil:
         _raise_dressed(run)
     return 0
@@ -253,8 +238,6 @@ cdef class Plan:
         self.tables.keep = <void*>keep
         self._add_steps(graph, operators, arrays, arena)
         self._add_segments(graph, operators, arrays, arena if guard_arena else None)
-        self.feed = Feed()
-        self.feed.build(graph, arrays, self.tables, self.n_forward_segments)
 
     def __dealloc__(self):
         cdef Tables* tables = self.tables
@@ -466,23 +449,18 @@ cdef class Plan:
         bool
             False, and nothing is done, unless each source is an NDArray of its target's shape.
         """
-        cdef Fed fed
-        cdef list held = list(sources)  # until they are pushed, whoever else holds them
-        if not self.feed.take(held, list(targets), &fed):
+        if not _copy_all(list(sources), list(targets)):
             return False
-        self._push(0, self.n_forward_segments, is_train, &fed)
+        self._push(0, self.n_forward_segments, is_train)
         return True
 
     def run_backward(self):
         """Push the backward segments; returns at once."""
-        cdef Fed fed
-        cdef NDArrayBase batch = self.feed.batch  # held until it is pushed
-        self.feed.take_back(batch, &fed)
-        self._push(self.n_forward_segments, self.tables.segments.size(), True, &fed)
+        self._push(self.n_forward_segments, self.tables.segments.size(), True)
 
-    cdef int _push(self, size_t first, size_t last, bint is_train, const Fed* fed) except -1:
+    cdef int _push(self, size_t first, size_t last, bint is_train) except -1:
         cdef uint64_t seed = 0, stream = 0
-        cdef bint here = fed.data == NULL or is_ready(fed.source)
+        cdef bint here = True
         cdef size_t i, origin = HERE
         cdef Segment* segment
         for i in range(first, last):
@@ -494,10 +472,7 @@ cdef class Plan:
                 segment = self.tables.segments[i]
                 if i == first and self.n_random:
                     stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
-                if fed.data != NULL and fed.segment == i:
-                    self._push_fed(fed, is_train, seed, stream, origin)
-                else:
-                    self.push_segment(i, is_train, seed, stream, origin)
+                self.push_segment(i, is_train, seed, stream, origin)
         return 0
 
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
@@ -508,22 +483,6 @@ cdef class Plan:
                          end_run, segment.dev_type, segment.dev_id,
                          segment.const_vars.data(), <int>segment.const_vars.size(),
                          segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
-                         0, segment.flags, b"executor")
-
-    cdef int _push_fed(self, const Fed* fed, bint is_train, uint64_t seed, uint64_t stream,
-                       size_t origin) except -1 nogil:
-        cdef Segment* segment = self.tables.segments[fed.segment]
-        cdef const Reader* reader = &self.feed.readers[fed.backward]
-        cdef VarHandle read[FED_VARS + 1]
-        cdef size_t i, n = reader.const_vars.size()
-        cdef Run* run = new_run(self.tables, segment, is_train, seed, stream, origin)
-        run.fed = fed[0]
-        for i in range(n):
-            read[i] = reader.const_vars[i]
-        read[n] = fed.source
-        return push_sync(_run_segment, run, end_run, segment.dev_type, segment.dev_id,
-                         read, <int>n + 1,
-                         reader.mutable_vars.data(), <int>reader.mutable_vars.size(),
                          0, segment.flags, b"executor")
 
     cdef size_t origin(self) except? 0:
@@ -545,8 +504,25 @@ cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed
     tables.references.fetch_add(1)
     run.tables, run.segment, run.is_train, run.origin = tables, segment, is_train, origin
     run.seed, run.stream, run.current = seed, stream, segment.first
-    run.fed.data = NULL
     return run
+
+
+cdef bint _copy_all(list sources, list targets) except -1:
+    """Push copies of arrays into others. False, with nothing done, unless each source is an
+    NDArray of its target's shape."""
+    cdef NDArrayBase source, target
+    if len(sources) != len(targets):
+        return False
+    for given, target in zip(sources, targets):
+        if not isinstance(given, NDArrayBase):
+            return False
+        source = given
+        if not same_shape(&source.blob, &target.blob):
+            return False
+    for source, target in zip(sources, targets):
+        if source is not target:
+            copy_into(source, target)
+    return True
 
 
 cdef set _shared_chunks(dict arrays):

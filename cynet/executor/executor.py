@@ -19,7 +19,6 @@ from ..base.errors import (
 )
 from ..base.guard import guarded
 from ..graph import pipeline
-from ..graph.batch_alias import fed_input
 from ..graph.collector import collector_paused
 from ..graph.compile import lower
 from ..graph.describe import describe
@@ -126,8 +125,6 @@ class Executor:
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
         if config.get("CYNET_GRAPH_VERIFY"):
             verify_memory(graph, () if watched else python)
-        if "feed" in names:
-            graph.fed = fed_input(graph, operators)
         self._graph = graph
         if not hasattr(self, "outputs"):
             self.outputs = [zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.outputs]
@@ -214,7 +211,7 @@ class Executor:
 
     def forward_on(self, sources, targets, is_train):
         """What `forward` does, by arrays: with `sources` copied into `targets`, which are of
-        `arg_arrays`, before or while they are read.
+        `arg_arrays`, before.
 
         Returns
         -------

@@ -54,22 +54,6 @@ cdef cppclass Kept:
     vector[Chunk*] sources
     vector[unsigned] seen    # writes of each source when they ran
 
-cdef struct Fed:
-    # The input that a step of a run reads where a batch lies. Forward it copies the batch to its
-    # bound array; backward it reads the batch if both are still what they were then.
-    size_t segment, step
-    bint backward
-    bint past         # only the batch is going to be read: its copy need not stay in the caches
-    void* data        # of the batch; NULL: there is no such input
-    VarHandle source  # the batch's
-    Chunk* target     # of the bound array
-
-cdef struct Lent:
-    # The batch that was copied last, and how often both arrays had been written then. Guarded by
-    # the bound array's variable.
-    void* data
-    unsigned source_writes, target_writes
-
 cdef cppclass Segment:
     size_t first, last  # steps [first, last)
     int flags           # of the engine
@@ -105,7 +89,6 @@ cdef cppclass Tables:
     vector[Resource] resources
     vector[Segment*] segments
     vector[Kept*] kept
-    Lent lent
     atomic[bint] profiled
     vector[int64_t] spent   # nanoseconds of each step while `profiled`
     vector[int64_t] calls   # and how often it ran
@@ -140,4 +123,3 @@ cdef struct Run:
     bint is_train
     uint64_t seed
     uint64_t stream
-    Fed fed

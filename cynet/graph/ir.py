@@ -190,8 +190,6 @@ class Graph:
         What is run once, before everything else; it makes the values of kind ``const``.
     memory : MemoryReport or None
         What the memory pass found.
-    fed : (Value, int) or None
-        The argument that a step may read where a batch lies (batch_alias.py), and its position.
     splits : list of Split
         The steps that run in parts (graph/passes/batch_split.py).
     """
@@ -206,7 +204,6 @@ class Graph:
         self.heads = [None] * len(outputs)
         self.constant_steps = []
         self.memory = None
-        self.fed = None
         self.splits = []
 
     def set_forward(self, steps):

@@ -22,7 +22,7 @@ from .verify import verify
 
 # When a pass runs: on the forward steps, on those of a plan that only predicts, on all steps, as a
 # part of the memory pass, or behind it.
-FORWARD, PREDICT, WHOLE, MEMORY, LAST = "forward", "predict", "whole", "memory", "last"
+FORWARD, PREDICT, WHOLE, MEMORY = "forward", "predict", "whole", "memory"
 HOST = ("cpu",)
 ALL = ("cpu", "gpu")
 
@@ -31,8 +31,8 @@ class Pass(NamedTuple):
     """One row: its name, when it runs, the function from Graph to Graph, and what it does.
 
     `requires` are the passes that have run before it, unless they are switched off; `devices` those
-    on whose graphs it runs ("cpu": all contexts of the host). Rows without a function are switches:
-    MEMORY's of `plan_memory`, LAST's of the executor.
+    on whose graphs it runs ("cpu": all contexts of the host). Rows without a function are switches
+    of `plan_memory`.
     """
 
     name: str
@@ -69,7 +69,6 @@ PASSES = (
          ("views", "split")),
     Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time",
          ("inplace", "split")),
-    Pass("feed", LAST, None, "a batch is copied by the first step that reads it"),
 )
 NAMES = frozenset(each.name for each in PASSES)
 

@@ -17,8 +17,6 @@ cdef struct OpContext:
     int n_in             # lengths of in_data, out_data (= out_grad) and aux_states
     int n_out
     int n_aux
-    void* copy           # where forward copies in_data[0] while it is read, or NULL
-    bint copy_past       # nothing will read that copy soon: it may go past the caches
     # NULL, or the rows of a gradient (Operator._rows_of), which backward keeps: where they are
     # `known`, all others are zeros.
     RowSet* rows
@@ -29,8 +27,6 @@ cdef class Operator:
     # Errors: return -1 with an exception set (`with gil: raise ...`). Must be safe to run from
     # several threads at once unless `stateful` is set.
     cdef public bint stateful
-    # Set by __init__: forward copies in_data[0], C-contiguous, to ctx.copy on its way.
-    cdef bint _copies_input
     # Set by __init__: the input of whose gradient backward fills some rows, and all others with
     # zeros; it keeps ctx.rows, if there are. 0: none.
     cdef int _rows_of
@@ -59,5 +55,5 @@ cdef class OpEntry:
     cdef readonly str name          # canonical, as JSON has it
     cdef readonly object prop       # the OperatorProperty subclass
     cdef readonly tuple aliases
-    cdef readonly dict cache        # of the imperative face: call signature -> prepared call
+    cdef readonly dict cache        # signature -> prepared imperative call; last: used last
     cdef readonly str doc

@@ -31,9 +31,8 @@ cdef class Operator:
     list of `OpReq` numbers and `ctx` has `is_train`, `run_ctx` and `requested`.
 
     What the framework asks of an operator besides is below and among the fields of ``_base.pxd``:
-    `stateful`, `memory_owner`, `copies_input` (with ``OpContext.copy``), `rows_of` (with
-    ``OpContext.rows``), `replays_random`, `waits` and `with_scalar`. The answers here fit any
-    operator.
+    `stateful`, `memory_owner`, `rows_of` (with ``OpContext.rows``), `replays_random`, `waits` and
+    `with_scalar`. The answers here fit any operator.
     """
 
     # On a GPU: forward and backward find new random numbers in each replay of a recorded graph.
@@ -42,11 +41,6 @@ cdef class Operator:
     def __cinit__(self, *args, **kwargs):
         self.runs_python = hasattr(type(self), "forward")
         self.stateful = self.runs_python
-
-    @property
-    def copies_input(self):
-        """Whether forward, asked to, copies its first input while it reads it."""
-        return self._copies_input
 
     @property
     def rows_of(self):

@@ -103,8 +103,6 @@ def _rows_of(step):
     if not positions:
         return None
     inputs = forward.in_data
-    if inputs[0].root.kind == ARG and step.prop.graph.traits.linear_in_weight:
-        return None  # a batch, which may be read in place (graph/batch_alias.py)
     rows = inputs[positions[0]].shape[0]
     by_rows = [*(inputs[i] for i in positions), *forward.out_data]
     positions = set(positions)

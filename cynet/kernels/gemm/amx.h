@@ -163,23 +163,13 @@ struct Side {
   const float* from;            // NULL where `packed` is not
   int64_t step, across, along;  // from line to line, from one of those to the next, along the sum
   Span range;
-  float* copy = nullptr;  // of a: where columns `copied` of it go on the way
-  Span copied = {0, 0};
-  bool past = false;               // the caches
   const float* packed = nullptr;   // b in a Packing
   Packing<DEPTH> packing = {0, 0};
 
   int64_t blocks() const { return (range.end - range.begin + BLOCK - 1) / BLOCK; }
-  // With `copies` for the first time that it is split.
-  Splitter splitter(int64_t first, int64_t k, int64_t depth, float* to, bool copies) const {
-    Splitter s(from + first * across + k * along, step, std::min(BLOCK, range.end - first), depth,
-               to);
-    if (copy && copies) {
-      s.copy = copy + first * across + k * along;
-      s.copied = copied.within(k, depth);
-      s.past = past && k % LANES == 0;
-    }
-    return s;
+  Splitter splitter(int64_t first, int64_t k, int64_t depth, float* to) const {
+    return Splitter(from + first * across + k * along, step, std::min(BLOCK, range.end - first),
+                    depth, to);
   }
 };
 
@@ -211,19 +201,18 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
         ranges[(at - left) / BLOCK] =
             inner.packed
                 ? inner.packing.range(inner.packed, i, at / BLOCK)
-                : inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP, true)
+                : inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP)
                       .template end<INNER>();
       const int64_t calls = (right - left + BLOCK - 1) / BLOCK * chunks * 6;
       Finisher finisher;
-      const bool once = left == inner.range.begin;
-      Splitter next = outer.splitter(outer.range.begin, k, depth, blocks[0], once);
+      Splitter next = outer.splitter(outer.range.begin, k, depth, blocks[0]);
       int turn = 0, buffer = 0;
       for (int64_t first = outer.range.begin; first < outer.range.end; first += BLOCK) {
         const Range range = next.template end<OUTER>();
         const float* block = blocks[turn];
         turn = 1 - turn;
         next = first + BLOCK < outer.range.end
-                   ? outer.splitter(first + BLOCK, k, depth, blocks[turn], once)
+                   ? outer.splitter(first + BLOCK, k, depth, blocks[turn])
                    : Splitter();
         const int64_t each = (next.size() + calls - 1) / calls;
         for (int64_t at = left; at < right; at += BLOCK) {
@@ -272,7 +261,6 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
 
 inline void multiply(const Product& p, int threads, float* space) {
   const Grid grid = grid_of(p.m, p.n, threads, p.b_shared);
-  const bool past = copies_past(p);
   for_parts(grid.parts(), [&](int64_t part) {
     const Tiles tiles;
     const auto own = [](int64_t n, int64_t i, int64_t of) {
@@ -281,9 +269,6 @@ inline void multiply(const Product& p, int threads, float* space) {
     };
     Side a = {p.a, p.a_row, p.a_turned ? 1 : p.a_row, p.a_turned ? p.a_row : 1,
               own(p.m, part / grid.columns, grid.rows)};
-    a.copy = p.copy;
-    a.copied = copied_columns(p, grid, part);
-    a.past = past;
     Side b = {p.b, p.b_row, p.b_turned ? p.b_row : 1, p.b_turned ? 1 : p.b_row,
               own(p.n, part % grid.columns, grid.columns)};
     b.packed = p.packed;
@@ -306,7 +291,6 @@ inline void multiply(const Product& p, int threads, float* space) {
     };
     if (p.a_turned) by_columns(std::integral_constant<Order, TURNED_LINES>());
     else by_columns(std::integral_constant<Order, LINES>());
-    if (past) past_stored();
   });
 }
 

@@ -80,9 +80,6 @@ struct Splitter {
   const float* from = nullptr;
   int64_t step = 0, count = 0, depth = 0;
   float* to = nullptr;
-  float* copy = nullptr;  // lines `step` apart that get columns `copied` of these
-  Span copied = {0, 0};
-  bool past = false;  // the caches
   int64_t k = 0, tile = 0, row = 0;  // what is next: of the depth, of count, of the tile
   Extent extent;
   Vec halves[2][LANES];
@@ -115,14 +112,6 @@ struct Splitter {
     }
   }
 
-  void copy_vector(__m512 v, int64_t at) const {
-    if (at < copied.begin || at >= copied.end) return;
-    float* place = copy + (tile + row) * step + at;
-    const int64_t n = copied.end - at;
-    if (past && n >= LANES) _mm512_stream_ps(place, v);
-    else store_part(place, reinterpret_cast<Vec>(v), std::min<int64_t>(n, LANES));
-  }
-
   // The next n rows of tiles.
   template <Order ORDER>
   void run(int64_t n) {
@@ -133,10 +122,6 @@ struct Splitter {
         const float* line = from + (tile + row) * step + k;
         x = some(line, tile + row < count ? depth - k : 0);
         y = some(line + LANES, tile + row < count ? depth - k - LANES : 0);
-        if (copy && tile + row < count) {
-          copy_vector(x, k);
-          copy_vector(y, k + LANES);
-        }
       } else if (ORDER == COLUMNS) {
         const float* line = from + (k + row) * step + tile;
         x = some(line, k + row < depth ? count - tile : 0);

@@ -24,9 +24,9 @@ constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // rows by 4 columns: sums that a
 
 inline bool few_suits(int64_t m, int64_t n, int64_t k, bool b_turned, FewOf of) {
   if (b_turned)
-    return m < FEW_TURNED || (of != COPYING && n < (k < NARROW_LINE ? 3 : FEW_NARROW));
+    return m < FEW_TURNED || n < (k < NARROW_LINE ? 3 : FEW_NARROW);
   if (m < FEW_STRAIGHT) return n * k < FEW_LARGE;
-  if (of == COPYING || n * k >= NEAR_B) return false;
+  if (n * k >= NEAR_B) return false;
   return of == ALONE ? m < FEW_ALONE && k <= ALONE_DEPTH : m < FEW_PLAIN && k <= DEPTH;
 }
 
@@ -180,9 +180,6 @@ inline void few_straight(const Product& p, int threads) {
 }
 
 inline void multiply_few(const Product& p, int threads) {
-  if (p.copy)
-    for (int64_t i = 0; i < p.m; ++i)
-      std::memcpy(p.copy + i * p.a_row, p.a + i * p.a_row, p.k * sizeof(float));
   if (!p.b_turned) return few_straight(p, threads);
   if (p.m < FEW_TURNED)
     parallel_for(threads, (p.n + 3) / 4, [&](int64_t begin, int64_t end) {

@@ -26,9 +26,8 @@ namespace cynet {
 // c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_turned` (transposed); b is (k, n), or
 // (n, k) where `b_turned`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats or is
 // NULL.
-// `copy`: a (not transposed) is also copied there, with the same distance of rows; `copy_past`: by
-// non-temporal stores, if vectors are whole cache lines. `b_shared`: all threads have just read the
-// whole of b. `packed`: b from product_pack, which is read instead of b; a is not transposed then.
+// `b_shared`: all threads have just read the whole of b. `packed`: b from product_pack, which is
+// read instead of b; a is not transposed then.
 struct Product {
   int64_t m, n, k;
   const float* a;
@@ -41,8 +40,7 @@ struct Product {
   int64_t c_row;
   const float* bias;
   bool relu, add;
-  float* copy = nullptr;
-  bool copy_past = false, b_shared = false;
+  bool b_shared = false;
   const float* mask = nullptr;
   float* sums = nullptr;
   bool add_sums = false;
@@ -70,10 +68,6 @@ struct Target {
 
 struct Span {
   int64_t begin, end;
-  // The part that lies in [first, first + size), relative to `first`.
-  Span within(int64_t first, int64_t size) const {
-    return {std::clamp<int64_t>(begin - first, 0, size), std::clamp<int64_t>(end - first, 0, size)};
-  }
 };
 
 // What is the same for all of a panel. `step` is the distance of a's rows, or of its columns if a
@@ -82,9 +76,6 @@ struct Job {
   const float* a;
   int64_t step, depth, c_row;
   bool relu, add;
-  float* copy = nullptr;  // its rows are `step` floats apart
-  Span copied = {0, 0};   // columns that are copied
-  bool past = false;      // by non-temporal stores
   const float *mask = nullptr, *masked = nullptr;  // start of the mask and of the result
   float* sums = nullptr;  // sums over the rows of a transposed a
   bool add_sums = false;
@@ -175,21 +166,9 @@ struct Grid {
   int64_t parts() const { return rows * columns; }
 };
 
-// For each of the 256 masks of 8 lanes: the numbers of its lanes, ascending, a byte each.
-struct LaneOrders {
-  uint64_t of[256];
-  constexpr LaneOrders() : of{} {
-    for (int set = 0; set < 256; ++set)
-      for (int lane = 0, count = 0; lane < 8; ++lane)
-        if (set >> lane & 1) of[set] |= uint64_t(lane) << 8 * count++;
-  }
-};
-inline constexpr LaneOrders LANE_ORDERS;
-
 // In which place a skinny product (b read in place) is considered. AMONG: as one of `product`'s
-// algorithms, which all add in the same order. COPYING: the same where a is to be copied, which
-// takes an extra pass here. ALONE: by itself.
-enum FewOf { AMONG, COPYING, ALONE };
+// algorithms, which all add in the same order. ALONE: by itself.
+enum FewOf { AMONG, ALONE };
 
 // The begin of part i when `size` is cut into n parts.
 inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
@@ -207,8 +186,6 @@ inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 #include "isa/for_each_isa.h"
 #define CYNET_LOOPS "gemm/skinny_loops.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "gemm/sparse_loops.h"
-#include "isa/for_each_isa.h"
 #define CYNET_LOOPS "conv/scatter_loops.h"
 #include "isa/for_each_isa.h"
 #include "gemm/amx.h"
@@ -217,7 +194,7 @@ namespace cynet {
 
 // Bytes of scratch, to be aligned to 64.
 inline size_t product_space(int level, int threads) {
-  static constexpr int64_t table[] = CYNET_AT_LEVELS(PRODUCT_SCRATCH);
+  static constexpr int64_t table[] = CYNET_AT_LEVELS(SCRATCH);
   int64_t floats = table[level];
 #ifdef CYNET_AMX
   if (level == AMX) floats = std::max(floats, amx::SCRATCH);
@@ -268,9 +245,9 @@ inline bool product_shares_a(int level, int64_t m, int64_t n, int64_t k, int thr
   return table[level](m, n, threads);
 }
 
-// The algorithms of `product`: panels of all numbers; lists without zeros; AMX; skinny, with b read
-// in place. `product_way` chooses one, `product_by` runs a given one.
-enum ProductWay { PLAIN, SPARSE, TILED, FEW };
+// The algorithms of `product`: panels; AMX; skinny, with b read in place. `product_way` chooses
+// one, `product_by` runs a given one.
+enum ProductWay { PLAIN, TILED, FEW };
 
 // Whether the product is skinny enough to read b in place, which needs no scratch. a is not
 // transposed.
@@ -281,23 +258,17 @@ inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_tu
 }
 
 inline ProductWay product_way(int level, const Product& p) {
-  if (p.packed) return TILED;
-  static constexpr decltype(&baseline::sparse_suits) table[] = CYNET_AT_LEVELS(sparse_suits);
-  const bool tiled = product_is_tiled(level, p.m, p.n, p.k);
-  if (table[level](p, tiled)) return SPARSE;
-  if (tiled) return TILED;
-  if (p.a_turned) return PLAIN;
-  const auto of = p.copy ? products::COPYING : products::AMONG;
-  return product_is_few(level, p.m, p.n, p.k, p.b_turned, of) ? FEW : PLAIN;
+  if (p.packed || product_is_tiled(level, p.m, p.n, p.k)) return TILED;
+  const bool few = !p.a_turned &&
+                   product_is_few(level, p.m, p.n, p.k, p.b_turned, products::AMONG);
+  return few ? FEW : PLAIN;
 }
 
 inline void product_by(int level, ProductWay way, const Product& p, int threads, char* space) {
   static constexpr decltype(&baseline::multiply) plain[] = CYNET_AT_LEVELS(multiply);
-  static constexpr decltype(&baseline::multiply) sparse[] = CYNET_AT_LEVELS(multiply_sparse);
   static constexpr decltype(&baseline::multiply_few) few[] = CYNET_AT_LEVELS(multiply_few);
   float* room = reinterpret_cast<float*>(space);
   if (way == FEW) return few[level](p, threads);
-  if (way == SPARSE) return sparse[level](p, threads, room);
 #ifdef CYNET_AMX
   if (way == TILED) return amx::multiply(p, threads, room);
 #endif

@@ -2,8 +2,7 @@
 
 All shapes are supported; `product_suits`, `window_suits` and their like tell for which this is
 faster than BLAS and oneDNN. `space` is scratch of product_space or window_space bytes, aligned to
-64. Results do not depend on the number of threads. If a has many zeros, `product` leaves them out,
-which changes the order of the sums.
+64. Results do not depend on the number of threads.
 """
 
 from libc.stdint cimport int64_t
@@ -12,8 +11,7 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
     # c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_turned` (transposed); b is (k, n),
     # or (n, k) where `b_turned`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats
     # or is NULL.
-    # `copy`, if not NULL: a (not transposed) is also copied there, by non-temporal stores if
-    # `copy_past`. `b_shared`: all threads have just read the whole of b. `mask`, if not NULL: an
+    # `b_shared`: all threads have just read the whole of b. `mask`, if not NULL: an
     # output of relu, laid out as c; c is multiplied by relu's gradient there. `sums`, if not NULL:
     # the m sums of the rows of a (transposed) are written there, or added if `add_sums`. `packed`,
     # if not NULL: b from product_pack, read instead of b; a is not transposed.
@@ -29,8 +27,7 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         int64_t c_row
         const float* bias
         bint relu, add
-        float* copy
-        bint copy_past, b_shared
+        bint b_shared
         const float* mask
         float* sums
         bint add_sums

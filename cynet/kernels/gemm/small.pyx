@@ -18,7 +18,7 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
     void cpp_product "cynet::product"(int level, const Product& p, int threads,
                                       char* space) noexcept
     ctypedef enum ProductWay:
-        PLAIN, SPARSE, TILED, FEW
+        PLAIN, TILED, FEW
     ProductWay cpp_way "cynet::product_way"(int level, const Product& p) noexcept
     void cpp_product_by "cynet::product_by"(int level, ProductWay way, const Product& p,
                                             int threads, char* space) noexcept
@@ -172,19 +172,18 @@ def _level(name):
     return cpu_level() if name is None else cpu_capabilities().index(name)
 
 
-_WAYS = ("plain", "sparse", "tiled", "few")  # as enum ProductWay of small.h
+_WAYS = ("plain", "tiled", "few")  # as enum ProductWay of small.h
 
 
 def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
-                    bint add=False, int threads=1, level=None, way=None, copy=None,
-                    bint copy_past=False, bint b_shared=False, mask=None, sums=None,
+                    bint add=False, int threads=1, level=None, way=None,
+                    bint b_shared=False, mask=None, sums=None,
                     bint add_sums=False, bint packed=False):
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
-    `way` is ``'plain'``, ``'sparse'`` (the zeros of a are left out), ``'tiled'`` (by AMX; at level
-    ``'amx'`` alone, k > 0), ``'few'`` (b is read in place; a is not transposed) or None: as
-    `product` chooses. `copy` has a's shape and gets its
-    elements. With `packed`, b is packed before, and then not read. Returned are what lies behind
+    `way` is ``'plain'``, ``'tiled'`` (by AMX; at level ``'amx'`` alone, k > 0), ``'few'`` (b is
+    read in place; a is not transposed) or None: as `product` chooses. With `packed`, b is packed
+    before, and then not read. Returned are what lies behind
     the scratch, bytes of 255, and what `product` would choose.
     """
     cdef Product p
@@ -193,13 +192,12 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     cdef size_t size = cpp_product_space(at, threads)
     cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
     cdef size_t pbias = 0 if bias is None else bias.ctypes.data
-    cdef size_t pcopy = 0 if copy is None else copy.ctypes.data
     cdef size_t pmask = 0 if mask is None else mask.ctypes.data
     p.m, p.n, p.k = c.shape[0], c.shape[1], a.shape[0] if a_turned else a.shape[1]
     p.a, p.a_row, p.a_turned = <float*>pa, a.shape[1], a_turned
     p.b, p.b_row, p.b_turned = <float*>pb, b.shape[1], b_turned
     p.c, p.c_row, p.bias, p.relu, p.add = <float*>pc, c.shape[1], <float*>pbias, relu, add
-    p.copy, p.copy_past, p.b_shared = <float*>pcopy, copy_past, b_shared
+    p.b_shared = b_shared
     cdef size_t psums = 0 if sums is None else sums.ctypes.data
     p.mask, p.sums, p.add_sums = <float*>pmask, <float*>psums, add_sums
     room, start = _scratch(size)

@@ -67,13 +67,12 @@ CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, c
     store(to, y);
 }
 
-// R rows of a target by V vectors of columns, the last one with `lanes` lanes. With ALSO, a is one
-// piece and is used a second time: the job's copied columns of its rows go to `also`, or, if a is
-// transposed, the sums of its rows do.
-template <int R, int V, bool LINES, bool ALSO = false>
+// R rows of a target by V vectors of columns, the last one with `lanes` lanes. With SUMS a is one
+// piece and transposed, and the sums of its rows go to `sums`.
+template <int R, int V, bool LINES, bool SUMS = false>
 inline void tile(const Job& job, const float* a, const float* panel, const Piece* begin,
                  const Piece* end, float* c, const float* bias, int64_t lanes,
-                 float* also = nullptr) {
+                 float* sums = nullptr) {
   Vec sum[R][V] = {};
   Row<R> whole = {};
   const int64_t step = job.step, depth = job.depth;
@@ -91,7 +90,7 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
         Vec weight[V];
 #pragma GCC unroll 3
         for (int v = 0; v < V; ++v) weight[v] = at(w + (k * V + v) * LANES);
-        if constexpr (ALSO && !LINES) whole += read<Row<R>>(x + k * step);
+        if constexpr (SUMS) whole += read<Row<R>>(x + k * step);
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
           const float value = LINES ? x[r * step + k] : x[k * step + r];
@@ -100,30 +99,11 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
         }
       }
     };
-    if constexpr (ALSO && LINES) {
-      int64_t k = job.copied.begin;
-      add(0, k);
-      for (; k + LANES <= job.copied.end; k += LANES) {
-        add(k, k + LANES);
-#pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) {
-          const Vec v = load(x + r * step + k);
-          if (job.past) store_past(also + r * step + k, v);
-          else store(also + r * step + k, v);
-          fetch<false>(x + (R + r) * step + k);  // prefetch the next rows
-        }
-      }
-      add(k, depth);
-      const int64_t rest = job.copied.end - k;
-      for (int r = 0; r < R && rest > 0; ++r)
-        store_part(also + r * step + k, load_part(x + r * step + k, rest), rest);
-    } else {
-      add(0, depth);
-    }
+    add(0, depth);
   }
-  if constexpr (ALSO && !LINES) {
-    if (job.add_sums) whole += read<Row<R>>(also);
-    std::memcpy(also, &whole, sizeof whole);
+  if constexpr (SUMS) {
+    if (job.add_sums) whole += read<Row<R>>(sums);
+    std::memcpy(sums, &whole, sizeof whole);
   }
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
@@ -135,71 +115,56 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
   }
 }
 
-template <int R, int V, bool LINES, bool ALSO>
+template <int R, int V, bool LINES, bool SUMS>
 inline int64_t tiles_of(const Job& job, const float* panel, const Target& t, const Piece* pieces,
                         float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
   for (; row + R <= last; row += R)
-    tile<R, V, LINES, ALSO>(job, job.a + (LINES ? row * job.step : row), panel, pieces + t.begin,
+    tile<R, V, LINES, SUMS>(job, job.a + (LINES ? row * job.step : row), panel, pieces + t.begin,
                             pieces + t.end, c + t.c + row * job.c_row, bias, lanes,
-                            !ALSO ? nullptr : LINES ? job.copy + row * job.step : job.sums + row);
+                            SUMS ? job.sums + row : nullptr);
   return row;
 }
 
 // Rows row .. last of one target.
-template <int V, bool LINES, bool ALSO>
+template <int V, bool LINES, bool SUMS>
 inline void target_rows(const Job& job, const float* panel, const Target& t, const Piece* pieces,
                         float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
-  row = tiles_of<ROWS, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
+  row = tiles_of<ROWS, V, LINES, SUMS>(job, panel, t, pieces, c, bias, lanes, row, last);
   if (ROWS == 8)
-    row = tiles_of<4, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
-  row = tiles_of<2, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
-  tiles_of<1, V, LINES, ALSO>(job, panel, t, pieces, c, bias, lanes, row, last);
+    row = tiles_of<4, V, LINES, SUMS>(job, panel, t, pieces, c, bias, lanes, row, last);
+  row = tiles_of<2, V, LINES, SUMS>(job, panel, t, pieces, c, bias, lanes, row, last);
+  tiles_of<1, V, LINES, SUMS>(job, panel, t, pieces, c, bias, lanes, row, last);
 }
 
 // The same for any number of columns of the panel; c and bias begin at its first column.
-template <bool LINES, bool ALSO = false>
+template <bool LINES, bool SUMS = false>
 inline void rows_of(const Job& job, const float* panel, int64_t columns, const Target& t,
                     const Piece* pieces, float* c, const float* bias, int64_t row, int64_t last) {
   const int64_t vectors = vectors_of(columns), lanes = columns - (vectors - 1) * LANES;
-  const auto run = vectors == 3   ? &target_rows<3, LINES, ALSO>
-                   : vectors == 2 ? &target_rows<2, LINES, ALSO>
-                                  : &target_rows<1, LINES, ALSO>;
+  const auto run = vectors == 3   ? &target_rows<3, LINES, SUMS>
+                   : vectors == 2 ? &target_rows<2, LINES, SUMS>
+                                  : &target_rows<1, LINES, SUMS>;
   run(job, panel, t, pieces, c, bias, lanes, row, last);
 }
 
 // ----- panels
 
-// Stores a vector of a panel. With WATCHED, `seen` becomes NaN in lanes that are infinite or NaN.
-template <bool WATCHED>
-CYNET_XINLINE void put(float* panel, Vec v, Vec* seen) {
-  at(panel) = v;
-  if (WATCHED) *seen += Vec{} * v;
-}
-
-// Packs rows of `columns` floats, `step` apart, padded with zeros to whole vectors. Returns what
-// `put` has seen.
-template <bool WATCHED = false>
-inline Vec pack_lines(const float* from, int64_t step, int64_t n, int64_t columns, float* panel) {
+// Packs rows of `columns` floats, `step` apart, padded with zeros to whole vectors.
+inline void pack_lines(const float* from, int64_t step, int64_t n, int64_t columns, float* panel) {
   const int64_t width = vectors_of(columns) * LANES, whole = columns / LANES;
-  Vec seen = {};
   for (int64_t k = 0; k < n; ++k, from += step, panel += width) {
     for (int64_t v = 0; v < whole; ++v)
-      put<WATCHED>(panel + v * LANES, load(from + v * LANES), &seen);
+      at(panel + v * LANES) = load(from + v * LANES);
     if (whole * LANES < columns)
-      put<WATCHED>(panel + whole * LANES,
-                   load_part(from + whole * LANES, columns - whole * LANES), &seen);
+      at(panel + whole * LANES) = load_part(from + whole * LANES, columns - whole * LANES);
   }
-  return seen;
 }
 
 // Packs a transposed operand: each column is n contiguous floats, `step` apart, with the taps of a
-// channel after one another. Tap t of channel i becomes row t * apart + i of the panel. Returns
-// what `put` has seen.
-template <bool WATCHED = false>
-inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t columns, int64_t taps,
+// channel after one another. Tap t of channel i becomes row t * apart + i of the panel.
+inline void pack_turned(const float* from, int64_t step, int64_t n, int64_t columns, int64_t taps,
                        int64_t apart, float* panel) {
   const int64_t width = vectors_of(columns) * LANES;
-  Vec seen = {};
   for (int64_t j = 0; j < columns; j += LANES) {
     const int64_t lanes = std::min<int64_t>(LANES, columns - j);
     int64_t tap = 0, channel = 0, e = 0;
@@ -209,7 +174,7 @@ inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t colum
         Vec rows[4];
         load_turned_fours(from + j * step + e, step, rows);
 #pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) put<WATCHED>(panel + (e + i) * width + j, rows[i], &seen);
+        for (int i = 0; i < 4; ++i) at(panel + (e + i) * width + j) = rows[i];
       }
       channel = e;
     }
@@ -222,7 +187,7 @@ inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t colum
       else if (count == 1) rows[0] = load_apart(block, step, lanes);
       else load_turned(block, step, lanes, count, rows);
       for (int64_t i = 0; i < count; ++i) {
-        put<WATCHED>(panel + (tap * apart + channel) * width + j, rows[i], &seen);
+        at(panel + (tap * apart + channel) * width + j) = rows[i];
         if (++tap == taps) {
           tap = 0;
           ++channel;
@@ -230,7 +195,6 @@ inline Vec pack_turned(const float* from, int64_t step, int64_t n, int64_t colum
       }
     }
   }
-  return seen;
 }
 
 // Calls body(begin, end) for nearly equal parts of at most `width` vectors of the vectors first ..
@@ -270,21 +234,6 @@ inline bool shares_a(int64_t m, int64_t n, int threads) {
   return grid_of(m, n, threads, false).rows == 1;
 }
 
-// The columns of a that a part copies: those that it will read in the gradient of the weights,
-// where a's columns are the result's. So each core finds the copy in its own cache.
-inline Span copied_columns(const Product& p, const Grid& grid, int64_t part) {
-  const int64_t vectors = vectors_of(p.k), j = part % grid.columns;
-  return {cut(vectors, j, grid.columns) * LANES,
-          std::min(cut(vectors, j + 1, grid.columns) * LANES, p.k)};
-}
-
-// Whether the copy may use non-temporal stores: only if vectors are whole cache lines, else lines
-// would leave the core in halves.
-inline bool copies_past(const Product& p) {
-  return p.copy_past && sizeof(Vec) == 64 && p.a_row % LANES == 0 && p.k % LANES == 0 &&
-         reinterpret_cast<uintptr_t>(p.copy) % sizeof(Vec) == 0;
-}
-
 // Packs STRIP panels at a time and multiplies BLOCK rows of a by all of them, so that an a that
 // does not fit the cache (NEAR) is read once per strip.
 inline void multiply(const Product& p, int threads, float* space) {
@@ -293,7 +242,6 @@ inline void multiply(const Product& p, int threads, float* space) {
   const auto run = p.a_turned ? &rows_of<false> : &rows_of<true>;
   const Grid grid = grid_of(p.m, p.n, threads, p.b_shared);
   const int64_t strip = p.m * p.k <= NEAR ? 1 : STRIP;
-  const bool past = copies_past(p);
   share(grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
     float* panels = space + part * SCRATCH;
     float* rows = panels + STRIP * PANEL;
@@ -330,26 +278,18 @@ inline void multiply(const Product& p, int threads, float* space) {
             own.a = rows;
             own.step = vectors_of(stop - block) * LANES;
           }
-          if (p.copy) {
-            own.copy = p.copy + block * p.a_row + k;
-            own.copied = copied_columns(p, grid, part).within(k, depth);
-            own.past = past && k % LANES == 0;
-          }
           if (p.sums) {
             own.sums = p.sums + block;
             own.add_sums = p.add_sums || i > 0;
           }
           each([&](int64_t j, int64_t columns, const float* panel) {
-            const auto multiply_rows = p.copy && j == first * LANES ? &rows_of<true, true>
-                                       : p.sums && j == 0           ? &rows_of<false, true>
-                                                                    : run;
+            const auto multiply_rows = p.sums && j == 0 ? &rows_of<false, true> : run;
             multiply_rows(own, panel, columns, target, &piece, p.c + block * p.c_row + j,
                           p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
           });
         }
       }
     });
-    if (past) past_stored();
   });
 }
 

@@ -8,7 +8,7 @@ import pytest
 from cynet.kernels.gemm.small import _product_arrays
 from cynet.kernels.isa.dispatch import cpu_capabilities
 
-from tests.kernels.gemm.test_small import COPIES, SIZES, check_copies, check_products, close, draw
+from tests.kernels.gemm.test_small import SIZES, check_products, close, draw
 from tests.pairs import pairwise
 
 pytestmark = pytest.mark.skipif("amx" not in cpu_capabilities(), reason="no AMX")
@@ -32,12 +32,6 @@ ALL = [size for size in SIZES if size[2]] + MORE
 def test_products(size, threads):
     for b_shared in False, True:
         check_products(size, threads=threads, b_shared=b_shared, **TILED)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3, 4])
-@pytest.mark.parametrize("size", COPIES + MORE, ids=str)
-def test_a_is_copied_on_the_way(size, threads):
-    check_copies(size, threads=threads, **TILED)
 
 
 def test_relu_comes_last():

@@ -60,7 +60,6 @@ cdef class ProductFullyConnected(Operator):
     def __init__(self, prop, rows, units, hidden, packed=False, picked=None):
         self.rows, self.units, self.hidden, self.packed = rows, units, hidden, packed
         self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
-        self._copies_input = True
         self.activation = FoldedActivation(prop, rows * hidden)
         self.picked_bytes = 0
         if picked is not None:
@@ -83,7 +82,6 @@ cdef class ProductFullyConnected(Operator):
         p.c, p.c_row = <float*>out_data[0].data, p.n
         p.relu, p.add = self.activation.relu, req[0] == kAddTo
         p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
-        p.copy, p.copy_past = <float*>ctx.copy, ctx.copy_past
         if self.picked_bytes:
             rows = get_space(&ctx.requested[0], self.picked_bytes + product_space(threads))
             run_strided(&self.picked, kFloat32, STRIDED_WRITE, rows, p.a)
