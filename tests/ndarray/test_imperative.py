@@ -280,7 +280,7 @@ def test_calls_like_one_before():
 def test_signatures_used_last_are_remembered():
     cache, first = OPERATORS.get("test_scale").cache, mx.nd.zeros((2, 1))
     mx.nd.test_scale(first)
-    new = [key for key in cache][-1]
+    new = list(cache)[-1]
     for n in range(1, 1000):
         mx.nd.test_scale(mx.nd.zeros((n,)))
         if n % 100 == 0:
