@@ -13,7 +13,6 @@ from ._ndarray cimport NDArrayBase, new_view, same_shape
 from .executor.tables cimport HERE, call_step, nanoseconds, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
 from ._core.touched_rows cimport rows_end, rows_hold, watch_rows
-from .executor.batch_split cimport add_parts, run_parts
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
 from .cuda.graphs cimport prepare, release, set_random_base
 from .cuda.graphs cimport run as run_recorded
@@ -111,11 +110,6 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Kept* kept
     while index < run.segment.last:
         run.current = index
-        if run.tables.steps[index].split.last:
-            if run_parts(run, run_ctx) == -1:
-                _give_up(run)
-            index = run.tables.steps[index].split.last
-            continue
         index += 1
         kept = run.tables.steps[run.current].kept
         if kept != NULL:
@@ -278,8 +272,6 @@ cdef class Plan:
                 native.kept = self._kept_of(step.kept, kept, arrays)
                 native.kept.last = self.tables.steps.size()
             self.tables.steps.push_back(native)
-        for split in graph.splits:
-            add_parts(self.tables, split, graph.steps, operators, arrays)
         return 0
 
     cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL:

@@ -24,14 +24,12 @@ from ..graph.compile import lower
 from ..graph.describe import describe
 from ..graph.ir import BACKWARD, TEMP, Graph
 from ..graph.memory_plan import plan_memory
-from ..graph.passes.batch_split import row_positions
 from ..graph.profile import step_times
 from ..graph.verify import verify_memory
 from ..ndarray import NDArray, array, empty, zeros
 from ..operator import Operator
 from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments, topological_order
-from .batch_split import share_memory
 from .pins import Pins
 
 if TYPE_CHECKING:
@@ -120,7 +118,6 @@ class Executor:
             forward = step.origin or step
             if forward not in operators:
                 operators[forward] = _create_operator(forward)
-        _keep_splits(graph, operators, self._bound(graph))
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
         if config.get("CYNET_GRAPH_VERIFY"):
@@ -491,39 +488,9 @@ def _constants(graph):
     return {value: made_array for value, made_array in arrays.items() if value in read}
 
 
-def _keep_splits(graph, operators, bound):
-    """Leave out what cannot run on several threads, or in `bound` arrays that share memory, and
-    make the operators of parts."""
-    kept = []
-    for each in graph.splits:
-        steps = graph.steps[each.first : each.last]
-        forward = [step.origin or step for step in steps]
-        made = [operators[step] for step in forward]
-        if any(op.runs_python or op.stateful or op.rows_of for op in made) or _share_memory(
-            steps, bound
-        ):
-            continue
-        kept.append(each)
-        for step in forward:
-            for rows in each.rows:
-                if (step, rows) not in operators:
-                    operators[step, rows] = _create_operator(step, rows)
-    graph.splits = kept
-
-
-def _share_memory(steps, arrays):
-    """Whether an array that steps write shares memory with another one that they touch."""
-    written = {v.root for step in steps for _, v in step.written()} & arrays.keys()
-    read = {v.root for step in steps for v in step.read()} & arrays.keys() - written
-    return share_memory([arrays[v] for v in written], [arrays[v] for v in read])
-
-
-def _create_operator(step, rows=None):
-    """The Operator of a forward step, or of `rows` rows of it; a failure names the node."""
+def _create_operator(step):
+    """The Operator of a forward step; a failure names the node."""
     shapes = [v.shape for v in step.in_data]
-    if rows is not None:
-        for i in row_positions(step):
-            shapes[i] = (rows, *shapes[i][1:])
     try:
         operator = step.prop.operator_on(step.ctx, shapes, [v.dtype for v in step.in_data])
     except Exception as error:

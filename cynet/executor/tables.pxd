@@ -21,19 +21,6 @@ cdef extern from *:
     """
     int64_t nanoseconds() noexcept nogil
 
-cdef struct SplitSteps:
-    # Steps that run in parts (batch_split.pxd), as positions in the tables.
-    size_t last         # behind the last of them; 0: no such steps begin here
-    size_t parts, begin  # how many parts, and the first of their steps in part_steps
-    size_t sums, sums_end
-    int64_t work        # of all parts, for kernels/parallel.pxd
-
-cdef struct PartSum:
-    # What a part has summed over its rows, to be added to what the first part has.
-    void* sum
-    const void* part
-    int64_t size
-
 cdef struct NativeStep:
     void* op           # Operator, kept alive by the tables
     bint backward
@@ -43,7 +30,6 @@ cdef struct NativeStep:
     uint64_t random    # random streams drawn by the steps before this one
     Chunk* watched     # of a gradient of which backward keeps the rows, or NULL
     Kept* kept         # the group of steps it belongs to that run when something changed, or NULL
-    SplitSteps split   # the steps from this one on that run in parts
 
 cdef cppclass Kept:
     # Steps whose results stay until one of the arrays they are made from is written. Guarded by
@@ -82,8 +68,6 @@ cdef cppclass Tables:
     # the steps' contexts, which are guarded by their segment's variable.
     atomic[long] references
     vector[NativeStep] steps
-    vector[NativeStep] part_steps  # of those that run in parts, part by part
-    vector[PartSum] sums
     vector[TBlob] blobs
     vector[int] reqs
     vector[Resource] resources

@@ -7,12 +7,8 @@ from .ir import FORWARD, TEMP
 def describe(graph):
     """What ``Executor.debug_str`` gives for a Graph whose memory is planned."""
     lines = []
-    splits = {each.first: each for each in graph.splits}
     for index, step in enumerate(graph.steps):
         lines.append(f"{index:4d} {step.direction:8s} {step.prop.op_name} {step.name} @{step.ctx}")
-        if index in splits:
-            rows = ", ".join(map(str, splits[index].rows))
-            lines.append(f"       in parts of {rows} rows, to step {splits[index].last - 1}")
         for position, value in step.written():
             request = ("null", "write", "inplace", "add")[step.req[position]]
             place = "" if value.root.kind != TEMP else f" arena+{value.root.offset}"

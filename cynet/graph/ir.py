@@ -190,8 +190,6 @@ class Graph:
         What is run once, before everything else; it makes the values of kind ``const``.
     memory : MemoryReport or None
         What the memory pass found.
-    splits : list of Split
-        The steps that run in parts (graph/passes/batch_split.py).
     """
 
     def __init__(self, steps, args, auxs, outputs):
@@ -204,7 +202,6 @@ class Graph:
         self.heads = [None] * len(outputs)
         self.constant_steps = []
         self.memory = None
-        self.splits = []
 
     def set_forward(self, steps):
         """Take `steps` for all there are: what a pass before the gradient pass has made."""
@@ -226,8 +223,7 @@ class Graph:
         return {v for step in self.steps if step.prop.graph.traits.moves_states for v in step.aux}
 
     def kept_values(self):
-        """Values that have memory of their own: those that stay from run to run, in the order of
-        the steps that make them, and sums of parts."""
+        """Values that have memory of their own and stay from run to run, in the order of the steps
+        that make them."""
         made = [v for step in self.steps if step.kept is not None for v in step.out_data]
-        parts = [v for each in self.splits for values in each.sums.values() for v in values]
-        return [v for v in made if v.kind == KEPT] + parts
+        return [v for v in made if v.kind == KEPT]

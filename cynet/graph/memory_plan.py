@@ -321,17 +321,13 @@ def _inplace_pairs(step):
 
 
 def _spans(graph, kept):
-    """First and last step of each root; those in `kept`, all when None, live from start to end, and
-    what a split touches through all of it."""
-    long = {i: (s.first, s.last - 1) for s in graph.splits for i in range(s.first, s.last)}
+    """First and last step of each root; those in `kept`, all when None, live from start to end."""
     spans = {}
     for index, step in enumerate(graph.steps):
         for value in step.touched():
             root = value.root
             if root.kind == TEMP:
-                begin, last = long.get(index, (index, index))
-                first, end = spans.get(root, (begin, last))
-                spans[root] = (min(first, begin), max(end, last))
+                spans[root] = (spans.get(root, (index,))[0], index)
     for root in spans:
         if kept is None or root in kept:
             spans[root] = (0, len(graph.steps))

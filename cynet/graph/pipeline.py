@@ -9,7 +9,6 @@ from typing import NamedTuple
 from ..base import config
 from ..base.errors import ArgumentError
 from .memory_plan import views
-from .passes.batch_split import split
 from .passes.common_subexpressions import share
 from .passes.constant_folding import fold
 from .passes.fuse_elementwise import chain
@@ -63,12 +62,10 @@ PASSES = (
          ("mirror", "mask")),
     Pass("chain", WHOLE, chain, "elementwise steps together, a block of their arrays at a time",
          ("mask", "views"), HOST),
-    Pass("split", WHOLE, split, "small steps by parts of the batch, one part per thread",
-         ("views", "chain"), HOST),
     Pass("inplace", MEMORY, None, "outputs in the memory of inputs that are read no more",
-         ("views", "split")),
+         ("views", "chain")),
     Pass("reuse", MEMORY, None, "one memory for values that do not live at the same time",
-         ("inplace", "split")),
+         ("inplace", "chain")),
 )
 NAMES = frozenset(each.name for each in PASSES)
 

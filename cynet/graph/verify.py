@@ -120,10 +120,9 @@ def verify_memory(graph, apart=()):
     CynetError
         Naming the two values.
     """
-    long = {i: (s.first, s.last - 1) for s in graph.splits for i in range(s.first, s.last)}
     lives = {}
     for i, step in enumerate(graph.steps):
-        begin, end = (0, len(graph.steps)) if step in apart else long.get(i, (i, i))
+        begin, end = (0, len(graph.steps)) if step in apart else (i, i)
         for value in (*step.read(), *(v for _, v in step.written())):
             first, last = lives.get(value.root, (begin, end))
             lives[value.root] = min(first, begin), max(last, end)

@@ -175,22 +175,6 @@ class GraphHooks:
         operator does anything else."""
         return None
 
-    def row_inputs(self, prop, in_shapes, in_types):
-        """The inputs that forward and backward treat row by row, along the first axis.
-
-        Returns
-        -------
-        tuple of int or None
-            Their positions: row i of every output, and of the gradients of these inputs, comes from
-            rows i of outputs, their gradients and these inputs, and from the others whole, and
-            gradients of the others are sums over the rows. The operator keeps nothing from one call
-            to the next, has no states and draws no random numbers, takes any number of rows, and
-            several of it run at once. None: something of that is not so. Of an `elementwise`
-            operator with inputs of one shape all are, unless it says otherwise.
-        """
-        alike = len(set(map(tuple, in_shapes))) == 1 and len(in_shapes[0])
-        return tuple(range(len(in_shapes))) if self.traits.elementwise and alike else None
-
 
 class LayerHooks(GraphHooks):
     """Hooks of a layer whose output is linear in data and weight."""

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.graph.passes import batch_split
 from tests.fixtures.random_networks import KINDS, run, summary
 
 CASES = 1000 if "CYNET_STRESS_ITERATIONS" in os.environ else 20
@@ -23,12 +22,9 @@ MXNET = json.loads(
 NEAR = {"float64": 1e-9, "float32": 2e-2}
 
 
-@pytest.mark.parametrize("least_work", [None, 0], ids=["as it comes", "in parts"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_with_every_pass_as_with_none(seed, monkeypatch, threads, kind, dtype, least_work):
-    if least_work is not None:
-        monkeypatch.setattr(batch_split, "LEAST_WORK", least_work)
+def test_with_every_pass_as_with_none(seed, monkeypatch, threads, kind, dtype):
     for case in range(CASES):
         print(f"network {case}")
         number = (seed + case) % (1 << 32)

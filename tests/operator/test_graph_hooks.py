@@ -49,5 +49,5 @@ def test_hooks_answer_for_an_operator_that_says_nothing():
     assert hooks.columns_as_channels(prop, shapes) is None
     assert hooks.prepack(prop, shapes, types, False) is None
     assert hooks.forward_loops(prop, [], []) is hooks.backward_loops(prop, [], [], [], []) is None
-    assert hooks.pieces(prop, shapes) is hooks.row_inputs(prop, shapes, types) is None
+    assert hooks.pieces(prop, shapes) is None
     assert hooks.fixed_inputs(prop) == {}

@@ -28,19 +28,12 @@ from ..property import OperatorProperty, merge_shapes
 from ..checks.shapes import agree
 
 
-class RegressionHooks(GraphHooks):
-    """Rows are apart."""
-
-    def row_inputs(self, prop, in_shapes, in_types):
-        return 0, 1
-
-
 class RegressionOutputProperty(OperatorProperty):
     """Base of the three outputs below."""
 
     grad_scale = Float(1.0, doc="Factor of the gradient.")
 
-    graph = RegressionHooks(float32_beside_half=(), loss_labels=(1,))
+    graph = GraphHooks(float32_beside_half=(), loss_labels=(1,))
     inputs_doc = {
         "data": "Estimates (N, ...).",
         "label": "Targets of data's shape; (N,) fits data of shape (N, 1).",

@@ -21,16 +21,6 @@ from ..property import OperatorProperty, merge_shapes
 _NORMALIZATION = {"null": 0, "batch": 1, "valid": 2}
 
 
-class SoftmaxOutputHooks(GraphHooks):
-    """Rows are apart where each has labels of its own."""
-
-    def row_inputs(self, prop, in_shapes, in_types):
-        if prop.multi_output or prop.normalization != "null":
-            return None
-        # else a row of the data has one label, and a row of labels may have several
-        return (0, 1) if prop.preserve_shape or len(in_shapes[0]) == 2 else None
-
-
 class SoftmaxOutputProperty(OperatorProperty):
     """Softmax whose gradient is that of the cross-entropy with `label`.
 
@@ -58,7 +48,7 @@ class SoftmaxOutputProperty(OperatorProperty):
                          doc="Part of the target that the other classes share; not with "
                              "multi_output.")
 
-    graph = SoftmaxOutputHooks(float32_beside_half=(), loss_labels=(1,))
+    graph = GraphHooks(float32_beside_half=(), loss_labels=(1,))
     inputs_doc = {
         "data": "Scores.",
         "label": "Class of each row: data's shape without the class axis; or probabilities in "

@@ -15,11 +15,9 @@ from ...kernels.elementwise.elementwise cimport Kernel
 from .._base cimport Operator, OpContext
 from .._elementwise cimport find_kernels, put_number
 
-from math import prod
 from typing import NamedTuple
 
 from ...base.dtype import dtype_flag
-from ..graph_hooks import GraphHooks
 from ..elementwise_loop import SIMPLE, settled
 from ..property import OperatorProperty
 
@@ -60,40 +58,6 @@ class ChainLine(NamedTuple):
     add: bool
 
 
-class ChainHooks(GraphHooks):
-    """Rows are apart where all operands are cut, or read whole."""
-
-    def row_inputs(self, prop, in_shapes, in_types):
-        """Those whose rows lie one behind another, if all outputs' do; what repeats is read
-        whole."""
-        shapes = [*prop.in_shapes, *prop.out_shapes]
-        batch, cut = prop.out_shapes[0][0], [set() for _ in shapes]
-        for line in prop.lines:
-            for each in (*line.loop.reads, line.loop.target):
-                if isinstance(each, Memory):
-                    cut[each.array].add(_is_cut(prop, each, shapes[each.array], batch))
-        n = len(prop.in_shapes)
-        if any(each != {True} for each in cut[n:]) or any(
-                len(each) > 1 or None in each for each in cut[:n]):
-            return None
-        return tuple(i for i, each in enumerate(cut[:n]) if True in each)
-
-
-def _is_cut(prop, memory, shape, batch):
-    """Whether a part of the batch reads just as many rows of an operand; False: all of it,
-    None: neither."""
-    if memory.row == 0:
-        return False
-    if shape[0] != batch:
-        return None
-    size = prod(shape) // batch  # elements of one of its rows
-    if prop.rows == 1:
-        return True if size * batch == prop.columns else None
-    n = prop.rows // batch  # of the chain's rows, in one of the batch
-    end = memory.offset + (n - 1) * memory.row + (prop.columns - 1) * memory.column
-    return True if n * batch == prop.rows and n * memory.row == size > end else None
-
-
 class ChainProperty(OperatorProperty):
     """Several elementwise operators in one.
 
@@ -110,7 +74,6 @@ class ChainProperty(OperatorProperty):
     """
 
     differentiable = False
-    graph = ChainHooks()
 
     def __init__(self, op_name, rows, columns, dtype, lines, in_shapes, out_shapes, inplace):
         super().__init__()

@@ -25,7 +25,7 @@ SMALL = 4096  # multiplications that take less time than the call of a oneDNN pr
 
 
 class FullyConnectedHooks(FoldsActivationHooks):
-    """Products of our own mask the gradient and take rows apart."""
+    """Products of our own mask the gradient."""
 
     def applies(self, act_type, in_types):
         single = in_types[0] == "float32" and onednn.available()
@@ -33,9 +33,6 @@ class FullyConnectedHooks(FoldsActivationHooks):
 
     def masks(self, prop, in_shapes, in_types):
         return in_types[0] == "float32" and prop._suits_products(in_shapes)
-
-    def row_inputs(self, prop, in_shapes, in_types):
-        return (0,) if self.masks(prop, in_shapes, in_types) else None
 
 
 class FullyConnectedProperty(FoldsActivation, OperatorProperty):
