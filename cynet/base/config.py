@@ -89,6 +89,14 @@ _SETTINGS = {
             "never.",
         ),
         Setting(
+            "CYNET_CONV_ALGORITHM",
+            str,
+            "",
+            "The algorithm of convolutions and deconvolutions on the CPU, wherever it supports "
+            "them: gemm, direct, winograd, onednn, scatter, by_channel, implicit_gemm or im2col; "
+            "empty: the one with the lowest estimate.",
+        ),
+        Setting(
             "CYNET_STORAGE_CACHE_MB",
             _count,
             0,

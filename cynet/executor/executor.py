@@ -339,6 +339,7 @@ class Executor:
         -------
         list of (str, str, float)
             Direction, ``"operator node"`` and mean microseconds a call, in the order of the plan.
+            Behind the node stands which algorithm was chosen where there are several.
         """
         return step_times(self._plan, self._graph.steps, run, n)
 
@@ -467,6 +468,8 @@ class Executor:
     def debug_str(self) -> str:
         """The plan in words: every step with what it writes, then the memory it takes.
 
+        Steps that have several algorithms name the one that was chosen, and the estimates of all.
+
         The last lines are MXNet's: the MB (2**20 bytes) of all temporaries as they are placed, and
         how many steps ask for temporary space; between them the MB without in-place and sharing.
         Arguments, gradients and outputs, which have arrays of their own, are not counted. In front
@@ -491,8 +494,9 @@ def _constants(graph):
 def _create_operator(step):
     """The Operator of a forward step; a failure names the node."""
     shapes = [v.shape for v in step.in_data]
+    types = [v.dtype for v in step.in_data]
     try:
-        operator = step.prop.operator_on(step.ctx, shapes, [v.dtype for v in step.in_data])
+        operator = step.prop.operator_on(step.ctx, shapes, types)
     except Exception as error:
         raise dress(
             error,
@@ -504,4 +508,6 @@ def _create_operator(step):
             f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
             f"{shown(operator)}, not an Operator"
         )
+    if step.ctx.device_type == "cpu":
+        step.algorithms = step.prop.graph.algorithms(step.prop, shapes, types)
     return operator

@@ -8,7 +8,8 @@ def describe(graph):
     """What ``Executor.debug_str`` gives for a Graph whose memory is planned."""
     lines = []
     for index, step in enumerate(graph.steps):
-        lines.append(f"{index:4d} {step.direction:8s} {step.prop.op_name} {step.name} @{step.ctx}")
+        name = f"{step.prop.op_name} {step.name} @{step.ctx}{chosen(step)}"
+        lines.append(f"{index:4d} {step.direction:8s} {name}")
         for position, value in step.written():
             request = ("null", "write", "inplace", "add")[step.req[position]]
             place = "" if value.root.kind != TEMP else f" arena+{value.root.offset}"
@@ -18,6 +19,17 @@ def describe(graph):
     lines.append(f"Total {graph.memory.unplanned >> 20} MB without in-place and sharing")
     lines.append(f"Total {sum(map(_temporary_spaces, graph.steps))} TempSpace resource requested")
     return "\n".join(lines)
+
+
+def chosen(step):
+    """``": algorithm (estimates)"`` of a step whose operator has several, else nothing."""
+    made = (step.origin or step).algorithms
+    if step.direction == FORWARD:
+        return f": {made['forward']}" if made else ""
+    apart = [f"{what} by {choice}" for what, choice in made.items() if what != "forward"]
+    if not apart and made:
+        return f": {made['forward'].name}"
+    return f": {', '.join(apart)}" if apart else ""
 
 
 def _temporary_spaces(step):

@@ -82,9 +82,12 @@ class Step:
     `req` says how each written one is written. `origin` of a backward step is the forward step
     whose Operator it shares. `attrs` are the node's. `kept` is the group of a step that need not
     run every time, else None. `members` are the steps that the chain pass has put into one.
+    `algorithms` of a forward step on a CPU are those that its operator has chosen, once it is made
+    (`GraphHooks.algorithms`).
     """
 
     __slots__ = (
+        "algorithms",
         "attrs",
         "aux",
         "ctx",
@@ -130,6 +133,7 @@ class Step:
         self.attrs = {} if attrs is None else attrs
         self.kept = None
         self.members = ()
+        self.algorithms = {}
 
     def written(self):
         """Pairs (position, Value) of what the step writes, auxiliary states apart."""

@@ -3,6 +3,7 @@
 from ..base.errors import ArgumentError
 from ..base.kinds import to_index
 from ..ndarray import waitall
+from .describe import chosen
 
 
 def step_times(plan, steps, run, n):
@@ -35,6 +36,10 @@ def step_times(plan, steps, run, n):
         finally:
             plan.set_profiled(False)
     return [
-        (step.direction, f"{step.prop.op_name} {step.name}", spent / 1e3 / max(calls, 1))
+        (
+            step.direction,
+            f"{step.prop.op_name} {step.name}{chosen(step)}",
+            spent / 1e3 / max(calls, 1),
+        )
         for step, (spent, calls) in zip(steps, measured)
     ]

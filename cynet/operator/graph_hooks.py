@@ -108,6 +108,11 @@ class GraphHooks:
         any other operator."""
         return 0
 
+    def algorithms(self, prop, in_shapes, in_types):
+        """What computes it on a CPU, of several algorithms: the `Choice` (``algorithms.py``) of
+        "forward", and those of gradients that are chosen apart. Empty: there is one way only."""
+        return {}
+
     # --- one step in place of several -------------------------------------------------------------
     def activation(self, prop):
         """The act_type where the operator is that activation and nothing else, or None."""

@@ -105,7 +105,10 @@ class _Layout:
     def _columns_form(self, step):
         shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
         prop = step.prop.graph.columns_as_channels(step.prop, shapes)
-        return prop if prop is not None and prop.graph.channels_last(prop, shapes, types) else None
+        if prop is None:
+            return None
+        turned = [(n, width, height, 1) for n, _, height, width in shapes[:2]] + shapes[2:]
+        return prop if prop.graph.channels_last(prop, turned, types) else None
 
     def _form(self, step):
         """The channels-last form of a step that is to have one, or None."""

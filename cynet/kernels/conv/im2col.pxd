@@ -19,10 +19,10 @@ cdef struct ConvShape:
     int64_t unrolled             # channels / groups * kernel: rows of an unrolled window
     int64_t tile, tiles          # output positions unrolled at a time, and such parts an image
     bint plain                   # 1x1 without stride and pad: the input is its own unrolling
-    bint as_it_lies              # forward by implicit gemm (implicit_gemm.h)
+    bint implicit                # forward by implicit gemm (implicit_gemm.h)
 
-# `single`: of float32, and forward means conv_forward.
-cdef void conv_complete(ConvShape* shape, bint single) noexcept nogil
+# `implicit`: conv_forward is to be implicit gemm; of float32, and not `plain`.
+cdef void conv_complete(ConvShape* shape, bint implicit) noexcept nogil
 # How many threads, and how many elements of temporary space the functions below then need.
 cdef int conv_threads(const ConvShape* shape) noexcept nogil
 cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradient) noexcept nogil

@@ -26,7 +26,6 @@ cdef extern from "conv/implicit_gemm.h" namespace "cynet" nogil:
         int64_t dilate[3]
         int64_t pad[3]
         int64_t batch, groups
-    bint image_suits(const ImageShape& shape) noexcept
     int64_t image_space(const ImageShape& shape, int threads) noexcept
     void image_forward(int level, const ImageShape& shape, const float* x, const float* w,
                        const float* bias, float* y, bint add, int threads, float* space) noexcept
@@ -55,10 +54,9 @@ cdef ImageShape _image(const ConvShape* shape) noexcept nogil:
     return image
 
 
-cdef void conv_complete(ConvShape* shape, bint single) noexcept nogil:
+cdef void conv_complete(ConvShape* shape, bint implicit) noexcept nogil:
     cdef int i
     cdef int64_t parts = shape.batch * shape.groups
-    cdef ImageShape image = _image(shape)
     shape.in_space = shape.in_size[0] * shape.in_size[1] * shape.in_size[2]
     shape.out_space = shape.out_size[0] * shape.out_size[1] * shape.out_size[2]
     shape.unrolled = shape.channels // shape.groups
@@ -77,7 +75,7 @@ cdef void conv_complete(ConvShape* shape, bint single) noexcept nogil:
                and shape.out_space >= 2 * shape.tiles * LEAST_TILE):
             shape.tiles *= 2
     shape.tile = _ceil_div(shape.out_space, shape.tiles)
-    shape.as_it_lies = single and cpu_level() > 0 and not shape.plain and image_suits(image)
+    shape.implicit = implicit
 
 
 cdef int conv_threads(const ConvShape* shape) noexcept nogil:
@@ -87,7 +85,7 @@ cdef int conv_threads(const ConvShape* shape) noexcept nogil:
 
 cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradient) noexcept nogil:
     cdef int64_t each = 0 if shape.plain else shape.unrolled * shape.tile
-    if shape.as_it_lies and not weight_gradient:
+    if shape.implicit and not weight_gradient:
         return image_space(_image(shape), threads)
     if weight_gradient:
         each += shape.filters * shape.unrolled
@@ -214,7 +212,7 @@ cdef void conv_forward(const ConvShape* shape, const floating* x, const floating
     cdef int64_t task
     cdef int t
     if floating is float:
-        if shape.as_it_lies:
+        if shape.implicit:
             image_forward(cpu_level(), _image(shape), x, w, bias, y, add, threads, space)
             return
     if tasks < threads:
@@ -319,8 +317,8 @@ def _image_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int t
                   level=None):
     """image_forward on C-contiguous NumPy float32 arrays with three spatial axes, for tests.
 
-    The second axes say how many groups there are: y = w * x (+ bias) (+ y). Returned are what lies
-    behind the scratch, bytes of 255, and whether that way suits.
+    The second axes say how many groups there are: y = w * x (+ bias) (+ y). Returned is what lies
+    behind the scratch, bytes of 255.
     """
     cdef ImageShape s
     cdef int at = cpu_level() if level is None else cpu_capabilities().index(level)
@@ -340,4 +338,4 @@ def _image_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int t
     with nogil:
         image_forward(at, s, <float*>px, <float*>pw, <float*>pb, <float*>py, add, threads,
                       <float*>space)
-    return room[start + 4 * size:], image_suits(s)
+    return room[start + 4 * size:]

@@ -57,15 +57,6 @@ struct ImageShape {
 
 namespace cynet {
 
-// Whether this is faster than im2col. Each row of the output computes kernel - 1 pixels too many,
-// which must be few; and with a stride at least two taps must see a number, else im2col copies no
-// more than this.
-inline bool image_suits(const ImageShape& s) {
-  const int64_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
-  const bool few = s.strided() && taps < 2 * s.stride[0] * s.stride[1] * s.stride[2];
-  return 3 * s.held(2) <= 4 * s.out[2] && !few;
-}
-
 // Floats of scratch, aligned to 64: offsets of rows, copies of images.
 inline int64_t image_space(const ImageShape& s, int threads) {
   return s.offsets() + (s.copied() ? threads * (s.channels * s.channel() + FLOATS_APART) : 0);

@@ -106,23 +106,6 @@ inline const winograd::Loops& winograd_loops(int form) {
   return *table[form];
 }
 
-// Whether this is faster than a direct sum: forward and both gradients together, or forward alone
-// with packed weights.
-inline bool winograd_suits(int form, const WinogradShape& s, bool packed) {
-  const winograd::Image y = winograd::output_of(s);
-  return winograd::cycles(form, s, packed) <
-         winograd::direct_cycles(form, s.kernel * s.kernel, s.batch * y.height * y.width,
-                                 s.channels, s.filters);
-}
-
-// Whether packed weights save more than a tenth of the time. They are up to 11 times as large as w.
-inline bool winograd_packs(int form, const WinogradShape& s) {
-  const winograd::Image y = winograd::output_of(s);
-  const int64_t side = winograd::side_of(winograd::taps_of(s));
-  const winograd::Cycles own(winograd::cost_at(form), s, winograd::Tiles(y, side).count);
-  return 10 * own.packing > own.tiles;
-}
-
 // Bytes of scratch, to be aligned to 64.
 inline size_t winograd_space(int form, const WinogradShape& shape, int threads,
                              winograd::Stage stage) {

@@ -26,11 +26,7 @@ cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
         BACKWARD
         PACKED
 
-# Whether it pays, in training or with `packed` weights; every shape with pads of 0 or more is
-# computed rightly.
-cdef bint winograd_suits(const WinogradShape* shape, bint packed) noexcept nogil
-# Whether it is worth the memory to keep packed weights.
-cdef bint winograd_packs(const WinogradShape* shape) noexcept nogil
+# Every shape with pads of 0 or more is computed rightly.
 # Bytes of scratch.
 cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil
 

@@ -11,9 +11,6 @@ cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
     int form_at(int level, const WinogradShape& shape) noexcept
 
 cdef extern from "conv/winograd.h" namespace "cynet" nogil:
-    bint cpp_suits "cynet::winograd_suits"(
-        int form, const WinogradShape& shape, bint packed) noexcept
-    bint cpp_packs "cynet::winograd_packs"(int form, const WinogradShape& shape) noexcept
     size_t cpp_space "cynet::winograd_space"(int form, const WinogradShape& shape, int threads,
                                              Stage stage) noexcept
     int64_t cpp_packed_size "cynet::winograd_packed_size"(
@@ -33,14 +30,6 @@ cdef extern from "conv/winograd.h" namespace "cynet" nogil:
 
 cdef inline int _form(const WinogradShape* shape) noexcept nogil:
     return form_at(cpu_level(), shape[0])
-
-
-cdef bint winograd_suits(const WinogradShape* shape, bint packed) noexcept nogil:
-    return cpp_suits(_form(shape), shape[0], packed)
-
-
-cdef bint winograd_packs(const WinogradShape* shape) noexcept nogil:
-    return cpp_packs(_form(shape), shape[0])
 
 
 cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil:
@@ -81,19 +70,20 @@ cdef WinogradShape _shape(x, filters, kernel, pad, stride):
     return shape
 
 
+def winograd_is_by_row(level, channels, filters, stride):
+    """Whether the loops at that capability level are those by rows of positions."""
+    cdef WinogradShape shape
+    shape.channels, shape.filters, shape.stride = channels, filters, stride
+    cdef int at = ("baseline", "avx2", "avx512", "amx").index(level)
+    return form_at(at, shape) != at
+
+
 def _winograd_forms():
     """Names of the forms that this machine can run, with their numbers, for tests."""
     forms = {name: number for number, name in enumerate(cpu_capabilities())}
     if "avx512" in forms:
         forms["avx512 by row"] = AVX512_BY_ROW
     return forms
-
-
-def _winograd_suits(x_shape, filters, kernel, pad, int form, bint packed=False, stride=1):
-    """winograd_suits for an input of (batch, height, width, channels), for tests; `form` as
-    winograd_cost.h counts them."""
-    cdef WinogradShape shape = _shape(x_shape, filters, kernel, pad, stride)
-    return cpp_suits(form, shape, packed)
 
 
 def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=False,

@@ -15,7 +15,6 @@
 #include "common/half.h"
 #include "isa/levels.h"
 #include "parallel.h"
-#include "conv/winograd_cost.h"
 
 #ifdef CYNET_X86_LEVELS
 #include <immintrin.h>
@@ -279,30 +278,6 @@ inline void product(int level, const Product& p, int threads, char* space) {
   product_by(level, product_way(level, p), p, threads, space);
 }
 
-// Whether this is faster than Winograd's algorithm and than oneDNN's direct sum: where many taps
-// are outside the image, or many images share the weights. Compares estimated cycles of a vector, a
-// third of forward and both gradients, fitted to measured convolutions
-// (docs/notes/performance-log.md).
-inline bool window_suits(int level, const WindowShape& s) {
-  const int64_t pixels = products::pixels_out(s), taps = products::taps_of(s);
-  if (pixels < 1 || pixels > 64 || taps < 2 || taps > products::MOST_TAPS) return false;
-  if (s.filters < 16 || s.channels < 8 || s.batch < 4) return false;
-  int64_t real = 0;
-  products::each_tap(s, [&](int64_t, int64_t, int64_t) { ++real; });
-  const WinogradShape other = {s.batch,   s.height, s.width, s.channels, s.filters, s.kernel_h,
-                               s.pad_h, s.pad_w,  s.stride_h};
-  const int form = winograd::form_at(level, other);
-  const winograd::Cost& cost = winograd::cost_at(form);
-  const double vectors = (s.filters + cost.lanes - 1) / cost.lanes;
-  const double own = (cost.window * real * s.channels + cost.window_result * pixels) * s.batch *
-                         vectors + cost.window_start;
-  if (own >= winograd::direct_cycles(form, taps, s.batch * pixels, s.channels, s.filters))
-    return false;
-  const bool square = s.kernel_h == s.kernel_w && s.stride_w == s.stride_h && s.dilate_h == 1 &&
-                      s.dilate_w == 1;
-  return !(square && winograd::cycles(form, other, false) < own);
-}
-
 // Bytes of scratch for forward, or for both gradients; it must be aligned to 64.
 inline size_t window_space(int level, const WindowShape& shape, int threads, bool backward) {
   static constexpr decltype(&baseline::window_scratch) table[] = CYNET_AT_LEVELS(window_scratch);
@@ -322,12 +297,6 @@ inline void window_backward_data(int level, const WindowShape& shape, const floa
                                  const float* dy, float* dx, bool add, int threads, char* space) {
   static constexpr decltype(&baseline::window_data) table[] = CYNET_AT_LEVELS(window_data);
   table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
-}
-
-// Whether `window_spread` is faster for dx: up to half a vector of channels.
-inline bool spread_suits(int level, const WindowShape& s) {
-  return 2 * s.channels <= winograd::cost_at(level).lanes && s.filters >= 16 &&
-         s.dilate_h == 1 && s.dilate_w == 1;
 }
 
 // Bytes of scratch, aligned to 64; less if the weights are packed beforehand.
@@ -363,14 +332,8 @@ inline void window_backward_weight(int level, const WindowShape& shape, const fl
   table[level](shape, x, dy, dw, add, threads, reinterpret_cast<float*>(space));
 }
 
-// Whether `window_channel_weight` is faster than oneDNN for a depthwise convolution. oneDNN makes a
-// product for each group where the image is smaller than the window.
-inline bool window_goes_by_channel(const WindowShape& s) {
-  return (s.height < s.kernel_h || s.width < s.kernel_w) && products::pixels_in(s) <= 64 &&
-         products::taps_of(s) <= products::MOST_TAPS;
-}
-
-// dw (channels, 1, kernel_h, kernel_w) of a depthwise convolution; see `window_goes_by_channel`.
+// dw (channels, 1, kernel_h, kernel_w) of a depthwise convolution: of at most 64 pixels and
+// MOST_TAPS taps.
 inline void window_channel_weight(int level, const WindowShape& s, const float* x, const float* dy,
                                   float* dw, bool add, int threads) {
   static constexpr decltype(&baseline::channel_weight) table[] = CYNET_AT_LEVELS(channel_weight);

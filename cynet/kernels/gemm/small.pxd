@@ -1,8 +1,8 @@
 """Products of small float32 matrices, and convolutions of small images made of them (small.h).
 
-All shapes are supported; `product_suits`, `window_suits` and their like tell for which this is
-faster than BLAS and oneDNN. `space` is scratch of product_space or window_space bytes, aligned to
-64. Results do not depend on the number of threads.
+All shapes are supported; `product_suits` and the operators' lists of algorithms tell for which this
+is faster than BLAS and oneDNN. `space` is scratch of product_space or window_space bytes, aligned
+to 64. Results do not depend on the number of threads.
 """
 
 from libc.stdint cimport int64_t
@@ -56,8 +56,6 @@ cdef void product(const Product* p, int threads, char* space) noexcept nogil
 cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil
 cdef void product_few(const Product* p, int threads) noexcept nogil
 
-# Whether direct sums over the taps are faster than Winograd's algorithm and than oneDNN.
-cdef bint window_suits(const WindowShape* shape) noexcept nogil
 # Bytes of scratch for window_forward, or with `backward` for both gradients.
 cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil
 # y = relu(x * w + bias + y): `bias` of `filters` numbers or NULL, `relu` and `add` where true.
@@ -67,11 +65,8 @@ cdef void window_forward(const WindowShape* shape, const float* x, const float* 
 # dx = gradient of x, or dx += with `add`.
 cdef void window_backward_data(const WindowShape* shape, const float* w, const float* dy, float* dx,
                                bint add, int threads, char* space) noexcept nogil
-# The same by spreading the windows that dy's pixels make: whether it pays, for few channels, bytes
-# of scratch, and dx or dx +=. Weights may be packed before (so many floats, to be aligned to 64):
-# then it pays for few pixels of dy, too.
-cdef bint spread_suits(const WindowShape* shape) noexcept nogil
-cdef bint spread_packs(const WindowShape* shape) noexcept nogil
+# The same by spreading the windows that dy's pixels make, which are not dilated: floats of the
+# packed weights, to be aligned to 64, packing them, bytes of scratch, and dx or dx +=.
 cdef int64_t spread_packed_size(const WindowShape* shape) noexcept nogil
 cdef void spread_pack(const WindowShape* shape, const float* w, int threads,
                       float* to) noexcept nogil
@@ -81,7 +76,7 @@ cdef void window_spread(const WindowShape* shape, const float* w, bint packed, c
 # dw = gradient of w, or dw += with `add`.
 cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
                                  float* dw, bint add, int threads, char* space) noexcept nogil
-# Whether the gradient of w (channels, 1, kernel_h, kernel_w), each channel a group, pays.
-cdef bint window_goes_by_channel(const WindowShape* shape) noexcept nogil
+# The gradient of w (channels, 1, kernel_h, kernel_w), each channel a group; x has 64 pixels at
+# most.
 cdef void window_channel_weight(const WindowShape* shape, const float* x, const float* dy,
                                 float* dw, bint add, int threads) noexcept nogil

@@ -26,7 +26,6 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         ALONE "cynet::products::ALONE"
     bint cpp_is_few "cynet::product_is_few"(int level, int64_t m, int64_t n, int64_t k,
                                             bint b_turned, FewOf of) noexcept
-    bint cpp_suits "cynet::window_suits"(int level, const WindowShape& shape) noexcept
     size_t cpp_space "cynet::window_space"(int level, const WindowShape& shape, int threads,
                                            bint backward) noexcept
     void cpp_forward "cynet::window_forward"(
@@ -35,7 +34,6 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
     void cpp_backward_data "cynet::window_backward_data"(
         int level, const WindowShape& shape, const float* w, const float* dy, float* dx,
         bint add, int threads, char* space) noexcept
-    bint cpp_spread_suits "cynet::spread_suits"(int level, const WindowShape& shape) noexcept
     size_t cpp_spread_space "cynet::spread_space"(int level, const WindowShape& shape,
                                                   int threads, bint packed) noexcept
     int64_t cpp_spread_packed_size "cynet::spread_packed_size"(int level,
@@ -48,7 +46,6 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
     void cpp_backward_weight "cynet::window_backward_weight"(
         int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
         bint add, int threads, char* space) noexcept
-    bint cpp_goes_by_channel "cynet::window_goes_by_channel"(const WindowShape& shape) noexcept
     void cpp_channel_weight "cynet::window_channel_weight"(
         int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
         bint add, int threads) noexcept
@@ -58,10 +55,6 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
 # unless one side is so short that the whole of it is read for each block of the others.
 cdef int64_t LARGE = 1 << 30
 cdef int64_t SHORT = 256
-
-# Pixels up to which windows are spread quicker from packed weights than a library makes them: it
-# reorders the weights first, and shares out pixels.
-cdef int64_t FEW_PIXELS = 64
 
 
 cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil:
@@ -102,10 +95,6 @@ cdef void product_few(const Product* p, int threads) noexcept nogil:
     cpp_product_by(cpu_level(), FEW, p[0], threads, NULL)
 
 
-cdef bint window_suits(const WindowShape* shape) noexcept nogil:
-    return cpp_suits(cpu_level(), shape[0])
-
-
 cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil:
     return cpp_space(cpu_level(), shape[0], threads, backward)
 
@@ -119,15 +108,6 @@ cdef void window_forward(const WindowShape* shape, const float* x, const float* 
 cdef void window_backward_data(const WindowShape* shape, const float* w, const float* dy, float* dx,
                                bint add, int threads, char* space) noexcept nogil:
     cpp_backward_data(cpu_level(), shape[0], w, dy, dx, add, threads, space)
-
-
-cdef bint spread_suits(const WindowShape* shape) noexcept nogil:
-    return cpu_level() > 0 and cpp_spread_suits(cpu_level(), shape[0])
-
-
-cdef bint spread_packs(const WindowShape* shape) noexcept nogil:
-    return (cpu_level() > 0 and shape.dilate_h == 1 and shape.dilate_w == 1
-            and shape.batch * shape.out_height * shape.out_width <= FEW_PIXELS)
 
 
 cdef int64_t spread_packed_size(const WindowShape* shape) noexcept nogil:
@@ -151,10 +131,6 @@ cdef void window_spread(const WindowShape* shape, const float* w, bint packed, c
 cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
                                  float* dw, bint add, int threads, char* space) noexcept nogil:
     cpp_backward_weight(cpu_level(), shape[0], x, dy, dw, add, threads, space)
-
-
-cdef bint window_goes_by_channel(const WindowShape* shape) noexcept nogil:
-    return cpp_goes_by_channel(shape[0])
 
 
 cdef void window_channel_weight(const WindowShape* shape, const float* x, const float* dy,
@@ -213,12 +189,6 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     with nogil:
         cpp_product_by(at, taken, p, threads, <char*>space)
     return room[start + size:], _WAYS[chosen]
-
-
-def _window_suits(x_shape, w_shape, y_shape, stride=(1, 1), dilate=(1, 1), pad=(0, 0), level=None):
-    """window_suits for shapes as _window_arrays takes them, for tests."""
-    cdef WindowShape shape = _shape(x_shape, w_shape, y_shape, stride, dilate, pad)
-    return cpp_suits(_level(level), shape)
 
 
 cdef WindowShape _shape(x, w, y, stride, dilate, pad):

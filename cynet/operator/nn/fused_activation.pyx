@@ -54,11 +54,13 @@ class FoldsActivationHooks(LayerHooks):
 
     def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
         if kind == ACTIVATION:
-            applies = prop.activation is None and self.applies(act_type, in_types)
+            applies = prop.activation is None and self.applies(
+                prop, act_type, in_shapes, in_types)
             return prop.changed(activation=act_type) if applies else None
         if kind == SUM:
             adds = prop.activation is None and in_types[0] == "float32"
-            if not adds or not (act_type is None or self.applies(act_type, in_types)):
+            if not adds or not (
+                    act_type is None or self.applies(prop, act_type, in_shapes, in_types)):
                 return None
             return prop.changed(activation=act_type, sums=True)
         if kind == MASK:
@@ -68,8 +70,8 @@ class FoldsActivationHooks(LayerHooks):
             return prop.changed(gets_masked=True) if prop.activation == "relu" else None
         return None
 
-    def applies(self, act_type, in_types):
-        """Whether kernels for these types apply that activation."""
+    def applies(self, prop, act_type, in_shapes, in_types):
+        """Whether kernels for these shapes and types apply that activation."""
         return False
 
     def masks(self, prop, in_shapes, in_types):

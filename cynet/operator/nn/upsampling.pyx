@@ -18,7 +18,8 @@ from ..graph_hooks import GraphHooks
 from ..parameters import Enum, Int
 from ..property import OperatorProperty, ResourceRequest
 from ..checks.shapes import agree
-from .convolution.deconvolution import DeconvolutionOperator
+from .convolution.im2col import UnrolledConvolution
+from .convolution.select import ConvDesc
 
 cdef enum:
     MOST = 64  # inputs
@@ -114,8 +115,9 @@ class UpSamplingProperty(OperatorProperty):
             return UpSamplingOperator(in_shapes, out, self.multi_input_mode == "sum",
                                       self.channels_last)
         k, pad = 2 * self.scale - self.scale % 2, self.scale // 2
-        return DeconvolutionOperator(in_shapes[0], out, (k, k), (self.scale,) * 2, (1, 1),
-                                     (pad, pad), self.num_filter, False)
+        desc = ConvDesc(out, in_shapes[0], (k, k), (self.scale,) * 2, (1, 1), (pad, pad),
+                        self.num_filter, in_types[0], bias=False, transposed=True)
+        return UnrolledConvolution(desc, False)
 
 
 cdef void _enlarge(const floating* x, floating* y, int64_t height, int64_t width, int64_t scale,

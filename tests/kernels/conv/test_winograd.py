@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.conv.winograd import _winograd_arrays, _winograd_forms, _winograd_suits
+from cynet.kernels.conv.winograd import _winograd_arrays, _winograd_forms
 
 from tests.pairs import pairwise
 
 FORMS = _winograd_forms()
-AVX2, AVX512, BY_ROW = 1, 2, 4  # of x86-64, as winograd_cost.h counts them
 # Of the largest number of a result. A direct sum in float32 is at 1e-6 with 64 channels.
 TOLERANCE = 1e-5
 SHAPES = [
@@ -235,39 +234,3 @@ def test_large(size, channels, kernel, stride):
     close(dx, backward_data(x, w, dy, pad, stride))
     run("backward_weight", x, dw, dy, pad, **options)
     close(dw, backward_weight(x, w, dy, pad, stride))
-
-
-@pytest.mark.parametrize("form", [AVX2, AVX512, BY_ROW])
-def test_where_it_pays(form):
-    def suits(*args, **kwargs):
-        return _winograd_suits(*args, form=form, **kwargs)
-
-    assert suits((64, 32, 32, 16), 16, 3, (1, 1))
-    assert suits((64, 8, 8, 64), 64, 3, (1, 1))
-    assert suits((8, 56, 56, 64), 64, 3, (1, 1))
-    assert not suits((64, 32, 32, 3), 16, 3, (1, 1))  # few channels
-    assert not suits((1, 7, 7, 512), 512, 3, (1, 1))  # more weights than pixels
-    assert not suits((64, 2, 2, 64), 64, 3, (1, 1))  # tiles mostly empty
-    assert not suits((8, 2, 9, 64), 64, 3, (0, 0))  # no output
-    assert suits((128, 12, 12, 20), 50, 5, (0, 0))
-    assert suits((16, 28, 28, 32), 96, 5, (2, 2))
-    assert suits((16, 27, 27, 96), 256, 5, (2, 2))
-    assert not suits((128, 28, 28, 1), 20, 5, (0, 0))
-    assert not suits((1, 7, 7, 512), 512, 5, (2, 2))
-    assert not suits((8, 4, 9, 64), 64, 5, (0, 0))
-    assert not suits((64, 32, 32, 16), 16, 7, (3, 3))  # no such kernel
-    assert suits((8, 31, 31, 128), 256, 4, (1, 1))
-    assert suits((16, 32, 32, 64), 128, 4, (1, 1), stride=2)
-    assert suits((64, 16, 16, 64), 128, 5, (2, 2), stride=2)
-    assert not suits((16, 8, 8, 256), 512, 4, (1, 1), stride=2)  # weights
-    assert not suits((16, 32, 32, 64), 128, 4, (1, 1), stride=3)
-    assert suits((128, 20, 20, 256), 256, 8, (0, 0), stride=2)
-    assert not suits((128, 20, 20, 256), 256, 9, (0, 0), stride=2)  # too large a window
-    assert not suits((8, 64, 64, 64), 64, 10, (4, 4), stride=2)
-    assert not suits((16, 32, 32, 64), 128, 2, (0, 0), stride=2)  # one tap a phase
-    # where a direct sum has half of the speed and vectors are half full at most
-    assert suits((64, 32, 32, 8), 16, 3, (1, 1)) == (form == AVX2)
-    assert suits((64, 32, 32, 8), 32, 3, (1, 1)) == (form != BY_ROW)
-    assert suits((64, 16, 16, 12), 36, 3, (1, 1)) == (form != BY_ROW)
-    # a phase has few taps
-    assert suits((16, 28, 28, 256), 256, 3, (1, 1), stride=2) == (form == AVX2)

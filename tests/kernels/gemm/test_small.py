@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from cynet.kernels.gemm.small import _product_arrays, _window_arrays, _window_suits
+from cynet.kernels.gemm.small import _product_arrays, _window_arrays
 from cynet.kernels.isa.dispatch import cpu_capabilities
 
 from tests.pairs import pairwise
@@ -183,9 +183,7 @@ def test_sums_of_a_turned_a(size, threads, how):
     options = {"a_turned": True, "threads": threads, "level": level, "way": way}
     for b_shared, add in itertools.product((False, True), repeat=2):
         sums = before.copy()
-        behind, _ = _product_arrays(
-            a, b, c, sums=sums, add_sums=add, b_shared=b_shared, **options
-        )
+        behind, _ = _product_arrays(a, b, c, sums=sums, add_sums=add, b_shared=b_shared, **options)
         untouched(behind)
         _product_arrays(a, b, same, b_shared=b_shared, **options)
         assert c.tobytes() == same.tobytes()
@@ -326,32 +324,3 @@ def test_same_whatever_the_threads(level):
                 a[:rows], given, c, b_turned=given is turned, threads=threads, level=level
             )
         assert all(np.array_equal(products[0], each) for each in products)
-
-
-def suits(level, batch, size, channels, filters, kernel, stride=1):
-    pad = kernel // 2
-    out = (size + 2 * pad - kernel) // stride + 1
-    return _window_suits(
-        (batch, size, size, channels),
-        (filters, channels, kernel, kernel),
-        (batch, out, out, filters),
-        (stride, stride),
-        (1, 1),
-        (pad, pad),
-        level,
-    )
-
-
-@pytest.mark.parametrize("level", cpu_capabilities())
-def test_where_it_pays(level):
-    assert suits(level, 32, 2, 192, 320, 3)
-    assert suits(level, 32, 4, 256, 256, 3, stride=2)
-    assert suits(level, 32, 4, 48, 128, 5)
-    assert not suits(level, 128, 4, 64, 64, 3)  # fewer products by Winograd's tiles
-    assert not suits(level, 32, 7, 96, 96, 3)  # most taps lie inside
-    assert not suits(level, 1, 2, 512, 512, 3)  # more weights than pixels
-    assert not suits(level, 32, 4, 3, 64, 3)  # few channels
-    assert not suits(level, 32, 4, 64, 64, 1)  # no tap lies outside
-    assert suits(level, 32, 8, 128, 256, 3, stride=2)
-    # with 16 registers small tiles are quicker
-    assert suits(level, 32, 4, 192, 192, 3) == (level in ("avx512", "amx"))

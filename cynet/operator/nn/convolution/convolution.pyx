@@ -1,43 +1,28 @@
-# cython: wraparound=True
 """Convolution: out[n, f] = bias[f] + sum_c weight[f, c] * data[n, c], over 1 to 3 spatial axes.
 
 data (N, C, D, H, W), weight (F, C / num_group, *kernel), bias (F,), out (N, F, D', H', W') with
 size' = (size + 2 pad - dilate (kernel - 1) - 1) // stride + 1; D, and H, left out for fewer axes.
 """
 
-from cython cimport floating
-
-from ...._resource cimport get_space
-from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ....kernels.conv.im2col cimport (
-    ConvShape, conv_backward_data, conv_backward_weight, conv_complete, conv_forward, conv_space,
-    conv_threads
-)
-from ....kernels.reduce.row_sums cimport sum_channels
-from ..._base cimport Operator, OpContext
-
 from ....base.errors import ArgumentError, ShapeError
 from ....kernels.conv import onednn
-from ....kernels.gemm.blas import check_sizes
 from ..._base import register_operator
 from ...checks.dtypes import require_float_cpu
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...property import OperatorProperty, ResourceRequest
 from ...checks.shapes import agree
-from .row_major_adapter import Reordered
-from ..spatial_window import check_rank, check_window, pad3
+from ..fused_activation import FoldsActivation, FoldsActivationHooks
+from ..spatial_window import check_rank, check_window
+from . import select
+from .memory_order import ChannelsLast, ChannelsLastHooks, ConvHooks, channels_last
 
 
-class ConvolutionHooks(LayerHooks):
+class ConvolutionHooks(ConvHooks, LayerHooks):
     """A channels-last form; windows as wide as the data."""
 
     def channels_last(self, prop, in_shapes, in_types):
-        if any(t != "float32" for t in in_types) or not onednn.available():
-            return None
-        from .channels_last import ChannelsLastConvolution
-
-        return ChannelsLastConvolution(**prop.params()), [0]
+        return channels_last(ChannelsLastConvolution, prop, in_shapes, in_types)
 
     def columns_as_channels(self, prop, in_shapes):
         if len(prop.kernel) != 2 or in_shapes[0][1] != 1:
@@ -49,7 +34,7 @@ class ConvolutionHooks(LayerHooks):
                              "stride": (stride[0], 1), "dilate": (dilate[0], 1)})
 
 
-class ConvolutionProperty(OperatorProperty):
+class ConvolutionProperty(FoldsActivation, OperatorProperty):
     """Convolution (as a cross-correlation) over one, two or three spatial axes.
 
     Each filter f of group g gives ``out[n, f] = bias[f] + sum_c weight[f, c] * data[n, c]`` with c
@@ -133,9 +118,6 @@ class ConvolutionProperty(OperatorProperty):
         return max(size + dilate * (self.kernel[axis] - 1) - 2 * pad,
                    0) if size and stride == 1 else 0
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [out_grad[0], in_data[0], in_data[1]]
-
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space] * 2
 
@@ -144,80 +126,29 @@ class ConvolutionProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        return select.create(self.desc(in_shapes, in_types), self)
+
+    def desc(self, in_shapes, in_types, **more):
+        """The ConvDesc of this convolution of arrays of these shapes and types."""
         (out,) = self.output_shapes(in_shapes)
-        own = Reordered.by_own_kernels(self, in_shapes, in_types, out)
-        if own is not None:
-            return own
-        operator = ConvolutionOperator(self, in_shapes[0], out, in_types[0] == "float32")
-        check_sizes(f"operator {self.op_name}", operator.largest())
-        return operator
+        return select.describe(self, in_shapes[0], out, self.window[2], in_types, **more)
 
 
-cdef class ConvolutionOperator(Operator):
-    """By matrix products, for any machine."""
+class ChannelsLastConvolutionHooks(ChannelsLastHooks, FoldsActivationHooks):
+    """An activation and a mask."""
 
-    cdef ConvShape shape
-    cdef bint has_bias
+    def applies(self, prop, act_type, in_shapes, in_types):
+        return onednn.has_activation(act_type)
 
-    def __init__(self, prop, data, out, single):
-        cdef int i
-        cdef ConvShape* s = &self.shape
-        s.batch, s.channels, s.filters, s.groups = data[0], data[1], out[1], prop.num_group
-        stride, dilate, pad = prop.window
-        geometry = zip(pad3(data[2:], 1), pad3(out[2:], 1), pad3(prop.kernel, 1), pad3(stride, 1),
-                       pad3(dilate, 1), pad3(pad, 0))
-        for i, values in enumerate(geometry):
-            s.in_size[i], s.out_size[i], s.kernel[i], s.stride[i], s.dilate[i], s.pad[i] = values
-        conv_complete(s, single)
-        self.has_bias = not prop.no_bias
+    def masks(self, prop, in_shapes, in_types):
+        return self.algorithms(prop, in_shapes, in_types)["forward"].name == "gemm"
 
-    def largest(self):
-        """The largest size of the matrix products, which BLAS must be able to count."""
-        return max(self.shape.in_space, self.shape.out_space, self.shape.unrolled,
-                   self.shape.filters)
 
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        if req[0] == kNullOp:
-            return 0
-        if in_data[0].dtype == kFloat32:
-            return self._forward(<float*>NULL, ctx, in_data, req, out_data)
-        return self._forward(<double*>NULL, ctx, in_data, req, out_data)
+class ChannelsLastConvolution(ChannelsLast, ConvolutionProperty):
+    """Convolution on channels-last data."""
 
-    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad,
-                      TBlob* aux_states) except -1 nogil:
-        if out_grad[0].dtype == kFloat32:
-            return self._backward(<float*>NULL, ctx, out_grad, in_data, req, in_grad)
-        return self._backward(<double*>NULL, ctx, out_grad, in_data, req, in_grad)
-
-    cdef int _forward(self, floating* kind, OpContext* ctx, const TBlob* in_data, const int* req,
-                      TBlob* out_data) except -1 nogil:
-        cdef int threads = conv_threads(&self.shape)
-        cdef floating* space = <floating*>get_space(
-            &ctx.requested[0], conv_space(&self.shape, threads, False) * sizeof(floating))
-        conv_forward(&self.shape, <const floating*>in_data[0].data,
-                     <const floating*>in_data[1].data,
-                     <const floating*>(in_data[2].data if self.has_bias else NULL),
-                     <floating*>out_data[0].data, req[0] == kAddTo, threads, space)
-        return 0
-
-    cdef int _backward(self, floating* kind, OpContext* ctx, const TBlob* out_grad,
-                       const TBlob* in_data, const int* req, TBlob* in_grad) except -1 nogil:
-        cdef const floating* grad = <const floating*>out_grad[0].data
-        cdef int threads = conv_threads(&self.shape)
-        cdef floating* space = <floating*>get_space(
-            &ctx.requested[0], conv_space(&self.shape, threads, True) * sizeof(floating))
-        if req[1] != kNullOp:
-            conv_backward_weight(&self.shape, <const floating*>in_data[0].data, grad,
-                                 <floating*>in_grad[1].data, req[1] == kAddTo, threads, space)
-        if self.has_bias and req[2] != kNullOp:
-            sum_channels(grad, self.shape.batch, self.shape.filters, self.shape.out_space,
-                         <floating*>in_grad[2].data, req[2] == kAddTo)
-        if req[0] != kNullOp:
-            conv_backward_data(&self.shape, <const floating*>in_data[1].data, grad,
-                               <floating*>in_grad[0].data, req[0] == kAddTo, threads, space)
-        return 0
+    op_name = "Convolution"
+    graph = ChannelsLastConvolutionHooks(prefers_channels_last=True)
 
 
 register_operator("Convolution", ConvolutionProperty, aliases=("Convolution_v1",))

@@ -1,37 +1,24 @@
-# cython: wraparound=True
 """Deconvolution: the transpose of a convolution, over 1 to 3 spatial axes.
 
 data (N, C, *size), weight (C, F / num_group, *kernel), bias (F,), out (N, F, *size') with
 size' = stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj.
 """
 
-from cython cimport floating
-
-from ...._resource cimport get_space
-from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ....kernels.conv.im2col cimport (
-    ConvShape, conv_backward_data, conv_backward_weight, conv_complete, conv_forward, conv_space,
-    conv_threads
-)
-from ....kernels.reduce.row_sums cimport add_channels, sum_channels
-from ..._base cimport Operator, OpContext
-
 from math import prod
 
 from ....base.errors import ArgumentError, ShapeError
-from ....kernels.conv import onednn
-from ....kernels.gemm.blas import check_sizes
 from ..._base import register_operator
 from ...checks.dtypes import require_float_cpu
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...property import OperatorProperty, ResourceRequest
 from ...checks.shapes import agree
-from .row_major_adapter import Reordered
-from ..spatial_window import check_rank, check_window, pad3
+from ..spatial_window import check_rank, check_window
+from . import select
+from .memory_order import ChannelsLast, ChannelsLastHooks, ConvHooks, channels_last
 
 
-class DeconvolutionHooks(LayerHooks):
+class DeconvolutionHooks(ConvHooks, LayerHooks):
     """A channels-last form."""
 
     def flops(self, prop, in_shapes, out_shapes):
@@ -39,12 +26,7 @@ class DeconvolutionHooks(LayerHooks):
         return 2 * prod(in_shapes[0]) * prod(self.weight_shape(prop, in_shapes)[1:])
 
     def channels_last(self, prop, in_shapes, in_types):
-        if any(t != "float32" for t in in_types) or not onednn.available():
-            return None
-        from .deconvolution_channels_last import ChannelsLastDeconvolution
-
-        form = ChannelsLastDeconvolution(**prop.params())
-        return (form, [0]) if form.mirrored(in_shapes[0]) is not None else None
+        return channels_last(ChannelsLastDeconvolution, prop, in_shapes, in_types)
 
 
 class DeconvolutionProperty(OperatorProperty):
@@ -144,85 +126,25 @@ class DeconvolutionProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        return select.create(self.desc(in_shapes, in_types), self)
+
+    def desc(self, in_shapes, in_types, **more):
+        """The ConvDesc of this deconvolution of arrays of these shapes and types."""
         data = in_shapes[0]
         sizes, pad = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
         out = data[0], self.num_filter, *sizes
-        own = Reordered.by_own_kernels(self, in_shapes, in_types, out)
-        if own is not None:
-            return own
-        stride, dilate = self.window[:2]
-        operator = DeconvolutionOperator(data, out, self.kernel, stride, dilate, pad,
-                                         self.num_group, not self.no_bias)
-        check_sizes(f"operator {self.op_name}", operator.largest())
-        return operator
+        return select.describe(self, out, data, pad, in_types, transposed=True, **more)
 
 
-cdef class DeconvolutionOperator(Operator):
-    """Convolution with forward and data gradient exchanged."""
+class ChannelsLastDeconvolutionHooks(ChannelsLastHooks, DeconvolutionHooks):
+    """As of row-major data, and a packed weight."""
 
-    cdef ConvShape shape  # of the convolution: its x is our out, its y our data
-    cdef bint has_bias
 
-    def __init__(self, data, out, kernel, stride, dilate, pad, groups, has_bias):
-        cdef int i
-        cdef ConvShape* s = &self.shape
-        s.batch, s.channels, s.filters, s.groups = data[0], out[1], data[1], groups
-        geometry = zip(pad3(out[2:], 1), pad3(data[2:], 1), pad3(kernel, 1), pad3(stride, 1),
-                       pad3(dilate, 1), pad3(pad, 0))
-        for i, values in enumerate(geometry):
-            s.in_size[i], s.out_size[i], s.kernel[i], s.stride[i], s.dilate[i], s.pad[i] = values
-        conv_complete(s, False)
-        self.has_bias = has_bias
+class ChannelsLastDeconvolution(ChannelsLast, DeconvolutionProperty):
+    """Deconvolution on channels-last data."""
 
-    def largest(self):
-        """The largest size of the matrix products, which BLAS must be able to count."""
-        return max(self.shape.in_space, self.shape.out_space, self.shape.unrolled,
-                   self.shape.filters)
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        if req[0] == kNullOp:
-            return 0
-        if in_data[0].dtype == kFloat32:
-            return self._forward(<float*>NULL, ctx, in_data, req, out_data)
-        return self._forward(<double*>NULL, ctx, in_data, req, out_data)
-
-    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad,
-                      TBlob* aux_states) except -1 nogil:
-        if out_grad[0].dtype == kFloat32:
-            return self._backward(<float*>NULL, ctx, out_grad, in_data, req, in_grad)
-        return self._backward(<double*>NULL, ctx, out_grad, in_data, req, in_grad)
-
-    cdef int _forward(self, floating* kind, OpContext* ctx, const TBlob* in_data, const int* req,
-                      TBlob* out_data) except -1 nogil:
-        cdef int threads = conv_threads(&self.shape)
-        cdef floating* out = <floating*>out_data[0].data
-        cdef floating* space = <floating*>get_space(
-            &ctx.requested[0], conv_space(&self.shape, threads, False) * sizeof(floating))
-        conv_backward_data(&self.shape, <const floating*>in_data[1].data,
-                           <const floating*>in_data[0].data, out, req[0] == kAddTo, threads, space)
-        if self.has_bias:
-            add_channels(<const floating*>in_data[2].data, self.shape.batch, self.shape.channels,
-                         self.shape.in_space, out)
-        return 0
-
-    cdef int _backward(self, floating* kind, OpContext* ctx, const TBlob* out_grad,
-                       const TBlob* in_data, const int* req, TBlob* in_grad) except -1 nogil:
-        cdef const floating* grad = <const floating*>out_grad[0].data
-        cdef int threads = conv_threads(&self.shape)
-        cdef floating* space = <floating*>get_space(
-            &ctx.requested[0], conv_space(&self.shape, threads, True) * sizeof(floating))
-        if req[1] != kNullOp:
-            conv_backward_weight(&self.shape, grad, <const floating*>in_data[0].data,
-                                 <floating*>in_grad[1].data, req[1] == kAddTo, threads, space)
-        if self.has_bias and req[2] != kNullOp:
-            sum_channels(grad, self.shape.batch, self.shape.channels, self.shape.in_space,
-                         <floating*>in_grad[2].data, req[2] == kAddTo)
-        if req[0] != kNullOp:
-            conv_forward(&self.shape, grad, <const floating*>in_data[1].data, <const floating*>NULL,
-                         <floating*>in_grad[0].data, req[0] == kAddTo, threads, space)
-        return 0
+    op_name = "Deconvolution"
+    graph = ChannelsLastDeconvolutionHooks(prefers_channels_last=True)
 
 
 register_operator("Deconvolution", DeconvolutionProperty)

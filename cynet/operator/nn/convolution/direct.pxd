@@ -3,8 +3,5 @@
 from ....kernels.gemm.small cimport WindowShape
 
 
-# Of data and out (N, C, H, W) and the window of `prop`.
-cdef WindowShape shape_of(prop, data, out) except *
-# Whether the gradient of data, of few channels, is made by window_spread, by `shape`, which is
-# filled in.
-cdef bint spreads_data(prop, data, out, WindowShape* shape) except *
+# The sizes of a ConvDesc with two spatial axes.
+cdef WindowShape shape_of(desc) except *

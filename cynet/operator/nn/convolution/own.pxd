@@ -1,8 +1,9 @@
 """A convolution of channels-last float32 data by kernels of our own: all but the kernels.
 
 Forward and backward honour the requests, apply a folded activation that the kernels do not, mask
-its gradient, sum the bias's gradient and take scratch; subclasses name the kernels. Shapes as
-ChannelsLastConvolution says; `space` is scratch of `scratch`'s bytes, aligned to 64.
+its gradient, sum the bias's gradient and take scratch; subclasses name the kernels. Sizes are those
+of a ConvDesc (select.py), data and out (N, C, H, W) in channels-last order; bias and activation are
+those of a property, or of nothing. `space` is scratch of `scratch`'s bytes, aligned to 64.
 """
 
 from libc.stdint cimport int64_t

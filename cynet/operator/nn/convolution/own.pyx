@@ -8,11 +8,11 @@ from ..._base cimport OpContext
 
 
 cdef class OwnConvolution(Operator):
-    def __init__(self, prop, data, out):
+    def __init__(self, desc, prop):
         self.has_bias = not prop.no_bias
-        self.rows, self.filters = out[0] * out[2] * out[3], out[1]
+        self.rows, self.filters = desc.pixels, desc.filters
         self.activation = FoldedActivation(prop, self.rows * self.filters)
-        self.work = self.rows * self.filters * data[1]
+        self.work = self.rows * self.filters * desc.channels
 
     cdef size_t scratch(self, int threads, bint backward) noexcept nogil:
         return 0

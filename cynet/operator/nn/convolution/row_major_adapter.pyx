@@ -62,19 +62,8 @@ cdef class Reordered(Operator):
         Shapes.
     """
 
-    cdef Operator form
+    cdef readonly Operator form
     cdef Order data, out
-
-    @staticmethod
-    def by_own_kernels(prop, in_shapes, in_types, out):
-        """The operator of a convolution or deconvolution whose channels-last form has kernels of
-        our own for these shapes; else None."""
-        form = prop.graph.channels_last(prop, in_shapes, in_types)
-        own = None if form is None else form[0].own_operator(in_shapes[0], out)
-        if own is None:
-            return None
-        kind = ReorderedWinograd if isinstance(own, WinogradConvolution) else Reordered
-        return kind(own, in_shapes[0], out)
 
     def __init__(self, form, data, out):
         self.form = form
@@ -122,6 +111,12 @@ cdef class Reordered(Operator):
         if req[0] != kNullOp:
             _from_last(&self.data, wanted[0].data, in_grad[0].data, req[0] == kAddTo)
         return 0
+
+
+def reordered(form, data, out):
+    """`form`, which takes channels-last data and out of these shapes, on row-major ones."""
+    kind = ReorderedWinograd if isinstance(form, WinogradConvolution) else Reordered
+    return kind(form, data, out)
 
 
 cdef struct Work:

@@ -1,7 +1,7 @@
 # cython: wraparound=True
 """Convolutions of 2x2 to 8x8, stride 1 or 2, on channels-last float32 data by Winograd's products.
 
-out = act(bias + data * weight); shapes as in channels_last.pyx. Fewer multiplications than a
+out = act(bias + data * weight); shapes as in own.pxd. Fewer multiplications than a
 direct convolution: see kernels/conv/winograd.pxd.
 """
 
@@ -9,39 +9,24 @@ from ...._typedefs cimport TBlob
 from ....kernels.parallel cimport threads_for
 from ....kernels.conv.winograd cimport (
     BACKWARD, FORWARD, PACKED, WinogradShape, winograd_backward_data, winograd_backward_weight,
-    winograd_forward, winograd_pack, winograd_packed_size, winograd_packs, winograd_space,
-    winograd_suits
+    winograd_forward, winograd_pack, winograd_packed_size as kernel_packed_size, winograd_space
 )
 from ..._base cimport Operator, OpContext
 
-from ....kernels.isa.dispatch import cpu_capability
 
-
-cdef WinogradShape _shape_of(prop, data) except *:
+cdef WinogradShape _shape_of(desc) except *:
     cdef WinogradShape s
-    s.batch, s.channels, s.height, s.width = data
-    s.filters, s.kernel = prop.num_filter, prop.kernel[0]
-    s.pad_h, s.pad_w = prop.window[2]
-    s.stride = prop.window[0][0]
+    s.batch, s.channels, s.height, s.width = desc.data
+    s.filters, s.kernel = desc.filters, desc.kernel[0]
+    s.pad_h, s.pad_w = desc.pad
+    s.stride = desc.stride[0]
     return s
 
 
-def suits(prop, data):
-    """True when Winograd's way is the faster one for this convolution of `data`'s shape."""
-    cdef WinogradShape s
-    stride, dilate, _ = prop.window
-    if (len(prop.kernel) != 2 or prop.kernel[0] != prop.kernel[1] or stride[0] != stride[1]
-            or dilate != (1, 1) or prop.num_group != 1
-            or cpu_capability() == "baseline"):
-        return False
-    s = _shape_of(prop, data)
-    return winograd_suits(&s, prop.weight_shape is not None)
-
-
-def packed_size(prop, data):
-    """Floats of the packed weights, or None where they are not worth their memory."""
-    cdef WinogradShape s = _shape_of(prop, data)
-    return winograd_packed_size(&s) if winograd_packs(&s) else None
+def winograd_packed_size(desc):
+    """Floats of the packed weight."""
+    cdef WinogradShape s = _shape_of(desc)
+    return kernel_packed_size(&s)
 
 
 cdef class WinogradPack(Operator):
@@ -49,8 +34,8 @@ cdef class WinogradPack(Operator):
 
     cdef WinogradShape shape
 
-    def __init__(self, prop, data):
-        self.shape = _shape_of(prop, data)
+    def __init__(self, desc):
+        self.shape = _shape_of(desc)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -60,10 +45,10 @@ cdef class WinogradPack(Operator):
 
 
 cdef class WinogradConvolution(OwnConvolution):
-    def __init__(self, prop, data, out):
-        super().__init__(prop, data, out)
-        self.shape = _shape_of(prop, data)
-        self.packed = prop.weight_shape is not None
+    def __init__(self, desc, prop):
+        super().__init__(desc, prop)
+        self.shape = _shape_of(desc)
+        self.packed = desc.packed
 
     cdef size_t scratch(self, int threads, bint backward) noexcept nogil:
         return winograd_space(&self.shape, threads,

@@ -27,7 +27,7 @@ SMALL = 4096  # multiplications that take less time than the call of a oneDNN pr
 class FullyConnectedHooks(FoldsActivationHooks):
     """Products of our own mask the gradient."""
 
-    def applies(self, act_type, in_types):
+    def applies(self, prop, act_type, in_shapes, in_types):
         single = in_types[0] == "float32" and onednn.available()
         return single and onednn.has_activation(act_type)
 

@@ -1,0 +1,126 @@
+"""Lists of algorithms: the ways to compute an operator, and what chooses among them.
+
+A call is described by a hashable value, `desc`. Of the algorithms that support it the one with the
+lowest estimate wins, of equals the first of the list. A setting can force one by its name.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..base import config
+from ..base.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NEVER = inf  # the cost of an algorithm that runs only where it is forced
+
+
+class Algorithm(NamedTuple):
+    """One way to compute an operator.
+
+    Attributes
+    ----------
+    name : str
+        As settings and `Executor.debug_str` have it.
+    supports : callable
+        ``supports(desc)``: whether it computes this at all.
+    cost : callable
+        ``cost(desc)``: estimated cycles of one core, in the unit of the whole list.
+    make : callable or None
+        ``make(desc, prop)``: the Operator; `prop` says what `desc` does not, an epilogue for one.
+        None: a part of an operator, which reads the name.
+    prepack : callable or None
+        ``prepack(desc, prop, replaces)``: the `PackWeight` of the weight that `make` reads if
+        ``desc.packed``, or None where that does not pay; as `GraphHooks.prepack`.
+    """
+
+    name: str
+    supports: Callable[[Any], bool]
+    cost: Callable[[Any], float]
+    make: Callable[..., Any] | None = None
+    prepack: Callable[..., Any] | None = None
+
+
+class Choice(NamedTuple):
+    """What runs, and the estimates of all that could: ``str`` gives it for people."""
+
+    algorithm: Algorithm
+    costs: dict[str, float]
+    forced: bool
+
+    @property
+    def name(self) -> str:
+        return self.algorithm.name
+
+    @property
+    def cost(self) -> float:
+        return self.costs[self.name]
+
+    def __str__(self) -> str:
+        others = [each for each in self.costs if each != self.name and self.costs[each] < NEVER]
+        shown = ["forced"] if self.forced else []
+        shown += [f"cost {_shown(self.cost)}"] if self.cost < NEVER else []
+        shown += [f"{each} {_shown(self.costs[each])}" for each in others]
+        return f"{self.name} ({'; '.join(shown)})"
+
+
+class Algorithms:
+    """An ordered list of algorithms.
+
+    Parameters
+    ----------
+    setting : str
+        The environment variable that forces one. Where that does not support a call, the list
+        decides as without it.
+    algorithms : Algorithm
+    names : iterable of str
+        Names that the setting may have beside those of the algorithms: of other lists.
+    """
+
+    def __init__(self, setting: str, *algorithms: Algorithm, names: Any = ()) -> None:
+        self.setting, self.algorithms = setting, algorithms
+        self.names = (*(each.name for each in algorithms), *names)
+        self._choose = lru_cache(1024)(self._chosen)
+
+    def __iter__(self):
+        return iter(self.algorithms)
+
+    def forced(self, desc: Any) -> bool:
+        """Whether the setting decides about this call."""
+        choice = self.choose(desc)
+        return choice is not None and choice.forced
+
+    def choose(self, desc: Any) -> Choice | None:
+        """What computes `desc`; None where nothing in the list does.
+
+        Raises
+        ------
+        ArgumentError
+            When the setting names no algorithm; the message lists them.
+        """
+        return self._choose(desc, self._forced_name())
+
+    def _chosen(self, desc, forced):
+        costs = {each: each.cost(desc) for each in self.algorithms if each.supports(desc)}
+        if not costs:
+            return None
+        named = [each for each in costs if each.name == forced]
+        best = named[0] if named else min(costs, key=costs.get)
+        return Choice(best, {each.name: costs[each] for each in costs}, bool(named))
+
+    def _forced_name(self):
+        name = config.get(self.setting)
+        if name and name not in self.names:
+            raise ArgumentError(
+                f"environment variable {self.setting}='{name}': expected one of "
+                f"{', '.join(dict.fromkeys(self.names))}"
+            )
+        return name
+
+
+def _shown(cycles):
+    return f"{cycles / 1e6:.3g} Mcycles"

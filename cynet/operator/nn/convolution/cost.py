@@ -1,0 +1,211 @@
+"""Estimated cycles of a convolution by each algorithm, for `select.py`.
+
+Cycles of one core, a third of those of forward and both gradients; with packed weights, of forward
+alone. The constants are fitted to measured times (docs/notes/performance-log.md). `desc` is a
+ConvDesc.
+"""
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from ....kernels.conv.winograd import winograd_is_by_row
+from ...algorithms import NEVER
+
+MOST_TAPS = 49  # of the largest window that the loops over taps take
+MOST_WINOGRAD = 8  # rows of the largest window of Winograd's loops
+FEW_PIXELS = 64  # of an image that may be summed by taps; of data with a packed weight to scatter
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Cycles of the parts of a convolution at one capability level."""
+
+    lanes: int  # of a vector
+    direct: float  # a direct sum: a tap and channel by a vector of filters
+    window: float  # a sum over the taps inside: a tap and channel by a vector of filters
+    window_result: float  # the same: a vector of results
+    window_start: float  # the same: a call
+    least: int  # fewest channels and filters of Winograd's products
+    product: float  # of a tile, by a channel and a vector of filters
+    input: float  # of a tile, by a vector of channels
+    output: float  # of a tile, by a vector of filters
+    odd_input: float  # more where the vectors of channels are not full
+    odd_output: float  # more where the vectors of filters are not full
+    packing: float  # to transform a weight in forward
+    making: float  # to transform a weight, the mean of forward and both gradients
+    reading: float  # of a transformed weight
+
+
+NARROW = Costs(
+    lanes=8,
+    direct=0.75,
+    window=0.6,
+    window_result=0,
+    window_start=20000,
+    least=4,
+    product=18,
+    input=200,
+    output=170,
+    odd_input=0,
+    odd_output=0,
+    packing=105,
+    making=105,
+    reading=20,
+)
+WIDE = Costs(
+    lanes=16,
+    direct=0.83,
+    window=0.6,
+    window_result=80,
+    window_start=8000,
+    least=8,
+    product=33,
+    input=230,
+    output=220,
+    odd_input=260,
+    odd_output=170,
+    packing=40,
+    making=150,
+    reading=25,
+)
+BY_ROW = replace(
+    WIDE,
+    least=16,
+    product=37.5,
+    input=260,
+    output=240,
+    odd_input=300,
+    odd_output=200,
+    making=105,
+)
+
+
+def costs_at(level):
+    """The Costs at a capability level, except for Winograd's products by rows."""
+    return WIDE if level in ("avx512", "amx") else NARROW
+
+
+def direct_cycles(desc):
+    """Cycles of oneDNN's direct sum; of im2col as well, as far as estimates go."""
+    costs = costs_at(desc.level)
+    vectors = _parts(desc.filters // desc.groups, costs.lanes) * desc.groups
+    channels = desc.channels // desc.groups
+    return costs.direct * desc.taps * desc.pixels * channels * vectors
+
+
+def product_cycles(desc):
+    """Cycles of a 1x1 convolution by a product of our own, where that is faster than oneDNN."""
+    costs = costs_at(desc.level)
+    return direct_cycles(desc) * costs.window / costs.direct
+
+
+def window_cycles(desc):
+    """Cycles of direct sums over the taps that lie inside the image."""
+    costs = costs_at(desc.level)
+    image = desc.out[2] * desc.out[3]
+    if not 1 <= image <= FEW_PIXELS or desc.taps < 2 or desc.level == "baseline":
+        return NEVER
+    if desc.filters < 16 or desc.channels < 8 or desc.batch < 4:
+        return NEVER
+    inside = prod(map(_taps_inside, desc.data[2:], desc.out[2:], *desc.window))
+    vectors = _parts(desc.filters, costs.lanes)
+    each = costs.window * inside * desc.channels + costs.window_result * image
+    return each * desc.batch * vectors + costs.window_start
+
+
+def winograd_cycles(desc):
+    """Cycles of Winograd's products."""
+    if desc.level == "baseline":
+        return NEVER
+    parts = _Winograd(desc)
+    if min(desc.channels, desc.filters) < parts.costs.least:
+        return NEVER
+    if desc.packed:
+        return parts.tiles(parts.out_tiles) + parts.weights * parts.costs.reading
+    mean = (2.0 * parts.out_tiles + parts.data_tiles) / 3
+    return parts.tiles(mean) + parts.weights * parts.costs.making
+
+
+def packed_winograd_pays(desc):
+    """Whether a packed weight, up to 11 times as large as the weight, saves more than a tenth."""
+    parts = _Winograd(desc)
+    return 10 * parts.weights * parts.costs.packing > parts.tiles(parts.out_tiles)
+
+
+def winograd_supports(desc):
+    """Whether Winograd's loops have products for the window, of two axes."""
+    kernel, stride = desc.kernel, desc.stride
+    size, step = kernel[0], stride[0]
+    if kernel[1] != size or stride[1] != step or desc.dilate != (1, 1):
+        return False
+    taps = _parts(size, step)
+    return (step == 1 or (step == 2 and size > 2)) and 1 < taps < 6 and size <= MOST_WINOGRAD
+
+
+class _Winograd:
+    """What Winograd's products of a convolution consist of (kernels/conv/winograd.h)."""
+
+    def __init__(self, desc):
+        by_row = winograd_is_by_row(desc.level, desc.channels, desc.filters, desc.stride[0])
+        self.costs = costs = BY_ROW if by_row else costs_at(desc.level)
+        self.desc, self.step = desc, desc.stride[0]
+        taps = _parts(desc.kernel[0], self.step)  # of a phase, in each direction
+        self.side = 4 if taps == 2 else 7 - taps  # of a tile of out
+        self.share = 25.0 / 36 if taps == 2 else 1
+        self.blocks = self.step**2 * _parts(desc.channels, costs.lanes)
+        self.vectors = _parts(desc.filters, costs.lanes)
+        # elements of the transformed weight, by positions of a tile
+        self.weights = self.share * costs.lanes * costs.lanes * self.blocks * self.vectors
+        self.out_tiles = self._count(desc.out[2:])
+        sizes = desc.data[2:]
+        if self.step == 2:
+            sizes = [(n - 1 + pad) // 2 + 1 for n, pad in zip(sizes, desc.pad)]
+        self.data_tiles = self._count(sizes)
+        if desc.batch >= 8 and 4 * self.data_tiles > 5 * self.out_tiles:  # made from tiles of out
+            self.data_tiles = self.out_tiles
+
+    def _count(self, sizes):
+        return self.desc.batch * prod(_parts(n, self.side) for n in sizes)
+
+    def tiles(self, count):
+        """Cycles of so many tiles."""
+        desc, costs = self.desc, self.costs
+        channels = desc.channels if self.step == 1 else costs.lanes * self.blocks
+        products = 2 * self.vectors * channels + self.blocks * desc.filters
+        odd = costs.odd_input * self.step**2 if desc.channels % costs.lanes else 0
+        odd += costs.odd_output if desc.filters % costs.lanes else 0
+        each = costs.product * products / 3
+        each += costs.input * self.blocks + costs.output * self.vectors + odd
+        return self.share * count * each
+
+
+def implicit_gemm_cycles(desc):
+    """Cycles of implicit gemm: a direct sum's where it is faster than im2col. Each row of out
+    computes kernel - 1 pixels too many, which must be few; and with a stride at least two taps must
+    see a number, else im2col copies no more than it does."""
+    step = desc.stride[-1]
+    row = _parts(desc.data[-1] + 2 * desc.pad[-1], step)
+    few = prod(desc.stride) > 1 and desc.taps < 2 * prod(desc.stride)
+    if desc.level == "baseline" or 3 * row > 4 * desc.out[-1] or few:
+        return NEVER
+    return direct_cycles(desc)
+
+
+def scatter_cycles(desc):
+    """Cycles of scattered windows: a direct sum's where they are faster than oneDNN, which is for
+    up to half a vector of channels, or with a packed weight for few pixels: oneDNN reorders the
+    weight first, and shares out pixels."""
+    fits = 2 * desc.channels <= costs_at(desc.level).lanes and desc.filters >= 16
+    pays = desc.pixels <= FEW_PIXELS if desc.packed else fits
+    return direct_cycles(desc) if pays and desc.level != "baseline" else NEVER
+
+
+def _parts(size, each):
+    return -(-size // each)
+
+
+def _taps_inside(size, out, kernel, stride, dilate, pad):
+    """Taps of all windows along an axis that lie inside the image."""
+    starts = range(-pad, out * stride - pad, stride)
+    steps = range(0, kernel * dilate, dilate)
+    return sum(0 <= start + step < size for start in starts for step in steps)

@@ -1,0 +1,160 @@
+# cython: wraparound=True
+"""Convolution of channels-last float32 data by oneDNN, with an activation folded in.
+
+out = act(bias + data * weight); sizes are those of a ConvDesc (select.py), data and out (N, C,
+*size) in channels-last order. A weight is brought into the order that the primitive reads at every
+run, or comes prepacked.
+"""
+
+from libc.stdint cimport int64_t
+
+from ...._resource cimport get_space
+from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ....kernels.elementwise.elementwise cimport Kernel, run_unary
+from ....kernels.conv.onednn cimport Chain, Primitive
+from ....kernels.parallel cimport threads_for
+from ....kernels.gemm.small cimport (
+    WindowShape, spread_space, window_channel_weight, window_spread
+)
+from ....kernels.elementwise.unary cimport find_unary
+from ..._base cimport Operator, OpContext
+from .direct cimport shape_of
+from ..fused_activation cimport FoldedActivation, aligned_floats
+
+from math import prod
+
+from ....kernels.conv.onednn import Convolution
+
+
+def primitives(desc):
+    """oneDNN's primitives of a convolution; of a deconvolution those of its convolution."""
+    data, out, kernel = desc.data, desc.out, desc.kernel
+    bias = desc.bias and not desc.transposed
+    sizes = [data, (desc.filters, desc.channels // desc.groups, *kernel), out]
+    window = [desc.stride, desc.dilate, desc.pad]
+    if len(data) == 4 and data[3] == out[3] == kernel[1] == 1 and desc.pad[1] == 0:
+        # columns of pixels: oneDNN's kernels work along rows, whose bytes are the same
+        sizes = [(*shape[:2], 1, shape[2]) for shape in sizes]
+        window = [values[::-1] for values in window]
+    data, weight, out = sizes
+    if desc.groups > 1:
+        weight = (desc.groups, weight[0] // desc.groups, *weight[1:])
+    return Convolution(data, weight, out, *window, bias)
+
+
+cdef class ReorderWeight(Operator):
+    cdef Primitive reorder
+
+    def __init__(self, reorder):
+        self.stateful, self.reorder = True, reorder
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef void* tensors[2]
+        tensors[0], tensors[1] = in_data[0].data, out_data[0].data
+        return self.reorder.run(tensors, get_space(&ctx.requested[0], self.reorder.scratch_bytes))
+
+
+cdef class OnednnConvolution(Operator):
+    """`scatters`: the gradient of data is made by scattered windows; `by_channel`: that of the
+    weight, each channel by itself, by loops of our own."""
+
+    cdef object primitives
+    cdef Chain out, data_grad, weight_grad
+    cdef FoldedActivation activation
+    cdef WindowShape window
+    cdef bint has_bias, sums
+    cdef readonly bint scatters, by_channel
+    cdef bint has_prepared
+    cdef Kernel add
+    cdef int64_t out_size, data_size, weight_size, filters
+
+    def __init__(self, desc, prop, scatters, by_channel):
+        self.stateful = True
+        self.has_bias, self.sums = not prop.no_bias, prop.sums
+        self.add = find_unary(b"identity", kFloat32, True)
+        self.out_size, self.data_size = prod(desc.out), prod(desc.data)
+        self.filters = desc.filters
+        self.weight_size = desc.filters * (desc.channels // desc.groups) * desc.taps
+        self.activation = FoldedActivation(prop, self.out_size)
+        self.scatters, self.by_channel = scatters, by_channel
+        if scatters or by_channel:
+            self.window = shape_of(desc)
+        self.primitives = primitives(desc)
+        self.out = self.primitives.forward(prop.activation, desc.packed, prop.sums)
+
+    def prepare_backward(self):
+        """Make the primitives that only backward needs."""
+        if not self.scatters:
+            self.data_grad = self.primitives.backward_data()
+        if not self.by_channel:
+            self.weight_grad = self.primitives.backward_weight()
+        self.has_prepared = True  # last: the next run tries again what failed
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef void* tensors[4]
+        cdef int n = 2
+        cdef bint add = req[0] == kAddTo and not self.sums  # else the primitive adds
+        cdef char* space
+        if req[0] == kNullOp:
+            return 0
+        space = <char*>get_space(&ctx.requested[0], self.out.room(self.out_size, add))
+        tensors[0], tensors[1] = in_data[0].data, in_data[1].data
+        if self.has_bias:
+            tensors[2] = in_data[2].data
+            n = 3
+        tensors[n] = out_data[0].data
+        return self.out.run_to(tensors, self.out_size, add, space)
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef bint weights = req[1] != kNullOp or (self.has_bias and req[2] != kNullOp)
+        cdef size_t masked = self.activation.nbytes
+        cdef size_t kept_weight = aligned_floats(self.weight_size)
+        cdef size_t kept_bias = aligned_floats(self.filters)
+        cdef size_t need = 0, scratch
+        cdef char* space
+        cdef void* tensors[4]
+        cdef int n = 2, threads = threads_for(self.data_size * 8)
+        if not self.has_prepared:
+            with gil:
+                self.prepare_backward()
+        if req[0] != kNullOp:
+            need = (spread_space(&self.window, threads, False) if self.scatters
+                    else self.data_grad.room(self.data_size, req[0] == kAddTo))
+        if weights and not self.by_channel:
+            scratch = kept_weight + kept_bias + self.weight_grad.scratch_bytes
+            need = scratch if scratch > need else need
+        space = <char*>get_space(&ctx.requested[0], masked + need)
+        tensors[0] = self.activation.gradient(out_grad[0].data, out_data[0].data, space)
+        space += masked
+        if weights and self.by_channel:
+            window_channel_weight(&self.window, <const float*>in_data[0].data,
+                                  <const float*>tensors[0], <float*>in_grad[1].data,
+                                  req[1] == kAddTo, threads)
+        elif weights:
+            tensors[1] = in_data[0].data
+            if self.has_bias:
+                tensors[2] = in_grad[2].data if _writes(req[2]) else space + kept_weight
+                n = 3
+            tensors[n] = in_grad[1].data if _writes(req[1]) else space
+            self.weight_grad.run(tensors, space + kept_weight + kept_bias)
+            if req[1] == kAddTo:
+                run_unary(&self.add, space, in_grad[1].data, self.weight_size)
+            if self.has_bias and req[2] == kAddTo:
+                run_unary(&self.add, space + kept_weight, in_grad[2].data, self.filters)
+        if req[0] != kNullOp and self.scatters:
+            window_spread(&self.window, <const float*>in_data[1].data, False,
+                          <const float*>tensors[0], <float*>in_grad[0].data, req[0] == kAddTo,
+                          threads, space)
+        elif req[0] != kNullOp:
+            tensors[1] = in_data[1].data
+            tensors[2] = in_grad[0].data
+            self.data_grad.run_to(tensors, self.data_size, req[0] == kAddTo, space)
+        return 0
+
+
+cdef inline bint _writes(int req) noexcept nogil:
+    return req != kNullOp and req != kAddTo

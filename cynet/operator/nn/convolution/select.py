@@ -1,0 +1,337 @@
+"""The ways to compute a convolution or deconvolution, and the choice among them.
+
+Everything that depends on the way asks these lists: `create_operator`, the hooks by which passes
+choose a memory order and prepack weights, and `Executor.debug_str`.
+"""
+
+from math import prod
+from typing import NamedTuple
+
+from ....kernels.conv import onednn
+from ....kernels.gemm.blas import check_sizes
+from ....kernels.isa.dispatch import cpu_capability
+from ...algorithms import NEVER, Algorithm, Algorithms
+from ...property import OperatorProperty, ResourceRequest
+from ...tensor.strided_moves import contiguous, sliced
+from ..fully_connected import gemm
+from ..fused_activation import FoldsActivation
+from . import cost
+from .direct import WindowConvolution
+from .im2col import UnrolledConvolution
+from .onednn import OnednnConvolution, ReorderWeight, primitives
+from .row_major_adapter import reordered
+from .transposed import OnednnDeconvolution, OwnDeconvolution, ScatterPack, scatter_packed_size
+from .winograd import WinogradConvolution, WinogradPack, winograd_packed_size
+
+SETTING = "CYNET_CONV_ALGORITHM"
+# Outputs of a filter from which on reordering a weight, at about 1 ns an element, takes less than a
+# twentieth of the time of its products.
+MANY_PIXELS = 2048
+
+
+class ConvDesc(NamedTuple):
+    """What a choice depends on.
+
+    Shapes are those of the convolution. A deconvolution is the gradient of a convolution by its
+    data: `transposed`, its output is this `data`, its input this `out`.
+    """
+
+    data: tuple  # (N, C, *size)
+    out: tuple  # (N, F, *size)
+    kernel: tuple
+    stride: tuple
+    dilate: tuple
+    pad: tuple
+    groups: int
+    dtype: str
+    bias: bool
+    channels_last: bool = False  # the memory order of data and out
+    packed: bool = False  # the weight comes prepacked by the same algorithm
+    transposed: bool = False
+    library: bool = True  # whether there is oneDNN
+    level: str = cpu_capability()
+
+    batch = property(lambda self: self.data[0])
+    channels = property(lambda self: self.data[1])
+    filters = property(lambda self: self.out[1])
+    pixels = property(lambda self: self.batch * prod(self.out[2:]))
+    taps = property(lambda self: prod(self.kernel))
+    window = property(lambda self: (self.kernel, self.stride, self.dilate, self.pad))
+
+
+def describe(prop, data, out, pad, in_types, **more):
+    """The ConvDesc of a property of `convolution` or `deconvolution`, whose `data` and `out` are
+    those of the convolution."""
+    return ConvDesc(
+        tuple(data),
+        tuple(out),
+        prop.kernel,
+        *prop.window[:2],
+        tuple(pad),
+        prop.num_group,
+        "float32" if in_types[0] == "float16" else in_types[0],
+        not prop.no_bias,
+        library=onednn.available(),
+        **more,
+    )
+
+
+class PackWeight(OperatorProperty):
+    """A weight as an algorithm reads it prepacked, always written: `size` elements; `make` gives
+    the Operator."""
+
+    op_name = "_pack_weight"
+
+    def __init__(self, size, make):
+        super().__init__()
+        self.size, self.make = size, make
+
+    def list_arguments(self):
+        return ["weight"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        return in_shapes, [(self.size,)], []
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return self.make()
+
+
+class _Bare(FoldsActivation):
+    """Neither bias nor activation: the convolution in a deconvolution."""
+
+    no_bias = True
+
+
+# --- what is supported ----------------------------------------------------------------------------
+def _is_single(desc):
+    return desc.dtype == "float32" and desc.library and (not desc.transposed or _is_exact(desc))
+
+
+def _is_exact(desc):
+    """Whether the convolution has the windows of `out` and no more, as a deconvolution's has unless
+    its target_shape cuts off too much."""
+    return all(
+        (n + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1 == out
+        for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window)
+    )
+
+
+def _last(desc):
+    return desc.channels_last and _is_single(desc)
+
+
+def _is_product(desc):
+    if not desc.channels_last or desc.transposed or desc.groups > 1 or desc.taps > 1:
+        return False
+    return not any(desc.pad) and (desc.packed or set(desc.stride) == {1}) and _is_single(desc)
+
+
+def _is_plain_image(desc):
+    """Whether kernels of our own take it, in channels-last order or behind a reorder."""
+    return len(desc.kernel) == 2 and desc.groups == 1 and _is_single(desc)
+
+
+def _is_scattered(desc):
+    return desc.channels_last and _is_plain_image(desc) and set(desc.dilate) == {1}
+
+
+def _is_by_channel(desc):
+    """Whether each channel is a group, and the image smaller than the window: then oneDNN makes a
+    product for each group."""
+    depthwise = len(desc.kernel) == 2 and desc.groups == desc.channels == desc.filters
+    size = desc.data[2:]
+    small = any(n < kernel for n, kernel in zip(size, desc.kernel))
+    fits = prod(size) <= cost.FEW_PIXELS and desc.taps <= cost.MOST_TAPS
+    return depthwise and small and fits and not desc.bias
+
+
+def _is_row_gemm(desc):
+    row_major = not desc.channels_last and not desc.packed and not desc.transposed
+    ones = {*desc.kernel, *desc.stride} == {1} and not any(desc.pad)
+    return row_major and desc.dtype == "float32" and not ones
+
+
+# --- what is made ---------------------------------------------------------------------------------
+def _gemm_sizes(desc):
+    return desc.pixels, desc.channels, desc.filters
+
+
+def _gemm_cycles(desc):
+    if desc.packed:
+        pays = gemm.packed_size(*_gemm_sizes(desc)) is not None
+    else:
+        pays = gemm.suits(*_gemm_sizes(desc))
+    return cost.product_cycles(desc) if pays else NEVER
+
+
+def _gemm(desc, prop):
+    picked = None
+    if set(desc.stride) != {1}:  # the pixels that a window reads
+        batch, channels, *sizes = desc.data
+        whole = contiguous((batch, *sizes, channels))
+        picked = sliced(
+            whole, (0,) * len(desc.data), (1, *desc.stride, 1), (batch, *desc.out[2:], channels)
+        )
+    return gemm.ProductFullyConnected(prop, *_gemm_sizes(desc), desc.packed, picked)
+
+
+def _own(kind):
+    """What makes operators of `kind`, an OwnConvolution."""
+
+    def make(desc, prop):
+        if not desc.transposed:
+            operator, data, out = kind(desc, prop), desc.data, desc.out
+        else:
+            operator, data, out = kind(desc, _Bare), desc.out, desc.data
+            operator = OwnDeconvolution(desc, operator)
+        return operator if desc.channels_last else reordered(operator, data, out)
+
+    return make
+
+
+def _onednn(desc, prop):
+    if desc.transposed:
+        return OnednnDeconvolution(desc, False)
+    made = {what: choice.name for what, choice in choices(desc).items()}
+    return OnednnConvolution(desc, prop, made["data"] == "scatter", made["weight"] == "by_channel")
+
+
+def _unrolled(implicit):
+    def make(desc, prop):
+        operator = UnrolledConvolution(desc, implicit)
+        check_sizes(f"operator {prop.op_name}", operator.largest())
+        return operator
+
+    return make
+
+
+# --- prepacked weights ----------------------------------------------------------------------------
+def _many_pixels(desc, replaces):
+    return desc.pixels > MANY_PIXELS and not replaces
+
+
+def _pack_for_gemm(desc, prop, replaces):
+    _, units, hidden = sizes = _gemm_sizes(desc)
+    size = gemm.packed_size(*sizes)
+    if size is None or _many_pixels(desc, replaces):
+        return None
+    return PackWeight(size, lambda: gemm.PackProductWeight(units, hidden))
+
+
+def _pack_for_winograd(desc, prop, replaces):
+    if not cost.packed_winograd_pays(desc):
+        return None
+    return PackWeight(winograd_packed_size(desc), lambda: WinogradPack(desc))
+
+
+def _pack_for_onednn(desc, prop, replaces):
+    def packing():
+        return primitives(desc).packing(prop.activation, prop.sums)
+
+    found = packing()
+    if found is None or _many_pixels(desc, replaces):
+        return None
+    return PackWeight(found[0], lambda: ReorderWeight(packing()[1]))
+
+
+def _pack_to_scatter(desc, prop, replaces):
+    return PackWeight(scatter_packed_size(desc), lambda: ScatterPack(desc))
+
+
+# --- the lists ------------------------------------------------------------------------------------
+ALGORITHMS = Algorithms(
+    SETTING,
+    # windows that the pixels of data make, added up where they overlap
+    Algorithm(
+        "scatter",
+        lambda desc: desc.transposed and _is_scattered(desc),
+        cost.scatter_cycles,
+        lambda desc, prop: OnednnDeconvolution(desc, True),
+        _pack_to_scatter,
+    ),
+    # 1x1: one product of all pixels by the weight
+    Algorithm("gemm", _is_product, _gemm_cycles, _gemm, _pack_for_gemm),
+    Algorithm(
+        "onednn",
+        lambda desc: _last(desc) and not (desc.transposed and desc.packed),
+        cost.direct_cycles,
+        _onednn,
+        _pack_for_onednn,
+    ),
+    # a product for each tap of the window that lies inside the image
+    Algorithm(
+        "direct",
+        lambda desc: _is_plain_image(desc) and desc.taps <= cost.MOST_TAPS and not desc.packed,
+        cost.window_cycles,
+        _own(WindowConvolution),
+    ),
+    Algorithm(
+        "winograd",
+        lambda desc: (
+            not (desc.packed and desc.transposed)
+            and _is_plain_image(desc)
+            and cost.winograd_supports(desc)
+        ),
+        cost.winograd_cycles,
+        _own(WinogradConvolution),
+        _pack_for_winograd,
+    ),
+    # windows of row-major data, which the product reads in place
+    Algorithm("implicit_gemm", _is_row_gemm, cost.implicit_gemm_cycles, _unrolled(True)),
+    # unrolled windows, which serve every shape and dtype
+    Algorithm("im2col", lambda desc: not desc.channels_last, cost.direct_cycles, _unrolled(False)),
+    names=["by_channel"],
+)
+# What computes a gradient of a convolution that is oneDNN's.
+GRADIENT_OF_DATA = Algorithms(
+    SETTING,
+    Algorithm("scatter", _is_scattered, cost.scatter_cycles),
+    Algorithm("onednn", _last, cost.direct_cycles),
+    names=ALGORITHMS.names,
+)
+GRADIENT_OF_WEIGHT = Algorithms(
+    SETTING,
+    Algorithm("by_channel", _is_by_channel, cost.direct_cycles),
+    Algorithm("onednn", _last, cost.direct_cycles),
+    names=ALGORITHMS.names,
+)
+
+
+def create(desc, prop):
+    """The Operator of a convolution or deconvolution on a CPU."""
+    return ALGORITHMS.choose(desc).algorithm.make(desc, prop)
+
+
+def choices(desc):
+    """The Choice of "forward", and those of the gradients of "data" and "weight" where forward is
+    oneDNN's."""
+    made = {"forward": ALGORITHMS.choose(desc)}
+    if made["forward"].name == "onednn" and not desc.transposed:
+        plain = desc._replace(packed=False)
+        made["data"] = GRADIENT_OF_DATA.choose(plain)
+        made["weight"] = GRADIENT_OF_WEIGHT.choose(plain)
+    return made
+
+
+def takes_channels_last(desc):
+    """Whether a convolution of row-major arrays is better computed on channels-last ones."""
+    last = desc._replace(channels_last=True)
+    able = ALGORITHMS.choose(last) is not None
+    return able and (ALGORITHMS.forced(last) or not ALGORITHMS.forced(desc))
+
+
+def prepack(desc, prop, replaces):
+    """The PackWeight of an algorithm that reads its weight prepacked, or None; `replaces` as
+    `GraphHooks.prepack` has it."""
+    packed = desc._replace(packed=True)
+    choice, forced = ALGORITHMS.choose(packed), ALGORITHMS.forced(packed)
+    if choice is None or choice.algorithm.prepack is None:
+        return None
+    if not forced and (choice.cost == NEVER or ALGORITHMS.forced(desc)):
+        return None
+    if desc.transposed and not forced and ALGORITHMS.choose(desc).cost < choice.cost:
+        return None
+    return choice.algorithm.prepack(packed, prop, replaces)

@@ -1,0 +1,180 @@
+# cython: wraparound=True
+"""Deconvolution of channels-last float32 data: a convolution whose forward and whose gradient of
+data have changed places.
+
+Sizes are those of a ConvDesc (select.py): its data are our out, its out our data; both lie in
+channels-last order.
+"""
+
+from libc.stdint cimport int64_t
+
+from ...._resource cimport get_space
+from ...._typedefs cimport TBlob, kAddTo, kNullOp
+from ....kernels.conv.onednn cimport Chain
+from ....kernels.parallel cimport threads_for
+from ....kernels.gemm.small cimport (
+    WindowShape, spread_pack, spread_packed_size, spread_space, window_spread
+)
+from ....kernels.reduce.row_sums cimport spread_rows, sum_rows
+from ..._base cimport Operator, OpContext
+from .own cimport OwnConvolution
+from .direct cimport shape_of
+
+from math import prod
+
+from .onednn import primitives
+
+
+def scatter_packed_size(desc):
+    """Floats of a weight packed by ScatterPack."""
+    cdef WindowShape shape = shape_of(desc)
+    return spread_packed_size(&shape)
+
+
+cdef class ScatterPack(Operator):
+    cdef WindowShape shape
+
+    def __init__(self, desc):
+        self.shape = shape_of(desc)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        spread_pack(&self.shape, <const float*>in_data[0].data, threads_for(in_data[0].size * 4),
+                    <float*>out_data[0].data)
+        return 0
+
+
+cdef class ChannelsLastDeconv(Operator):
+    """Requests and the bias; subclasses compute the three products."""
+
+    cdef bint has_bias
+    cdef int64_t rows, filters, out_size, data_size, weight_size
+
+    def __init__(self, desc):
+        self.has_bias, self.filters = desc.bias, desc.channels
+        self.out_size, self.data_size = prod(desc.data), prod(desc.out)
+        self.rows = self.out_size // self.filters
+        self.weight_size = desc.filters * (desc.channels // desc.groups) * desc.taps
+
+    cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
+                  bint add) except -1 nogil:
+        return 0
+
+    cdef int gradients(self, OpContext* ctx, void* grad, const TBlob* in_data, const int* req,
+                       TBlob* in_grad) except -1 nogil:
+        return 0
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef float* out = <float*>out_data[0].data
+        if req[0] == kNullOp:
+            return 0
+        self.make(ctx, in_data, out, req[0] == kAddTo)
+        if self.has_bias:
+            spread_rows(<const float*>in_data[2].data, self.rows, self.filters, out, True)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if self.has_bias and req[2] != kNullOp:
+            sum_rows(<const float*>out_grad[0].data, self.rows, self.filters,
+                     <float*>in_grad[2].data, req[2] == kAddTo)
+        return self.gradients(ctx, out_grad[0].data, in_data, req, in_grad)
+
+
+cdef class OwnDeconvolution(ChannelsLastDeconv):
+    """By kernels of our own."""
+
+    cdef readonly OwnConvolution convolution
+
+    def __init__(self, desc, convolution):
+        super().__init__(desc)
+        self.convolution = convolution
+
+    cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
+                  bint add) except -1 nogil:
+        cdef int threads = threads_for(self.convolution.work)
+        cdef char* space = <char*>get_space(&ctx.requested[0],
+                                            self.convolution.scratch(threads, True))
+        self.convolution.run_backward_data(
+            <const float*>in_data[1].data, <const float*>in_data[0].data, out, add, threads, space)
+        return 0
+
+    cdef int gradients(self, OpContext* ctx, void* grad, const TBlob* in_data, const int* req,
+                       TBlob* in_grad) except -1 nogil:
+        cdef int threads = threads_for(self.convolution.work)
+        cdef size_t need = max(self.convolution.scratch(threads, False),
+                               self.convolution.scratch(threads, True))
+        cdef char* space = <char*>get_space(&ctx.requested[0], need)
+        if req[1] != kNullOp:
+            self.convolution.run_backward_weight(
+                <const float*>grad, <const float*>in_data[0].data, <float*>in_grad[1].data,
+                req[1] == kAddTo, threads, space)
+        if req[0] != kNullOp:
+            self.convolution.run_forward(
+                <const float*>grad, <const float*>in_data[1].data, NULL, <float*>in_grad[0].data,
+                req[0] == kAddTo, threads, space)
+        return 0
+
+
+cdef class OnednnDeconvolution(ChannelsLastDeconv):
+    """By oneDNN; with `scatters` out is made by the windows of data's pixels, from a packed weight
+    if ``desc.packed``, which is for predictions."""
+
+    cdef object primitives
+    cdef Chain out, data_grad, weight_grad
+    cdef WindowShape window
+    cdef readonly bint scatters
+    cdef bint packed
+
+    def __init__(self, desc, scatters):
+        super().__init__(desc)
+        self.stateful, self.scatters, self.packed = True, scatters, desc.packed
+        self.primitives = primitives(desc)
+        if scatters:
+            self.window = shape_of(desc)
+        else:
+            self.out = self.primitives.backward_data()
+
+    def prepare_backward(self):
+        """Make the primitives that only backward needs."""
+        self.data_grad = self.primitives.forward()
+        self.weight_grad = self.primitives.backward_weight()
+
+    cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
+                  bint add) except -1 nogil:
+        cdef void* tensors[3]
+        cdef int64_t work = self.data_size * self.filters
+        cdef int threads
+        if self.scatters:
+            if self.packed:
+                work = self.data_size * (self.weight_size // self.window.filters) // 8
+            threads = threads_for(work)
+            window_spread(&self.window, <const float*>in_data[1].data, self.packed,
+                          <const float*>in_data[0].data, out, add, threads,
+                          <char*>get_space(&ctx.requested[0],
+                                           spread_space(&self.window, threads, self.packed)))
+            return 0
+        tensors[0], tensors[1], tensors[2] = in_data[0].data, in_data[1].data, out
+        return self.out.run_to(tensors, self.out_size, add,
+                               get_space(&ctx.requested[0], self.out.room(self.out_size, add)))
+
+    cdef int gradients(self, OpContext* ctx, void* grad, const TBlob* in_data, const int* req,
+                       TBlob* in_grad) except -1 nogil:
+        cdef void* tensors[3]
+        cdef size_t need
+        cdef void* space
+        if <void*>self.data_grad == <void*>None:  # the first time
+            with gil:
+                self.prepare_backward()
+        need = max(self.data_grad.room(self.data_size, req[0] == kAddTo),
+                   self.weight_grad.room(self.weight_size, req[1] == kAddTo))
+        space = get_space(&ctx.requested[0], need)
+        if req[1] != kNullOp:
+            tensors[0], tensors[1], tensors[2] = in_data[0].data, grad, in_grad[1].data
+            self.weight_grad.run_to(tensors, self.weight_size, req[1] == kAddTo, space)
+        if req[0] != kNullOp:
+            tensors[0], tensors[1], tensors[2] = grad, in_data[1].data, in_grad[0].data
+            self.data_grad.run_to(tensors, self.data_size, req[0] == kAddTo, space)
+        return 0
