@@ -11,6 +11,9 @@ from ._storage import on_empty_cache
 from .context import Context
 from .base.errors import ArgumentError, ArgumentTypeError, shown
 
+cdef extern from "storage/host.h":
+    void cynet_limit_block(void* p, size_t used, size_t capacity) noexcept nogil
+
 cdef extern from *:
     """
     #include <mutex>
@@ -123,6 +126,8 @@ cdef void* _grow(Temp* temp, size_t nbytes, int dev_type, int dev_id) except NUL
     cdef Handle handle
     if (temp.capacity >= nbytes and temp.ptr != NULL and temp.trims == trim_count()
             and temp.dev_id == dev_id):
+        if dev_type == kCPU:
+            cynet_limit_block(temp.ptr, nbytes, temp.capacity)
         return temp.ptr
     if temp.ptr != NULL:
         _free_temp(temp)
