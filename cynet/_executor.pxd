@@ -38,6 +38,8 @@ cdef class Plan:
     # the line still is on the stack.
     cdef size_t origin(self) except? 0
 
+# Drop one reference to a Plan's tables; the last one frees them.
+cdef void release_tables(Tables* tables) noexcept nogil
 # A run that holds the tables until `end_run`.
 cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
                   size_t origin) except NULL nogil

@@ -9,7 +9,7 @@ from ._engine cimport delete_variable, kInline, kNormal, kPython, new_variable, 
 from .engine.records cimport writes_of
 from .engine.inline cimport INLINE_SEGMENT_US
 from ._core.copy import copy_into
-from ._ndarray cimport NDArrayBase, new_view, same_shape
+from ._ndarray cimport Chunk, NDArrayBase, new_view, same_shape
 from .executor.tables cimport HERE, call_step, nanoseconds, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
 from ._core.touched_rows cimport rows_end, rows_hold, watch_rows
@@ -19,7 +19,7 @@ from .cuda.graphs cimport run as run_recorded
 from .operator._base cimport OpContext
 
 from .base.dtype import NAMES, dtype_flag
-from .base.errors import OutOfMemoryError, dress, told, user_frame
+from .base.errors import OperatorError, OutOfMemoryError, dress, told, user_frame
 from .graph.cost import seconds
 from .graph.ir import FORWARD, TEMP
 from .graph.row_gradients import gradients_by_rows
@@ -108,6 +108,10 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef bint profiled = run.tables.profiled.load()
     cdef int64_t begin = 0
     cdef Kept* kept
+    cdef Chunk* chunk
+    if run.tables.stale.load():
+        with gil:
+            raise OperatorError("this run did not get its arrays: a run before it failed")
     while index < run.segment.last:
         run.current = index
         index += 1
@@ -126,6 +130,8 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
         if profiled:
             run.tables.spent[run.current] += nanoseconds() - begin
             run.tables.calls[run.current] += 1
+    for chunk in run.segment.promised:
+        chunk.written = True
     return 0
 
 
@@ -175,11 +181,11 @@ cdef str _describe(const TBlob* blob):
 
 cdef void end_run(void* arg) noexcept nogil:
     cdef Run* run = <Run*>arg
-    _release(run.tables)
+    release_tables(run.tables)
     free(run)
 
 
-cdef void _release(Tables* tables) noexcept nogil:
+cdef void release_tables(Tables* tables) noexcept nogil:
     """Drop one reference; the last one frees the tables and what Python keeps for them."""
     cdef size_t i
     cdef int k
@@ -222,6 +228,7 @@ cdef class Plan:
         self.tables.references.store(1)
         self.tables.keep = NULL
         self.tables.profiled.store(False)
+        self.tables.stale.store(False)
 
     def __init__(self, graph, dict operators, dict arrays, NDArrayBase arena,
                  bint guard_arena=True):
@@ -239,7 +246,7 @@ cdef class Plan:
             del tables
             return
         with nogil:
-            _release(tables)
+            release_tables(tables)
 
     # --- building ---------------------------------------------------------------------------------
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1:
@@ -446,9 +453,9 @@ cdef class Plan:
         self._push(0, self.n_forward_segments, is_train)
         return True
 
-    def run_backward(self):
+    def run_backward(self, bint is_train=True):
         """Push the backward segments; returns at once."""
-        self._push(self.n_forward_segments, self.tables.segments.size(), True)
+        self._push(self.n_forward_segments, self.tables.segments.size(), is_train)
 
     cdef int _push(self, size_t first, size_t last, bint is_train) except -1:
         cdef uint64_t seed = 0, stream = 0

@@ -13,7 +13,7 @@ from .._typedefs cimport TBlob, kAddTo, kFloat64, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward, run_small
 from ..ndarray._resolve cimport Call, State, resolve
 from ..ndarray._tape cimport (
-    Backward, CallNode, Leaf, Node, Output, index_of, node_of, nothing, set_flags)
+    Backward, CallNode, Leaf, Node, Output, StepNode, index_of, node_of, nothing, set_flags)
 
 from .. import ndarray
 from ..base.dtype import NAMES
@@ -86,7 +86,8 @@ cdef class Walk:
     """One backward."""
 
     cdef uint64_t id
-    cdef bint retain, create
+    cdef readonly bint retain
+    cdef bint create
     cdef dict wanted      # Leaf -> its gradient so far, or None; None: each leaf has its own array
     cdef set begun        # leaves that something was written to
     cdef list order       # nodes, each behind its inputs
@@ -272,10 +273,22 @@ cdef class Walk:
     def _pull(self, Node node):
         # A node that is no call: a copy, a Function, a plan.
         cdef int i = 0
+        if isinstance(node, StepNode) and (<object>node).direct and not self.create:
+            (<object>node).go_back(self, node.grads)
+            return
         for grad in node.pull(node.grads, self.create):
             if grad is not None and self.wants(node.inputs[i]):
                 self.deliver(node.inputs[i], grad, True)
             i += 1
+
+    def target_of(self, StepNode node, int i):
+        """(array, request) for the gradient of input `i` of a node, or None: it is not wanted."""
+        cdef int request
+        entry = node.inputs[i]
+        if not self.wants(entry):
+            return None
+        array = self.target(entry, &node.likes[i], &request)
+        return array, request
 
     # --- calls ------------------------------------------------------------------------------------
     cdef int pull_call(self, CallNode node) except -1:

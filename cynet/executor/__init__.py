@@ -1,6 +1,7 @@
 """mx.executor: a Symbol bound to arrays."""
 
 from .executor import Executor
+from .cached_op import CachedOp
 from . import bind
 
-__all__ = ["Executor", "bind"]
+__all__ = ["CachedOp", "Executor", "bind"]

@@ -113,11 +113,7 @@ class Executor:
             watched,
             inferred,
         )
-        operators = {}
-        for step in graph.steps:  # a backward step's forward step may be inside a chain
-            forward = step.origin or step
-            if forward not in operators:
-                operators[forward] = _create_operator(forward)
+        operators = create_operators(graph)
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=() if watched else python)
         if config.get("CYNET_GRAPH_VERIFY"):
@@ -131,9 +127,7 @@ class Executor:
         self._takes_heads = any(head is not None for head in self._heads)
         self._arena = self._take_arena(graph, None if python else shared_exec)
         self._arena_is_guarded = watched or not python
-        self._arrays = {**self._arrays_of(graph), **_constants(graph)}
-        for value in graph.kept_values():
-            self._arrays[value] = empty(value.shape, ctx=value.ctx, dtype=value.dtype)
+        self._arrays = {**self._arrays_of(graph), **constants(graph), **kept_arrays(graph)}
         self._plan = Plan(graph, operators, self._arrays, self._arena, self._arena_is_guarded)
 
     def _take_arena(self, graph, shared_exec):
@@ -479,7 +473,22 @@ class Executor:
         return describe(self._graph)
 
 
-def _constants(graph):
+def create_operators(graph):
+    """The Operator of each forward step."""
+    operators = {}
+    for step in graph.steps:  # a backward step's forward step may be inside a chain
+        forward = step.origin or step
+        if forward not in operators:
+            operators[forward] = _create_operator(forward)
+    return operators
+
+
+def kept_arrays(graph):
+    """Memory of the values that stay from run to run."""
+    return {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.kept_values()}
+
+
+def constants(graph):
     """Arrays of the values that depend on no argument, computed here and now."""
     made = [value for step in graph.constant_steps for value in step.out_data]
     arrays = {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in made}

@@ -48,6 +48,7 @@ cdef cppclass Segment:
     VarHandle var       # orders this segment with itself and with those it shares memory with
     vector[VarHandle] const_vars
     vector[VarHandle] mutable_vars
+    vector[Chunk*] promised  # arrays that count as written when the segment has run (rebind.pyx)
     Recording recordings[2]  # on a GPU, predicting and training; guarded by `var`
 
 cdef inline bint runs_at_once(Segment* segment) noexcept:
@@ -73,6 +74,7 @@ cdef cppclass Tables:
     vector[Resource] resources
     vector[Segment*] segments
     vector[Kept*] kept
+    atomic[bint] stale      # the addresses are not those of the arrays given last (rebind.pyx)
     atomic[bint] profiled
     vector[int64_t] spent   # nanoseconds of each step while `profiled`
     vector[int64_t] calls   # and how often it ran

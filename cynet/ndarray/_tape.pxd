@@ -64,6 +64,7 @@ cdef class Backward:
     cdef bint passes        # each gradient is that of output 0
     cdef vector[char] reads      # of out_grad, in_data, out_data: what backward reads
     cdef vector[char] flows      # of the inputs: a gradient flows there
+    cdef vector[char] fixed      # of the inputs: it is not read, whatever is said
     cdef vector[int] resources
 
 cdef class Saved(Node):
@@ -84,9 +85,9 @@ cdef class CopyNode(Node):
     # The same values with another dtype, or on another device.
     cdef TBlob like
 
-cdef class StepNode(Node):
+cdef class StepNode(Saved):
     # A step that Python takes back.
-    pass
+    cdef vector[TBlob] likes  # of the inputs
 
 # The entry of what was computed from arrays of which none wants a gradient.
 cdef Node nothing
@@ -112,6 +113,9 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
 cdef int record_view(Call call, NDArrayBase source, NDArrayBase view) except -1
 # The same for a copy.
 cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1
+# The request of the gradient that is wanted through an array: its leaf's, kWriteTo of any other
+# that belongs to a graph, or kNullOp.
+cdef int wanted_request(NDArrayBase array) noexcept
 # Raise when this thread records and the array belongs to a graph: it must not be written.
 cdef int refuse_write(NDArrayBase array) except -1
 # Raise when this thread records and `value`, which belongs to a graph, is to be written into a

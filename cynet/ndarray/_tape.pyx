@@ -213,6 +213,16 @@ cdef class CallNode(Saved):
             drop_state(self.state)
             self.state = NULL
 
+    cdef int check(self) except -1:
+        cdef NDArrayBase array
+        cdef int i = 0, n_in = self.call.n_in
+        for array in self.arrays:
+            if array is not None and pushed_writes(array.chunk.var) != self.writes[i] and not (
+                    i < n_in and self.info.fixed[i]):
+                self._refuse(i)
+            i += 1
+        return 0
+
     cdef int free(self) except -1:
         self.inputs = self.grads = self.arrays = self.aux = None
         if self.state != NULL:
@@ -253,17 +263,35 @@ cdef class CopyNode(Node):
         return "Cast", {"dtype": NAMES[self.like.dtype]}
 
 
-cdef class StepNode(Node):
-    """A step that Python takes back: a subclass defines ``backward(grads, recorded)``, which gives
-    a list of gradients or None, one an input."""
+cdef class StepNode(Saved):
+    """A step that Python takes back.
 
-    def attach(self, list inputs, list outputs):
-        """Belong to the graph, between these arrays."""
+    A subclass defines ``backward(grads, recorded)``, which gives a list of gradients or None, one
+    an input; or, where `direct`, ``go_back(walk, grads)``, which asks the walk where to put them.
+    """
+
+    direct = False
+
+    def attach(self, list inputs, list outputs, list read=None):
+        """Belong to the graph, between these arrays; backward reads those of `read`, and refuses
+        when they were written since."""
         cdef NDArrayBase array
         self.code = cynet_user_code(PACKAGE, &self.place)
         for array in inputs:
             self.inputs.append(array.grad_entry)
+            self.likes.push_back(array.blob)
+        self.arrays = []
+        for array in read or ():
+            self.save(_detached(array))
         set_outputs(self, outputs)
+
+    cdef int free(self) except -1:
+        self.inputs = self.grads = self.arrays = None
+        self.let_go()
+        return 0
+
+    def let_go(self):
+        """Drop what the subclass keeps."""
 
     cdef list pull(self, list grads, bint recorded):
         return self.backward(grads, recorded)
@@ -301,8 +329,11 @@ cdef Backward _learn(Call call):
         out.reads.push_back(i in used)
     for i in range(call.n_visible):
         out.takes_grad = out.takes_grad or out.reads[i]
+    fixed = prop.graph.fixed_inputs(prop)
+    names = prop.list_arguments()
     for i in range(n_in):
         out.flows.push_back(i not in traits.shape_only)
+        out.fixed.push_back(names[i] in fixed)
     for kind in prop.backward_resource(call.in_shapes):
         out.resources.push_back(kind)
     return out
@@ -402,6 +433,15 @@ cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1:
     return 0
 
 
+cdef int wanted_request(NDArrayBase array) noexcept:
+    entry = array.grad_entry
+    if entry is None or not _wants_gradient(entry):
+        return kNullOp
+    if type(entry) is Leaf:
+        return (<Leaf>entry).req
+    return kWriteTo
+
+
 def note_copy(NDArrayBase source, NDArrayBase target):
     """`target` was made as a copy of `source`: it belongs to the graph where this thread
     records."""
@@ -457,7 +497,7 @@ def mark(NDArrayBase array not None, NDArrayBase grad, str req):
                                 f"{NAMES[grad.blob.dtype]}")
     leaf.like = array.blob
     leaf.like.data = NULL
-    leaf.grad, leaf.req = grad, kNullOp if grad is None else <int>request
+    leaf.grad, leaf.req = grad, _REQUESTS["null"] if grad is None else request
     array.grad_entry = leaf
 
 

@@ -9,6 +9,7 @@ from ..operator import OPERATORS
 from ..operator.graph_hooks import GraphHooks
 from ..operator.signature import bind_positional, docstring, python_signature
 from ._call import invoke, is_array
+from ._tape import set_state
 
 _made = {}  # (OpEntry, name) -> function
 # Names that start so are found in a namespace of mx.nd under the rest of the name.
@@ -48,8 +49,12 @@ def _holding(entry, function):
         fields = entry.prop.fields
         prop = entry.prop(**params, **{n: v for n, v in kwargs.items() if n in fields})
         arrays = {**dict(zip(names, given)), **kwargs}
-        for input_name, number in prop.graph.fixed_inputs(prop).items():
-            arrays[input_name][:] = number
+        flags = set_state(0)  # of a number that is not read, autograd need not know
+        try:
+            for input_name, number in prop.graph.fixed_inputs(prop).items():
+                arrays[input_name][:] = number
+        finally:
+            set_state(flags)
         return result
 
     return holding

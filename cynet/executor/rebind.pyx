@@ -1,0 +1,318 @@
+"""Slots: a Plan whose arrays each run gives anew, so that nothing is copied.
+
+The plan is built on placeholders, arrays at addresses that are nobody's. Before a run `put` gives
+real arrays: the variables that the plan's functions name are exchanged at once, the addresses in
+its tables by a function of the engine that comes behind the runs pushed before.
+"""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+from libcpp.unordered_set cimport unordered_set
+from libcpp.vector cimport vector
+
+from .._core.touched_rows cimport watch_rows
+from .._engine cimport VarHandle, kInline, push_sync
+from .._executor cimport Plan, release_tables
+from .._ndarray cimport Chunk, NDArrayBase, RowSet, new_array, wrap_foreign
+from .._typedefs cimport RunContext, kCPU, kGPU
+from ..ndarray._call_cache cimport pack
+from ..ndarray._tape cimport flagged, records, wanted_request
+from .tables cimport Segment, Tables
+
+from ..base.dtype import dtype_flag
+from ..base.errors import ArgumentError, OutOfMemoryError
+
+cdef enum:
+    APART = 42  # bits between the addresses of two placeholders
+    FROM = 1 << 20  # the first one's number: behind all addresses that a process can have
+
+
+def placeholder(size_t number, value):
+    """An array for `value` (graph/ir.py) that has no memory, with an address of its own."""
+    cdef int64_t shape[8]
+    for i, n in enumerate(value.shape):
+        shape[i] = n
+    return wrap_foreign(<void*>((number + FROM) << APART), shape, len(value.shape),
+                        dtype_flag(value.dtype), value.ctx.device_typeid, value.ctx.device_id, None)
+
+
+def fresh_arrays(list values, dict placeholders):
+    """New arrays, without values until a run has written them."""
+    cdef NDArrayBase like, out
+    cdef list made = []
+    for value in values:
+        like = placeholders[value]
+        out = new_array(like.blob.shape, like.blob.ndim, like.blob.dtype, like.blob.dev_type,
+                        like.blob.dev_id)
+        out.chunk.written = out.blob.size == 0
+        made.append(out)
+    return made
+
+
+cdef enum Kind:
+    BLOB = 0     # its address
+    SOURCE = 1    # a chunk of Kept
+    WATCHED = 2   # a chunk of a step, and its rows
+    PROMISED = 3  # a chunk that a segment writes
+
+cdef struct Place:
+    # Something in the tables that belongs to a slot.
+    Kind kind
+    size_t index, position
+    int64_t offset          # from the array's first byte
+
+cdef struct Change:
+    Place place
+    void* value             # address or Chunk*
+    RowSet* rows
+
+cdef struct Patch:
+    Tables* tables
+    size_t n                # of changes, which follow in memory
+    bint full               # they are those of all slots
+    bint applied
+
+
+cdef cppclass Slot:
+    void* data              # what is there now
+    VarHandle var
+    Chunk* chunk
+    bint watched
+    RowSet* rows
+    vector[Place] places
+    vector[size_t] segments  # where its variable is named
+
+ctypedef Slot* SlotPointer
+
+
+cdef int _apply(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef Patch* patch = <Patch*>arg
+    cdef Change* change = <Change*>(patch + 1)
+    cdef Tables* tables = patch.tables
+    cdef size_t k
+    if patch.full:
+        tables.stale.store(False)
+    elif tables.stale.load():
+        return 0  # the run will say so
+    patch.applied = True
+    for _ in range(patch.n):
+        k = change.place.index
+        if change.place.kind == BLOB:
+            tables.blobs[k].data = <char*>change.value + change.place.offset
+        elif change.place.kind == SOURCE:
+            tables.kept[k].sources[change.place.position] = <Chunk*>change.value
+            tables.kept[k].valid = False
+        elif change.place.kind == PROMISED:
+            tables.segments[k].promised[change.place.position] = <Chunk*>change.value
+        else:
+            tables.steps[k].watched = <Chunk*>change.value if change.rows != NULL else NULL
+            tables.steps[k].context.rows = change.rows
+        change += 1
+    return 0
+
+
+cdef void _changes_of(const Slot* slot, vector[Change]* changes) noexcept nogil:
+    cdef Change change
+    cdef size_t i
+    for i in range(slot.places.size()):
+        change.place, change.rows = slot.places[i], slot.rows
+        change.value = slot.data if change.place.kind == BLOB else slot.chunk
+        changes.push_back(change)
+
+
+cdef void _end(void* arg) noexcept nogil:
+    cdef Patch* patch = <Patch*>arg
+    if not patch.applied:  # what came before has failed
+        patch.tables.stale.store(True)
+    release_tables(patch.tables)
+    free(arg)
+
+
+cdef class Slots:
+    """The places in a Plan of arrays that were placeholders when it was built.
+
+    Parameters
+    ----------
+    plan : Plan
+    arrays : list of NDArray
+        The placeholders, in the order in which `put` gives arrays.
+    outputs : range
+        Which of them are new in each run: without values until it has written them.
+    """
+
+    cdef Plan plan
+    cdef vector[SlotPointer] slots
+    # of each segment: slots (as numbers) and variables that stay
+    cdef vector[vector[size_t]] const_slots
+    cdef vector[vector[size_t]] mutable_slots
+    cdef vector[vector[VarHandle]] const_vars
+    cdef vector[vector[VarHandle]] mutable_vars
+
+    def __init__(self, Plan plan not None, list arrays, outputs):
+        cdef NDArrayBase array
+        cdef Slot* slot
+        cdef Tables* tables = plan.tables
+        cdef Segment* segment
+        cdef size_t i, k, n_segments = tables.segments.size()
+        self.plan = plan
+        by_var = {}
+        for array in arrays:
+            slot = new Slot()
+            slot.data, slot.var, slot.chunk = array.blob.data, array.chunk.var, array.chunk
+            slot.watched = False
+            slot.rows = NULL
+            by_var[<size_t>slot.var] = self.slots.size()
+            self.slots.push_back(slot)
+        for i in range(tables.blobs.size()):
+            self._note(BLOB, i, tables.blobs[i].data)
+        for i in range(tables.kept.size()):
+            for k in range(tables.kept[i].sources.size()):
+                self._note_chunk(SOURCE, i, k, tables.kept[i].sources[k])
+        for i in range(tables.steps.size()):
+            if tables.steps[i].watched != NULL:
+                self._note_chunk(WATCHED, i, 0, tables.steps[i].watched)
+        self.const_slots.resize(n_segments)
+        self.mutable_slots.resize(n_segments)
+        self.const_vars.resize(n_segments)
+        self.mutable_vars.resize(n_segments)
+        for i in range(n_segments):
+            segment = tables.segments[i]
+            self._sort(by_var, i, &segment.const_vars, &self.const_slots[i], &self.const_vars[i])
+            self._sort(by_var, i, &segment.mutable_vars, &self.mutable_slots[i],
+                       &self.mutable_vars[i])
+            for k in self.mutable_slots[i]:
+                if k in outputs:
+                    self._note_chunk(PROMISED, i, segment.promised.size(), self.slots[k].chunk)
+                    segment.promised.push_back(NULL)
+            if segment.dev_type == kGPU:  # a graph keeps the addresses it was recorded with
+                segment.recordings[0].never = segment.recordings[1].never = True
+
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.slots.size()):
+            del self.slots[i]
+
+    cdef int _note(self, Kind kind, size_t index, void* data) except -1:
+        cdef size_t number = <size_t>data >> APART
+        cdef Place place
+        if data == NULL or number < FROM or number - FROM >= self.slots.size():
+            return 0
+        place.kind, place.index, place.position = kind, index, 0
+        place.offset = <char*>data - <char*>self.slots[number - FROM].data
+        self.slots[number - FROM].places.push_back(place)
+        return 0
+
+    cdef int _note_chunk(self, Kind kind, size_t index, size_t position, Chunk* chunk) except -1:
+        cdef size_t i
+        cdef Place place
+        place.kind, place.index, place.position, place.offset = kind, index, position, 0
+        for i in range(self.slots.size()):
+            if self.slots[i].chunk == chunk:
+                self.slots[i].places.push_back(place)
+                self.slots[i].watched = self.slots[i].watched or kind == WATCHED
+        return 0
+
+    cdef int _sort(self, dict by_var, size_t segment, vector[VarHandle]* found,
+                   vector[size_t]* slots, vector[VarHandle]* others) except -1:
+        cdef VarHandle var
+        for var in found[0]:
+            number = by_var.get(<size_t>var)
+            if number is None:
+                others.push_back(var)
+            else:
+                slots.push_back(number)
+                self.slots[<size_t>number].segments.push_back(segment)
+        return 0
+
+    def put(self, size_t first, list arrays):
+        """Give the slots from `first` on these arrays, of the placeholders' shapes and dtypes."""
+        cdef vector[Change] changes
+        cdef unordered_set[size_t] segments
+        cdef size_t i, k
+        cdef Slot* slot
+        cdef NDArrayBase array
+        cdef bint full = self.plan.tables.stale.load()
+        for i, array in enumerate(arrays):
+            slot = self.slots[first + i]
+            if slot.data == array.blob.data and slot.var == array.chunk.var and (
+                    slot.chunk == array.chunk):
+                continue
+            slot.data, slot.chunk = array.blob.data, array.chunk
+            slot.rows = NULL
+            if slot.watched and array.blob.dev_type == kCPU:
+                slot.rows = watch_rows(array)
+            if not full:
+                _changes_of(slot, &changes)
+            if slot.var != array.chunk.var:
+                slot.var = array.chunk.var
+                for k in slot.segments:
+                    segments.insert(k)
+        if full:
+            for i in range(self.slots.size()):
+                _changes_of(self.slots[i], &changes)
+        if changes.size():
+            self._push(&changes, full)
+        for k in segments:
+            self._name(k)
+
+    cdef int _push(self, vector[Change]* changes, bint full) except -1:
+        cdef Tables* tables = self.plan.tables
+        cdef size_t n = changes.size(), i
+        cdef Patch* patch = <Patch*>malloc(sizeof(Patch) + n * sizeof(Change))
+        cdef Change* to
+        cdef vector[VarHandle] vars
+        if patch == NULL:
+            raise OutOfMemoryError("no memory to give a plan its arrays")
+        tables.references.fetch_add(1)
+        patch.tables, patch.n, patch.full, patch.applied = tables, n, full, False
+        to = <Change*>(patch + 1)
+        for i in range(n):
+            to[i] = changes[0][i]
+        for i in range(tables.segments.size()):
+            vars.push_back(tables.segments[i].var)
+        return push_sync(_apply, patch, _end, kCPU, 0, NULL, 0, vars.data(), <int>vars.size(), 0,
+                         kInline, b"executor")
+
+    cdef int _name(self, size_t segment) except -1:
+        # The variables of a segment anew, each once: an array may stand in several slots.
+        cdef Segment* native = self.plan.tables.segments[segment]
+        cdef unordered_set[size_t] seen
+        cdef VarHandle var
+        cdef size_t k
+        native.mutable_vars = self.mutable_vars[segment]
+        native.const_vars = self.const_vars[segment]
+        for k in self.mutable_slots[segment]:
+            var = self.slots[k].var
+            if seen.insert(<size_t>var).second:
+                native.mutable_vars.push_back(var)
+        for k in self.const_slots[segment]:
+            var = self.slots[k].var
+            if seen.insert(<size_t>var).second:
+                native.const_vars.push_back(var)
+        return 0
+
+
+# --- which program a call needs -------------------------------------------------------------------
+def examine(list arrays, Py_ssize_t n_args):
+    """What a call's program depends on.
+
+    Returns
+    -------
+    (bytes, bytes)
+        Device, dtypes and shapes of all arrays; for each of the first `n_args` 0, or the request
+        of the gradient that it wants, since this thread records.
+    """
+    cdef NDArrayBase array, first
+    cdef Py_ssize_t i
+    cdef bint recording = flagged and records()
+    if not arrays:
+        raise ArgumentError("a CachedOp takes at least one array")
+    first = arrays[0]
+    wants = bytearray(n_args)
+    for i, array in enumerate(arrays):
+        if array.blob.dev_type != first.blob.dev_type or array.blob.dev_id != first.blob.dev_id:
+            raise ArgumentError(f"the inputs of a CachedOp are on {first.context} and "
+                                f"{array.context}; copy them to one device (as_in_context)")
+        if recording and i < n_args and array.grad_entry is not None:
+            wants[i] = wanted_request(array)
+    return pack(arrays, first.blob.dev_type, first.blob.dev_id), bytes(wants)
