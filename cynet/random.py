@@ -69,3 +69,31 @@ def seed(seed_state: int, ctx: ContextLike = "all") -> None:
     True
     """
     seed_device(seed_state, ctx)
+    if ctx == "all":
+        _state[:] = [int(seed_state), 0]
+
+
+_state: list[int] = []  # the seed of all devices, and how many shuffles were drawn since
+
+
+def shuffle_state() -> list[int]:
+    """What decides the next shuffle of data, where `seed` was called; else an empty list."""
+    return list(_state)
+
+
+def set_shuffle_state(state: list[int]) -> None:
+    """Take over what `shuffle_state` gave."""
+    _state[:] = state
+
+
+def last_seed() -> int | None:
+    """What `seed` was called with, or None."""
+    return _state[0] if _state else None
+
+
+def shuffles_drawn() -> tuple[int, int] | None:
+    """Count a shuffle of data: the seed and its number since; None where `seed` was not called."""
+    if not _state:
+        return None
+    _state[1] += 1
+    return _state[0], _state[1]

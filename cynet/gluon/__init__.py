@@ -1,0 +1,32 @@
+"""mx.gluon: networks as Python objects, trained step by step or as graphs."""
+
+from . import block, data, loss, nn, parameter, rnn, trainer, utils
+from .block import Block, HybridBlock, SymbolBlock
+from .parameter import (
+    Constant,
+    DeferredInitializationError,
+    Parameter,
+    ParameterDict,
+    tensor_types,
+)
+from .trainer import Trainer
+
+__all__ = [
+    "Block",
+    "Constant",
+    "DeferredInitializationError",
+    "HybridBlock",
+    "Parameter",
+    "ParameterDict",
+    "SymbolBlock",
+    "Trainer",
+    "block",
+    "data",
+    "loss",
+    "nn",
+    "parameter",
+    "rnn",
+    "tensor_types",
+    "trainer",
+    "utils",
+]

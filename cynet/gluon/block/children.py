@@ -1,0 +1,44 @@
+"""Blocks in lists, tuples and dicts that are attributes of a Block; and a count of changes."""
+
+_changes = [0]
+
+
+def changed():
+    """Note that a Block was changed: what was traced may be looked at again."""
+    _changes[0] += 1
+
+
+def count_of_changes():
+    """How often any Block was changed."""
+    return _changes[0]
+
+
+def blocks_within(owner, kind):
+    """Pairs of structural name (``layers.0``) and Block, for Blocks in containers of `owner` that
+    are not registered otherwise; `kind` is the class Block."""
+    known = None
+    for name, value in vars(owner).items():
+        if name in _OWN or not isinstance(value, (list, tuple, dict)) or not value:
+            continue
+        for path, each in _walk(value, name, kind, 0):
+            if known is None:
+                known = {id(owner), *map(id, owner._children.values())}
+            if id(each) not in known:
+                known.add(id(each))
+                yield path, each
+
+
+_OWN = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_cached", "_flags"}
+_DEEPEST = 8
+
+
+def _walk(value, path, kind, depth):
+    if isinstance(value, kind):
+        yield path, value
+    elif depth < _DEEPEST:
+        if isinstance(value, (list, tuple)):
+            for i, each in enumerate(value):
+                yield from _walk(each, f"{path}.{i}", kind, depth + 1)
+        elif isinstance(value, dict):
+            for key, each in value.items():
+                yield from _walk(each, f"{path}.{key}", kind, depth + 1)

@@ -1,0 +1,149 @@
+"""Files of Blocks: parameters in any of MXNet's layouts of names, and the structure of a model."""
+
+import json
+import re
+
+from ... import ndarray as nd
+from ...base.errors import ArgumentTypeError, FormatError, shown
+from ...base.files import read_file, write_atomically
+from ..errors import MismatchError
+from ..parameter import ParameterDict
+from ..parameter.parameter import merged_shape
+from ..parameter.parameter_dict import brief_list, named_arrays, whole_array
+
+
+def collected(block, select):
+    """What ``collect_params`` gives: own parameters first, then those of the children in order."""
+    found = ParameterDict(block.params.prefix)
+    if select is None:
+        found.update(block.params)
+    else:
+        if not isinstance(select, str):
+            raise ArgumentTypeError(f"collect_params: select must be a str, got {shown(select)}")
+        pattern = re.compile(select)
+        own = ParameterDict()
+        own._params.update((k, each) for k, each in block.params.items() if pattern.match(k))
+        found.update(own)
+    for _, child in block._named_children():
+        found.update(child.collect_params(select))
+    found._owner = block
+    return found
+
+
+def save_parameters(block, filename, deduplicate):
+    """Write the parameters under their structural names."""
+    params = block._collect_params_with_prefix()
+    if deduplicate:
+        first = {}
+        for name, each in params.items():
+            first.setdefault(id(each), name)
+        params = {name: each for name, each in params.items() if first[id(each)] == name}
+    nd.save(filename, {name: whole_array(each) for name, each in params.items()})
+
+
+def load_parameters(block, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source):
+    """Read parameters under the names that fit most of the file's: structural ones, whole ones, or
+    those without the Block's prefix."""
+    arrays = {
+        name.removeprefix("arg:").removeprefix("aux:"): each
+        for name, each in named_arrays(filename).items()
+    }
+    layouts = [block._collect_params_with_prefix()]
+    whole = dict(block.collect_params().items())
+    prefix = block.prefix
+    layouts.append(whole)
+    layouts.append({name.removeprefix(prefix): each for name, each in whole.items()})
+    params = max(layouts, key=lambda names: len(names.keys() & arrays.keys()))
+    _check(params, arrays, filename, allow_missing, ignore_extra)
+    for name, array in arrays.items():
+        if name in params:
+            params[name]._load_init(array, ctx, cast_dtype, dtype_source)
+
+
+def _check(params, arrays, filename, allow_missing, ignore_extra):
+    """Refuse what does not fit, all of it in one error."""
+    told = []
+    loaded = {id(each) for name, each in params.items() if name in arrays}
+    missing = [name for name, each in params.items() if id(each) not in loaded]
+    if missing and not allow_missing:
+        word = "is" if len(missing) == 1 else "are"
+        told.append(
+            f"{_words(missing)} {word} missing in file '{filename}', which contains parameters:"
+            f" {brief_list(arrays)}. Set allow_missing=True to ignore missing parameters."
+        )
+    extra = [name for name in arrays if name not in params]
+    if extra and not ignore_extra:
+        word = "is" if len(extra) == 1 else "are"
+        told.append(
+            f"{_words(extra)} loaded from file '{filename}' {word} not present in Block, which"
+            f" contains parameters: {brief_list(params)}. Set ignore_extra=True to ignore."
+        )
+    for name, array in arrays.items():
+        each = params.get(name)
+        if each is not None and merged_shape(each.shape, array.shape) is None:
+            told.append(
+                f"Failed loading Parameter '{name}' ('{each.name}') from saved params: shape"
+                f" incompatible expected {each.shape} vs saved {array.shape}"
+            )
+    if told:
+        raise MismatchError("\n".join(told))
+
+
+def _words(names):
+    return f"Parameter{'s' * (len(names) > 1)} {brief_list(names)}"
+
+
+# --- the structure of a model --------------------------------------------------------------------
+def save_model(block, prefix):
+    """Write ``prefix-model.json``, which Blocks there are and which are hybridized, and
+    ``prefix-model.params``."""
+    numbers = iter(range(1 << 30))
+    text = json.dumps({_key(block, numbers): _described(block, numbers)})
+    write_atomically(f"{prefix}-model.json", text.encode())
+    save_parameters(block, f"{prefix}-model.params", False)
+
+
+def _key(block, numbers):
+    return f"{type(block).__name__.lower()}{next(numbers)}"
+
+
+def _described(block, numbers):
+    children = dict(block._named_children())
+    out = {
+        "orig_name": block.name,
+        "hybridized": bool(getattr(block, "_active", False)),
+        "children": {each.name: name for name, each in children.items()},
+    }
+    for each in children.values():
+        out[_key(each, numbers)] = _described(each, numbers)
+    return out
+
+
+def load_model(block, prefix):
+    """Hybridize the Blocks that ``prefix-model.json`` says were, and load the parameters."""
+    name = f"{prefix}-model.json"
+    try:
+        described = json.loads(read_file(name))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{name}: this is no JSON: {error}") from None
+    if not isinstance(described, dict) or len(described) != 1:
+        raise FormatError(f"{name}: one Block is expected, found {shown(described)}")
+    _restore(block, next(iter(described.values())), name)
+    load_parameters(block, f"{prefix}-model.params", None, False, False, False, "current")
+
+
+def _restore(block, described, name):
+    if not isinstance(described, dict) or not isinstance(described.get("children"), dict):
+        raise FormatError(f"{name}: {shown(described)} describes no Block")
+    children = dict(block._named_children())
+    parts = [
+        each for key, each in described.items() if isinstance(each, dict) and key != "children"
+    ]
+    if len(parts) != len(children):
+        raise FormatError(
+            f"{name}: {block.name} has {len(children)} children, the file has {len(parts)}"
+        )
+    if hasattr(block, "_active"):
+        block._set_active(bool(described.get("hybridized", False)))
+    for each, part in zip(children.values(), parts):
+        _restore(each, part, name)

@@ -1,0 +1,112 @@
+"""Graphs of HybridBlocks: traced with symbols, asked for shapes and types, and written to files."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ... import autograd
+from ... import ndarray as nd
+from ... import symbol as sym
+from ...base.errors import ArgumentError, CynetError
+from ...base.kinds import to_index
+from ...symbol import Group, Symbol
+from ..errors import StateError
+from ..parameter.parameter_dict import whole_array
+from .structure import flatten, regroup
+from .tracing import tracing
+
+
+class Graph(NamedTuple):
+    """A traced Block.
+
+    symbol : Symbol
+        All outputs.
+    inputs : list of str
+        Names of the variables that the arguments stand for, in order.
+    out_format
+        See structure.py.
+    """
+
+    symbol: Symbol
+    inputs: list
+    out_format: object
+
+
+def variable(param):
+    """The Symbol of a parameter inside a graph."""
+    return param.var()
+
+
+def input_names(count):
+    """``data``, or ``data0``, ``data1``, ..."""
+    return ["data"] if count == 1 else [f"data{i}" for i in range(count)]
+
+
+def trace_symbols(block, args, kwargs):
+    """The Graph of a Block called with symbols in place of the arrays in its arguments."""
+    arrays, form = flatten([list(args), kwargs])
+    names = input_names(len(arrays))
+    given, _ = regroup([sym.var(name) for name in names], form)
+    with tracing():
+        out = block.forward(*given[0], **given[1])
+    outputs, out_format = flatten(out, "output")
+    if not outputs:
+        raise ArgumentError(f"{block.name}: a graph needs an output that is computed, got {out!r}")
+    symbol = outputs[0] if len(outputs) == 1 else Group(outputs)
+    return Graph(symbol, names, out_format)
+
+
+def _inferred(block, args, what, of_array):
+    """(names of parameters, what was found of each) by the inference `what` of the graph."""
+    arrays, _ = flatten(list(args))
+    graph = trace_symbols(block, args, {})
+    symbol = graph.symbol
+    known = set(symbol.list_inputs())
+    given = {name: of_array(each) for name, each in zip(graph.inputs, arrays) if name in known}
+    try:
+        arguments, _, states = getattr(symbol, what)(**given)
+    except CynetError as error:
+        raise ArgumentError(
+            "Deferred initialization failed because shape cannot be inferred. " + str(error)
+        ) from error
+    yield from zip(symbol.list_arguments(), arguments)
+    yield from zip(symbol.list_auxiliary_states(), states)
+
+
+def infer_shapes(block, args):
+    """Set the shapes of all parameters that the graph tells, from those of the inputs."""
+    params = {each.name: each for each in block.collect_params().values()}
+    for name, shape in _inferred(block, args, "infer_shape_partial", lambda each: each.shape):
+        if name in params and shape:
+            params[name].shape = shape
+
+
+def infer_types(block, args):
+    """Set the dtypes of all parameters that the graph tells, from those of the inputs."""
+    params = {each.name: each for each in block.collect_params().values()}
+    for name, kind in _inferred(block, args, "infer_type", lambda each: each.dtype):
+        if name in params and kind is not None and np.dtype(params[name].dtype) != kind:
+            params[name].cast(kind)
+
+
+def export(block, path, epoch):
+    """Write the graph that was traced last, and its parameters."""
+    cached = block._cached
+    graph = None if cached is None else cached.graph_to_export()
+    if graph is None:
+        raise StateError(
+            "Please first call block.hybridize() and then run forward with this block at least"
+            " once before calling export."
+        )
+    epoch = to_index("export: epoch", epoch)
+    symbol, params = graph
+    symbol.save(f"{path}-symbol.json")
+    states = set(symbol.list_auxiliary_states())
+    wanted = set(symbol.list_inputs())
+    arrays = {
+        f"{'aux' if name in states else 'arg'}:{name}": whole_array(each)
+        for name, each in params.items()
+        if name in wanted
+    }
+    with autograd.pause():
+        nd.save(f"{path}-{epoch:04d}.params", arrays)

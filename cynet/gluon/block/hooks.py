@@ -1,0 +1,50 @@
+"""Hooks of Blocks: functions by number, each taken away again through its handle."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+_numbers = itertools.count()
+
+
+class HookHandle:
+    """What registering a hook gives: ``detach`` takes the hook away; as a context manager it does
+    so at the end of the block.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> handle = net.register_forward_hook(lambda block, inputs, output: None)
+    >>> handle.detach()
+    """
+
+    def __init__(self) -> None:
+        self._hooks = None
+        self._number = None
+
+    def attach(self, hooks: dict[int, Any], hook: Any) -> None:
+        """Put `hook` among `hooks`."""
+        self._hooks = weakref.ref(hooks)
+        self._number = next(_numbers)
+        hooks[self._number] = hook
+
+    def detach(self) -> None:
+        """Take the hook away; a second time does nothing."""
+        hooks = None if self._hooks is None else self._hooks()
+        if hooks is not None:
+            hooks.pop(self._number, None)
+
+    def __enter__(self) -> HookHandle:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.detach()
+
+
+class Hooks(dict):
+    """Hooks by number, in the order in which they were registered."""
+
+    __slots__ = ("__weakref__",)

@@ -1,0 +1,244 @@
+"""HybridBlock: a Block whose computation can become a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import ndarray, symbol
+from ...base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown, warn_user
+from ...base.guard import guarded
+from ...ndarray import NDArray
+from ...symbol import Symbol
+from ..errors import DeferredInitializationError
+from . import graph
+from .block import Block
+from .children import changed
+from .hybridized import Hybridized
+from .tracing import is_tracing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...base.typing import DTypeLike, FileName
+    from ..parameter import ParameterDict
+
+
+@guarded(but=("__call__", "forward", "hybrid_forward", "__setattr__"))
+class HybridBlock(Block):
+    """A Block that runs operator by operator, or as one graph once it is hybridized.
+
+    A subclass defines ``hybrid_forward(F, x, *args, **params)``, where F is ``mx.nd`` or
+    ``mx.sym`` and its own parameters come as keywords under the names of its attributes; or
+    ``forward``, written in ``mx.nd``.
+
+    Parameters
+    ----------
+    prefix, params
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> class Scaled(mx.gluon.HybridBlock):
+    ...     def __init__(self, **kwargs):
+    ...         super().__init__(**kwargs)
+    ...         self.scale = self.params.get("scale", shape=(1,), init="ones")
+    ...     def hybrid_forward(self, F, x, scale):
+    ...         return F.broadcast_mul(x, scale)
+    >>> net = Scaled()
+    >>> net.initialize()
+    >>> net(mx.nd.array([1, 2])).asnumpy().tolist()
+    [1.0, 2.0]
+    """
+
+    _takes_symbols = False  # a subclass's own `forward` works on symbols, too
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        super().__init__(prefix=prefix, params=params)
+        vars(self).update(_active=False, _flags={}, _cached=None, _op_hook=None)
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make `block`, a HybridBlock, a child."""
+        if not isinstance(block, HybridBlock):
+            if isinstance(block, Block):
+                raise ArgumentError(
+                    "Children of HybridBlock must also be HybridBlock, but"
+                    f" {shown(block)} has type {type(block)}. If you are using Sequential, please"
+                    " try HybridSequential instead."
+                )
+            raise ArgumentTypeError(f"a child must be a HybridBlock, got {shown(block)}")
+        super().register_child(block, name)
+
+    # --- hybridization ----------------------------------------------------------------------------
+    def hybridize(
+        self,
+        active: bool = True,
+        backend: str | None = None,
+        clear: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Run this Block, and those inside, as graphs from the next call on.
+
+        Parameters
+        ----------
+        active : bool
+            False goes back to operator by operator.
+        backend : None
+            There are no other backends.
+        clear : bool
+            Forget earlier graphs.
+        static_alloc, static_shape : bool
+            Taken for scripts of MXNet: memory is planned for each signature in any case.
+            `static_shape` goes with `static_alloc` only.
+        inline_limit, forward_bulk_size, backward_bulk_size : int
+            Taken for scripts of MXNet; they change nothing.
+        """
+        if kwargs:
+            raise ArgumentTypeError(f"hybridize has no parameter {', '.join(map(shown, kwargs))}")
+        if backend is not None:
+            raise ArgumentError(f"hybridize: there is no backend {shown(backend)}")
+        if static_shape and not static_alloc:
+            raise ArgumentError(f"{self.name}: static_alloc must be True when static_shape is True")
+        flags = {"static_alloc": static_alloc, "static_shape": static_shape}
+        self._set_active(active, flags, clear)
+        if active and (self._forward_hooks or self._forward_pre_hooks):
+            self._warn_of_hooks()
+        super().hybridize(active, clear=clear, **flags)
+
+    def _set_active(self, active, flags=None, clear=True):
+        vars(self).update(_active=bool(active), _flags=flags or {})
+        if clear or not active:
+            vars(self)["_cached"] = None
+        changed()
+
+    def _warn_of_hooks(self):
+        warn_user(
+            f'"{self.name}" is being hybridized while still having forward hook/pre-hook. Blocks'
+            " around it run it apart, so that its hooks are called."
+        )
+
+    def optimize_for(self, x: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> None:
+        """Refused: there are no other backends."""
+        raise ArgumentError("optimize_for: must specify a backend, and there is none to choose")
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Change the dtype of all parameters."""
+        super().cast(dtype)
+        vars(self)["_cached"] = None
+
+    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+        """Call ``callback(node_name, operator_name, array)`` for each output of the graph's
+        operators; with `monitor_all` for inputs, too."""
+        vars(self)["_op_hook"] = (callback, monitor_all)
+        super().register_op_hook(callback, monitor_all)
+        changed()
+
+    # --- shapes and types -------------------------------------------------------------------------
+    def infer_shape(self, *args: Any) -> None:
+        """Fill in unknown shapes of parameters from those of inputs."""
+        graph.infer_shapes(self, args)
+
+    def infer_type(self, *args: Any) -> None:
+        """Take over the dtypes of parameters that those of inputs ask for."""
+        graph.infer_types(self, args)
+
+    def _finish_deferred(self, args, params):
+        """Infer shapes from inputs and finish the initialization of `params`."""
+        if any(each._data is None and each._deferred_init for each in params):
+            self.infer_shape(*args)
+            for each in params:
+                each._finish_deferred_init()
+
+    # --- files ------------------------------------------------------------------------------------
+    def export(self, path: FileName, epoch: int = 0, remove_amp_cast: bool = True) -> None:
+        """Write the graph to ``path-symbol.json`` and parameters to ``path-0000.params``.
+
+        ``SymbolBlock.imports``, ``Module.load`` and MXNet read them.
+
+        Raises
+        ------
+        StateError
+            A RuntimeError: nothing was traced yet; hybridize and call it first.
+        """
+        graph.export(self, path, epoch)
+
+    # --- computing --------------------------------------------------------------------------------
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """`forward`, or the graph made of it, with the hooks around it."""
+        if not self._active or is_tracing() or not _has_arrays(args, kwargs):
+            return super().__call__(*args, **kwargs)
+        if self._forward_pre_hooks:
+            for hook in list(self._forward_pre_hooks.values()):
+                hook(self, args)
+        cached = self._cached
+        if cached is None:
+            cached = Hybridized(self)
+            vars(self)["_cached"] = cached
+        out = cached(args, kwargs)
+        if self._forward_hooks:
+            for hook in list(self._forward_hooks.values()):
+                hook(self, args, out)
+        return out
+
+    def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """``hybrid_forward`` with ``mx.nd`` or ``mx.sym``, whichever the inputs are of."""
+        first = x if isinstance(x, (NDArray, Symbol)) else _first_array((x, args, kwargs))
+        if isinstance(first, NDArray):
+            params = self._reg_params
+            if params:
+                ctx = first.context
+                try:
+                    kwargs.update({name: each.data(ctx) for name, each in params.items()})
+                except DeferredInitializationError:
+                    self._finish_deferred((x, *args), params.values())
+                    kwargs.update({name: each.data(ctx) for name, each in params.items()})
+            return self.hybrid_forward(ndarray, x, *args, **kwargs)
+        if first is None:
+            raise ArgumentError(
+                "In HybridBlock, there must be one NDArray or one Symbol in the input. Please"
+                " check the type of the args."
+            )
+        kwargs.update({name: graph.variable(each) for name, each in self._reg_params.items()})
+        with self.name_scope():
+            return self.hybrid_forward(symbol, x, *args, **kwargs)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """What the Block computes; subclasses define it.
+
+        Parameters
+        ----------
+        F : module
+            ``mx.nd`` or ``mx.sym``.
+        x, *args
+            Arrays of that kind.
+        **kwargs
+            Own parameters, by the names of attributes.
+        """
+        raise UndefinedError(f"{type(self).__name__} defines no hybrid_forward and no forward")
+
+
+def _first_array(value):
+    """The first NDArray or Symbol in nested lists, tuples and dicts, or None."""
+    if isinstance(value, (NDArray, Symbol)):
+        return value
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return None
+    for each in value:
+        found = _first_array(each)
+        if found is not None:
+            return found
+    return None
+
+
+def _has_arrays(args, kwargs):
+    first = args[0] if args else None
+    if isinstance(first, NDArray):
+        return True
+    return isinstance(_first_array((args, kwargs)), NDArray)

@@ -1,0 +1,90 @@
+"""Nested arguments of Blocks: taken apart into arrays and a format, and put together again.
+
+A format is 0 for an array, -1 for None, n for a list of n arrays of a symbol's outputs, a list (or
+tuple) of formats, a ``Table`` of a dict's, or a ``Fixed`` for any other value.
+"""
+
+from typing import NamedTuple
+
+from ...base.errors import ArgumentError, shown
+from ...ndarray import NDArray
+from ...symbol import Symbol
+
+
+class Fixed(NamedTuple):
+    """A value that is no array: a number, a str, ...; another one is another format."""
+
+    value: object
+
+
+class Table(NamedTuple):
+    """The format of a dict: keys and the formats behind them."""
+
+    keys: tuple
+    formats: tuple
+
+
+def flatten(args, where="input"):
+    """(list of arrays, format) of nested lists, tuples and dicts.
+
+    >>> import cynet as mx
+    >>> x = mx.nd.zeros(1)
+    >>> flatten([x, [x, None]])[1]
+    [0, [0, -1]]
+    """
+    arrays = []
+    return arrays, _take_apart(args, arrays, where)
+
+
+def _take_apart(value, arrays, where):
+    if isinstance(value, NDArray):
+        arrays.append(value)
+        return 0
+    if isinstance(value, Symbol):
+        arrays.append(value)
+        return 0 if len(value.entries) == 1 else len(value.entries)
+    if value is None:
+        return -1
+    if isinstance(value, (list, tuple)):
+        formats = [_take_apart(each, arrays, where) for each in value]
+        return formats if isinstance(value, list) else tuple(formats)
+    if isinstance(value, dict):
+        return Table(tuple(value), tuple(_take_apart(v, arrays, where) for v in value.values()))
+    if isinstance(value, (bool, int, float, str, bytes, type, slice)):
+        return Fixed((type(value), str(value) if isinstance(value, slice) else value))
+    raise ArgumentError(
+        f"When hybridized, the {where} of HybridBlock must be (nested) list of Symbol or NDArray,"
+        f" numbers or str, but got {shown(value)} of type {type(value)}"
+    )
+
+
+def regroup(arrays, form):
+    """(value of format `form`, the arrays that are left).
+
+    >>> regroup([1, 2, 3], [0, (0, -1)])
+    ([1, (2, None)], [3])
+    """
+    arrays = list(arrays)
+    value, at = _put_together(arrays, form, 0)
+    return value, arrays[at:]
+
+
+def _put_together(arrays, form, at):
+    if isinstance(form, Fixed):
+        return form.value[1], at
+    if isinstance(form, Table):
+        table = {}
+        for key, each in zip(form.keys, form.formats):
+            table[key], at = _put_together(arrays, each, at)
+        return table, at
+    if isinstance(form, (list, tuple)):
+        values = []
+        for each in form:
+            value, at = _put_together(arrays, each, at)
+            values.append(value)
+        return (values if isinstance(form, list) else tuple(values)), at
+    if form == -1:
+        return None, at
+    if form == 0:
+        return arrays[at], at + 1
+    return arrays[at : at + form], at + form

@@ -1,0 +1,75 @@
+"""The table of a network's layers, with output shapes and numbers of parameters."""
+
+import math
+
+from ...ndarray import NDArray
+from ..errors import MismatchError
+
+_WIDTHS = (42, 42, 15)
+
+
+def print_summary(block, inputs):
+    """Run the Block once and print a row for each Block inside."""
+    rows, handles, seen, shared = [], [], set(), 0
+
+    def shown_shape(value):
+        if isinstance(value, NDArray):
+            return str(value.shape)
+        if isinstance(value, (list, tuple)):
+            return "[" + ", ".join(map(shown_shape, value)) + "]"
+        return str(value)
+
+    def hook(path):
+        def note(each, _, out):
+            nonlocal shared
+            count = 0
+            for param in each._reg_params.values():
+                size = math.prod(param.shape)
+                count += size
+                shared += size * (id(param) in seen)
+                seen.add(id(param))
+            label = f"{path} ({type(each).__name__})" if path else type(each).__name__
+            rows.append((label, shown_shape(out), count))
+
+        return note
+
+    def register(each, path):
+        if getattr(each, "_active", False):
+            raise MismatchError(f'"{each.name}" must not be hybridized to print summary.')
+        children = list(each._named_children())
+        if not children or each._reg_params or each is not block:
+            handles.append(each.register_forward_hook(hook(path)))
+        for name, child in children:
+            register(child, f"{path}.{name}" if path else name)
+
+    try:
+        register(block, "")
+        block(*inputs)
+    finally:
+        for handle in handles:
+            handle.detach()
+    params = {id(each): each for each in block.collect_params().values()}
+    total = sum(count for _, _, count in rows)
+    unique = sum(math.prod(each.shape) for each in params.values())
+    trainable = sum(
+        math.prod(each.shape) for each in params.values() if each.grad_req != "null"
+    ) + (total - unique)
+    line = "-" * sum(_WIDTHS)
+    print(line)
+    print(_row("Layer (type)", "Output Shape", "Param #"))
+    print("=" * sum(_WIDTHS))
+    print(_row("Input", shown_shape(inputs[0] if len(inputs) == 1 else list(inputs)), 0))
+    for row in rows:
+        print(_row(*row))
+    print("=" * sum(_WIDTHS))
+    print("Parameters in forward computation graph, duplicate included")
+    print(f"   Total params: {total}")
+    print(f"   Trainable params: {trainable}")
+    print(f"   Non-trainable params: {total - trainable}")
+    print(f"Shared params in forward computation graph: {shared}")
+    print(f"Unique parameters in model: {unique}")
+    print(line)
+
+
+def _row(*columns):
+    return "".join(f"{value!s:>{width}}" for value, width in zip(columns, _WIDTHS))

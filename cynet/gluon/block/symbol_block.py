@@ -1,0 +1,169 @@
+"""SymbolBlock: a Block made of a symbol, as files of other APIs hold it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import symbol as sym
+from ...base.dtype import numpy_dtype
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from ...base.guard import guarded
+from ...ndarray import NDArray
+from ...symbol import Group, Symbol
+from ..parameter import ParameterDict
+from .graph import Graph
+from .hybrid_block import HybridBlock
+from .hybridized import Hybridized
+from .structure import flatten, regroup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...base.typing import DTypeLike, FileName
+    from ..parameter.parameter import Contexts
+
+
+@guarded(but=("__call__", "forward"))
+class SymbolBlock(HybridBlock):
+    """A Block that computes a symbol; its variables that are no inputs are parameters.
+
+    Parameters
+    ----------
+    outputs : Symbol or list of Symbol
+    inputs : Symbol or list of Symbol
+        Variables.
+    params : ParameterDict, optional
+        Where the parameters are; new ones are made by default.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> data = mx.sym.var("data")
+    >>> net = mx.gluon.SymbolBlock(mx.sym.FullyConnected(data, num_hidden=2, name="fc"), data)
+    >>> list(net.collect_params().keys())
+    ['fc_weight', 'fc_bias']
+    """
+
+    _takes_symbols = True
+
+    def __init__(
+        self,
+        outputs: Symbol | Sequence[Symbol],
+        inputs: Symbol | Sequence[Symbol],
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(prefix="", params=None)
+        vars(self)["_params"] = ParameterDict("", params)
+        inputs = [inputs] if isinstance(inputs, Symbol) and len(inputs) == 1 else list(inputs)
+        names = []
+        for each in inputs:
+            if not isinstance(each, Symbol) or len(each) != 1 or each.entries[0][0].op is not None:
+                raise ArgumentError(
+                    f"Input symbols must be variable, but {shown(each)} is an output of operators"
+                )
+            names.append(each.name)
+        heads, form = flatten(outputs, "output")
+        if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
+            form = form[0]
+        whole = heads[0] if len(heads) == 1 else Group(heads)
+        known = set(names)
+        states = [name for name in whole.list_auxiliary_states() if name not in known]
+        for name in whole.list_arguments():
+            if name not in known:
+                self.params.get(name, allow_deferred_init=True)
+        for name in states:
+            self.params.get(name, grad_req="null", allow_deferred_init=True)
+        attributes = whole.attr_dict()
+        for name, each in self.params.items():
+            kind = attributes.get(name, {}).get("__dtype__")
+            if kind is not None and each._data is None:
+                each.cast(_dtype_of(kind))
+        common = _common_prefix(list(self.params.keys()))
+        self._reg_params.update((k.removeprefix(common), each) for k, each in self.params.items())
+        vars(self)["_graph"] = Graph(whole, names, form)
+
+    @staticmethod
+    def imports(
+        symbol_file: FileName,
+        input_names: str | Sequence[str],
+        param_file: FileName | None = None,
+        ctx: Contexts | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ) -> SymbolBlock:
+        """A SymbolBlock from files that `HybridBlock.export` or a Module wrote.
+
+        Parameters
+        ----------
+        symbol_file : str
+        input_names : str or list of str
+            The variables that are inputs.
+        param_file : str, optional
+        ctx : Context or list of Context, optional
+        allow_missing, ignore_extra : bool
+            See ``ParameterDict.load``.
+        """
+        if isinstance(input_names, str):
+            input_names = [input_names]
+        outputs = sym.load(symbol_file)
+        block = SymbolBlock(outputs, [sym.var(name) for name in input_names])
+        if param_file is not None:
+            block.collect_params().load(
+                param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved"
+            )
+        return block
+
+    def __repr__(self) -> str:
+        names = ", ".join(
+            f"<Symbol {n}>" for n in {e[0].name: 0 for e in self._graph.symbol.entries}
+        )
+        counts = f"{len(self._graph.inputs)} -> {len(self._graph.symbol)}"
+        return f"SymbolBlock(\n{names} : {counts}\n)"
+
+    def reset_ctx(self, ctx: Contexts) -> None:
+        """Move the parameters to other contexts."""
+        self.collect_params().reset_ctx(ctx)
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Change the dtype of all parameters."""
+        super().cast(dtype)
+
+    def infer_shape(self, *args: Any) -> None:
+        """Fill in unknown shapes of parameters from those of inputs."""
+        super().infer_shape(*args)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The symbol's outputs for inputs in the order of `inputs`."""
+        arrays, _ = flatten(list(args))
+        if len(arrays) != len(self._graph.inputs):
+            raise ArgumentTypeError(
+                f"SymbolBlock takes {len(self._graph.inputs)} inputs"
+                f" ({', '.join(self._graph.inputs)}), got {len(arrays)}"
+            )
+        if self._cached is None:
+            vars(self)["_cached"] = Hybridized(self, self._graph)
+        vars(self)["_active"] = True
+        return super().__call__(*args, **kwargs)
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """The graph with symbols in place of its inputs."""
+        given, _ = flatten([x, *args])
+        if isinstance(given[0], NDArray):
+            raise ArgumentError("SymbolBlock: inputs must be all NDArrays or all Symbols")
+        whole = self._graph.symbol(**dict(zip(self._graph.inputs, given)))
+        return regroup(list(whole), self._graph.out_format)[0] if len(whole) > 1 else whole
+
+
+def _common_prefix(names):
+    """What all names begin with, up to an underscore.
+
+    >>> _common_prefix(["net_fc_weight", "net_fb_bias"])
+    'net_'
+    """
+    first, last = min(names, default=""), max(names, default="")
+    count = next((i for i, (a, b) in enumerate(zip(first, last)) if a != b), len(first))
+    return first[: first.rfind("_", 0, count) + 1]
+
+
+def _dtype_of(flag):
+    return numpy_dtype(int(flag)).type

@@ -1,0 +1,255 @@
+"""How samples become a batch: Stack, Pad, Group and the default, for numbers, arrays, tuples and
+dicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ...base.guard import guarded
+from ...ndarray import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...base.typing import DTypeLike
+
+_NUMBERS = (bool, int, float, np.generic)
+
+
+def host_array(values):
+    """An NDArray of a NumPy array's dtype over its memory, or of a copy where that cannot be."""
+    if values.dtype.kind not in "biuf":
+        raise ArgumentTypeError(f"no NDArray has dtype {values.dtype}")
+    if values.size and values.flags.writeable and values.flags.c_contiguous and values.base is None:
+        return nd.from_numpy(values)
+    return nd.array(values, dtype=values.dtype)
+
+
+def default_batchify_fn(data: Sequence[Any]) -> Any:
+    """A batch of samples: arrays are stacked, of tuples and dicts each field for itself.
+
+    Tuples become a list, named tuples and dicts stay what they are, str stay a list. NumPy's dtype
+    is kept; Python's ints become int64, floats float64.
+
+    Raises
+    ------
+    ShapeError
+        Samples of several shapes; the message names field, sample and shapes.
+
+    Examples
+    --------
+    >>> batch = default_batchify_fn([([1.0, 2.0], 0), ([3.0, 4.0], 1)])
+    >>> [each.shape for each in batch]
+    [[(2,), (2,)], (2,)]
+    """
+    return _batch(data, "", nd_of=host_array)
+
+
+default_mp_batchify_fn = default_batchify_fn
+
+
+def numpy_batchify(data):
+    """`default_batchify_fn` with NumPy arrays, which another process sends."""
+    return _batch(data, "", nd_of=lambda values: values)
+
+
+def _batch(data, field, nd_of):
+    first = data[0]
+    if isinstance(first, NDArray):
+        _check_shapes(data, field)
+        return nd.stack(*data)
+    if isinstance(first, dict):
+        for i, each in enumerate(data):
+            if not isinstance(each, dict) or each.keys() != first.keys():
+                raise ArgumentError(
+                    f"batch: sample {i}{_of(field)} has other keys than the first:"
+                    f" {shown(each)}, {shown(first)}"
+                )
+        return type(first)(
+            (key, _batch([each[key] for each in data], f"{field}[{key!r}]", nd_of)) for key in first
+        )
+    if isinstance(first, (tuple, list)):
+        for i, each in enumerate(data):
+            if not isinstance(each, (tuple, list)) or len(each) != len(first):
+                raise ArgumentError(
+                    f"batch: sample {i}{_of(field)} has"
+                    f" {len(each) if hasattr(each, '__len__') else 'no'} fields, the first"
+                    f" {len(first)}"
+                )
+        fields = [_batch(each, f"{field}[{k}]", nd_of) for k, each in enumerate(zip(*data))]
+        return type(first)(*fields) if hasattr(first, "_fields") else fields
+    if isinstance(first, (str, bytes)):
+        return list(data)
+    if isinstance(first, np.ndarray):
+        _check_shapes(data, field)
+        return nd_of(np.stack(data))
+    values = np.asarray(data)
+    if values.dtype.kind not in "biuf":
+        raise ArgumentTypeError(
+            f"batch: sample 0{_of(field)} is {shown(first)} of type {type(first).__name__}; a"
+            " batch is made of arrays, numbers, str, tuples and dicts. Give a batchify_fn"
+        )
+    return nd_of(values)
+
+
+def _of(field):
+    return f", field {field}," if field else ""
+
+
+def _check_shapes(data, field):
+    shape = data[0].shape
+    for i, each in enumerate(data):
+        if getattr(each, "shape", None) != shape:
+            raise ShapeError(
+                f"batch: sample {i}{_of(field)} has shape {getattr(each, 'shape', shown(each))},"
+                f" the first {shape}; batchify.Pad joins arrays of several lengths"
+            )
+
+
+@guarded(but=("__call__",))
+class Stack:
+    """Arrays or numbers of one shape become an array with one axis more.
+
+    Parameters
+    ----------
+    dtype : dtype, optional
+
+    Examples
+    --------
+    >>> Stack("float32")([1, 2, 3]).asnumpy().tolist()
+    [1.0, 2.0, 3.0]
+    """
+
+    def __init__(self, dtype: DTypeLike | None = None) -> None:
+        self._dtype = dtype
+
+    def __call__(self, data: Sequence[Any]) -> NDArray:
+        """The batch."""
+        out = default_batchify_fn([_as_sample(each) for each in data])
+        return out if self._dtype is None else out.astype(self._dtype)
+
+
+@guarded(but=("__call__",))
+class Pad:
+    """Arrays whose lengths along one axis differ, filled up to the longest.
+
+    Parameters
+    ----------
+    axis : int
+    val : number
+        What they are filled with.
+    ret_length : bool
+        Give the lengths, int32, too.
+    dtype : dtype, optional
+    round_to : int, optional
+        Make the length a multiple of it.
+
+    Examples
+    --------
+    >>> Pad()([[1, 2, 3], [4]]).asnumpy().tolist()
+    [[1, 2, 3], [4, 0, 0]]
+    """
+
+    def __init__(
+        self,
+        axis: int = 0,
+        val: float = 0,
+        ret_length: bool = False,
+        dtype: DTypeLike | None = None,
+        round_to: int | None = None,
+    ) -> None:
+        self._axis, self._val, self._ret_length = axis, val, ret_length
+        self._dtype, self._round_to = dtype, round_to
+
+    def __call__(self, data: Sequence[Any]) -> NDArray | tuple[NDArray, NDArray]:
+        """The batch, with `ret_length` a tuple of it and the lengths."""
+        arrays = [
+            np.asarray(each.asnumpy() if isinstance(each, NDArray) else each) for each in data
+        ]
+        first, axis = arrays[0], self._axis
+        for i, each in enumerate(arrays):
+            others = [
+                a == b
+                for k, (a, b) in enumerate(zip(each.shape, first.shape))
+                if k != axis % max(first.ndim, 1)
+            ]
+            if each.ndim != first.ndim or not all(others):
+                raise ShapeError(
+                    f"Pad: sample {i} has shape {each.shape}, the first {first.shape}: they may"
+                    f" differ along axis {axis} alone"
+                )
+        lengths = [each.shape[axis] for each in arrays]
+        longest = max(lengths)
+        if self._round_to:
+            longest = -(-longest // self._round_to) * self._round_to
+        shape = list(first.shape)
+        shape[axis] = longest
+        dtype = (
+            np.result_type(*[each.dtype for each in arrays]) if self._dtype is None else self._dtype
+        )
+        out = np.full((len(arrays), *shape), self._val, dtype)
+        for row, each in zip(out, arrays):
+            place = [slice(None)] * each.ndim
+            place[axis] = slice(each.shape[axis])
+            row[tuple(place)] = each
+        batch = host_array(out)
+        return (batch, host_array(np.asarray(lengths, np.int32))) if self._ret_length else batch
+
+
+@guarded(but=("__call__",))
+class Group:
+    """A function for each field of samples that are tuples.
+
+    Parameters
+    ----------
+    fn : callable, or a list of all
+    *args : callable
+
+    Examples
+    --------
+    >>> tokens, label = Group(Pad(), Stack())([([1, 2], 0), ([3], 1)])
+    >>> tokens.shape, label.shape
+    ((2, 2), (2,))
+    """
+
+    def __init__(
+        self, fn: Callable[..., Any] | Sequence[Callable[..., Any]], *args: Callable[..., Any]
+    ) -> None:
+        self._fns = tuple(fn) if isinstance(fn, (list, tuple)) else (fn, *args)
+        for each in self._fns:
+            if not callable(each):
+                raise ArgumentTypeError(f"Group takes functions, got {shown(each)}")
+
+    def __call__(self, data: Sequence[Any]) -> tuple[Any, ...]:
+        """The batches of all fields."""
+        for i, each in enumerate(data):
+            if len(each) != len(self._fns):
+                raise ArgumentError(
+                    f"Group: sample {i} has {len(each)} fields for {len(self._fns)} functions"
+                )
+        return tuple(fn(list(field)) for fn, field in zip(self._fns, zip(*data)))
+
+
+@guarded(but=("__call__",))
+class AsList:
+    """A field as a list, as it is.
+
+    Examples
+    --------
+    >>> AsList()(["a", "b"])
+    ['a', 'b']
+    """
+
+    def __call__(self, data: Sequence[Any]) -> list[Any]:
+        """The list."""
+        return list(data)
+
+
+def _as_sample(value):
+    if isinstance(value, (NDArray, np.ndarray, *_NUMBERS)):
+        return value
+    return np.asarray(value)

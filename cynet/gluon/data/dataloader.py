@@ -1,0 +1,304 @@
+"""DataLoader: batches of a dataset, made here, by threads or by processes."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from ...base.guard import guarded
+from ...context import Context, cpu_pinned
+from ...ndarray import NDArray
+from ...random import set_shuffle_state, shuffle_state
+from ..errors import MismatchError
+from .batchify import default_batchify_fn, default_mp_batchify_fn
+from .fetch import fetch
+from .sampler import BatchSampler, RandomSampler, SequentialSampler
+from .seeding import batch_seed, epoch_seed, seeded_here
+from .workers import Processes, Task, Threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from .sampler import Sampler
+
+__all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
+
+
+@guarded(but=("__iter__",))
+class DataLoader:
+    """Batches of a dataset, epoch by epoch.
+
+    One seed (``mx.random.seed``, or ``numpy.random.seed``) gives the same batches whatever the
+    number of workers. A worker that dies, a sample that fails and samples that do not fit together
+    are errors at once, which name the sample.
+
+    Parameters
+    ----------
+    dataset : Dataset, or anything with a length and indices
+    batch_size : int, optional
+        Needed unless there is a `batch_sampler`.
+    shuffle : bool
+    sampler : Sampler, optional
+        The order of samples, instead of `shuffle`.
+    last_batch : str, optional
+        ``'keep'``, ``'discard'`` or ``'rollover'``; see :class:`BatchSampler`.
+    batch_sampler : Sampler, optional
+        Lists of indices, instead of all of these.
+    batchify_fn : callable, optional
+        Makes a batch of a list of samples; see ``mx.gluon.data.batchify``.
+    num_workers : int
+        Processes that make batches; 0 makes them here.
+    pin_memory : bool
+        Put batches on ``cpu_pinned``.
+    pin_device_id : int
+    prefetch : int, optional
+        Batches that are made ahead, twice the number of workers by default.
+    thread_pool : bool
+        Threads instead of processes.
+    timeout : float, optional
+        Seconds after which a batch that is not there is an error; None waits.
+    auto_reload : bool
+        Begin the next epoch's batches as soon as one ends.
+
+    Examples
+    --------
+    >>> loader = DataLoader([1, 2, 3], batch_size=2)
+    >>> [batch.asnumpy().tolist() for batch in loader]
+    [[1, 2], [3]]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        sampler: Sampler | Iterable[int] | None = None,
+        last_batch: str | None = None,
+        batch_sampler: Sampler | Iterable[Any] | None = None,
+        batchify_fn: Callable[[list[Any]], Any] | None = None,
+        num_workers: int = 0,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+        prefetch: int | None = None,
+        thread_pool: bool = False,
+        timeout: float | None = None,
+        auto_reload: bool = False,
+    ) -> None:
+        if timeout is not None and not timeout > 0:
+            raise MismatchError(f"timeout must be greater than 0, got {shown(timeout)}")
+        if batch_sampler is None:
+            if batch_size is None:
+                raise ArgumentError(
+                    "batch_size must be specified unless batch_sampler is specified"
+                )
+            if sampler is None:
+                kind = RandomSampler if shuffle else SequentialSampler
+                sampler = kind(len(dataset))
+            elif shuffle:
+                raise ArgumentError("shuffle must not be specified if sampler is specified")
+            batch_sampler = BatchSampler(sampler, batch_size, last_batch or "keep")
+        elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
+            raise ArgumentError(
+                "batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler"
+                " is specified."
+            )
+        if batchify_fn is not None and not callable(batchify_fn):
+            raise ArgumentTypeError(f"batchify_fn must be a function, got {shown(batchify_fn)}")
+        self._dataset = dataset
+        self._batch_sampler = batch_sampler
+        self._batchify_fn = default_batchify_fn if batchify_fn is None else batchify_fn
+        self._num_workers = max(0, num_workers)
+        self._pin = cpu_pinned(pin_device_id) if pin_memory else None
+        self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
+        self._thread_pool = thread_pool
+        self._timeout = timeout
+        self._auto_reload = auto_reload
+        self._pool: Processes | Threads | None = None
+        self._epoch = 0
+        self._waiting: _Epoch | None = None  # the next epoch, begun already
+        self._position: dict[str, Any] | None = None  # in the epoch that was given last
+        self._resume: dict[str, Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self._batch_sampler)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._waiting is not None:
+            epoch, self._waiting = self._waiting, None
+        else:
+            epoch = self._begin()
+        return epoch
+
+    def _begin(self):
+        number, self._epoch = self._epoch, self._epoch + 1
+        if self._resume is not None:
+            saved, self._resume = self._resume, None
+            return _Epoch(self, saved["epoch"], saved)
+        return _Epoch(self, number)
+
+    def _ended(self):
+        if self._auto_reload and self._waiting is None:
+            self._waiting = self._begin()
+
+    def refresh(self) -> None:
+        """Begin the batches of the next epoch now."""
+        self._waiting = self._begin()
+
+    def clean(self) -> None:
+        """Forget batches that were begun for the next epoch."""
+        self._waiting = None
+
+    def close(self) -> None:
+        """End the workers; the next epoch starts new ones."""
+        pool, self._pool = self._pool, None
+        self._waiting = self._position = None
+        if pool is not None:
+            pool.close()
+
+    def _workers(self):
+        if self._pool is None or not self._pool.alive():
+            if self._pool is not None:
+                self._pool.close()
+            kind = Threads if self._thread_pool else Processes
+            self._pool = kind(self._num_workers, self._dataset, self._batchify_fn)
+        return self._pool
+
+    def _placed(self, batch):
+        return batch if self._pin is None else _on(batch, self._pin)
+
+    # --- resuming ---------------------------------------------------------------------------------
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loader is, as numbers and lists that JSON can hold: the epoch, how many of its
+        batches were given, and the random state that it began with."""
+        if self._position is None:
+            return {"epoch": self._epoch, "batch": 0, "begin": None}
+        return dict(self._position)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` says: the next ``iter`` gives the epoch's other batches."""
+        if not isinstance(state, dict) or not {"epoch", "batch", "begin"} <= state.keys():
+            raise FormatError(f"this is no state of a DataLoader: {shown(state)}")
+        self._epoch = int(state["epoch"])
+        self._waiting = self._position = None
+        if state["begin"] is None:
+            self._resume = None
+        else:
+            self._resume = state
+            self._epoch += 1
+
+
+class _Epoch:
+    """The batches of one epoch."""
+
+    def __init__(self, loader, number, saved=None):
+        self._loader = loader
+        self._number = number
+        self._begin = _random_state(loader) if saved is None else saved["begin"]
+        if saved is not None:
+            _set_random_state(loader, saved["begin"])
+        self._seed = epoch_seed(number)
+        self._indices = iter(loader._batch_sampler)
+        self._given = 0
+        self._counter = itertools.count()
+        self._tasks = deque()
+        self.over = False
+        self._pool = loader._workers() if loader._num_workers else None
+        if saved is not None:
+            for _ in range(int(saved["batch"])):
+                next(self._indices, None)
+                next(self._counter)
+            self._given = int(saved["batch"])
+        if self._pool is not None:
+            for _ in range(max(1, loader._prefetch)):
+                self._push()
+
+    def _push(self):
+        indices = next(self._indices, None)
+        if indices is None:
+            return
+        indices = list(indices)
+        number = next(self._counter)
+        task = Task(number, batch_seed(self._seed, number), indices)
+        self._tasks.append(task)
+        self._pool.push(task)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.over:
+            raise StopIteration
+        loader = self._loader
+        if self._pool is None:
+            indices = next(self._indices, None)
+            if indices is None:
+                self._end()
+            with seeded_here(batch_seed(self._seed, next(self._counter))):
+                batch = fetch(loader._dataset, list(indices), loader._batchify_fn)
+        else:
+            if not self._tasks:
+                self._end()
+            task = self._tasks[0]
+            self._pool.wait(task, loader._timeout)
+            self._tasks.popleft()
+            try:
+                batch = task.value()
+            except BaseException:
+                self.over = True
+                self._tasks.clear()
+                raise
+            self._push()
+        self._given += 1
+        loader._position = {"epoch": self._number, "batch": self._given, "begin": self._begin}
+        return loader._placed(batch)
+
+    def _end(self):
+        self.over = True
+        self._loader._position = None
+        self._loader._ended()
+        raise StopIteration
+
+    def __len__(self):
+        return len(self._loader)
+
+
+def _random_state(loader):
+    """What decides the order of an epoch, before it is drawn."""
+    name, keys, *others = np.random.get_state()
+    left = getattr(loader._batch_sampler, "_prev", [])
+    return {
+        "numpy": [name, keys.tolist(), *others],
+        "shuffles": shuffle_state(),
+        "rollover": list(left),
+    }
+
+
+def _set_random_state(loader, saved):
+    name, keys, *others = saved["numpy"]
+    np.random.set_state((name, np.asarray(keys, np.uint32), *others))
+    set_shuffle_state(saved["shuffles"])
+    if hasattr(loader._batch_sampler, "_prev"):
+        loader._batch_sampler._prev = list(saved["rollover"])
+
+
+def _on(batch, context):
+    """A batch with its arrays on `context`."""
+    if isinstance(batch, NDArray):
+        return batch.as_in_context(context)
+    if isinstance(batch, dict):
+        return type(batch)((key, _on(each, context)) for key, each in batch.items())
+    if isinstance(batch, tuple):
+        parts = [_on(each, context) for each in batch]
+        return type(batch)(*parts) if hasattr(batch, "_fields") else tuple(parts)
+    if isinstance(batch, list):
+        return [_on(each, context) for each in batch]
+    return batch
+
+
+def _as_in_context(data: Any, ctx: Context) -> Any:
+    """`data` with its arrays on `ctx`."""
+    return _on(data, ctx)

@@ -1,0 +1,205 @@
+"""Datasets: sequences of samples, and views of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.errors import ArgumentTypeError, BoundsError, UndefinedError, shown
+from ...base.guard import guarded
+from ...ndarray import NDArray
+from ..errors import MismatchError
+from .sampler import Sampler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@guarded(but=("__getitem__", "__len__"))
+class Dataset:
+    """Samples by index: a subclass defines ``__getitem__`` and ``__len__``.
+
+    Examples
+    --------
+    >>> class Squares(Dataset):
+    ...     def __len__(self):
+    ...         return 10
+    ...     def __getitem__(self, index):
+    ...         return index ** 2
+    >>> [x for x in Squares().filter(lambda x: x % 2).take(3)]
+    [1, 9, 25]
+    """
+
+    def __getitem__(self, idx: int) -> Any:
+        raise UndefinedError(f"{type(self).__name__} defines no __getitem__")
+
+    def __len__(self) -> int:
+        raise UndefinedError(f"{type(self).__name__} defines no __len__")
+
+    def filter(self, fn: Callable[[Any], bool]) -> Dataset:
+        """The samples of which ``fn(sample)`` is true; all are looked at now."""
+        from .sampler import FilterSampler
+
+        return _Sampled(self, FilterSampler(fn, self))
+
+    def shard(self, num_shards: int, index: int) -> Dataset:
+        """One of several consecutive parts; the first ones have one sample more."""
+        if not 0 <= index < num_shards:
+            raise MismatchError(f"Shard index of out bound: {index} out of {num_shards}")
+        each, more = divmod(len(self), num_shards)
+        start = each * index + min(index, more)
+        return _Sampled(self, range(start, start + each + (index < more)))
+
+    def take(self, count: int | None) -> Dataset:
+        """The first `count` samples, or all of fewer."""
+        if count is not None and count < 0:
+            raise MismatchError(f"take: count must be 0 or more, got {count}")
+        length = len(self)
+        return _Sampled(self, range(length if count is None else min(count, length)))
+
+    def sample(self, sampler: Sampler) -> Dataset:
+        """The samples that a Sampler chooses now, in its order."""
+        if not isinstance(sampler, Sampler):
+            raise ArgumentTypeError(
+                f"Invalid sampler type: {type(sampler)}. Expected gluon.data.Sampler instead."
+            )
+        return _Sampled(self, sampler)
+
+    def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
+        """``fn`` of each sample; of a tuple its fields are the arguments.
+
+        Parameters
+        ----------
+        fn : callable
+        lazy : bool
+            Call it whenever a sample is asked for; False calls it once for all now.
+        """
+        out = _Transformed(self, fn)
+        return out if lazy else SimpleDataset(list(out))
+
+    def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
+        """``fn`` of the first field of each sample; others stay."""
+        return self.transform(_First(fn), lazy)
+
+
+@guarded(but=("__getitem__", "__len__"))
+class SimpleDataset(Dataset):
+    """A list, or anything with a length and indices, as a dataset.
+
+    Parameters
+    ----------
+    data : sequence
+
+    Examples
+    --------
+    >>> SimpleDataset([1, 2, 3])[2]
+    3
+    """
+
+    def __init__(self, data: Sequence[Any]) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, idx: int) -> Any:
+        return self._data[idx]
+
+    def _fields(self):
+        """Arrays of which a batch may be taken at once, and whether a sample is a tuple."""
+        if type(self).__getitem__ is not SimpleDataset.__getitem__:  # a subclass's own
+            return None
+        return ([self._data], False) if isinstance(self._data, (np.ndarray, NDArray)) else None
+
+
+@guarded(but=("__getitem__", "__len__"))
+class ArrayDataset(Dataset):
+    """Arrays of one length, sample by sample; of several a sample is a tuple.
+
+    Parameters
+    ----------
+    *args : arrays or lists
+        NDArrays of one axis become NumPy's, so that a label is a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ArrayDataset(np.arange(4.0), [5, 6, 7, 8])[1][1]
+    6
+    """
+
+    def __init__(self, *args: Any) -> None:
+        if not args:
+            raise MismatchError("Needs at least 1 arrays")
+        self._length = len(args[0])
+        self._data = []
+        for i, each in enumerate(args):
+            if len(each) != self._length:
+                raise MismatchError(
+                    f"All arrays must have the same length; array[0] has length {self._length}"
+                    f" while array[{i}] has {len(each)}."
+                )
+            if isinstance(each, NDArray) and each.ndim == 1:
+                each = each.asnumpy()
+            self._data.append(each)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, idx: int) -> Any:
+        if len(self._data) == 1:
+            return self._data[0][idx]
+        return tuple(each[idx] for each in self._data)
+
+    def _fields(self):
+        """Arrays of which a batch may be taken at once, and whether a sample is a tuple."""
+        if type(self).__getitem__ is not ArrayDataset.__getitem__:  # a subclass's own
+            return None
+        if all(isinstance(each, (np.ndarray, NDArray)) for each in self._data):
+            return self._data, len(self._data) > 1
+        return None
+
+
+class _Sampled(Dataset):
+    """Samples of another dataset, by a list of indices."""
+
+    def __init__(self, dataset, indices):
+        self._dataset = dataset
+        self._indices = indices if isinstance(indices, range) else list(indices)
+
+    def __len__(self):
+        return len(self._indices)
+
+    def __getitem__(self, idx):
+        try:
+            index = self._indices[idx]
+        except IndexError:
+            raise BoundsError(f"index {idx} of a dataset of {len(self)} samples") from None
+        return self._dataset[index]
+
+
+class _Transformed(Dataset):
+    """A function of the samples of another dataset."""
+
+    def __init__(self, dataset, fn):
+        if not callable(fn):
+            raise ArgumentTypeError(f"transform takes a function, got {shown(fn)}")
+        self._dataset, self._fn = dataset, fn
+
+    def __len__(self):
+        return len(self._dataset)
+
+    def __getitem__(self, idx):
+        sample = self._dataset[idx]
+        return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
+
+
+class _First:
+    """A function of the first of several arguments; a class, for worker processes to take."""
+
+    def __init__(self, fn):
+        self._fn = fn
+
+    def __call__(self, first, *others):
+        return (self._fn(first), *others) if others else self._fn(first)

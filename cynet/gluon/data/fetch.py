@@ -1,0 +1,59 @@
+"""Making one batch of a dataset, with errors that name the sample."""
+
+import traceback
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...base.errors import dress, shown, told
+from ...ndarray import NDArray
+from .batchify import default_batchify_fn, host_array, numpy_batchify
+
+
+def fetch(dataset, indices, batchify):
+    """The batch of the samples at `indices`."""
+    if batchify in (default_batchify_fn, numpy_batchify):
+        whole = _at_once(dataset, indices, batchify)
+        if whole is not None:
+            return whole
+    samples = []
+    for index in indices:
+        try:
+            samples.append(dataset[index])
+        except Exception as error:
+            raise dress(
+                error, f"{error} (DataLoader: {told(error)} in sample {shown(index)})"
+            ) from error
+    try:
+        return batchify(samples)
+    except Exception as error:
+        raise dress(
+            error, f"{error} (DataLoader: in the batch of samples {shown(list(indices))})"
+        ) from error
+
+
+def _at_once(dataset, indices, batchify):
+    """The batch from a dataset's arrays, by one call each; None where that cannot be."""
+    fields = getattr(dataset, "_fields", None)
+    fields = fields() if callable(fields) else None
+    rows = np.asarray(indices)
+    if fields is None or rows.dtype.kind not in "iu" or rows.ndim != 1 or not rows.size:
+        return None
+    arrays, several = fields
+    if rows.min() < 0 or rows.max() >= len(arrays[0]):
+        return None
+    batch = []
+    for array in arrays:
+        if isinstance(array, NDArray):
+            batch.append(nd.take(array, nd.array(rows, dtype="int64", ctx=array.context)))
+        elif array.dtype.kind not in "biuf":
+            return None
+        else:
+            values = array[rows]
+            batch.append(values if batchify is numpy_batchify else host_array(values))
+    return batch if several else batch[0]
+
+
+def text_of(error):
+    """An exception with its traceback, as a process sends it."""
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))

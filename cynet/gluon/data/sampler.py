@@ -1,0 +1,136 @@
+"""Samplers: the order in which samples are taken, and batches of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import ArgumentError, UndefinedError, shown
+from ...base.guard import guarded
+from .seeding import permutation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Sampler:
+    """Indices of samples: a subclass defines ``__iter__`` and ``__len__``."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise UndefinedError(f"{type(self).__name__} defines no __iter__")
+
+    def __len__(self) -> int:
+        raise UndefinedError(f"{type(self).__name__} defines no __len__")
+
+
+@guarded
+class SequentialSampler(Sampler):
+    """Indices from `start` on, in order.
+
+    Examples
+    --------
+    >>> list(SequentialSampler(3, 5))
+    [5, 6, 7]
+    """
+
+    def __init__(self, length: int, start: int = 0) -> None:
+        self._length = length
+        self._start = start
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self._start, self._start + self._length))
+
+    def __len__(self) -> int:
+        return self._length
+
+
+@guarded
+class RandomSampler(Sampler):
+    """Indices below `length`, each once, in an order that is drawn anew each time.
+
+    ``mx.random.seed`` decides it, or ``numpy.random.seed`` where that was not called.
+
+    Examples
+    --------
+    >>> sorted(RandomSampler(4))
+    [0, 1, 2, 3]
+    """
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(permutation(self._length).tolist())
+
+    def __len__(self) -> int:
+        return self._length
+
+
+@guarded
+class FilterSampler(Sampler):
+    """Indices of the samples of which ``fn(sample)`` is true, looked at once.
+
+    Examples
+    --------
+    >>> list(FilterSampler(lambda x: x > 1, [0, 1, 2, 3]))
+    [2, 3]
+    """
+
+    def __init__(self, fn: Callable[[Any], bool], dataset: Any) -> None:
+        self._indices = [i for i in range(len(dataset)) if fn(dataset[i])]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._indices)
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+
+@guarded
+class BatchSampler(Sampler):
+    """Lists of indices, `batch_size` each.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    batch_size : int
+    last_batch : str
+        What becomes of fewer at the end: ``'keep'`` them, ``'discard'`` them, or ``'rollover'``:
+        the next epoch begins with them.
+
+    Examples
+    --------
+    >>> list(BatchSampler(SequentialSampler(5), 2, "discard"))
+    [[0, 1], [2, 3]]
+    """
+
+    def __init__(self, sampler: Sampler, batch_size: int, last_batch: str = "keep") -> None:
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise ArgumentError(f"batch_size must be an int from 1 on, got {shown(batch_size)}")
+        if last_batch not in ("keep", "discard", "rollover"):
+            raise ArgumentError(
+                "last_batch must be one of 'keep', 'discard', or 'rollover', but got"
+                f" {shown(last_batch)}"
+            )
+        self._sampler = sampler
+        self._batch_size = batch_size
+        self._last_batch = last_batch
+        self._prev: list[int] = []
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batch, self._prev = self._prev, []
+        for index in self._sampler:
+            batch.append(index)
+            if len(batch) == self._batch_size:
+                yield batch
+                batch = []
+        if batch and self._last_batch == "keep":
+            yield batch
+        elif batch and self._last_batch == "rollover":
+            self._prev = batch
+
+    def __len__(self) -> int:
+        if self._last_batch == "keep":
+            return -(-len(self._sampler) // self._batch_size)
+        if self._last_batch == "discard":
+            return len(self._sampler) // self._batch_size
+        return (len(self._prev) + len(self._sampler)) // self._batch_size

@@ -1,0 +1,93 @@
+"""Random numbers of data: one seed decides the order of samples and what each batch draws.
+
+The seed is that of ``mx.random.seed`` once it was called, else NumPy's global state. An epoch's
+seed follows from it and the number of the epoch; a batch's from the epoch's and its number, so that
+workers, however many, draw the same.
+"""
+
+import hashlib
+import random
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+
+from ... import random as mx_random
+
+
+class _Local(threading.local):
+    generator = None
+
+
+_local = _Local()
+
+
+def sample_generator():
+    """The NumPy Generator of the batch that this thread makes, outside of batches a new one: what
+    transforms draw from.
+
+    >>> sample_generator().uniform() < 1
+    True
+    """
+    if _local.generator is not None:
+        return _local.generator
+    drawn = mx_random.shuffles_drawn()
+    return np.random.default_rng(np.random.randint(1 << 31) if drawn is None else _digest(*drawn))
+
+
+def permutation(length):
+    """Numbers from 0 to length - 1, shuffled by the seed."""
+    drawn = mx_random.shuffles_drawn()
+    if drawn is None:
+        return np.random.permutation(length)
+    return np.random.RandomState(_digest(*drawn)).permutation(length)
+
+
+def epoch_seed(number):
+    """A seed of an epoch of a loader, from the state that decides; it changes no state."""
+    if mx_random.last_seed() is not None:
+        return _digest(mx_random.last_seed(), number)
+    _, keys, position, *_ = np.random.get_state()
+    return _digest(keys[:8].tobytes(), int(position), number)
+
+
+def batch_seed(epoch, number):
+    """The seed of a batch."""
+    return _digest(epoch, number)
+
+
+def _digest(*parts):
+    text = repr(parts).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "little")
+
+
+def seed_process(seed):
+    """Seed all streams of a worker process for a batch."""
+    np.random.seed(seed)
+    random.seed(seed)
+    mx_random.seed(seed)
+    _local.generator = np.random.default_rng(seed)
+
+
+@contextmanager
+def seeded_thread(seed):
+    """This thread's `sample_generator` for a batch."""
+    before, _local.generator = _local.generator, np.random.default_rng(seed)
+    try:
+        yield
+    finally:
+        _local.generator = before
+
+
+@contextmanager
+def seeded_here(seed):
+    """NumPy's and Python's streams for a batch, afterwards where they were."""
+    numpy_state, python_state = np.random.get_state(), random.getstate()
+    np.random.seed(seed)
+    random.seed(seed)
+    try:
+        with seeded_thread(seed):
+            yield
+    finally:
+        np.random.set_state(numpy_state)
+        random.setstate(python_state)

@@ -1,0 +1,101 @@
+"""Batches between processes: arrays in memory that both see, everything else through a pipe.
+
+A block of memory is a file without a name (memfd): it is gone as soon as no process has it, however
+the processes ended.
+"""
+
+import mmap
+import os
+from multiprocessing import reduction
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...ndarray import NDArray
+from .batchify import host_array
+
+_INLINE = 64 << 10  # bytes that go through the pipe rather than through shared memory
+_ALIGNED = 64
+_SHARED = hasattr(os, "memfd_create")
+
+
+class _Array:
+    """Stands for an array in what is sent."""
+
+    __slots__ = ("dtype", "offset", "shape")
+
+    def __init__(self, offset, shape, dtype):
+        self.offset, self.shape, self.dtype = offset, shape, dtype
+
+    def __reduce__(self):
+        return _Array, (self.offset, self.shape, self.dtype)
+
+
+def send(connection, header, batch):
+    """Send `header` and a batch: arrays within lists, tuples and dicts, and other values."""
+    arrays, size = [], 0
+
+    def replace(value):
+        nonlocal size
+        if isinstance(value, NDArray):
+            value = value.asnumpy()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            value = np.ascontiguousarray(value)
+            arrays.append((size, value))
+            out = _Array(size, value.shape, value.dtype.str)
+            size += -(-value.nbytes // _ALIGNED) * _ALIGNED
+            return out
+        return _rebuilt(value, replace)
+
+    structure = replace(batch)
+    if not _SHARED or size <= _INLINE:
+        block = bytearray(size)
+        for offset, value in arrays:
+            block[offset : offset + value.nbytes] = memoryview(value.reshape(-1)).cast("B")
+        connection.send((header, structure, bytes(block)))
+        return
+    number = os.memfd_create("cynet-batch", os.MFD_CLOEXEC)
+    try:
+        os.ftruncate(number, size)
+        with mmap.mmap(number, size) as memory:
+            for offset, value in arrays:
+                memory[offset : offset + value.nbytes] = memoryview(value.reshape(-1)).cast("B")
+        connection.send((header, structure, size))
+        reduction.send_handle(connection, number, None)
+    finally:
+        os.close(number)
+
+
+def receive(connection):
+    """(header, batch) of what was sent, arrays as NDArrays."""
+    header, structure, block = connection.recv()
+    if isinstance(block, int):
+        number = reduction.recv_handle(connection)
+        try:
+            block = mmap.mmap(number, block)
+        finally:
+            os.close(number)
+
+    def restore(value):
+        if isinstance(value, _Array):
+            dtype = np.dtype(value.dtype)
+            count = int(np.prod(value.shape, dtype=np.int64))
+            found = np.frombuffer(block, dtype, count, value.offset).reshape(value.shape)
+            if isinstance(block, mmap.mmap) and count:
+                return nd.from_numpy(found)
+            return host_array(found)
+        return _rebuilt(value, restore)
+
+    return header, restore(structure)
+
+
+def _rebuilt(value, of_each):
+    """A list, tuple or dict of what `of_each` makes of its parts; other values as they are."""
+    if isinstance(value, dict):
+        return type(value)((key, of_each(each)) for key, each in value.items())
+    if isinstance(value, tuple):
+        parts = [of_each(each) for each in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, list):
+        return [of_each(each) for each in value]
+    return value

@@ -1,0 +1,6 @@
+"""mx.gluon.data.vision: datasets of images in local files, and transforms of images."""
+
+from . import transforms
+from .datasets import CIFAR10, CIFAR100, MNIST, FashionMNIST
+
+__all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "transforms"]

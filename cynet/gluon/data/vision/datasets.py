@@ -1,0 +1,239 @@
+"""MNIST, FashionMNIST, CIFAR10 and CIFAR100 from local files."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .... import ndarray as nd
+from ....base import config
+from ....base.errors import FormatError, MissingFileError, UndefinedError
+from ....base.files import file_name, read_file
+from ....base.guard import guarded
+from ....io import read_idx
+from ....test_utils import datasets as files
+from ..dataset import Dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ....base.typing import FileName
+
+_HOME = "~/.mxnet/datasets/"
+_LARGEST = 1 << 30  # bytes of a member of an archive
+
+
+class _Images(Dataset):
+    """Images and labels in memory."""
+
+    def __init__(self, root, transform):
+        self._root = os.path.expanduser(file_name(root, "root: a folder"))
+        self._transform = transform
+        images, labels = self._read()
+        self._data = nd.array(images, dtype="uint8")
+        self._label = labels.astype(np.int32)
+
+    def _read(self):
+        """(images (N, H, W, C) of uint8, labels (N,)) as NumPy arrays."""
+        raise UndefinedError(f"{type(self).__name__} defines no _read")
+
+    def __getitem__(self, idx):
+        if self._transform is not None:
+            return self._transform(self._data[idx], self._label[idx])
+        return self._data[idx], self._label[idx]
+
+    def __len__(self):
+        return len(self._label)
+
+    def _fields(self):
+        """Arrays of which a batch may be taken at once, and that a sample is a tuple."""
+        plain = self._transform is None and type(self).__getitem__ is _Images.__getitem__
+        return ([self._data, self._label], True) if plain else None
+
+
+@guarded
+class MNIST(_Images):
+    """Handwritten digits: images (28, 28, 1) of uint8, labels from 0 to 9.
+
+    Parameters
+    ----------
+    root : str
+        Folder of the IDX files; where it has none, those that ``mx.test_utils.get_mnist`` finds or
+        downloads.
+    train : bool
+        The 60,000 of the training set, or the 10,000 of the test set.
+    transform : callable, optional
+        ``transform(image, label)`` gives the sample.
+    """
+
+    def __init__(
+        self,
+        root: FileName = _HOME + "mnist",
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+    ) -> None:
+        self._train = train
+        super().__init__(root, transform)
+
+    def _paths(self):
+        return files._find_mnist(self._root) or files._mnist_files()
+
+    def _read(self):
+        part, paths = ("train" if self._train else "t10k"), self._paths()
+        images = read_idx(paths[f"{part}-images-idx3-ubyte"])
+        labels = read_idx(paths[f"{part}-labels-idx1-ubyte"])
+        if images.ndim != 3 or labels.shape != images.shape[:1]:
+            raise FormatError(
+                f"{self._root}: images of shape {images.shape} and labels of {labels.shape} do not"
+                " belong together"
+            )
+        return images[..., None], labels
+
+
+@guarded
+class FashionMNIST(MNIST):
+    """Pictures of clothes in MNIST's form.
+
+    Parameters
+    ----------
+    root : str
+        Folder of the IDX files.
+    train, transform
+        See :class:`MNIST`.
+    """
+
+    def __init__(
+        self,
+        root: FileName = _HOME + "fashion-mnist",
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(root, train, transform)
+
+    def _paths(self):
+        found = files._find_mnist(self._root)
+        if found is None:
+            raise MissingFileError(
+                f"{self._root}: the four IDX files of FashionMNIST are not there"
+                " (train-images-idx3-ubyte, ..., plain or .gz)"
+            )
+        return found
+
+
+class _Cifar(_Images):
+    """Records of labels and 3 x 32 x 32 bytes."""
+
+    _labels = 1
+    _archive = _folder = ""
+
+    def _records(self, names):
+        width = self._labels + 3 * 32 * 32
+        parts = []
+        for name, content in self._contents(names):
+            if not content or len(content) % width:
+                raise FormatError(
+                    f"{name}: {len(content)} bytes are no records of {width} bytes each"
+                )
+            parts.append(np.frombuffer(content, np.uint8).reshape(-1, width))
+        records = np.concatenate(parts)
+        images = records[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+        return np.ascontiguousarray(images), records[:, : self._labels]
+
+    def _contents(self, names):
+        """(path, bytes) of each file: in the folder, in its subfolder, or in the archive there."""
+        data_dir = config.get("CYNET_DATA_DIR")
+        roots = [self._root] + (
+            [os.path.join(data_dir, self._folder), data_dir] if data_dir else []
+        )
+        for root in roots:
+            for folder in (root, os.path.join(root, self._folder)):
+                paths = [os.path.join(folder, name) for name in names]
+                if all(map(os.path.isfile, paths)):
+                    return [(path, read_file(path)) for path in paths]
+            archive = os.path.join(root, self._archive)
+            if os.path.isfile(archive):
+                return self._unpacked(archive, names)
+        raise MissingFileError(
+            f"{self._root}: neither {', '.join(names)} nor {self._archive} are there"
+        )
+
+    def _unpacked(self, archive, names):
+        try:
+            with tarfile.open(archive) as packed:
+                found = {}
+                for member in packed:
+                    name = os.path.basename(member.name)
+                    if name in names and member.isfile() and member.size <= _LARGEST:
+                        found[name] = packed.extractfile(member).read()
+        except tarfile.TarError as error:
+            raise FormatError(f"{archive}: {error}") from None
+        missing = [name for name in names if name not in found]
+        if missing:
+            raise FormatError(f"{archive} has no {', '.join(missing)}")
+        return [(f"{archive}:{name}", found[name]) for name in names]
+
+
+@guarded
+class CIFAR10(_Cifar):
+    """Small pictures of 10 classes: images (32, 32, 3) of uint8, labels from 0 to 9.
+
+    Parameters
+    ----------
+    root : str
+        Folder of data_batch_1.bin to data_batch_5.bin and test_batch.bin, or of
+        cifar-10-binary.tar.gz.
+    train, transform
+        See :class:`MNIST`.
+    """
+
+    _archive, _folder = "cifar-10-binary.tar.gz", "cifar-10-batches-bin"
+
+    def __init__(
+        self,
+        root: FileName = _HOME + "cifar10",
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+    ) -> None:
+        self._train = train
+        super().__init__(root, transform)
+
+    def _read(self):
+        names = [f"data_batch_{i}.bin" for i in range(1, 6)] if self._train else ["test_batch.bin"]
+        images, labels = self._records(names)
+        return images, labels[:, 0]
+
+
+@guarded
+class CIFAR100(_Cifar):
+    """Small pictures of 100 classes in 20 groups: images (32, 32, 3) of uint8.
+
+    Parameters
+    ----------
+    root : str
+        Folder of train.bin and test.bin, or of cifar-100-binary.tar.gz.
+    fine_label : bool
+        Labels are the 100 classes; else the 20 groups.
+    train, transform
+        See :class:`MNIST`.
+    """
+
+    _labels = 2
+    _archive, _folder = "cifar-100-binary.tar.gz", "cifar-100-binary"
+
+    def __init__(
+        self,
+        root: FileName = _HOME + "cifar100",
+        fine_label: bool = False,
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+    ) -> None:
+        self._train = train
+        self._fine_label = fine_label
+        super().__init__(root, transform)
+
+    def _read(self):
+        images, labels = self._records(["train.bin" if self._train else "test.bin"])
+        return images, labels[:, int(self._fine_label)]

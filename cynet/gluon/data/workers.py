@@ -1,0 +1,258 @@
+"""Worker processes of a DataLoader, and threads that do the same.
+
+Each worker has a pipe of its own, takes tasks in order and answers in order. The parent waits for
+answers and for the end of processes at once, so a worker that dies is an error at once.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+import weakref
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import connection
+from multiprocessing.reduction import ForkingPickler
+
+from ...base.errors import CynetError, dress, shown, told
+from ..errors import StateError
+from .batchify import default_batchify_fn, numpy_batchify
+from .fetch import fetch, text_of
+from .seeding import seed_process, seeded_thread
+from .transport import receive, send
+
+_LOOK_FOR_PARENT = 2.0  # seconds between two looks whether the parent lives
+_PATIENCE = 2.0  # seconds that a worker is given to end by itself
+
+
+class WorkerTimeout(CynetError, TimeoutError):
+    """A batch took longer than the `timeout` of its loader."""
+
+
+class WorkerDied(StateError):
+    """A worker process ended before it had answered."""
+
+
+class Task:
+    """One batch to be made, and the answer once it is there."""
+
+    __slots__ = ("error", "indices", "key", "result", "seed", "settled")
+
+    def __init__(self, key, seed, indices):
+        self.key, self.seed, self.indices = key, seed, indices
+        self.settled, self.result, self.error = False, None, None
+
+    def settle(self, result, error=None):
+        self.settled, self.result, self.error = True, result, error
+
+    def value(self):
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+# --- the worker's side ---------------------------------------------------------------------------
+def _run(pipe, inherited, dataset, batchify, parent):
+    """What a worker process does until its pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for each in inherited:
+        each.close()
+    if batchify is default_batchify_fn:
+        batchify = numpy_batchify
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
+        while True:
+            while not pipe.poll(_LOOK_FOR_PARENT):
+                if os.getppid() != parent:
+                    os._exit(0)
+            key, seed, indices = pipe.recv()
+            try:
+                seed_process(seed)
+                batch = fetch(dataset, indices, batchify)
+                send(pipe, (key, None), batch)
+            except OSError:
+                raise
+            except Exception as error:
+                _send_error(pipe, key, error)
+    os._exit(0)  # what the parent registered to run at exit is the parent's
+
+
+def _send_error(pipe, key, error):
+    cause = error.__cause__ if isinstance(error, CynetError) and error.__cause__ else error
+    try:
+        ForkingPickler.dumps(cause)
+    except Exception:  # an error that cannot be sent is told
+        cause = CynetError(told(cause))
+    send(pipe, (key, (cause, str(error), text_of(error))), None)
+
+
+# --- the parent's side ---------------------------------------------------------------------------
+class Processes:
+    """Worker processes over one dataset."""
+
+    def __init__(self, count, dataset, batchify):
+        methods = multiprocessing.get_all_start_methods()
+        context = multiprocessing.get_context("fork" if "fork" in methods else "spawn")
+        self._workers, self._pipes = [], []
+        self._tasks = []  # of each worker, in the order in which it answers
+        self._owner = os.getpid()
+        try:
+            with warnings.catch_warnings():
+                # native threads are no hindrance: engine and pools are made for a fork
+                warnings.simplefilter("ignore", DeprecationWarning)
+                for _ in range(count):
+                    self._start(context, dataset, batchify)
+        except BaseException:
+            _end(self._workers, self._pipes, self._owner)
+            raise
+        self._finalizer = weakref.finalize(self, _end, self._workers, self._pipes, self._owner)
+
+    def _start(self, context, dataset, batchify):
+        mine, theirs = context.Pipe()
+        inherited = [*self._pipes, mine] if context.get_start_method() == "fork" else []
+        worker = context.Process(
+            target=_run, args=(theirs, inherited, dataset, batchify, os.getpid()), daemon=True
+        )
+        worker.start()
+        theirs.close()
+        self._workers.append(worker)
+        self._pipes.append(mine)
+        self._tasks.append(deque())
+
+    def push(self, task):
+        """Give a task to the worker that has the fewest."""
+        k = min(range(len(self._tasks)), key=lambda i: len(self._tasks[i]))
+        self._tasks[k].append(task)
+        try:
+            self._pipes[k].send((task.key, task.seed, task.indices))
+        except (BrokenPipeError, ConnectionResetError):
+            self._note_end(k)
+
+    def wait(self, task, timeout):
+        """Take answers until that of `task` is there."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while not task.settled:
+            left = None if until is None else max(0.0, until - time.monotonic())
+            waiting = {self._pipes[k]: k for k in range(len(self._pipes)) if self._tasks[k]}
+            waiting.update({self._workers[k].sentinel: k for k in waiting.values()})
+            ready = connection.wait(list(waiting), left)
+            if not ready:
+                raise WorkerTimeout(
+                    f"DataLoader: the batch of samples {shown(list(task.indices))} took longer than"
+                    f" timeout={timeout} seconds; it is being made still. Slow samples need a"
+                    " larger timeout, or None"
+                )
+            for k in {waiting[each] for each in ready}:
+                self._take(k)
+
+    def _take(self, k):
+        """The next answer of a worker, or its end."""
+        try:
+            if not self._pipes[k].poll(0):
+                self._workers[k].join(0)
+                if self._workers[k].is_alive() or self._pipes[k].poll(0):
+                    return
+                raise EOFError
+            (_, error), batch = receive(self._pipes[k])
+        except (EOFError, OSError):
+            self._note_end(k)
+            return
+        task = self._tasks[k].popleft()
+        if error is not None:
+            cause, text, trace = error
+            error = dress(cause, f"{text}\nIn a worker process:\n{trace}")
+        task.settle(batch, error)
+
+    def _note_end(self, k):
+        """A worker died: all that it had to do fails; another one cannot know its dataset."""
+        worker = self._workers[k]
+        worker.join(_PATIENCE)
+        code = worker.exitcode
+        how = f"exit code {code}"
+        if code is not None and code < 0:
+            with contextlib.suppress(ValueError):
+                how = f"signal {signal.Signals(-code).name}"
+            how += ", as where the system has no memory left" if code == -9 else ""
+        tasks = self._tasks[k]
+        first = list(tasks[0].indices) if tasks else []
+        error = WorkerDied(
+            f"DataLoader: worker process {worker.pid} died ({how}) while it made the batch of"
+            f" samples {shown(first)}"
+        )
+        for task in tasks:
+            task.settle(None, error)
+        tasks.clear()
+
+    def alive(self):
+        """Whether every worker lives and belongs to this process."""
+        return self._owner == os.getpid() and all(each.is_alive() for each in self._workers)
+
+    def close(self):
+        """End the workers."""
+        self._finalizer()
+
+
+def _end(workers, pipes, owner):
+    if owner != os.getpid():  # a fork of the process that made them
+        return
+    for each in pipes:
+        with contextlib.suppress(OSError):
+            each.close()
+    until = time.monotonic() + _PATIENCE
+    for each in workers:
+        each.join(0.05)
+    for each in workers:
+        if each.is_alive():
+            each.terminate()
+    for each in workers:
+        each.join(max(0.1, until - time.monotonic()))
+        if each.is_alive():
+            each.kill()
+            each.join()
+        each.close()
+    workers.clear()
+    pipes.clear()
+
+
+class Threads:
+    """Threads of this process over one dataset."""
+
+    def __init__(self, count, dataset, batchify):
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="cynet-data")
+        self._dataset, self._batchify = dataset, batchify
+        self._ready = threading.Condition()
+        weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
+
+    def push(self, task):
+        """Have a thread make a batch."""
+        self._pool.submit(_make, task, self._dataset, self._batchify, self._ready)
+
+    def wait(self, task, timeout):
+        """Wait for the answer of `task`."""
+        with self._ready:
+            if not self._ready.wait_for(lambda: task.settled, timeout):
+                raise WorkerTimeout(
+                    f"DataLoader: the batch of samples {shown(list(task.indices))} took longer than"
+                    f" timeout={timeout} seconds"
+                )
+
+    def alive(self):
+        """Whether it can take tasks."""
+        return True
+
+    def close(self):
+        """End the threads once they are done."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _make(task, dataset, batchify, ready):
+    try:
+        with seeded_thread(task.seed):
+            found = fetch(dataset, task.indices, batchify), None
+    except Exception as error:
+        found = None, error
+    with ready:
+        task.settle(*found)
+        ready.notify_all()

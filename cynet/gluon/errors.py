@@ -1,0 +1,19 @@
+"""Errors of Gluon: those of cynet that scripts of MXNet catch by Python's classes, too."""
+
+from ..base.errors import ArgumentError, CynetError
+
+
+class MismatchError(ArgumentError, AssertionError):
+    """Things that must agree do not: names, shapes, contexts; an AssertionError in MXNet."""
+
+
+class StateError(CynetError, RuntimeError):
+    """An object is not in the state that a call needs: nothing was initialized, traced, ..."""
+
+
+class DeferredInitializationError(StateError):
+    """A parameter waits for its shape, which the first forward pass gives."""
+
+
+class StaleGradientError(CynetError, UserWarning):
+    """A gradient is that of an earlier step; a UserWarning that is raised, as MXNet does."""

@@ -1,0 +1,71 @@
+"""Loss: the base of losses, and how they are weighted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import ndarray
+from ...base.errors import ShapeError
+from ...base.guard import guarded
+from ..block import HybridBlock
+from ..errors import MismatchError
+
+
+def _apply_weighting(F, loss, weight=None, sample_weight=None):
+    """`loss` times a number and times weights that are broadcast against it."""
+    if sample_weight is not None:
+        if F is ndarray:
+            _check_broadcast(loss.shape, sample_weight.shape)
+        loss = F.broadcast_mul(loss, sample_weight)
+    if weight is not None:
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+            raise MismatchError(f"weight must be a number, got {weight!r}")
+        loss = loss * weight
+    return loss
+
+
+def _check_broadcast(loss, weights):
+    if len(loss) == 2 and weights == (loss[0],) and loss[0] > 1 and loss[1] == 1:
+        raise ShapeError(
+            f"sample_weight of shape {weights} would weight every sample of a loss {loss} by the"
+            f" mean of all weights; give it the shape ({loss[0]}, 1)"
+        )
+
+
+def _reshape_like(F, x, y):
+    """`x` in the shape of `y`."""
+    return x.reshape(y.shape) if F is ndarray else F.reshape_like(x, y)
+
+
+@guarded(but=("hybrid_forward",))
+class Loss(HybridBlock):
+    """Base of losses.
+
+    Parameters
+    ----------
+    weight : float or None
+        Factor of the loss.
+    batch_axis : int
+        The axis of samples, over which no mean is taken.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> class Absolute(mx.gluon.loss.Loss):
+    ...     def hybrid_forward(self, F, pred, label):
+    ...         return F.mean(F.abs(pred - label), axis=self._batch_axis, exclude=True)
+    >>> Absolute(None, 0)(mx.nd.array([[1, 2]]), mx.nd.array([[2, 4]])).asnumpy().tolist()
+    [1.5]
+    """
+
+    def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._weight = weight
+        self._batch_axis = batch_axis
+
+    def _mean(self, F, loss):
+        """The mean over all axes but that of samples."""
+        return F.mean(loss, axis=self._batch_axis, exclude=True)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"

@@ -1,0 +1,159 @@
+"""Losses of classification: cross-entropies and the Kullback-Leibler divergence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base.guard import guarded
+from .base import Loss, _apply_weighting, _reshape_like
+
+
+@guarded(but=("hybrid_forward",))
+class SigmoidBinaryCrossEntropyLoss(Loss):
+    """The cross-entropy of independent yes-or-no labels, its mean over each sample.
+
+    Parameters
+    ----------
+    from_sigmoid : bool
+        Whether `pred` is a probability; False is more accurate.
+    weight : float, optional
+    batch_axis : int
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.SigmoidBCELoss()
+    >>> f"{loss(mx.nd.zeros((1, 2)), mx.nd.ones((1, 2))).asscalar():.4f}"
+    '0.6931'
+    """
+
+    def __init__(
+        self,
+        from_sigmoid: bool = False,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_sigmoid = from_sigmoid
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None
+    ) -> Any:
+        """(N,) from pred, label of the same number of elements, and weights of samples and of
+        positive labels."""
+        label = _reshape_like(F, label, pred)
+        if not self._from_sigmoid:
+            rest = F.Activation(-F.abs(pred), act_type="softrelu")
+            if pos_weight is None:
+                loss = F.relu(pred) - pred * label + rest
+            else:
+                factor = 1 + F.broadcast_mul(pos_weight - 1, label)
+                loss = pred - pred * label + factor * (rest + F.relu(-pred))
+        else:
+            eps = 1e-12
+            positive = F.log(pred + eps) * label
+            if pos_weight is not None:
+                positive = F.broadcast_mul(positive, pos_weight)
+            loss = -(positive + F.log(1.0 - pred + eps) * (1.0 - label))
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return self._mean(F, loss)
+
+
+SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
+
+
+@guarded(but=("hybrid_forward",))
+class SoftmaxCrossEntropyLoss(Loss):
+    """The cross-entropy of softmax probabilities, its mean over each sample.
+
+    Parameters
+    ----------
+    axis : int
+        Of the classes.
+    sparse_label : bool
+        Whether labels are class numbers; else they are distributions.
+    from_logits : bool
+        Whether `pred` is the logarithm of probabilities already.
+    weight : float, optional
+    batch_axis : int
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.SoftmaxCELoss()
+    >>> f"{loss(mx.nd.array([[1, 2, 3]]), mx.nd.array([2])).asscalar():.4f}"
+    '0.4076'
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        sparse_label: bool = True,
+        from_logits: bool = False,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._axis = axis
+        self._sparse_label = sparse_label
+        self._from_logits = from_logits
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """(N,) from pred, labels, and weights."""
+        if not self._from_logits:
+            pred = F.log_softmax(pred, axis=self._axis)
+        if self._sparse_label:
+            loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
+        else:
+            label = _reshape_like(F, label, pred)
+            loss = -F.sum(pred * label, axis=self._axis, keepdims=True)
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return self._mean(F, loss)
+
+
+SoftmaxCELoss = SoftmaxCrossEntropyLoss
+
+
+@guarded(but=("hybrid_forward",))
+class KLDivLoss(Loss):
+    """The divergence of distributions ``label * (log(label) - pred)``, its mean over each sample.
+
+    Parameters
+    ----------
+    from_logits : bool
+        Whether `pred` is the logarithm of probabilities; else softmax is taken first.
+    axis : int
+        Of the classes.
+    weight : float, optional
+    batch_axis : int
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.KLDivLoss()
+    >>> half = mx.nd.array([[0.5, 0.5]])
+    >>> abs(round(loss(half.log(), half).asscalar(), 6))
+    0.0
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = True,
+        axis: int = -1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits = from_logits
+        self._axis = axis
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """(N,) from pred, distributions of the same shape, and weights."""
+        if not self._from_logits:
+            pred = F.log_softmax(pred, axis=self._axis)
+        loss = label * (F.log(label + 1e-12) - pred)
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return self._mean(F, loss)

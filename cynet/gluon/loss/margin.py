@@ -1,0 +1,109 @@
+"""Losses of a signed margin: hinge, squared hinge, logistic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base.errors import ArgumentError, shown
+from ...base.guard import guarded
+from .base import Loss, _apply_weighting, _reshape_like
+
+
+@guarded(but=("hybrid_forward",))
+class HingeLoss(Loss):
+    """``max(0, margin - pred * label)`` of labels -1 and 1, its mean over each sample.
+
+    Parameters
+    ----------
+    margin : float
+    weight : float, optional
+    batch_axis : int
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.HingeLoss()
+    >>> loss(mx.nd.array([[0.5, -2]]), mx.nd.ones((1, 2))).asscalar()
+    1.75
+    """
+
+    def __init__(
+        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def _margins(self, F, loss):
+        return F.relu(loss)
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """(N,) from pred, label of the same number of elements, and weights."""
+        label = _reshape_like(F, label, pred)
+        loss = self._margins(F, self._margin - pred * label)
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return self._mean(F, loss)
+
+
+@guarded(but=("hybrid_forward",))
+class SquaredHingeLoss(HingeLoss):
+    """``max(0, margin - pred * label) ** 2`` of labels -1 and 1, its mean over each sample.
+
+    Parameters
+    ----------
+    margin : float
+    weight : float, optional
+    batch_axis : int
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.SquaredHingeLoss()
+    >>> loss(mx.nd.array([[0.5, -2]]), mx.nd.ones((1, 2))).asscalar()
+    4.625
+    """
+
+    def _margins(self, F, loss):
+        return F.square(F.relu(loss))
+
+
+@guarded(but=("hybrid_forward",))
+class LogisticLoss(Loss):
+    """``log(1 + exp(-pred * label))``, its mean over each sample.
+
+    Parameters
+    ----------
+    weight : float, optional
+    batch_axis : int
+    label_format : str
+        ``'signed'``, labels -1 and 1, or ``'binary'``, 0 and 1.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.LogisticLoss()
+    >>> f"{loss(mx.nd.zeros((1, 1)), mx.nd.ones((1, 1))).asscalar():.4f}"
+    '0.6931'
+    """
+
+    def __init__(
+        self,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        label_format: str = "signed",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        if label_format not in ("signed", "binary"):
+            raise ArgumentError(
+                f"label_format can only be signed or binary, received {shown(label_format)}."
+            )
+        self._label_format = label_format
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """(N,) from pred, label of the same number of elements, and weights."""
+        label = _reshape_like(F, label, pred)
+        if self._label_format == "signed":
+            label = (label + 1.0) / 2.0
+        loss = F.relu(pred) - pred * label + F.Activation(-F.abs(pred), act_type="softrelu")
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return self._mean(F, loss)

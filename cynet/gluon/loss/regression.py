@@ -1,0 +1,147 @@
+"""Losses of regression: L1, L2, Huber, Poisson."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...base.guard import guarded
+from .base import Loss, _apply_weighting, _reshape_like
+
+
+@guarded(but=("hybrid_forward",))
+class L2Loss(Loss):
+    """Half the squared error: ``weight / 2 * (pred - label) ** 2``, its mean over each sample.
+
+    Parameters
+    ----------
+    weight : float or None
+    batch_axis : int
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.L2Loss()
+    >>> loss(mx.nd.array([[1, 2], [3, 4]]), mx.nd.ones((2, 2))).asnumpy().tolist()
+    [0.25, 3.25]
+    """
+
+    def __init__(self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """(N,) from pred, label of the same number of elements, and weights."""
+        label = _reshape_like(F, label, pred)
+        loss = F.square(label - pred)
+        loss = _apply_weighting(F, loss, self._weight / 2, sample_weight)
+        return self._mean(F, loss)
+
+
+@guarded(but=("hybrid_forward",))
+class L1Loss(Loss):
+    """The absolute error, its mean over each sample.
+
+    Parameters
+    ----------
+    weight : float, optional
+    batch_axis : int
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.L1Loss()
+    >>> loss(mx.nd.array([[1, 2], [3, 4]]), mx.nd.ones((2, 2))).asnumpy().tolist()
+    [0.5, 2.5]
+    """
+
+    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """(N,) from pred, label of the same number of elements, and weights."""
+        label = _reshape_like(F, label, pred)
+        loss = F.abs(label - pred)
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return self._mean(F, loss)
+
+
+@guarded(but=("hybrid_forward",))
+class HuberLoss(Loss):
+    """The squared error over 2 rho where it is below rho, else the absolute error less rho / 2.
+
+    Parameters
+    ----------
+    rho : float
+    weight : float, optional
+    batch_axis : int
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.HuberLoss()
+    >>> loss(mx.nd.array([[0, 3, -0.5]]), mx.nd.zeros((1, 3))).asnumpy().tolist()
+    [0.875]
+    """
+
+    def __init__(
+        self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._rho = rho
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """(N,) from pred, label of the same number of elements, and weights."""
+        label = _reshape_like(F, label, pred)
+        loss = F.abs(label - pred)
+        loss = F.where(loss > self._rho, loss - 0.5 * self._rho, (0.5 / self._rho) * F.square(loss))
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return self._mean(F, loss)
+
+
+@guarded(but=("hybrid_forward",))
+class PoissonNLLLoss(Loss):
+    """The negative log-likelihood of counts that are Poisson distributed; one number in all.
+
+    Parameters
+    ----------
+    weight : float, optional
+    from_logits : bool
+        Whether `pred` is the logarithm of the rate.
+    batch_axis : int
+    compute_full : bool
+        Add Stirling's approximation of the term that does not depend on `pred`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.PoissonNLLLoss()
+    >>> f"{loss(mx.nd.array([[1, 2]]), mx.nd.array([[1, 3]])).asscalar():.4f}"
+    '1.5537'
+    """
+
+    def __init__(
+        self,
+        weight: float | None = None,
+        from_logits: bool = True,
+        batch_axis: int = 0,
+        compute_full: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits = from_logits
+        self._compute_full = compute_full
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-08
+    ) -> Any:
+        """One number from pred, target of the same number of elements, and weights."""
+        target = _reshape_like(F, target, pred)
+        if self._from_logits:
+            loss = F.exp(pred) - target * pred
+        else:
+            loss = pred - target * F.log(pred + epsilon)
+        if self._compute_full:
+            stirling = target * F.log(target) - target + 0.5 * F.log(2 * target * math.pi)
+            loss = loss + F.where(target > 1, stirling, F.zeros_like(stirling))
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return F.mean(loss)

@@ -1,0 +1,194 @@
+"""Activations: elementwise nonlinearities as layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import initializer
+from ...base.errors import ArgumentError, shown
+from ...base.guard import guarded
+from ..block import HybridBlock
+
+if TYPE_CHECKING:
+    from ...base.typing import InitializerLike
+
+_QUARTER = initializer.Constant(0.25)
+
+
+@guarded(but=("hybrid_forward",))
+class Activation(HybridBlock):
+    """An elementwise nonlinearity by name.
+
+    Parameters
+    ----------
+    activation : str
+        ``'relu'``, ``'sigmoid'``, ``'tanh'``, ``'softrelu'`` or ``'softsign'``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.Activation("relu")(mx.nd.array([-1, 2])).asnumpy().tolist()
+    [0.0, 2.0]
+    """
+
+    def __init__(self, activation: str, **kwargs: Any) -> None:
+        self.__dict__["_act_type"] = activation
+        if not isinstance(activation, str):
+            raise ArgumentError(f"Activation: a name is expected, got {shown(activation)}")
+        super().__init__(**kwargs)
+
+    def _alias(self):
+        return self._act_type
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The layer's output."""
+        return F.Activation(x, act_type=self._act_type, name="fwd")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._act_type})"
+
+
+@guarded(but=("hybrid_forward",))
+class LeakyReLU(HybridBlock):
+    """``x`` above 0 and ``alpha * x`` below.
+
+    Parameters
+    ----------
+    alpha : float
+        At least 0.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.LeakyReLU(0.5)(mx.nd.array([-2, 2])).asnumpy().tolist()
+    [-1.0, 2.0]
+    """
+
+    def __init__(self, alpha: float, **kwargs: Any) -> None:
+        if not alpha >= 0:
+            raise ArgumentError(
+                f"Slope coefficient for LeakyReLU must be no less than 0, got {shown(alpha)}"
+            )
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The layer's output."""
+        return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._alpha})"
+
+
+@guarded(but=("hybrid_forward",))
+class PReLU(HybridBlock):
+    """``x`` above 0 and ``alpha * x`` below, where alpha is learnt.
+
+    Parameters
+    ----------
+    alpha_initializer : Initializer
+    in_channels : int
+        1 for one slope, or the number of channels.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.PReLU()
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([-2, 2])).asnumpy().tolist()
+    [-0.5, 2.0]
+    """
+
+    def __init__(
+        self,
+        alpha_initializer: InitializerLike = _QUARTER,
+        in_channels: int = 1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
+
+    def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
+        """The layer's output."""
+        return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
+
+
+@guarded(but=("hybrid_forward",))
+class ELU(HybridBlock):
+    """``x`` above 0 and ``alpha * (exp(x) - 1)`` below.
+
+    Parameters
+    ----------
+    alpha : float
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.ELU()(mx.nd.array([0, 2])).asnumpy().tolist()
+    [0.0, 2.0]
+    """
+
+    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The layer's output."""
+        return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
+
+
+@guarded(but=("hybrid_forward",))
+class SELU(HybridBlock):
+    """The scaled ELU of self-normalizing networks.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> f"{mx.gluon.nn.SELU()(mx.nd.ones(1)).asscalar():.4f}"
+    '1.0507'
+    """
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The layer's output."""
+        return F.LeakyReLU(x, act_type="selu", name="fwd")
+
+
+@guarded(but=("hybrid_forward",))
+class GELU(HybridBlock):
+    """``x * Phi(x)``, where Phi is the normal distribution function.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> f"{mx.gluon.nn.GELU()(mx.nd.ones(1)).asscalar():.4f}"
+    '0.8413'
+    """
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The layer's output."""
+        return F.LeakyReLU(x, act_type="gelu", name="fwd")
+
+
+@guarded(but=("hybrid_forward",))
+class Swish(HybridBlock):
+    """``x * sigmoid(beta * x)``.
+
+    Parameters
+    ----------
+    beta : float
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> f"{mx.gluon.nn.Swish()(mx.nd.ones(1)).asscalar():.4f}"
+    '0.7311'
+    """
+
+    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._beta = beta
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The layer's output."""
+        return x * F.sigmoid(self._beta * x, name="fwd")

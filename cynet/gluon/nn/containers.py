@@ -1,0 +1,118 @@
+"""Sequential and HybridSequential: Blocks one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from ...base.errors import BoundsError, shown, warn_user
+from ...base.guard import guarded
+from ..block import Block, HybridBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_Chain = TypeVar("_Chain", bound="_Members")
+
+
+class _Members(Block):
+    """What both containers do with their members."""
+
+    def add(self, *blocks: Block) -> None:
+        """Put Blocks behind the last one."""
+        for each in blocks:
+            self.register_child(each)
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(list(self._children.values()))
+
+    @overload
+    def __getitem__(self: _Chain, key: int) -> Block: ...
+    @overload
+    def __getitem__(self: _Chain, key: slice) -> _Chain: ...
+    def __getitem__(self, key):
+        """A member, or of a slice a container of those members."""
+        members = list(self._children.values())
+        if isinstance(key, slice):
+            part = type(self)(prefix=self._prefix)
+            part.add(*members[key])
+            return part
+        try:
+            return members[key]
+        except IndexError:
+            raise BoundsError(
+                f"{self.name} has {len(members)} Blocks, none at {shown(key)}"
+            ) from None
+
+
+@guarded(but=("__call__", "forward"))
+class Sequential(_Members):
+    """Blocks one after the other, each on the output of the one before.
+
+    Parameters
+    ----------
+    prefix, params
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Sequential()
+    >>> with net.name_scope():
+    ...     net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))
+    >>> net.initialize()
+    >>> net(mx.nd.ones((5, 3))).shape
+    (5, 2)
+    """
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """The output of the last Block; each but the last that gives a tuple hands it on as
+        arguments."""
+        return _chain(self._children.values(), x, args)
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Hybridize each Block."""
+        if self._children and all(isinstance(each, HybridBlock) for each in self):
+            warn_user(
+                f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. Consider"
+                " using HybridSequential for the best performance."
+            )
+        super().hybridize(active, **kwargs)
+
+
+@guarded(but=("__call__", "forward"))
+class HybridSequential(_Members, HybridBlock):
+    """HybridBlocks one after the other, each on the output of the one before.
+
+    Parameters
+    ----------
+    prefix, params
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.HybridSequential(prefix="net_")
+    >>> with net.name_scope():
+    ...     net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))
+    >>> net[1].prefix
+    'net_dense1_'
+    """
+
+    _takes_symbols = True
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """The output of the last Block."""
+        return _chain(self._children.values(), x, args)
+
+
+def _chain(blocks, x, args):
+    for each in blocks:
+        x = each(x, *args)
+        args = ()
+        if isinstance(x, (tuple, list)):
+            args = tuple(x[1:])
+            x = x[0]
+    return (x, *args) if args else x

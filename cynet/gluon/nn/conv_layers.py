@@ -1,0 +1,528 @@
+"""Convolutions and transposed convolutions over one, two or three spatial axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import shown
+from ...base.guard import guarded
+from ..block import HybridBlock
+from ..errors import MismatchError
+from .activations import Activation
+
+if TYPE_CHECKING:
+    from ...base.typing import InitializerLike, ShapeLike
+
+_LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
+
+
+def check_layout(layout, axes):
+    """Refuse a layout that is none of those for so many spatial axes."""
+    if layout not in _LAYOUTS[axes]:
+        first, second = _LAYOUTS[axes]
+        raise MismatchError(
+            f"Only supports '{first}' and '{second}' layout for now, got {shown(layout)}"
+        )
+
+
+def sizes_of(what, value, axes):
+    """A tuple of `axes` ints from one int or so many.
+
+    >>> sizes_of("strides", 2, 3)
+    (2, 2, 2)
+    """
+    if hasattr(value, "__index__"):
+        return (value,) * axes
+    if not isinstance(value, (tuple, list)) or len(value) != axes:
+        ints = "1 int" if axes == 1 else f"{axes} ints"
+        raise MismatchError(f"{what} must be a number or a list of {ints}, got {shown(value)}")
+    return tuple(value)
+
+
+class _Conv(HybridBlock):
+    """What all convolutions are."""
+
+    def __init__(
+        self,
+        channels,
+        kernel_size,
+        strides,
+        padding,
+        dilation,
+        groups,
+        layout,
+        in_channels=0,
+        activation=None,
+        use_bias=True,
+        weight_initializer=None,
+        bias_initializer="zeros",
+        op_name="Convolution",
+        adj=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self._channels = channels
+        self._in_channels = in_channels
+        self._op_name = op_name
+        self._kwargs = {
+            "kernel": kernel_size,
+            "stride": strides,
+            "dilate": dilation,
+            "pad": padding,
+            "num_filter": channels,
+            "num_group": groups,
+            "no_bias": not use_bias,
+            "layout": layout,
+        }
+        if op_name == "Convolution":
+            outer, inner = channels, in_channels // groups
+        else:
+            self._kwargs["adj"] = adj
+            outer, inner = in_channels, channels // groups
+        with self.name_scope():
+            self.weight = self.params.get(
+                "weight",
+                shape=_weight_shape(layout, outer, inner, kernel_size),
+                init=weight_initializer,
+                allow_deferred_init=True,
+            )
+            self.bias = None
+            if use_bias:
+                self.bias = self.params.get(
+                    "bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True
+                )
+            self.act = (
+                None if activation is None else Activation(activation, prefix=f"{activation}_")
+            )
+
+    def _alias(self):
+        return "conv"
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        """The layer's output."""
+        out = getattr(F, self._op_name)(x, weight, bias, name="fwd", **self._kwargs)
+        return out if self.act is None else self.act(out)
+
+    def __repr__(self) -> str:
+        k, axes = self._kwargs, len(self._kwargs["kernel"])
+        text = f"kernel_size={k['kernel']}, stride={k['stride']}"
+        for what, key, plain in (("padding", "pad", 0), ("dilation", "dilate", 1)):
+            if k[key] != (plain,) * axes:
+                text += f", {what}={k[key]}"
+        if k.get("adj") not in (None, (0,) * axes):
+            text += f", output_padding={k['adj']}"
+        if k["num_group"] != 1:
+            text += f", groups={k['num_group']}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.act:
+            text += f", {self.act}"
+        shape = self.weight.shape
+        channel = 1 if k["layout"].startswith("NC") else len(shape) - 1
+        ends = shape[channel] or None, shape[0]
+        if self._op_name != "Convolution":
+            ends = shape[channel], shape[0] or None
+        return f"{type(self).__name__}({ends[0]} -> {ends[1]}, {text})"
+
+
+def _weight_shape(layout, outer, inner, kernel):
+    return (outer, inner, *kernel) if layout.startswith("NC") else (outer, *kernel, inner)
+
+
+@guarded(but=("hybrid_forward",))
+class Conv1D(_Conv):
+    """A convolution over one spatial axis.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    kernel_size : int or tuple of int
+    strides, padding, dilation : int or tuple of int
+    groups : int
+        Groups of channels that are convolved apart.
+    layout : str
+        ``'NCW'`` or ``'NWC'``.
+    activation : str, optional
+        See :class:`Activation`.
+    use_bias : bool
+    weight_initializer, bias_initializer : Initializer or str, optional
+    in_channels : int
+        Of the input; 0 leaves it to the first forward pass.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.Conv1D(4, 3)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 1, 5))).shape
+    (1, 4, 3)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: ShapeLike,
+        strides: ShapeLike = 1,
+        padding: ShapeLike = 0,
+        dilation: ShapeLike = 1,
+        groups: int = 1,
+        layout: str = "NCW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 1)
+        super().__init__(
+            channels,
+            sizes_of("kernel_size", kernel_size, 1),
+            sizes_of("strides", strides, 1),
+            sizes_of("padding", padding, 1),
+            sizes_of("dilation", dilation, 1),
+            groups,
+            layout,
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class Conv2D(_Conv):
+    """A convolution over two spatial axes.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    kernel_size : int or tuple of int
+    strides, padding, dilation : int or tuple of int
+    groups : int
+        Groups of channels that are convolved apart.
+    layout : str
+        ``'NCHW'`` or ``'NHWC'``.
+    activation : str, optional
+        See :class:`Activation`.
+    use_bias : bool
+    weight_initializer, bias_initializer : Initializer or str, optional
+    in_channels : int
+        Of the input; 0 leaves it to the first forward pass.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.Conv2D(4, 3)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 1, 5, 5))).shape
+    (1, 4, 3, 3)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: ShapeLike,
+        strides: ShapeLike = (1, 1),
+        padding: ShapeLike = (0, 0),
+        dilation: ShapeLike = (1, 1),
+        groups: int = 1,
+        layout: str = "NCHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 2)
+        super().__init__(
+            channels,
+            sizes_of("kernel_size", kernel_size, 2),
+            sizes_of("strides", strides, 2),
+            sizes_of("padding", padding, 2),
+            sizes_of("dilation", dilation, 2),
+            groups,
+            layout,
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class Conv3D(_Conv):
+    """A convolution over three spatial axes.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    kernel_size : int or tuple of int
+    strides, padding, dilation : int or tuple of int
+    groups : int
+        Groups of channels that are convolved apart.
+    layout : str
+        ``'NCDHW'`` or ``'NDHWC'``.
+    activation : str, optional
+        See :class:`Activation`.
+    use_bias : bool
+    weight_initializer, bias_initializer : Initializer or str, optional
+    in_channels : int
+        Of the input; 0 leaves it to the first forward pass.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.Conv3D(4, 3)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 1, 5, 5, 5))).shape
+    (1, 4, 3, 3, 3)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: ShapeLike,
+        strides: ShapeLike = (1, 1, 1),
+        padding: ShapeLike = (0, 0, 0),
+        dilation: ShapeLike = (1, 1, 1),
+        groups: int = 1,
+        layout: str = "NCDHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 3)
+        super().__init__(
+            channels,
+            sizes_of("kernel_size", kernel_size, 3),
+            sizes_of("strides", strides, 3),
+            sizes_of("padding", padding, 3),
+            sizes_of("dilation", dilation, 3),
+            groups,
+            layout,
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class Conv1DTranspose(_Conv):
+    """A transposed convolution over one spatial axis.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    kernel_size : int or tuple of int
+    strides, padding, dilation : int or tuple of int
+    output_padding : int or tuple of int
+        Elements added at the end of each axis of the output.
+    groups : int
+        Groups of channels that are convolved apart.
+    layout : str
+        ``'NCW'`` or ``'NWC'``.
+    activation : str, optional
+        See :class:`Activation`.
+    use_bias : bool
+    weight_initializer, bias_initializer : Initializer or str, optional
+    in_channels : int
+        Of the input; 0 leaves it to the first forward pass.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.Conv1DTranspose(4, 3)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 1, 5))).shape
+    (1, 4, 7)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: ShapeLike,
+        strides: ShapeLike = 1,
+        padding: ShapeLike = 0,
+        output_padding: ShapeLike = 0,
+        dilation: ShapeLike = 1,
+        groups: int = 1,
+        layout: str = "NCW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 1)
+        super().__init__(
+            channels,
+            sizes_of("kernel_size", kernel_size, 1),
+            sizes_of("strides", strides, 1),
+            sizes_of("padding", padding, 1),
+            sizes_of("dilation", dilation, 1),
+            groups,
+            layout,
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            "Deconvolution",
+            sizes_of("output_padding", output_padding, 1),
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class Conv2DTranspose(_Conv):
+    """A transposed convolution over two spatial axes.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    kernel_size : int or tuple of int
+    strides, padding, dilation : int or tuple of int
+    output_padding : int or tuple of int
+        Elements added at the end of each axis of the output.
+    groups : int
+        Groups of channels that are convolved apart.
+    layout : str
+        ``'NCHW'`` or ``'NHWC'``.
+    activation : str, optional
+        See :class:`Activation`.
+    use_bias : bool
+    weight_initializer, bias_initializer : Initializer or str, optional
+    in_channels : int
+        Of the input; 0 leaves it to the first forward pass.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.Conv2DTranspose(4, 3)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 1, 5, 5))).shape
+    (1, 4, 7, 7)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: ShapeLike,
+        strides: ShapeLike = (1, 1),
+        padding: ShapeLike = (0, 0),
+        output_padding: ShapeLike = (0, 0),
+        dilation: ShapeLike = (1, 1),
+        groups: int = 1,
+        layout: str = "NCHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 2)
+        super().__init__(
+            channels,
+            sizes_of("kernel_size", kernel_size, 2),
+            sizes_of("strides", strides, 2),
+            sizes_of("padding", padding, 2),
+            sizes_of("dilation", dilation, 2),
+            groups,
+            layout,
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            "Deconvolution",
+            sizes_of("output_padding", output_padding, 2),
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class Conv3DTranspose(_Conv):
+    """A transposed convolution over three spatial axes.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    kernel_size : int or tuple of int
+    strides, padding, dilation : int or tuple of int
+    output_padding : int or tuple of int
+        Elements added at the end of each axis of the output.
+    groups : int
+        Groups of channels that are convolved apart.
+    layout : str
+        ``'NCDHW'`` or ``'NDHWC'``.
+    activation : str, optional
+        See :class:`Activation`.
+    use_bias : bool
+    weight_initializer, bias_initializer : Initializer or str, optional
+    in_channels : int
+        Of the input; 0 leaves it to the first forward pass.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.Conv3DTranspose(4, 3)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 1, 5, 5, 5))).shape
+    (1, 4, 7, 7, 7)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: ShapeLike,
+        strides: ShapeLike = (1, 1, 1),
+        padding: ShapeLike = (0, 0, 0),
+        output_padding: ShapeLike = (0, 0, 0),
+        dilation: ShapeLike = (1, 1, 1),
+        groups: int = 1,
+        layout: str = "NCDHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 3)
+        super().__init__(
+            channels,
+            sizes_of("kernel_size", kernel_size, 3),
+            sizes_of("strides", strides, 3),
+            sizes_of("padding", padding, 3),
+            sizes_of("dilation", dilation, 3),
+            groups,
+            layout,
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            "Deconvolution",
+            sizes_of("output_padding", output_padding, 3),
+            **kwargs,
+        )

@@ -1,0 +1,302 @@
+"""Normalization: BatchNorm, LayerNorm, InstanceNorm, GroupNorm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.guard import guarded
+from ..block import HybridBlock
+
+if TYPE_CHECKING:
+    from ...base.typing import DTypeLike, InitializerLike
+    from ..parameter import ParameterDict
+
+
+class _Norm(HybridBlock):
+    """A layer with a scale gamma and a shift beta."""
+
+    def _make_affine(self, size, scale, center, gamma_initializer, beta_initializer):
+        self.gamma = self.params.get(
+            "gamma",
+            grad_req="write" if scale else "null",
+            shape=(size,),
+            init=gamma_initializer,
+            allow_deferred_init=True,
+            differentiable=scale,
+        )
+        self.beta = self.params.get(
+            "beta",
+            grad_req="write" if center else "null",
+            shape=(size,),
+            init=beta_initializer,
+            allow_deferred_init=True,
+            differentiable=center,
+        )
+
+    def _described(self, settings):
+        text = ", ".join(f"{key}={value}" for key, value in settings.items())
+        return f"{type(self).__name__}({text})"
+
+
+@guarded(but=("hybrid_forward",))
+class BatchNorm(_Norm):
+    """Normalizes each channel over the batch, then scales and shifts it.
+
+    In prediction, and with `use_global_stats`, by averages that training keeps.
+
+    Parameters
+    ----------
+    axis : int
+        Of the channels.
+    momentum : float
+        Of the averages.
+    epsilon : float
+    center, scale : bool
+        Whether beta is added, and gamma multiplied.
+    use_global_stats : bool
+    beta_initializer, gamma_initializer : Initializer or str
+    running_mean_initializer, running_variance_initializer : Initializer or str
+    in_channels : int
+        0 leaves it to the first forward pass.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.BatchNorm()
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
+        running_mean_initializer: InitializerLike = "zeros",
+        running_variance_initializer: InitializerLike = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "axis": axis,
+            "eps": epsilon,
+            "momentum": momentum,
+            "fix_gamma": not scale,
+            "use_global_stats": use_global_stats,
+        }
+        self._axis = axis
+        self._make_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+        for name, init in (
+            ("running_mean", running_mean_initializer),
+            ("running_var", running_variance_initializer),
+        ):
+            param = self.params.get(
+                name,
+                grad_req="null",
+                shape=(in_channels,),
+                init=init,
+                allow_deferred_init=True,
+                differentiable=False,
+            )
+            setattr(self, name, param)
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Change the dtype of the parameters; they stay float32 beside float16."""
+        super().cast("float32" if np.dtype(dtype) == np.float16 else dtype)
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        """The layer's output."""
+        return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        k = self._kwargs
+        return self._described(
+            {
+                "axis": k["axis"],
+                "eps": k["eps"],
+                "momentum": k["momentum"],
+                "fix_gamma": k["fix_gamma"],
+                "use_global_stats": k["use_global_stats"],
+                "in_channels": self.gamma.shape[0] or None,
+            }
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class BatchNormReLU(BatchNorm):
+    """BatchNorm with a rectifier behind it; see :class:`BatchNorm`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.BatchNormReLU()
+    >>> layer.initialize()
+    >>> layer(-mx.nd.ones((1, 1))).asscalar()
+    0.0
+    """
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        """The layer's output."""
+        return F.relu(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var))
+
+
+@guarded(but=("hybrid_forward",))
+class LayerNorm(_Norm):
+    """Normalizes along one axis, then scales and shifts its entries.
+
+    Parameters
+    ----------
+    axis : int
+    epsilon : float
+    center, scale : bool
+        Whether beta is added, and gamma multiplied.
+    beta_initializer, gamma_initializer : Initializer or str
+    in_channels : int
+        Length of the axis; 0 leaves it to the first forward pass.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.LayerNorm()
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[1, 2, 3]])).asnumpy().round(2).tolist()
+    [[-1.22..., 0.0, 1.22...]]
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
+        in_channels: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs = {"eps": epsilon, "axis": axis}
+        self._settings = {"center": center, "scale": scale}
+        self._make_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+        """The layer's output."""
+        return F.LayerNorm(data, gamma, beta, **self._kwargs)
+
+    def __repr__(self) -> str:
+        size = {"in_channels": self.gamma.shape[0]}
+        return self._described({**self._kwargs, **self._settings, **size})
+
+
+@guarded(but=("hybrid_forward",))
+class GroupNorm(_Norm):
+    """Normalizes each group of channels of each sample, then scales and shifts it.
+
+    Parameters
+    ----------
+    num_groups : int
+    epsilon : float
+    center, scale : bool
+        Whether beta is added, and gamma multiplied, both of shape (num_groups,).
+    beta_initializer, gamma_initializer : Initializer or str
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.GroupNorm(2)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 4, 3, 3))).shape
+    (1, 4, 3, 3)
+    """
+
+    def __init__(
+        self,
+        num_groups: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs = {"eps": epsilon, "num_groups": num_groups}
+        self._settings = {"center": center, "scale": scale}
+        self._make_affine(num_groups, scale, center, gamma_initializer, beta_initializer)
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+        """The layer's output."""
+        groups = F.reshape(data, shape=(0, self._kwargs["num_groups"], -1))
+        out = F.InstanceNorm(groups, gamma, beta, eps=self._kwargs["eps"])
+        return F.reshape_like(out, data)
+
+    def __repr__(self) -> str:
+        return self._described({**self._kwargs, **self._settings})
+
+
+@guarded(but=("hybrid_forward",))
+class InstanceNorm(_Norm):
+    """Normalizes each channel of each sample over its positions, then scales and shifts it.
+
+    Parameters
+    ----------
+    axis : int
+        Of the channels.
+    epsilon : float
+    center, scale : bool
+        Whether beta is added, and gamma multiplied.
+    beta_initializer, gamma_initializer : Initializer or str
+    in_channels : int
+        0 leaves it to the first forward pass.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.InstanceNorm()
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 2, 3))).shape
+    (1, 2, 3)
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = False,
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs = {"eps": epsilon, "axis": axis}
+        self._settings = {"center": center, "scale": scale}
+        self._make_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+
+    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
+        """The layer's output."""
+        axis, eps = self._kwargs["axis"], self._kwargs["eps"]
+        if axis == 1:
+            return F.InstanceNorm(x, gamma, beta, name="fwd", eps=eps)
+        out = F.InstanceNorm(F.swapaxes(x, dim1=1, dim2=axis), gamma, beta, name="fwd", eps=eps)
+        return F.swapaxes(out, dim1=1, dim2=axis)
+
+    def __repr__(self) -> str:
+        size = {"in_channels": self.gamma.shape[0]}
+        return self._described({**self._kwargs, **self._settings, **size})

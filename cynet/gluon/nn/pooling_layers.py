@@ -1,0 +1,478 @@
+"""Pooling over one, two or three spatial axes, and borders of images."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import ArgumentTypeError, shown
+from ...base.guard import guarded
+from ..block import HybridBlock
+from .conv_layers import check_layout, sizes_of
+
+if TYPE_CHECKING:
+    from ...base.typing import ShapeLike
+
+
+class _Pooling(HybridBlock):
+    """What all pooling layers are."""
+
+    def __init__(self, pool_size, strides, padding, ceil_mode, global_pool, pool_type, layout,
+                 count_include_pad=None, **kwargs):  # fmt: skip
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "kernel": pool_size,
+            "stride": pool_size if strides is None else strides,
+            "pad": padding,
+            "global_pool": global_pool,
+            "pool_type": pool_type,
+            "layout": layout,
+            "pooling_convention": "full" if ceil_mode else "valid",
+        }
+        if count_include_pad is not None:
+            self._kwargs["count_include_pad"] = count_include_pad
+
+    def _alias(self):
+        return "pool"
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The layer's output."""
+        return F.Pooling(x, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        k = self._kwargs
+        return (
+            f"{type(self).__name__}(size={k['kernel']}, stride={k['stride']}, padding={k['pad']},"
+            f" ceil_mode={k['pooling_convention'] == 'full'}, global_pool={k['global_pool']},"
+            f" pool_type={k['pool_type']}, layout={k['layout']})"
+        )
+
+
+def _windowed(axes, pool_size, strides, padding):
+    pool_size = sizes_of("pool_size", pool_size, axes)
+    strides = pool_size if strides is None else sizes_of("strides", strides, axes)
+    return pool_size, strides, sizes_of("padding", padding, axes)
+
+
+@guarded(but=("hybrid_forward",))
+class MaxPool1D(_Pooling):
+    """The largest element of each window over one spatial axis.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+    strides : int or tuple of int, optional
+        `pool_size` by default.
+    padding : int or tuple of int
+        Elements added on both sides of an axis.
+    layout : str
+        ``'NCW'`` or ``'NWC'``.
+    ceil_mode : bool
+        Whether the last window may reach over the end.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.MaxPool1D()(mx.nd.ones((1, 1, 4))).shape
+    (1, 1, 2)
+    """
+
+    def __init__(
+        self,
+        pool_size: ShapeLike = 2,
+        strides: ShapeLike | None = None,
+        padding: ShapeLike = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 1)
+        super().__init__(
+            *_windowed(1, pool_size, strides, padding),
+            ceil_mode,
+            False,
+            "max",
+            layout,
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class MaxPool2D(_Pooling):
+    """The largest element of each window over two spatial axes.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+    strides : int or tuple of int, optional
+        `pool_size` by default.
+    padding : int or tuple of int
+        Elements added on both sides of an axis.
+    layout : str
+        ``'NCHW'`` or ``'NHWC'``.
+    ceil_mode : bool
+        Whether the last window may reach over the end.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.MaxPool2D()(mx.nd.ones((1, 1, 4, 4))).shape
+    (1, 1, 2, 2)
+    """
+
+    def __init__(
+        self,
+        pool_size: ShapeLike = (2, 2),
+        strides: ShapeLike | None = None,
+        padding: ShapeLike = 0,
+        layout: str = "NCHW",
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 2)
+        super().__init__(
+            *_windowed(2, pool_size, strides, padding),
+            ceil_mode,
+            False,
+            "max",
+            layout,
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class MaxPool3D(_Pooling):
+    """The largest element of each window over three spatial axes.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+    strides : int or tuple of int, optional
+        `pool_size` by default.
+    padding : int or tuple of int
+        Elements added on both sides of an axis.
+    layout : str
+        ``'NCDHW'`` or ``'NDHWC'``.
+    ceil_mode : bool
+        Whether the last window may reach over the end.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.MaxPool3D()(mx.nd.ones((1, 1, 4, 4, 4))).shape
+    (1, 1, 2, 2, 2)
+    """
+
+    def __init__(
+        self,
+        pool_size: ShapeLike = (2, 2, 2),
+        strides: ShapeLike | None = None,
+        padding: ShapeLike = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 3)
+        super().__init__(
+            *_windowed(3, pool_size, strides, padding),
+            ceil_mode,
+            False,
+            "max",
+            layout,
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class AvgPool1D(_Pooling):
+    """The mean element of each window over one spatial axis.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+    strides : int or tuple of int, optional
+        `pool_size` by default.
+    padding : int or tuple of int
+        Elements added on both sides of an axis.
+    layout : str
+        ``'NCW'`` or ``'NWC'``.
+    ceil_mode : bool
+        Whether the last window may reach over the end.
+    count_include_pad : bool
+        Whether elements of the border count as zeros in the mean.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.AvgPool1D()(mx.nd.ones((1, 1, 4))).shape
+    (1, 1, 2)
+    """
+
+    def __init__(
+        self,
+        pool_size: ShapeLike = 2,
+        strides: ShapeLike | None = None,
+        padding: ShapeLike = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 1)
+        super().__init__(
+            *_windowed(1, pool_size, strides, padding),
+            ceil_mode,
+            False,
+            "avg",
+            layout,
+            count_include_pad,
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class AvgPool2D(_Pooling):
+    """The mean element of each window over two spatial axes.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+    strides : int or tuple of int, optional
+        `pool_size` by default.
+    padding : int or tuple of int
+        Elements added on both sides of an axis.
+    layout : str
+        ``'NCHW'`` or ``'NHWC'``.
+    ceil_mode : bool
+        Whether the last window may reach over the end.
+    count_include_pad : bool
+        Whether elements of the border count as zeros in the mean.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.AvgPool2D()(mx.nd.ones((1, 1, 4, 4))).shape
+    (1, 1, 2, 2)
+    """
+
+    def __init__(
+        self,
+        pool_size: ShapeLike = (2, 2),
+        strides: ShapeLike | None = None,
+        padding: ShapeLike = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCHW",
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 2)
+        super().__init__(
+            *_windowed(2, pool_size, strides, padding),
+            ceil_mode,
+            False,
+            "avg",
+            layout,
+            count_include_pad,
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class AvgPool3D(_Pooling):
+    """The mean element of each window over three spatial axes.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+    strides : int or tuple of int, optional
+        `pool_size` by default.
+    padding : int or tuple of int
+        Elements added on both sides of an axis.
+    layout : str
+        ``'NCDHW'`` or ``'NDHWC'``.
+    ceil_mode : bool
+        Whether the last window may reach over the end.
+    count_include_pad : bool
+        Whether elements of the border count as zeros in the mean.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.AvgPool3D()(mx.nd.ones((1, 1, 4, 4, 4))).shape
+    (1, 1, 2, 2, 2)
+    """
+
+    def __init__(
+        self,
+        pool_size: ShapeLike = (2, 2, 2),
+        strides: ShapeLike | None = None,
+        padding: ShapeLike = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        check_layout(layout, 3)
+        super().__init__(
+            *_windowed(3, pool_size, strides, padding),
+            ceil_mode,
+            False,
+            "avg",
+            layout,
+            count_include_pad,
+            **kwargs,
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class GlobalMaxPool1D(_Pooling):
+    """The largest element of each channel, over one spatial axis.
+
+    Parameters
+    ----------
+    layout : str
+        ``'NCW'`` or ``'NWC'``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.GlobalMaxPool1D()(mx.nd.ones((1, 1, 4))).shape
+    (1, 1, 1)
+    """
+
+    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
+        check_layout(layout, 1)
+        super().__init__((1,), None, (0,), True, True, "max", layout, **kwargs)
+
+
+@guarded(but=("hybrid_forward",))
+class GlobalMaxPool2D(_Pooling):
+    """The largest element of each channel, over two spatial axes.
+
+    Parameters
+    ----------
+    layout : str
+        ``'NCHW'`` or ``'NHWC'``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.GlobalMaxPool2D()(mx.nd.ones((1, 1, 4, 4))).shape
+    (1, 1, 1, 1)
+    """
+
+    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
+        check_layout(layout, 2)
+        super().__init__((1, 1), None, (0, 0), True, True, "max", layout, **kwargs)
+
+
+@guarded(but=("hybrid_forward",))
+class GlobalMaxPool3D(_Pooling):
+    """The largest element of each channel, over three spatial axes.
+
+    Parameters
+    ----------
+    layout : str
+        ``'NCDHW'`` or ``'NDHWC'``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.GlobalMaxPool3D()(mx.nd.ones((1, 1, 4, 4, 4))).shape
+    (1, 1, 1, 1, 1)
+    """
+
+    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
+        check_layout(layout, 3)
+        super().__init__((1, 1, 1), None, (0, 0, 0), True, True, "max", layout, **kwargs)
+
+
+@guarded(but=("hybrid_forward",))
+class GlobalAvgPool1D(_Pooling):
+    """The mean element of each channel, over one spatial axis.
+
+    Parameters
+    ----------
+    layout : str
+        ``'NCW'`` or ``'NWC'``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.GlobalAvgPool1D()(mx.nd.ones((1, 1, 4))).shape
+    (1, 1, 1)
+    """
+
+    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
+        check_layout(layout, 1)
+        super().__init__((1,), None, (0,), True, True, "avg", layout, **kwargs)
+
+
+@guarded(but=("hybrid_forward",))
+class GlobalAvgPool2D(_Pooling):
+    """The mean element of each channel, over two spatial axes.
+
+    Parameters
+    ----------
+    layout : str
+        ``'NCHW'`` or ``'NHWC'``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.GlobalAvgPool2D()(mx.nd.ones((1, 1, 4, 4))).shape
+    (1, 1, 1, 1)
+    """
+
+    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
+        check_layout(layout, 2)
+        super().__init__((1, 1), None, (0, 0), True, True, "avg", layout, **kwargs)
+
+
+@guarded(but=("hybrid_forward",))
+class GlobalAvgPool3D(_Pooling):
+    """The mean element of each channel, over three spatial axes.
+
+    Parameters
+    ----------
+    layout : str
+        ``'NCDHW'`` or ``'NDHWC'``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.GlobalAvgPool3D()(mx.nd.ones((1, 1, 4, 4, 4))).shape
+    (1, 1, 1, 1, 1)
+    """
+
+    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
+        check_layout(layout, 3)
+        super().__init__((1, 1, 1), None, (0, 0, 0), True, True, "avg", layout, **kwargs)
+
+
+@guarded(but=("hybrid_forward",))
+class ReflectionPad2D(HybridBlock):
+    """Images with borders in which the image is mirrored.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border; or 8 numbers, before and behind each of the four axes.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.nn.ReflectionPad2D(1)(mx.nd.ones((1, 1, 3, 3))).shape
+    (1, 1, 5, 5)
+    """
+
+    def __init__(self, padding: ShapeLike = 0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if hasattr(padding, "__index__"):
+            padding = (0, 0, 0, 0, padding, padding, padding, padding)
+        if len(padding) != 8:
+            raise ArgumentTypeError(f"padding must be an int or 8 of them, got {shown(padding)}")
+        self._padding = tuple(padding)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The layer's output."""
+        return F.pad(x, mode="reflect", pad_width=self._padding)

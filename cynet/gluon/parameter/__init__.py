@@ -1,0 +1,14 @@
+"""mx.gluon.parameter: what a Block learns, and dictionaries of it."""
+
+from ..errors import DeferredInitializationError
+from .constant import Constant
+from .parameter import Parameter, tensor_types
+from .parameter_dict import ParameterDict
+
+__all__ = [
+    "Constant",
+    "DeferredInitializationError",
+    "Parameter",
+    "ParameterDict",
+    "tensor_types",
+]

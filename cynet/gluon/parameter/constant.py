@@ -1,0 +1,77 @@
+"""Constant: a parameter that never changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ... import initializer
+from ... import ndarray as nd
+from ...base.errors import warn_user
+from ...base.guard import guarded
+from .parameter import Parameter
+
+if TYPE_CHECKING:
+    from ...base.typing import ArrayLike
+
+
+@guarded
+class Constant(Parameter):
+    """A parameter that never changes: its gradient is never asked for.
+
+    Parameters
+    ----------
+    name : str
+    value : array
+        Becomes float32 unless it is an NDArray of another dtype.
+
+    Examples
+    --------
+    >>> c = Constant("c", [[1, 2], [3, 4]])
+    >>> c.initialize()
+    >>> c.data().asnumpy().tolist(), c.grad_req
+    ([[1.0, 2.0], [3.0, 4.0]], 'null')
+    """
+
+    def __init__(self, name: str, value: ArrayLike) -> None:
+        if not isinstance(value, nd.NDArray):
+            value = nd.array(value, dtype="float32")
+        self.value = value
+        super().__init__(
+            name,
+            grad_req="null",
+            shape=value.shape,
+            dtype=value.dtype,
+            init=_Values(value),
+            differentiable=False,
+        )
+
+    def __repr__(self) -> str:
+        return f"Constant {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    @property
+    def grad_req(self) -> str:
+        """Always ``'null'``."""
+        return "null"
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        self._grad_req = "null"
+        if req != "null":
+            warn_user(
+                f'Constant parameter "{self.name}" does not support grad_req other than "null", and'
+                f' new value "{req}" is ignored.'
+            )
+
+
+class _Values(initializer.Initializer):
+    """Fills an array with given values."""
+
+    def __init__(self, value):
+        super().__init__(value=value.asnumpy().tolist())
+        self.value = value
+
+    def _init_weight(self, _, arr):
+        arr[:] = self.value
+
+    def dumps(self):
+        return initializer.Constant(self.value).dumps()

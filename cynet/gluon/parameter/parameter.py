@@ -1,0 +1,542 @@
+"""Parameter: the arrays of one weight on its contexts, their gradients, and how they begin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import autograd, initializer
+from ... import ndarray as nd
+from ... import symbol as sym
+from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
+from ...base.guard import guarded
+from ...context import Context, cpu, current_context
+from ...initializer import InitDesc
+from ..errors import DeferredInitializationError, MismatchError, StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...base.typing import ArrayLike, ContextLike, DTypeLike, InitializerLike, Shape
+
+    Contexts = ContextLike | Sequence[ContextLike]
+
+tensor_types = (nd.NDArray, sym.Symbol)
+UNIFORM = initializer.Uniform()  # of 0.07: what fills weights by default
+_GRAD_REQS = ("write", "add", "null")
+_UNINITIALIZED = (
+    "has not been initialized. Note that you should initialize parameters and create Trainer with"
+    " Block.collect_params() instead of Block.params because the later does not include Parameters"
+    " of nested child Blocks"
+)
+_DEFERRED = (
+    "has not been initialized yet because initialization was deferred. Actual initialization"
+    " happens during the first forward pass. Please pass one batch of data through the network"
+    " before accessing Parameters. You can also avoid deferred initialization by specifying"
+    " in_units, num_features, etc., for network layers."
+)
+
+
+def shape_is_known(shape):
+    """Whether every dimension of a shape is known: 0 and -1 are not.
+
+    >>> shape_is_known((2, 3)), shape_is_known((2, 0)), shape_is_known(None)
+    (True, False, False)
+    """
+    return shape is not None and all(n > 0 for n in shape)
+
+
+def merged_shape(known, given):
+    """What two shapes say together, or None where they differ; 0 is an unknown dimension.
+
+    >>> merged_shape((2, 0), (0, 3)), merged_shape((2, 3), (2, 4))
+    ((2, 3), None)
+    """
+    if known is None or given is None:
+        return given if known is None else known
+    if len(known) != len(given):
+        return None
+    out = []
+    for a, b in zip(known, given):
+        if a > 0 and b > 0 and a != b:
+            return None
+        out.append(a if a > 0 else b)
+    return tuple(out)
+
+
+def context_list(ctx):
+    """A list of Contexts from one, several, or None for the current one."""
+    if ctx is None:
+        return [current_context()]
+    if isinstance(ctx, (Context, str)):
+        ctx = [ctx]
+    try:
+        return [Context(each) if isinstance(each, Context) else _named(each) for each in ctx]
+    except TypeError:
+        raise ArgumentTypeError(
+            f"ctx must be a Context or a list of them, got {shown(ctx)}"
+        ) from None
+
+
+def _named(text):
+    from ...context import read_context
+
+    if text is None:
+        raise ArgumentTypeError("ctx must be a Context or a list of them, got a None among them")
+    return read_context(text)
+
+
+@guarded(but=("data", "grad", "var"))
+class Parameter:
+    """A weight: an array on each of its contexts, with gradients, filled by an initializer.
+
+    Parameters
+    ----------
+    name : str
+        The whole name, with the prefixes of the Blocks around it.
+    grad_req : str
+        ``'write'``, ``'add'`` (the caller zeroes) or ``'null'``.
+    shape : tuple of int or int, optional
+        0 is a dimension that the first forward pass tells.
+    dtype : dtype
+    lr_mult, wd_mult : float
+        Factors of the learning rate and the weight decay.
+    init : Initializer or str, optional
+        Instead of the one that ``initialize`` of a Block is given.
+    allow_deferred_init : bool
+        Whether `initialize` may wait for the shape.
+    differentiable : bool
+        False keeps `grad_req` at ``'null'``.
+    stype, grad_stype : str
+        Only ``'default'``: there are no sparse arrays. ``grad_stype='row_sparse'`` is taken and
+        means a dense gradient.
+
+    Examples
+    --------
+    >>> w = Parameter("w", shape=(2, 3))
+    >>> w.initialize(init="ones")
+    >>> w.data().asnumpy().sum()
+    6.0
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grad_req: str = "write",
+        shape: Shape | int | None = None,
+        dtype: DTypeLike = np.float32,
+        lr_mult: float = 1.0,
+        wd_mult: float = 1.0,
+        init: InitializerLike | None = None,
+        allow_deferred_init: bool = False,
+        differentiable: bool = True,
+        stype: str = "default",
+        grad_stype: str = "default",
+    ) -> None:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"a Parameter's name must be a str, got {shown(name)}")
+        for what, kind, known in (
+            ("stype", stype, ("default",)),
+            ("grad_stype", grad_stype, ("default", "row_sparse")),
+        ):
+            if kind not in known:
+                raise MismatchError(
+                    f"Parameter '{name}': {what} must be one of {', '.join(known)}: there are no"
+                    f" sparse arrays; got {shown(kind)}"
+                )
+        self.name = name
+        self.lr_mult = lr_mult
+        self.wd_mult = wd_mult
+        self.init = init
+        self._var = None
+        self._data = None
+        self._grad = None
+        self._ctx_list = None
+        self._deferred_init = ()
+        self._differentiable = differentiable
+        self._allow_deferred_init = allow_deferred_init
+        self._grad_req = None
+        self._shape = _checked_shape(name, shape)
+        self._dtype = dtype
+        self._stype, self._grad_stype = stype, grad_stype
+        self._trainer = None
+        self.grad_req = grad_req
+
+    def __repr__(self) -> str:
+        return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    # --- what it is -------------------------------------------------------------------------------
+    @property
+    def grad_req(self) -> str:
+        """``'write'``, ``'add'`` or ``'null'``; may change at any time."""
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        if req not in _GRAD_REQS:
+            raise MismatchError(
+                f"grad_req must be one of 'write', 'add', or 'null', but got {shown(req)}"
+            )
+        if not self._differentiable:
+            req = "null"
+        if self._grad_req == req:
+            return
+        self._grad_req = req
+        if self._data is not None:
+            self._make_gradients()
+
+    @property
+    def dtype(self) -> DTypeLike:
+        """The element type; setting it casts."""
+        return self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype: DTypeLike) -> None:
+        self.cast(dtype)
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape; dimensions of 0 are unknown and may be set."""
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape: Shape) -> None:
+        new = _checked_shape(self.name, shape)
+        if self._shape is None or new is None:
+            self._shape = new if self._shape is None else self._shape
+            return
+        merged = merged_shape(self._shape, new)
+        if merged is None:
+            raise MismatchError(
+                f"Parameter '{self.name}': Expected shape {new} is incompatible with given shape"
+                f" {self._shape}."
+            )
+        self._shape = merged
+
+    @property
+    def stype(self) -> str:
+        """``'default'``."""
+        return self._stype
+
+    @property
+    def grad_stype(self) -> str:
+        """What was asked for; gradients are dense."""
+        return self._grad_stype
+
+    # --- arrays -----------------------------------------------------------------------------------
+    def data(self, ctx: ContextLike | None = None) -> nd.NDArray:
+        """The array on `ctx`; without one that of the current context, or the only one.
+
+        Raises
+        ------
+        StateError
+            A RuntimeError: not initialized, or not on that context.
+        DeferredInitializationError
+            Initialization waits for the shape.
+        """
+        arrays = self._data
+        if arrays is None:
+            self._refuse_uninitialized()
+        if len(arrays) == 1 and (ctx is None or ctx == self._ctx_list[0]):
+            return arrays[0]
+        return self._on(arrays, ctx)
+
+    def grad(self, ctx: ContextLike | None = None) -> nd.NDArray:
+        """The gradient on `ctx`, an array that ``backward`` fills."""
+        if self._data is not None and self._grad is None:
+            raise StateError(
+                f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'"
+            )
+        if self._grad is None:
+            self._refuse_uninitialized()
+        return self._on(self._grad, ctx)
+
+    def list_data(self) -> list[nd.NDArray]:
+        """The arrays on all contexts."""
+        if self._data is None:
+            self._refuse_uninitialized()
+        return list(self._data)
+
+    def list_grad(self) -> list[nd.NDArray]:
+        """The gradients on all contexts."""
+        if self._data is not None and self._grad is None:
+            raise StateError(
+                f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'"
+            )
+        if self._grad is None:
+            self._refuse_uninitialized()
+        return list(self._grad)
+
+    def list_ctx(self) -> list[Context]:
+        """The contexts, also where initialization is deferred."""
+        if self._data is None:
+            if self._deferred_init:
+                return list(self._deferred_init[1])
+            raise StateError(f"Parameter '{self.name}' has not been initialized")
+        return list(self._ctx_list)
+
+    def _on(self, arrays, ctx):
+        if ctx is None:
+            if len(arrays) == 1:
+                return arrays[0]
+            ctx = current_context()
+        for each, array in zip(self._ctx_list, arrays):
+            if each == ctx:
+                return array
+        raise StateError(
+            f"Parameter '{self.name}' was not initialized on context {ctx}. It was only"
+            f" initialized on {self._ctx_list}."
+        )
+
+    def _refuse_uninitialized(self):
+        if self._deferred_init:
+            raise DeferredInitializationError(f"Parameter '{self.name}' {_DEFERRED}")
+        raise StateError(f"Parameter '{self.name}' {_UNINITIALIZED}")
+
+    # --- initialization ---------------------------------------------------------------------------
+    def initialize(
+        self,
+        init: InitializerLike | None = None,
+        ctx: Contexts | None = None,
+        default_init: InitializerLike = UNIFORM,
+        force_reinit: bool = False,
+    ) -> None:
+        """Make the arrays and fill them, all contexts with the same values.
+
+        Parameters
+        ----------
+        init : Initializer or str, optional
+            Before ``Parameter.init``, which is before `default_init`. Whatever the name ends with,
+            it fills the parameter as a weight.
+        ctx : Context or list of Context, optional
+            The current one by default.
+        default_init : Initializer or str
+        force_reinit : bool
+            Fill what is initialized already again; else that is left, with a warning.
+
+        Raises
+        ------
+        ArgumentError
+            The shape is unknown, and `allow_deferred_init` is False.
+        """
+        if self._data is not None and not force_reinit:
+            warn_user(
+                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True"
+                " to re-initialize."
+            )
+            return
+        contexts = context_list(ctx)
+        if init is None:
+            init = default_init if self.init is None else self.init
+        if not shape_is_known(self._shape):
+            if not self._allow_deferred_init:
+                raise ArgumentError(
+                    f"Cannot initialize Parameter '{self.name}' because it has invalid shape:"
+                    f" {self._shape}."
+                )
+            self._data = self._grad = self._ctx_list = None
+            self._deferred_init = (init, contexts, default_init, None)
+            return
+        self._deferred_init = (init, contexts, default_init, None)
+        self._finish_deferred_init()
+
+    def _finish_deferred_init(self):
+        """Make and fill the arrays now that the shape is known."""
+        if not self._deferred_init:
+            return
+        init, contexts, _, values = self._deferred_init
+        if not shape_is_known(self._shape):
+            raise MismatchError(
+                f"Cannot initialize Parameter '{self.name}' because it has invalid shape:"
+                f" {self._shape}. Please specify in_units, in_channels, etc for `Block`s."
+            )
+        with autograd.pause():
+            if values is None:
+                values = nd.zeros(self._shape, dtype=self._dtype, ctx=cpu())
+                fill(init, self.name, values)
+            self._deferred_init = ()
+            self._take(values, contexts)
+
+    def _take(self, values, contexts):
+        """Make the array of each context with these values."""
+        self._ctx_list = list(contexts)
+        self._data = [values.copyto(ctx) for ctx in contexts]
+        self._make_gradients()
+
+    def _make_gradients(self):
+        """Zero gradients for the arrays, or none where grad_req is 'null'."""
+        if self._grad_req == "null":
+            self._grad = None
+            self._data = [each.detach() for each in self._data]
+            return
+        self._grad = [
+            nd.zeros(each.shape, dtype=each.dtype, ctx=each.context) for each in self._data
+        ]
+        autograd.mark_variables(self._data, self._grad, self._grad_req)
+
+    def _load_init(self, values, ctx, cast_dtype=False, dtype_source="current"):
+        """Take values from a file; what was not initialized becomes so."""
+        if dtype_source not in ("current", "saved"):
+            raise ArgumentError(
+                f"dtype_source must be 'current' or 'saved', got {shown(dtype_source)}"
+            )
+        if merged_shape(self._shape, values.shape) is None:
+            raise MismatchError(
+                f"Failed loading Parameter '{self.name}' from saved params: shape incompatible"
+                f" expected {self._shape} vs saved {values.shape}"
+            )
+        self._shape = tuple(values.shape)
+        if np.dtype(self._dtype) != values.dtype:
+            if not cast_dtype:
+                raise MismatchError(
+                    f"Failed loading Parameter '{self.name}' from saved params: dtype incompatible"
+                    f" expected {np.dtype(self._dtype)} vs saved {np.dtype(values.dtype).type}. Set"
+                    " cast_dtype=True to cast the dtype of saved params."
+                )
+            if dtype_source == "saved":
+                self.cast(values.dtype)
+            else:
+                values = values.astype(self._dtype)
+        wanted = None if ctx is None else context_list(ctx)
+        if self._data is not None:
+            if wanted is not None and set(wanted) != set(self._ctx_list):
+                raise MismatchError(
+                    f"Failed to load Parameter '{self.name}' on {wanted} because it was previous"
+                    f" initialized on {self._ctx_list}."
+                )
+            self.set_data(values)
+            return
+        if self._deferred_init:
+            declared = self._deferred_init[1]
+            if wanted is not None and set(wanted) != set(declared):
+                raise MismatchError(
+                    f"Failed to load Parameter '{self.name}' on {wanted} because it was previous"
+                    f" initialized on {declared}."
+                )
+            wanted = declared
+        self._deferred_init = ()
+        with autograd.pause():
+            self._take(values, [cpu()] if wanted is None else wanted)
+
+    # --- changes ----------------------------------------------------------------------------------
+    def set_data(self, data: ArrayLike) -> None:
+        """Set the values on all contexts; of a deferred parameter the shape and the values that
+        it gets."""
+        if not isinstance(data, nd.NDArray):
+            data = nd.array(data, dtype=self._dtype)
+        self.shape = data.shape
+        if self._data is None:
+            if not self._deferred_init:
+                raise MismatchError(f"Parameter '{self.name}' has not been initialized")
+            if data.dtype != np.dtype(self._dtype):
+                data = data.astype(self._dtype)
+            self._deferred_init = (*self._deferred_init[:3], data)
+            return
+        if self._trainer is not None:
+            self._trainer._forget_copies_of(self)
+        for each in self._data:
+            each[:] = data
+
+    def zero_grad(self) -> None:
+        """Set the gradients to 0."""
+        for each in self._grad or ():
+            each[:] = 0
+
+    def reset_ctx(self, ctx: Contexts) -> None:
+        """Move to other contexts."""
+        contexts = context_list(ctx)
+        if self._data is not None:
+            with autograd.pause():
+                self._take(self._data[0], contexts)
+        elif self._deferred_init:
+            init, _, default_init, values = self._deferred_init
+            self._deferred_init = (init, contexts, default_init, values)
+        else:
+            raise ArgumentError(
+                f"Cannot reset context for Parameter '{self.name}' because it has not been"
+                " initialized."
+            )
+        if self._trainer is not None:
+            self._trainer._forget_copies_of(self)
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Change the element type; gradients begin at 0 again."""
+        self._dtype = dtype
+        self._var = None
+        if self._data is None:
+            if self._deferred_init and self._deferred_init[3] is not None:
+                init, contexts, default_init, values = self._deferred_init
+                self._deferred_init = (init, contexts, default_init, values.astype(dtype))
+            return
+        with autograd.pause():
+            self._data = [each.astype(dtype) for each in self._data]
+            self._make_gradients()
+
+    def var(self) -> sym.Symbol:
+        """The Symbol that stands for it: always the same one."""
+        if self._var is None:
+            self._var = sym.var(
+                self.name,
+                shape=self._shape,
+                dtype=self._dtype,
+                lr_mult=self.lr_mult,
+                wd_mult=self.wd_mult,
+                init=None
+                if isinstance(self.init, (initializer.Mixed, initializer.Load))
+                else self.init,
+                stype=self._stype,
+            )
+        return self._var
+
+    def row_sparse_data(self, row_id: nd.NDArray) -> nd.NDArray:
+        """Refused: there are no sparse arrays."""
+        raise StateError(
+            f"Cannot return a copy of Parameter '{self.name}' via row_sparse_data() because its"
+            " storage type is default. Please use data() instead."
+        )
+
+    list_row_sparse_data = row_sparse_data
+
+    def _set_trainer(self, trainer):
+        self._trainer = trainer
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(vars(self), _trainer=None, _var=None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._data is not None and self._grad is not None:
+            autograd.mark_variables(self._data, self._grad, self._grad_req)
+
+
+def fill(init, name, values):
+    """Fill an array by an initializer, as a weight whatever its name is; Mixed and Load look at
+    the name."""
+    chosen = initializer.create(init) if isinstance(init, str) else init
+    if isinstance(chosen, initializer.Initializer):
+        chosen._init_weight(InitDesc(name, {}, chosen), values)
+        chosen._report(name, "weight", values)
+    elif callable(chosen):
+        chosen(InitDesc(name), values)
+    else:
+        raise ArgumentTypeError(
+            f"Parameter '{name}': an initializer is expected, got {shown(init)}"
+        )
+
+
+def _checked_shape(name, shape):
+    if shape is None:
+        return None
+    if hasattr(shape, "__index__"):
+        shape = (shape,)
+    try:
+        out = tuple(int(n.__index__()) for n in shape)
+    except (TypeError, AttributeError):
+        raise ArgumentTypeError(
+            f"Parameter '{name}': a shape is a tuple of ints, got {shown(shape)}"
+        ) from None
+    if any(n < -1 for n in out):
+        raise ArgumentError(f"Parameter '{name}': shape {out} has a negative size")
+    return tuple(max(n, 0) for n in out)

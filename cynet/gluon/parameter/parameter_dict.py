@@ -1,0 +1,331 @@
+"""ParameterDict: parameters by their whole names, made on demand under one prefix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import initializer
+from ... import ndarray as nd
+from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
+from ...base.files import file_name
+from ...base.guard import guarded
+from ...context import cpu
+from ..errors import MismatchError
+from .constant import Constant
+from .parameter import UNIFORM, Parameter, merged_shape
+
+if TYPE_CHECKING:
+    from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+
+    from ...base.typing import ArrayLike, Context, FileName, InitializerLike, NamedArrays
+    from .parameter import Contexts
+
+
+@guarded
+class ParameterDict:
+    """Parameters by name, in the order in which they were made.
+
+    Parameters
+    ----------
+    prefix : str
+        Stands before the names that `get` is given.
+    shared : ParameterDict, optional
+        Where `get` looks before it makes a parameter.
+
+    Examples
+    --------
+    >>> params = ParameterDict("net_")
+    >>> params.get("weight", shape=(2, 3))
+    Parameter net_weight (shape=(2, 3), dtype=<class 'numpy.float32'>)
+    >>> list(params.keys())
+    ['net_weight']
+    """
+
+    def __init__(self, prefix: str = "", shared: ParameterDict | None = None) -> None:
+        if not isinstance(prefix, str):
+            raise ArgumentTypeError(f"ParameterDict: prefix must be a str, got {shown(prefix)}")
+        self._prefix = prefix
+        self._params: dict[str, Parameter] = {}
+        self._shared = shared
+        self._owner = None  # the Block that collected it, which knows structural names
+
+    def __repr__(self) -> str:
+        name = f"{self._prefix} " if self._prefix else ""
+        rows = "\n".join(f"  {each!r}" for each in self.values())
+        return f"{name}(\n{rows}\n)"
+
+    def __getitem__(self, key: str) -> Parameter:
+        """The parameter of this whole name."""
+        if key not in self._params:
+            raise NotFoundError(
+                f"there is no Parameter {shown(key)}; there are {brief_list(self._params)}"
+            )
+        return self._params[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._params)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._params
+
+    def keys(self) -> KeysView[str]:
+        """The whole names."""
+        return self._params.keys()
+
+    def values(self) -> ValuesView[Parameter]:
+        """The parameters."""
+        return self._params.values()
+
+    def items(self) -> ItemsView[str, Parameter]:
+        """Pairs of whole name and parameter."""
+        return self._params.items()
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the names that `get` is given."""
+        return self._prefix
+
+    # --- members ----------------------------------------------------------------------------------
+    def _find(self, name):
+        """The parameter of this whole name, here or in `shared`, or None."""
+        if name in self._params:
+            return self._params[name]
+        if self._shared is not None and name in self._shared._params:
+            self._params[name] = self._shared._params[name]
+            return self._params[name]
+        return None
+
+    def get(self, name: str, **kwargs: Any) -> Parameter:
+        """The parameter ``prefix + name``, made if there is none.
+
+        Parameters
+        ----------
+        name : str
+        **kwargs
+            For :class:`Parameter`. Of a parameter that is there they are compared with what it
+            has; unknown dimensions of its shape are filled in.
+
+        Raises
+        ------
+        MismatchError
+            An AssertionError: the parameter has another shape, dtype, ...
+        """
+        name = self._prefix + name
+        found = self._find(name)
+        if found is None:
+            self._params[name] = found = Parameter(name, **kwargs)
+            return found
+        for key, wanted in kwargs.items():
+            stored = getattr(found, key, None)
+            if stored is None:
+                setattr(found, key, wanted)
+                continue
+            if key == "shape" and wanted is not None:
+                wanted = (wanted,) if hasattr(wanted, "__index__") else tuple(wanted)
+                if merged_shape(stored, wanted) is not None:
+                    found.shape = wanted
+                    continue
+            elif key == "dtype" and np.dtype(stored) == np.dtype(wanted):
+                continue
+            if wanted is not None and wanted != stored:
+                raise MismatchError(
+                    f"Cannot retrieve Parameter '{name}' because desired attribute does not match"
+                    f" with stored for attribute '{key}': desired '{wanted}' vs stored '{stored}'."
+                )
+        return found
+
+    def get_constant(self, name: str, value: ArrayLike | None = None) -> Constant:
+        """The Constant ``prefix + name``, made of `value` if there is none."""
+        name = self._prefix + name
+        found = self._find(name)
+        if found is None:
+            if value is None:
+                raise NotFoundError(
+                    f"No constant named '{name}'. Please specify value if you want to create a new"
+                    " constant."
+                )
+            self._params[name] = found = Constant(name, value)
+            return found
+        if not isinstance(found, Constant):
+            raise MismatchError(f"Parameter '{name}' already exists but it is not a constant.")
+        if value is not None:
+            given = value.asnumpy() if isinstance(value, nd.NDArray) else np.asarray(value)
+            stored = found.value.asnumpy()
+            if given.shape != stored.shape or not np.array_equal(given, stored):
+                raise MismatchError(f"Constant '{name}' already exists but its value differs")
+        return found
+
+    def update(self, other: ParameterDict) -> None:
+        """Take all parameters of another dictionary in."""
+        for name, param in other.items():
+            if self._params.get(name, param) is not param:
+                raise MismatchError(
+                    "Cannot update self with other because they have different Parameters with the"
+                    f" same name '{name}'"
+                )
+        self._params.update(other._params)
+
+    # --- all at once ------------------------------------------------------------------------------
+    def initialize(
+        self,
+        init: InitializerLike = UNIFORM,
+        ctx: Contexts | None = None,
+        verbose: bool = False,
+        force_reinit: bool = False,
+    ) -> None:
+        """Initialize all: those with an initializer of their own by that, others by `init`."""
+        if verbose:
+            init = initializer.create(init)
+            init.set_verbosity(verbose=verbose)
+        for each in self.values():
+            each.initialize(None, ctx, init, force_reinit=force_reinit)
+
+    def zero_grad(self) -> None:
+        """Set all gradients to 0."""
+        for each in self.values():
+            each.zero_grad()
+
+    def reset_ctx(self, ctx: Contexts) -> None:
+        """Move all to other contexts."""
+        for each in self.values():
+            each.reset_ctx(ctx)
+
+    def list_ctx(self) -> list[Context]:
+        """Every context that a parameter is on."""
+        found = {}
+        for each in self.values():
+            found.update(dict.fromkeys(each.list_ctx()))
+        return list(found)
+
+    def setattr(self, name: str, value: Any) -> None:
+        """Set an attribute of all: ``net.collect_params().setattr('grad_req', 'null')``."""
+        for each in self.values():
+            setattr(each, name, value)
+
+    # --- files ------------------------------------------------------------------------------------
+    def save(self, filename: FileName, strip_prefix: str = "") -> None:
+        """Write all to a ``.params`` file, under their names without `strip_prefix`."""
+        arrays = {}
+        for name, each in self.items():
+            if not name.startswith(strip_prefix):
+                raise ArgumentError(
+                    f"Prefix '{strip_prefix}' is to be striped before saving, but Parameter's name"
+                    f" '{name}' does not start with '{strip_prefix}'. this may be due to your Block"
+                    " shares parameters from other Blocks or you forgot to use 'with name_scope()'"
+                    " when creating child blocks."
+                )
+            arrays[name[len(strip_prefix) :]] = whole_array(each)
+        nd.save(filename, arrays)
+
+    def load(
+        self,
+        filename: FileName,
+        ctx: Contexts | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        restore_prefix: str = "",
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Fill the parameters from a file.
+
+        Parameters
+        ----------
+        filename : str
+            A ``.params`` file; ``arg:`` and ``aux:`` before its names count for nothing.
+        ctx : Context or list of Context, optional
+            For parameters that are not initialized.
+        allow_missing, ignore_extra : bool
+            Leave parameters that the file lacks; pass over names that are no parameters.
+        restore_prefix : str
+            Put before the file's names.
+        cast_dtype : bool
+            Take arrays of another dtype.
+        dtype_source : str
+            ``'current'`` or ``'saved'``: whose dtype holds then.
+
+        Raises
+        ------
+        MismatchError
+            An AssertionError: names, shapes or dtypes differ.
+        """
+        for name in self.keys():
+            if not name.startswith(restore_prefix):
+                raise MismatchError(
+                    f"restore_prefix is '{restore_prefix}' but Parameter name '{name}' does not"
+                    f" start with '{restore_prefix}'"
+                )
+        arrays = named_arrays(filename)
+        arrays = {_bare(restore_prefix, name): each for name, each in arrays.items()}
+        self.load_dict(
+            arrays, ctx, allow_missing, ignore_extra, f" in file: {filename}", cast_dtype,
+            dtype_source,
+        )  # fmt: skip
+
+    def load_dict(
+        self,
+        param_dict: NamedArrays,
+        ctx: Contexts | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        source: str = "",
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Fill the parameters from a dict of arrays by whole name."""
+        if not allow_missing:
+            for name in self.keys():
+                if name not in param_dict:
+                    raise MismatchError(
+                        f"Parameter '{name}' is missing{source}. The names there:"
+                        f" {brief_list(param_dict)}. Please make sure source and target networks"
+                        " have the same prefix, or set allow_missing=True."
+                    )
+        if not ignore_extra:
+            for name in param_dict:
+                if name not in self._params:
+                    raise MismatchError(
+                        f"Parameter '{name}' loaded{source} is not present in ParameterDict,"
+                        f" choices are: {brief_list(self._params)}. Set ignore_extra to True to"
+                        " ignore. Please make sure source and target networks have the same prefix."
+                    )
+        for name, array in param_dict.items():
+            if name in self._params:
+                self._params[name]._load_init(array, ctx, cast_dtype, dtype_source)
+
+
+def _bare(prefix, name):
+    return prefix + name.removeprefix("arg:").removeprefix("aux:")
+
+
+def whole_array(param):
+    """The values of a parameter on the CPU, of several contexts their mean, as a file gets them."""
+    arrays = [each.as_in_context(cpu()) for each in param.list_data()]
+    return arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
+
+
+def named_arrays(filename):
+    """The arrays of a ``.params`` file by name."""
+    arrays = nd.load(filename)
+    if not isinstance(arrays, dict):
+        if not arrays:
+            return {}
+        raise FormatError(
+            f"{file_name(filename)}: the arrays in this file have no names, so none is a parameter"
+        )
+    return arrays
+
+
+def brief_list(names, most=7):
+    """Names for a message, in quotes; of many the first and the last.
+
+    >>> brief_list(["a", "b"])
+    "'a', 'b'"
+    """
+    names = list(names)
+    if len(names) > most:
+        half = most // 2
+        return f"{brief_list(names[:half], most)}, ..., {brief_list(names[-half:], most)}"
+    return ", ".join(f"'{each}'" for each in names)

@@ -1,0 +1,232 @@
+"""RecurrentCell: one step of a recurrent network, and its unrolling over sequences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import ndarray, symbol
+from ...base.errors import ArgumentError, UndefinedError, shown
+from ...base.guard import guarded
+from ...symbol import Symbol
+from ..block import Block, HybridBlock
+from ..errors import MismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..parameter import ParameterDict
+
+_LAYOUTS = ("TNC", "NTC")
+
+
+def face_of(value):
+    """``mx.sym`` for symbols, or lists of them, else ``mx.nd``."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return symbol if isinstance(value, Symbol) else ndarray
+
+
+def steps_of(length, inputs, layout):
+    """(F, list of inputs of each step, batch size) of an array or a list."""
+    if layout not in _LAYOUTS:
+        raise MismatchError(f"layout must be one of {', '.join(_LAYOUTS)}, got {shown(layout)}")
+    F, axis = face_of(inputs), layout.find("T")
+    if isinstance(inputs, (list, tuple)):
+        if length is not None and len(inputs) != length:
+            raise MismatchError(f"unroll: {len(inputs)} inputs for length {length}")
+        return F, list(inputs), 0 if F is symbol else inputs[0].shape[0]
+    if F is symbol:
+        if length is None:
+            raise ArgumentError("unroll: a symbol needs a length")
+        parts = F.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)
+        return F, [parts[i] for i in range(length)] if length > 1 else [parts], 0
+    if length is not None and inputs.shape[axis] != length:
+        raise MismatchError(
+            f"unroll: an input of shape {inputs.shape}, layout {layout}, has"
+            f" {inputs.shape[axis]} steps, length is {length}"
+        )
+    count = inputs.shape[axis]
+    parts = F.split(inputs, axis=axis, num_outputs=count, squeeze_axis=1)
+    parts = list(parts) if isinstance(parts, (list, tuple)) else [parts]
+    return F, parts, inputs.shape[layout.find("N")]
+
+
+def merged(F, outputs, layout):
+    """One array of the outputs of all steps."""
+    return F.stack(*outputs, axis=layout.find("T"))
+
+
+def masked(F, outputs, layout, valid_length):
+    """The outputs as one array, 0 behind each sequence's length."""
+    axis = layout.find("T")
+    if not isinstance(outputs, (list, tuple)):
+        whole = outputs
+    else:
+        whole = merged(F, outputs, layout)
+    return F.SequenceMask(whole, valid_length, use_sequence_length=True, axis=axis)
+
+
+def last_states(F, all_states, valid_length):
+    """Each state at its sequence's length, of lists of states for each step."""
+    return [
+        F.SequenceLast(F.stack(*steps, axis=0), valid_length, use_sequence_length=True, axis=0)
+        for steps in zip(*all_states)
+    ]
+
+
+@guarded(but=("__call__", "forward"))
+class RecurrentCell(Block):
+    """One step: ``cell(inputs, states)`` gives (output, new states).
+
+    A subclass defines ``state_info`` and ``forward`` or, of a HybridRecurrentCell,
+    ``hybrid_forward``.
+
+    Parameters
+    ----------
+    prefix, params
+        See :class:`Block`.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._modified = False
+        self.reset()
+
+    def reset(self) -> None:
+        """Count steps from 0 again, before another sequence."""
+        vars(self).update(_init_counter=-1, _counter=-1)
+        for each in self._children.values():
+            if isinstance(each, RecurrentCell):
+                each.reset()
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of each state."""
+        raise UndefinedError(f"{type(self).__name__} defines no state_info")
+
+    def begin_state(
+        self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> list[Any]:
+        """States to begin with.
+
+        Parameters
+        ----------
+        batch_size : int
+        func : callable
+            ``func(shape=..., ...)`` makes one; ``mx.nd.zeros`` by default.
+        **kwargs
+            For `func`: ctx, dtype, ...
+        """
+        if self._modified:
+            raise MismatchError(
+                "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called"
+                " directly. Call the modifier cell instead."
+            )
+        func = ndarray.zeros if func is None else func
+        states = []
+        for info in self.state_info(batch_size):
+            vars(self)["_init_counter"] += 1
+            settings = {**info, **kwargs}
+            if getattr(func, "__module__", "").startswith(ndarray.__name__):
+                settings.pop("__layout__", None)  # arrays have neither names nor attributes
+            else:
+                settings["name"] = f"{self._prefix}begin_state_{self._init_counter}"
+            states.append(func(**settings))
+        return states
+
+    def _states(self, F, begin_state, inputs, batch_size):
+        """`begin_state`, or zeros for these inputs."""
+        if begin_state is not None:
+            return begin_state
+        if F is symbol:
+            return self.begin_state(func=symbol.zeros)
+        first = inputs[0] if isinstance(inputs, (list, tuple)) else inputs
+        return self.begin_state(batch_size, ndarray.zeros, ctx=first.context, dtype=first.dtype)
+
+    def unroll(
+        self,
+        length: int | None,
+        inputs: Any,
+        begin_state: list[Any] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """Apply the cell to all steps of a batch of sequences.
+
+        Parameters
+        ----------
+        length : int
+        inputs : array, or a list of one (batch, size) for each step
+        begin_state : list, optional
+            Zeros by default.
+        layout : str
+            ``'NTC'`` or ``'TNC'``, of `inputs` and of merged outputs.
+        merge_outputs : bool, optional
+            True: one array; False: a list; None: a list, or an array with `valid_length`.
+        valid_length : array, optional
+            (batch,) lengths: outputs behind them are 0, states those at the length.
+
+        Returns
+        -------
+        (outputs, states)
+        """
+        self.reset()
+        F, steps, batch_size = steps_of(length, inputs, layout)
+        states = self._states(F, begin_state, steps, batch_size)
+        outputs, all_states = [], []
+        for step in steps:
+            output, states = self(step, states)
+            outputs.append(output)
+            if valid_length is not None:
+                all_states.append(states)
+        if valid_length is not None:
+            states = last_states(F, all_states, valid_length)
+            whole = masked(F, outputs, layout, valid_length)
+            if merge_outputs is False:
+                whole = steps_of(len(outputs), whole, layout)[1]
+            return whole, states
+        return (merged(F, outputs, layout) if merge_outputs else outputs), states
+
+    def _get_activation(self, F, inputs, activation, **kwargs):
+        """An activation by name, or a Block or function, of `inputs`."""
+        if activation in ("tanh", "sigmoid"):
+            return F.Activation(inputs, act_type=activation, **kwargs)
+        if activation in ("relu", "softsign", "softrelu"):
+            return F.Activation(inputs, act_type=activation, **kwargs)
+        if isinstance(activation, str):
+            return getattr(F, activation)(inputs, **kwargs)
+        return activation(inputs, **({} if isinstance(activation, Block) else kwargs))
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """(output, new states) of one step."""
+        vars(self)["_counter"] += 1
+        return super().__call__(inputs, states)
+
+    def forward(self, inputs: Any, states: Any) -> Any:
+        """One step; subclasses define it."""
+        raise UndefinedError(f"{type(self).__name__} defines no forward")
+
+
+@guarded(but=("__call__", "forward", "hybrid_forward"))
+class HybridRecurrentCell(RecurrentCell, HybridBlock):
+    """A RecurrentCell that can be hybridized; a subclass defines ``hybrid_forward``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> class Sum(HybridRecurrentCell):
+    ...     def state_info(self, batch_size=0):
+    ...         return [{"shape": (batch_size, 1), "__layout__": "NC"}]
+    ...     def hybrid_forward(self, F, x, states):
+    ...         total = states[0] + x
+    ...         return total, [total]
+    >>> outputs, _ = Sum().unroll(3, mx.nd.array([[[1], [2], [3]]]), merge_outputs=True)
+    >>> outputs.asnumpy().ravel().tolist()
+    [1.0, 3.0, 6.0]
+    """
+
+    _takes_symbols = True
+
+    def forward(self, inputs: Any, states: Any) -> Any:
+        """``hybrid_forward`` of one step."""
+        return HybridBlock.forward(self, inputs, states)

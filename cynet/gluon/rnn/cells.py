@@ -1,0 +1,300 @@
+"""RNNCell, LSTMCell and GRUCell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.guard import guarded
+from .cell import HybridRecurrentCell
+
+if TYPE_CHECKING:
+    from ...base.typing import InitializerLike
+    from ..parameter import ParameterDict
+
+
+class _Gated(HybridRecurrentCell):
+    """A cell with weights of the input and of the state for each gate."""
+
+    _gates = 1
+    _states_kept = 1
+
+    def __init__(
+        self,
+        hidden_size,
+        i2h_weight_initializer,
+        h2h_weight_initializer,
+        i2h_bias_initializer,
+        h2h_bias_initializer,
+        input_size,
+        prefix,
+        params,
+    ):
+        super().__init__(prefix=prefix, params=params)
+        self._hidden_size, self._input_size = hidden_size, input_size
+        rows = self._gates * hidden_size
+        for name, shape, init in (
+            ("i2h_weight", (rows, input_size), i2h_weight_initializer),
+            ("h2h_weight", (rows, hidden_size), h2h_weight_initializer),
+            ("i2h_bias", (rows,), i2h_bias_initializer),
+            ("h2h_bias", (rows,), h2h_bias_initializer),
+        ):
+            param = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
+            setattr(self, name, param)
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of each state."""
+        info = {"shape": (batch_size, self._hidden_size), "__layout__": "NC"}
+        return [dict(info) for _ in range(self._states_kept)]
+
+    def _projections(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
+        """(step's prefix, product of the input, product of the state)."""
+        step, rows = f"t{self._counter}_", self._gates * self._hidden_size
+        i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, name=f"{step}i2h")
+        h2h = F.FullyConnected(state, h2h_weight, h2h_bias, num_hidden=rows, name=f"{step}h2h")
+        return step, i2h, h2h
+
+    def _sizes(self):
+        shape = self.i2h_weight.shape
+        return f"{shape[1] or None} -> {shape[0]}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._sizes()})"
+
+
+@guarded(but=("hybrid_forward",))
+class RNNCell(_Gated):
+    """``h' = activation(W x + b + R h + d)``.
+
+    Parameters
+    ----------
+    hidden_size : int
+    activation : str or Block
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    input_size : int
+        0 leaves it to the first forward pass.
+    prefix, params
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.rnn.RNNCell(4)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((2, 3)), cell.begin_state(batch_size=2))
+    >>> output.shape, len(states)
+    ((2, 4), 1)
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        activation: Any = "tanh",
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            input_size,
+            prefix,
+            params,
+        )
+        self._activation = activation
+
+    def _alias(self):
+        return "rnn"
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        i2h_weight: Any,
+        h2h_weight: Any,
+        i2h_bias: Any,
+        h2h_bias: Any,
+    ) -> Any:
+        """(output, [h]) of one step."""
+        step, i2h, h2h = self._projections(
+            F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        )
+        total = F.elemwise_add(i2h, h2h, name=f"{step}plus0")
+        output = self._get_activation(F, total, self._activation, name=f"{step}out")
+        return output, [output]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._sizes()}, {self._activation})"
+
+
+@guarded(but=("hybrid_forward",))
+class LSTMCell(_Gated):
+    """A long short-term memory; gates in the order i, f, c, o.
+
+    Parameters
+    ----------
+    hidden_size : int
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    input_size : int
+        0 leaves it to the first forward pass.
+    prefix, params
+        See :class:`Block`.
+    activation, recurrent_activation : str or Block
+        Of cells and of gates.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.rnn.LSTMCell(4)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((2, 3)), cell.begin_state(batch_size=2))
+    >>> output.shape, len(states)
+    ((2, 4), 2)
+    """
+
+    _gates = 4
+    _states_kept = 2
+
+    def __init__(
+        self,
+        hidden_size: int,
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            input_size,
+            prefix,
+            params,
+        )
+        self._activation = activation
+        self._recurrent_activation = recurrent_activation
+
+    def _alias(self):
+        return "lstm"
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        i2h_weight: Any,
+        h2h_weight: Any,
+        i2h_bias: Any,
+        h2h_bias: Any,
+    ) -> Any:
+        """(output, [h, c]) of one step."""
+        step, i2h, h2h = self._projections(
+            F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        )
+        gates = F.elemwise_add(i2h, h2h, name=f"{step}plus0")
+        i, f, c, o = F.SliceChannel(gates, num_outputs=4, name=f"{step}slice")
+        i = self._get_activation(F, i, self._recurrent_activation, name=f"{step}i")
+        f = self._get_activation(F, f, self._recurrent_activation, name=f"{step}f")
+        c = self._get_activation(F, c, self._activation, name=f"{step}c")
+        o = self._get_activation(F, o, self._recurrent_activation, name=f"{step}o")
+        c = F.elemwise_add(f * states[1], i * c, name=f"{step}state")
+        h = F.elemwise_mul(o, self._get_activation(F, c, self._activation), name=f"{step}out")
+        return h, [h, c]
+
+
+@guarded(but=("hybrid_forward",))
+class GRUCell(_Gated):
+    """A gated recurrent unit; gates in the order r, z, n, the bias of n's state inside ``r * (...)``.
+
+    Parameters
+    ----------
+    hidden_size : int
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    input_size : int
+        0 leaves it to the first forward pass.
+    prefix, params
+        See :class:`Block`.
+    activation, recurrent_activation : str or Block
+        Of the new state and of gates.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.rnn.GRUCell(4)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((2, 3)), cell.begin_state(batch_size=2))
+    >>> output.shape, len(states)
+    ((2, 4), 1)
+    """
+
+    _gates = 3
+
+    def __init__(
+        self,
+        hidden_size: int,
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            input_size,
+            prefix,
+            params,
+        )
+        self._activation = activation
+        self._recurrent_activation = recurrent_activation
+
+    def _alias(self):
+        return "gru"
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        i2h_weight: Any,
+        h2h_weight: Any,
+        i2h_bias: Any,
+        h2h_bias: Any,
+    ) -> Any:
+        """(output, [h]) of one step."""
+        before = states[0]
+        step, i2h, h2h = self._projections(
+            F, inputs, before, i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        )
+        i2h_r, i2h_z, i2h = F.SliceChannel(i2h, num_outputs=3, name=f"{step}i2h_slice")
+        h2h_r, h2h_z, h2h = F.SliceChannel(h2h, num_outputs=3, name=f"{step}h2h_slice")
+        gate = self._recurrent_activation
+        reset = self._get_activation(F, i2h_r + h2h_r, gate, name=f"{step}r_act")
+        update = self._get_activation(F, i2h_z + h2h_z, gate, name=f"{step}z_act")
+        new = self._get_activation(F, i2h + reset * h2h, self._activation, name=f"{step}h_act")
+        h = F.elemwise_add((1.0 - update) * new, update * before, name=f"{step}out")
+        return h, [h]

@@ -1,0 +1,212 @@
+"""Cells that change others: dropout, zoneout, residual connections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.guard import guarded
+from ..errors import MismatchError
+from .cell import HybridRecurrentCell, RecurrentCell, face_of, masked, merged, steps_of
+from .stacks import BidirectionalCell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..parameter import ParameterDict
+
+
+@guarded(but=("hybrid_forward",))
+class DropoutCell(HybridRecurrentCell):
+    """Dropout on the inputs, as a cell without states.
+
+    Parameters
+    ----------
+    rate : float
+    axes : tuple of int
+        Axes along which one decision holds.
+    prefix, params
+        See :class:`Block`.
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        axes: Sequence[int] = (),
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(prefix, params)
+        self._rate = rate
+        self._axes = tuple(axes)
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """No states."""
+        return []
+
+    def _alias(self):
+        return "dropout"
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+        """(inputs, some of them dropped; the states)."""
+        if self._rate > 0:
+            inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=f"t{self._counter}_fwd")
+        return inputs, states
+
+    def unroll(
+        self,
+        length: int | None,
+        inputs: Any,
+        begin_state: list[Any] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """All steps at once where they are one array."""
+        self.reset()
+        if not isinstance(inputs, (list, tuple)) and merge_outputs is not False:
+            return self.hybrid_forward(face_of(inputs), inputs, begin_state or [])
+        return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
+
+
+@guarded(but=("hybrid_forward",))
+class ModifierCell(HybridRecurrentCell):
+    """Base of cells that change what another cell does; that one is not to be called any more.
+
+    Parameters
+    ----------
+    base_cell : RecurrentCell
+    """
+
+    def __init__(self, base_cell: RecurrentCell) -> None:
+        if base_cell._modified:
+            raise MismatchError(
+                f"Cell {base_cell.name} is already modified. One cell cannot be modified twice"
+            )
+        base_cell._modified = True
+        super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
+        self.base_cell = base_cell
+
+    @property
+    def params(self):
+        """The parameters of the base cell."""
+        return self.base_cell.params
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Those of the base cell."""
+        return self.base_cell.state_info(batch_size)
+
+    def begin_state(
+        self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> list[Any]:
+        """Those of the base cell."""
+        self.base_cell._modified = False
+        try:
+            return self.base_cell.begin_state(batch_size, func, **kwargs)
+        finally:
+            self.base_cell._modified = True
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_cell})"
+
+
+@guarded(but=("hybrid_forward",))
+class ZoneoutCell(ModifierCell):
+    """In training some outputs and states stay those of the step before.
+
+    Parameters
+    ----------
+    base_cell : RecurrentCell
+    zoneout_outputs, zoneout_states : float
+        Probabilities.
+    """
+
+    def __init__(
+        self, base_cell: RecurrentCell, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0
+    ) -> None:
+        if isinstance(base_cell, BidirectionalCell):
+            raise MismatchError(
+                "BidirectionalCell doesn't support zoneout since it doesn't support step. Please"
+                " add ZoneoutCell to the cells underneath instead."
+            )
+        super().__init__(base_cell)
+        self._zoneout_outputs, self._zoneout_states = zoneout_outputs, zoneout_states
+        self._previous = None
+
+    def _alias(self):
+        return "zoneout"
+
+    def reset(self) -> None:
+        """Forget the output of the step before."""
+        super().reset()
+        vars(self)["_previous"] = None
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+        """(output, states) of one step."""
+        output, new = self.base_cell(inputs, states)
+
+        def mixed(rate, fresh, before):
+            mask = F.Dropout(F.ones_like(fresh), p=rate)
+            return F.where(mask, fresh, before)
+
+        before = F.zeros_like(output) if self._previous is None else self._previous
+        if self._zoneout_outputs > 0:
+            output = mixed(self._zoneout_outputs, output, before)
+        if self._zoneout_states > 0:
+            new = [mixed(self._zoneout_states, a, b) for a, b in zip(new, states)]
+        vars(self)["_previous"] = output
+        return output, new
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(p_out={self._zoneout_outputs}, p_state={self._zoneout_states},"
+            f" {self.base_cell})"
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class ResidualCell(ModifierCell):
+    """Adds the input to the output.
+
+    Parameters
+    ----------
+    base_cell : RecurrentCell
+        Of an output as large as its input.
+    """
+
+    def _alias(self):
+        return "residualcell"
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+        """(output, states) of one step."""
+        output, states = self.base_cell(inputs, states)
+        return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
+
+    def unroll(
+        self,
+        length: int | None,
+        inputs: Any,
+        begin_state: list[Any] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """The base cell unrolled, and the inputs added; see `RecurrentCell.unroll`."""
+        self.reset()
+        self.base_cell._modified = False
+        try:
+            outputs, states = self.base_cell.unroll(
+                length, inputs, begin_state, layout, False, valid_length
+            )
+        finally:
+            self.base_cell._modified = True
+        F, steps, _ = steps_of(length, inputs, layout)
+        outputs = [F.elemwise_add(a, b) for a, b in zip(outputs, steps)]
+        if valid_length is not None:
+            whole = masked(F, outputs, layout, valid_length)
+            if merge_outputs is False:
+                whole = steps_of(len(outputs), whole, layout)[1]
+            return whole, states
+        return (merged(F, outputs, layout) if merge_outputs else outputs), states

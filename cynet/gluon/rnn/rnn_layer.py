@@ -1,0 +1,432 @@
+"""RNN, LSTM and GRU layers: all steps and layers by one operator."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ... import ndarray, symbol
+from ...base.errors import ArgumentError, UndefinedError, shown
+from ...base.guard import guarded
+from ...ndarray import NDArray
+from ...symbol import Symbol
+from ..block import HybridBlock
+from ..errors import MismatchError
+from .cells import GRUCell, LSTMCell, RNNCell
+from .modifiers import DropoutCell
+from .stacks import BidirectionalCell, HybridSequentialRNNCell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...base.typing import DTypeLike, InitializerLike
+
+_KEY = re.compile(r"(l|r)(\d+)_(i2h|h2h|h2r)_(weight|bias)")
+_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")
+
+
+class _RNNLayer(HybridBlock):
+    """What the layers share."""
+
+    _gates = 1
+    _takes_symbols = True
+
+    def __init__(
+        self,
+        hidden_size,
+        num_layers,
+        layout,
+        dropout,
+        bidirectional,
+        input_size,
+        initializers,
+        mode,
+        dtype="float32",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if layout not in ("TNC", "NTC"):
+            raise MismatchError(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']")
+        self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
+        self._mode, self._dropout, self._dtype = mode, dropout, dtype
+        self._input_size = input_size
+        self._dir = 2 if bidirectional else 1
+        rows, inputs = self._gates * hidden_size, input_size
+        for i in range(num_layers):
+            for side in "lr"[: self._dir]:
+                shapes = ((rows, inputs), (rows, hidden_size), (rows,), (rows,))
+                for name, shape, init in zip(_PARTS, shapes, initializers):
+                    name = f"{side}{i}_{name}"
+                    param = self.params.get(
+                        name, shape=shape, init=init, allow_deferred_init=True, dtype=dtype
+                    )
+                    setattr(self, name, param)
+            inputs = hidden_size * self._dir
+
+    def __repr__(self) -> str:
+        inputs = self.l0_i2h_weight.shape[1] or None
+        text = f"{inputs} -> {self._hidden_size}, {self._layout}"
+        if self._num_layers != 1:
+            text += f", num_layers={self._num_layers}"
+        if self._dropout != 0:
+            text += f", dropout={self._dropout}"
+        if self._dir == 2:
+            text += ", bidirectional"
+        return f"{type(self).__name__}({text})"
+
+    def _collect_params_with_prefix(self, prefix=""):
+        """Names as those of `_unfuse`, so that files of layers and of cells agree."""
+        if prefix:
+            prefix += "."
+        found = {}
+        for name, each in self._reg_params.items():
+            match = _KEY.fullmatch(name)
+            if match is not None:
+                side, layer, part, kind = match.groups()
+                cell = f"{side}_cell." if self._dir == 2 else ""
+                name = f"_unfused.{layer}.{cell}{part}_{kind}"
+            found[prefix + name] = each
+        return found
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape, ``__layout__`` and dtype of each state."""
+        shape = (self._num_layers * self._dir, batch_size, self._hidden_size)
+        info = {"shape": shape, "__layout__": "LNC", "dtype": self._dtype}
+        return [dict(info) for _ in range(2 if self._mode == "lstm" else 1)]
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Change the dtype of the parameters and of states."""
+        super().cast(dtype)
+        self._dtype = dtype
+
+    def begin_state(
+        self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> list[Any]:
+        """States to begin with, (layers * directions, batch, hidden size) each.
+
+        Parameters
+        ----------
+        batch_size : int
+        func : callable
+            Makes one; ``mx.nd.zeros`` by default.
+        **kwargs
+            For `func`.
+        """
+        func = ndarray.zeros if func is None else func
+        states = []
+        for i, info in enumerate(self.state_info(batch_size)):
+            settings = {**info, **kwargs}
+            if getattr(func, "__module__", "").startswith(ndarray.__name__):
+                settings.pop("__layout__", None)
+            else:
+                settings["name"] = f"{self.prefix}h0_{i}"
+            states.append(func(**settings))
+        return states
+
+    def _cells(self):
+        """A function that makes the cell of this mode."""
+        return {
+            "rnn_relu": lambda **kw: RNNCell(self._hidden_size, activation="relu", **kw),
+            "rnn_tanh": lambda **kw: RNNCell(self._hidden_size, activation="tanh", **kw),
+            "lstm": lambda **kw: LSTMCell(self._hidden_size, **kw),
+            "gru": lambda **kw: GRUCell(self._hidden_size, **kw),
+        }[self._mode]
+
+    def _unfuse(self):
+        """Cells with the same parameters, one above the other."""
+        stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
+        make, inputs = self._cells(), self._input_size
+        with stack.name_scope():
+            for i in range(self._num_layers):
+                sides = [
+                    make(prefix=f"{side}{i}_", input_size=inputs) for side in "lr"[: self._dir]
+                ]
+                stack.add(sides[0] if self._dir == 1 else BidirectionalCell(*sides))
+                if self._dropout > 0 and i != self._num_layers - 1:
+                    stack.add(DropoutCell(self._dropout))
+                inputs = self._hidden_size * self._dir
+        return stack
+
+    def __call__(self, inputs: Any, states: Any = None, **kwargs: Any) -> Any:
+        """The output; with states given (output, [states])."""
+        if states is None:
+            return super().__call__(inputs, **kwargs)
+        if isinstance(states, (NDArray, Symbol)):
+            states = [states]
+        if isinstance(inputs, NDArray):
+            batch = inputs.shape[self._layout.find("N")] if inputs.ndim == 3 else 0
+            wanted = [info["shape"] for info in self.state_info(batch)]
+            found = [each.shape for each in states]
+            if wanted != found:
+                raise ArgumentError(
+                    f"{self.name}: Deferred initialization failed because shape cannot be inferred."
+                    f" Invalid recurrent state shape. Expecting {wanted}, got {found}."
+                )
+        return super().__call__(inputs, list(states), **kwargs)
+
+    def hybrid_forward(
+        self, F: Any, inputs: Any, states: Any = None, sequence_length: Any = None, **params: Any
+    ) -> Any:
+        """The output; with states given (output, [states])."""
+        skips = states is None
+        if skips:
+            if F is symbol:
+                states = self.begin_state(0, func=symbol.zeros)
+            else:
+                if inputs.ndim != 3:
+                    raise ArgumentError(
+                        f"{self.name}: inputs must have 3 axes ({self._layout}), got shape"
+                        f" {inputs.shape}"
+                    )
+                batch = inputs.shape[self._layout.find("N")]
+                states = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
+        if self._layout == "NTC":
+            inputs = F.swapaxes(inputs, dim1=0, dim2=1)
+        flat = [
+            F.reshape(params[f"{side}{i}_{part}_{kind}"], shape=(-1,))
+            for kind in ("weight", "bias")
+            for i in range(self._num_layers)
+            for side in "lr"[: self._dir]
+            for part in ("i2h", "h2h")
+        ]
+        settings = {}
+        if sequence_length is not None:
+            settings = {"sequence_length": sequence_length, "use_sequence_length": True}
+        out = F.RNN(
+            inputs,
+            F.concat(*flat, dim=0),
+            *states,
+            state_size=self._hidden_size,
+            num_layers=self._num_layers,
+            bidirectional=self._dir == 2,
+            p=self._dropout,
+            state_outputs=True,
+            mode=self._mode,
+            **self._clipping(),
+            **settings,
+        )
+        output, new = out[0], [out[i] for i in range(1, 3 if self._mode == "lstm" else 2)]
+        if self._layout == "NTC":
+            output = F.swapaxes(output, dim1=0, dim2=1)
+        return output if skips else (output, new)
+
+    def _clipping(self):
+        return {}
+
+
+@guarded(but=("__call__", "hybrid_forward"))
+class RNN(_RNNLayer):
+    """Layers of plain recurrent units.
+
+    Parameters
+    ----------
+    hidden_size : int
+    num_layers : int
+    activation : str
+        ``'relu'`` or ``'tanh'``.
+    layout : str
+        ``'TNC'`` or ``'NTC'``.
+    dropout : float
+        Between layers, in training.
+    bidirectional : bool
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    input_size : int
+        0 leaves it to the first forward pass.
+    dtype : dtype
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.rnn.RNN(4)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((5, 2, 3))).shape
+    (5, 2, 4)
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        activation: str = "relu",
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        input_size: int = 0,
+        dtype: DTypeLike = "float32",
+        **kwargs: Any,
+    ) -> None:
+        if activation not in ("relu", "tanh"):
+            raise ArgumentError(
+                f"RNN: activation must be 'relu' or 'tanh', got {shown(activation)}"
+            )
+        super().__init__(
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            (
+                i2h_weight_initializer,
+                h2h_weight_initializer,
+                i2h_bias_initializer,
+                h2h_bias_initializer,
+            ),
+            f"rnn_{activation}",
+            dtype,
+            **kwargs,
+        )
+
+
+@guarded(but=("__call__", "hybrid_forward"))
+class LSTM(_RNNLayer):
+    """Layers of long short-term memories.
+
+    Parameters
+    ----------
+    hidden_size : int
+    num_layers : int
+    layout : str
+        ``'TNC'`` or ``'NTC'``.
+    dropout : float
+        Between layers, in training.
+    bidirectional : bool
+    input_size : int
+        0 leaves it to the first forward pass.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    projection_size : None
+        Projections of the state are not provided yet.
+    h2r_weight_initializer : None
+    state_clip_min, state_clip_max : float, optional
+        Bounds of cells.
+    state_clip_nan : bool
+    dtype : dtype
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.rnn.LSTM(4, layout="NTC")
+    >>> layer.initialize()
+    >>> output, states = layer(mx.nd.ones((2, 5, 3)), layer.begin_state(batch_size=2))
+    >>> output.shape, [each.shape for each in states]
+    ((2, 5, 4), [(1, 2, 4), (1, 2, 4)])
+    """
+
+    _gates = 4
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        input_size: int = 0,
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        projection_size: int | None = None,
+        h2r_weight_initializer: InitializerLike | None = None,
+        state_clip_min: float | None = None,
+        state_clip_max: float | None = None,
+        state_clip_nan: bool = False,
+        dtype: DTypeLike = "float32",
+        **kwargs: Any,
+    ) -> None:
+        if projection_size is not None:
+            raise UndefinedError(
+                "LSTM: projection_size is not provided yet; contrib.rnn.LSTMPCell projects"
+            )
+        super().__init__(
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            (
+                i2h_weight_initializer,
+                h2h_weight_initializer,
+                i2h_bias_initializer,
+                h2h_bias_initializer,
+            ),
+            "lstm",
+            dtype,
+            **kwargs,
+        )
+        self._clip = (state_clip_min, state_clip_max, state_clip_nan)
+
+    def _clipping(self):
+        names = ("lstm_state_clip_min", "lstm_state_clip_max", "lstm_state_clip_nan")
+        return {} if self._clip[0] is None else dict(zip(names, self._clip))
+
+
+@guarded(but=("__call__", "hybrid_forward"))
+class GRU(_RNNLayer):
+    """Layers of gated recurrent units.
+
+    Parameters
+    ----------
+    hidden_size : int
+    num_layers : int
+    layout : str
+        ``'TNC'`` or ``'NTC'``.
+    dropout : float
+        Between layers, in training.
+    bidirectional : bool
+    input_size : int
+        0 leaves it to the first forward pass.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    dtype : dtype
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.rnn.GRU(4, bidirectional=True)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((5, 2, 3))).shape
+    (5, 2, 8)
+    """
+
+    _gates = 3
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        input_size: int = 0,
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        dtype: DTypeLike = "float32",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            (
+                i2h_weight_initializer,
+                h2h_weight_initializer,
+                i2h_bias_initializer,
+                h2h_bias_initializer,
+            ),
+            "gru",
+            dtype,
+            **kwargs,
+        )

@@ -1,0 +1,215 @@
+"""Cells one above the other, and in both directions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import UndefinedError
+from ...base.guard import guarded
+from ..errors import MismatchError
+from .cell import HybridRecurrentCell, RecurrentCell, masked, merged, steps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..parameter import ParameterDict
+
+
+class _Stack(RecurrentCell):
+    """What both kinds of stacks do."""
+
+    def add(self, cell: RecurrentCell) -> None:
+        """Put a cell on top."""
+        self.register_child(cell)
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of each state of all cells."""
+        return [info for each in self._children.values() for info in each.state_info(batch_size)]
+
+    def begin_state(
+        self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> list[Any]:
+        """States of all cells to begin with."""
+        if self._modified:
+            raise MismatchError(
+                "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called"
+                " directly. Call the modifier cell instead."
+            )
+        return [
+            state
+            for each in self._children.values()
+            for state in each.begin_state(batch_size, func, **kwargs)
+        ]
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """(output of the last cell, new states of all)."""
+        vars(self)["_counter"] += 1
+        new, at = [], 0
+        for each in self._children.values():
+            count = len(each.state_info())
+            inputs, own = each(inputs, states[at : at + count])
+            new.extend(own)
+            at += count
+        return inputs, new
+
+    def forward(self, inputs: Any, states: Any) -> Any:
+        """As calling it."""
+        return self(inputs, states)
+
+    def unroll(
+        self,
+        length: int | None,
+        inputs: Any,
+        begin_state: list[Any] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """Each cell over all steps, on the outputs of the one below; see `RecurrentCell.unroll`."""
+        self.reset()
+        F, steps, batch_size = steps_of(length, inputs, layout)
+        states = self._states(F, begin_state, steps, batch_size)
+        cells = list(self._children.values())
+        new, at, outputs = [], 0, steps
+        for i, each in enumerate(cells):
+            count = len(each.state_info())
+            merge = merge_outputs if i == len(cells) - 1 else None
+            if isinstance(outputs, (list, tuple)):
+                total = len(outputs)
+            else:
+                total = len(steps)
+            outputs, own = each.unroll(
+                total, outputs, states[at : at + count], layout, merge, valid_length
+            )
+            new.extend(own)
+            at += count
+        return outputs, new
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __getitem__(self, i: int) -> RecurrentCell:
+        return list(self._children.values())[i]
+
+
+@guarded(but=("__call__", "forward"))
+class SequentialRNNCell(_Stack):
+    """Cells one above the other.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> stack = mx.gluon.rnn.SequentialRNNCell()
+    >>> stack.add(mx.gluon.rnn.LSTMCell(2))
+    >>> stack.add(mx.gluon.rnn.GRUCell(3))
+    >>> len(stack), [info["shape"] for info in stack.state_info(1)]
+    (2, [(1, 2), (1, 2), (1, 3)])
+    """
+
+
+@guarded(but=("__call__", "forward"))
+class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
+    """Hybrid cells one above the other; see :class:`SequentialRNNCell`."""
+
+    _takes_symbols = True
+
+    def forward(self, inputs: Any, states: Any) -> Any:
+        """As calling it."""
+        return _Stack.__call__(self, inputs, states)
+
+
+@guarded(but=("__call__", "forward"))
+class BidirectionalCell(HybridRecurrentCell):
+    """Two cells, one of which runs backwards; it can be unrolled alone.
+
+    Parameters
+    ----------
+    l_cell, r_cell : RecurrentCell
+    params : ParameterDict, optional
+    output_prefix : str
+        Of the outputs' names.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> both = mx.gluon.rnn.BidirectionalCell(mx.gluon.rnn.RNNCell(2), mx.gluon.rnn.RNNCell(2))
+    >>> both.initialize()
+    >>> outputs, _ = both.unroll(3, mx.nd.ones((1, 3, 4)), merge_outputs=True)
+    >>> outputs.shape
+    (1, 3, 4)
+    """
+
+    def __init__(
+        self,
+        l_cell: RecurrentCell,
+        r_cell: RecurrentCell,
+        params: ParameterDict | None = None,
+        output_prefix: str = "bi_",
+    ) -> None:
+        super().__init__(prefix="", params=params)
+        self.l_cell = l_cell
+        self.r_cell = r_cell
+        self._output_prefix = output_prefix
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """Refused: one step has no future."""
+        raise UndefinedError("Bidirectional cannot be stepped. Please use unroll")
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of each state of both cells."""
+        return self.l_cell.state_info(batch_size) + self.r_cell.state_info(batch_size)
+
+    def begin_state(
+        self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> list[Any]:
+        """States of both cells to begin with."""
+        if self._modified:
+            raise MismatchError(
+                "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called"
+                " directly. Call the modifier cell instead."
+            )
+        cells = (self.l_cell, self.r_cell)
+        return [state for each in cells for state in each.begin_state(batch_size, func, **kwargs)]
+
+    def unroll(
+        self,
+        length: int | None,
+        inputs: Any,
+        begin_state: list[Any] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """Both cells over all steps, their outputs joined; see `RecurrentCell.unroll`."""
+        self.reset()
+        F, steps, batch_size = steps_of(length, inputs, layout)
+        states = self._states(F, begin_state, steps, batch_size)
+        count, length = len(self.l_cell.state_info()), len(steps)
+        forth, l_states = self.l_cell.unroll(
+            length, steps, states[:count], layout, False, valid_length
+        )
+        back, r_states = self.r_cell.unroll(
+            length, _reversed(F, steps, layout, valid_length), states[count:], layout, False,
+            valid_length,
+        )  # fmt: skip
+        back = _reversed(F, back, layout, valid_length)
+        outputs = [
+            F.concat(a, b, dim=1, name=f"{self._output_prefix}t{i}")
+            for i, (a, b) in enumerate(zip(forth, back))
+        ]
+        new = l_states + r_states
+        if valid_length is not None:
+            whole = masked(F, outputs, layout, valid_length)
+            return (steps_of(length, whole, layout)[1] if merge_outputs is False else whole), new
+        return (merged(F, outputs, layout) if merge_outputs else outputs), new
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(forward={self.l_cell}, backward={self.r_cell})"
+
+
+def _reversed(F, steps, layout, valid_length):
+    """The steps in reverse order, within each sequence's length."""
+    if valid_length is None:
+        return list(reversed(steps))
+    whole = F.SequenceReverse(F.stack(*steps, axis=0), valid_length, use_sequence_length=True)
+    return steps_of(len(steps), whole, "TNC")[1]

@@ -1,0 +1,365 @@
+"""Trainer: one step of an optimizer over the parameters of a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import kvstore as kvs
+from .. import ndarray as nd
+from .. import optimizer as opt
+from ..base.errors import ArgumentError, ArgumentTypeError, dress, shown
+from ..base.files import write_atomically
+from ..base.guard import guarded
+from .errors import MismatchError, StaleGradientError
+from .parameter import Parameter, ParameterDict
+from .parameter.parameter_dict import brief_list
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..base.typing import FileName, KVStoreLike, Optimizer
+
+_STALE = (
+    "Gradient of Parameter `{}` on context {} has not been updated by backward since last `step`."
+    " This could mean a bug in your model that made it only use a subset of the Parameters (Blocks)"
+    " for this iteration. If you are intentionally only using a subset, call step with"
+    " ignore_stale_grad=True to suppress this warning and skip updating of Parameters with stale"
+    " gradient"
+)
+
+
+@guarded(but=("step", "update"))
+class Trainer:
+    """Applies an optimizer to parameters: after ``backward`` call ``step(batch_size)``.
+
+    All weights of a context are updated in one call.
+
+    Parameters
+    ----------
+    params : ParameterDict, dict or list of Parameter
+        Of ``net.collect_params()``.
+    optimizer : str or Optimizer
+    optimizer_params : dict, optional
+        For an optimizer by name.
+    kvstore : str, KVStore or None
+        What sums gradients over several contexts; one context needs none.
+    compression_params : None
+        There is no compression of gradients.
+    update_on_kvstore : bool, optional
+        Whether the weights are updated in the KVStore; by default they are where one is used.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(1, in_units=2, use_bias=False)
+    >>> net.initialize(mx.init.One())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    >>> with mx.autograd.record():
+    ...     loss = net(mx.nd.array([[1, 2]]))
+    >>> loss.backward()
+    >>> trainer.step(1)
+    >>> net.weight.data().asnumpy().round(4).tolist()
+    [[0.8999999761581421, 0.800000011920929]]
+    """
+
+    def __init__(
+        self,
+        params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
+        optimizer: str | Optimizer,
+        optimizer_params: Mapping[str, Any] | None = None,
+        kvstore: KVStoreLike | None = "device",
+        compression_params: Any = None,
+        update_on_kvstore: bool | None = None,
+    ) -> None:
+        self._params = _parameters(params)
+        self._names = _names_of(params, self._params)
+        self._param2idx = {each.name: i for i, each in enumerate(self._params)}
+        if compression_params is not None:
+            raise ArgumentError("Trainer: there is no compression of gradients")
+        if isinstance(kvstore, str):
+            kvs.create(kvstore)  # refuses a kind that does not exist, needed or not
+        elif kvstore is not None and not isinstance(kvstore, kvs.KVStore):
+            raise ArgumentTypeError(
+                f"Trainer: kvstore must be a KVStore, a name or None, got {shown(kvstore)}"
+            )
+        self._wished = kvstore, update_on_kvstore
+        self._contexts = self._check_contexts()
+        for each in self._params:
+            each._set_trainer(self)
+        self._init_optimizer(optimizer, optimizer_params)
+        self._scale = self._optimizer.rescale_grad
+        self._updaters = [opt.get_updater(self._optimizer) for _ in self._contexts]
+        self._kvstore = None
+        self._update_on_kvstore = None
+        self._kv_initialized = False
+        self._params_to_init = list(self._params)
+
+    def _check_contexts(self):
+        contexts = None
+        for each in self._params:
+            own = each.list_ctx()
+            if contexts is not None and contexts != own:
+                raise MismatchError(
+                    "All Parameters must be initialized on the same set of contexts, but Parameter"
+                    f" {each.name} is initialized on {own} while previous Parameters are"
+                    f" initialized on {contexts}."
+                )
+            contexts = own
+        return contexts or []
+
+    def _init_optimizer(self, optimizer, settings):
+        if isinstance(optimizer, opt.Optimizer):
+            if settings:
+                raise MismatchError(
+                    "optimizer_params must be None if optimizer is an Optimizer instead of str,"
+                    f" got {shown(settings)}"
+                )
+            self._optimizer = optimizer
+        else:
+            if isinstance(optimizer, str) and optimizer not in opt.base.OPTIMIZERS:
+                raise ArgumentError(f"Cannot find optimizer {optimizer}")
+            self._optimizer = opt.create(optimizer, **dict(settings or {}))
+        self._optimizer.param_dict = dict(zip(self._names, self._params))
+
+    # --- several contexts -------------------------------------------------------------------------
+    def _init_kvstore(self):
+        """Decide whether a KVStore is used, and make it."""
+        self._contexts = self._check_contexts()
+        while len(self._updaters) < len(self._contexts):
+            self._updaters.append(opt.get_updater(self._optimizer))
+            self._updaters[-1].states = {
+                name: _copied(state) for name, state in self._updaters[0].states.items()
+            }
+            self._updaters[-1].states_synced = dict.fromkeys(self._updaters[0].states, False)
+        del self._updaters[max(1, len(self._contexts)) :]
+        kvstore, on_kvstore = self._wished
+        several = len(self._contexts) > 1
+        if kvstore is None or not several:
+            if on_kvstore and not several and kvstore is None:
+                raise ArgumentError("Trainer: update_on_kvstore=True needs a kvstore")
+            self._kvstore = self._update_on_kvstore = None
+        else:
+            self._kvstore = kvs.create(kvstore) if isinstance(kvstore, str) else kvstore
+            self._update_on_kvstore = True if on_kvstore is None else bool(on_kvstore)
+            if self._update_on_kvstore:
+                self._kvstore._set_updater(self._updaters[0])
+        self._params_to_init = list(self._params)
+        self._kv_initialized = True
+
+    def _init_params(self):
+        """Put what became known into the KVStore."""
+        waiting = []
+        for name, each in zip(self._names, self._params):
+            if each not in self._params_to_init:
+                continue
+            if each._deferred_init:
+                waiting.append(each)
+            elif self._kvstore is not None:
+                arrays = each.list_data()
+                self._kvstore.init(name, arrays[0])
+                self._kvstore.pull(name, arrays)
+        self._params_to_init = waiting
+
+    def _forget_copies_of(self, param):
+        """The values of a parameter were set: a KVStore's copies are no longer its own."""
+        if self._kv_initialized and param not in self._params_to_init:
+            self._kv_initialized = False
+
+    def _prepare(self):
+        if not self._kv_initialized:
+            self._init_kvstore()
+        if self._params_to_init:
+            self._init_params()
+
+    # --- steps ------------------------------------------------------------------------------------
+    @property
+    def learning_rate(self) -> float:
+        """The rate now."""
+        return self._optimizer.learning_rate
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimizer."""
+        return self._optimizer
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Change the rate; refused where a scheduler decides it."""
+        self._optimizer.set_learning_rate(lr)
+
+    def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+        """Sum gradients over contexts, divide by `batch_size` and update all weights.
+
+        Parameters
+        ----------
+        batch_size : int
+        ignore_stale_grad : bool
+            Skip parameters whose gradient no backward has set since the last step.
+
+        Raises
+        ------
+        StaleGradientError
+            A UserWarning: there is such a parameter, and `ignore_stale_grad` is False.
+        """
+        self._set_rescale(batch_size)
+        self._prepare()
+        if self._kvstore is not None or len(self._contexts) > 1:
+            self._check_fresh(ignore_stale_grad)
+            self._sum_gradients(ignore_stale_grad)
+        self._update(ignore_stale_grad)
+
+    def allreduce_grads(self) -> None:
+        """Sum gradients over contexts, for `update` to use: between them they may be changed."""
+        self._prepare()
+        if self._kvstore is not None and self._update_on_kvstore:
+            raise MismatchError(
+                "allreduce_grads() when parameters are updated on kvstore is not supported. Try"
+                " setting `update_on_kvstore` to False when creating trainer."
+            )
+        if len(self._contexts) > 1:
+            self._sum_gradients()
+
+    def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+        """Update all weights by gradients that `allreduce_grads` has summed."""
+        self._prepare()
+        if self._kvstore is not None and self._update_on_kvstore:
+            raise MismatchError(
+                "update() when parameters are updated on kvstore is not supported. Try setting"
+                " `update_on_kvstore` to False when creating trainer."
+            )
+        self._set_rescale(batch_size)
+        self._update(ignore_stale_grad)
+
+    def _set_rescale(self, batch_size):
+        try:
+            self._optimizer.rescale_grad = self._scale / batch_size
+        except ZeroDivisionError as error:
+            raise dress(error, "Trainer: the batch size must not be 0") from None
+        except TypeError:
+            raise ArgumentTypeError(
+                f"Trainer: the batch size must be a number, got {shown(batch_size)}"
+            ) from None
+
+    def _check_fresh(self, ignore_stale_grad):
+        if ignore_stale_grad:
+            return
+        for each in self._params:
+            if each._grad_req != "null":
+                for array in each.list_data():
+                    if not array._fresh_grad:
+                        raise StaleGradientError(_STALE.format(each.name, array.context))
+
+    def _sum_gradients(self, skip_stale=False):
+        for i, (name, each) in enumerate(zip(self._names, self._params)):
+            if each._grad_req == "null":
+                continue
+            grads = each.list_grad()
+            if skip_stale and not all(array._fresh_grad for array in each.list_data()):
+                continue
+            if self._kvstore is None:
+                total = nd.add_n(*[g.as_in_context(grads[0].context) for g in grads])
+                for grad in grads:
+                    grad[:] = total
+                continue
+            self._kvstore.push(name, grads, priority=-i)
+            if not self._update_on_kvstore:
+                self._kvstore.pull(name, grads, priority=-i)
+
+    def _update(self, ignore_stale_grad):
+        if self._update_on_kvstore:
+            for i, (name, each) in enumerate(zip(self._names, self._params)):
+                if each._grad_req != "null":
+                    arrays = each.list_data()
+                    self._kvstore.pull(name, arrays, priority=-i)
+                    for array in arrays:
+                        array._fresh_grad = False
+            return
+        several = len(self._contexts) > 1
+        for k, updater in enumerate(self._updaters):
+            names, weights, grads = [], [], []
+            for name, each in zip(self._names, self._params):
+                if each._grad_req == "null":
+                    continue
+                if each._data is None:
+                    each._refuse_uninitialized()
+                weight = each._data[k]
+                if weight._fresh_grad:
+                    names.append(name)
+                    weights.append(weight)
+                    grads.append(each._grad[k])
+                elif not ignore_stale_grad:
+                    raise StaleGradientError(_STALE.format(each.name, weight.context))
+            if several:
+                self._optimizer._set_current_context(k)
+            updater(names, grads, weights)
+            for weight in weights:
+                weight._fresh_grad = False
+
+    # --- files ------------------------------------------------------------------------------------
+    def save_states(self, fname: FileName) -> None:
+        """Write the optimizer, with counts and schedule, and its states by the parameters' names.
+
+        Names are structural (``0.weight``) where the parameters come from ``collect_params()``, so
+        that no prefix matters.
+        """
+        self._prepare()
+        write_atomically(fname, self._updaters[0].chunks(dump_optimizer=True))
+
+    def load_states(self, fname: FileName) -> None:
+        """Read what `save_states` wrote.
+
+        Raises
+        ------
+        FormatError
+            MXNet's files are pickles, which are not loaded.
+        MismatchError
+            An AssertionError: the states are of other parameters.
+        """
+        self._prepare()
+        first = self._updaters[0]
+        loaded = opt.get_updater(self._optimizer)
+        loaded.load(fname)
+        strange = [name for name in loaded.states if name not in self._optimizer.param_dict]
+        if strange:
+            raise MismatchError(
+                f"{fname}: there are states of {brief_list(map(str, strange))}, which are not among"
+                f" the parameters {brief_list(self._names)}"
+            )
+        for updater in self._updaters:
+            updater.states = {name: _copied(state) for name, state in loaded.states.items()}
+            updater.states_synced = dict.fromkeys(loaded.states, False)
+            updater.optimizer = loaded.optimizer
+        self._optimizer = first.optimizer
+        self._optimizer.param_dict = dict(zip(self._names, self._params))
+
+
+def _copied(state):
+    if isinstance(state, (tuple, list)):
+        return tuple(map(_copied, state))
+    return None if state is None else state.copy()
+
+
+def _parameters(params):
+    """A list of Parameters, each once."""
+    told = "First argument must be a list or dict of Parameters, got "
+    if isinstance(params, (dict, ParameterDict)):
+        params = list(params.values())
+    if not isinstance(params, (list, tuple)):
+        raise ArgumentError(f"{told}{type(params)}.")
+    for each in params:
+        if not isinstance(each, Parameter):
+            raise ArgumentError(f"{told}list of {type(each)}.")
+    return list({id(each): each for each in params}.values())
+
+
+def _names_of(params, found):
+    """The names of states: structural ones where `params` knows them, else those of parameters."""
+    owner = getattr(params, "_owner", None)
+    names = {}
+    if owner is not None:
+        for name, each in owner._collect_params_with_prefix().items():
+            names.setdefault(id(each), name)
+    out = [names.get(id(each), each.name) for each in found]
+    if len(set(out)) < len(out):
+        twice = [name for i, name in enumerate(out) if name in out[:i]]
+        raise MismatchError(f"Trainer: several Parameters are named {brief_list(twice)}")
+    return out

@@ -1,0 +1,294 @@
+"""mx.gluon.utils: batches split over contexts, gradients clipped, files downloaded and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FileError,
+    shown,
+    warn_user,
+)
+from ..base.files import file_name, opened, write_atomically
+from ..base.guard import guarded
+from .block.hooks import HookHandle
+from .parameter.parameter import context_list, shape_is_known
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..base.typing import ArrayLike, ContextLike, FileName
+
+__all__ = [
+    "HookHandle",
+    "check_sha1",
+    "clip_global_norm",
+    "download",
+    "replace_file",
+    "shape_is_known",
+    "split_and_load",
+    "split_data",
+]
+
+_REPOSITORY = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
+_TIMEOUT = 30  # seconds without an answer
+_PIECE = 1 << 20  # bytes
+
+
+@guarded
+def split_data(
+    data: nd.NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True
+) -> list[nd.NDArray]:
+    """Parts of an array along an axis.
+
+    Parameters
+    ----------
+    data : NDArray
+    num_slice : int
+        Number of parts.
+    batch_axis : int
+    even_split : bool
+        Refuse parts of several sizes; else the first ones have one more.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> [part.shape for part in split_data(mx.nd.zeros((7, 2)), 3, even_split=False)]
+    [(3, 2), (2, 2), (2, 2)]
+    """
+    size = data.shape[batch_axis]
+    if num_slice < 1:
+        raise ArgumentError(f"split_data: num_slice must be 1 or more, got {shown(num_slice)}")
+    if even_split and size % num_slice != 0:
+        raise ArgumentError(
+            f"data with shape {data.shape} cannot be evenly split into {num_slice} slices along"
+            f" axis {batch_axis}. Use a batch size that's multiple of {num_slice} or set"
+            " even_split=False to allow uneven partitioning of data."
+        )
+    if num_slice == 1:
+        return [data]
+    each, more = divmod(size, num_slice)
+    parts, at = [], 0
+    for i in range(num_slice):
+        end = at + each + (i < more)
+        if batch_axis == 0:
+            parts.append(data[at:end])
+        else:
+            parts.append(nd.slice_axis(data, axis=batch_axis, begin=at, end=end))
+        at = end
+    return parts
+
+
+@guarded
+def split_and_load(
+    data: ArrayLike,
+    ctx_list: Sequence[ContextLike],
+    batch_axis: int = 0,
+    even_split: bool = True,
+) -> list[nd.NDArray]:
+    """Parts of an array along an axis, each on its context.
+
+    Parameters
+    ----------
+    data : NDArray or array
+    ctx_list : list of Context
+    batch_axis : int
+    even_split : bool
+        See :func:`split_data`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> parts = split_and_load(mx.nd.zeros((4, 2)), [mx.cpu(0), mx.cpu(1)])
+    >>> [part.context for part in parts]
+    [cpu(0), cpu(1)]
+    """
+    contexts = context_list(ctx_list)
+    if not isinstance(data, nd.NDArray):
+        data = nd.array(data, ctx=contexts[0])
+    if len(contexts) == 1:
+        return [data.as_in_context(contexts[0])]
+    parts = split_data(data, len(contexts), batch_axis, even_split)
+    return [part.as_in_context(ctx) for part, ctx in zip(parts, contexts)]
+
+
+@guarded
+def clip_global_norm(
+    arrays: Sequence[nd.NDArray], max_norm: float, check_isfinite: bool = True
+) -> np.float32 | nd.NDArray:
+    """Scale arrays in place so that the norm of all together is at most `max_norm`.
+
+    Parameters
+    ----------
+    arrays : list of NDArray
+    max_norm : float
+    check_isfinite : bool
+        Wait for the norm, warn where it is NaN or infinite, and return it as a number; False only
+        queues the work, and returns an array (1,).
+
+    Returns
+    -------
+    numpy.float32 or NDArray
+        The norm before.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> grad = mx.nd.array([3, 4])
+    >>> float(clip_global_norm([grad], 1)), grad.asnumpy().round(4).tolist()
+    (5.0, [0.6000000238418579, 0.800000011920929])
+    """
+    if not arrays:
+        raise ArgumentError("clip_global_norm: the list of arrays is empty")
+    ctx = arrays[0].context
+    squares = [nd.sum(nd.square(each)).astype("float32").as_in_context(ctx) for each in arrays]
+    total = nd.sqrt(nd.add_n(*squares))
+    if check_isfinite:
+        found = np.float32(total.asscalar())
+        if not np.isfinite(found):
+            warn_user("nan or inf is detected. Clipping results will be undefined.")
+        scale = max_norm / (found + 1e-8)
+        if scale < 1.0:
+            for each in arrays:
+                each *= float(scale)
+        return found
+    scale = nd.minimum(max_norm / (total + 1e-8), 1.0)
+    for each in arrays:
+        each[:] = nd.broadcast_mul(each, scale.astype(each.dtype).as_in_context(each.context))
+    return total
+
+
+@guarded
+def check_sha1(filename: FileName, sha1_hash: str) -> bool:
+    """Whether a file has this SHA-1, or one that begins so.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "empty")
+    >>> open(path, "w").close()
+    >>> check_sha1(path, "da39a3ee5e6b4b0d3255bfef95601890afd80709")
+    True
+    """
+    digest = hashlib.sha1()
+    with opened(filename) as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    name = digest.hexdigest()
+    length = min(len(name), len(sha1_hash))
+    return length > 0 and name[:length] == sha1_hash[:length].lower()
+
+
+@guarded
+def replace_file(src: FileName, dst: FileName) -> None:
+    """Put a file in the place of another, at once."""
+    os.replace(file_name(src), file_name(dst))
+
+
+@guarded
+def download(
+    url: str,
+    path: FileName | None = None,
+    overwrite: bool = False,
+    sha1_hash: str | None = None,
+    retries: int = 5,
+    verify_ssl: bool = True,
+) -> str:
+    """Download a file, unless it is there already, and return its path.
+
+    Parameters
+    ----------
+    url : str
+    path : str, optional
+        A file or a folder; by default the URL's last part, here.
+    overwrite : bool
+    sha1_hash : str, optional
+        A file that is there with another hash is downloaded again; one that comes with another is
+        refused.
+    retries : int
+        How often it is tried again.
+    verify_ssl : bool
+        False takes any certificate, with a warning.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, or has another hash.
+    """
+    if not isinstance(url, str):
+        raise ArgumentTypeError(f"download: a URL is a str, got {shown(url)}")
+    if retries < 0:
+        raise ArgumentError("Number of retries should be at least 0")
+    last = url.split("?")[0].rstrip("/").split("/")[-1]
+    if path is None:
+        name = last
+    else:
+        name = os.path.expanduser(file_name(path))
+        if os.path.isdir(name):
+            name = os.path.join(name, last)
+    if not name:
+        raise ArgumentError(f"download: {shown(url)} names no file; give a path")
+    there = os.path.exists(name)
+    if there and not overwrite and (not sha1_hash or check_sha1(name, sha1_hash)):
+        return name
+    folder = os.path.dirname(os.path.abspath(name))
+    os.makedirs(folder, exist_ok=True)
+    if not verify_ssl:
+        warn_user("Unverified HTTPS request is being made (verify_ssl=False).")
+    for left in range(retries, -1, -1):
+        try:
+            content = _content(url, verify_ssl)
+        except FileError:
+            if left == 0:
+                raise
+            continue
+        if sha1_hash and not _fits(content, sha1_hash):
+            if left == 0:
+                raise FileError(
+                    f"download: the content of {url} has another hash than {sha1_hash}; it may be"
+                    " outdated, or was cut off"
+                )
+            continue
+        write_atomically(name, content)
+        return name
+    return name
+
+
+def _fits(content, sha1_hash):
+    return hashlib.sha1(content).hexdigest().startswith(sha1_hash.lower())
+
+
+def _content(url, verify_ssl):
+    """The bytes behind a URL."""
+    import ssl
+    import urllib.request  # here, because importing it takes long
+
+    context = None
+    if not verify_ssl:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    request = urllib.request.Request(url, headers={"User-Agent": "cynet"})
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT, context=context) as answer:
+            return answer.read()
+    except (OSError, ValueError) as error:
+        raise FileError(
+            f"Failed downloading url {url}: {getattr(error, 'reason', error)}"
+        ) from None
+
+
+def _get_repo_url():
+    """Where MXNet keeps its files, ending in a slash."""
+    return _REPOSITORY
+
+
+def _get_repo_file_url(namespace, filename):
+    """The URL of a file of MXNet's, ``namespace/filename``."""
+    return f"{_get_repo_url()}{namespace}/{filename}"
