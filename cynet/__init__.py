@@ -1,5 +1,7 @@
 """cynet: the classic MXNet 1.x programming model, small and fast. Write ``import cynet as mx``."""
 
+from typing import TYPE_CHECKING
+
 # Each line re-exports one module or name; floors in the order of docs/architecture/README.md.
 from .base import config, errors  # floor 0; base looks first whether cynet is built
 from . import base
@@ -35,6 +37,9 @@ from . import visualization as viz
 from . import executor_manager, model, module  # floor 7
 from . import module as mod
 from . import libinfo
+
+if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
+    from . import gluon
 
 __all__ = [
     "AttrScope",

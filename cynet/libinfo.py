@@ -1,10 +1,11 @@
 """mx.libinfo: names of MXNet 1.9.1 that are missing here, said in one sentence where one is used.
 
 Importing this module, the last one of the package, gives the modules that MXNet has, too, an
-``__getattr__`` that knows these names.
+``__getattr__`` that knows these names, and those that are imported when they are first used.
 """
 
 import difflib
+import importlib
 import sys
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from types import ModuleType
 from .base.errors import NotFoundError
 
 _PACKAGE = __name__.partition(".")[0]
+_LATER = {"gluon"}  # modules that are imported when they are first asked for
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 
 
@@ -29,8 +31,8 @@ def missing_names():
 def explain(path, name, known=()):
     """What an AttributeError says of a name that `path` lacks; `known` are those that it has.
 
-    >>> explain("mx", "gluon")
-    'mx.gluon is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md'
+    >>> explain("mx", "recordio")
+    'mx.recordio is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md'
     >>> explain("mx.metric", "Acuracy", ["Accuracy", "MSE"])
     "mx.metric has no attribute 'Acuracy'; did you mean Accuracy?"
     """
@@ -60,6 +62,8 @@ def _finder(path, module):
     inner = getattr(module, "__getattr__", None)
 
     def find(name):
+        if name in _LATER and path == "mx":
+            return importlib.import_module(f"{_PACKAGE}.{name}")
         if name.startswith("__"):
             raise NotFoundError(f"module '{module.__name__}' has no attribute '{name}'")
         if inner is not None:

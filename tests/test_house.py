@@ -20,7 +20,7 @@ FLOORS = {
     5: "graph _executor executor autograd",
     6: "random initializer optimizer lr_scheduler metric io kvstore callback monitor "
     "visualization rtc test_utils",
-    7: "module model executor_manager libinfo",
+    7: "module model executor_manager gluon libinfo",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import
@@ -225,6 +225,8 @@ def reexports_only(node):
         return True
     if isinstance(node, ast.Assign):
         return all(isinstance(t, ast.Name) and t.id.startswith("__") for t in node.targets)
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return all(map(reexports_only, node.body))
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 

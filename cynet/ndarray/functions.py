@@ -4,7 +4,7 @@ asked for."""
 import difflib
 import sys
 
-from ..base.errors import NotFoundError
+from ..base.errors import ArgumentTypeError, NotFoundError
 from ..operator import OPERATORS
 from ..operator.graph_hooks import GraphHooks
 from ..operator.signature import bind_positional, docstring, python_signature
@@ -12,6 +12,7 @@ from ._call import invoke, is_array
 from ._tape import set_state
 
 _made = {}  # (OpEntry, name) -> function
+_symbols = []  # what is asked when a call is given symbols, or draws, while a graph is traced
 # Names that start so are found in a namespace of mx.nd under the rest of the name.
 PREFIXES = ("_random_", "_linalg_", "_contrib_", "_image_", "_sparse_", "_sample_")
 
@@ -25,16 +26,53 @@ def function_of(name):
     return function
 
 
+def install_symbols(traces, call):
+    """Have operators build a graph where a thread traces one.
+
+    Parameters
+    ----------
+    traces : callable
+        Whether this thread traces.
+    call : callable
+        ``call(entry, name, args, kwargs)``: the symbol, or NotImplemented where no argument is one
+        and nothing is drawn.
+    """
+    _symbols[:] = [traces, call]
+
+
 def _make(entry, name):
     def function(*args, **kwargs):
-        return invoke(entry, args, kwargs)
+        try:
+            return invoke(entry, args, kwargs)
+        except ArgumentTypeError:
+            if not (_symbols and _symbols[0]()):
+                raise
+            out = _symbols[1](entry, name, args, kwargs)
+            if out is NotImplemented:
+                raise
+            return out
 
+    if name.startswith("_random_"):
+        function = _drawing(entry, name)
     if type(entry.prop.graph).fixed_inputs is not GraphHooks.fixed_inputs:
         function = _holding(entry, function)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.ndarray"
     function.__signature__ = python_signature(entry)
     function.__doc__ = docstring(entry)
+    return function
+
+
+def _drawing(entry, name):
+    """A function that draws numbers: in a graph at each run, not once when it is traced."""
+
+    def function(*args, **kwargs):
+        if _symbols and _symbols[0]():
+            out = _symbols[1](entry, name, args, kwargs)
+            if out is not NotImplemented:
+                return out
+        return invoke(entry, args, kwargs)
+
     return function
 
 

@@ -14,6 +14,7 @@ from .compose import apply_operator
 
 _functions = {}  # name as asked for -> (OpEntry, function)
 _class = []  # Symbol itself, which is defined on top of this module
+_kinds = set()  # subclasses of it, whose functions give the same
 
 # the namespaces of mx.sym and what their operators' names start with
 PREFIXES = {"contrib": "_contrib_", "linalg": "_linalg_", "image": "_image_", "random": "_random_"}
@@ -22,6 +23,11 @@ PREFIXES = {"contrib": "_contrib_", "linalg": "_linalg_", "image": "_image_", "r
 def set_symbol_class(cls):
     """Tell this module what its functions return."""
     _class[:] = [cls]
+
+
+def add_symbol_class(cls):
+    """Have functions of a subclass of Symbol give that subclass."""
+    _kinds.add(cls)
 
 
 def function_of(name, entry, hint=None):
@@ -93,7 +99,8 @@ def _make(public, entry, hint):
             else:
                 params[key] = value
         node = apply_operator(entry, hint, inputs, params, name, attr)
-        return symbol([(node, i) for i in range(node.num_visible_outputs)])
+        kind = next((type(v) for v in (*positional, *kwargs.values()) if type(v) in _kinds), symbol)
+        return kind([(node, i) for i in range(node.num_visible_outputs)])
 
     operator_function.__name__ = operator_function.__qualname__ = public
     operator_function.__module__ = "cynet.symbol"

@@ -1,5 +1,7 @@
 """Blocks in lists, tuples and dicts that are attributes of a Block; and a count of changes."""
 
+from ...ndarray import NDArray
+
 _changes = [0]
 
 
@@ -42,3 +44,42 @@ def _walk(value, path, kind, depth):
         elif isinstance(value, dict):
             for key, each in value.items():
                 yield from _walk(each, f"{path}.{key}", kind, depth + 1)
+
+
+def fingerprint(block):
+    """What of a Block and those inside a graph depends on: structure, numbers, parameters."""
+    own = tuple(
+        (name, value)
+        for name, value in vars(block).items()
+        if name not in _NOT_SEEN and isinstance(value, _PLAIN) and _is_hashable(value)
+    )
+    arrays = tuple(
+        (name, id(value)) for name, value in vars(block).items() if isinstance(value, NDArray)
+    )
+    params = tuple((name, id(each)) for name, each in block._reg_params.items())
+    children = tuple((name, fingerprint(each)) for name, each in block._named_children())
+    hooks = bool(block._forward_hooks or block._forward_pre_hooks)
+    return id(block), own, arrays, params, children, hooks
+
+
+_PLAIN = (bool, int, float, str, tuple, type(None))
+_NOT_SEEN = {
+    "_active", "_flags", "_cached", "_counter", "_init_counter", "_modified", "_op_hook",
+    "_previous", "_prefix", "_name", "_empty_prefix",
+}  # fmt: skip
+
+
+def _is_hashable(value):
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def has_hooks(block):
+    """Whether a Block inside has hooks."""
+    for _, each in block._named_children():
+        if each._forward_hooks or each._forward_pre_hooks or has_hooks(each):
+            return True
+    return False

@@ -9,11 +9,13 @@ from ... import ndarray as nd
 from ... import symbol as sym
 from ...base.errors import ArgumentError, CynetError
 from ...base.kinds import to_index
-from ...symbol import Group, Symbol
+from ...ndarray import NDArray
+from ...symbol import Symbol
 from ..errors import StateError
 from ..parameter.parameter_dict import whole_array
+from ..tracing import active, tracing
 from .structure import flatten, regroup
-from .tracing import tracing
+from .traced import Trace, Traced
 
 
 class Graph(NamedTuple):
@@ -25,16 +27,23 @@ class Graph(NamedTuple):
         Names of the variables that the arguments stand for, in order.
     out_format
         See structure.py.
+    constants : dict of str to NDArray
+        Arrays that are neither inputs nor parameters.
+    asked : bool
+        Whether the Block looked at shapes, so that the graph is for these alone.
     """
 
     symbol: Symbol
     inputs: list
     out_format: object
+    constants: dict
+    asked: bool
 
 
 def variable(param):
     """The Symbol of a parameter inside a graph."""
-    return param.var()
+    trace = active()
+    return param.var() if trace is None else trace.parameter(param)
 
 
 def input_names(count):
@@ -42,35 +51,47 @@ def input_names(count):
     return ["data"] if count == 1 else [f"data{i}" for i in range(count)]
 
 
-def trace_symbols(block, args, kwargs):
+def trace_block(block, args, kwargs):
     """The Graph of a Block called with symbols in place of the arrays in its arguments."""
     arrays, form = flatten([list(args), kwargs])
     names = input_names(len(arrays))
-    given, _ = regroup([sym.var(name) for name in names], form)
-    with tracing():
+    trace = Trace(
+        {name: each.shape for name, each in zip(names, arrays)},
+        {name: each.dtype for name, each in zip(names, arrays)},
+        block.collect_params().values(),
+    )
+    given, _ = regroup([Traced(sym.var(name).entries) for name in names], form)
+    with tracing(trace), block.name_scope():
         out = block.forward(*given[0], **given[1])
-    outputs, out_format = flatten(out, "output")
+        outputs, out_format = flatten(out, "output")
+        outputs = [trace.constant(each) if isinstance(each, NDArray) else each for each in outputs]
+        # a plan computes its outputs: what comes back as it is becomes a copy
+        outputs = [
+            sym.identity(each) if any(node.op is None for node, _ in each.entries) else each
+            for each in outputs
+        ]
     if not outputs:
         raise ArgumentError(f"{block.name}: a graph needs an output that is computed, got {out!r}")
-    symbol = outputs[0] if len(outputs) == 1 else Group(outputs)
-    return Graph(symbol, names, out_format)
+    heads = [entry for each in outputs for entry in each.entries]
+    return Graph(Symbol(heads), names, out_format, trace.constants, trace.asked)
 
 
 def _inferred(block, args, what, of_array):
     """(names of parameters, what was found of each) by the inference `what` of the graph."""
     arrays, _ = flatten(list(args))
-    graph = trace_symbols(block, args, {})
+    graph = trace_block(block, args, {})
     symbol = graph.symbol
     known = set(symbol.list_inputs())
     given = {name: of_array(each) for name, each in zip(graph.inputs, arrays) if name in known}
+    given.update((name, of_array(each)) for name, each in graph.constants.items())
     try:
         arguments, _, states = getattr(symbol, what)(**given)
     except CynetError as error:
         raise ArgumentError(
             "Deferred initialization failed because shape cannot be inferred. " + str(error)
         ) from error
-    yield from zip(symbol.list_arguments(), arguments)
-    yield from zip(symbol.list_auxiliary_states(), states)
+    yield from zip(symbol.list_arguments(), arguments or ())
+    yield from zip(symbol.list_auxiliary_states(), states or ())
 
 
 def infer_shapes(block, args):
@@ -99,7 +120,7 @@ def export(block, path, epoch):
             " once before calling export."
         )
     epoch = to_index("export: epoch", epoch)
-    symbol, params = graph
+    symbol, params, constants = graph
     symbol.save(f"{path}-symbol.json")
     states = set(symbol.list_auxiliary_states())
     wanted = set(symbol.list_inputs())
@@ -108,5 +129,6 @@ def export(block, path, epoch):
         for name, each in params.items()
         if name in wanted
     }
+    arrays.update((f"arg:{name}", each) for name, each in constants.items())
     with autograd.pause():
         nd.save(f"{path}-{epoch:04d}.params", arrays)

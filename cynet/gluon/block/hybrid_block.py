@@ -10,11 +10,11 @@ from ...base.guard import guarded
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..errors import DeferredInitializationError
+from ..tracing import is_tracing
 from . import graph
 from .block import Block
 from .children import changed
 from .hybridized import Hybridized
-from .tracing import is_tracing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,7 +170,10 @@ class HybridBlock(Block):
     # --- computing --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """`forward`, or the graph made of it, with the hooks around it."""
-        if not self._active or is_tracing() or not _has_arrays(args, kwargs):
+        if is_tracing():
+            with self.name_scope():
+                return self.forward(*args, **kwargs)
+        if not self._active or not _has_arrays(args, kwargs):
             return super().__call__(*args, **kwargs)
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):

@@ -1,5 +1,259 @@
-"""Placeholder."""
+"""Hybridized: a Block as graphs, one for each way in which it is called."""
+
+import contextlib
+import random
+
+import numpy as np
+
+from ... import autograd, executor
+from ...base.errors import CynetError, told, warn_user
+from ...ndarray import NDArray
+from ..errors import DeferredInitializationError
+from ..tracing import tracing
+from .children import count_of_changes, fingerprint, has_hooks
+from .graph import trace_block
+from .structure import Fixed, Table, flatten, regroup
+from .traced import UntraceableError
+
+_MOST_SIGNATURES = 128  # of which it is known which graph serves them
+_MOST_GRAPHS = 16  # of one format of arguments
+
+
+class _Plan:
+    """A graph with the operator that runs it, and where its inputs come from."""
+
+    def __init__(self, block, graph, count):
+        self.graph = graph
+        self.op = executor.CachedOp(graph.symbol)
+        params = {each.name: each for each in block.collect_params().values()}
+        places = {name: i for i, name in enumerate(graph.inputs)}
+        self.sources = []  # of each input: its place, a Parameter, or an array
+        for name in self.op.inputs:
+            if name in places:
+                self.sources.append(places[name])
+            elif name in params:
+                self.sources.append(params[name])
+            else:
+                self.sources.append(graph.constants[name])
+        self.params = [each for each in self.sources if not isinstance(each, (int, NDArray))]
+        self.single = graph.out_format == 0
+        self._warn_of_unused(block, graph, params)
+
+    def _warn_of_unused(self, block, graph, params):
+        used = set(self.op.inputs)
+        for i, name in enumerate(graph.inputs):
+            if name not in used:
+                warn_user(
+                    f"The {i}-th input to HybridBlock is not used by any computation. Is this"
+                    " intended?"
+                )
+        unused = [name for name in params if name not in used]
+        if unused:
+            warn_user(
+                f"Parameter{'s' * (len(unused) > 1)} {', '.join(unused)} is not used by any"
+                " computation. Is this intended?"
+            )
+
+    def __call__(self, arrays):
+        context = None
+        inputs = []
+        for source in self.sources:
+            if type(source) is int:
+                inputs.append(arrays[source])
+            elif isinstance(source, NDArray):
+                inputs.append(source)
+            else:
+                data = source._data
+                if data is not None and len(data) == 1:
+                    inputs.append(data[0])
+                else:
+                    context = arrays[0].context if context is None else context
+                    inputs.append(source.data(context))
+        outputs = self.op(*inputs)
+        if self.single:
+            return outputs[0]
+        return regroup(outputs, self.graph.out_format)[0]
+
+    def fits(self, arrays):
+        """Whether the graph can be run with arrays of these shapes and dtypes."""
+        known = set(self.op.inputs)
+        shapes = {
+            name: each.shape for name, each in zip(self.graph.inputs, arrays) if name in known
+        }
+        shapes.update((each.name, each.shape) for each in self.params)
+        shapes.update((name, each.shape) for name, each in self.graph.constants.items())
+        try:
+            self.graph.symbol.infer_shape_partial(**shapes)
+        except CynetError:
+            return False
+        return True
 
 
 class Hybridized:
-    pass
+    """What a HybridBlock does when it is called and hybridized.
+
+    A graph is traced for each format of arguments (structure, numbers), mode (training or not) and,
+    where the Block looked at shapes, for each of those. It is traced anew when the Block, or one
+    inside, was changed.
+
+    Parameters
+    ----------
+    block : HybridBlock
+    graph : Graph, optional
+        The only one, of a SymbolBlock.
+    """
+
+    def __init__(self, block, graph=None):
+        self._block = block
+        self._fixed = graph
+        self._plans = {}  # (format, mode) -> list of plans
+        self._served = {}  # (format, mode, shapes and dtypes) -> plan
+        self._last = None  # the graph that export writes
+        self._changes = -1
+        self._print = None
+        self._plain = None  # why it runs operator by operator, or None
+        self._told = set()
+
+    def graph_to_export(self):
+        """(symbol, parameters and constants by name), or None where nothing was traced."""
+        if self._last is None:
+            return None
+        params = {each.name: each for each in self._block.collect_params().values()}
+        return self._last.symbol, params, self._last.constants
+
+    def __call__(self, args, kwargs):
+        if self._changes != count_of_changes():
+            self._look_at_changes()
+        if self._plain is not None:
+            return self._run_plain(args, kwargs)
+        if len(args) == 1 and not kwargs and isinstance(args[0], NDArray):
+            arrays, key = args, 0
+        else:
+            try:
+                arrays, form = flatten([list(args), kwargs])
+            except CynetError as error:
+                self._tell(f"{error}; it runs operator by operator")
+                return self._run_plain(args, kwargs)
+            key = _hashable(form)
+        key = (key, autograd.is_training())
+        signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])
+        plan = self._served.get(signature)
+        if plan is None:
+            plan = self._plan_for(key, signature, arrays, args, kwargs)
+            if plan is None:
+                return self._run_plain(args, kwargs)
+        return plan(arrays)
+
+    def _run_plain(self, args, kwargs):
+        """Operator by operator; hybridized Blocks inside run as graphs."""
+        return self._block.forward(*args, **kwargs)
+
+    # --- tracing ----------------------------------------------------------------------------------
+    def _plan_for(self, key, signature, arrays, args, kwargs):
+        self._finish_deferred(args, kwargs)
+        plans = self._plans.setdefault(key, [])
+        plan = next((each for each in plans if not each.graph.asked and each.fits(arrays)), None)
+        if plan is None:
+            graph = self._fixed or self._traced(args, kwargs)
+            if graph is None:
+                return None
+            plan = _Plan(self._block, graph, len(arrays))
+            plans.append(plan)
+            del plans[:-_MOST_GRAPHS]
+            self._last = graph
+        if len(self._served) >= _MOST_SIGNATURES:
+            self._served.pop(next(iter(self._served)))
+        self._served[signature] = plan
+        return plan
+
+    def _traced(self, args, kwargs):
+        """The graph of a call; None where the Block cannot be traced and runs as it is."""
+        block = self._block
+        before, drawn = fingerprint(block), _python_draws()
+        try:
+            graph = trace_block(block, args, kwargs)
+            if _python_draws() != drawn:
+                raise UntraceableError("random numbers that Python draws cannot be part of a graph")
+        except Exception as error:
+            if self._is_plain_forward():
+                self._plain = error
+                self._tell(
+                    f"{block.name} cannot be hybridized and runs operator by operator:"
+                    f" {told(error)}"
+                )
+                return None
+            raise
+        after = fingerprint(block)
+        if after != before:
+            self._print = after
+            self._tell(
+                f"{block.name} changed attributes while it was traced; hybridized calls do not run"
+                " that code again"
+            )
+        self._changes = count_of_changes()
+        return graph
+
+    def _is_plain_forward(self):
+        """Whether the Block, or one inside, has a `forward` of its own, which may do anything."""
+        from .hybrid_block import HybridBlock
+
+        def own(block):
+            kind = type(block)
+            return kind.forward is not HybridBlock.forward and not kind._takes_symbols
+
+        found = []
+        self._block.apply(lambda each: found.append(own(each)))
+        return any(found)
+
+    def _finish_deferred(self, args, kwargs):
+        """Finish the initialization of parameters: by the graph's inference, or by a run."""
+        params = list(self._block.collect_params().values())
+        if not any(each._data is None and each._deferred_init for each in params):
+            return
+        with contextlib.suppress(CynetError):
+            self._block.infer_shape(*args, **kwargs)
+        for each in params:
+            with contextlib.suppress(CynetError):
+                each._finish_deferred_init()
+        if any(each._data is None and each._deferred_init for each in params):
+            if self._fixed is not None:
+                self._block.infer_shape(*args)
+            with autograd.pause(), tracing(), contextlib.suppress(DeferredInitializationError):
+                self._block.forward(*args, **kwargs)
+
+    def _look_at_changes(self):
+        """Forget graphs where the Block is another one than it was."""
+        self._changes = count_of_changes()
+        now = fingerprint(self._block)
+        if now == self._print:
+            return
+        self._print = now
+        self._plans.clear()
+        self._served.clear()
+        self._plain = None
+        if has_hooks(self._block):
+            self._plain = UntraceableError("a Block inside has hooks")
+
+    def _tell(self, text):
+        if text not in self._told:
+            self._told.add(text)
+            warn_user(text)
+
+
+def _python_draws():
+    """What changes when NumPy's or Python's global generators draw."""
+    _, keys, position, has_gauss, _ = np.random.get_state()
+    return hash(random.getstate()), keys[:4].tobytes(), position, has_gauss
+
+
+def _hashable(form):
+    """A format as a key of a dict."""
+    if isinstance(form, Fixed):
+        return form
+    if isinstance(form, Table):
+        return ("dict", form.keys, tuple(map(_hashable, form.formats)))
+    if isinstance(form, list):
+        return ("list", *map(_hashable, form))
+    if isinstance(form, tuple):
+        return ("tuple", *map(_hashable, form))
+    return form

@@ -80,7 +80,7 @@ class SymbolBlock(HybridBlock):
                 each.cast(_dtype_of(kind))
         common = _common_prefix(list(self.params.keys()))
         self._reg_params.update((k.removeprefix(common), each) for k, each in self.params.items())
-        vars(self)["_graph"] = Graph(whole, names, form)
+        vars(self)["_graph"] = Graph(whole, names, form, {}, False)
 
     @staticmethod
     def imports(

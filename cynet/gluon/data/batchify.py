@@ -42,9 +42,9 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
 
     Examples
     --------
-    >>> batch = default_batchify_fn([([1.0, 2.0], 0), ([3.0, 4.0], 1)])
+    >>> batch = default_batchify_fn([(np.ones(3), 0), (np.ones(3), 1)])
     >>> [each.shape for each in batch]
-    [[(2,), (2,)], (2,)]
+    [(2, 3), (2,)]
     """
     return _batch(data, "", nd_of=host_array)
 

@@ -134,10 +134,10 @@ class DataLoader:
         return epoch
 
     def _begin(self):
-        number, self._epoch = self._epoch, self._epoch + 1
         if self._resume is not None:
             saved, self._resume = self._resume, None
             return _Epoch(self, saved["epoch"], saved)
+        number, self._epoch = self._epoch, self._epoch + 1
         return _Epoch(self, number)
 
     def _ended(self):

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from ... import random as mx_random
+from ..block.traced import UntraceableError
+from ..tracing import has_trace
 
 
 class _Local(threading.local):
@@ -29,6 +31,8 @@ def sample_generator():
     >>> sample_generator().uniform() < 1
     True
     """
+    if has_trace():
+        raise UntraceableError("random numbers that Python draws cannot be part of a graph")
     if _local.generator is not None:
         return _local.generator
     drawn = mx_random.shuffles_drawn()

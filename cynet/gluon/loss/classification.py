@@ -134,7 +134,7 @@ class KLDivLoss(Loss):
     >>> import cynet as mx
     >>> loss = mx.gluon.loss.KLDivLoss()
     >>> half = mx.nd.array([[0.5, 0.5]])
-    >>> abs(round(loss(half.log(), half).asscalar(), 6))
+    >>> abs(round(float(loss(half.log(), half).asscalar()), 6))
     0.0
     """
 

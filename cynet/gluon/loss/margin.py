@@ -23,7 +23,7 @@ class HingeLoss(Loss):
     --------
     >>> import cynet as mx
     >>> loss = mx.gluon.loss.HingeLoss()
-    >>> loss(mx.nd.array([[0.5, -2]]), mx.nd.ones((1, 2))).asscalar()
+    >>> float(loss(mx.nd.array([[0.5, -2]]), mx.nd.ones((1, 2))).asscalar())
     1.75
     """
 
@@ -58,7 +58,7 @@ class SquaredHingeLoss(HingeLoss):
     --------
     >>> import cynet as mx
     >>> loss = mx.gluon.loss.SquaredHingeLoss()
-    >>> loss(mx.nd.array([[0.5, -2]]), mx.nd.ones((1, 2))).asscalar()
+    >>> float(loss(mx.nd.array([[0.5, -2]]), mx.nd.ones((1, 2))).asscalar())
     4.625
     """
 

@@ -223,7 +223,7 @@ class Lambda(Block):
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.Lambda("tanh")(mx.nd.zeros(1)).asscalar()
+    >>> float(mx.gluon.nn.Lambda("tanh")(mx.nd.zeros(1)).asscalar())
     0.0
     """
 
@@ -259,7 +259,7 @@ class HybridLambda(HybridBlock):
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.HybridLambda(lambda F, x: F.relu(x) - 1)(mx.nd.zeros(1)).asscalar()
+    >>> float(mx.gluon.nn.HybridLambda(lambda F, x: F.relu(x) - 1)(mx.nd.zeros(1)).asscalar())
     -1.0
     """
 

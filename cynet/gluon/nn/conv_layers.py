@@ -39,6 +39,16 @@ def sizes_of(what, value, axes):
     return tuple(value)
 
 
+def channels_first(F, x, axes):
+    """(N, *spatial, C) as (N, C, *spatial), with so many spatial axes; weights likewise."""
+    return F.transpose(x, axes=(0, axes + 1, *range(1, axes + 1)))
+
+
+def channels_last(F, x, axes):
+    """(N, C, *spatial) as (N, *spatial, C)."""
+    return F.transpose(x, axes=(0, *range(2, axes + 2), 1))
+
+
 class _Conv(HybridBlock):
     """What all convolutions are."""
 
@@ -100,7 +110,14 @@ class _Conv(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """The layer's output."""
-        out = getattr(F, self._op_name)(x, weight, bias, name="fwd", **self._kwargs)
+        kwargs, axes = self._kwargs, len(self._kwargs["kernel"])
+        last = not kwargs["layout"].startswith("NC")
+        if last:  # operators compute channels first; graphs take what they can of these out
+            kwargs = {**kwargs, "layout": _LAYOUTS[axes][0]}
+            x, weight = channels_first(F, x, axes), channels_first(F, weight, axes)
+        out = getattr(F, self._op_name)(x, weight, bias, name="fwd", **kwargs)
+        if last:
+            out = channels_last(F, out, axes)
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:

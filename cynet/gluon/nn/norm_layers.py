@@ -142,7 +142,7 @@ class BatchNormReLU(BatchNorm):
     >>> import cynet as mx
     >>> layer = mx.gluon.nn.BatchNormReLU()
     >>> layer.initialize()
-    >>> layer(-mx.nd.ones((1, 1))).asscalar()
+    >>> float(layer(-mx.nd.ones((1, 1))).asscalar())
     0.0
     """
 

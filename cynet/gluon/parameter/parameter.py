@@ -14,6 +14,7 @@ from ...base.guard import guarded
 from ...context import Context, cpu, current_context
 from ...initializer import InitDesc
 from ..errors import DeferredInitializationError, MismatchError, StateError
+from ..tracing import active, has_trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +117,7 @@ class Parameter:
     --------
     >>> w = Parameter("w", shape=(2, 3))
     >>> w.initialize(init="ones")
-    >>> w.data().asnumpy().sum()
+    >>> float(w.data().asnumpy().sum())
     6.0
     """
 
@@ -235,6 +236,8 @@ class Parameter:
         DeferredInitializationError
             Initialization waits for the shape.
         """
+        if has_trace():
+            return active().parameter(self)
         arrays = self._data
         if arrays is None:
             self._refuse_uninitialized()

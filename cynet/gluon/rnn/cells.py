@@ -220,7 +220,7 @@ class LSTMCell(_Gated):
 
 @guarded(but=("hybrid_forward",))
 class GRUCell(_Gated):
-    """A gated recurrent unit; gates in the order r, z, n, the bias of n's state inside ``r * (...)``.
+    """A gated recurrent unit; gates in the order r, z, n; r multiplies the state's whole part of n.
 
     Parameters
     ----------

@@ -88,6 +88,15 @@ class _RNNLayer(HybridBlock):
             found[prefix + name] = each
         return found
 
+    def infer_shape(self, inputs: Any, *args: Any) -> None:
+        """Fill in unknown shapes of parameters from that of the inputs."""
+        size = inputs.shape[2]
+        for i in range(self._num_layers):
+            for side in "lr"[: self._dir]:
+                param = getattr(self, f"{side}{i}_i2h_weight")
+                param.shape = (param.shape[0], size)
+            size = self._hidden_size * self._dir
+
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape, ``__layout__`` and dtype of each state."""
         shape = (self._num_layers * self._dir, batch_size, self._hidden_size)

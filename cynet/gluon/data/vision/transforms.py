@@ -16,6 +16,7 @@ from ....base.errors import (
 )
 from ....base.guard import guarded
 from ....ndarray import NDArray
+from ....symbol import Symbol
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 from ..seeding import sample_generator
@@ -55,7 +56,6 @@ class Compose(Sequential):
             elif run:
                 chain = HybridSequential()
                 chain.add(*run)
-                chain.hybridize()
                 self.add(chain)
             run = []
             if isinstance(each, Block):
@@ -102,7 +102,7 @@ class ToTensor(HybridBlock):
     Examples
     --------
     >>> import cynet as mx
-    >>> ToTensor()(mx.nd.ones((2, 4, 3), dtype="uint8") * 255).asnumpy().max()
+    >>> float(ToTensor()(mx.nd.ones((2, 4, 3), dtype="uint8") * 255).asnumpy().max())
     1.0
     """
 
@@ -265,7 +265,7 @@ class RandomHue(_RandomColor):
         return nd.dot(x, nd.array(matrix.T, ctx=x.context))
 
 
-_TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
+_TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
 _FROM_YIQ = np.linalg.inv(_TO_YIQ)
 
 
@@ -323,7 +323,7 @@ _EIGENVECTORS = np.array(
 
 
 def _check_image(x, where):
-    if not isinstance(x, NDArray):
+    if not isinstance(x, (NDArray, Symbol)):
         raise ArgumentError(f"{where} takes an NDArray, got {shown(x)}")
 
 

@@ -1,0 +1,379 @@
+"""Symbols that behave as the arrays they stand for, while a Block is traced with them.
+
+Shapes are those of the call that is traced: ``.shape``, indexing and arithmetic mean what they mean
+of arrays. What needs values (``asnumpy``, the truth of a comparison) cannot be traced.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import symbol as sym
+from ...base.errors import BoundsError, CynetError, shown
+from ...graph.infer import infer_shapes, infer_types
+from ...ndarray import NDArray
+from ...ndarray.functions import install_symbols
+from ...operator._base import get_operator
+from ...operator.property import is_known, plain
+from ...symbol import Symbol
+from ...symbol.register import add_symbol_class, function_of
+from ..tracing import active, has_trace
+
+
+class NotImplementedForSymbol(CynetError, NotImplementedError):
+    """Something needs the values of an array, and a graph is being traced, which has none."""
+
+
+class UntraceableError(NotImplementedForSymbol):
+    """A Block cannot be traced."""
+
+
+class Trace:
+    """What one trace knows: shapes and dtypes of its variables, arrays that became constants.
+
+    Parameters
+    ----------
+    shapes : dict of str to tuple
+        Of variables.
+    types : dict of str to dtype
+    params : sequence of Parameter
+    """
+
+    def __init__(self, shapes, types, params=()):
+        self.asked = False  # whether the Block has looked at a shape
+        self.constants = {}  # name -> NDArray
+        self.shapes = dict(shapes)
+        self.types = {name: np.dtype(each).name for name, each in types.items()}
+        self._params = {}  # id of a parameter's array -> Parameter
+        for each in params:
+            if each.shape is not None:
+                self.shapes[each.name] = each.shape
+            self.types[each.name] = np.dtype(each.dtype).name
+            for array in each._data or ():
+                self._params[id(array)] = each
+        self._by_array = {}  # id of an array -> (its symbol, the array)
+        self._shapes, self._types = {}, {}  # of outputs of nodes
+
+    def parameter(self, param):
+        """The symbol of a parameter."""
+        return Traced(param.var().entries)
+
+    def constant(self, array):
+        """The symbol of an array that is no input: a parameter's, or a constant."""
+        found = self._by_array.get(id(array))
+        if found is None:
+            param = self._params.get(id(array))
+            if param is not None:
+                symbol = param.var()
+            else:
+                name = f"constant{len(self.constants)}"
+                self.constants[name] = array
+                self.shapes[name], self.types[name] = array.shape, np.dtype(array.dtype).name
+                symbol = sym.var(name, shape=array.shape, dtype=array.dtype)
+            found = self._by_array[id(array)] = Traced(symbol.entries), array
+        return found[0]
+
+    def shape(self, symbol):
+        """The shape of a symbol of one output."""
+        entry = symbol.entries[0]
+        self._go_on(entry, self._shapes, self.shapes, "infer_shape")
+        found = self._shapes.get(entry)
+        if not is_known(found):
+            found = infer_shapes([entry], self.shapes)[entry]
+            self._shapes[entry] = found
+        if not is_known(found):
+            raise UntraceableError(f"the shape of {symbol!r} is not known while it is traced")
+        return tuple(plain(found))
+
+    def dtype(self, symbol):
+        """The NumPy dtype of a symbol of one output."""
+        entry = symbol.entries[0]
+        self._go_on(entry, self._types, self.types, "infer_type")
+        found = self._types.get(entry)
+        if found is None:
+            found = infer_types([entry], self.types, "float32")[entry]
+        return np.dtype(found).type
+
+    def _go_on(self, entry, known, given, what):
+        """Ask the operators between what is known and `entry`."""
+        stack = [entry[0]]
+        while stack:
+            node = stack[-1]
+            if (node, 0) in known:
+                stack.pop()
+                continue
+            if node.op is None:
+                known[node, 0] = given.get(node.name)
+                stack.pop()
+                continue
+            waiting = [source for source, _ in node.inputs if (source, 0) not in known]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            ins = [known[each] for each in node.inputs[: node.num_args]]
+            outs = [None] * node.num_outputs
+            ins, outs, _ = getattr(node.prop, what)(ins, outs)
+            for i, value in enumerate(outs):
+                known[node, i] = value
+            for source, value in zip(node.inputs, ins):
+                if source[0].op is None and value is not None:
+                    known[source] = value
+
+
+def _as_traced(value):
+    """An operand as a Traced; numbers stay."""
+    return active().constant(value) if isinstance(value, NDArray) else value
+
+
+class Traced(Symbol):
+    """A symbol with the face of an NDArray."""
+
+    __slots__ = ()
+
+    # --- what it is -------------------------------------------------------------------------------
+    @property
+    def shape(self):
+        """The shape in the call that is traced."""
+        active().asked = True
+        return self._shape()
+
+    def _shape(self):
+        if len(self.entries) != 1:
+            raise UntraceableError(f"{self!r} has {len(self.entries)} outputs, each of a shape")
+        return active().shape(self)
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self):
+        """Number of elements."""
+        out = 1
+        for n in self.shape:
+            out *= n
+        return out
+
+    @property
+    def dtype(self):
+        """The element type, as a NumPy type."""
+        return active().dtype(self)
+
+    @property
+    def stype(self):
+        """``'default'``."""
+        return "default"
+
+    @property
+    def T(self):
+        """The array with its axes reversed."""
+        return sym.transpose(self)
+
+    def __len__(self):
+        return len(self.entries) if len(self.entries) != 1 else self.shape[0]
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    # --- what needs values ------------------------------------------------------------------------
+    def _refuse(self, what):
+        raise UntraceableError(
+            f"Function {what} is not implemented for Symbol and only available in NDArray."
+        )
+
+    def asnumpy(self):
+        """Refused."""
+        self._refuse("asnumpy")
+
+    def asscalar(self):
+        """Refused."""
+        self._refuse("asscalar")
+
+    def wait_to_read(self):
+        """Refused."""
+        self._refuse("wait_to_read")
+
+    def backward(self, *args, **kwargs):
+        """Refused."""
+        self._refuse("backward")
+
+    def attach_grad(self, *args, **kwargs):
+        """Refused."""
+        self._refuse("attach_grad")
+
+    def __bool__(self):
+        self._refuse("__bool__")
+
+    def __float__(self):
+        self._refuse("__float__")
+
+    def __int__(self):
+        self._refuse("__int__")
+
+    def __index__(self):
+        self._refuse("__index__")
+
+    def __array__(self, *args, **kwargs):
+        self._refuse("__array__")
+
+    def __setitem__(self, key, value):
+        self._refuse("__setitem__")
+
+    # --- methods that symbols spell otherwise -----------------------------------------------------
+    def reshape(self, *shape, **kwargs):
+        """See ``NDArray.reshape``."""
+        if "shape" in kwargs:
+            shape = (kwargs.pop("shape"),)
+        if len(shape) == 1 and not hasattr(shape[0], "__index__"):
+            shape = tuple(shape[0])
+        return sym.reshape(self, shape=shape, **kwargs)
+
+    def transpose(self, *order, axes=None):
+        """See ``NDArray.transpose``."""
+        if len(order) == 1 and not hasattr(order[0], "__index__"):
+            order = order[0]
+        given = order if axes is None else axes
+        return sym.transpose(self, axes=tuple(given)) if given else sym.transpose(self)
+
+    def broadcast_to(self, shape):
+        """See ``NDArray.broadcast_to``."""
+        out, shape = self, tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+        if len(shape) > self.ndim:
+            out = sym.reshape(self, shape=(1,) * (len(shape) - self.ndim) + self.shape)
+        return sym.broadcast_to(out, shape=shape)
+
+    def astype(self, dtype, copy=True):
+        """See ``NDArray.astype``."""
+        return sym.cast(self, dtype=dtype)
+
+    def copy(self):
+        """A copy."""
+        return sym.identity(self)
+
+    def detach(self):
+        """The same values, which no gradient goes through."""
+        return sym.BlockGrad(self)
+
+    def as_in_context(self, context):
+        """The array itself: a graph runs on one device."""
+        return self
+
+    as_in_ctx = as_nd_ndarray = as_in_context
+
+    # --- indexing ---------------------------------------------------------------------------------
+    def __getitem__(self, key):
+        """A part of the array; of several outputs one of them."""
+        if len(self.entries) != 1:
+            return Symbol.__getitem__(self, key)
+        if isinstance(key, (NDArray, Symbol)):
+            return sym.take(self, _as_traced(key), axis=0)
+        out, axis, dropped, new = self, 0, [], []
+        keys = list(key) if isinstance(key, tuple) else [key]
+        if Ellipsis in [each for each in keys if each is Ellipsis]:
+            at = next(i for i, each in enumerate(keys) if each is Ellipsis)
+            count = sum(each is not None and each is not Ellipsis for each in keys)
+            keys[at : at + 1] = [slice(None)] * (self.ndim - count)
+        for each in keys:
+            if each is None:
+                new.append(axis - len(dropped))
+                continue
+            if isinstance(each, slice):
+                if each != slice(None):
+                    out = _sliced(out, axis, each)
+            elif hasattr(each, "__index__") and not isinstance(each, (bool, Symbol)):
+                index = each.__index__()
+                length = self._shape()[axis] if axis < len(self._shape()) else 0
+                if not -length <= index < length:
+                    raise BoundsError(f"index {index} is out of bounds for axis {axis} of {length}")
+                end = index + 1 if index != -1 else None
+                out = sym.slice_axis(out, axis=axis, begin=index, end=end)
+                dropped.append(axis)
+            else:
+                raise UntraceableError(f"an index of a traced array cannot be {shown(each)}")
+            axis += 1
+        if dropped:
+            if len(dropped) == len(self._shape()):
+                out = sym.reshape(out, shape=(1,))
+                dropped = []
+            else:
+                out = sym.squeeze(out, axis=tuple(dropped))
+        for at in new:
+            out = sym.expand_dims(out, axis=at)
+        return out
+
+    def take(self, indices, axis=0, mode="clip"):
+        """See ``NDArray.take``."""
+        return sym.take(self, _as_traced(indices), axis=axis, mode=mode)
+
+
+def _sliced(array, axis, part):
+    step = 1 if part.step is None else part.step
+    if step == 1:
+        begin = 0 if part.start is None else part.start
+        return sym.slice_axis(array, axis=axis, begin=begin, end=part.stop)
+    bounds = [(None,) * axis + (each,) for each in (part.start, part.stop, step)]
+    return sym.slice(array, begin=bounds[0], end=bounds[1], step=bounds[2])
+
+
+# Python's operator, operator of two arrays of one shape, of two that are broadcast, of array and
+# number, of number and array
+_OPERATORS = (
+    ("add", "elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar"),
+    ("sub", "elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar"),
+    ("mul", "elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar"),
+    ("truediv", "elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar"),
+    ("mod", "_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar"),
+    ("pow", "_power", "broadcast_power", "_power_scalar", "_rpower_scalar"),
+    ("eq", "_equal", "broadcast_equal", "_equal_scalar", None),
+    ("ne", "_not_equal", "broadcast_not_equal", "_not_equal_scalar", None),
+    ("gt", "_greater", "broadcast_greater", "_greater_scalar", None),
+    ("ge", "_greater_equal", "broadcast_greater_equal", "_greater_equal_scalar", None),
+    ("lt", "_lesser", "broadcast_lesser", "_lesser_scalar", None),
+    ("le", "_lesser_equal", "broadcast_lesser_equal", "_lesser_equal_scalar", None),
+)
+
+
+def _binary(name, same, broadcast, scalar, turned):
+    plain = getattr(Symbol, name)
+
+    def method(self, other):
+        if isinstance(other, (NDArray, Symbol)):
+            other = _as_traced(other)
+            left, right = (other, self) if turned else (self, other)
+            shapes = [active().shape(each) for each in (left, right)]
+            if shapes[0] == shapes[1] and not turned:
+                return plain(self, other)
+            operator = same if shapes[0] == shapes[1] else broadcast
+            return Traced(function_of(operator, get_operator(operator))(left, right).entries)
+        return plain(self, other)
+
+    method.__name__ = name
+    method.__doc__ = f"Operator {same} or {broadcast}, or {scalar} with a number."
+    return method
+
+
+for _name, _same, _wide, _scalar, _other in _OPERATORS:
+    setattr(Traced, f"__{_name}__", _binary(f"__{_name}__", _same, _wide, _scalar, False))
+    if _other is not None:
+        setattr(Traced, f"__r{_name}__", _binary(f"__r{_name}__", _same, _wide, _other, True))
+Traced.__hash__ = None
+add_symbol_class(Traced)
+
+
+def _call_on_symbols(entry, name, args, kwargs):
+    """What ``mx.nd.X`` does with symbols, or where it draws, while this thread traces."""
+    values = [*args, *kwargs.values()]
+    drawn = name.startswith("_random_")
+    if not drawn and not any(isinstance(each, Symbol) for each in values):
+        return NotImplemented
+    if kwargs.get("out") is not None:
+        raise UntraceableError(f"operator {name}: 'out' cannot be traced")
+    kwargs = {k: _as_traced(v) for k, v in kwargs.items() if k not in ("out", "ctx")}
+    args = [_as_traced(each) for each in args]
+    made = function_of(name, entry)(*args, **kwargs)
+    return Traced(made.entries) if type(made) is Symbol else made
+
+
+install_symbols(has_trace, _call_on_symbols)

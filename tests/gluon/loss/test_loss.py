@@ -1,0 +1,192 @@
+"""Losses: values of MXNet 1.9.1, gradients, weights, shapes; eager and hybridized."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import autograd, gluon, nd
+from cynet.gluon import loss as losses
+
+TWO = [[1, 2], [3, 4]]
+ONES = [[1, 1], [1, 1]]
+LOGITS = [[1, 2, 3], [1, 1, 1]]
+
+
+@pytest.fixture(params=["eager", "hybrid"])
+def run(request):
+    def call(loss, *inputs):
+        if request.param == "hybrid":
+            loss.hybridize()
+        return loss(*[None if each is None else nd.array(each) for each in inputs])
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "loss, inputs, wanted",
+    [
+        (lambda: losses.L2Loss(), (TWO, ONES), [0.25, 3.25]),
+        (lambda: losses.L2Loss(weight=2), (TWO, ONES, [[1], [0]]), [0.5, 0]),
+        (lambda: losses.L2Loss(), ([[1], [3]], [1, 1]), [0, 2]),
+        (lambda: losses.L2Loss(batch_axis=1), (TWO, ONES), [1, 2.5]),
+        (lambda: losses.L1Loss(), (TWO, ONES), [0.5, 2.5]),
+        (lambda: losses.SoftmaxCELoss(), (LOGITS, [2, 0]), [0.4076038, 1.0986100]),
+        (lambda: losses.SoftmaxCELoss(), (LOGITS, [[2], [0]]), [0.4076038, 1.0986100]),
+        (
+            lambda: losses.SoftmaxCELoss(),
+            (LOGITS, [2, 0], [[0.5], [2]]),
+            [0.2038019, 2.1972201],
+        ),
+        (
+            lambda: losses.SoftmaxCELoss(sparse_label=False),
+            (LOGITS[:1], [[0, 0.5, 0.5]]),
+            [0.9076039],
+        ),
+        (
+            lambda: losses.SoftmaxCELoss(axis=1),
+            (np.arange(12.0).reshape(2, 3, 2), [[0, 1], [2, 2]]),
+            [3.1429315, 0.1429316],
+        ),
+        (
+            lambda: losses.SoftmaxCELoss(),
+            (np.zeros((2, 4, 5)), np.zeros((2, 4))),
+            [1.6094407, 1.6094407],
+        ),
+        (
+            lambda: losses.SigmoidBCELoss(),
+            ([[0, 2], [-3, 4]], [[1, 0], [1, 1]]),
+            [1.4100376, 1.5333686],
+        ),
+        (lambda: losses.SigmoidBCELoss(from_sigmoid=True), ([[0.5, 0.9]], [[1, 0]]), [1.4978660]),
+        (lambda: losses.SigmoidBCELoss(from_sigmoid=True), ([[0.0, 1.0]], [[1, 0]]), [27.6310215]),
+        (lambda: losses.SigmoidBCELoss(), ([[0, 2]], [[1, 0]], None, [[3, 1]]), [2.1031849]),
+        (lambda: losses.KLDivLoss(), (np.log([[0.2, 0.8]]), [[0.5, 0.5]]), [0.1115718]),
+        (lambda: losses.KLDivLoss(from_logits=False), ([[1, 2]], [[0.5, 0.5]]), [0.0600563]),
+        (lambda: losses.HuberLoss(), ([[0, 3, -0.5]], [[0, 0, 0]]), [0.875]),
+        (lambda: losses.HuberLoss(rho=2), ([[0, 3, -0.5]], [[0, 0, 0]]), [0.6875]),
+        (lambda: losses.HingeLoss(), ([[0.5, -2]], [[1, 1]]), [1.75]),
+        (lambda: losses.SquaredHingeLoss(), ([[0.5, -2]], [[1, 1]]), [4.625]),
+        (lambda: losses.TripletLoss(), ([[1, 2]], [[1, 3]], [[2, 2]]), [1]),
+        (lambda: losses.TripletLoss(margin=5), ([[1, 2]], [[1, 3]], [[2, 2]]), [5]),
+        (
+            lambda: losses.CosineEmbeddingLoss(),
+            ([[1, 0], [1, 0]], [[1, 1], [1, 1]], [1, -1]),
+            [[0.2928932], [0.7071068]],
+        ),
+        (
+            lambda: losses.CosineEmbeddingLoss(margin=0.5),
+            ([[1, 0]], [[1, 1]], [-1]),
+            [[0.2071068]],
+        ),
+        (
+            lambda: losses.SDMLLoss(),
+            ([[1, 0], [0, 1]], [[1, 0.1], [0, 1]]),
+            [0.1142578, 0.0836994],
+        ),
+        (lambda: losses.PoissonNLLLoss(), ([[1, 2]], [[1, 3]]), [1.5536690]),
+        (lambda: losses.PoissonNLLLoss(from_logits=False), ([[1, 2]], [[1, 3]]), [0.4602792]),
+        (
+            lambda: losses.PoissonNLLLoss(from_logits=False, compute_full=True),
+            ([[1, 2]], [[1, 3]]),
+            [1.3423200],
+        ),
+    ],
+)  # fmt: skip
+def test_values(run, loss, inputs, wanted):
+    out = run(loss(), *inputs)
+    assert out.shape == np.shape(wanted)
+    np.testing.assert_allclose(out.asnumpy(), wanted, rtol=2e-5, atol=1e-6)
+
+
+def test_logistic_formats_agree(run, rng):
+    pred, label = rng.normal(size=(2, 3)), rng.integers(0, 2, (2, 3))
+    binary = run(losses.LogisticLoss(label_format="binary"), pred, label).asnumpy()
+    signed = run(losses.LogisticLoss(), pred, 2 * label - 1).asnumpy()
+    np.testing.assert_allclose(binary, signed, rtol=1e-5)
+    wanted = np.log1p(np.exp(-pred * (2 * label - 1))).mean(axis=1)
+    np.testing.assert_allclose(signed, wanted, rtol=1e-5)
+    with pytest.raises(ValueError, match="label_format can only be signed or binary"):
+        losses.LogisticLoss(label_format="x")
+
+
+@pytest.mark.parametrize(
+    "loss, inputs, wanted",
+    [
+        (lambda: losses.L2Loss(), (TWO, ONES), [[0, 0.5], [1, 1.5]]),
+        (
+            lambda: losses.SoftmaxCELoss(),
+            (LOGITS[:1], [2]),
+            [[0.0900308, 0.2447290, -0.3347576]],
+        ),
+        (
+            lambda: losses.HuberLoss(),
+            ([[0, 3, -0.5]], [[0, 0, 0]]),
+            [[0, 0.3333333, -0.1666667]],
+        ),
+    ],
+)
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_gradients(loss, inputs, wanted, hybrid):
+    loss = loss()
+    if hybrid:
+        loss.hybridize()
+    pred, *others = [nd.array(each) for each in inputs]
+    pred.attach_grad()
+    with autograd.record():
+        value = loss(pred, *others)
+    value.backward()
+    np.testing.assert_allclose(pred.grad.asnumpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_from_logits():
+    pred = nd.log_softmax(nd.array(LOGITS[:1]))
+    assert losses.SoftmaxCELoss(from_logits=True)(pred, nd.array([2])).asscalar() == pytest.approx(
+        0.4076038, rel=1e-5
+    )
+
+
+def test_weights_that_do_not_fit_the_loss_are_refused():
+    """MXNet broadcasts (2,) against (2, 1) to (2, 2): every sample gets the mean weight."""
+    with pytest.raises(mx.MXNetError, match=r"give it the shape \(2, 1\)"):
+        losses.SoftmaxCELoss()(nd.array(LOGITS), nd.array([2, 0]), nd.array([0.5, 2]))
+
+
+def test_with_and_without_a_weight_hybridized():
+    """MXNet refuses the second call."""
+    loss = losses.L2Loss()
+    loss.hybridize()
+    pred, label = nd.array(TWO), nd.array(ONES)
+    assert loss(pred, label, nd.array([[1], [0]])).asnumpy().tolist() == [0.25, 0]
+    assert loss(pred, label).asnumpy().tolist() == [0.25, 3.25]
+
+
+def test_symbols():
+    loss = losses.L2Loss(prefix="l_")
+    out = loss(mx.sym.var("y"), mx.sym.var("d"))
+    assert sorted(out.list_arguments()) == ["d", "y"]
+    assert out.list_outputs() == ["l_mean0_output"]
+
+
+def test_half():
+    loss = losses.L2Loss()
+    out = loss(nd.array(TWO, dtype="float16"), nd.array(ONES, dtype="float16"))
+    assert out.dtype == np.float16 and out.asnumpy().tolist() == [0.25, 3.25]
+
+
+def test_ctc_is_not_provided_yet():
+    with pytest.raises(NotImplementedError, match="operator CTCLoss is not provided yet"):
+        losses.CTCLoss()(nd.ones((2, 20, 4)), nd.ones((2, 4)))
+    with pytest.raises(AssertionError):
+        losses.CTCLoss(layout="NCT")
+
+
+def test_a_loss_of_ones_own():
+    class Mean(gluon.loss.Loss):
+        def __init__(self, weight=None, batch_axis=0, **kwargs):
+            super().__init__(weight, batch_axis, **kwargs)
+
+        def hybrid_forward(self, F, pred, label, sample_weight=None):
+            loss = losses._apply_weighting(F, F.abs(pred - label), self._weight, sample_weight)
+            return F.mean(loss, axis=self._batch_axis, exclude=True)
+
+    assert Mean()(nd.array(TWO), nd.array(ONES)).asnumpy().tolist() == [0.5, 2.5]

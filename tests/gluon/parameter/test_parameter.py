@@ -1,0 +1,200 @@
+"""Parameter and Constant: states, shapes, contexts, gradients, and what is refused."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import gluon, nd
+
+
+def make(**kwargs):
+    param = gluon.Parameter("w", **{"shape": (2, 3), **kwargs})
+    param.initialize("ones")
+    return param
+
+
+def test_what_is_not_initialized_says_so():
+    param = gluon.Parameter("w", shape=(2, 3))
+    for call in (param.data, param.grad, param.list_data, param.list_grad):
+        with pytest.raises(RuntimeError, match=r"'w' has not been initialized\. Note that you"):
+            call()
+    with pytest.raises(RuntimeError, match="'w' has not been initialized"):
+        param.list_ctx()
+
+
+def test_an_unknown_shape_is_deferred_where_that_is_allowed():
+    param = gluon.Parameter("w", shape=(2, 0))
+    with pytest.raises(ValueError, match=r"because it has invalid shape: \(2, 0\)\."):
+        param.initialize()
+    param = gluon.Parameter("w", shape=(2, 0), allow_deferred_init=True)
+    param.initialize()
+    assert param.list_ctx() == [mx.cpu(0)]
+    with pytest.raises(gluon.DeferredInitializationError, match="was deferred. Actual init"):
+        param.data()
+    param.shape = (2, 3)
+    with pytest.raises(mx.MXNetError):
+        param.data()
+    other = gluon.Parameter("w", shape=(2, 0), allow_deferred_init=True)
+    other.initialize()
+    other.set_data(nd.ones((2, 5)))
+    assert other.shape == (2, 5)
+    with pytest.raises(gluon.DeferredInitializationError):
+        other.data()
+    other._finish_deferred_init()
+    assert other.data().asnumpy().tolist() == [[1.0] * 5] * 2
+
+
+def test_set_data():
+    param = gluon.Parameter("w", shape=(2, 3))
+    with pytest.raises(AssertionError, match="'w' has not been initialized"):
+        param.set_data(nd.ones((2, 3)))
+    param.initialize()
+    with pytest.raises(
+        AssertionError, match=r"Expected shape \(3, 3\) is incompatible with given shape \(2, 3\)"
+    ):
+        param.set_data(nd.ones((3, 3)))
+    param.set_data(np.arange(6, dtype="int64").reshape(2, 3))
+    assert param.data().dtype == np.float32
+    assert param.data().asnumpy().ravel().tolist() == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(AssertionError, match="is incompatible with given shape"):
+        param.shape = (4, 3)
+
+
+def test_initializing_again():
+    param = make()
+    with pytest.warns(UserWarning, match="is already initialized, ignoring. Set force_reinit=True"):
+        param.initialize("zeros")
+    assert param.data().asnumpy().sum() == 6
+    param.initialize("zeros", force_reinit=True)
+    assert param.data().asnumpy().sum() == 0
+
+
+def test_which_initializer_holds():
+    param = gluon.Parameter("w", shape=(2,), init="ones")
+    param.initialize(default_init=mx.init.Zero())
+    assert param.data().asnumpy().tolist() == [1, 1]
+    param.initialize(init=mx.init.Constant(3), default_init=mx.init.Zero(), force_reinit=True)
+    assert param.data().asnumpy().tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("name", ["a_gamma", "a_beta", "a_bias", "a_running_var", "foo"])
+def test_it_is_filled_as_a_weight_whatever_its_name(name):
+    param = gluon.Parameter(name, shape=(2,))
+    param.initialize(mx.init.Constant(7))
+    assert param.data().asnumpy().tolist() == [7, 7]
+
+
+def test_xavier_needs_two_axes():
+    with pytest.raises(ValueError, match="a_bias"):
+        gluon.Parameter("a_bias", shape=(2,)).initialize(mx.init.Xavier())
+
+
+def test_default_is_uniform():
+    param = gluon.Parameter("w", shape=(100, 100))
+    param.initialize()
+    values = param.data().asnumpy()
+    assert 0.069 < np.abs(values).max() <= 0.07
+
+
+def test_contexts():
+    param = gluon.Parameter("w", shape=(3, 4))
+    param.initialize(ctx=[mx.cpu(1), mx.cpu(2)])
+    a, b = param.list_data()
+    assert (a.asnumpy() == b.asnumpy()).all()
+    assert [each.context for each in param.list_grad()] == [mx.cpu(1), mx.cpu(2)]
+    assert param.data(mx.cpu(2)).context == mx.cpu(2)
+    told = r"was not initialized on context cpu\(0\). It was only initialized on \[cpu\(1\), cpu"
+    with pytest.raises(RuntimeError, match=told):
+        param.data()
+    param.reset_ctx(mx.cpu(3))
+    assert param.list_ctx() == [mx.cpu(3)]
+    assert param.data().context == mx.cpu(3)
+    assert (param.data().asnumpy() == a.asnumpy()).all()
+    with pytest.raises(RuntimeError, match=r"initialized on context cpu\(1\)"):
+        param.data(mx.cpu(1))
+    with pytest.raises(ValueError, match="Cannot reset context for Parameter 'v' because"):
+        gluon.Parameter("v", shape=(1,)).reset_ctx(mx.cpu(1))
+
+
+def test_grad_req():
+    param = make(grad_req="null")
+    with pytest.raises(RuntimeError, match="Parameter 'w' because grad_req='null'"):
+        param.grad()
+    param.grad_req = "add"
+    for _ in range(3):
+        with mx.autograd.record():
+            loss = param.data() * 3
+        loss.backward()
+    assert (param.grad().asnumpy() == 9).all()
+    param.zero_grad()
+    assert (param.grad().asnumpy() == 0).all()
+    with pytest.raises(AssertionError, match="one of 'write', 'add', or 'null', but got 'bad'"):
+        param.grad_req = "bad"
+    param.grad_req = "null"
+    assert param._grad is None
+    fixed = gluon.Parameter("w", shape=(1,), differentiable=False)
+    fixed.grad_req = "write"
+    assert fixed.grad_req == "null"
+
+
+def test_cast():
+    param = make()
+    param.cast("float16")
+    assert param.data().dtype == np.float16 and param.grad().dtype == np.float16
+    assert (param.data().asnumpy() == 1).all()
+
+
+def test_var_is_one_symbol():
+    param = gluon.Parameter("w", shape=(2, 3), lr_mult=2)
+    assert param.var() is param.var()
+    attrs = param.var().list_attr()
+    assert attrs["__shape__"] == "(2, 3)" and attrs["__lr_mult__"] == "2"
+    assert attrs["__dtype__"] == attrs["__storage_type__"] == "0"
+
+
+def test_storage_types_are_refused():
+    with pytest.raises(AssertionError):
+        gluon.Parameter("w", stype="bad")
+    with pytest.raises(AssertionError):
+        gluon.Parameter("w", stype="row_sparse")
+    with pytest.raises(RuntimeError):
+        make().row_sparse_data(nd.array([0]))
+
+
+def test_constant():
+    const = gluon.Constant("c", np.array([[1, 2], [3, 4]]))
+    const.initialize()
+    assert const.data().dtype == np.float32 and const.grad_req == "null"
+    with pytest.warns(UserWarning, match='does not support grad_req other than "null"'):
+        const.grad_req = "write"
+    assert const.grad_req == "null"
+    weight = make(shape=(2, 2))
+    trainer = gluon.Trainer([const, weight], "sgd")
+    with mx.autograd.record():
+        loss = weight.data() * const.data()
+    loss.backward()
+    trainer.step(1)
+    assert const.data().asnumpy().tolist() == [[1, 2], [3, 4]]
+
+
+def test_no_warning_without_a_reason():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        param = make()
+        param.grad_req = "write"
+        param.cast("float64")
+        param.zero_grad()
+
+
+def test_two_trainings_from_a_copy():
+    import copy
+    import pickle
+
+    param = make()
+    for other in (copy.deepcopy(param), pickle.loads(pickle.dumps(param))):
+        with mx.autograd.record():
+            loss = other.data() * 2
+        loss.backward()
+        assert (other.grad().asnumpy() == 2).all() and (param.grad().asnumpy() == 0).all()

@@ -1,0 +1,76 @@
+"""mx.gluon.utils: splitting batches, clipping gradients, files."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import nd
+from cynet.gluon import utils
+
+
+def test_split_data():
+    x = nd.array(np.arange(12).reshape(6, 2))
+    parts = utils.split_data(x, 3)
+    assert [each.shape for each in parts] == [(2, 2)] * 3
+    assert (np.concatenate([each.asnumpy() for each in parts]) == x.asnumpy()).all()
+    told = r"data with shape \(7, 2\) cannot be evenly split into 3 slices along axis 0\. Use a"
+    with pytest.raises(ValueError, match=told):
+        utils.split_data(nd.ones((7, 2)), 3)
+    for count, wanted in ((7, [3, 2, 2]), (2, [1, 1, 0])):
+        parts = utils.split_data(nd.ones((count, 2)), 3, even_split=False)
+        assert [each.shape[0] for each in parts] == wanted
+    parts = utils.split_data(nd.ones((2, 7)), 3, batch_axis=1, even_split=False)
+    assert [each.shape for each in parts] == [(2, 3), (2, 2), (2, 2)]
+
+
+def test_split_and_load():
+    parts = utils.split_and_load(np.arange(8.0).reshape(4, 2), [mx.cpu(0), mx.cpu(1)])
+    assert [each.context for each in parts] == [mx.cpu(0), mx.cpu(1)]
+    assert parts[1].asnumpy().tolist() == [[4, 5], [6, 7]]
+    x = nd.ones((3, 2))
+    assert utils.split_and_load(x, [mx.cpu()])[0] is x
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_clip_global_norm(check):
+    arrays = [nd.ones((3, 3)), nd.ones((4, 4))]
+    norm = utils.clip_global_norm(arrays, 1, check_isfinite=check)
+    assert float(norm if check else norm.asscalar()) == 5
+    for each in arrays:
+        np.testing.assert_allclose(each.asnumpy(), 0.2, rtol=1e-6)
+    utils.clip_global_norm(arrays, 10, check_isfinite=check)
+    np.testing.assert_allclose(arrays[0].asnumpy(), 0.2, rtol=1e-6)
+    assert isinstance(norm, np.float32) if check else norm.shape == (1,)
+
+
+def test_clip_what_is_not_finite():
+    with pytest.warns(UserWarning, match="nan or inf is detected. Clipping results will be undef"):
+        utils.clip_global_norm([nd.array([np.nan])], 1)
+
+
+def test_download(tmp_path):
+    source = tmp_path / "source.bin"
+    source.write_bytes(b"abc")
+    digest, url = hashlib.sha1(b"abc").hexdigest(), source.as_uri()
+    target = tmp_path / "folder" / "target.bin"
+    assert utils.download(url, str(target), sha1_hash=digest) == str(target)
+    assert target.read_bytes() == b"abc" and utils.check_sha1(target, digest)
+    assert not utils.check_sha1(target, "0" * 40)
+    source.write_bytes(b"def")
+    utils.download(url, str(target))
+    assert target.read_bytes() == b"abc"
+    with pytest.raises(OSError, match="another hash"):
+        utils.download(url, str(target), overwrite=True, sha1_hash=digest, retries=1)
+    assert target.read_bytes() == b"abc"
+    utils.download(url, str(target), overwrite=True)
+    assert target.read_bytes() == b"def"
+    with pytest.raises(OSError, match="Failed downloading"):
+        utils.download(url + "x", str(tmp_path / "x"), retries=0)
+    assert utils.download(url, str(tmp_path / "folder")).endswith("source.bin")
+
+
+def test_repository():
+    assert utils._get_repo_url().endswith("/")
+    assert utils._get_repo_file_url("gluon", "a.zip").endswith("/gluon/a.zip")
