@@ -1,6 +1,6 @@
 """mx.gluon: networks as Python objects, trained step by step or as graphs."""
 
-from . import block, data, loss, nn, parameter, rnn, trainer, utils
+from . import block, contrib, data, loss, model_zoo, nn, parameter, rnn, trainer, utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import (
     Constant,
@@ -21,8 +21,10 @@ __all__ = [
     "SymbolBlock",
     "Trainer",
     "block",
+    "contrib",
     "data",
     "loss",
+    "model_zoo",
     "nn",
     "parameter",
     "rnn",

@@ -1,0 +1,5 @@
+"""mx.gluon.contrib: layers and helpers beside the main ones."""
+
+from . import nn
+
+__all__ = ["nn"]

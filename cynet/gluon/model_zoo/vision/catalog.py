@@ -1,0 +1,77 @@
+"""The networks by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....base.errors import ArgumentError, shown
+from . import alexnet, densenet, inception, mobilenet, resnet, squeezenet, vgg
+
+if TYPE_CHECKING:
+    from ...block import HybridBlock
+
+_MODELS = {
+    "alexnet": alexnet.alexnet,
+    "densenet121": densenet.densenet121,
+    "densenet161": densenet.densenet161,
+    "densenet169": densenet.densenet169,
+    "densenet201": densenet.densenet201,
+    "inceptionv3": inception.inception_v3,
+    "mobilenet0.25": mobilenet.mobilenet0_25,
+    "mobilenet0.5": mobilenet.mobilenet0_5,
+    "mobilenet0.75": mobilenet.mobilenet0_75,
+    "mobilenet1.0": mobilenet.mobilenet1_0,
+    "mobilenetv2_0.25": mobilenet.mobilenet_v2_0_25,
+    "mobilenetv2_0.5": mobilenet.mobilenet_v2_0_5,
+    "mobilenetv2_0.75": mobilenet.mobilenet_v2_0_75,
+    "mobilenetv2_1.0": mobilenet.mobilenet_v2_1_0,
+    "resnet101_v1": resnet.resnet101_v1,
+    "resnet101_v2": resnet.resnet101_v2,
+    "resnet152_v1": resnet.resnet152_v1,
+    "resnet152_v2": resnet.resnet152_v2,
+    "resnet18_v1": resnet.resnet18_v1,
+    "resnet18_v2": resnet.resnet18_v2,
+    "resnet34_v1": resnet.resnet34_v1,
+    "resnet34_v2": resnet.resnet34_v2,
+    "resnet50_v1": resnet.resnet50_v1,
+    "resnet50_v2": resnet.resnet50_v2,
+    "squeezenet1.0": squeezenet.squeezenet1_0,
+    "squeezenet1.1": squeezenet.squeezenet1_1,
+    "vgg11": vgg.vgg11,
+    "vgg11_bn": vgg.vgg11_bn,
+    "vgg13": vgg.vgg13,
+    "vgg13_bn": vgg.vgg13_bn,
+    "vgg16": vgg.vgg16,
+    "vgg16_bn": vgg.vgg16_bn,
+    "vgg19": vgg.vgg19,
+    "vgg19_bn": vgg.vgg19_bn,
+}
+
+
+def get_model(name: str, **kwargs: Any) -> HybridBlock:
+    """A network by name.
+
+    Parameters
+    ----------
+    name : str
+        ``'resnet18_v1'``, ``'vgg16_bn'``, ``'mobilenet1.0'``, ...
+    **kwargs
+        pretrained, ctx, root, classes, prefix, ...
+
+    Raises
+    ------
+    ArgumentError
+        The name is not known; the message lists all.
+
+    Examples
+    --------
+    >>> net = get_model("squeezenet1.1", classes=10)
+    >>> type(net).__name__
+    'SqueezeNet'
+    """
+    if not isinstance(name, str) or name.lower() not in _MODELS:
+        known = "\n\t".join(sorted(_MODELS))
+        raise ArgumentError(
+            f"Model {shown(name)} is not supported. Available options are\n\t{known}"
+        )
+    return _MODELS[name.lower()](**kwargs)
