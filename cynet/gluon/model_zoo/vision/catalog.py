@@ -5,46 +5,72 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, shown
-from . import alexnet, densenet, inception, mobilenet, resnet, squeezenet, vgg
+from .alexnet import alexnet
+from .densenet import densenet121, densenet161, densenet169, densenet201
+from .inception import inception_v3
+from .mobilenet import (
+    mobilenet0_5,
+    mobilenet0_25,
+    mobilenet0_75,
+    mobilenet1_0,
+    mobilenet_v2_0_5,
+    mobilenet_v2_0_25,
+    mobilenet_v2_0_75,
+    mobilenet_v2_1_0,
+)
+from .resnet import (
+    resnet18_v1,
+    resnet18_v2,
+    resnet34_v1,
+    resnet34_v2,
+    resnet50_v1,
+    resnet50_v2,
+    resnet101_v1,
+    resnet101_v2,
+    resnet152_v1,
+    resnet152_v2,
+)
+from .squeezenet import squeezenet1_0, squeezenet1_1
+from .vgg import vgg11, vgg11_bn, vgg13, vgg13_bn, vgg16, vgg16_bn, vgg19, vgg19_bn
 
 if TYPE_CHECKING:
     from ...block import HybridBlock
 
 _MODELS = {
-    "alexnet": alexnet.alexnet,
-    "densenet121": densenet.densenet121,
-    "densenet161": densenet.densenet161,
-    "densenet169": densenet.densenet169,
-    "densenet201": densenet.densenet201,
-    "inceptionv3": inception.inception_v3,
-    "mobilenet0.25": mobilenet.mobilenet0_25,
-    "mobilenet0.5": mobilenet.mobilenet0_5,
-    "mobilenet0.75": mobilenet.mobilenet0_75,
-    "mobilenet1.0": mobilenet.mobilenet1_0,
-    "mobilenetv2_0.25": mobilenet.mobilenet_v2_0_25,
-    "mobilenetv2_0.5": mobilenet.mobilenet_v2_0_5,
-    "mobilenetv2_0.75": mobilenet.mobilenet_v2_0_75,
-    "mobilenetv2_1.0": mobilenet.mobilenet_v2_1_0,
-    "resnet101_v1": resnet.resnet101_v1,
-    "resnet101_v2": resnet.resnet101_v2,
-    "resnet152_v1": resnet.resnet152_v1,
-    "resnet152_v2": resnet.resnet152_v2,
-    "resnet18_v1": resnet.resnet18_v1,
-    "resnet18_v2": resnet.resnet18_v2,
-    "resnet34_v1": resnet.resnet34_v1,
-    "resnet34_v2": resnet.resnet34_v2,
-    "resnet50_v1": resnet.resnet50_v1,
-    "resnet50_v2": resnet.resnet50_v2,
-    "squeezenet1.0": squeezenet.squeezenet1_0,
-    "squeezenet1.1": squeezenet.squeezenet1_1,
-    "vgg11": vgg.vgg11,
-    "vgg11_bn": vgg.vgg11_bn,
-    "vgg13": vgg.vgg13,
-    "vgg13_bn": vgg.vgg13_bn,
-    "vgg16": vgg.vgg16,
-    "vgg16_bn": vgg.vgg16_bn,
-    "vgg19": vgg.vgg19,
-    "vgg19_bn": vgg.vgg19_bn,
+    "alexnet": alexnet,
+    "densenet121": densenet121,
+    "densenet161": densenet161,
+    "densenet169": densenet169,
+    "densenet201": densenet201,
+    "inceptionv3": inception_v3,
+    "mobilenet0.25": mobilenet0_25,
+    "mobilenet0.5": mobilenet0_5,
+    "mobilenet0.75": mobilenet0_75,
+    "mobilenet1.0": mobilenet1_0,
+    "mobilenetv2_0.25": mobilenet_v2_0_25,
+    "mobilenetv2_0.5": mobilenet_v2_0_5,
+    "mobilenetv2_0.75": mobilenet_v2_0_75,
+    "mobilenetv2_1.0": mobilenet_v2_1_0,
+    "resnet101_v1": resnet101_v1,
+    "resnet101_v2": resnet101_v2,
+    "resnet152_v1": resnet152_v1,
+    "resnet152_v2": resnet152_v2,
+    "resnet18_v1": resnet18_v1,
+    "resnet18_v2": resnet18_v2,
+    "resnet34_v1": resnet34_v1,
+    "resnet34_v2": resnet34_v2,
+    "resnet50_v1": resnet50_v1,
+    "resnet50_v2": resnet50_v2,
+    "squeezenet1.0": squeezenet1_0,
+    "squeezenet1.1": squeezenet1_1,
+    "vgg11": vgg11,
+    "vgg11_bn": vgg11_bn,
+    "vgg13": vgg13,
+    "vgg13_bn": vgg13_bn,
+    "vgg16": vgg16,
+    "vgg16_bn": vgg16_bn,
+    "vgg19": vgg19,
+    "vgg19_bn": vgg19_bn,
 }
 
 
