@@ -18,8 +18,30 @@ if TYPE_CHECKING:
     from ..base.typing import NDArray
 
 
+@guarded(but=("next",))
+class _Wrapper(DataIter):
+    """An iterator whose batch is that of another one."""
+
+    def next(self) -> DataBatch:
+        if not self.iter_next():
+            raise StopIteration
+        return self.current_batch
+
+    def getdata(self) -> list[NDArray]:
+        return self.current_batch.data
+
+    def getlabel(self) -> list[NDArray]:
+        return self.current_batch.label
+
+    def getindex(self) -> Any:
+        return self.current_batch.index
+
+    def getpad(self) -> int:
+        return self.current_batch.pad
+
+
 @guarded(but=("next", "iter_next"))
-class ResizeIter(DataIter):
+class ResizeIter(_Wrapper):
     """Gives `size` batches an epoch, starting the inner iterator over as often as needed.
 
     Parameters
@@ -63,29 +85,12 @@ class ResizeIter(DataIter):
         self.cur += 1
         return True
 
-    def next(self) -> DataBatch:
-        if not self.iter_next():
-            raise StopIteration
-        return self.current_batch
-
-    def getdata(self) -> list[NDArray]:
-        return self.current_batch.data
-
-    def getlabel(self) -> list[NDArray]:
-        return self.current_batch.label
-
-    def getindex(self) -> Any:
-        return self.current_batch.index
-
-    def getpad(self) -> int:
-        return self.current_batch.pad
-
 
 _END = object()
 
 
 @guarded(but=("next", "iter_next"))
-class PrefetchingIter(DataIter):
+class PrefetchingIter(_Wrapper):
     """Prepares the next batch of one or more iterators in threads while the current one is used.
 
     With several iterators a batch holds the data of all of them, one after another.
@@ -178,23 +183,6 @@ class PrefetchingIter(DataIter):
             self.provide_label,
         )
         return True
-
-    def next(self) -> DataBatch:
-        if not self.iter_next():
-            raise StopIteration
-        return self.current_batch
-
-    def getdata(self) -> list[NDArray]:
-        return self.current_batch.data
-
-    def getlabel(self) -> list[NDArray]:
-        return self.current_batch.label
-
-    def getindex(self) -> Any:
-        return self.current_batch.index
-
-    def getpad(self) -> int:
-        return self.current_batch.pad
 
 
 class _Worker:

@@ -36,6 +36,7 @@ class Adam(FusedOptimizer):
     """
 
     kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "lazy_update": FLAG}
+    _rule_name, _n_states = "adam", 2
 
     def __init__(
         self,
@@ -51,12 +52,6 @@ class Adam(FusedOptimizer):
         self.beta2 = beta2
         self.epsilon = epsilon
         self.lazy_update = lazy_update
-
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
-
-    def _rule(self, state):
-        return "adam"
 
     def _numbers(self, count):
         return self.beta1, self.beta2, self.epsilon
@@ -78,6 +73,7 @@ class Adamax(FusedOptimizer):
     """
 
     kept = {"beta1": _DECAY, "beta2": _DECAY}
+    _rule_name, _n_states = "adamax", 2
 
     def __init__(
         self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any
@@ -85,12 +81,6 @@ class Adamax(FusedOptimizer):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
-
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
-
-    def _rule(self, state):
-        return "adamax"
 
     def _numbers(self, count):
         return self.beta1, self.beta2
@@ -121,6 +111,7 @@ class Nadam(FusedOptimizer):
         "schedule_decay": number(),
         "m_schedule": number(),
     }
+    _rule_name, _n_states = "nadam", 2
 
     def __init__(
         self,
@@ -137,12 +128,6 @@ class Nadam(FusedOptimizer):
         self.epsilon = epsilon
         self.schedule_decay = schedule_decay
         self.m_schedule = 1.0
-
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
-
-    def _rule(self, state):
-        return "nadam"
 
     def _rate(self, lr, count):
         return lr * math.sqrt(1 - self.beta2**count)
@@ -175,6 +160,7 @@ class FTML(FusedOptimizer):
     """
 
     kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number()}
+    _rule_name, _n_states = "ftml", 3
 
     def __init__(
         self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any
@@ -183,12 +169,6 @@ class FTML(FusedOptimizer):
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
-
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight), zeros_like(weight)
-
-    def _rule(self, state):
-        return "ftml"
 
     def _numbers(self, count):
         return (self.beta1, self.beta2, self.epsilon, self.beta1**count, self.beta2**count)
@@ -207,16 +187,11 @@ class AdaGrad(FusedOptimizer):
     """
 
     kept = {"float_stable_eps": number()}
+    _rule_name, _n_states = "adagrad", 1
 
     def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
-
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight)
-
-    def _rule(self, state):
-        return "adagrad"
 
     def _numbers(self, count):
         return (self.float_stable_eps,)
@@ -239,17 +214,12 @@ class AdaDelta(FusedOptimizer):
     """
 
     kept = {"rho": number(), "epsilon": number()}
+    _rule_name, _n_states = "adadelta", 2
 
     def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rho = rho
         self.epsilon = epsilon
-
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
-
-    def _rule(self, state):
-        return "adadelta"
 
     def _numbers(self, count):
         return self.rho, self.epsilon
@@ -330,6 +300,7 @@ class Ftrl(FusedOptimizer):
     """
 
     kept = {"lamda1": number(), "beta": number()}
+    _rule_name, _n_states = "ftrl", 2
 
     def __init__(
         self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any
@@ -337,12 +308,6 @@ class Ftrl(FusedOptimizer):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.lamda1 = lamda1
         self.beta = beta
-
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
-
-    def _rule(self, state):
-        return "ftrl"
 
     def _numbers(self, count):
         return self.lamda1, self.beta

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base.errors import UndefinedError
 from ..base.guard import guarded
+from ..ndarray import zeros_like
 from ._joined import JoinedUpdate
 from .base import Optimizer
 
@@ -21,17 +22,26 @@ if TYPE_CHECKING:
 class FusedOptimizer(Optimizer):
     """Base of optimizers that compute their step natively, all weights of a call together.
 
-    A subclass names the rule and says what goes in besides gradients: ``_rule(state)``,
-    ``_numbers(count)`` and, where it is not the learning rate itself, ``_rate(lr, count)``, where
-    count is the number of updates of the weight, from 1.
+    A subclass names the rule and says what goes in besides gradients: ``_rule_name``, ``_n_states``
+    (arrays for a weight) or ``_rule(state)`` and ``create_state``; ``_numbers(count)`` and, where
+    it is not the learning rate itself, ``_rate(lr, count)``, where count is the number of updates
+    of the weight, from 1.
     """
+
+    _rule_name, _n_states = None, 0
 
     _keeps_masters = False  # the rule has a form with float32 copies of float16 weights
     _joined = None  # tuple of indices to the JoinedUpdate of their arrays
 
     def _rule(self, state):
         """Name of the update rule for a weight of this state."""
-        raise UndefinedError(f"{type(self).__name__} defines no _rule")
+        if self._rule_name is None:
+            raise UndefinedError(f"{type(self).__name__} defines no _rule_name")
+        return self._rule_name
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        states = tuple(zeros_like(weight) for _ in range(self._n_states))
+        return states if len(states) > 1 else states[0] if states else None
 
     def _numbers(self, count):
         """The rule's own numbers, in the order that kernels/update/update.h names them."""

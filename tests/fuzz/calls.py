@@ -6,13 +6,12 @@ A call is right when it gives a result or raises an error of cynet (MemoryError 
 is asked for). A crash, a hang, any other exception is a fault; ``--show N`` prints the call.
 """
 
-import argparse
 import json
 import sys
 
 import numpy as np
 
-from tests.fuzz.worker import Fault, run_cases
+from tests.fuzz.worker import Fault, command_line
 
 DTYPES = ("float16", "float32", "float64", "uint8", "int8", "int32", "int64", "bool")
 EDGES = (0, 1, -1, 0.5, 127, 128, 255, -128, 2**31 - 1, -(2**31), 2**53, 1e20, -1e20)
@@ -176,26 +175,14 @@ def prepare(seed):
     return run
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=1000, help="how many calls (1000)")
-    parser.add_argument("--seed", type=int, default=None, help="repeat a run (default: a new one)")
-    parser.add_argument("--show", type=int, help="print this call of the run and run it here")
-    options = parser.parse_args()
-    seed = options.seed if options.seed is not None else np.random.SeedSequence().entropy % 2**31
-    if options.show is not None:
-        from tests.operator.cases import all_cases
+def show(seed, number):
+    """Print a call of a run and perform it here."""
+    from tests.operator.cases import all_cases
 
-        call = draw(seed, options.show, all_cases())
-        print(call, flush=True)
-        perform(call)
-        return 0
-    faults = run_cases("tests.fuzz.calls", seed, options.cases, progress=True)
-    for fault in faults:
-        print(fault)
-    print(f"{options.cases} calls, seed {seed}: {len(faults)} faults")
-    return 1 if faults else 0
+    call = draw(seed, number, all_cases())
+    print(call, flush=True)
+    perform(call)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line("tests.fuzz.calls", __doc__, show))

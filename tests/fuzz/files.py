@@ -7,7 +7,6 @@ the file has and 64 MB. A crash, a hang, any other exception is a fault; ``--sho
 in this process and leaves its file.
 """
 
-import argparse
 import bz2
 import copy
 import gzip
@@ -21,7 +20,7 @@ import tempfile
 
 import numpy as np
 
-from tests.fuzz.worker import Fault, run_cases
+from tests.fuzz.worker import Fault, command_line
 
 MORE = 64 << 20  # bytes of memory beyond the file
 NUMBERS = (0, 1, 2, 8, 255, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**64 - 1)
@@ -320,22 +319,5 @@ def _write(path, data):
         file.write(data)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=1000, help="how many files (1000)")
-    parser.add_argument("--seed", type=int, default=None, help="repeat a run (default: a new one)")
-    parser.add_argument("--show", type=int, help="run this case of the run here")
-    options = parser.parse_args()
-    seed = options.seed if options.seed is not None else np.random.SeedSequence().entropy % 2**31
-    if options.show is not None:
-        prepare(seed)(options.show)
-        return 0
-    faults = run_cases("tests.fuzz.files", seed, options.cases, progress=True)
-    for fault in faults:
-        print(fault)
-    print(f"{options.cases} files, seed {seed}: {len(faults)} faults")
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line("tests.fuzz.files", __doc__, lambda seed, n: prepare(seed)(n)))

@@ -8,7 +8,6 @@ right when every call gives a result or raises an error of cynet, of sensible le
 hang, any other exception is a fault; ``--show N`` repeats a case in this process.
 """
 
-import argparse
 import functools
 import inspect
 import operator
@@ -19,7 +18,7 @@ import tempfile
 
 import numpy as np
 
-from tests.fuzz.worker import Fault, run_cases
+from tests.fuzz.worker import Fault, command_line
 
 MODULES = [
     "nd",
@@ -472,22 +471,5 @@ def prepare(seed):
     return run
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=1000, help="how many cases (1000)")
-    parser.add_argument("--seed", type=int, default=None, help="repeat a run (default: a new one)")
-    parser.add_argument("--show", type=int, help="run this case of the run here")
-    options = parser.parse_args()
-    seed = options.seed if options.seed is not None else np.random.SeedSequence().entropy % 2**31
-    if options.show is not None:
-        prepare(seed)(options.show)
-        return 0
-    faults = run_cases("tests.fuzz.public", seed, options.cases, progress=True)
-    for fault in faults:
-        print(fault)
-    print(f"{options.cases} cases, seed {seed}: {len(faults)} faults")
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line("tests.fuzz.public", __doc__, lambda seed, n: prepare(seed)(n)))

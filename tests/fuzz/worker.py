@@ -1,5 +1,6 @@
 """Runs numbered cases in a process of its own, with limits, and says which one crashed or hung."""
 
+import argparse
 import importlib
 import os
 import resource
@@ -7,6 +8,8 @@ import select
 import subprocess
 import sys
 import time
+
+import numpy as np
 
 SECONDS = 10  # for one case
 MEMORY = 3 << 30  # beyond what the process has when it begins, bytes of address space
@@ -37,6 +40,25 @@ def run_cases(module, seed, count, progress=False, seconds=SECONDS):
     if progress:
         print(f"{count} cases in {time.monotonic() - began:.0f} s", file=sys.stderr)
     return faults
+
+
+def command_line(module, doc, show):
+    """What ``python -m module`` does with its arguments; the exit status. `show(seed, number)` runs
+    one case here."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=1000, help="how many cases (1000)")
+    parser.add_argument("--seed", type=int, default=None, help="repeat a run (default: a new one)")
+    parser.add_argument("--show", type=int, help="run this case of the run here")
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else np.random.SeedSequence().entropy % 2**31
+    if options.show is not None:
+        show(seed, options.show)
+        return 0
+    faults = run_cases(module, seed, options.cases, progress=True)
+    for fault in faults:
+        print(fault)
+    print(f"{options.cases} cases, seed {seed}: {len(faults)} faults")
+    return 1 if faults else 0
 
 
 def _follow(worker, number, seconds, faults, count, progress):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...base.errors import ArgumentError, ArgumentTypeError, KernelError
+from ...base.kinds import to_index
 from .compiler import KERNELS, OWN, compile_object, line_of
 from .source import Source
 
@@ -394,9 +395,7 @@ def check_limits(name, grid, block, shared, threads_limit=None, limits=None):
             f"kernel {name}: a block of {block} has {count} threads, its __launch_bounds__ allow "
             f"{threads_limit}"
         )
-    if isinstance(shared, bool) or not hasattr(shared, "__index__"):
-        raise ArgumentTypeError(f"kernel {name}: shared_mem takes an int, got {shared!r}")
-    if not 0 <= shared <= limits.shared:
+    if not 0 <= to_index(f"kernel {name}: shared_mem", shared) <= limits.shared:
         raise ArgumentError(
             f"kernel {name}: {shared} bytes of shared memory were asked for, a block has 0 to "
             f"{limits.shared}"

@@ -16,12 +16,10 @@ cdef void rectifier_forward(int type, const floating* x, floating* y, int64_t n,
 cdef void rectifier_backward(int type, const floating* dy, const floating* x, floating* dx,
                              int64_t n, double slope, bint add) noexcept nogil
 
-# Slopes that are data. slope of element i: slopes[i // inner % channels]
-cdef void sloped_forward(const floating* x, const floating* slopes, floating* y, int64_t n,
-                         int64_t channels, int64_t inner, bint add) noexcept nogil
-cdef void sloped_backward(const floating* dy, const floating* x, const floating* slopes,
-                          floating* dx,
-                          int64_t n, int64_t channels, int64_t inner, bint add) noexcept nogil
+# y (+)= g where x > 0, else g by slopes[i // inner % channels] for element i: forward with x for g,
+# and the gradient; y may be g
+cdef void sloped(const floating* g, const floating* x, const floating* slopes, floating* y,
+                 int64_t n, int64_t channels, int64_t inner, bint add) noexcept nogil
 # dslopes[c] (+)= the sum of dy * x over the elements of c that are below 0
 cdef void slopes_backward(const floating* dy, const floating* x, floating* dslopes, int64_t n,
                           int64_t channels, int64_t inner, bint add) noexcept nogil

@@ -66,39 +66,21 @@ cdef void _slopes_columns(const floating* dy, const floating* x, floating* dslop
         dslopes[c] = <floating>totals[c]
 
 
-cdef void sloped_forward(const floating* x, const floating* slopes, floating* y, int64_t n,
-                         int64_t channels, int64_t inner, bint add) noexcept nogil:
+cdef void sloped(const floating* g, const floating* x, const floating* slopes, floating* y,
+                 int64_t n, int64_t channels, int64_t inner, bint add) noexcept nogil:
     cdef int threads = threads_for(n)
     cdef int64_t line, i
     if inner == 1 and n > channels:
         for line in prange(n // channels, num_threads=threads, schedule="static"):
             i = line * channels
-            _sloped_row(x + i, x + i, slopes, y + i, channels, add)
+            _sloped_row(g + i, x + i, slopes, y + i, channels, add)
         return
     for line in prange(n // inner, num_threads=threads, schedule="static"):
         for i in range(line * inner, line * inner + inner):
             if add:
-                y[i] = y[i] + (x[i] if x[i] > 0 else slopes[line % channels] * x[i])
+                y[i] = y[i] + (g[i] if x[i] > 0 else slopes[line % channels] * g[i])
             else:
-                y[i] = x[i] if x[i] > 0 else slopes[line % channels] * x[i]
-
-
-cdef void sloped_backward(const floating* dy, const floating* x, const floating* slopes,
-                          floating* dx,
-                          int64_t n, int64_t channels, int64_t inner, bint add) noexcept nogil:
-    cdef int threads = threads_for(n)
-    cdef int64_t line, i
-    if inner == 1 and n > channels:
-        for line in prange(n // channels, num_threads=threads, schedule="static"):
-            i = line * channels
-            _sloped_row(dy + i, x + i, slopes, dx + i, channels, add)
-        return
-    for line in prange(n // inner, num_threads=threads, schedule="static"):
-        for i in range(line * inner, line * inner + inner):
-            if add:
-                dx[i] = dx[i] + (dy[i] if x[i] > 0 else slopes[line % channels] * dy[i])
-            else:
-                dx[i] = dy[i] if x[i] > 0 else slopes[line % channels] * dy[i]
+                y[i] = g[i] if x[i] > 0 else slopes[line % channels] * g[i]
 
 
 cdef void slopes_backward(const floating* dy, const floating* x, floating* dslopes, int64_t n,

@@ -6,8 +6,7 @@ from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.elementwise.leaky_relu cimport (
-    kELU, kGELU, kLeaky, kSELU, rectifier_backward, rectifier_forward, sloped_backward,
-    sloped_forward, slopes_backward
+    kELU, kGELU, kLeaky, kSELU, rectifier_backward, rectifier_forward, sloped, slopes_backward
 )
 from ...kernels.rng.random cimport Draw, fill, kUniform
 from .._base cimport Operator, OpContext
@@ -177,13 +176,13 @@ cdef class LearnedReLUOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if in_data[0].dtype == kFloat32:
-            sloped_forward(<const float*>in_data[0].data, <const float*>in_data[1].data,
-                           <float*>out_data[0].data, in_data[0].size, self.channels, self.inner,
-                           req[0] == kAddTo)
+            sloped(<const float*>in_data[0].data, <const float*>in_data[0].data,
+                   <const float*>in_data[1].data, <float*>out_data[0].data, in_data[0].size,
+                   self.channels, self.inner, req[0] == kAddTo)
         else:
-            sloped_forward(<const double*>in_data[0].data, <const double*>in_data[1].data,
-                           <double*>out_data[0].data, in_data[0].size, self.channels, self.inner,
-                           req[0] == kAddTo)
+            sloped(<const double*>in_data[0].data, <const double*>in_data[0].data,
+                   <const double*>in_data[1].data, <double*>out_data[0].data, in_data[0].size,
+                   self.channels, self.inner, req[0] == kAddTo)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -202,8 +201,8 @@ cdef class LearnedReLUOperator(Operator):
             slopes_backward(dy, x, <floating*>in_grad[1].data, in_data[0].size, self.channels,
                             self.inner, req[1] == kAddTo)
         if req[0] != kNullOp:
-            sloped_backward(dy, x, <const floating*>in_data[1].data, <floating*>in_grad[0].data,
-                            in_data[0].size, self.channels, self.inner, req[0] == kAddTo)
+            sloped(dy, x, <const floating*>in_data[1].data, <floating*>in_grad[0].data,
+                   in_data[0].size, self.channels, self.inner, req[0] == kAddTo)
 
 
 cdef class RandomReLUOperator(Operator):
@@ -235,11 +234,13 @@ cdef class RandomReLUOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if self.dtype == kFloat32:
-            sloped_forward(<const float*>in_data[0].data, <const float*>out_data[1].data,
-                           <float*>out_data[0].data, n, n, 1, req[0] == kAddTo)
+            sloped(<const float*>in_data[0].data, <const float*>in_data[0].data,
+                   <const float*>out_data[1].data, <float*>out_data[0].data, n, n, 1,
+                   req[0] == kAddTo)
         else:
-            sloped_forward(<const double*>in_data[0].data, <const double*>out_data[1].data,
-                           <double*>out_data[0].data, n, n, 1, req[0] == kAddTo)
+            sloped(<const double*>in_data[0].data, <const double*>in_data[0].data,
+                   <const double*>out_data[1].data, <double*>out_data[0].data, n, n, 1,
+                   req[0] == kAddTo)
         return 0
 
     cdef void _forward(self, const floating* x, TBlob* out_data, const int* req,
@@ -261,13 +262,13 @@ cdef class RandomReLUOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if self.dtype == kFloat32:
-            sloped_backward(<const float*>out_grad[0].data, <const float*>in_data[0].data,
-                            <const float*>out_data[1].data, <float*>in_grad[0].data, n, n, 1,
-                            req[0] == kAddTo)
+            sloped(<const float*>out_grad[0].data, <const float*>in_data[0].data,
+                   <const float*>out_data[1].data, <float*>in_grad[0].data, n, n, 1,
+                   req[0] == kAddTo)
         else:
-            sloped_backward(<const double*>out_grad[0].data, <const double*>in_data[0].data,
-                            <const double*>out_data[1].data, <double*>in_grad[0].data, n, n, 1,
-                            req[0] == kAddTo)
+            sloped(<const double*>out_grad[0].data, <const double*>in_data[0].data,
+                   <const double*>out_data[1].data, <double*>in_grad[0].data, n, n, 1,
+                   req[0] == kAddTo)
         return 0
 
 

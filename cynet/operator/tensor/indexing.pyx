@@ -40,8 +40,8 @@ cdef void _zero(const TBlob* blob, int req) noexcept nogil:
         memset(blob.data, 0, blob.size * dtype_size(blob.dtype))
 
 
-cdef class TakeOperator(Operator):
-    """Rows of data (outer, n, inner) by index."""
+cdef class AxisOperator(Operator):
+    """Data (outer, n, inner) and an index into its middle axis."""
 
     cdef int64_t outer, n, inner
     cdef int dtype, mode
@@ -51,6 +51,10 @@ cdef class TakeOperator(Operator):
         self.name, self.dtype = name, dtype_flag(dtype)
         self.outer, self.n, self.inner = outer, n, inner
         self.mode = MODES.index(mode)
+
+
+cdef class TakeOperator(AxisOperator):
+    """Rows of data by index."""
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -75,17 +79,8 @@ cdef class TakeOperator(Operator):
         return 0
 
 
-cdef class PickOperator(Operator):
-    """One element of each row of data (outer, n, inner)."""
-
-    cdef int64_t outer, n, inner
-    cdef int dtype, mode
-    cdef str name
-
-    def __init__(self, name, dtype, outer, n, inner, mode):
-        self.name, self.dtype = name, dtype_flag(dtype)
-        self.outer, self.n, self.inner = outer, n, inner
-        self.mode = MODES.index(mode)
+cdef class PickOperator(AxisOperator):
+    """One element of each row of data."""
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
