@@ -1,8 +1,20 @@
 """Whether this thread traces a Block: hooks rest, and hybridized Blocks inside run as they are
-written."""
+written. And a count of changes of Blocks and parameters, after which graphs are looked at again."""
 
 import threading
 from contextlib import contextmanager
+
+_changes = [0]
+
+
+def changed():
+    """Note that a Block was changed, or where a parameter is."""
+    _changes[0] += 1
+
+
+def count_of_changes():
+    """How often any Block or parameter was changed."""
+    return _changes[0]
 
 
 class _State(threading.local):

@@ -275,22 +275,28 @@ class Trainer:
             return
         several = len(self._contexts) > 1
         for k, updater in enumerate(self._updaters):
-            names, weights, grads = [], [], []
-            for name, each in zip(self._names, self._params):
-                if each._grad_req == "null":
-                    continue
-                if each._data is None:
-                    each._refuse_uninitialized()
-                weight = each._data[k]
-                if weight._fresh_grad:
-                    names.append(name)
-                    weights.append(weight)
-                    grads.append(each._grad[k])
-                elif not ignore_stale_grad:
-                    raise StaleGradientError(_STALE.format(each.name, weight.context))
+            names, params = self._names, self._params
+            if any(each._grad_req == "null" for each in params):
+                pairs = [(n, p) for n, p in zip(names, params) if p._grad_req != "null"]
+                names, params = [n for n, _ in pairs], [p for _, p in pairs]
+            try:
+                weights = [each._data[k] for each in params]
+            except TypeError:  # one has no data
+                for each in params:
+                    each.list_data()
+                raise
+            fresh = [weight._fresh_grad for weight in weights]
+            if False in fresh:
+                if not ignore_stale_grad:
+                    stale = fresh.index(False)
+                    context = weights[stale].context
+                    raise StaleGradientError(_STALE.format(params[stale].name, context))
+                kept = [i for i, each in enumerate(fresh) if each]
+                names = [names[i] for i in kept]
+                params, weights = [params[i] for i in kept], [weights[i] for i in kept]
             if several:
                 self._optimizer._set_current_context(k)
-            updater(names, grads, weights)
+            updater(names, [each._grad[k] for each in params], weights)
             for weight in weights:
                 weight._fresh_grad = False
 

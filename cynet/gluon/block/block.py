@@ -15,8 +15,9 @@ from ...base.guard import guarded
 from ..errors import MismatchError
 from ..parameter import Parameter, ParameterDict
 from ..parameter.parameter import UNIFORM
+from ..tracing import changed
 from . import files
-from .children import blocks_within, changed
+from .children import blocks_within
 from .hooks import HookHandle, Hooks
 from .scope import BlockScope
 

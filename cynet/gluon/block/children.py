@@ -1,18 +1,6 @@
-"""Blocks in lists, tuples and dicts that are attributes of a Block; and a count of changes."""
+"""Blocks in lists, tuples and dicts that are attributes of a Block; what a graph depends on."""
 
 from ...ndarray import NDArray
-
-_changes = [0]
-
-
-def changed():
-    """Note that a Block was changed: what was traced may be looked at again."""
-    _changes[0] += 1
-
-
-def count_of_changes():
-    """How often any Block was changed."""
-    return _changes[0]
 
 
 def blocks_within(owner, kind):
@@ -59,7 +47,8 @@ def fingerprint(block):
     params = tuple((name, id(each)) for name, each in block._reg_params.items())
     children = tuple((name, fingerprint(each)) for name, each in block._named_children())
     hooks = bool(block._forward_hooks or block._forward_pre_hooks)
-    return id(block), own, arrays, params, children, hooks
+    watched = id(vars(block).get("_op_hook"))
+    return id(block), own, arrays, params, children, hooks, watched
 
 
 _PLAIN = (bool, int, float, str, tuple, type(None))

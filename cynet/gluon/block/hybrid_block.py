@@ -10,10 +10,9 @@ from ...base.guard import guarded
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..errors import DeferredInitializationError
-from ..tracing import is_tracing
+from ..tracing import changed, is_tracing
 from . import graph
 from .block import Block
-from .children import changed
 from .hybridized import Hybridized
 
 if TYPE_CHECKING:

@@ -6,17 +6,28 @@ import random
 import numpy as np
 
 from ... import autograd, executor
-from ...base.errors import CynetError, told, warn_user
+from ...base.errors import ArgumentError, CynetError, told, warn_user
 from ...ndarray import NDArray
+from ...ndarray._tape import get_state
 from ..errors import DeferredInitializationError
-from ..tracing import tracing
-from .children import count_of_changes, fingerprint, has_hooks
+from ..parameter import Parameter
+from ..tracing import count_of_changes, tracing
+from .children import fingerprint, has_hooks
 from .graph import trace_block
 from .structure import Fixed, Table, flatten, regroup
 from .traced import UntraceableError
+from .watch import Watch
 
 _MOST_SIGNATURES = 128  # of which it is known which graph serves them
+_TRAINS = 2  # of the thread's flags
 _MOST_GRAPHS = 16  # of one format of arguments
+
+
+class _Constant:
+    """An array that is no parameter, in a Parameter's place."""
+
+    def __init__(self, array):
+        self._data = [array]
 
 
 class _Plan:
@@ -24,18 +35,21 @@ class _Plan:
 
     def __init__(self, block, graph, count):
         self.graph = graph
-        self.op = executor.CachedOp(graph.symbol)
+        self.watch = None if block._op_hook is None else Watch(graph.symbol, *block._op_hook)
+        symbol = graph.symbol if self.watch is None else self.watch.symbol
+        self.op = executor.CachedOp(symbol)
         params = {each.name: each for each in block.collect_params().values()}
         places = {name: i for i, name in enumerate(graph.inputs)}
-        self.sources = []  # of each input: its place, a Parameter, or an array
+        self.sources = []  # of each input: its place, a Parameter or a _Constant
         for name in self.op.inputs:
             if name in places:
                 self.sources.append(places[name])
             elif name in params:
                 self.sources.append(params[name])
             else:
-                self.sources.append(graph.constants[name])
-        self.params = [each for each in self.sources if not isinstance(each, (int, NDArray))]
+                self.sources.append(_Constant(graph.constants[name]))
+        self.params = [each for each in self.sources if isinstance(each, Parameter)]
+        self._seen, self._one = -1, False
         self.single = graph.out_format == 0
         self._warn_of_unused(block, graph, params)
 
@@ -55,21 +69,29 @@ class _Plan:
             )
 
     def __call__(self, arrays):
-        context = None
-        inputs = []
-        for source in self.sources:
-            if type(source) is int:
-                inputs.append(arrays[source])
-            elif isinstance(source, NDArray):
-                inputs.append(source)
-            else:
-                data = source._data
-                if data is not None and len(data) == 1:
-                    inputs.append(data[0])
-                else:
-                    context = arrays[0].context if context is None else context
-                    inputs.append(source.data(context))
-        outputs = self.op(*inputs)
+        if self._seen != count_of_changes():
+            self._seen = count_of_changes()
+            self._one = all(each._data and len(each._data) == 1 for each in self.params)
+        if self._one:
+            inputs = [arrays[s] if type(s) is int else s._data[0] for s in self.sources]
+        else:
+            context = arrays[0].context
+            inputs = [
+                arrays[s]
+                if type(s) is int
+                else s.data(context)
+                if isinstance(s, Parameter)
+                else s._data[0]
+                for s in self.sources
+            ]
+        try:
+            outputs = self.op(*inputs)
+        except ArgumentError:
+            for each in self.params:
+                each.data(arrays[0].context)  # which says where the parameter is
+            raise
+        if self.watch is not None:
+            outputs = self.watch(outputs, dict(zip(self.op.inputs, inputs)))
         if self.single:
             return outputs[0]
         return regroup(outputs, self.graph.out_format)[0]
@@ -126,8 +148,8 @@ class Hybridized:
             self._look_at_changes()
         if self._plain is not None:
             return self._run_plain(args, kwargs)
-        if len(args) == 1 and not kwargs and isinstance(args[0], NDArray):
-            arrays, key = args, 0
+        if not kwargs and all(type(each) is NDArray for each in args):
+            arrays, key = args, len(args)
         else:
             try:
                 arrays, form = flatten([list(args), kwargs])
@@ -135,7 +157,7 @@ class Hybridized:
                 self._tell(f"{error}; it runs operator by operator")
                 return self._run_plain(args, kwargs)
             key = _hashable(form)
-        key = (key, autograd.is_training())
+        key = (key, get_state() & _TRAINS)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])
         plan = self._served.get(signature)
         if plan is None:

@@ -14,7 +14,7 @@ from ...base.guard import guarded
 from ...context import Context, cpu, current_context
 from ...initializer import InitDesc
 from ..errors import DeferredInitializationError, MismatchError, StateError
-from ..tracing import active, has_trace
+from ..tracing import active, changed, has_trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -363,6 +363,7 @@ class Parameter:
 
     def _take(self, values, contexts):
         """Make the array of each context with these values."""
+        changed()
         self._ctx_list = list(contexts)
         self._data = [values.copyto(ctx) for ctx in contexts]
         self._make_gradients()

@@ -358,6 +358,33 @@ def test_hooks_of_children_keep_working():
     assert len(outer) == 1
 
 
+def test_operator_hooks(rng):
+    net = nn.HybridSequential(prefix="m_")
+    with net.name_scope():
+        net.add(nn.Conv2D(2, 3), nn.BatchNorm(), nn.Dense(2))
+    net.initialize()
+    x, seen = nd.array(rng.normal(size=(1, 1, 4, 4))), []
+    net.register_op_hook(lambda name, operator, array: seen.append((name, operator, array.shape)))
+    wanted = net(x).asnumpy()
+    assert not seen
+    net.hybridize()
+    np.testing.assert_allclose(net(x).asnumpy(), wanted, rtol=1e-5)
+    assert seen == [
+        ("m_conv0_fwd_output", "Convolution", (1, 2, 2, 2)),
+        ("m_batchnorm0_fwd_output", "BatchNorm", (1, 2, 2, 2)),
+        ("m_dense0_fwd_output", "FullyConnected", (1, 2)),
+    ]
+    seen.clear()
+    net.register_op_hook(lambda name, *_: seen.append(name), monitor_all=True)
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    assert seen[:4] == [
+        "m_conv0_fwd_data", "m_conv0_fwd_weight", "m_conv0_fwd_bias", "m_conv0_fwd_output",
+    ]  # fmt: skip
+    assert net[0].weight.grad().asnumpy().any()
+
+
 def network(kind):
     mx.random.seed(3)
     net = kind()
