@@ -106,8 +106,10 @@ def resident_bytes(script, rounds=ROUNDS, seed=None):
     seen = [tuple(map(int, line.split())) for line in lines]
     early = [b for i, b in seen if min(500, rounds // 6) < i <= min(1500, rounds // 2)]
     late = [b for i, b in seen if i > rounds - rounds // 10]
-    print(f"resident MB: early at most {max(early) / 1e6:.2f}, late {max(late) / 1e6:.2f}; "
-          f"median {statistics.median(early) / 1e6:.2f}, {statistics.median(late) / 1e6:.2f}")
+    print(
+        f"resident MB: early at most {max(early) / 1e6:.2f}, late {max(late) / 1e6:.2f}; "
+        f"median {statistics.median(early) / 1e6:.2f}, {statistics.median(late) / 1e6:.2f}"
+    )
     return early, late
 
 

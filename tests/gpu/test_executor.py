@@ -35,9 +35,7 @@ def close(a, b):
 def test_many_steps(gpu, seed, recorded, grad_req):
     before = graphs.switch(recorded)
     try:
-        here, there = (
-            bound(network(), c, seed, grad_req, data=(16, 8)) for c in (mx.cpu(), gpu)
-        )
+        here, there = (bound(network(), c, seed, grad_req, data=(16, 8)) for c in (mx.cpu(), gpu))
         was = graphs.counts()
         rng = np.random.default_rng(seed + 1)
         for _ in range(6):

@@ -17,9 +17,7 @@ class Counted:
 
     def __exit__(self, *exc):
         mx.nd.waitall()
-        self.recorded, self.replayed = (
-            now - was for now, was in zip(graphs.counts(), self.before)
-        )
+        self.recorded, self.replayed = (now - was for now, was in zip(graphs.counts(), self.before))
 
 
 def outputs_of(symbol, ctx, steps, is_train=True, **arrays):

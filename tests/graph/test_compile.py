@@ -21,8 +21,9 @@ def test_a_pass_that_loses_a_step_is_refused(monkeypatch, lost):
     monkeypatch.setattr(pipeline, "NAMES", pipeline.NAMES | {"careless"})
     monkeypatch.setenv("CYNET_GRAPH_PASSES", "careless")
     monkeypatch.setenv("CYNET_GRAPH_VERIFY", "0")  # which would find it first
-    net = mx.sym.FullyConnected(mx.sym.var("x"), mx.sym.var("w"), no_bias=True, num_hidden=4,
-                                name="layer")
+    net = mx.sym.FullyConnected(
+        mx.sym.var("x"), mx.sym.var("w"), no_bias=True, num_hidden=4, name="layer"
+    )
     wanted = f"a pass has lost the steps that compute .*{lost}"
     with pytest.raises(mx.base.MXNetError, match=wanted):
         net.simple_bind(mx.cpu(), x=(3, 5))

@@ -16,9 +16,7 @@ import cynet as mx
 from tests.fixtures.random_networks import KINDS, run, summary
 
 CASES = 1000 if "CYNET_STRESS_ITERATIONS" in os.environ else 20
-MXNET = json.loads(
-    (Path(__file__).parents[1] / "fixtures" / "random_networks.json").read_text()
-)
+MXNET = json.loads((Path(__file__).parents[1] / "fixtures" / "random_networks.json").read_text())
 NEAR = {"float64": 1e-9, "float32": 2e-2}
 
 

@@ -174,7 +174,9 @@ def test_a_pass_runs_where_its_row_says(monkeypatch):
     graph, _ = made()
     names = {"both", "host", "later"}
     for device, expected in (
-        ("cpu", ["both", "host"]), ("cpu_pinned", ["both", "host"]), ("gpu", ["both"])
+        ("cpu", ["both", "host"]),
+        ("cpu_pinned", ["both", "host"]),
+        ("gpu", ["both"]),
     ):
         ran.clear()
         assert pipeline.run(graph, (pipeline.FORWARD,), names, device) is graph

@@ -28,9 +28,7 @@ def fill(executor, seed, low=0.1, high=1.0):
         if array is None:
             continue
         array[:] = rng.uniform(low, high, array.shape)
-    return [
-        mx.nd.array(rng.uniform(-1, 1, out.shape), dtype=out.dtype) for out in executor.outputs
-    ]
+    return [mx.nd.array(rng.uniform(-1, 1, out.shape), dtype=out.dtype) for out in executor.outputs]
 
 
 def run(executor, seed, backward=True):
@@ -297,6 +295,7 @@ def _random_net(rng):
     pool = [mx.sym.var(f"x{i}") for i in range(3)]
     small = [mx.sym.var(name) for name in ("row", "column", "one")]
     for _ in range(rng.integers(4, 40)):
+
         def pick():
             return pool[max(0, len(pool) - 1 - int(rng.integers(8)))]
 

@@ -44,34 +44,53 @@ def forward(executor):
 
 CASES = {  # rule: network, whether it has gradients, the steps without and with it
     "activation": (
-        lambda x: relu(layer(x)), "write", "fuse",
-        ["Convolution", "Activation"], ["Convolution"],
+        lambda x: relu(layer(x)),
+        "write",
+        "fuse",
+        ["Convolution", "Activation"],
+        ["Convolution"],
     ),
     "activation of a norm": (
-        lambda x: relu(norm(layer(x))), "write", "fuse",
-        ["Convolution", "BatchNorm", "Activation"], ["Convolution", "BatchNorm"],
+        lambda x: relu(norm(layer(x))),
+        "write",
+        "fuse",
+        ["Convolution", "BatchNorm", "Activation"],
+        ["Convolution", "BatchNorm"],
     ),
     "residual": (
-        lambda x: relu(norm(layer(x)) + layer(x)), "write", "fuse",
+        lambda x: relu(norm(layer(x)) + layer(x)),
+        "write",
+        "fuse",
         ["Convolution", "BatchNorm", "Convolution", "elemwise_add", "Activation"],
         ["Convolution", "Convolution", "BatchNorm"],
     ),
     "sum": (
-        lambda x: layer(x) + layer(x), "null", "sum",
-        ["Convolution", "Convolution", "elemwise_add"], ["Convolution", "Convolution"],
+        lambda x: layer(x) + layer(x),
+        "null",
+        "sum",
+        ["Convolution", "Convolution", "elemwise_add"],
+        ["Convolution", "Convolution"],
     ),
     "sum and activation": (
-        lambda x: mx.sym.Pooling(relu(layer(x) + layer(x)), kernel=(2, 2)), "null", "sum",
+        lambda x: mx.sym.Pooling(relu(layer(x) + layer(x)), kernel=(2, 2)),
+        "null",
+        "sum",
         ["Convolution", "Convolution", "elemwise_add", "Activation", "Pooling"],
         ["Convolution", "Convolution", "Pooling"],
     ),
     "seen by the user": (
-        lambda x: (lambda y: mx.sym.Group([relu(y), y]))(layer(x)), "write", "fuse",
-        ["Convolution", "Activation"], None,
+        lambda x: (lambda y: mx.sym.Group([relu(y), y]))(layer(x)),
+        "write",
+        "fuse",
+        ["Convolution", "Activation"],
+        None,
     ),
     "read twice": (
-        lambda x: (lambda y: relu(y) * y)(layer(x)), "write", "fuse",
-        ["Convolution", "Activation", "elemwise_mul"], None,
+        lambda x: (lambda y: relu(y) * y)(layer(x)),
+        "write",
+        "fuse",
+        ["Convolution", "Activation", "elemwise_mul"],
+        None,
     ),
 }
 
@@ -101,11 +120,14 @@ def test_rule_of_masks(monkeypatch):
         executor.backward([mx.nd.ones(executor.outputs[0].shape)])
         grads = [g.asnumpy() for g in executor.grad_arrays]
         backward = executor._graph.steps[executor._graph.n_forward :]
-        found[passes] = grads, [
-            (s.prop.gives_masked, s.prop.gets_masked)
-            for s in backward
-            if s.prop.op_name == "FullyConnected"
-        ]
+        found[passes] = (
+            grads,
+            [
+                (s.prop.gives_masked, s.prop.gets_masked)
+                for s in backward
+                if s.prop.op_name == "FullyConnected"
+            ],
+        )
     assert found["fuse,mask"][1] == [(True, False), (False, True)]
     assert found["fuse"][1] == [(False, False)] * 2
     for a, b in zip(found["fuse,mask"][0], found["fuse"][0], strict=True):

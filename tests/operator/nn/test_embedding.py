@@ -110,8 +110,9 @@ def test_a_table_that_is_used_twice():
     words = np.array([1, 2, 3, 800])
     table = mx.sym.var("table")
     x, y = mx.sym.var("x"), mx.sym.var("y")
-    net = mx.sym.Group([mx.sym.Embedding(each, weight=table, input_dim=900, output_dim=16)
-                        for each in (x, y)])
+    net = mx.sym.Group(
+        [mx.sym.Embedding(each, weight=table, input_dim=900, output_dim=16) for each in (x, y)]
+    )
     request = {"x": "null", "y": "null", "table": "write"}
     executor = net.simple_bind(mx.cpu(), x=(4,), y=(4,), grad_req=request)
     for shift in (0, 10, 20):
