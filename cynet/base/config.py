@@ -97,6 +97,14 @@ _SETTINGS = {
             "empty: the one with the lowest estimate.",
         ),
         Setting(
+            "CYNET_GEMM_ALGORITHM",
+            str,
+            "",
+            "The algorithm of FullyConnected, dot, batch_dot and RNN's products on the CPU, "
+            "wherever it supports them: panels, skinny, amx, blas or onednn; empty: the one with "
+            "the lowest estimate.",
+        ),
+        Setting(
             "CYNET_STORAGE_CACHE_MB",
             _count,
             0,

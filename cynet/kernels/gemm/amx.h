@@ -139,17 +139,6 @@ inline void sum_lines(const Job& job, int64_t rows) {
   }
 }
 
-// Whether it is quicker than the loops for AVX-512 by so much that all else gains, too: these tiles
-// lower the clock by a seventh for a while. In ns of one thread: of a product of tiles, of
-// splitting, of a block of the result, of a call, and of multiply-adds of those loops.
-inline bool suits(int64_t m, int64_t n, int64_t k, bool packed) {
-  const auto parts = [](int64_t size, int64_t each) { return (size + each - 1) / each; };
-  const double rows = parts(m, SIDE), columns = parts(n, SIDE), chunks = parts(k, CHUNK);
-  const double own = 43 * rows * columns * chunks + 92 * (rows + !packed * columns) * chunks +
-                     230 * parts(m, BLOCK) * parts(n, BLOCK) + 6000 + packed * 0.5 * n * k;
-  return m >= SIDE && own * (packed ? 95 : 120) < double(m) * n * k;
-}
-
 // Of an m x n result: threads share its blocks. Where all have read b they take rows (Grid).
 inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
   const int64_t rows = (m + BLOCK - 1) / BLOCK;

@@ -201,25 +201,8 @@ inline size_t product_space(int level, int threads) {
   return threads * floats * sizeof(float);
 }
 
-// Whether AMX is faster than the loops of the level.
-inline bool product_is_tiled(int level, int64_t m, int64_t n, int64_t k) {
-#ifdef CYNET_AMX
-  return level == AMX && amx::suits(m, n, k, false);
-#else
-  return false;
-#endif
-}
-
 // AMX with a packed b, (k, n), or (n, k) where `turned` (transposed), split into bfloat16
-// beforehand: whether it is faster, how many floats packing takes, packing.
-inline bool product_packs(int level, int64_t m, int64_t n, int64_t k) {
-#ifdef CYNET_AMX
-  return level == AMX && amx::suits(m, n, k, true);
-#else
-  return false;
-#endif
-}
-
+// beforehand: how many floats packing takes, packing.
 inline int64_t product_packed_size(int64_t n, int64_t k) {
 #ifdef CYNET_AMX
   return amx::packed_size<amx::DEPTH>(k, n);
@@ -235,18 +218,18 @@ inline void product_pack(const float* b, int64_t b_row, bool turned, int64_t k, 
 #endif
 }
 
+// The algorithms of a product: b in packed panels; by tiles of AMX; skinny, with b read in place, for
+// which a is not transposed.
+enum ProductWay { PANELS, TILES, SKINNY };
+
 // Whether every thread reads the whole of a.
-inline bool product_shares_a(int level, int64_t m, int64_t n, int64_t k, int threads) {
+inline bool product_shares_a(int level, ProductWay way, int64_t m, int64_t n, int threads) {
 #ifdef CYNET_AMX
-  if (product_is_tiled(level, m, n, k)) return amx::grid_of(m, n, threads, false).rows == 1;
+  if (way == TILES) return amx::grid_of(m, n, threads, false).rows == 1;
 #endif
   static constexpr decltype(&baseline::shares_a) table[] = CYNET_AT_LEVELS(shares_a);
   return table[level](m, n, threads);
 }
-
-// The algorithms of `product`: panels; AMX; skinny, with b read in place. `product_way` chooses
-// one, `product_by` runs a given one.
-enum ProductWay { PLAIN, TILED, FEW };
 
 // Whether the product is skinny enough to read b in place, which needs no scratch. a is not
 // transposed.
@@ -256,26 +239,15 @@ inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_tu
   return table[level](m, n, k, b_turned, of);
 }
 
-inline ProductWay product_way(int level, const Product& p) {
-  if (p.packed || product_is_tiled(level, p.m, p.n, p.k)) return TILED;
-  const bool few = !p.a_turned &&
-                   product_is_few(level, p.m, p.n, p.k, p.b_turned, products::AMONG);
-  return few ? FEW : PLAIN;
-}
-
-inline void product_by(int level, ProductWay way, const Product& p, int threads, char* space) {
+inline void product(int level, ProductWay way, const Product& p, int threads, char* space) {
   static constexpr decltype(&baseline::multiply) plain[] = CYNET_AT_LEVELS(multiply);
   static constexpr decltype(&baseline::multiply_few) few[] = CYNET_AT_LEVELS(multiply_few);
   float* room = reinterpret_cast<float*>(space);
-  if (way == FEW) return few[level](p, threads);
+  if (way == SKINNY) return few[level](p, threads);
 #ifdef CYNET_AMX
-  if (way == TILED) return amx::multiply(p, threads, room);
+  if (way == TILES) return amx::multiply(p, threads, room);
 #endif
   plain[level](p, threads, room);
-}
-
-inline void product(int level, const Product& p, int threads, char* space) {
-  product_by(level, product_way(level, p), p, threads, space);
 }
 
 // Bytes of scratch for forward, or for both gradients; it must be aligned to 64.

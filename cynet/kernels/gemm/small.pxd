@@ -1,8 +1,8 @@
 """Products of small float32 matrices, and convolutions of small images made of them (small.h).
 
-All shapes are supported; `product_suits` and the operators' lists of algorithms tell for which this
-is faster than BLAS and oneDNN. `space` is scratch of product_space or window_space bytes, aligned
-to 64. Results do not depend on the number of threads.
+All shapes are supported; the operators' lists of algorithms tell for which this is faster than BLAS
+and oneDNN. `space` is scratch of product_space or window_space bytes, aligned to 64. Results do not
+depend on the number of threads.
 """
 
 from libc.stdint cimport int64_t
@@ -33,24 +33,26 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         bint add_sums
         const float* packed
 
+    # b in packed panels; by AMX, where the level has it; b in place, a not transposed.
+    enum ProductWay:
+        PANELS
+        TILES
+        SKINNY
+
     # x (batch, height, width, channels), y (batch, out_height, out_width, filters) and w (filters,
     # channels, kernel_h, kernel_w), each C-contiguous.
     struct WindowShape:
         int64_t batch, height, width, channels, filters, out_height, out_width
         int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w
 
-# Whether this is faster than a library's product of m x k by k x n.
-cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil
 # Whether every thread of the product reads the whole of a.
-cdef bint product_shares_a(int64_t m, int64_t n, int64_t k, int threads) noexcept nogil
-# Whether the product is faster with a packed b; the floats of the packed b; packing it. The packed
-# b must be aligned to 64 bytes.
-cdef bint product_packs(int64_t m, int64_t n, int64_t k) noexcept nogil
+cdef bint product_shares_a(ProductWay way, int64_t m, int64_t n, int threads) noexcept nogil
+# The floats of b packed for TILES; packing it. It must be aligned to 64 bytes.
 cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil
 cdef void product_pack(const float* b, int64_t b_row, bint turned, int64_t k, int64_t n, float* to,
                        int threads) noexcept nogil
 cdef size_t product_space(int threads) noexcept nogil
-cdef void product(const Product* p, int threads, char* space) noexcept nogil
+cdef void product(const Product* p, ProductWay way, int threads, char* space) noexcept nogil
 # Skinny products, which read b in place and need no scratch; a is not transposed. Whether that is
 # faster than a library's product; the product.
 cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil

@@ -8,21 +8,15 @@ import numpy as np
 
 cdef extern from "gemm/small.h" namespace "cynet" nogil:
     size_t cpp_product_space "cynet::product_space"(int level, int threads) noexcept
-    bint cpp_shares_a "cynet::product_shares_a"(int level, int64_t m, int64_t n, int64_t k,
+    bint cpp_shares_a "cynet::product_shares_a"(int level, ProductWay way, int64_t m, int64_t n,
                                                 int threads) noexcept
-    bint cpp_is_tiled "cynet::product_is_tiled"(int level, int64_t m, int64_t n, int64_t k) noexcept
-    bint cpp_packs "cynet::product_packs"(int level, int64_t m, int64_t n, int64_t k) noexcept
     int64_t cpp_packed_size "cynet::product_packed_size"(int64_t n, int64_t k) noexcept
     void cpp_pack "cynet::product_pack"(const float* b, int64_t b_row, bint turned, int64_t k,
                                         int64_t n, float* to, int threads) noexcept
-    void cpp_product "cynet::product"(int level, const Product& p, int threads,
+    void cpp_product "cynet::product"(int level, ProductWay way, const Product& p, int threads,
                                       char* space) noexcept
-    ctypedef enum ProductWay:
-        PLAIN, TILED, FEW
-    ProductWay cpp_way "cynet::product_way"(int level, const Product& p) noexcept
-    void cpp_product_by "cynet::product_by"(int level, ProductWay way, const Product& p,
-                                            int threads, char* space) noexcept
     ctypedef enum FewOf "cynet::products::FewOf":
+        AMONG "cynet::products::AMONG"
         ALONE "cynet::products::ALONE"
     bint cpp_is_few "cynet::product_is_few"(int level, int64_t m, int64_t n, int64_t k,
                                             bint b_turned, FewOf of) noexcept
@@ -51,23 +45,8 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         bint add, int threads) noexcept
 
 
-# Multiply-adds of a product that a library, which copies both matrices in blocks, computes faster,
-# unless one side is so short that the whole of it is read for each block of the others.
-cdef int64_t LARGE = 1 << 30
-cdef int64_t SHORT = 256
-
-
-cdef bint product_suits(int64_t m, int64_t n, int64_t k) noexcept nogil:
-    return cpu_level() > 0 and (m * n * k <= LARGE or min(m, n, k) <= SHORT
-                                or cpp_is_tiled(cpu_level(), m, n, k))
-
-
-cdef bint product_shares_a(int64_t m, int64_t n, int64_t k, int threads) noexcept nogil:
-    return cpp_shares_a(cpu_level(), m, n, k, threads)
-
-
-cdef bint product_packs(int64_t m, int64_t n, int64_t k) noexcept nogil:
-    return cpp_packs(cpu_level(), m, n, k)
+cdef bint product_shares_a(ProductWay way, int64_t m, int64_t n, int threads) noexcept nogil:
+    return cpp_shares_a(cpu_level(), way, m, n, threads)
 
 
 cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil:
@@ -83,8 +62,8 @@ cdef size_t product_space(int threads) noexcept nogil:
     return cpp_product_space(cpu_level(), threads)
 
 
-cdef void product(const Product* p, int threads, char* space) noexcept nogil:
-    cpp_product(cpu_level(), p[0], threads, space)
+cdef void product(const Product* p, ProductWay way, int threads, char* space) noexcept nogil:
+    cpp_product(cpu_level(), way, p[0], threads, space)
 
 
 cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil:
@@ -92,7 +71,7 @@ cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcep
 
 
 cdef void product_few(const Product* p, int threads) noexcept nogil:
-    cpp_product_by(cpu_level(), FEW, p[0], threads, NULL)
+    cpp_product(cpu_level(), SKINNY, p[0], threads, NULL)
 
 
 cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil:
@@ -138,6 +117,13 @@ cdef void window_channel_weight(const WindowShape* shape, const float* x, const 
     cpp_channel_weight(cpu_level(), shape[0], x, dy, dw, add, threads)
 
 
+def is_skinny(level, m, n, k, b_turned):
+    """Whether a product of m x k by k x n (transposed with `b_turned`) is skinny enough that
+    reading b in place is faster than packing it, at a capability level."""
+    cdef int at = ("baseline", "avx2", "avx512", "amx").index(level)
+    return cpp_is_few(at, m, n, k, b_turned, AMONG)
+
+
 def _scratch(size_t size):
     """(array, where `size` aligned bytes begin in it): all bytes are 255, so floats are NaN."""
     room = np.full(size + 128, 255, np.uint8)
@@ -148,23 +134,22 @@ def _level(name):
     return cpu_level() if name is None else cpu_capabilities().index(name)
 
 
-_WAYS = ("plain", "tiled", "few")  # as enum ProductWay of small.h
+WAYS = ("panels", "amx", "skinny")  # as enum ProductWay of small.h
 
 
 def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
-                    bint add=False, int threads=1, level=None, way=None,
+                    bint add=False, int threads=1, level=None, way="panels",
                     bint b_shared=False, mask=None, sums=None,
                     bint add_sums=False, bint packed=False):
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
-    `way` is ``'plain'``, ``'tiled'`` (by AMX; at level ``'amx'`` alone, k > 0), ``'few'`` (b is
-    read in place; a is not transposed) or None: as `product` chooses. With `packed`, b is packed
-    before, and then not read. Returned are what lies behind
-    the scratch, bytes of 255, and what `product` would choose.
+    `way` is ``'panels'``, ``'amx'`` (at level ``'amx'`` alone, k > 0) or ``'skinny'`` (a is not
+    transposed). With `packed`, which only AMX takes, b is packed before, and then not read.
+    Returned is what lies behind the scratch: bytes of 255.
     """
     cdef Product p
     cdef int at = _level(level)
-    cdef ProductWay chosen, taken
+    cdef ProductWay taken = <ProductWay><int>WAYS.index(way)
     cdef size_t size = cpp_product_space(at, threads)
     cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
     cdef size_t pbias = 0 if bias is None else bias.ctypes.data
@@ -184,11 +169,9 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
         cpp_pack(p.b, p.b_row, b_turned, p.k, p.n, <float*>pkept, threads)
         p.packed = <float*>pkept
         p.b = NULL
-    chosen = cpp_way(at, p)
-    taken = chosen if way is None else <ProductWay><int>_WAYS.index(way)
     with nogil:
-        cpp_product_by(at, taken, p, threads, <char*>space)
-    return room[start + size:], _WAYS[chosen]
+        cpp_product(at, taken, p, threads, <char*>space)
+    return room[start + size:]
 
 
 cdef WindowShape _shape(x, w, y, stride, dilate, pad):

@@ -12,7 +12,7 @@ from ...kernels.gemm.blas cimport gemm
 from ...kernels.elementwise.dropout cimport dropout_factors
 from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_unary
 from ...kernels.parallel cimport threads_for
-from ...kernels.gemm.small cimport Product, product, product_space, product_suits
+from ...kernels.gemm.small cimport Product, ProductWay, product, product_space
 from ...kernels.rnn.recurrent cimport (
     GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, first_gives_nothing, recurrent_backward,
     recurrent_forward, recurrent_pack, recurrent_packed
@@ -22,6 +22,7 @@ from ...kernels.elementwise.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
 from ...base.errors import ArgumentError
+from ..products import PRODUCTS, ProductDesc, way_of
 from .layout import GATES
 from .layout import kept as lay_out
 
@@ -31,6 +32,9 @@ cdef struct Offsets:  # in bytes; a Pass of layout.py
     int64_t inputs  # a number
     int64_t i2h_weight, h2h_weight, i2h_bias, h2h_bias
     int64_t gates, h, c, n
+    # How the products of all steps are computed, forward and the gradients of both weights and of
+    # the inputs: a ProductWay, or -1 for BLAS.
+    int forward, i2h_gradient, h2h_gradient, inputs_gradient
 
 cdef struct Matrix:
     const void* data
@@ -93,12 +97,25 @@ cdef class LayersOperator(Operator):
             at.i2h_bias, at.h2h_bias = one.i2h_bias * item, one.h2h_bias * item
             at.gates, at.h = one.gates * item, one.h * item
             at.c, at.n = one.c * item, one.n * item
+            at.forward, at.i2h_gradient, at.h2h_gradient, at.inputs_gradient = self._ways(
+                one.inputs, dtype)
             self.passes.push_back(at)
         self.inputs = [offset * item for offset in inputs]
         self.masks = [offset * item for offset in masks]
         self.write = find_unary(b"identity", self.dtype, False)
         self.add = find_unary(b"identity", self.dtype, True)
         self.multiply = find_binary(b"mul", self.dtype, False)
+
+    def _ways(self, int64_t inputs, dtype):
+        """How the four products of a pass over so many inputs are computed."""
+        cdef int64_t rows = self.shape.steps * self.shape.batch, width = self.width
+        products = [
+            ProductDesc(rows, width, inputs, dtype, b_transposed=True, weight=True),
+            ProductDesc(width, inputs, rows, dtype, a_transposed=True, weight=True),
+            ProductDesc(width, self.shape.hidden, rows, dtype, a_transposed=True, weight=True),
+            ProductDesc(rows, inputs, width, dtype, weight=True),
+        ]
+        return [way_of(PRODUCTS.choose(product)) for product in products]
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -138,7 +155,8 @@ cdef class LayersOperator(Operator):
             r.bias_n = parameters + at.h2h_bias + bias_n * self.item
         else:
             run_unary(&self.add, parameters + at.h2h_bias, space.bias, self.width)
-        self._times(r.steps * r.batch, self.width, at.inputs, Matrix(x, at.inputs, False),
+        self._times(at.forward, r.steps * r.batch, self.width, at.inputs,
+                    Matrix(x, at.inputs, False),
                     Matrix(parameters + at.i2h_weight, at.inputs, True), r.gates, False,
                     space.bias, NULL, space.scratch)
         memcpy(<char*>r.h + self._first(direction), <char*>in_data[2].data + number * states,
@@ -213,13 +231,13 @@ cdef class LayersOperator(Operator):
         recurrent_pack(&r, True, space.weight)
         recurrent_backward(&r)
         if req[1] != kNullOp:
-            self._times(self.width, at.inputs, rows, Matrix(r.dgates, self.width, True),
-                        Matrix(x, at.inputs, False), gradient + at.i2h_weight, sums, NULL,
-                        space.bias, space.scratch)
+            self._times(at.i2h_gradient, self.width, at.inputs, rows,
+                        Matrix(r.dgates, self.width, True), Matrix(x, at.inputs, False),
+                        gradient + at.i2h_weight, sums, NULL, space.bias, space.scratch)
             h = <char*>r.h + (self.state_size * self.item if r.reverse else 0)
             if r.steps > 1 and first_gives_nothing(&r):
                 left, skipped = rows - r.batch, 0 if r.reverse else r.batch * self.item
-            self._times(self.width, r.hidden, left,
+            self._times(at.h2h_gradient, self.width, r.hidden, left,
                         Matrix(<char*>r.dgates_h + skipped * self.width, self.width, True),
                         Matrix(h + skipped * r.hidden, r.hidden, False),
                         gradient + at.h2h_weight, sums, NULL, NULL, space.scratch)
@@ -228,9 +246,10 @@ cdef class LayersOperator(Operator):
                 self._sum(r.dgates_h, rows, space.bias)
             self._assign(sums, space.bias, gradient + at.h2h_bias, self.width)
         if dx != NULL:
-            self._times(rows, at.inputs, self.width, Matrix(r.dgates, self.width, False),
-                        Matrix(parameters + at.i2h_weight, at.inputs, False), dx, add, NULL,
-                        NULL, space.scratch)
+            self._times(at.inputs_gradient, rows, at.inputs, self.width,
+                        Matrix(r.dgates, self.width, False),
+                        Matrix(parameters + at.i2h_weight, at.inputs, False), dx, add, NULL, NULL,
+                        space.scratch)
         self._give(req[2], space.dh, &in_grad[2], number)
         if r.mode == LSTM:
             self._give(req[3], space.dc, &in_grad[3], number)
@@ -350,17 +369,17 @@ cdef class LayersOperator(Operator):
         else:
             sum_rows(<const double*>x, rows, self.width, <double*>to, False)
 
-    cdef void _times(self, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void* c, bint add,
-                     const char* bias, char* sums, char* scratch) noexcept nogil:
+    cdef void _times(self, int way, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void* c,
+                     bint add, const char* bias, char* sums, char* scratch) noexcept nogil:
         """c (m, n) = a b + bias, or c += that; the sums of the rows of a turned a to `sums`, where
         it is not NULL."""
         cdef Product p
-        if self.dtype == kFloat32 and product_suits(m, n, k):
+        if way >= 0:
             p.m, p.n, p.k, p.relu, p.add = m, n, k, False, add
             p.a, p.a_row, p.a_turned = <const float*>a.data, a.row, a.turned
             p.b, p.b_row, p.b_turned = <const float*>b.data, b.row, b.turned
             p.c, p.c_row, p.bias, p.sums = <float*>c, n, <const float*>bias, <float*>sums
-            product(&p, threads_for(m * n * k // 8), scratch)
+            product(&p, <ProductWay>way, threads_for(m * n * k // 8), scratch)
             return
         if sums != NULL:
             self._sum(a.data, k, sums)

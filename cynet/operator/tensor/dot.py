@@ -7,11 +7,15 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
-from .matmul import ProductOperator
+from .matmul import ProductOperator, product_choices
 
 
 class ProductHooks(GraphHooks):
     """What dot and batch_dot share."""
+
+    def algorithms(self, prop, in_shapes, in_types):
+        _, *sizes = prop.sizes(*in_shapes)
+        return product_choices(prop, in_types[0], *sizes)
 
     def flops(self, prop, in_shapes, out_shapes):
         products, m, n, k = prop.sizes(*in_shapes)

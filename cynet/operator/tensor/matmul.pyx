@@ -1,7 +1,8 @@
 """ProductOperator: matrix products of one shape, one or a stack of them.
 
-``C[i] = op(A[i]) op(B[i])``; dA = g op(B)', dB = op(A)' g. float32 and float64. Where they are
-quicker, products of our own are taken (kernels/gemm/small.h), else gemm (kernels/gemm/blas.pxd).
+``C[i] = op(A[i]) op(B[i])``; dA = g op(B)', dB = op(A)' g. float32 and float64. Each of the three
+is by kernels of our own (kernels/gemm/small.h) or BLAS (kernels/gemm/blas.pxd), as products.py
+chooses.
 """
 
 from libc.stdint cimport int64_t
@@ -10,23 +11,37 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.gemm.blas cimport gemm
 from ...kernels.parallel cimport parallel_ranges, threads_for
-from ...kernels.gemm.small cimport Product, product, product_space, product_suits
+from ...kernels.gemm.small cimport Product, ProductWay, product, product_space
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from ...kernels.gemm.blas import check_sizes
+from ..products import PRODUCTS, ProductDesc, way_of
 
 
-cdef enum:
-    LEAST = 1000000  # multiply-adds from which our own kernels, which pack b, are quicker
-    FEW = 16         # rows or columns below which gemm is; above, they are where b is transposed
+def product_choices(prop, dtype, m, n, k):
+    """The Choice of each product: "forward" and the gradients of "lhs" and "rhs"."""
+    sizes = {"forward": (m, n, k, prop.transpose_a, prop.transpose_b)}
+    sizes.update(zip(("lhs", "rhs"), gradient_sizes(prop.transpose_a, prop.transpose_b, m, n, k)))
+    return {
+        what: PRODUCTS.choose(ProductDesc(*each[:3], dtype, *each[3:]))
+        for what, each in sizes.items()
+    }
+
+
+def gradient_sizes(a, b, m, n, k):
+    """(m, n, k, whether the left operand is transposed, the right one) of the products that the two
+    gradients are; `a` and `b`: whether the operands of forward are."""
+    lhs = (k, m, n, b, True) if a else (m, k, n, False, not b)
+    rhs = (n, k, m, True, a) if b else (k, n, m, not a, False)
+    return lhs, rhs
 
 
 cdef struct Stack:
     # `batch` products of one shape
     bint trans_a, trans_b
-    int dtype
+    int dtype, way
     int64_t batch, parts, m, n, k
     double beta
     const char* a
@@ -42,6 +57,7 @@ cdef class ProductOperator(Operator):
     cdef bint trans_a, trans_b
     cdef int dtype
     cdef int64_t batch, m, n, k
+    cdef int ways[3]  # of forward and the gradients: a ProductWay, or -1 for BLAS
 
     def __init__(self, prop, dtype, batch, m, n, k):
         if dtype not in ("float32", "float64"):
@@ -50,10 +66,11 @@ cdef class ProductOperator(Operator):
         self.trans_a, self.trans_b = prop.transpose_a, prop.transpose_b
         self.dtype = dtype_flag(dtype)
         self.batch, self.m, self.n, self.k = batch, m, n, k
+        self.ways = [way_of(choice) for choice in product_choices(prop, dtype, m, n, k).values()]
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        return _multiply(self, ctx, req[0], self.trans_a, self.trans_b, self.m, self.n, self.k,
+        return _multiply(self, ctx, 0, req[0], self.trans_a, self.trans_b, self.m, self.n, self.k,
                          in_data[0].data, in_data[1].data, out_data[0].data)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -63,32 +80,29 @@ cdef class ProductOperator(Operator):
         cdef void* a = in_data[0].data
         cdef void* b = in_data[1].data
         if self.trans_a:
-            _multiply(self, ctx, req[0], self.trans_b, True, self.k, self.m, self.n, b, g,
+            _multiply(self, ctx, 1, req[0], self.trans_b, True, self.k, self.m, self.n, b, g,
                       in_grad[0].data)
         else:
-            _multiply(self, ctx, req[0], False, not self.trans_b, self.m, self.k, self.n, g, b,
+            _multiply(self, ctx, 1, req[0], False, not self.trans_b, self.m, self.k, self.n, g, b,
                       in_grad[0].data)
         if self.trans_b:
-            _multiply(self, ctx, req[1], True, self.trans_a, self.n, self.k, self.m, g, a,
+            _multiply(self, ctx, 2, req[1], True, self.trans_a, self.n, self.k, self.m, g, a,
                       in_grad[1].data)
         else:
-            _multiply(self, ctx, req[1], not self.trans_a, False, self.k, self.n, self.m, a, g,
+            _multiply(self, ctx, 2, req[1], not self.trans_a, False, self.k, self.n, self.m, a, g,
                       in_grad[1].data)
         return 0
 
 
-cdef int _multiply(ProductOperator self, OpContext* ctx, int req, bint trans_a, bint trans_b,
-                   int64_t m, int64_t n, int64_t k, const void* a, const void* b,
+cdef int _multiply(ProductOperator self, OpContext* ctx, int which, int req, bint trans_a,
+                   bint trans_b, int64_t m, int64_t n, int64_t k, const void* a, const void* b,
                    void* c) except -1 nogil:
     cdef Stack s
     cdef int threads = 1
-    # a sum of one number, an outer product, is gemm's, which reads b as if it were not transposed
-    cdef bint own = (self.dtype == kFloat32 and min(m, n) >= FEW and k > 1
-                     and (m * n * k >= LEAST or trans_b and not trans_a)
-                     and product_suits(m, n, k))
+    cdef bint own = self.ways[which] >= 0
     if req == kNullOp:
         return 0
-    s.trans_a, s.trans_b, s.dtype = trans_a, trans_b, self.dtype
+    s.trans_a, s.trans_b, s.dtype, s.way = trans_a, trans_b, self.dtype, self.ways[which]
     s.batch, s.m, s.n, s.k = self.batch, m, n, k
     s.beta = 1.0 if req == kAddTo else 0.0
     s.a, s.b, s.c = <const char*>a, <const char*>b, <char*>c
@@ -132,7 +146,7 @@ cdef void _own_range(const Stack* s, int64_t begin, int64_t end, int threads,
         p.a = <const float*>s.a + i * s.m * s.k
         p.b = <const float*>s.b + i * s.k * s.n
         p.c = <float*>s.c + i * s.m * s.n
-        product(&p, threads, space)
+        product(&p, <ProductWay>s.way, threads, space)
 
 
 cdef void _range(const Stack* s, int64_t begin, int64_t end) noexcept nogil:

@@ -58,7 +58,7 @@ def check_products(size, change=lambda a: a, orders=ORDERS, **options):
             c[...] = np.nan
         a = np.ascontiguousarray(a.T) if a_turned else a
         b = np.ascontiguousarray(b.T) if b_turned else b
-        behind, _ = _product_arrays(
+        behind = _product_arrays(
             a, b, c, a_turned=a_turned, b_turned=b_turned, bias=bias, add=add, **options
         )
         untouched(behind)
@@ -84,9 +84,9 @@ def test_few_rows(level):
     for m, n, k in itertools.product(range(1, 18), (1, 2, 4, 7), (1, 16, 37)):
         check_products((m, n, k), level=level)
     for m, n, k in itertools.product(range(1, 18), (16, 33, 47, 64, 97), (1, 6, 39)):
-        check_products((m, n, k), level=level, orders=[(False, False)], way="few", threads=2)
+        check_products((m, n, k), level=level, orders=[(False, False)], way="skinny", threads=2)
     for m, n, k in itertools.product((18, 19, 21, 67), range(1, 10), (1, 70)):
-        check_products((m, n, k), level=level, orders=[(False, True)], way="few", threads=3)
+        check_products((m, n, k), level=level, orders=[(False, True)], way="skinny", threads=3)
 
 
 FEW = [1, 2, 3, 7, 15, 16, 67]
@@ -96,31 +96,11 @@ FEW = [1, 2, 3, 7, 15, 16, 67]
 def test_threads_change_no_bit_of_few_rows(m, b_turned, level):
     a, b, first, other = draw(9, (m, 130), (130, 201), (m, 201), (m, 201))
     b = np.ascontiguousarray(b.T) if b_turned else b
-    options = {"b_turned": b_turned, "level": level, "way": "few"}
+    options = {"b_turned": b_turned, "level": level, "way": "skinny"}
     _product_arrays(a, b, first, threads=1, **options)
     for threads in (2, 3, 5):
         _product_arrays(a, b, other, threads=threads, **options)
         assert other.tobytes() == first.tobytes()
-
-
-@pytest.mark.parametrize("level", cpu_capabilities()[1:])
-def test_few_rows_are_not_copied_for(level):
-    """Which way is taken, by rows, columns that lie in lines, and the size of b."""
-    turned = 16 if level != "avx2" else 8
-
-    def taken(m, n, k, b_turned=False, a_turned=False):
-        a, b = draw(3, (k, m) if a_turned else (m, k), (n, k) if b_turned else (k, n))
-        given = {"a_turned": a_turned, "b_turned": b_turned, "level": level}
-        return _product_arrays(a, b, np.empty((m, n), "f"), **given)[1] == "few"
-
-    most = 16 if level == "avx2" else 128
-    assert taken(1, 50, 30) and taken(most, 50, 30) and not taken(most + 1, 50, 30)
-    assert taken(turned - 1, 50, 30, True) and not taken(turned, 50, 30, True)
-    narrow = 8 if level != "avx2" else 5
-    assert taken(50, narrow, 64, True) and not taken(50, narrow + 1, 64, True)
-    assert taken(50, 2, 30, True) and not taken(50, 3, 30, True)
-    assert not taken(3, 50, 30, a_turned=True)
-    assert taken(3, 1024, 1024) == (level != "avx2") and taken(3, 1024, 1023)
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
@@ -131,7 +111,8 @@ def test_relu_comes_last(rows, b_turned, level):
     wanted = np.maximum(a.astype(np.float64) @ b + bias + c, 0)
     b = np.ascontiguousarray(b.T) if b_turned else b
     options = {"b_turned": b_turned, "bias": bias, "relu": True, "add": True, "level": level}
-    untouched(_product_arrays(a, b, c, **options)[0])
+    options["way"] = "skinny" if rows == 5 else "panels"
+    untouched(_product_arrays(a, b, c, **options))
     close(c, wanted)
     assert (c == 0).any() and (c > 0).any()
 
@@ -141,14 +122,14 @@ def relu_gradient(given):
 
 
 # Every way of `product` that packs b, at each level that has it.
-WAYS = [(level, "plain") for level in cpu_capabilities()]
+WAYS = [(level, "panels") for level in cpu_capabilities()]
 if "amx" in cpu_capabilities():
-    WAYS.append(("amx", "tiled"))
+    WAYS.append(("amx", "amx"))
 
 
 ROWS = [(70, 0, 0), (70, 1, 1), (5, 0, 1), (33, 1, 0)]
 MASKED = [(level, way, *rows) for level, way in WAYS for rows in ROWS]
-MASKED += [(level, "few", 5, 0, turned) for level in cpu_capabilities() for turned in (0, 1)]
+MASKED += [(level, "skinny", 5, 0, turned) for level in cpu_capabilities() for turned in (0, 1)]
 
 
 @pytest.mark.parametrize("level, way, rows, a_turned, b_turned", MASKED)
@@ -163,7 +144,7 @@ def test_masked(rows, a_turned, b_turned, level, way):
     a = np.ascontiguousarray(a.T) if a_turned else a
     b = np.ascontiguousarray(b.T) if b_turned else b
     options = {"a_turned": a_turned, "b_turned": b_turned, "way": way, "level": level}
-    untouched(_product_arrays(a, b, c, mask=mask, threads=2, **options)[0])
+    untouched(_product_arrays(a, b, c, mask=mask, threads=2, **options))
     assert np.isnan(c[0, 0]) and not np.isfinite(c[1]).any()
     np.testing.assert_array_equal(np.isnan(c), np.isnan(wanted))
     assert ((c == 0) == (wanted == 0)).all()
@@ -183,7 +164,7 @@ def test_sums_of_a_turned_a(size, threads, how):
     options = {"a_turned": True, "threads": threads, "level": level, "way": way}
     for b_shared, add in itertools.product((False, True), repeat=2):
         sums = before.copy()
-        behind, _ = _product_arrays(a, b, c, sums=sums, add_sums=add, b_shared=b_shared, **options)
+        behind = _product_arrays(a, b, c, sums=sums, add_sums=add, b_shared=b_shared, **options)
         untouched(behind)
         _product_arrays(a, b, same, b_shared=b_shared, **options)
         assert c.tobytes() == same.tobytes()

@@ -1,3 +1,4 @@
+# cython: wraparound=True
 """Deconvolution: the transpose of a convolution, over 1 to 3 spatial axes.
 
 data (N, C, *size), weight (C, F / num_group, *kernel), bias (F,), out (N, F, *size') with

@@ -11,6 +11,7 @@ from ....kernels.conv import onednn
 from ....kernels.gemm.blas import check_sizes
 from ....kernels.isa.dispatch import cpu_capability
 from ...algorithms import NEVER, Algorithm, Algorithms
+from ...products import own_choice
 from ...property import OperatorProperty, ResourceRequest
 from ...tensor.strided_moves import contiguous, sliced
 from ..fully_connected import gemm
@@ -126,6 +127,8 @@ def _last(desc):
 def _is_product(desc):
     if not desc.channels_last or desc.transposed or desc.groups > 1 or desc.taps > 1:
         return False
+    if desc.packed and desc.level != "amx":
+        return False
     return not any(desc.pad) and (desc.packed or set(desc.stride) == {1}) and _is_single(desc)
 
 
@@ -160,10 +163,9 @@ def _gemm_sizes(desc):
 
 
 def _gemm_cycles(desc):
-    if desc.packed:
-        pays = gemm.packed_size(*_gemm_sizes(desc)) is not None
-    else:
-        pays = gemm.suits(*_gemm_sizes(desc))
+    products = gemm.layer_products(*_gemm_sizes(desc), packed=desc.packed)
+    choice = own_choice(products["forward"])
+    pays = choice is not None and min(choice.costs.values()) < NEVER
     return cost.product_cycles(desc) if pays else NEVER
 
 
@@ -214,10 +216,10 @@ def _many_pixels(desc, replaces):
 
 
 def _pack_for_gemm(desc, prop, replaces):
-    _, units, hidden = sizes = _gemm_sizes(desc)
-    size = gemm.packed_size(*sizes)
-    if size is None or _many_pixels(desc, replaces):
+    _, units, hidden = _gemm_sizes(desc)
+    if _many_pixels(desc, replaces):
         return None
+    size = gemm.packed_size(units, hidden)
     return PackWeight(size, lambda: gemm.PackProductWeight(units, hidden))
 
 

@@ -1,38 +1,32 @@
 # cython: wraparound=True
 """FullyConnected: out = data weight^T + bias; data (N, K), weight (M, K), bias (M,), out (N, M)."""
 
-from cython cimport floating
-from libc.stdint cimport int64_t
-
-from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ....kernels.gemm.blas cimport gemm
-from ....kernels.reduce.row_sums cimport spread_rows, sum_rows
-from ..._base cimport Operator, OpContext
-
 from math import prod
 
 from ....base.errors import ShapeError
 from ....kernels.conv import onednn
-from ....kernels.gemm.blas import check_sizes
 from ..._base import register_operator
 from ...checks.dtypes import require_float_cpu
 from ...parameters import Bool, Int
+from ...products import is_own
 from ...property import OperatorProperty, ResourceRequest
 from ...checks.shapes import agree
 from ..fused_activation import FoldsActivation, FoldsActivationHooks
-
-SMALL = 4096  # multiplications that take less time than the call of a oneDNN primitive
+from . import select
 
 
 class FullyConnectedHooks(FoldsActivationHooks):
     """Products of our own mask the gradient."""
 
     def applies(self, prop, act_type, in_shapes, in_types):
-        single = in_types[0] == "float32" and onednn.available()
-        return single and onednn.has_activation(act_type)
+        desc = select.describe(prop, in_shapes, in_types)
+        return onednn.has_activation(act_type) and select.applies_activation(desc)
 
     def masks(self, prop, in_shapes, in_types):
-        return in_types[0] == "float32" and prop._suits_products(in_shapes)
+        return is_own(self.algorithms(prop, in_shapes, in_types)["forward"])
+
+    def algorithms(self, prop, in_shapes, in_types):
+        return select.choices(select.describe(prop, in_shapes, in_types))
 
 
 class FullyConnectedProperty(FoldsActivation, OperatorProperty):
@@ -97,86 +91,7 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        rows = self.rows(in_shapes[0])
-        if in_types[0] == "float32" and onednn.available():
-            from .onednn import MatmulFullyConnected
-            from .gemm import ProductFullyConnected
-
-            sizes = rows, in_shapes[1][1], self.num_hidden
-            if self._suits_products(in_shapes):
-                return ProductFullyConnected(self, *sizes)
-            if self.activation is not None or prod(sizes) > SMALL:
-                return MatmulFullyConnected(self, *sizes)
-        check_sizes(f"operator {self.op_name}", rows, *in_shapes[1])
-        return FullyConnectedOperator(self, in_shapes)
-
-    def _suits_products(self, in_shapes):
-        """Whether products of our own compute it best, in float32."""
-        from .gemm import suits
-
-        if not onednn.available():
-            return False
-        return suits(
-            self.rows(in_shapes[0]), in_shapes[1][1], self.num_hidden)
-
-
-cdef class FullyConnectedOperator(Operator):
-    """Two shapes, three products."""
-
-    cdef int64_t rows, units, hidden
-    cdef bint has_bias
-
-    def __init__(self, prop, in_shapes):
-        self.hidden, self.units = in_shapes[1]
-        self.rows = prod(in_shapes[0]) // self.units
-        self.has_bias = not prop.no_bias
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        if in_data[0].dtype == kFloat32:
-            self._forward(<float*>NULL, in_data, req, out_data)
-        else:
-            self._forward(<double*>NULL, in_data, req, out_data)
-        return 0
-
-    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad,
-                      TBlob* aux_states) except -1 nogil:
-        if out_grad[0].dtype == kFloat32:
-            self._backward(<float*>NULL, out_grad, in_data, req, in_grad)
-        else:
-            self._backward(<double*>NULL, out_grad, in_data, req, in_grad)
-        return 0
-
-    cdef void _forward(self, floating* kind, const TBlob* in_data, const int* req,
-                       TBlob* out_data) noexcept nogil:
-        cdef floating* out = <floating*>out_data[0].data
-        cdef floating beta = 1
-        if req[0] == kNullOp:
-            return
-        if self.has_bias:
-            spread_rows(<const floating*>in_data[2].data, self.rows, self.hidden, out,
-                        req[0] == kAddTo)
-        elif req[0] != kAddTo:
-            beta = 0
-        gemm(False, True, self.rows, self.hidden, self.units, <floating>1,
-             <const floating*>in_data[0].data, self.units, <const floating*>in_data[1].data,
-             self.units, beta, out, self.hidden)
-
-    cdef void _backward(self, floating* kind, const TBlob* out_grad, const TBlob* in_data,
-                        const int* req, TBlob* in_grad) noexcept nogil:
-        cdef const floating* grad = <const floating*>out_grad[0].data
-        cdef floating zero = 0, one = 1
-        if req[1] != kNullOp:
-            gemm(True, False, self.hidden, self.units, self.rows, one, grad, self.hidden,
-                 <const floating*>in_data[0].data, self.units,
-                 one if req[1] == kAddTo else zero, <floating*>in_grad[1].data, self.units)
-        if self.has_bias and req[2] != kNullOp:
-            sum_rows(grad, self.rows, self.hidden, <floating*>in_grad[2].data, req[2] == kAddTo)
-        if req[0] != kNullOp:
-            gemm(False, False, self.rows, self.units, self.hidden, one, grad, self.hidden,
-                 <const floating*>in_data[1].data, self.units,
-                 one if req[0] == kAddTo else zero, <floating*>in_grad[0].data, self.units)
+        return select.create(select.describe(self, in_shapes, in_types), self)
 
 
 register_operator("FullyConnected", FullyConnectedProperty)

@@ -11,25 +11,29 @@ from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    Product, product, product_pack, product_packed_size, product_packs, product_shares_a,
-    product_space, product_suits
+    Product, ProductWay, product, product_pack, product_packed_size, product_shares_a, product_space
 )
 from ....kernels.movement.strided cimport STRIDED_WRITE, StridedSpace, run_strided, strided_space
 from ..._base cimport Operator, OpContext
 from ..fused_activation cimport FoldedActivation, aligned_floats
 
+from ...products import ProductDesc, own_choice, way_of
 from ...tensor.strided_moves import contiguous
 
 
-def suits(int64_t rows, int64_t units, int64_t hidden):
-    """True when these products are quicker than a library's."""
-    return product_suits(rows, hidden, units)
+def layer_products(rows, units, hidden, dtype="float32", packed=False):
+    """The ProductDesc of the three products of a layer: "forward" and the gradients of "data" and
+    "weight", in this order."""
+    return {
+        "forward": ProductDesc(rows, hidden, units, dtype, False, True, packed, weight=True),
+        "data": ProductDesc(rows, units, hidden, dtype, weight=True),
+        "weight": ProductDesc(hidden, units, rows, dtype, True, weight=True),
+    }
 
 
-def packed_size(int64_t rows, int64_t units, int64_t hidden):
-    """Floats of the weights in the form in which these products read them, or None where they are
-    as quick with weights as they lie."""
-    return product_packed_size(hidden, units) if product_packs(rows, hidden, units) else None
+def packed_size(units, hidden):
+    """Floats of a weight (hidden, units) as PackProductWeight makes it."""
+    return product_packed_size(hidden, units)
 
 
 cdef class PackProductWeight(Operator):
@@ -55,12 +59,17 @@ cdef class ProductFullyConnected(Operator):
     cdef StridedSpace picked
     cdef size_t picked_bytes
     cdef bint has_bias, gives_masked, packed
+    cdef ProductWay forward_way, data_way, weight_way
     cdef FoldedActivation activation
 
     def __init__(self, prop, rows, units, hidden, packed=False, picked=None):
         self.rows, self.units, self.hidden, self.packed = rows, units, hidden, packed
         self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
         self.activation = FoldedActivation(prop, rows * hidden)
+        products = layer_products(rows, units, hidden, packed=packed)
+        cdef int[3] ways = [way_of(own_choice(desc)) for desc in products.values()]
+        self.forward_way = <ProductWay>ways[0]
+        self.data_way, self.weight_way = <ProductWay>ways[1], <ProductWay>ways[2]
         self.picked_bytes = 0
         if picked is not None:
             strided_space(&self.picked, contiguous(picked.shape), picked)
@@ -86,7 +95,7 @@ cdef class ProductFullyConnected(Operator):
             rows = get_space(&ctx.requested[0], self.picked_bytes + product_space(threads))
             run_strided(&self.picked, kFloat32, STRIDED_WRITE, rows, p.a)
             p.a = <const float*>rows
-        self._run(ctx, &p, threads, self.picked_bytes)
+        self._run(ctx, &p, self.forward_way, threads, self.picked_bytes)
         if self.activation.apart:
             self.activation.apply(p.c)
         return 0
@@ -116,23 +125,24 @@ cdef class ProductFullyConnected(Operator):
             p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
             if sums:
                 p.sums, p.add_sums = <float*>in_grad[2].data, req[2] == kAddTo
-            p.b_shared = product_shares_a(self.rows, self.hidden, self.units, threads)
-            self._run(ctx, &p, threads, kept)
+            p.b_shared = product_shares_a(self.forward_way, self.rows, self.hidden, threads)
+            self._run(ctx, &p, self.weight_way, threads, kept)
             p.b_shared = False
             p.sums = NULL
         if req[0] != kNullOp:
             p.m, p.k, p.a_turned, p.add = self.rows, self.hidden, False, req[0] == kAddTo
             p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data
             p.mask = <const float*>in_data[0].data if self.gives_masked else NULL
-            self._run(ctx, &p, threads, kept)
+            self._run(ctx, &p, self.data_way, threads, kept)
         return 0
 
     cdef int _threads(self) noexcept nogil:
         """Asked once a call: whoever sets the number may do so at any time."""
         return threads_for(self.rows * self.units * self.hidden // 8)
 
-    cdef int _run(self, OpContext* ctx, const Product* p, int threads, size_t kept) except -1 nogil:
+    cdef int _run(self, OpContext* ctx, const Product* p, ProductWay way, int threads,
+                  size_t kept) except -1 nogil:
         """Run a product; its scratch lies behind the first `kept` bytes of the temporary space."""
-        product(p, threads, <char*>get_space(&ctx.requested[0],
-                                             kept + product_space(threads)) + kept)
+        product(p, way, threads, <char*>get_space(&ctx.requested[0],
+                                                  kept + product_space(threads)) + kept)
         return 0

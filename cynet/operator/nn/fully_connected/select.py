@@ -1,0 +1,101 @@
+"""The ways to compute FullyConnected, and the choice among them.
+
+`create_operator`, the hooks that fold an activation or a mask in, and `Executor.debug_str` ask this
+list.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ....kernels.conv import onednn
+from ....kernels.gemm.blas import check_sizes
+from ...algorithms import Algorithm, Algorithms
+from ...products import (
+    OWN_ALGORITHMS,
+    SETTING,
+    ProductDesc,
+    is_own,
+    is_single,
+    library_cycles,
+    own_choice,
+)
+from .blas import BlasFullyConnected
+from .gemm import ProductFullyConnected, layer_products
+from .onednn import MatmulFullyConnected
+
+# Cycles of the call of a oneDNN primitive; BLAS takes as many for 4096 multiply-adds.
+CALL, BLAS = 1024, 1024 / 4096
+
+
+class LayerDesc(NamedTuple):
+    """What a choice depends on."""
+
+    product: ProductDesc  # data (rows, units) times the transposed weight (units, hidden)
+    activation: str | None
+    library: bool  # whether there is oneDNN
+
+    sizes = property(lambda self: (self.product.m, self.product.k, self.product.n))
+
+
+def describe(prop, in_shapes, in_types):
+    """The LayerDesc of a FullyConnected of arrays of these shapes and types."""
+    rows, units = prop.rows(in_shapes[0]), in_shapes[1][1]
+    dtype = "float32" if in_types[0] == "float16" else in_types[0]
+    product = layer_products(rows, units, prop.num_hidden, dtype)["forward"]
+    return LayerDesc(product, prop.activation, onednn.available())
+
+
+def _own(algorithm):
+    """An algorithm of products, for the layer."""
+    return Algorithm(
+        algorithm.name,
+        lambda desc: desc.library and algorithm.supports(desc.product),
+        lambda desc: algorithm.cost(desc.product),
+        lambda desc, prop: ProductFullyConnected(prop, *desc.sizes),
+    )
+
+
+def _blas(desc, prop):
+    check_sizes(f"operator {prop.op_name}", *desc.sizes)
+    return BlasFullyConnected(prop, *desc.sizes)
+
+
+ALGORITHMS = Algorithms(
+    SETTING,
+    *map(_own, OWN_ALGORITHMS),
+    Algorithm(
+        "blas",
+        lambda desc: desc.activation is None,
+        lambda desc: library_cycles(desc.product) + desc.product.work * BLAS,
+        _blas,
+    ),
+    Algorithm(
+        "onednn",
+        lambda desc: desc.library and is_single(desc.product),
+        lambda desc: library_cycles(desc.product) + CALL,
+        lambda desc, prop: MatmulFullyConnected(prop, *desc.sizes),
+    ),
+)
+
+
+def create(desc, prop):
+    """The Operator of a FullyConnected on a CPU."""
+    return ALGORITHMS.choose(desc).algorithm.make(desc, prop)
+
+
+def choices(desc):
+    """The Choice of "forward", and those of the gradients of "data" and "weight" where forward is
+    by kernels of our own."""
+    made = {"forward": ALGORITHMS.choose(desc)}
+    if is_own(made["forward"]):
+        products = layer_products(*desc.sizes)
+        made.update((what, own_choice(products[what])) for what in ("data", "weight"))
+    return made
+
+
+def applies_activation(desc):
+    """Whether what computes `desc` applies an activation: not BLAS, where that is forced."""
+    folded = desc._replace(activation="relu")
+    able = ALGORITHMS.choose(folded) is not None
+    return able and (ALGORITHMS.forced(folded) or not ALGORITHMS.forced(desc))

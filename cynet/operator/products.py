@@ -1,0 +1,137 @@
+"""The ways to compute a product of two matrices, and the choice among them: for dot, batch_dot, RNN
+and, with one way more, FullyConnected (``nn/fully_connected/select.py``)."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+
+from ..kernels.gemm.small import WAYS, is_skinny
+from ..kernels.isa.dispatch import cpu_capability
+from .algorithms import NEVER, Algorithm, Algorithms, Choice
+
+SETTING = "CYNET_GEMM_ALGORITHM"
+LANES = {"baseline": 4, "avx2": 8, "avx512": 16, "amx": 16}
+# Cycles of one core
+OWN = 0.6  # of a multiply-add of vectors, by loops of our own
+LIBRARY = 0.8  # the same, by a library
+PACKING = 2  # to copy a number of b
+# Multiply-adds of a product that a library, which copies both matrices in blocks, computes faster,
+# unless one side is so short that the whole of it is read for each block of the others.
+LARGE = 1 << 30
+SHORT = 256
+# Where b is no weight: multiply-adds from which copying it pays, and rows or columns below which a
+# library is faster; above, our own loops are where b is transposed.
+LEAST = 1000000
+FEW = 16
+
+
+class ProductDesc(NamedTuple):
+    """c (m, n) = a (m, k) b (k, n); the operands come transposed or as they are."""
+
+    m: int
+    n: int
+    k: int
+    dtype: str
+    a_transposed: bool = False
+    b_transposed: bool = False
+    packed: bool = False  # b comes packed for AMX
+    weight: bool = False  # one of a layer's three products
+    level: str = cpu_capability()
+
+    work = property(lambda self: self.m * self.n * self.k)
+
+
+# --- estimates ------------------------------------------------------------------------------------
+def library_cycles(desc):
+    """Cycles by a library."""
+    return LIBRARY * desc.work / LANES[desc.level] + PACKING * desc.n * desc.k
+
+
+def panels_cycles(desc):
+    """Cycles with b copied to panels."""
+    return _loops(desc) + PACKING * desc.n * desc.k if _pays(desc) else NEVER
+
+
+def skinny_cycles(desc):
+    """Cycles with b read in place."""
+    skinny = is_skinny(desc.level, desc.m, desc.n, desc.k, desc.b_transposed)
+    tiled = _amx_share(desc) < 1
+    return _loops(desc) if skinny and not tiled and _pays(desc) else NEVER
+
+
+def amx_cycles(desc):
+    """Cycles by AMX, in proportion to the loops'."""
+    share = _amx_share(desc)
+    return share * _loops(desc) if share < 1 and _pays(desc) else NEVER
+
+
+def _loops(desc):
+    return OWN * desc.work / LANES[desc.level]
+
+
+def _pays(desc):
+    """Whether kernels of our own are faster than a library."""
+    if desc.level == "baseline":
+        return False
+    if not desc.weight:
+        large = desc.work >= LEAST or (desc.b_transposed and not desc.a_transposed)
+        # a sum of one number, an outer product, is BLAS's, which reads b as if not transposed
+        if not large or min(desc.m, desc.n) < FEW or desc.k < 2:
+            return False
+    short = min(desc.m, desc.n, desc.k) <= SHORT
+    return desc.work <= LARGE or short or _amx_share(desc) < 1
+
+
+def _amx_share(desc):
+    """The time by AMX over that of the loops for AVX-512, increased by what all else loses: these
+    tiles lower the clock by a seventh for a while. In ns of one thread: of a product of tiles, of
+    splitting, of a block of the result, of a call, of reading a packed b, and of multiply-adds of
+    those loops."""
+    if desc.level != "amx" or desc.m < 16 or not desc.work:
+        return NEVER
+    rows, columns, chunks = ceil(desc.m / 16), ceil(desc.n / 16), ceil(desc.k / 32)
+    blocks = ceil(desc.m / 32) * ceil(desc.n / 32)
+    own = 43 * rows * columns * chunks + 230 * blocks + 6000
+    own += 92 * (rows + (0 if desc.packed else columns)) * chunks
+    own += 0.5 * desc.n * desc.k if desc.packed else 0
+    return own * (95 if desc.packed else 120) / desc.work
+
+
+# --- the lists ------------------------------------------------------------------------------------
+def is_single(desc):
+    """Whether there are kernels of our own for it."""
+    return desc.dtype == "float32" and not desc.packed
+
+
+# Kernels of our own (kernels/gemm/small.h).
+OWN_ALGORITHMS = (
+    # b copied to panels that the loops read in order
+    Algorithm("panels", is_single, panels_cycles),
+    # few rows or columns: b read in place
+    Algorithm("skinny", lambda desc: is_single(desc) and not desc.a_transposed, skinny_cycles),
+    # bfloat16 tiles, three for a number
+    Algorithm("amx", lambda desc: desc.dtype == "float32" and desc.level == "amx", amx_cycles),
+)
+_OWN = Algorithms(SETTING, *OWN_ALGORITHMS, names=["blas", "onednn"])
+PRODUCTS = Algorithms(
+    SETTING,
+    *OWN_ALGORITHMS,
+    Algorithm("blas", lambda desc: True, library_cycles),
+    names=["onednn"],
+)
+
+
+def is_own(choice: Choice) -> bool:
+    """Whether that is an algorithm of OWN_ALGORITHMS."""
+    return choice.name in WAYS
+
+
+def own_choice(desc: ProductDesc) -> Choice:
+    """Which kernels of our own compute a product of a layer that they have."""
+    return _OWN.choose(desc)
+
+
+def way_of(choice: Choice) -> int:
+    """The number of `ProductWay` (kernels/gemm/small.pxd), or -1 for a library."""
+    return WAYS.index(choice.name) if is_own(choice) else -1
