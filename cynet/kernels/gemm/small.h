@@ -218,8 +218,8 @@ inline void product_pack(const float* b, int64_t b_row, bool turned, int64_t k, 
 #endif
 }
 
-// The algorithms of a product: b in packed panels; by tiles of AMX; skinny, with b read in place, for
-// which a is not transposed.
+// The algorithms of a product: b in packed panels; by tiles of AMX; skinny, with b read in place,
+// for which a is not transposed.
 enum ProductWay { PANELS, TILES, SKINNY };
 
 // Whether every thread reads the whole of a.
