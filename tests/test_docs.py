@@ -77,6 +77,7 @@ def test_every_setting_is_documented():
         "README.md",
         "docs/migration.md",
         "docs/guide/custom_operators.md",
+        "docs/guide/gluon.md",
         "docs/architecture/performance.md",
         "docs/architecture/how/where.md",
     ],

@@ -60,7 +60,7 @@ def test_losses_of_the_exported_module(name, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the loss is a mean over steps, too
         module.init_optimizer(optimizer=optimizer)
-    optimizer.set_wd_mult({each: 1.0 for each in args})
+    optimizer.set_wd_mult(dict.fromkeys(args, 1.0))
     losses, labels = [], y.reshape((-1,))
     for _ in range(networks.STEPS):
         module.forward(mx.io.DataBatch([x], [labels]), is_train=True)

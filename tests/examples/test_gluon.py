@@ -1,0 +1,69 @@
+"""examples/gluon: each program in a small form learns, and what it saved works."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+
+FOLDER = Path(__file__).parent.parent.parent / "examples" / "gluon"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """``run("program", "--option", ...)``: what its `main` returns; files go to `tmp_path`."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    before = np.random.get_state(), mx.random.shuffle_state()
+
+    def call(name, *options):
+        sys.modules.pop("common", None)
+        spec = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.main(["--out", str(tmp_path), *options])
+
+    yield call
+    sys.modules.pop("common", None)
+    np.random.set_state(before[0])
+    mx.random.set_shuffle_state(before[1])
+
+
+def check_plot(path):
+    text = path.read_text()
+    assert text.startswith("<svg") and "<polyline" in text
+
+
+@pytest.mark.parametrize("options", [(), ("--eager",), ("--network", "mlp", "--workers", "2")])
+def test_image_classification(run, tmp_path, options):
+    accuracy = run("image_classification", "--dataset", "digits", "--epochs", "3", *options)
+    assert accuracy > 0.85
+    name = "mlp" if "mlp" in options else "lenet"
+    check_plot(tmp_path / f"{name}.svg")
+    net = mx.gluon.SymbolBlock.imports(
+        tmp_path / f"{name}-symbol.json", "data", tmp_path / f"{name}-0000.params"
+    )
+    assert net(mx.nd.zeros((2, 1, 8, 8))).shape == (2, 10)
+
+
+def test_custom_layer(run, tmp_path):
+    assert run("custom_layer", "--epochs", "3") > 0.85
+    check_plot(tmp_path / "custom_layer.svg")
+
+
+def test_transformer(run, tmp_path):
+    assert run("transformer", "--epochs", "3", "--samples", "3200", "--length", "5") > 0.5
+    check_plot(tmp_path / "sorter.svg")
+
+
+def test_word_language_model(run, tmp_path):
+    assert run("word_language_model", "--epochs", "2") < 9
+    assert os.path.getsize(tmp_path / "language.params") > 1000
+
+
+def test_dcgan(run, tmp_path):
+    assert 0.1 < run("dcgan", "--epochs", "1", "--width", "8") < 20
+    assert (tmp_path / "digits.pgm").read_bytes().startswith(b"P5 64 64 255\n")
