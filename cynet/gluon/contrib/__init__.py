@@ -1,5 +1,5 @@
-"""mx.gluon.contrib: layers and helpers beside the main ones."""
+"""mx.gluon.contrib: more layers, cells and samplers, and Estimator."""
 
-from . import nn
+from . import data, estimator, nn, rnn
 
-__all__ = ["nn"]
+__all__ = ["data", "estimator", "nn", "rnn"]

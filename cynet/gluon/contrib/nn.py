@@ -1,17 +1,22 @@
-"""mx.gluon.contrib.nn: Blocks side by side, batch normalization over devices, pixel shuffling."""
+"""mx.gluon.contrib.nn: layers side by side, pixel shuffles, SyncBatchNorm."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from ... import ndarray as nd
+from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
+from ...base.kinds import to_index
 from ..block import HybridBlock
-from ..nn import BatchNorm, Embedding, HybridSequential, Sequential
+from ..nn import BatchNorm, HybridSequential, Sequential
 from ..nn.conv_layers import sizes_of
+from ..rnn.cell import face_of
 
 if TYPE_CHECKING:
-    from ...base.typing import DTypeLike, InitializerLike, ShapeLike
+    from collections.abc import Sequence
+
+    from ...base.typing import InitializerLike
     from ..parameter import ParameterDict
 
 __all__ = [
@@ -21,48 +26,29 @@ __all__ = [
     "PixelShuffle1D",
     "PixelShuffle2D",
     "PixelShuffle3D",
-    "SparseEmbedding",
     "SyncBatchNorm",
 ]
 
 
-@guarded(but=("forward",))
+@guarded(but=("__call__", "forward"))
 class Concurrent(Sequential):
-    """Blocks side by side on one input, their outputs joined.
+    """Blocks side by side on one input, their outputs concatenated.
 
     Parameters
     ----------
     axis : int
-        Along which they are joined.
+        Along which outputs are concatenated.
+    prefix, params
+        See :class:`Block`.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> both = Concurrent(axis=1)
-    >>> both.add(Identity(), mx.gluon.nn.HybridLambda(lambda F, x: x * 2))
-    >>> both(mx.nd.array([[1, 2]])).asnumpy().tolist()
-    [[1.0, 2.0, 2.0, 4.0]]
-    """
-
-    def __init__(
-        self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None
-    ) -> None:
-        super().__init__(prefix=prefix, params=params)
-        self.axis = axis
-
-    def forward(self, x: Any) -> Any:
-        """The outputs of all Blocks, joined."""
-        return nd.concat(*[each(x) for each in self._children.values()], dim=self.axis)
-
-
-@guarded(but=("forward", "hybrid_forward"))
-class HybridConcurrent(HybridSequential):
-    """HybridBlocks side by side on one input, their outputs joined.
-
-    Parameters
-    ----------
-    axis : int
-        Along which they are joined.
+    >>> net = mx.gluon.contrib.nn.Concurrent(axis=1)
+    >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Lambda(lambda x: x * 2))
+    >>> net.initialize(mx.init.One())
+    >>> net(mx.nd.array([[1, 2]])).asnumpy().tolist()
+    [[3.0, 3.0, 2.0, 4.0]]
     """
 
     def __init__(
@@ -72,50 +58,89 @@ class HybridConcurrent(HybridSequential):
         self.axis = axis
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The outputs of all Blocks, joined."""
-        return HybridBlock.forward(self, x, *args)
+        """The concatenated outputs."""
+        return _beside(face_of(x), self, x)
+
+
+@guarded(but=("__call__", "forward", "hybrid_forward"))
+class HybridConcurrent(HybridSequential):
+    """HybridBlocks side by side on one input, their outputs concatenated.
+
+    Parameters
+    ----------
+    axis : int
+        Along which outputs are concatenated.
+    prefix, params
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.contrib.nn.HybridConcurrent(axis=1)
+    >>> net.add(mx.gluon.contrib.nn.Identity(), mx.gluon.nn.HybridLambda(lambda F, x: x * 2))
+    >>> net(mx.nd.array([[1, 2]])).asnumpy().tolist()
+    [[1.0, 2.0, 2.0, 4.0]]
+    """
+
+    def __init__(
+        self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self.axis = axis
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """``hybrid_forward`` with ``mx.nd`` or ``mx.sym``."""
+        return HybridBlock.forward(self, x)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The outputs of all Blocks, joined."""
-        return F.concat(*[each(x) for each in self._children.values()], dim=self.axis)
+        """The concatenated outputs."""
+        return _beside(F, self, x)
+
+
+def _beside(F, blocks, x):
+    outputs = [each(x) for each in blocks]
+    if not outputs:
+        raise ArgumentError(f"{blocks.name} has no Blocks whose outputs it could concatenate")
+    return F.concat(*outputs, dim=blocks.axis)
 
 
 @guarded(but=("hybrid_forward",))
 class Identity(HybridBlock):
-    """The input as it is."""
+    """Gives its input back: a way past the others in a HybridConcurrent.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.contrib.nn.Identity()(mx.nd.array([1, 2])).asnumpy().tolist()
+    [1.0, 2.0]
+    """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The input."""
         return x
 
 
-@guarded(but=("hybrid_forward",))
-class SparseEmbedding(Embedding):
-    """An :class:`Embedding` whose gradient MXNet keeps sparse; here it is dense."""
-
-    def __init__(
-        self,
-        input_dim: int,
-        output_dim: int,
-        dtype: DTypeLike = "float32",
-        weight_initializer: InitializerLike | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(input_dim, output_dim, dtype, weight_initializer, True, **kwargs)
-
-
-@guarded(but=("hybrid_forward",))
+@guarded
 class SyncBatchNorm(BatchNorm):
-    """BatchNorm over channels of axis 1.
-
-    With several devices each normalizes by its own part of the batch.
+    """BatchNorm whose statistics span all devices; here there is one, so it is BatchNorm.
 
     Parameters
     ----------
     in_channels : int
     num_devices : int, optional
+        1, or None for that.
     momentum, epsilon, center, scale, use_global_stats
-        See :class:`BatchNorm`.
+        See :class:`~cynet.gluon.nn.BatchNorm`.
+    beta_initializer, gamma_initializer : Initializer or str
+    running_mean_initializer, running_variance_initializer : Initializer or str
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.contrib.nn.SyncBatchNorm(num_devices=1)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
     """
 
     def __init__(
@@ -133,88 +158,115 @@ class SyncBatchNorm(BatchNorm):
         running_variance_initializer: InitializerLike = "ones",
         **kwargs: Any,
     ) -> None:
+        if num_devices not in (None, 1):
+            raise ArgumentError(
+                f"SyncBatchNorm: num_devices={shown(num_devices)}, and statistics over several"
+                " devices are not there; 1 makes it a BatchNorm"
+            )
         super().__init__(
-            1,
-            momentum,
-            epsilon,
-            center,
-            scale,
-            use_global_stats,
-            beta_initializer,
-            gamma_initializer,
-            running_mean_initializer,
-            running_variance_initializer,
-            in_channels,
+            axis=1,
+            momentum=momentum,
+            epsilon=epsilon,
+            center=center,
+            scale=scale,
+            use_global_stats=use_global_stats,
+            beta_initializer=beta_initializer,
+            gamma_initializer=gamma_initializer,
+            running_mean_initializer=running_mean_initializer,
+            running_variance_initializer=running_variance_initializer,
+            in_channels=in_channels,
             **kwargs,
         )
-        self._num_devices = num_devices
 
 
 class _PixelShuffle(HybridBlock):
-    """Channels that become pixels: (N, f1 * f2 * C, H, W) to (N, C, f1 * H, f2 * W)."""
+    """Turns channels into pixels: (N, C*f1*f2.., D1, D2, ..) to (N, C, D1*f1, D2*f2, ..)."""
 
-    _axes = 1
+    _dims = 0
 
-    def __init__(self, factor: ShapeLike) -> None:
+    def __init__(self, factor):
         super().__init__()
-        self._factors = sizes_of("factor", factor, self._axes)
+        what = f"{type(self).__name__}: factor"
+        factors = sizes_of(what, factor, self._dims)
+        self._factors = tuple(to_index(what, each) for each in factors)
+        if min(self._factors) < 1:
+            raise ArgumentError(f"{what} must be 1 or more, got {shown(factor)}")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The image with more pixels and fewer channels."""
-        factors, axes = self._factors, self._axes
-        count = 1
-        for each in factors:
-            count *= each
-        # (N, C * f, *size) -> (N, C, f1, f2, .., size1, size2, ..)
-        x = F.reshape(x, shape=(0, -4, -1, count, *(0,) * axes))
-        if axes == 2:
-            x = F.reshape(x, shape=(0, 0, -4, factors[0], factors[1], 0, 0))
-        if axes == 3:
-            x = F.reshape(x, shape=(0, 0, -4, factors[0], -1, 0, 0, 0))
-            x = F.reshape(x, shape=(0, 0, 0, -4, factors[1], factors[2], 0, 0, 0))
-        order = [0, 1]
-        for i in range(axes):
-            order += [2 + axes + i, 2 + i]
-        x = F.transpose(x, axes=tuple(order))
-        return F.reshape(x, shape=(0, 0, *(-3,) * axes))
+        """The shuffled array."""
+        dims, factors = self._dims, self._factors
+        x = F.reshape(x, shape=(0, -4, -1, math.prod(factors), *(0,) * dims))
+        for i, factor in enumerate(factors[:-1]):
+            x = F.reshape(x, shape=(0, 0, *(0,) * i, -4, factor, -1, *(0,) * dims))
+        pairs = [(2 + dims + i, 2 + i) for i in range(dims)]
+        x = F.transpose(x, axes=(0, 1, *(axis for pair in pairs for axis in pair)))
+        return F.reshape(x, shape=(0, 0, *(-3,) * dims))
 
     def __repr__(self) -> str:
-        factors = self._factors if self._axes > 1 else self._factors[0]
-        return f"{type(self).__name__}({factors})"
+        return f"{type(self).__name__}({self._factors[0] if self._dims == 1 else self._factors})"
 
 
+@guarded
 class PixelShuffle1D(_PixelShuffle):
-    """(N, f * C, W) to (N, C, f * W).
+    """Channels become steps: (N, C*f, W) to (N, C, W*f).
 
     Parameters
     ----------
-    factor : int
+    factor : int or tuple of int
 
     Examples
     --------
     >>> import cynet as mx
-    >>> PixelShuffle1D(2)(mx.nd.array([[[1, 2], [3, 4]]])).asnumpy().tolist()
-    [[[1.0, 3.0, 2.0, 4.0]]]
+    >>> layer = mx.gluon.contrib.nn.PixelShuffle1D(2)
+    >>> layer(mx.nd.arange(6).reshape((1, 2, 3))).asnumpy().tolist()
+    [[[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]]]
     """
 
+    _dims = 1
 
+    def __init__(self, factor: int | Sequence[int]) -> None:
+        super().__init__(factor)
+
+
+@guarded
 class PixelShuffle2D(_PixelShuffle):
-    """(N, f1 * f2 * C, H, W) to (N, C, f1 * H, f2 * W).
+    """Channels become pixels: (N, C*f1*f2, H, W) to (N, C, H*f1, W*f2).
 
     Parameters
     ----------
-    factor : int or tuple of two
+    factor : int or tuple of int
+        One for both axes, or of each.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.contrib.nn.PixelShuffle2D((2, 3))(mx.nd.zeros((1, 12, 3, 5))).shape
+    (1, 2, 6, 15)
     """
 
-    _axes = 2
+    _dims = 2
+
+    def __init__(self, factor: int | Sequence[int]) -> None:
+        super().__init__(factor)
 
 
+@guarded
 class PixelShuffle3D(_PixelShuffle):
-    """(N, f1 * f2 * f3 * C, D, H, W) to (N, C, f1 * D, f2 * H, f3 * W).
+    """Channels become voxels: (N, C*f1*f2*f3, D, H, W) to (N, C, D*f1, H*f2, W*f3).
 
     Parameters
     ----------
-    factor : int or tuple of three
+    factor : int or tuple of int
+        One for all axes, or of each.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.contrib.nn.PixelShuffle3D((2, 3, 4))(mx.nd.zeros((1, 48, 3, 5, 7))).shape
+    (1, 2, 6, 15, 28)
     """
 
-    _axes = 3
+    _dims = 3
+
+    def __init__(self, factor: int | Sequence[int]) -> None:
+        super().__init__(factor)

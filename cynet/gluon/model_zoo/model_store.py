@@ -1,23 +1,25 @@
-"""Files of trained parameters: found in a folder, or downloaded and checked."""
+"""mx.gluon.model_zoo.model_store: files of trained weights, on disk or downloaded, by checksum."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 import zipfile
 from typing import TYPE_CHECKING
 
-from ...base.errors import FileError, FormatError, NotFoundError, shown
+from ...base.errors import ArgumentError, FormatError, warn_user
 from ...base.files import file_name, write_atomically
 from ...base.guard import guarded
-from ..utils import _get_repo_file_url, check_sha1, download
+from .. import utils
 
 if TYPE_CHECKING:
     from ...base.typing import FileName
+    from ..block import HybridBlock
+    from ..parameter.parameter import Contexts
 
-ROOT = "~/.mxnet/models"
-_LARGEST = 1 << 31  # bytes of an unpacked file
+__all__ = ["get_model_file", "purge"]
 
-# SHA-1 of the .params files that MXNet published
+ROOT = "~/.mxnet/models"  # where MXNet keeps them
 _model_sha1 = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
     "densenet121": "f27dbf2dbd5ce9a80b102d89c7483342cd33cb31",
@@ -56,62 +58,81 @@ _model_sha1 = {
 }
 
 
+@guarded
 def short_hash(name: str) -> str:
-    """The first eight digits of a model's SHA-1.
+    """The eight digits in the name of a model's file.
 
-    >>> short_hash("alexnet")
-    '44335d1f'
+    Examples
+    --------
+    >>> short_hash("resnet18_v1")
+    'a0666292'
     """
     if name not in _model_sha1:
-        raise NotFoundError(f"Pretrained model for {shown(name)} is not available.")
+        raise ArgumentError(f"Pretrained model for {name} is not available.")
     return _model_sha1[name][:8]
 
 
 @guarded
 def get_model_file(name: str, root: FileName = ROOT) -> str:
-    """The path of a model's trained parameters; downloaded where they are not in `root`.
+    """The path of a model's trained weights; they are downloaded if they are not there.
 
     Parameters
     ----------
     name : str
+        As for ``vision.get_model``.
     root : str
-        Folder of ``name-12345678.params``.
+        Folder of ``NAME-HASH.params``.
+
+    Returns
+    -------
+    str
 
     Raises
     ------
+    ArgumentError
+        A ValueError: there are no weights of this model.
     FileError
-        They are not there and cannot be downloaded, or have another hash.
+        An OSError: they are neither on disk nor can they be downloaded.
+    FormatError
+        A ValueError: what was downloaded has another checksum.
     """
-    file = f"{name}-{short_hash(name)}"
+    stem = f"{name}-{short_hash(name)}"
+    sha1 = _model_sha1[name]
     folder = os.path.expanduser(file_name(root, "root: a folder"))
-    path = os.path.join(folder, f"{file}.params")
-    if os.path.exists(path) and check_sha1(path, _model_sha1[name]):
-        return path
+    path = os.path.join(folder, f"{stem}.params")
+    if os.path.exists(path):
+        if utils.check_sha1(path, sha1):
+            return path
+        warn_user(f"{path} has another checksum than that of {name}; it is downloaded again")
     os.makedirs(folder, exist_ok=True)
-    packed = download(
-        _get_repo_file_url("gluon/models", f"{file}.zip"),
-        os.path.join(folder, f"{file}.zip"),
-        overwrite=True,
-    )
-    try:
-        with zipfile.ZipFile(packed) as archive:
-            member = archive.getinfo(f"{file}.params")
-            if member.file_size > _LARGEST:
-                raise FormatError(f"{packed}: {member.file_size} bytes are no parameters")
-            write_atomically(path, archive.read(member))
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise FormatError(f"{packed}: {error}") from None
-    finally:
-        os.remove(packed)
-    if not check_sha1(path, _model_sha1[name]):
-        raise FileError(f"{path}: what was downloaded has another hash than {_model_sha1[name]}")
+    url = utils._get_repo_file_url("gluon/models", f"{stem}.zip")
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        archive = utils.download(url, os.path.join(temporary, "weights.zip"))
+        write_atomically(path, _member(archive, f"{stem}.params", url))
+    if not utils.check_sha1(path, sha1):
+        os.remove(path)
+        raise FormatError(f"{url}: the weights have another checksum than {sha1}")
     return path
+
+
+def _member(archive, name, url):
+    """The bytes of one file in a zip archive."""
+    try:
+        with zipfile.ZipFile(archive) as file:
+            return file.read(name)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise FormatError(f"{url}: no archive with {name} in it ({error})") from None
 
 
 @guarded
 def purge(root: FileName = ROOT) -> None:
-    """Remove all parameter files from a folder."""
+    """Remove all files of weights, ``*.params``, from a folder."""
     folder = os.path.expanduser(file_name(root, "root: a folder"))
-    for each in os.listdir(folder):
-        if each.endswith(".params"):
-            os.remove(os.path.join(folder, each))
+    for name in os.listdir(folder):
+        if name.endswith(".params"):
+            os.remove(os.path.join(folder, name))
+
+
+def load_pretrained(net: HybridBlock, name: str, root: FileName, ctx: Contexts | None) -> None:
+    """Fill a network with its trained weights."""
+    net.load_parameters(get_model_file(name, root=root), ctx=ctx)

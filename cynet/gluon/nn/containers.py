@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...base.errors import BoundsError, shown, warn_user
 from ...base.guard import guarded
+from ...symbol import Symbol
 from ..block import Block, HybridBlock
 
 if TYPE_CHECKING:
@@ -105,6 +106,9 @@ class HybridSequential(_Members, HybridBlock):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """The output of the last Block."""
+        if isinstance(x, Symbol):
+            with self.name_scope():  # members without a prefix name their operators in it
+                return _chain(self._children.values(), x, args)
         return _chain(self._children.values(), x, args)
 
 

@@ -1,157 +1,181 @@
-"""The networks of the model zoo: names, shapes and graphs are those of MXNet 1.9.1."""
+"""cynet.gluon.model_zoo.vision against MXNet 1.9.1: names, shapes, operators, outputs, training.
+
+Expected values: tests/fixtures/make_model_zoo.py.
+"""
 
 import hashlib
 import json
-import math
-import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cynet as mx
-from cynet import autograd, gluon, nd
-from cynet.gluon.model_zoo import model_store, vision
+from cynet.gluon.model_zoo import vision
+from tests.fixtures import gluon_weights as weights
 
-# Name; arrays and numbers of parameters; the first digits of the SHA-1 of "name shape" lines, by
-# structural name and sorted, and by whole name (prefix m_) in order; operators of the graph.
-TABLE = """
-alexnet 16 61100840 b75830ea3f b3c53a9df8 21
-densenet121 606 8062504 ed4854c4d3 6ae36da352 427
-densenet161 806 28900936 e2f2c7ee0c 7a16f11e02 567
-densenet169 846 14307880 cc979fabec 7c7ebc9aca 595
-densenet201 1006 20242984 40076325be 139668cd33 707
-inceptionv3 472 23869000 eca293ee26 0149b11db6 313
-mobilenet0.25 137 475544 d7d253adc1 6cc0090b3b 84
-mobilenet0.5 137 1342536 548e83cff2 da0cb5952e 84
-mobilenet0.75 137 2601976 64556bf761 92a3182594 84
-mobilenet1.0 137 4253864 5adc6acd91 c64edd20e2 84
-mobilenetv2_0.25 266 1526856 b45851d275 35f1bda74b 155
-mobilenetv2_0.5 266 1983104 f166911bfb e61f15babf 155
-mobilenetv2_0.75 266 2653864 8dfa67c92a 008813f7d0 155
-mobilenetv2_1.0 266 3539136 9c204a76c2 9e9707e760 155
-resnet101_v1 588 44695144 6d40ef371a 22fc383839 344
-resnet101_v2 514 44639412 0f76d0f51d 51ddc901de 344
-resnet152_v1 877 60404072 e65421c13f 5c9da6aa02 514
-resnet152_v2 769 60329140 144cbe1f8c 717f5fc012 514
-resnet18_v1 102 11699112 81981fd088 f5d91574fb 68
-resnet18_v2 98 11695796 ee72672f2c 32a43da1e2 69
-resnet34_v1 182 21814696 cb0e69d370 f30aad5337 124
-resnet34_v2 178 21811380 9594e0e391 f2a513f263 125
-resnet50_v1 299 25629032 50ebe40fb8 af8741a15a 174
-resnet50_v2 259 25595060 8e6a24b460 17f7195aee 174
-squeezenet1.0 52 1248424 7966943e11 4c1d36d621 66
-squeezenet1.1 52 1235496 c292a2d58c 65207a0d59 66
-vgg11 22 132863336 2824a4b91b 3a3fa92f0c 28
-vgg11_bn 54 132874344 7a95501e89 a6c4eaf4b9 36
-vgg13 26 133047848 daca5b2fb3 e99da27fe7 32
-vgg13_bn 66 133059624 aa769e2a2e a8d61cd33e 42
-vgg16 32 138357544 93972d8a7d 4fb70998a2 38
-vgg16_bn 84 138374440 8f76b79730 23ee2ab2b8 51
-vgg19 38 143667240 7f4b7544fc a1648e7ce1 44
-vgg19_bn 102 143689256 4534befb90 9dcc2527d6 60
-"""
-ROWS = [line.split() for line in TABLE.split("\n") if line]
+FOUND = json.loads(Path(weights.__file__).with_name("model_zoo.json").read_text())
+FUNCTIONS = {
+    "inceptionv3": "inception_v3",
+    **{f"mobilenetv2_{m}": f"mobilenet_v2_{m}" for m in ("0.25", "0.5", "0.75", "1.0")},
+}
 
 
-def digest(items):
-    text = "\n".join(f"{name} {each.shape}" for name, each in items)
-    return hashlib.sha1(text.encode()).hexdigest()[:10]
+def digest(lines):
+    return hashlib.sha1("\n".join(lines).encode()).hexdigest()[:10]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
-def test_structure(row):
-    net = vision.get_model(row[0], prefix="m_")
-    size = 299 if row[0] == "inceptionv3" else 224
-    net.infer_shape(nd.zeros((1, 3, size, size)))
-    params = net.collect_params()
-    graph = json.loads(net(mx.sym.var("data")).tojson())
-    found = [
-        len(params.keys()),
-        sum(math.prod(each.shape) for each in params.values()),
-        digest(sorted(net._collect_params_with_prefix().items())),
-        digest(params.items()),
-        sum(each["op"] != "null" for each in graph["nodes"]),
-    ]
-    assert [str(each) for each in found] == row[1:]
+def initializer(param):
+    dumps = getattr(param.init, "dumps", None)
+    return param.init if dumps is None else dumps()
 
 
-def test_names():
-    assert len(ROWS) == 34
-    with pytest.raises(
-        ValueError, match="Model 'nope' is not supported. Available options"
-    ) as told:
-        vision.get_model("nope")
-    assert all(row[0] in str(told.value) for row in ROWS)
-    with pytest.raises(AssertionError, match="Invalid number of layers: 19. Options are"):
-        vision.get_resnet(1, 19)
-    assert gluon.model_zoo.get_model is vision.get_model
+@pytest.mark.parametrize("name", FOUND["structure"])
+def test_structure(name):
+    """The table of MXNet's networks: arrays, elements, names, shapes, operators' names."""
+    net = vision.get_model(name, prefix="m_")
+    size = 299 if name == "inceptionv3" else 224
+    net.infer_shape(mx.nd.zeros((1, 3, size, size)))
+    params = net._collect_params_with_prefix()
+    nodes = json.loads(net(mx.sym.var("data")).tojson())["nodes"]
+    assert {
+        "arrays": len(params),
+        "numbers": int(sum(np.prod(each.shape) for each in params.values())),
+        "structural": digest(sorted(f"{k} {v.shape}" for k, v in params.items())),
+        "prefixed": digest(f"{k} {v.shape}" for k, v in net.collect_params().items()),
+        "operators": digest(f"{n['name']} {n['op']}" for n in nodes if n["op"] != "null"),
+        "initializers": digest(f"{k} {initializer(v)}" for k, v in params.items()),
+    } == FOUND["structure"][name]
+
+
+@pytest.mark.parametrize("name", FOUND["output"])
+def test_outputs(name):
+    """Scores from the weights and images that MXNet had, within float32's rounding."""
+    net = vision.get_model(name, classes=10)
+    net.initialize()
+    data = mx.nd.array(weights.images((2, 3, FOUND["size"][name], FOUND["size"][name])))
+    net(data)
+    weights.fill(mx, net)
+    wanted = np.array(FOUND["output"][name])
+    error = np.abs(net(data).asnumpy() - wanted).max() / np.abs(wanted).max()
+    assert error < 1e-4
+
+
+@pytest.mark.parametrize("name", FOUND["gradients"])
+def test_gradients(name):
+    """Norms of all gradients of a loss in training, in float64."""
+    net = vision.get_model(name, classes=10, **FOUND["settings"][name])
+    net.initialize()
+    net.cast("float64")
+    data = mx.nd.array(weights.images((4, 3, 64, 64)), dtype="float64")
+    label = mx.nd.array([0, 1, 2, 3], dtype="float64")
+    net(data)
+    weights.fill(mx, net)
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    with mx.autograd.record():
+        value = loss(net(data), label)
+    value.backward()
+    params = net._collect_params_with_prefix().values()
+    grads = [each.grad().asnumpy() for each in params if each.grad_req != "null"]
+    norms = [float(np.linalg.norm(each)) for each in grads]
+    wanted = FOUND["gradients"][name]
+    np.testing.assert_allclose(norms, wanted, rtol=1e-5, atol=1e-9 * max(wanted))
+
+
+@pytest.mark.parametrize("name", FOUND["structure"])
+def test_functions_of_the_same_name(name):
+    """``vision.resnet18_v1()`` and ``get_model('resnet18_v1')`` make one class and one prefix."""
+    function = FUNCTIONS.get(name, name).replace(".", "_")
+    made = getattr(vision, function)(classes=3, prefix="m_")
+    named = vision.get_model(name, classes=3, prefix="m_")
+    assert type(made) is type(named)
+    assert list(made.collect_params()) == list(named.collect_params())
+    assert getattr(vision, type(made).__name__) is type(made)
+
+
+def test_default_prefixes():
     with mx.name.NameManager():
-        net = vision.resnet18_v1()
-        assert net.prefix == "resnetv10_"
-        names = list(net.collect_params().keys())
-        assert names[0] == "resnetv10_conv0_weight"
-        assert "resnetv10_stage1_batchnorm0_gamma" in names
-        assert list(net._children) == ["features", "output"] and len(net.features) == 9
-        assert repr(net.output) == "Dense(512 -> 1000, linear)"
-        assert "mobilenetv20_output_pred_weight" in vision.mobilenet_v2_0_25().collect_params()
-    names = net._collect_params_with_prefix()
-    assert list(names)[:2] == ["features.0.weight", "features.1.gamma"] and len(names) == 102
+        prefixes = [
+            vision.get_model(name).prefix
+            for name in (
+                "resnet18_v1", "resnet18_v2", "resnet34_v1", "vgg11", "alexnet", "densenet121",
+                "squeezenet1.0", "mobilenet1.0", "mobilenetv2_1.0", "inceptionv3",
+            )
+        ]  # fmt: skip
+    assert prefixes == [
+        "resnetv10_", "resnetv20_", "resnetv11_", "vgg0_", "alexnet0_", "densenet0_",
+        "squeezenet0_", "mobilenet0_", "mobilenetv20_", "inception30_",
+    ]  # fmt: skip
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_network_for_thumbnails_trains(version, rng):
-    net = vision.get_resnet(version, 18, classes=10, thumbnail=True)
-    net.initialize(mx.init.Xavier())
-    x = nd.array(rng.normal(size=(2, 3, 32, 32)))
-    wanted = net(x).asnumpy()
-    assert wanted.shape == (2, 10)
-    net.hybridize()
-    np.testing.assert_allclose(net(x).asnumpy(), wanted, rtol=1e-3, atol=1e-4)
-    with autograd.record():
-        y = net(x)
-    y.backward()
-    assert all(
-        np.isfinite(p.grad().asnumpy()).all() for p in net.collect_params(".*weight").values()
-    )
+def test_names_of_mobilenet_v2():
+    """Its parts have prefixes of their own, unlike those of the other networks."""
+    with mx.name.NameManager():
+        names = list(vision.mobilenet_v2_0_25().collect_params())
+    assert names[0] == "mobilenetv20_features_conv0_weight"
+    assert "mobilenetv20_features_linearbottleneck16_conv2_weight" in names
+    assert names[-1] == "mobilenetv20_output_pred_weight"
 
 
-@pytest.fixture
-def trained(tmp_path, monkeypatch):
-    """A folder with parameters of squeezenet1.1, under the name of their hash."""
-    net = vision.squeezenet1_1(classes=3)
-    net.initialize(mx.init.Constant(0.5))
-    net.infer_shape(nd.zeros((1, 3, 224, 224)))
-    for each in net.collect_params().values():
-        each._finish_deferred_init()
-    path = tmp_path / "a.params"
-    net.save_parameters(path)
-    sha1 = hashlib.sha1(path.read_bytes()).hexdigest()
-    monkeypatch.setitem(model_store._model_sha1, "squeezenet1.1", sha1)
-    file = f"squeezenet1.1-{sha1[:8]}"
-    return tmp_path, path, file
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="Model nope is not supported") as error:
+        vision.get_model("nope")
+    assert isinstance(error.value, mx.base.MXNetError)
+    options = str(error.value).split("\n\t")[1:]
+    assert options == sorted(FOUND["structure"]) and len(options) == 34
+    with pytest.raises(ValueError, match="Model 18 is not supported"):
+        vision.get_model(18)
+    assert type(vision.get_model("ResNet18_v1")) is vision.ResNetV1
 
 
-def test_trained_parameters_from_a_folder(trained):
-    folder, path, file = trained
-    path.rename(folder / f"{file}.params")
-    net = vision.squeezenet1_1(pretrained=True, root=str(folder), classes=3)
-    assert (net.features[0].weight.data().asnumpy() == 0.5).all()
-    model_store.purge(folder)
-    assert not list(folder.iterdir())
+def test_what_there_is_none_of():
+    with pytest.raises(AssertionError, match="Invalid number of layers: 19. Options are 18, 34"):
+        vision.get_resnet(1, 19)
+    with pytest.raises(AssertionError, match="Invalid resnet version: 3. Options are 1, 2"):
+        vision.get_resnet(3, 18)
+    with pytest.raises(AssertionError, match="Invalid number of layers: 12. Options are 11, 13"):
+        vision.get_vgg(12)
+    with pytest.raises(AssertionError, match="Unsupported SqueezeNet version '2.0'"):
+        vision.SqueezeNet("2.0")
+    with pytest.raises(AssertionError, match="2 numbers of layers need 3 of channels, got 2"):
+        vision.ResNetV1(vision.BasicBlockV1, [2, 2], [64, 64])
+    with pytest.raises(AssertionError, match="2 numbers of layers and 3 of filters"):
+        vision.VGG([2, 2], [64, 64, 64])
+    with pytest.raises(TypeError, match="foo"):
+        vision.resnet18_v1(foo=1)
 
 
-def test_trained_parameters_are_downloaded_and_checked(trained, monkeypatch):
-    folder, path, file = trained
-    source = folder / "source"
-    source.mkdir()
-    with zipfile.ZipFile(source / f"{file}.zip", "w") as archive:
-        archive.write(path, f"{file}.params")
-    monkeypatch.setattr(model_store, "_get_repo_file_url", lambda _, name: (source / name).as_uri())
-    root = folder / "models"
-    net = vision.squeezenet1_1(pretrained=True, root=root, classes=3)
-    assert (net.features[0].weight.data().asnumpy() == 0.5).all()
-    assert [each.name for each in root.iterdir()] == [f"{file}.params"]
-    monkeypatch.setitem(model_store._model_sha1, "squeezenet1.1", file[-8:] + "0" * 32)
-    (root / f"{file}.params").unlink()
-    with pytest.raises(OSError, match="has another hash"):
-        vision.squeezenet1_1(pretrained=True, root=root, classes=3)
+def test_thumbnails():
+    """A stem for 32x32: 32 pixels become 4x4 before the last pooling, not 1x1."""
+    net = vision.get_resnet(1, 18, thumbnail=True, classes=10)
+    assert [type(each).__name__ for each in net.features[:2]] == ["Conv2D", "HybridSequential"]
+    net.initialize()
+    data = mx.nd.zeros((1, 3, 32, 32))
+    assert net(data).shape == (1, 10)
+    assert net.features[:5](data).shape == (1, 512, 4, 4)
+
+
+def test_multipliers_between_those_with_names():
+    net = vision.get_mobilenet(0.3, classes=4)
+    assert net.features[0]._channels == 9 and net.features[6]._channels == 19
+    wide = vision.get_mobilenet_v2(1.5, classes=4)
+    assert wide.features[20]._channels == 1920 and wide.features[0]._channels == 48
+
+
+def test_dropout_of_densenet():
+    net = vision.densenet121(dropout=0.2, prefix="m_")
+    names = [type(each).__name__ for each in net.features[4][0][1]]
+    assert names[-1] == "Dropout" and names.count("Conv2D") == 2
+
+
+def test_files_fit_other_prefixes(tmp_path):
+    """Structural names: weights of one network fill another one of any prefix."""
+    first = vision.get_resnet(1, 18, thumbnail=True, classes=3, prefix="a_")
+    first.initialize()
+    data = mx.nd.array(weights.images((1, 3, 32, 32)))
+    wanted = first(data).asnumpy()
+    path = str(tmp_path / "weights.params")
+    first.save_parameters(path)
+    second = vision.get_resnet(1, 18, thumbnail=True, classes=3)
+    second.load_parameters(path)
+    np.testing.assert_array_equal(second(data).asnumpy(), wanted)

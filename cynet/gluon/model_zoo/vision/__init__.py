@@ -1,21 +1,8 @@
-"""mx.gluon.model_zoo.vision: networks for the classification of images."""
+"""mx.gluon.model_zoo.vision: networks that classify images, as they are known by name."""
 
-from .alexnet import (
-    AlexNet,
-    alexnet,
-)
-from .catalog import get_model
-from .densenet import (
-    DenseNet,
-    densenet121,
-    densenet161,
-    densenet169,
-    densenet201,
-)
-from .inception import (
-    Inception3,
-    inception_v3,
-)
+from .alexnet import AlexNet, alexnet
+from .densenet import DenseNet, densenet121, densenet161, densenet169, densenet201
+from .inception import Inception3, inception_v3
 from .mobilenet import (
     MobileNet,
     MobileNetV2,
@@ -30,6 +17,7 @@ from .mobilenet import (
     mobilenet_v2_0_75,
     mobilenet_v2_1_0,
 )
+from .models import get_model
 from .resnet import (
     BasicBlockV1,
     BasicBlockV2,
@@ -38,34 +26,19 @@ from .resnet import (
     ResNetV1,
     ResNetV2,
     get_resnet,
-    resnet18_v1,
-    resnet34_v1,
-    resnet50_v1,
     resnet101_v1,
-    resnet152_v1,
-    resnet18_v2,
-    resnet34_v2,
-    resnet50_v2,
     resnet101_v2,
+    resnet152_v1,
     resnet152_v2,
+    resnet18_v1,
+    resnet18_v2,
+    resnet34_v1,
+    resnet34_v2,
+    resnet50_v1,
+    resnet50_v2,
 )
-from .squeezenet import (
-    SqueezeNet,
-    squeezenet1_0,
-    squeezenet1_1,
-)
-from .vgg import (
-    VGG,
-    get_vgg,
-    vgg11,
-    vgg11_bn,
-    vgg13,
-    vgg13_bn,
-    vgg16,
-    vgg16_bn,
-    vgg19,
-    vgg19_bn,
-)
+from .squeezenet import SqueezeNet, squeezenet1_0, squeezenet1_1
+from .vgg import VGG, get_vgg, vgg11, vgg11_bn, vgg13, vgg13_bn, vgg16, vgg16_bn, vgg19, vgg19_bn
 
 __all__ = [
     "VGG",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base.guard import guarded
-from ...block import HybridBlock
-from ...nn import Conv2D, Dense, Dropout, Flatten, HybridSequential, MaxPool2D
+from ... import nn
 from ..model_store import ROOT
-from .pretrained import CPU, loaded
+from .network import Network, made
 
 if TYPE_CHECKING:
     from ....base.typing import FileName
@@ -16,55 +15,64 @@ if TYPE_CHECKING:
 
 
 @guarded(but=("hybrid_forward",))
-class AlexNet(HybridBlock):
-    """AlexNet in its form for one device (Krizhevsky, 2014), images of 224 x 224.
+class AlexNet(Network):
+    """AlexNet, in the form for one device: five convolutions and three dense layers, for 224x224.
 
     Parameters
     ----------
     classes : int
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.alexnet(classes=10)
+    >>> len(net.features), net.output
+    (13, Dense(None -> 10, linear))
     """
 
     def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
-            self.features = HybridSequential(prefix="")
+            self.features = nn.HybridSequential(prefix="")
             with self.features.name_scope():
                 self.features.add(
-                    Conv2D(64, 11, 4, 2, activation="relu"),
-                    MaxPool2D(3, 2),
-                    Conv2D(192, 5, padding=2, activation="relu"),
-                    MaxPool2D(3, 2),
-                    Conv2D(384, 3, padding=1, activation="relu"),
-                    Conv2D(256, 3, padding=1, activation="relu"),
-                    Conv2D(256, 3, padding=1, activation="relu"),
-                    MaxPool2D(3, 2),
-                    Flatten(),
-                    Dense(4096, activation="relu"),
-                    Dropout(0.5),
-                    Dense(4096, activation="relu"),
-                    Dropout(0.5),
+                    nn.Conv2D(64, 11, strides=4, padding=2, activation="relu"),
+                    nn.MaxPool2D(3, strides=2),
+                    nn.Conv2D(192, 5, padding=2, activation="relu"),
+                    nn.MaxPool2D(3, strides=2),
+                    nn.Conv2D(384, 3, padding=1, activation="relu"),
+                    nn.Conv2D(256, 3, padding=1, activation="relu"),
+                    nn.Conv2D(256, 3, padding=1, activation="relu"),
+                    nn.MaxPool2D(3, strides=2),
+                    nn.Flatten(),
+                    nn.Dense(4096, activation="relu"),
+                    nn.Dropout(0.5),
+                    nn.Dense(4096, activation="relu"),
+                    nn.Dropout(0.5),
                 )
-            self.output = Dense(classes)
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """(N, classes) of images."""
-        return self.output(self.features(x))
+            self.output = nn.Dense(classes)
 
 
+@guarded
 def alexnet(
-    pretrained: bool = False, ctx: Contexts = CPU, root: FileName = ROOT, **kwargs: Any
+    pretrained: bool = False,
+    ctx: Contexts | None = None,
+    root: FileName = ROOT,
+    **kwargs: Any,
 ) -> AlexNet:
     """AlexNet.
 
     Parameters
     ----------
     pretrained : bool
-        Load trained parameters.
-    ctx : Context or list of Context
-        Where to.
+        Load weights that were trained on ImageNet.
+    ctx : Context or list of Context, optional
+        Where they go.
     root : str
-        Folder of parameter files.
+        Folder of the files of weights.
     **kwargs
-        For the class: classes, prefix, ...
+        classes, prefix, params.
     """
-    return loaded(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)
+    return made(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)

@@ -1,26 +1,14 @@
-"""DenseNet with 121, 161, 169 or 201 layers."""
+"""DenseNet: each layer sees the outputs of all before it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ....base.guard import guarded
-from ...block import HybridBlock
+from ... import nn
 from ...contrib.nn import HybridConcurrent, Identity
-from ...errors import MismatchError
-from ...nn import (
-    Activation,
-    AvgPool2D,
-    BatchNorm,
-    Conv2D,
-    Dense,
-    Dropout,
-    Flatten,
-    HybridSequential,
-    MaxPool2D,
-)
 from ..model_store import ROOT
-from .pretrained import CPU, loaded
+from .network import Network, chosen, made
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,51 +17,57 @@ if TYPE_CHECKING:
     from ...parameter.parameter import Contexts
 
 
-def _dense_stage(count, bn_size, growth_rate, dropout, number):
-    stage = HybridSequential(prefix=f"stage{number}_")
-    with stage.name_scope():
-        for _ in range(count):
-            stage.add(_dense_layer(growth_rate, bn_size, dropout))
-    return stage
+def _normalized():
+    return nn.BatchNorm(), nn.Activation("relu")
 
 
-def _dense_layer(growth_rate, bn_size, dropout):
-    new = HybridSequential(prefix="")
-    new.add(
-        BatchNorm(),
-        Activation("relu"),
-        Conv2D(bn_size * growth_rate, 1, use_bias=False),
-        BatchNorm(),
-        Activation("relu"),
-        Conv2D(growth_rate, 3, padding=1, use_bias=False),
+def _layer(growth_rate, bn_size, dropout):
+    """The input, and beside it what a layer makes of it."""
+    fresh = nn.HybridSequential(prefix="")
+    fresh.add(
+        *_normalized(),
+        nn.Conv2D(bn_size * growth_rate, 1, use_bias=False),
+        *_normalized(),
+        nn.Conv2D(growth_rate, 3, padding=1, use_bias=False),
     )
     if dropout:
-        new.add(Dropout(dropout))
+        fresh.add(nn.Dropout(dropout))
     both = HybridConcurrent(axis=1, prefix="")
-    both.add(Identity(), new)
+    both.add(Identity(), fresh)
     return both
 
 
 def _transition(channels):
-    out = HybridSequential(prefix="")
-    out.add(BatchNorm(), Activation("relu"), Conv2D(channels, 1, use_bias=False), AvgPool2D(2, 2))
-    return out
+    between = nn.HybridSequential(prefix="")
+    between.add(*_normalized(), nn.Conv2D(channels, 1, use_bias=False), nn.AvgPool2D(2, strides=2))
+    return between
 
 
 @guarded(but=("hybrid_forward",))
-class DenseNet(HybridBlock):
-    """Densely connected networks (Huang et al., 2017), images of 224 x 224.
+class DenseNet(Network):
+    """DenseNet, for 224x224.
 
     Parameters
     ----------
-    num_init_features, growth_rate : int
-        Channels of the stem, and of each layer.
+    num_init_features : int
+        Channels of the first convolution.
+    growth_rate : int
+        Channels that each layer adds.
     block_config : list of int
-        Layers of each stage.
+        Layers in each stage.
     bn_size : int
-        Channels of a layer's first convolution, in growth rates.
+        Channels inside a layer, in growth rates.
     dropout : float
+        Behind each layer.
     classes : int
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> net = DenseNet(8, 4, [2, 2], classes=10)
+    >>> net.output
+    Dense(None -> 10, linear)
     """
 
     def __init__(
@@ -88,67 +82,80 @@ class DenseNet(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
-            self.features = HybridSequential(prefix="")
+            self.features = nn.HybridSequential(prefix="")
             self.features.add(
-                Conv2D(num_init_features, 7, 2, 3, use_bias=False),
-                BatchNorm(),
-                Activation("relu"),
-                MaxPool2D(3, 2, 1),
+                nn.Conv2D(num_init_features, 7, strides=2, padding=3, use_bias=False),
+                *_normalized(),
+                nn.MaxPool2D(3, strides=2, padding=1),
             )
             channels = num_init_features
-            for i, count in enumerate(block_config):
-                self.features.add(_dense_stage(count, bn_size, growth_rate, dropout, i + 1))
+            for i, count in enumerate(block_config, 1):
+                stage = nn.HybridSequential(prefix=f"stage{i}_")
+                with stage.name_scope():
+                    for _ in range(count):
+                        stage.add(_layer(growth_rate, bn_size, dropout))
+                self.features.add(stage)
                 channels += count * growth_rate
-                if i != len(block_config) - 1:
+                if i < len(block_config):
                     channels //= 2
                     self.features.add(_transition(channels))
-            self.features.add(BatchNorm(), Activation("relu"), AvgPool2D(7), Flatten())
-            self.output = Dense(classes)
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """(N, classes) of images."""
-        return self.output(self.features(x))
+            self.features.add(*_normalized(), nn.AvgPool2D(7), nn.Flatten())
+            self.output = nn.Dense(classes)
 
 
-densenet_spec = {
-    121: (64, 32, [6, 12, 24, 16]),
-    161: (96, 48, [6, 12, 36, 24]),
-    169: (64, 32, [6, 12, 32, 32]),
-    201: (64, 32, [6, 12, 48, 32]),
+_LAYERS = {
+    121: (64, 32, (6, 12, 24, 16)),
+    161: (96, 48, (6, 12, 36, 24)),
+    169: (64, 32, (6, 12, 32, 32)),
+    201: (64, 32, (6, 12, 48, 32)),
 }
 
 
+@guarded
 def get_densenet(
     num_layers: int,
     pretrained: bool = False,
-    ctx: Contexts = CPU,
+    ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> DenseNet:
-    """DenseNet of 121, 161, 169 or 201 layers; parameters as of ``alexnet``."""
-    if num_layers not in densenet_spec:
-        raise MismatchError(
-            f"Invalid number of layers: {num_layers}. Options are {sorted(densenet_spec)}"
-        )
-    net = DenseNet(*densenet_spec[num_layers], **kwargs)
-    return loaded(net, f"densenet{num_layers}", pretrained, ctx, root)
+    """DenseNet of 121, 161, 169 or 201 layers.
+
+    Parameters
+    ----------
+    num_layers : int
+    pretrained : bool
+        Load weights that were trained on ImageNet.
+    ctx : Context or list of Context, optional
+        Where they go.
+    root : str
+        Folder of the files of weights.
+    **kwargs
+        bn_size, dropout, classes, prefix, params.
+    """
+    settings = chosen(_LAYERS, num_layers, "number of layers")
+    return made(DenseNet(*settings, **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
 
 
+@guarded
 def densenet121(**kwargs: Any) -> DenseNet:
-    """DenseNet of 121 layers; parameters as of ``alexnet``."""
+    """DenseNet of 121 layers; see :func:`get_densenet`."""
     return get_densenet(121, **kwargs)
 
 
+@guarded
 def densenet161(**kwargs: Any) -> DenseNet:
-    """DenseNet of 161 layers; parameters as of ``alexnet``."""
+    """DenseNet of 161 layers; see :func:`get_densenet`."""
     return get_densenet(161, **kwargs)
 
 
+@guarded
 def densenet169(**kwargs: Any) -> DenseNet:
-    """DenseNet of 169 layers; parameters as of ``alexnet``."""
+    """DenseNet of 169 layers; see :func:`get_densenet`."""
     return get_densenet(169, **kwargs)
 
 
+@guarded
 def densenet201(**kwargs: Any) -> DenseNet:
-    """DenseNet of 201 layers; parameters as of ``alexnet``."""
+    """DenseNet of 201 layers; see :func:`get_densenet`."""
     return get_densenet(201, **kwargs)

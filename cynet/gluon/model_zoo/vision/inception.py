@@ -1,151 +1,182 @@
-"""Inception, version 3."""
+"""Inception v3: convolutions of several sizes side by side."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ....base.guard import guarded
-from ...block import HybridBlock
+from ... import nn
 from ...contrib.nn import HybridConcurrent
-from ...nn import (
-    Activation,
-    AvgPool2D,
-    BatchNorm,
-    Conv2D,
-    Dense,
-    Dropout,
-    HybridSequential,
-    MaxPool2D,
-)
 from ..model_store import ROOT
-from .pretrained import CPU, loaded
+from .network import Network, made
 
 if TYPE_CHECKING:
     from ....base.typing import FileName
     from ...parameter.parameter import Contexts
 
 
-def _convolution(channels, kernel, strides=1, padding=0):
-    out = HybridSequential(prefix="")
+def _conv(channels, kernel=1, stride=1, padding=0):
+    out = nn.HybridSequential(prefix="")
     out.add(
-        Conv2D(channels, kernel, strides, padding, use_bias=False),
-        BatchNorm(epsilon=0.001),
-        Activation("relu"),
+        nn.Conv2D(channels, kernel, strides=stride, padding=padding, use_bias=False),
+        nn.BatchNorm(epsilon=0.001),
+        nn.Activation("relu"),
     )
     return out
 
 
-def _branch(pool, *convolutions):
-    """Pooling ('avg', 'max' or None), then convolutions, as arguments of `_convolution`."""
-    out = HybridSequential(prefix="")
+def _branch(*convolutions, pool=None):
+    """Convolutions one after the other, each as arguments of `_conv`; `pool` stands before them."""
+    out = nn.HybridSequential(prefix="")
     if pool == "avg":
-        out.add(AvgPool2D(3, 1, 1))
+        out.add(nn.AvgPool2D(3, strides=1, padding=1))
     elif pool == "max":
-        out.add(MaxPool2D(3, 2))
+        out.add(nn.MaxPool2D(3, strides=2))
     for each in convolutions:
-        out.add(_convolution(*each))
+        out.add(_conv(*each))
     return out
 
 
-def _split(*convolutions):
-    """Convolutions, and two more of them side by side."""
-    out, both = HybridSequential(prefix=""), HybridConcurrent(axis=1, prefix="")
-    out.add(_branch(None, *convolutions))
-    both.add(_branch(None, (384, (1, 3), 1, (0, 1))), _branch(None, (384, (3, 1), 1, (1, 0))))
-    out.add(both)
-    return out
-
-
-def _module(prefix, make):
+def _module(prefix, *branches):
+    """Branches side by side, each a function that makes it within the module's names."""
     out = HybridConcurrent(axis=1, prefix=prefix)
     with out.name_scope():
-        for branch in make():
-            out.add(branch)
+        for each in branches:
+            out.add(each())
     return out
 
 
-def _a(pool_channels):
-    yield _branch(None, (64, 1))
-    yield _branch(None, (48, 1), (64, 5, 1, 2))
-    yield _branch(None, (64, 1), (96, 3, 1, 1), (96, 3, 1, 1))
-    yield _branch("avg", (pool_channels, 1))
+def _plain(*convolutions, pool=None):
+    return lambda: _branch(*convolutions, pool=pool)
 
 
-def _b():
-    yield _branch(None, (384, 3, 2))
-    yield _branch(None, (64, 1), (96, 3, 1, 1), (96, 3, 2))
-    yield _branch("max")
-
-
-def _c(narrow):
-    row, column = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
-    yield _branch(None, (192, 1))
-    yield _branch(None, (narrow, 1), (narrow, *row), (192, *column))
-    yield _branch(
-        None, (narrow, 1), (narrow, *column), (narrow, *row), (narrow, *column), (192, *row)
+def _a(pooled, prefix):
+    return _module(
+        prefix,
+        _plain((64,)),
+        _plain((48,), (64, 5, 1, 2)),
+        _plain((64,), (96, 3, 1, 1), (96, 3, 1, 1)),
+        _plain((pooled,), pool="avg"),
     )
-    yield _branch("avg", (192, 1))
 
 
-def _d():
-    yield _branch(None, (192, 1), (320, 3, 2))
-    yield _branch(None, (192, 1), (192, (1, 7), 1, (0, 3)), (192, (7, 1), 1, (3, 0)), (192, 3, 2))
-    yield _branch("max")
+def _b(prefix):
+    return _module(
+        prefix,
+        _plain((384, 3, 2)),
+        _plain((64,), (96, 3, 1, 1), (96, 3, 2)),
+        _plain(pool="max"),
+    )
 
 
-def _e():
-    yield _branch(None, (320, 1))
-    yield _split((384, 1))
-    yield _split((448, 1), (384, 3, 1, 1))
-    yield _branch("avg", (192, 1))
+_ROW, _COLUMN = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
+
+
+def _c(inner, prefix):
+    return _module(
+        prefix,
+        _plain((192,)),
+        _plain((inner,), (inner, *_ROW), (192, *_COLUMN)),
+        _plain((inner,), (inner, *_COLUMN), (inner, *_ROW), (inner, *_COLUMN), (192, *_ROW)),
+        _plain((192,), pool="avg"),
+    )
+
+
+def _d(prefix):
+    return _module(
+        prefix,
+        _plain((192,), (320, 3, 2)),
+        _plain((192,), (192, *_ROW), (192, *_COLUMN), (192, 3, 2)),
+        _plain(pool="max"),
+    )
+
+
+def _forked(*convolutions):
+    """Convolutions, and behind them one along rows and one along columns side by side."""
+
+    def make():
+        out = nn.HybridSequential(prefix="")
+        out.add(_branch(*convolutions))
+        out.add(_module("", _plain((384, (1, 3), 1, (0, 1))), _plain((384, (3, 1), 1, (1, 0)))))
+        return out
+
+    return make
+
+
+def _e(prefix):
+    return _module(
+        prefix,
+        _plain((320,)),
+        _forked((384,)),
+        _forked((448,), (384, 3, 1, 1)),
+        _plain((192,), pool="avg"),
+    )
 
 
 @guarded(but=("hybrid_forward",))
-class Inception3(HybridBlock):
-    """Inception, version 3 (Szegedy et al., 2015), images of 299 x 299.
+class Inception3(Network):
+    """Inception v3, for 299x299.
 
     Parameters
     ----------
     classes : int
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> net = Inception3(classes=10)
+    >>> len(net.features), net.output
+    (20, Dense(None -> 10, linear))
     """
 
     def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
-            self.features = HybridSequential(prefix="")
+            self.features = nn.HybridSequential(prefix="")
             self.features.add(
-                _convolution(32, 3, 2),
-                _convolution(32, 3),
-                _convolution(64, 3, 1, 1),
-                MaxPool2D(3, 2),
-                _convolution(80, 1),
-                _convolution(192, 3),
-                MaxPool2D(3, 2),
+                _conv(32, 3, 2),
+                _conv(32, 3),
+                _conv(64, 3, 1, 1),
+                nn.MaxPool2D(3, strides=2),
+                _conv(80),
+                _conv(192, 3),
+                nn.MaxPool2D(3, strides=2),
+                _a(32, "A1_"),
+                _a(64, "A2_"),
+                _a(64, "A3_"),
+                _b("B_"),
+                _c(128, "C1_"),
+                _c(160, "C2_"),
+                _c(160, "C3_"),
+                _c(192, "C4_"),
+                _d("D_"),
+                _e("E1_"),
+                _e("E2_"),
+                nn.AvgPool2D(8),
+                nn.Dropout(0.5),
             )
-            for prefix, make in (
-                ("A1_", lambda: _a(32)),
-                ("A2_", lambda: _a(64)),
-                ("A3_", lambda: _a(64)),
-                ("B_", _b),
-                ("C1_", lambda: _c(128)),
-                ("C2_", lambda: _c(160)),
-                ("C3_", lambda: _c(160)),
-                ("C4_", lambda: _c(192)),
-                ("D_", _d),
-                ("E1_", _e),
-                ("E2_", _e),
-            ):
-                self.features.add(_module(prefix, make))
-            self.features.add(AvgPool2D(8), Dropout(0.5))
-            self.output = Dense(classes)
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """(N, classes) of images."""
-        return self.output(self.features(x))
+            self.output = nn.Dense(classes)
 
 
+@guarded
 def inception_v3(
-    pretrained: bool = False, ctx: Contexts = CPU, root: FileName = ROOT, **kwargs: Any
+    pretrained: bool = False,
+    ctx: Contexts | None = None,
+    root: FileName = ROOT,
+    **kwargs: Any,
 ) -> Inception3:
-    """Inception, version 3; parameters as of ``alexnet``."""
-    return loaded(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)
+    """Inception v3.
+
+    Parameters
+    ----------
+    pretrained : bool
+        Load weights that were trained on ImageNet.
+    ctx : Context or list of Context, optional
+        Where they go.
+    root : str
+        Folder of the files of weights.
+    **kwargs
+        classes, prefix, params.
+    """
+    return made(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)

@@ -1,62 +1,99 @@
-"""MobileNet and MobileNetV2, in four widths."""
+"""MobileNet, versions 1 and 2: convolutions of each channel apart, then of 1x1 across them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ....base.guard import guarded
+from ... import nn
 from ...block import HybridBlock
-from ...nn import (
-    Activation,
-    BatchNorm,
-    Conv2D,
-    Dense,
-    Flatten,
-    GlobalAvgPool2D,
-    HybridSequential,
-)
 from ..model_store import ROOT
-from .pretrained import CPU, loaded
+from .network import Network, made, shortened
 
 if TYPE_CHECKING:
     from ....base.typing import FileName
     from ...parameter.parameter import Contexts
 
 
-@guarded(but=("hybrid_forward",))
 class RELU6(HybridBlock):
-    """``min(max(x, 0), 6)``."""
+    """ReLU that stops at 6."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
-        return F.clip(x, 0, 6, name="relu6")
+        """The input between 0 and 6."""
+        return F.clip(x, a_min=0, a_max=6, name="relu6")
 
 
-def _add_conv(out, channels, kernel=1, stride=1, padding=0, groups=1, active=True, relu6=False):
-    out.add(Conv2D(channels, kernel, stride, padding, groups=groups, use_bias=False), BatchNorm())
-    if active:
-        out.add(RELU6() if relu6 else Activation("relu"))
+def _conv(channels, kernel=1, stride=1, padding=0, groups=1, activation=None):
+    """A convolution, its normalization, and an activation."""
+    layer = nn.Conv2D(
+        channels, kernel, strides=stride, padding=padding, groups=groups, use_bias=False
+    )
+    return (layer, nn.BatchNorm(), *([] if activation is None else [activation()]))
+
+
+def _relu():
+    return nn.Activation("relu")
 
 
 @guarded(but=("hybrid_forward",))
-class LinearBottleneck(HybridBlock):
-    """An inverted residual: wide in the middle, by a convolution of each channel apart.
+class MobileNet(Network):
+    """MobileNet, for 224x224.
 
     Parameters
     ----------
-    in_channels, channels, t, stride : int
-        `t` is how much wider.
+    multiplier : float
+        Of the numbers of channels.
+    classes : int
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> net = MobileNet(0.25, classes=10)
+    >>> len(net.features), net.output
+    (83, Dense(None -> 10, linear))
+    """
+
+    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        channels = [32, 64, 128, 128, 256, 256, *[512] * 6, 1024, 1024]
+        channels = [int(each * multiplier) for each in channels]
+        strides = (1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1)
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            with self.features.name_scope():
+                self.features.add(*_conv(channels[0], 3, 2, 1, activation=_relu))
+                for before, size, stride in zip(channels, channels[1:], strides):
+                    self.features.add(
+                        *_conv(before, 3, stride, 1, groups=before, activation=_relu),
+                        *_conv(size, activation=_relu),
+                    )
+                self.features.add(nn.GlobalAvgPool2D(), nn.Flatten())
+            self.output = nn.Dense(classes)
+
+
+class LinearBottleneck(HybridBlock):
+    """Wide inside and narrow outside, without an activation where it is narrow.
+
+    Parameters
+    ----------
+    in_channels, channels : int
+    t : int
+        How many times as wide it is inside.
+    stride : int
     """
 
     def __init__(self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.use_shortcut = stride == 1 and in_channels == channels
-        wide = in_channels * t
+        inner = in_channels * t
         with self.name_scope():
-            self.out = HybridSequential()
-            _add_conv(self.out, wide, relu6=True)
-            _add_conv(self.out, wide, 3, stride, 1, groups=wide, relu6=True)
-            _add_conv(self.out, channels, active=False)
+            self.out = nn.HybridSequential()
+            self.out.add(
+                *_conv(inner, activation=RELU6),
+                *_conv(inner, 3, stride, 1, groups=inner, activation=RELU6),
+                *_conv(channels),
+            )
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The block's output."""
@@ -65,138 +102,128 @@ class LinearBottleneck(HybridBlock):
 
 
 @guarded(but=("hybrid_forward",))
-class MobileNet(HybridBlock):
-    """MobileNet (Howard et al., 2017), images of 224 x 224.
+class MobileNetV2(Network):
+    """MobileNet of version 2, for 224x224.
 
     Parameters
     ----------
     multiplier : float
         Of the numbers of channels.
     classes : int
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> net = MobileNetV2(0.25, classes=10)
+    >>> len(net.features), len(net.output)
+    (24, 2)
     """
 
     def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        widths = [32, 64, 128, 128, 256, 256, *[512] * 6, 1024, 1024]
-        strides = [1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1]
-        channels = [int(each * multiplier) for each in widths]
+        channels = [32, 16, *[24] * 2, *[32] * 3, *[64] * 4, *[96] * 3, *[160] * 3, 320]
+        channels = [int(each * multiplier) for each in channels]
+        strides = (1, 2, 1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1)
         with self.name_scope():
-            self.features = HybridSequential(prefix="")
+            self.features = nn.HybridSequential(prefix="features_")
             with self.features.name_scope():
-                _add_conv(self.features, channels[0], 3, 2, 1)
-                for before, after, stride in zip(channels, channels[1:], strides):
-                    _add_conv(self.features, before, 3, stride, 1, groups=before)
-                    _add_conv(self.features, after)
-                self.features.add(GlobalAvgPool2D(), Flatten())
-            self.output = Dense(classes)
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """(N, classes) of images."""
-        return self.output(self.features(x))
-
-
-@guarded(but=("hybrid_forward",))
-class MobileNetV2(HybridBlock):
-    """MobileNetV2 (Sandler et al., 2018), images of 224 x 224.
-
-    Parameters
-    ----------
-    multiplier : float
-        Of the numbers of channels.
-    classes : int
-    """
-
-    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        # (channels, wider by, blocks, stride of the first)
-        stages = [(16, 1, 1, 1), (24, 6, 2, 2), (32, 6, 3, 2), (64, 6, 4, 2), (96, 6, 3, 1),
-                  (160, 6, 3, 2), (320, 6, 1, 1)]  # fmt: skip
-        with self.name_scope():
-            self.features = HybridSequential(prefix="features_")
-            with self.features.name_scope():
-                before = int(32 * multiplier)
-                _add_conv(self.features, before, 3, 2, 1, relu6=True)
-                for width, t, count, first in stages:
-                    channels = int(width * multiplier)
-                    for i in range(count):
-                        stride = first if i == 0 else 1
-                        self.features.add(LinearBottleneck(before, channels, t, stride))
-                        before = channels
+                self.features.add(*_conv(channels[0], 3, 2, 1, activation=RELU6))
+                for i, stride in enumerate(strides):
+                    widening = 1 if i == 0 else 6
+                    self.features.add(
+                        LinearBottleneck(channels[i], channels[i + 1], widening, stride)
+                    )
                 last = int(1280 * multiplier) if multiplier > 1.0 else 1280
-                _add_conv(self.features, last, relu6=True)
-                self.features.add(GlobalAvgPool2D())
-            self.output = HybridSequential(prefix="output_")
+                self.features.add(*_conv(last, activation=RELU6), nn.GlobalAvgPool2D())
+            self.output = nn.HybridSequential(prefix="output_")
             with self.output.name_scope():
-                self.output.add(Conv2D(classes, 1, use_bias=False, prefix="pred_"), Flatten())
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """(N, classes) of images."""
-        return self.output(self.features(x))
+                self.output.add(nn.Conv2D(classes, 1, use_bias=False, prefix="pred_"), nn.Flatten())
 
 
-def _suffix(multiplier):
-    return f"{multiplier:.2f}"[:-1] if multiplier in (1.0, 0.5) else f"{multiplier:.2f}"
-
-
+@guarded
 def get_mobilenet(
     multiplier: float,
     pretrained: bool = False,
-    ctx: Contexts = CPU,
+    ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> MobileNet:
-    """MobileNet of a width; parameters as of ``alexnet``."""
-    net = MobileNet(multiplier, **kwargs)
-    return loaded(net, f"mobilenet{_suffix(multiplier)}", pretrained, ctx, root)
+    """MobileNet; there are trained weights for the multipliers 1, 0.75, 0.5 and 0.25.
+
+    Parameters
+    ----------
+    multiplier : float
+        Of the numbers of channels.
+    pretrained : bool
+        Load weights that were trained on ImageNet.
+    ctx : Context or list of Context, optional
+        Where they go.
+    root : str
+        Folder of the files of weights.
+    **kwargs
+        classes, prefix, params.
+    """
+    name = f"mobilenet{shortened(multiplier)}"
+    return made(MobileNet(multiplier, **kwargs), name, pretrained, ctx, root)
 
 
+@guarded
 def get_mobilenet_v2(
     multiplier: float,
     pretrained: bool = False,
-    ctx: Contexts = CPU,
+    ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> MobileNetV2:
-    """MobileNetV2 of a width; parameters as of ``alexnet``."""
-    net = MobileNetV2(multiplier, **kwargs)
-    return loaded(net, f"mobilenetv2_{_suffix(multiplier)}", pretrained, ctx, root)
+    """MobileNet of version 2; see :func:`get_mobilenet`."""
+    name = f"mobilenetv2_{shortened(multiplier)}"
+    return made(MobileNetV2(multiplier, **kwargs), name, pretrained, ctx, root)
 
 
+@guarded
 def mobilenet1_0(**kwargs: Any) -> MobileNet:
-    """MobileNet of width 1.0; parameters as of ``alexnet``."""
+    """MobileNet with 1.0 times the channels; see :func:`get_mobilenet`."""
     return get_mobilenet(1.0, **kwargs)
 
 
-def mobilenet0_75(**kwargs: Any) -> MobileNet:
-    """MobileNet of width 0.75; parameters as of ``alexnet``."""
-    return get_mobilenet(0.75, **kwargs)
-
-
-def mobilenet0_5(**kwargs: Any) -> MobileNet:
-    """MobileNet of width 0.5; parameters as of ``alexnet``."""
-    return get_mobilenet(0.5, **kwargs)
-
-
-def mobilenet0_25(**kwargs: Any) -> MobileNet:
-    """MobileNet of width 0.25; parameters as of ``alexnet``."""
-    return get_mobilenet(0.25, **kwargs)
-
-
+@guarded
 def mobilenet_v2_1_0(**kwargs: Any) -> MobileNetV2:
-    """MobileNetV2 of width 1.0; parameters as of ``alexnet``."""
+    """MobileNet of version 2 with 1.0 times the channels; see :func:`get_mobilenet_v2`."""
     return get_mobilenet_v2(1.0, **kwargs)
 
 
+@guarded
+def mobilenet0_75(**kwargs: Any) -> MobileNet:
+    """MobileNet with 0.75 times the channels; see :func:`get_mobilenet`."""
+    return get_mobilenet(0.75, **kwargs)
+
+
+@guarded
 def mobilenet_v2_0_75(**kwargs: Any) -> MobileNetV2:
-    """MobileNetV2 of width 0.75; parameters as of ``alexnet``."""
+    """MobileNet of version 2 with 0.75 times the channels; see :func:`get_mobilenet_v2`."""
     return get_mobilenet_v2(0.75, **kwargs)
 
 
+@guarded
+def mobilenet0_5(**kwargs: Any) -> MobileNet:
+    """MobileNet with 0.5 times the channels; see :func:`get_mobilenet`."""
+    return get_mobilenet(0.5, **kwargs)
+
+
+@guarded
 def mobilenet_v2_0_5(**kwargs: Any) -> MobileNetV2:
-    """MobileNetV2 of width 0.5; parameters as of ``alexnet``."""
+    """MobileNet of version 2 with 0.5 times the channels; see :func:`get_mobilenet_v2`."""
     return get_mobilenet_v2(0.5, **kwargs)
 
 
+@guarded
+def mobilenet0_25(**kwargs: Any) -> MobileNet:
+    """MobileNet with 0.25 times the channels; see :func:`get_mobilenet`."""
+    return get_mobilenet(0.25, **kwargs)
+
+
+@guarded
 def mobilenet_v2_0_25(**kwargs: Any) -> MobileNetV2:
-    """MobileNetV2 of width 0.25; parameters as of ``alexnet``."""
+    """MobileNet of version 2 with 0.25 times the channels; see :func:`get_mobilenet_v2`."""
     return get_mobilenet_v2(0.25, **kwargs)

@@ -1,25 +1,15 @@
-"""Residual networks, version 1 (activation behind the sum) and 2 (in front of convolutions)."""
+"""Residual networks, version 1 (normalization behind convolutions) and 2 (before them)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....base.errors import UndefinedError
 from ....base.guard import guarded
+from ... import nn
 from ...block import HybridBlock
 from ...errors import MismatchError
-from ...nn import (
-    Activation,
-    BatchNorm,
-    Conv2D,
-    Dense,
-    Flatten,
-    GlobalAvgPool2D,
-    HybridSequential,
-    MaxPool2D,
-)
 from ..model_store import ROOT
-from .pretrained import CPU, loaded
+from .network import Network, chosen, made
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,87 +19,115 @@ if TYPE_CHECKING:
 
 
 def _conv3x3(channels, stride, in_channels):
-    return Conv2D(channels, 3, stride, 1, use_bias=False, in_channels=in_channels)
+    return nn.Conv2D(
+        channels, 3, strides=stride, padding=1, use_bias=False, in_channels=in_channels
+    )
+
+
+def _projection(channels, stride, in_channels):
+    return nn.Conv2D(channels, 1, strides=stride, use_bias=False, in_channels=in_channels)
 
 
 class _BlockV1(HybridBlock):
-    """A residual block of version 1: `body`, and `downsample` for the input where it is needed."""
+    """The body, whose output is added to the input, which is projected where sizes change."""
 
-    def __init__(self, channels, stride, downsample=False, in_channels=0, **kwargs):
+    _body_first = False  # the order of operators in the graph, that of MXNet's files
+
+    def __init__(self, channels, stride, downsample, in_channels, **kwargs):
         super().__init__(**kwargs)
-        self.body = HybridSequential(prefix="")
-        self._fill_body(channels, stride, in_channels)
+        self.body = nn.HybridSequential(prefix="")
+        self._fill(channels, stride, in_channels)
+        self.body.add(nn.BatchNorm())
         self.downsample = None
         if downsample:
-            self.downsample = HybridSequential(prefix="")
-            self.downsample.add(
-                Conv2D(channels, 1, stride, use_bias=False, in_channels=in_channels), BatchNorm()
-            )
-
-    def _fill_body(self, channels, stride, in_channels):
-        raise UndefinedError(f"{type(self).__name__} defines no _fill_body")
+            self.downsample = nn.HybridSequential(prefix="")
+            self.downsample.add(_projection(channels, stride, in_channels), nn.BatchNorm())
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """``relu(body(x) + x)``."""
+        """The block's output."""
         residual = x if self.downsample is None else self.downsample(x)
-        return F.Activation(residual + self.body(x), act_type="relu")
+        body = self.body(x)
+        total = body + residual if self._body_first else residual + body
+        return F.Activation(total, act_type="relu")
 
 
+@guarded(but=("hybrid_forward",))
 class BasicBlockV1(_BlockV1):
-    """Two convolutions 3 x 3.
+    """Two 3x3 convolutions, for networks of 18 and 34 layers.
 
     Parameters
     ----------
     channels, stride : int
     downsample : bool
-        Whether the input changes its shape.
+        Project the input to the output's size.
     in_channels : int
+        0 leaves it to the first forward pass.
+    **kwargs
+        prefix and params of :class:`Block`.
     """
 
-    def _fill_body(self, channels, stride, in_channels):
+    def __init__(
+        self,
+        channels: int,
+        stride: int,
+        downsample: bool = False,
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(channels, stride, downsample, in_channels, **kwargs)
+
+    def _fill(self, channels, stride, in_channels):
         self.body.add(
             _conv3x3(channels, stride, in_channels),
-            BatchNorm(),
-            Activation("relu"),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
             _conv3x3(channels, 1, channels),
-            BatchNorm(),
         )
 
 
+@guarded(but=("hybrid_forward",))
 class BottleneckV1(_BlockV1):
-    """Convolutions 1 x 1, 3 x 3 and 1 x 1, the first two with a quarter of the channels.
+    """Convolutions 1x1, 3x3 and 1x1, for networks of 50 layers and more.
 
     Parameters
     ----------
-    channels, stride : int
-    downsample : bool
-        Whether the input changes its shape.
-    in_channels : int
+    channels, stride, downsample, in_channels
+        See :class:`BasicBlockV1`.
     """
 
-    def _fill_body(self, channels, stride, in_channels):
-        narrow = channels // 4
+    _body_first = True
+
+    def __init__(
+        self,
+        channels: int,
+        stride: int,
+        downsample: bool = False,
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(channels, stride, downsample, in_channels, **kwargs)
+
+    def _fill(self, channels, stride, in_channels):
+        inner = channels // 4
         self.body.add(
-            Conv2D(narrow, 1, stride),
-            BatchNorm(),
-            Activation("relu"),
-            _conv3x3(narrow, 1, narrow),
-            BatchNorm(),
-            Activation("relu"),
-            Conv2D(channels, 1, 1),
-            BatchNorm(),
+            nn.Conv2D(inner, 1, strides=stride),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            _conv3x3(inner, 1, inner),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            nn.Conv2D(channels, 1),
         )
 
 
+@guarded(but=("hybrid_forward",))
 class BasicBlockV2(HybridBlock):
-    """Two convolutions 3 x 3, each behind normalization and activation.
+    """Two 3x3 convolutions, each behind a normalization.
 
     Parameters
     ----------
-    channels, stride : int
-    downsample : bool
-        Whether the input changes its shape.
-    in_channels : int
+    channels, stride, downsample, in_channels
+        See :class:`BasicBlockV1`.
     """
 
     def __init__(
@@ -121,16 +139,14 @@ class BasicBlockV2(HybridBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.bn1 = BatchNorm()
+        self.bn1 = nn.BatchNorm()
         self.conv1 = _conv3x3(channels, stride, in_channels)
-        self.bn2 = BatchNorm()
+        self.bn2 = nn.BatchNorm()
         self.conv2 = _conv3x3(channels, 1, channels)
-        self.downsample = None
-        if downsample:
-            self.downsample = Conv2D(channels, 1, stride, use_bias=False, in_channels=in_channels)
+        self.downsample = _projection(channels, stride, in_channels) if downsample else None
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The sum of the input and of what the convolutions make of it."""
+        """The block's output."""
         residual = x
         x = F.Activation(self.bn1(x), act_type="relu")
         if self.downsample is not None:
@@ -140,15 +156,14 @@ class BasicBlockV2(HybridBlock):
         return x + residual
 
 
+@guarded(but=("hybrid_forward",))
 class BottleneckV2(HybridBlock):
-    """Convolutions 1 x 1, 3 x 3 and 1 x 1, each behind normalization and activation.
+    """Convolutions 1x1, 3x3 and 1x1, each behind a normalization.
 
     Parameters
     ----------
-    channels, stride : int
-    downsample : bool
-        Whether the input changes its shape.
-    in_channels : int
+    channels, stride, downsample, in_channels
+        See :class:`BasicBlockV1`.
     """
 
     def __init__(
@@ -160,19 +175,17 @@ class BottleneckV2(HybridBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        narrow = channels // 4
-        self.bn1 = BatchNorm()
-        self.conv1 = Conv2D(narrow, 1, 1, use_bias=False)
-        self.bn2 = BatchNorm()
-        self.conv2 = _conv3x3(narrow, stride, narrow)
-        self.bn3 = BatchNorm()
-        self.conv3 = Conv2D(channels, 1, 1, use_bias=False)
-        self.downsample = None
-        if downsample:
-            self.downsample = Conv2D(channels, 1, stride, use_bias=False, in_channels=in_channels)
+        inner = channels // 4
+        self.bn1 = nn.BatchNorm()
+        self.conv1 = nn.Conv2D(inner, 1, use_bias=False)
+        self.bn2 = nn.BatchNorm()
+        self.conv2 = _conv3x3(inner, stride, inner)
+        self.bn3 = nn.BatchNorm()
+        self.conv3 = nn.Conv2D(channels, 1, use_bias=False)
+        self.downsample = _projection(channels, stride, in_channels) if downsample else None
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The sum of the input and of what the convolutions make of it."""
+        """The block's output."""
         residual = x
         x = F.Activation(self.bn1(x), act_type="relu")
         if self.downsample is not None:
@@ -183,61 +196,69 @@ class BottleneckV2(HybridBlock):
         return x + residual
 
 
-def _stage(block, count, channels, stride, number, in_channels):
-    stage = HybridSequential(prefix=f"stage{number}_")
-    with stage.name_scope():
-        stage.add(block(channels, stride, channels != in_channels, in_channels, prefix=""))
-        for _ in range(count - 1):
-            stage.add(block(channels, 1, False, in_channels=channels, prefix=""))
-    return stage
+class _ResNet(Network):
+    """The stem and the stages that both versions have."""
 
+    def _check(self, layers, channels):
+        if len(layers) != len(channels) - 1:
+            raise MismatchError(
+                f"{type(self).__name__}: {len(layers)} numbers of layers need {len(layers) + 1} of"
+                f" channels, got {len(channels)}"
+            )
 
-def _stem(features, channels, thumbnail):
-    if thumbnail:
-        features.add(_conv3x3(channels, 1, 0))
-    else:
-        features.add(
-            Conv2D(channels, 7, 2, 3, use_bias=False),
-            BatchNorm(),
-            Activation("relu"),
-            MaxPool2D(3, 2, 1),
+    def _add_stem(self, channels, thumbnail):
+        if thumbnail:
+            self.features.add(_conv3x3(channels, 1, 0))
+            return
+        self.features.add(
+            nn.Conv2D(channels, 7, strides=2, padding=3, use_bias=False),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            nn.MaxPool2D(3, strides=2, padding=1),
         )
 
-
-class _ResNet(HybridBlock):
-    """What both versions share."""
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """(N, classes) of images."""
-        return self.output(self.features(x))
-
-
-def _check_stages(layers, channels):
-    if len(layers) != len(channels) - 1:
-        raise MismatchError(
-            f"a residual network of {len(layers)} stages needs {len(layers) + 1} numbers of"
-            f" channels, got {len(channels)}"
-        )
+    def _add_stages(self, block, layers, channels):
+        for i, count in enumerate(layers):
+            before, size = channels[i : i + 2]
+            stage = nn.HybridSequential(prefix=f"stage{i + 1}_")
+            with stage.name_scope():
+                stride = 1 if i == 0 else 2
+                stage.add(block(size, stride, size != before, in_channels=before, prefix=""))
+                for _ in range(count - 1):
+                    stage.add(block(size, 1, False, in_channels=size, prefix=""))
+            self.features.add(stage)
 
 
 @guarded(but=("hybrid_forward",))
 class ResNetV1(_ResNet):
-    """Deep residual learning (He et al., 2015), images of 224 x 224.
+    """A residual network of version 1.
 
     Parameters
     ----------
     block : class
         BasicBlockV1 or BottleneckV1.
-    layers, channels : list of int
-        Blocks of each stage; channels of the stem and of each stage.
+    layers : list of int
+        Blocks in each stage.
+    channels : list of int
+        Of the stem, and of each stage.
     classes : int
     thumbnail : bool
-        For small images: a stem of one convolution.
+        A stem for images of 32x32.
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = ResNetV1(BasicBlockV1, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
+    >>> net.initialize()
+    >>> net(mx.nd.zeros((2, 3, 32, 32))).shape
+    (2, 10)
     """
 
     def __init__(
         self,
-        block: type,
+        block: type[HybridBlock],
         layers: Sequence[int],
         channels: Sequence[int],
         classes: int = 1000,
@@ -245,35 +266,38 @@ class ResNetV1(_ResNet):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        _check_stages(layers, channels)
+        self._check(layers, channels)
         with self.name_scope():
-            self.features = HybridSequential(prefix="")
-            _stem(self.features, channels[0], thumbnail)
-            for i, count in enumerate(layers):
-                stride = 1 if i == 0 else 2
-                self.features.add(_stage(block, count, channels[i + 1], stride, i + 1, channels[i]))
-            self.features.add(GlobalAvgPool2D())
-            self.output = Dense(classes, in_units=channels[-1])
+            self.features = nn.HybridSequential(prefix="")
+            self._add_stem(channels[0], thumbnail)
+            self._add_stages(block, layers, channels)
+            self.features.add(nn.GlobalAvgPool2D())
+            self.output = nn.Dense(classes, in_units=channels[-1])
 
 
 @guarded(but=("hybrid_forward",))
 class ResNetV2(_ResNet):
-    """Identity mappings in deep residual networks (He et al., 2016), images of 224 x 224.
+    """A residual network of version 2.
 
     Parameters
     ----------
     block : class
         BasicBlockV2 or BottleneckV2.
-    layers, channels : list of int
-        Blocks of each stage; channels of the stem and of each stage.
-    classes : int
-    thumbnail : bool
-        For small images: a stem of one convolution.
+    layers, channels, classes, thumbnail
+        See :class:`ResNetV1`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = ResNetV2(BasicBlockV2, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
+    >>> net.initialize()
+    >>> net(mx.nd.zeros((2, 3, 32, 32))).shape
+    (2, 10)
     """
 
     def __init__(
         self,
-        block: type,
+        block: type[HybridBlock],
         layers: Sequence[int],
         channels: Sequence[int],
         classes: int = 1000,
@@ -281,106 +305,126 @@ class ResNetV2(_ResNet):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        _check_stages(layers, channels)
+        self._check(layers, channels)
         with self.name_scope():
-            self.features = HybridSequential(prefix="")
-            self.features.add(BatchNorm(scale=False, center=False))
-            _stem(self.features, channels[0], thumbnail)
-            for i, count in enumerate(layers):
-                stride = 1 if i == 0 else 2
-                self.features.add(_stage(block, count, channels[i + 1], stride, i + 1, channels[i]))
-            self.features.add(BatchNorm(), Activation("relu"), GlobalAvgPool2D(), Flatten())
-            self.output = Dense(classes, in_units=channels[-1])
+            self.features = nn.HybridSequential(prefix="")
+            self.features.add(nn.BatchNorm(scale=False, center=False))
+            self._add_stem(channels[0], thumbnail)
+            self._add_stages(block, layers, channels)
+            self.features.add(
+                nn.BatchNorm(), nn.Activation("relu"), nn.GlobalAvgPool2D(), nn.Flatten()
+            )
+            self.output = nn.Dense(classes, in_units=channels[-1])
 
 
-_BASIC, _BOTTLENECK = [64, 64, 128, 256, 512], [64, 256, 512, 1024, 2048]
-resnet_spec = {
-    18: ("basic_block", [2, 2, 2, 2], _BASIC),
-    34: ("basic_block", [3, 4, 6, 3], _BASIC),
-    50: ("bottle_neck", [3, 4, 6, 3], _BOTTLENECK),
-    101: ("bottle_neck", [3, 4, 23, 3], _BOTTLENECK),
-    152: ("bottle_neck", [3, 8, 36, 3], _BOTTLENECK),
+_BASIC = (64, 64, 128, 256, 512)
+_BOTTLENECK = (64, 256, 512, 1024, 2048)
+_LAYERS = {
+    18: ((2, 2, 2, 2), _BASIC),
+    34: ((3, 4, 6, 3), _BASIC),
+    50: ((3, 4, 6, 3), _BOTTLENECK),
+    101: ((3, 4, 23, 3), _BOTTLENECK),
+    152: ((3, 8, 36, 3), _BOTTLENECK),
 }
-resnet_net_versions = [ResNetV1, ResNetV2]
-resnet_block_versions = [
-    {"basic_block": BasicBlockV1, "bottle_neck": BottleneckV1},
-    {"basic_block": BasicBlockV2, "bottle_neck": BottleneckV2},
-]
+_VERSIONS = {
+    1: (ResNetV1, BasicBlockV1, BottleneckV1),
+    2: (ResNetV2, BasicBlockV2, BottleneckV2),
+}
 
 
+@guarded
 def get_resnet(
     version: int,
     num_layers: int,
     pretrained: bool = False,
-    ctx: Contexts = CPU,
+    ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> ResNetV1 | ResNetV2:
-    """A residual network of version 1 or 2 and 18, 34, 50, 101 or 152 layers.
+    """A residual network of 18, 34, 50, 101 or 152 layers.
 
     Parameters
     ----------
-    version, num_layers : int
-    pretrained, ctx, root, **kwargs
-        As of ``alexnet``.
+    version : int
+        1 or 2.
+    num_layers : int
+    pretrained : bool
+        Load weights that were trained on ImageNet.
+    ctx : Context or list of Context, optional
+        Where they go.
+    root : str
+        Folder of the files of weights.
+    **kwargs
+        thumbnail, classes, prefix, params.
+
+    Examples
+    --------
+    >>> net = get_resnet(1, 18, classes=10, thumbnail=True)
+    >>> net.output
+    Dense(512 -> 10, linear)
     """
-    if num_layers not in resnet_spec:
-        raise MismatchError(
-            f"Invalid number of layers: {num_layers}. Options are {sorted(resnet_spec)}"
-        )
-    if version not in (1, 2):
-        raise MismatchError(f"Invalid resnet version: {version}. Options are 1 and 2.")
-    kind, layers, channels = resnet_spec[num_layers]
-    block = resnet_block_versions[version - 1][kind]
-    net = resnet_net_versions[version - 1](block, layers, channels, **kwargs)
-    return loaded(net, f"resnet{num_layers}_v{version}", pretrained, ctx, root)
+    layers, channels = chosen(_LAYERS, num_layers, "number of layers")
+    network, basic, bottleneck = chosen(_VERSIONS, version, "resnet version")
+    block = basic if channels is _BASIC else bottleneck
+    name = f"resnet{num_layers}_v{version}"
+    return made(network(block, layers, channels, **kwargs), name, pretrained, ctx, root)
 
 
+@guarded
 def resnet18_v1(**kwargs: Any) -> ResNetV1:
-    """ResNet of 18 layers, version 1; parameters as of ``get_resnet``."""
+    """ResNet of 18 layers, version 1; see :func:`get_resnet`."""
     return get_resnet(1, 18, **kwargs)
 
 
+@guarded
 def resnet34_v1(**kwargs: Any) -> ResNetV1:
-    """ResNet of 34 layers, version 1; parameters as of ``get_resnet``."""
+    """ResNet of 34 layers, version 1; see :func:`get_resnet`."""
     return get_resnet(1, 34, **kwargs)
 
 
+@guarded
 def resnet50_v1(**kwargs: Any) -> ResNetV1:
-    """ResNet of 50 layers, version 1; parameters as of ``get_resnet``."""
+    """ResNet of 50 layers, version 1; see :func:`get_resnet`."""
     return get_resnet(1, 50, **kwargs)
 
 
+@guarded
 def resnet101_v1(**kwargs: Any) -> ResNetV1:
-    """ResNet of 101 layers, version 1; parameters as of ``get_resnet``."""
+    """ResNet of 101 layers, version 1; see :func:`get_resnet`."""
     return get_resnet(1, 101, **kwargs)
 
 
+@guarded
 def resnet152_v1(**kwargs: Any) -> ResNetV1:
-    """ResNet of 152 layers, version 1; parameters as of ``get_resnet``."""
+    """ResNet of 152 layers, version 1; see :func:`get_resnet`."""
     return get_resnet(1, 152, **kwargs)
 
 
+@guarded
 def resnet18_v2(**kwargs: Any) -> ResNetV2:
-    """ResNet of 18 layers, version 2; parameters as of ``get_resnet``."""
+    """ResNet of 18 layers, version 2; see :func:`get_resnet`."""
     return get_resnet(2, 18, **kwargs)
 
 
+@guarded
 def resnet34_v2(**kwargs: Any) -> ResNetV2:
-    """ResNet of 34 layers, version 2; parameters as of ``get_resnet``."""
+    """ResNet of 34 layers, version 2; see :func:`get_resnet`."""
     return get_resnet(2, 34, **kwargs)
 
 
+@guarded
 def resnet50_v2(**kwargs: Any) -> ResNetV2:
-    """ResNet of 50 layers, version 2; parameters as of ``get_resnet``."""
+    """ResNet of 50 layers, version 2; see :func:`get_resnet`."""
     return get_resnet(2, 50, **kwargs)
 
 
+@guarded
 def resnet101_v2(**kwargs: Any) -> ResNetV2:
-    """ResNet of 101 layers, version 2; parameters as of ``get_resnet``."""
+    """ResNet of 101 layers, version 2; see :func:`get_resnet`."""
     return get_resnet(2, 101, **kwargs)
 
 
+@guarded
 def resnet152_v2(**kwargs: Any) -> ResNetV2:
-    """ResNet of 152 layers, version 2; parameters as of ``get_resnet``."""
+    """ResNet of 152 layers, version 2; see :func:`get_resnet`."""
     return get_resnet(2, 152, **kwargs)

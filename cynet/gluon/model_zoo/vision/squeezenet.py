@@ -1,94 +1,117 @@
-"""SqueezeNet 1.0 and 1.1."""
+"""SqueezeNet: few weights, by 1x1 convolutions before each wider layer."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ....base.errors import shown
 from ....base.guard import guarded
-from ...block import HybridBlock
+from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ...errors import MismatchError
-from ...nn import Activation, AvgPool2D, Conv2D, Dropout, Flatten, HybridSequential, MaxPool2D
 from ..model_store import ROOT
-from .pretrained import CPU, loaded
+from .network import Network, made
 
 if TYPE_CHECKING:
     from ....base.typing import FileName
     from ...parameter.parameter import Contexts
 
 
-def _convolution(channels, kernel, padding=0):
-    out = HybridSequential(prefix="")
-    out.add(Conv2D(channels, kernel, padding=padding), Activation("relu"))
+def _conv(channels, kernel, padding=0):
+    out = nn.HybridSequential(prefix="")
+    out.add(nn.Conv2D(channels, kernel, padding=padding), nn.Activation("relu"))
     return out
 
 
-def _fire(squeezed, wide):
-    paths = HybridConcurrent(axis=1, prefix="")
-    out = HybridSequential(prefix="")
-    out.add(_convolution(squeezed, 1))
-    paths.add(_convolution(wide, 1), _convolution(wide, 3, 1))
-    out.add(paths)
+def _fire(squeezed, channels):
+    """Few channels, and from them `channels` by 1x1 and as many by 3x3 convolutions."""
+    expand = HybridConcurrent(axis=1, prefix="")
+    out = nn.HybridSequential(prefix="")
+    out.add(_conv(squeezed, 1))
+    expand.add(_conv(channels, 1), _conv(channels, 3, 1))
+    out.add(expand)
     return out
 
 
-_POOL = None  # stands for pooling in a list of (squeezed, wide) channels
+# the first convolution, and fires between poolings
 _VERSIONS = {
-    "1.0": (96, 7, [_POOL, (16, 64), (16, 64), (32, 128), _POOL, (32, 128), (48, 192), (48, 192),
-                    (64, 256), _POOL, (64, 256)]),
-    "1.1": (64, 3, [_POOL, (16, 64), (16, 64), _POOL, (32, 128), (32, 128), _POOL, (48, 192),
-                    (48, 192), (64, 256), (64, 256)]),
-}  # fmt: skip
+    "1.0": ((96, 7), ((16, 16, 32), (32, 48, 48, 64), (64,))),
+    "1.1": ((64, 3), ((16, 16), (32, 32), (48, 48, 64, 64))),
+}
 
 
 @guarded(but=("hybrid_forward",))
-class SqueezeNet(HybridBlock):
-    """SqueezeNet (Iandola et al., 2016), images of 224 x 224.
+class SqueezeNet(Network):
+    """SqueezeNet, for 224x224.
 
     Parameters
     ----------
     version : str
         ``'1.0'`` or ``'1.1'``.
     classes : int
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> net = SqueezeNet("1.1", classes=10)
+    >>> len(net.features), len(net.output)
+    (14, 4)
     """
 
     def __init__(self, version: str, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if version not in _VERSIONS:
-            raise MismatchError(f"Unsupported SqueezeNet version {version}: 1.0 or 1.1 expected")
-        channels, kernel, modules = _VERSIONS[version]
+            raise MismatchError(
+                f"Unsupported SqueezeNet version {shown(version)}: 1.0 or 1.1 expected"
+            )
+        (channels, kernel), groups = _VERSIONS[version]
         with self.name_scope():
-            self.features = HybridSequential(prefix="")
-            self.features.add(Conv2D(channels, kernel, 2), Activation("relu"))
-            for each in modules:
-                self.features.add(
-                    MaxPool2D(3, 2, ceil_mode=True) if each is _POOL else _fire(*each)
-                )
-            self.features.add(Dropout(0.5))
-            self.output = HybridSequential(prefix="")
-            self.output.add(Conv2D(classes, 1), Activation("relu"), AvgPool2D(13), Flatten())
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """(N, classes) of images."""
-        return self.output(self.features(x))
+            self.features = nn.HybridSequential(prefix="")
+            self.features.add(nn.Conv2D(channels, kernel, strides=2), nn.Activation("relu"))
+            for group in groups:
+                self.features.add(nn.MaxPool2D(3, strides=2, ceil_mode=True))
+                for squeezed in group:
+                    self.features.add(_fire(squeezed, 4 * squeezed))
+            self.features.add(nn.Dropout(0.5))
+            self.output = nn.HybridSequential(prefix="")
+            self.output.add(
+                nn.Conv2D(classes, 1), nn.Activation("relu"), nn.AvgPool2D(13), nn.Flatten()
+            )
 
 
+@guarded
 def get_squeezenet(
     version: str,
     pretrained: bool = False,
-    ctx: Contexts = CPU,
+    ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> SqueezeNet:
-    """SqueezeNet of version '1.0' or '1.1'; parameters as of ``alexnet``."""
-    return loaded(SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root)
+    """SqueezeNet 1.0 or 1.1.
+
+    Parameters
+    ----------
+    version : str
+    pretrained : bool
+        Load weights that were trained on ImageNet.
+    ctx : Context or list of Context, optional
+        Where they go.
+    root : str
+        Folder of the files of weights.
+    **kwargs
+        classes, prefix, params.
+    """
+    return made(SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root)
 
 
+@guarded
 def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.0; parameters as of ``alexnet``."""
+    """SqueezeNet 1.0; see :func:`get_squeezenet`."""
     return get_squeezenet("1.0", **kwargs)
 
 
+@guarded
 def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.1; parameters as of ``alexnet``."""
+    """SqueezeNet 1.1, a third of the work at the same accuracy; see :func:`get_squeezenet`."""
     return get_squeezenet("1.1", **kwargs)

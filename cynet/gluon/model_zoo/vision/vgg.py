@@ -1,16 +1,15 @@
-"""VGG with 11, 13, 16 or 19 layers, with and without batch normalization."""
+"""VGG: stacks of 3x3 convolutions, with and without batch normalization."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .... import initializer
 from ....base.guard import guarded
-from ...block import HybridBlock
+from ....initializer import Xavier
+from ... import nn
 from ...errors import MismatchError
-from ...nn import Activation, BatchNorm, Conv2D, Dense, Dropout, HybridSequential, MaxPool2D
 from ..model_store import ROOT
-from .pretrained import CPU, loaded
+from .network import Network, chosen, made
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,24 +18,34 @@ if TYPE_CHECKING:
     from ...parameter.parameter import Contexts
 
 _FILTERS = (64, 128, 256, 512, 512)
-vgg_spec = {
-    11: ([1, 1, 2, 2, 2], [*_FILTERS]),
-    13: ([2, 2, 2, 2, 2], [*_FILTERS]),
-    16: ([2, 2, 3, 3, 3], [*_FILTERS]),
-    19: ([2, 2, 4, 4, 4], [*_FILTERS]),
+_LAYERS = {
+    11: (1, 1, 2, 2, 2),
+    13: (2, 2, 2, 2, 2),
+    16: (2, 2, 3, 3, 3),
+    19: (2, 2, 4, 4, 4),
 }
 
 
 @guarded(but=("hybrid_forward",))
-class VGG(HybridBlock):
-    """VGG (Simonyan and Zisserman, 2015), images of 224 x 224.
+class VGG(Network):
+    """VGG, for 224x224.
 
     Parameters
     ----------
     layers, filters : list of int
-        Convolutions of each stage and their channels.
+        Convolutions in each stack, and the channels of each.
     classes : int
     batch_norm : bool
+        Normalize behind each convolution.
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.VGG([1, 1], [8, 16], classes=10)
+    >>> len(net.features), net.output
+    (10, Dense(None -> 10, linear))
     """
 
     def __init__(
@@ -49,84 +58,96 @@ class VGG(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         if len(layers) != len(filters):
-            raise MismatchError(f"VGG: {len(layers)} stages, {len(filters)} numbers of channels")
+            raise MismatchError(
+                f"VGG: {len(layers)} numbers of layers and {len(filters)} of filters do not fit"
+            )
         with self.name_scope():
-            self.features = HybridSequential(prefix="")
-            with self.features.name_scope():
-                for count, channels in zip(layers, filters):
-                    for _ in range(count):
-                        self._add_convolution(channels, batch_norm)
-                    self.features.add(MaxPool2D(strides=2))
-                for _ in range(2):
-                    self.features.add(
-                        Dense(4096, activation="relu", weight_initializer="normal"), Dropout(0.5)
-                    )
-            self.output = Dense(classes, weight_initializer="normal")
-
-    def _add_convolution(self, channels, batch_norm):
-        width = initializer.Xavier(rnd_type="gaussian", factor_type="out", magnitude=2)
-        self.features.add(Conv2D(channels, 3, padding=1, weight_initializer=width))
-        if batch_norm:
-            self.features.add(BatchNorm())
-        self.features.add(Activation("relu"))
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """(N, classes) of images."""
-        return self.output(self.features(x))
+            self.features = nn.HybridSequential(prefix="")
+            for count, channels in zip(layers, filters):
+                for _ in range(count):
+                    init = Xavier(rnd_type="gaussian", factor_type="out", magnitude=2)
+                    self.features.add(nn.Conv2D(channels, 3, padding=1, weight_initializer=init))
+                    if batch_norm:
+                        self.features.add(nn.BatchNorm())
+                    self.features.add(nn.Activation("relu"))
+                self.features.add(nn.MaxPool2D(strides=2))
+            for _ in range(2):
+                self.features.add(
+                    nn.Dense(4096, activation="relu", weight_initializer="normal"), nn.Dropout(0.5)
+                )
+            self.output = nn.Dense(classes, weight_initializer="normal")
 
 
+@guarded
 def get_vgg(
     num_layers: int,
     pretrained: bool = False,
-    ctx: Contexts = CPU,
+    ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> VGG:
-    """VGG of 11, 13, 16 or 19 layers; parameters as of ``alexnet``."""
-    if num_layers not in vgg_spec:
-        raise MismatchError(
-            f"Invalid number of layers: {num_layers}. Options are {sorted(vgg_spec)}"
-        )
-    net = VGG(*vgg_spec[num_layers], **kwargs)
-    suffix = "_bn" if kwargs.get("batch_norm") else ""
-    return loaded(net, f"vgg{num_layers}{suffix}", pretrained, ctx, root)
+    """VGG of 11, 13, 16 or 19 layers.
+
+    Parameters
+    ----------
+    num_layers : int
+    pretrained : bool
+        Load weights that were trained on ImageNet.
+    ctx : Context or list of Context, optional
+        Where they go.
+    root : str
+        Folder of the files of weights.
+    **kwargs
+        batch_norm, classes, prefix, params.
+    """
+    layers = chosen(_LAYERS, num_layers, "number of layers")
+    name = f"vgg{num_layers}{'_bn' if kwargs.get('batch_norm') else ''}"
+    return made(VGG(layers, _FILTERS, **kwargs), name, pretrained, ctx, root)
 
 
+@guarded
 def vgg11(**kwargs: Any) -> VGG:
-    """VGG of 11 layers; parameters as of ``get_vgg``."""
+    """VGG of 11 layers; see :func:`get_vgg`."""
     return get_vgg(11, **kwargs)
 
 
+@guarded
+def vgg11_bn(**kwargs: Any) -> VGG:
+    """VGG of 11 layers with batch normalization; see :func:`get_vgg`."""
+    return get_vgg(11, batch_norm=True, **kwargs)
+
+
+@guarded
 def vgg13(**kwargs: Any) -> VGG:
-    """VGG of 13 layers; parameters as of ``get_vgg``."""
+    """VGG of 13 layers; see :func:`get_vgg`."""
     return get_vgg(13, **kwargs)
 
 
+@guarded
+def vgg13_bn(**kwargs: Any) -> VGG:
+    """VGG of 13 layers with batch normalization; see :func:`get_vgg`."""
+    return get_vgg(13, batch_norm=True, **kwargs)
+
+
+@guarded
 def vgg16(**kwargs: Any) -> VGG:
-    """VGG of 16 layers; parameters as of ``get_vgg``."""
+    """VGG of 16 layers; see :func:`get_vgg`."""
     return get_vgg(16, **kwargs)
 
 
+@guarded
+def vgg16_bn(**kwargs: Any) -> VGG:
+    """VGG of 16 layers with batch normalization; see :func:`get_vgg`."""
+    return get_vgg(16, batch_norm=True, **kwargs)
+
+
+@guarded
 def vgg19(**kwargs: Any) -> VGG:
-    """VGG of 19 layers; parameters as of ``get_vgg``."""
+    """VGG of 19 layers; see :func:`get_vgg`."""
     return get_vgg(19, **kwargs)
 
 
-def vgg11_bn(**kwargs: Any) -> VGG:
-    """VGG of 11 layers with batch normalization; parameters as of ``get_vgg``."""
-    return get_vgg(11, **{**kwargs, "batch_norm": True})
-
-
-def vgg13_bn(**kwargs: Any) -> VGG:
-    """VGG of 13 layers with batch normalization; parameters as of ``get_vgg``."""
-    return get_vgg(13, **{**kwargs, "batch_norm": True})
-
-
-def vgg16_bn(**kwargs: Any) -> VGG:
-    """VGG of 16 layers with batch normalization; parameters as of ``get_vgg``."""
-    return get_vgg(16, **{**kwargs, "batch_norm": True})
-
-
+@guarded
 def vgg19_bn(**kwargs: Any) -> VGG:
-    """VGG of 19 layers with batch normalization; parameters as of ``get_vgg``."""
-    return get_vgg(19, **{**kwargs, "batch_norm": True})
+    """VGG of 19 layers with batch normalization; see :func:`get_vgg`."""
+    return get_vgg(19, batch_norm=True, **kwargs)

@@ -1,0 +1,453 @@
+"""Recurrent cells whose products are convolutions: RNN, LSTM and GRU over one to three axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....base.errors import ArgumentError, shown
+from ....base.guard import guarded
+from ...errors import MismatchError
+from ...nn.conv_layers import check_layout, sizes_of
+from ...rnn import HybridRecurrentCell
+
+if TYPE_CHECKING:
+    from ....base.typing import InitializerLike, ShapeLike
+    from ...parameter import ParameterDict
+
+__all__ = [
+    "Conv1DGRUCell",
+    "Conv1DLSTMCell",
+    "Conv1DRNNCell",
+    "Conv2DGRUCell",
+    "Conv2DLSTMCell",
+    "Conv2DRNNCell",
+    "Conv3DGRUCell",
+    "Conv3DLSTMCell",
+    "Conv3DRNNCell",
+]
+
+_LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+
+class _ConvCell(HybridRecurrentCell):
+    """A cell with a convolution of the input and one of the state, for each gate."""
+
+    _axes = 0
+    _gates = 1
+    _states_kept = 1
+    _hint = ""
+
+    def __init__(
+        self,
+        input_shape: ShapeLike,
+        hidden_channels: int,
+        i2h_kernel: ShapeLike,
+        h2h_kernel: ShapeLike,
+        i2h_pad: ShapeLike = 0,
+        i2h_dilate: ShapeLike = 1,
+        h2h_dilate: ShapeLike = 1,
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        conv_layout: str | None = None,
+        activation: Any = "tanh",
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        axes = self._axes
+        layout = _LAYOUTS[axes] if conv_layout is None else conv_layout
+        check_layout(layout, axes)
+        what = type(self).__name__
+        shape = sizes_of(f"{what}: input_shape", input_shape, axes + 1)
+        self._input_shape, self._channels = shape, hidden_channels
+        self._activation, self._layout = activation, layout
+        self._channel_axis = layout.index("C")
+        h2h = sizes_of("h2h_kernel", h2h_kernel, axes)
+        if any(each % 2 == 0 for each in h2h):
+            raise MismatchError(
+                f"Only support odd number, get h2h_kernel= {shown(h2h_kernel)}: the state keeps its"
+                " size"
+            )
+        i2h = sizes_of("i2h_kernel", i2h_kernel, axes)
+        self._i2h = {
+            "kernel": i2h,
+            "pad": sizes_of("i2h_pad", i2h_pad, axes),
+            "dilate": sizes_of("i2h_dilate", i2h_dilate, axes),
+        }
+        dilate = sizes_of("h2h_dilate", h2h_dilate, axes)
+        pad = tuple(d * (k - 1) // 2 for d, k in zip(dilate, h2h))
+        self._h2h = {"kernel": h2h, "pad": pad, "dilate": dilate}
+        for each in (self._i2h, self._h2h):
+            each |= {"stride": (1,) * axes, "num_filter": self._gates * hidden_channels}
+            each["layout"] = layout
+        self._make_state_shape()
+        inputs = shape[self._channel_axis - 1]
+        rows = self._gates * hidden_channels
+        for name, size, init in (
+            ("i2h_weight", self._weight_shape(inputs, i2h), i2h_weight_initializer),
+            ("h2h_weight", self._weight_shape(hidden_channels, h2h), h2h_weight_initializer),
+            ("i2h_bias", (rows,), i2h_bias_initializer),
+            ("h2h_bias", (rows,), h2h_bias_initializer),
+        ):
+            param = self.params.get(name, shape=size, init=init, allow_deferred_init=True)
+            setattr(self, name, param)
+
+    def _make_state_shape(self):
+        spatial = list(self._input_shape)
+        del spatial[self._channel_axis - 1]
+        pairs = zip(spatial, self._i2h["kernel"], self._i2h["pad"], self._i2h["dilate"])
+        state = [size + 2 * pad - dilate * (kernel - 1) for size, kernel, pad, dilate in pairs]
+        if min(state) < 1:
+            raise ArgumentError(
+                f"{type(self).__name__}: inputs {self._input_shape} are smaller than i2h_kernel"
+                f" {self._i2h['kernel']} with i2h_pad {self._i2h['pad']}"
+            )
+        state.insert(self._channel_axis - 1, self._channels)
+        self._state_shape = tuple(state)
+
+    def _weight_shape(self, inputs, kernel):
+        rest = [*kernel]
+        rest.insert(self._channel_axis - 1, inputs)
+        return (self._gates * self._channels, *rest)
+
+    def _alias(self):
+        return self._hint
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of each state."""
+        info = {"shape": (batch_size, *self._state_shape), "__layout__": self._layout}
+        return [dict(info) for _ in range(self._states_kept)]
+
+    def _convolutions(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
+        """(step's prefix, convolution of the input, convolution of the state)."""
+        step = f"t{self._counter}_"
+        i2h = F.Convolution(inputs, i2h_weight, i2h_bias, name=f"{step}i2h", **self._i2h)
+        h2h = F.Convolution(state, h2h_weight, h2h_bias, name=f"{step}h2h", **self._h2h)
+        return step, i2h, h2h
+
+    def _gates_of(self, F, value, name):
+        return F.SliceChannel(value, num_outputs=self._gates, axis=self._channel_axis, name=name)
+
+    def __repr__(self) -> str:
+        inputs = self._input_shape[self._channel_axis - 1]
+        return (
+            f"{type(self).__name__}({inputs} -> {self._gates * self._channels},"
+            f" {self._activation}, {self._layout})"
+        )
+
+
+class _ConvRNNCell(_ConvCell):
+    _hint = "conv_rnn"
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        i2h_weight: Any,
+        h2h_weight: Any,
+        i2h_bias: Any,
+        h2h_bias: Any,
+    ) -> Any:
+        """(output, [h]) of one step."""
+        step, i2h, h2h = self._convolutions(
+            F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        )
+        output = self._get_activation(F, i2h + h2h, self._activation, name=f"{step}out")
+        return output, [output]
+
+
+class _ConvLSTMCell(_ConvCell):
+    _gates = 4
+    _states_kept = 2
+    _hint = "conv_lstm"
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        i2h_weight: Any,
+        h2h_weight: Any,
+        i2h_bias: Any,
+        h2h_bias: Any,
+    ) -> Any:
+        """(output, [h, c]) of one step."""
+        step, i2h, h2h = self._convolutions(
+            F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        )
+        i, f, c, o = self._gates_of(F, i2h + h2h, f"{step}slice")
+        i = F.Activation(i, act_type="sigmoid", name=f"{step}i")
+        f = F.Activation(f, act_type="sigmoid", name=f"{step}f")
+        c = self._get_activation(F, c, self._activation, name=f"{step}c")
+        o = F.Activation(o, act_type="sigmoid", name=f"{step}o")
+        c = F.elemwise_add(f * states[1], i * c, name=f"{step}state")
+        h = F.elemwise_mul(o, self._get_activation(F, c, self._activation), name=f"{step}out")
+        return h, [h, c]
+
+
+class _ConvGRUCell(_ConvCell):
+    _gates = 3
+    _hint = "conv_gru"
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        i2h_weight: Any,
+        h2h_weight: Any,
+        i2h_bias: Any,
+        h2h_bias: Any,
+    ) -> Any:
+        """(output, [h]) of one step."""
+        before = states[0]
+        step, i2h, h2h = self._convolutions(
+            F, inputs, before, i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        )
+        i2h_r, i2h_z, i2h = self._gates_of(F, i2h, f"{step}i2h_slice")
+        h2h_r, h2h_z, h2h = self._gates_of(F, h2h, f"{step}h2h_slice")
+        reset = F.Activation(i2h_r + h2h_r, act_type="sigmoid", name=f"{step}r_act")
+        update = F.Activation(i2h_z + h2h_z, act_type="sigmoid", name=f"{step}z_act")
+        new = self._get_activation(F, i2h + reset * h2h, self._activation, name=f"{step}h_act")
+        h = F.elemwise_add((1.0 - update) * new, update * before, name=f"{step}out")
+        return h, [h]
+
+
+@guarded(but=("hybrid_forward",))
+class Conv1DRNNCell(_ConvRNNCell):
+    """A recurrent cell over steps, with convolutions in place of products.
+
+    Parameters
+    ----------
+    input_shape : tuple of int
+        Of one input without the batch: ``(C, W)``.
+    hidden_channels : int
+        Of the states and the output.
+    i2h_kernel, h2h_kernel : int or tuple of int
+        Of the convolutions of input and state; the state's are odd, for it keeps its size.
+    i2h_pad : int or tuple of int
+    i2h_dilate, h2h_dilate : int or tuple of int
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    conv_layout : str
+        ``'NCW'``, the default, or ``'NWC'``.
+    activation : str or Block
+    prefix, params
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.Conv1DRNNCell((2, 8), 4, 3, 3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((1, 2, 8)), cell.begin_state(batch_size=1))
+    >>> output.shape, len(states)
+    ((1, 4, 8), 1)
+    """
+
+    _axes = 1
+
+
+@guarded(but=("hybrid_forward",))
+class Conv1DLSTMCell(_ConvLSTMCell):
+    """A long short-term memory over steps, with convolutions in place of products.
+
+    Parameters
+    ----------
+    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
+        See :class:`Conv1DRNNCell`, as for the others.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.Conv1DLSTMCell((2, 8), 4, 3, 3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((1, 2, 8)), cell.begin_state(batch_size=1))
+    >>> output.shape, len(states)
+    ((1, 4, 8), 2)
+    """
+
+    _axes = 1
+
+
+@guarded(but=("hybrid_forward",))
+class Conv1DGRUCell(_ConvGRUCell):
+    """A gated recurrent unit over steps, with convolutions in place of products.
+
+    Parameters
+    ----------
+    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
+        See :class:`Conv1DRNNCell`, as for the others.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.Conv1DGRUCell((2, 8), 4, 3, 3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((1, 2, 8)), cell.begin_state(batch_size=1))
+    >>> output.shape, len(states)
+    ((1, 4, 8), 1)
+    """
+
+    _axes = 1
+
+
+@guarded(but=("hybrid_forward",))
+class Conv2DRNNCell(_ConvRNNCell):
+    """A recurrent cell over images, with convolutions in place of products.
+
+    Parameters
+    ----------
+    input_shape : tuple of int
+        Of one input without the batch: ``(C, H, W)``.
+    hidden_channels : int
+        Of the states and the output.
+    i2h_kernel, h2h_kernel : int or tuple of int
+        Of the convolutions of input and state; the state's are odd, for it keeps its size.
+    i2h_pad : int or tuple of int
+    i2h_dilate, h2h_dilate : int or tuple of int
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    conv_layout : str
+        ``'NCHW'``, the default, or ``'NHWC'``.
+    activation : str or Block
+    prefix, params
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.Conv2DRNNCell((2, 8, 8), 4, 3, 3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((1, 2, 8, 8)), cell.begin_state(batch_size=1))
+    >>> output.shape, len(states)
+    ((1, 4, 8, 8), 1)
+    """
+
+    _axes = 2
+
+
+@guarded(but=("hybrid_forward",))
+class Conv2DLSTMCell(_ConvLSTMCell):
+    """A long short-term memory over images, with convolutions in place of products.
+
+    Parameters
+    ----------
+    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
+        See :class:`Conv2DRNNCell`, as for the others.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.Conv2DLSTMCell((2, 8, 8), 4, 3, 3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((1, 2, 8, 8)), cell.begin_state(batch_size=1))
+    >>> output.shape, len(states)
+    ((1, 4, 8, 8), 2)
+    """
+
+    _axes = 2
+
+
+@guarded(but=("hybrid_forward",))
+class Conv2DGRUCell(_ConvGRUCell):
+    """A gated recurrent unit over images, with convolutions in place of products.
+
+    Parameters
+    ----------
+    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
+        See :class:`Conv2DRNNCell`, as for the others.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.Conv2DGRUCell((2, 8, 8), 4, 3, 3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((1, 2, 8, 8)), cell.begin_state(batch_size=1))
+    >>> output.shape, len(states)
+    ((1, 4, 8, 8), 1)
+    """
+
+    _axes = 2
+
+
+@guarded(but=("hybrid_forward",))
+class Conv3DRNNCell(_ConvRNNCell):
+    """A recurrent cell over volumes, with convolutions in place of products.
+
+    Parameters
+    ----------
+    input_shape : tuple of int
+        Of one input without the batch: ``(C, D, H, W)``.
+    hidden_channels : int
+        Of the states and the output.
+    i2h_kernel, h2h_kernel : int or tuple of int
+        Of the convolutions of input and state; the state's are odd, for it keeps its size.
+    i2h_pad : int or tuple of int
+    i2h_dilate, h2h_dilate : int or tuple of int
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    conv_layout : str
+        ``'NCDHW'``, the default, or ``'NDHWC'``.
+    activation : str or Block
+    prefix, params
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.Conv3DRNNCell((2, 4, 8, 8), 4, 3, 3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((1, 2, 4, 8, 8)), cell.begin_state(batch_size=1))
+    >>> output.shape, len(states)
+    ((1, 4, 4, 8, 8), 1)
+    """
+
+    _axes = 3
+
+
+@guarded(but=("hybrid_forward",))
+class Conv3DLSTMCell(_ConvLSTMCell):
+    """A long short-term memory over volumes, with convolutions in place of products.
+
+    Parameters
+    ----------
+    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
+        See :class:`Conv3DRNNCell`, as for the others.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.Conv3DLSTMCell((2, 4, 8, 8), 4, 3, 3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((1, 2, 4, 8, 8)), cell.begin_state(batch_size=1))
+    >>> output.shape, len(states)
+    ((1, 4, 4, 8, 8), 2)
+    """
+
+    _axes = 3
+
+
+@guarded(but=("hybrid_forward",))
+class Conv3DGRUCell(_ConvGRUCell):
+    """A gated recurrent unit over volumes, with convolutions in place of products.
+
+    Parameters
+    ----------
+    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
+        See :class:`Conv3DRNNCell`, as for the others.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.Conv3DGRUCell((2, 4, 8, 8), 4, 3, 3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((1, 2, 4, 8, 8)), cell.begin_state(batch_size=1))
+    >>> output.shape, len(states)
+    ((1, 4, 4, 8, 8), 1)
+    """
+
+    _axes = 3

@@ -1,0 +1,277 @@
+"""LSTMPCell, VariationalDropoutCell, and unrolling over all steps that an array has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .... import symbol
+from ....base.errors import ArgumentError
+from ....base.guard import guarded
+from ....symbol import Symbol
+from ...errors import MismatchError
+from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
+from ...rnn.cell import face_of, last_states, masked, merged, steps_of
+
+if TYPE_CHECKING:
+    from ....base.typing import InitializerLike
+    from ...parameter import ParameterDict
+
+__all__ = ["LSTMPCell", "VariationalDropoutCell"]
+
+
+@guarded(but=("hybrid_forward",))
+class LSTMPCell(HybridRecurrentCell):
+    """A long short-term memory whose output is a projection of its hidden state.
+
+    Parameters
+    ----------
+    hidden_size, projection_size : int
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    h2r_weight_initializer : Initializer or str, optional
+        Of the projection.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    input_size : int
+        0 leaves it to the first forward pass.
+    prefix, params
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.LSTMPCell(8, 3)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((2, 5)), cell.begin_state(batch_size=2))
+    >>> output.shape, [state.shape for state in states]
+    ((2, 3), [(2, 3), (2, 8)])
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        projection_size: int,
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        h2r_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._hidden_size, self._projection_size = hidden_size, projection_size
+        rows = 4 * hidden_size
+        for name, shape, init in (
+            ("i2h_weight", (rows, input_size), i2h_weight_initializer),
+            ("h2h_weight", (rows, projection_size), h2h_weight_initializer),
+            ("h2r_weight", (projection_size, hidden_size), h2r_weight_initializer),
+            ("i2h_bias", (rows,), i2h_bias_initializer),
+            ("h2h_bias", (rows,), h2h_bias_initializer),
+        ):
+            param = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
+            setattr(self, name, param)
+
+    def _alias(self):
+        return "lstmp"
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of the projected state and of the memory."""
+        sizes = (self._projection_size, self._hidden_size)
+        return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        i2h_weight: Any,
+        h2h_weight: Any,
+        h2r_weight: Any,
+        i2h_bias: Any,
+        h2h_bias: Any,
+    ) -> Any:
+        """(output, [output, c]) of one step."""
+        step, rows = f"t{self._counter}_", 4 * self._hidden_size
+        i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, name=f"{step}i2h")
+        h2h = F.FullyConnected(states[0], h2h_weight, h2h_bias, num_hidden=rows, name=f"{step}h2h")
+        i, f, c, o = F.SliceChannel(i2h + h2h, num_outputs=4, name=f"{step}slice")
+        i = F.Activation(i, act_type="sigmoid", name=f"{step}i")
+        f = F.Activation(f, act_type="sigmoid", name=f"{step}f")
+        c = F.Activation(c, act_type="tanh", name=f"{step}c")
+        o = F.Activation(o, act_type="sigmoid", name=f"{step}o")
+        c = F.elemwise_add(f * states[1], i * c, name=f"{step}state")
+        hidden = F.elemwise_mul(o, F.Activation(c, act_type="tanh"), name=f"{step}hidden")
+        output = F.FullyConnected(
+            hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name=f"{step}out"
+        )
+        return output, [output, c]
+
+    def __repr__(self) -> str:
+        rows, inputs = self.i2h_weight.shape
+        return f"{type(self).__name__}({inputs or None} -> {rows} -> {self._projection_size})"
+
+
+@guarded(but=("__call__", "forward", "hybrid_forward"))
+class VariationalDropoutCell(ModifierCell):
+    """Dropout around a cell that leaves out the same elements at all steps of a sequence.
+
+    Which they are is drawn at the first step after `reset`; `unroll` begins with that.
+
+    Parameters
+    ----------
+    base_cell : RecurrentCell
+    drop_inputs, drop_states, drop_outputs : float
+        Probabilities; of the states the first one is affected.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = VariationalDropoutCell(mx.gluon.rnn.RNNCell(3), drop_inputs=0.5)
+    >>> cell.initialize(mx.init.One())
+    >>> with mx.autograd.train_mode():
+    ...     outputs, _ = cell.unroll(2, mx.nd.ones((1, 2, 4)), merge_outputs=True)
+    >>> outputs.shape
+    (1, 2, 3)
+    """
+
+    def __init__(
+        self,
+        base_cell: RecurrentCell,
+        drop_inputs: float = 0.0,
+        drop_states: float = 0.0,
+        drop_outputs: float = 0.0,
+    ) -> None:
+        if drop_states and _is_bidirectional(base_cell):
+            raise MismatchError(
+                "BidirectionalCell doesn't support variational state dropout. Please add"
+                " VariationalDropoutCell to the cells underneath instead."
+            )
+        super().__init__(base_cell)
+        self._rates = {"inputs": drop_inputs, "states": drop_states, "outputs": drop_outputs}
+
+    def _alias(self):
+        return "vardrop"
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Hybridize the base cell; what is dropped has to outlive a step of this one."""
+        self.base_cell.hybridize(active, **kwargs)
+
+    def reset(self) -> None:
+        """Draw anew at the next step."""
+        super().reset()
+        vars(self)["_masks"] = {}
+
+    def _dropped(self, F, name, value):
+        """`value` with the elements left out that are so in this sequence."""
+        if not self._rates[name]:
+            return value
+        mask = self._masks.get(name)
+        if mask is None or isinstance(mask, Symbol) != (F is symbol):
+            mask = F.Dropout(F.ones_like(value), p=self._rates[name])
+            self._masks[name] = mask
+        return value * mask
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+        """(output, states) of one step."""
+        first = self._dropped(F, "states", states[0]) if self._rates["states"] else states[0]
+        inputs = self._dropped(F, "inputs", inputs)
+        output, states = self.base_cell(inputs, [first, *states[1:]])
+        return self._dropped(F, "outputs", output), states
+
+    def unroll(
+        self,
+        length: int | None,
+        inputs: Any,
+        begin_state: list[Any] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """All steps; see `RecurrentCell.unroll`."""
+        if self._rates["states"]:
+            return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+        self.reset()
+        F, steps, batch_size = steps_of(length, inputs, layout)
+        states = self._states(F, begin_state, steps, batch_size)
+        steps = [self._dropped(F, "inputs", each) for each in steps]
+        self.base_cell._modified = False
+        try:
+            outputs, states = self.base_cell.unroll(
+                len(steps), steps, states, layout, False, valid_length
+            )
+        finally:
+            self.base_cell._modified = True
+        outputs = [self._dropped(F, "outputs", each) for each in outputs]
+        merge = merge_outputs or (merge_outputs is None and valid_length is not None)
+        return (merged(F, outputs, layout) if merge else outputs), states
+
+    def __repr__(self) -> str:
+        rates = ", ".join(f"drop_{name}={rate}" for name, rate in self._rates.items())
+        return f"{type(self).__name__}({rates}, {self.base_cell})"
+
+
+def _is_bidirectional(cell):
+    """Whether the cell, or one inside, needs all steps at once."""
+    if isinstance(cell, BidirectionalCell):
+        return True
+    return any(_is_bidirectional(each) for each in cell._children.values())
+
+
+@guarded
+def dynamic_unroll(
+    cell: RecurrentCell,
+    inputs: Any,
+    begin_state: list[Any],
+    drop_inputs: float = 0,
+    drop_outputs: float = 0,
+    layout: str = "TNC",
+    valid_length: Any = None,
+) -> tuple[Any, list[Any]]:
+    """Apply a cell to all steps of an array, as many as it has.
+
+    Parameters
+    ----------
+    cell : RecurrentCell
+    inputs : NDArray
+        (steps, batch, ...) for `layout` ``'TNC'``, (batch, steps, ...) for ``'NTC'``.
+    begin_state : list of NDArray
+    drop_inputs, drop_outputs : float
+        Probabilities of dropout; the same elements are left out at all steps.
+    layout : str
+    valid_length : NDArray, optional
+        (batch,) lengths: outputs behind them are 0, states those at the length.
+
+    Returns
+    -------
+    (outputs, states)
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.rnn.RNNCell(2)
+    >>> cell.initialize(mx.init.One())
+    >>> outputs, states = dynamic_unroll(cell, mx.nd.ones((3, 1, 4)), cell.begin_state(1))
+    >>> outputs.shape, len(states)
+    ((3, 1, 2), 1)
+    """
+    if face_of(inputs) is symbol:
+        raise ArgumentError(
+            "dynamic_unroll: a Symbol does not say how many steps it has; unroll the cell with a"
+            " length"
+        )
+    cell.reset()
+    F, steps, _ = steps_of(None, inputs, layout)
+    if drop_inputs:
+        mask = F.Dropout(F.ones_like(steps[0]), p=drop_inputs)
+        steps = [each * mask for each in steps]
+    outputs, states, all_states = [], begin_state, []
+    for step in steps:
+        output, states = cell(step, states)
+        outputs.append(output)
+        all_states.append(states)
+    if drop_outputs:
+        mask = F.Dropout(F.ones_like(outputs[0]), p=drop_outputs)
+        outputs = [each * mask for each in outputs]
+    if valid_length is None:
+        return merged(F, outputs, layout), states
+    return masked(F, outputs, layout, valid_length), last_states(F, all_states, valid_length)

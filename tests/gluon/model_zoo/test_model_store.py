@@ -1,0 +1,111 @@
+"""cynet.gluon.model_zoo.model_store: files by checksum, from disk or a repository."""
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.gluon import utils
+from cynet.gluon.model_zoo import model_store, vision
+
+FOUND = json.loads(
+    (Path(__file__).parent.parent.parent / "fixtures" / "model_zoo.json").read_text()
+)
+NAME = "mobilenet0.25"
+
+
+def test_checksums_are_those_of_mxnet():
+    assert model_store._model_sha1 == FOUND["sha1"]
+    assert model_store.short_hash("resnet18_v1") == "a0666292"
+
+
+def test_models_without_weights():
+    for call in (model_store.short_hash, model_store.get_model_file):
+        with pytest.raises(ValueError, match="Pretrained model for mobilenet0.30 is not available"):
+            call("mobilenet0.30")
+    with pytest.raises(ValueError, match="Pretrained model for mobilenet0.30 is not available"):
+        vision.get_mobilenet(0.3, pretrained=True)
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository on disk that has weights of one model, whose checksum is expected.
+
+    Returns the network whose weights they are, and the folder of archives."""
+    net = vision.get_model(NAME)
+    net.initialize(mx.init.Xavier())
+    net(mx.nd.zeros((1, 3, 32, 32)))
+    file = tmp_path / "weights.params"
+    net.save_parameters(str(file))
+    sha1 = hashlib.sha1(file.read_bytes()).hexdigest()
+    monkeypatch.setitem(model_store._model_sha1, NAME, sha1)
+    folder = tmp_path / "remote" / "gluon" / "models"
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / f"{NAME}-{sha1[:8]}.zip", "w") as archive:
+        archive.write(file, f"{NAME}-{sha1[:8]}.params")
+    monkeypatch.setattr(utils, "_REPOSITORY", (tmp_path / "remote").as_uri() + "/")
+    return net, folder
+
+
+def test_pretrained(repository, tmp_path):
+    """Downloaded once, then read from disk; the network gives what its origin gives."""
+    net, folder = repository
+    data = mx.nd.array(np.random.RandomState(0).rand(1, 3, 32, 32))
+    root = tmp_path / "models"
+    again = vision.get_model(NAME, pretrained=True, root=str(root), ctx=mx.cpu(1))
+    assert again.output.weight.list_ctx() == [mx.cpu(1)]
+    there = again(data.as_in_context(mx.cpu(1))).asnumpy()
+    np.testing.assert_array_equal(there, net(data).asnumpy())
+    for each in folder.iterdir():
+        each.unlink()
+    third = vision.mobilenet0_25(pretrained=True, root=str(root))
+    np.testing.assert_array_equal(third(data).asnumpy(), net(data).asnumpy())
+    assert [p.name for p in root.iterdir()] == [f"{NAME}-{model_store.short_hash(NAME)}.params"]
+    model_store.purge(str(root))
+    assert not list(root.iterdir())
+
+
+def test_another_number_of_classes(repository, tmp_path):
+    """The weights are those of 1000 classes."""
+    with pytest.raises(AssertionError, match="output.weight"):
+        vision.get_model(NAME, pretrained=True, root=str(tmp_path / "models"), classes=10)
+
+
+def test_a_file_that_was_changed(repository, tmp_path):
+    """It is downloaded again, and that is said."""
+    path = Path(model_store.get_model_file(NAME, root=str(tmp_path / "models")))
+    good = path.read_bytes()
+    path.write_bytes(good[:-1])
+    with pytest.warns(UserWarning, match="another checksum"):
+        assert model_store.get_model_file(NAME, root=str(tmp_path / "models")) == str(path)
+    assert path.read_bytes() == good
+
+
+def test_a_repository_with_another_file(repository, tmp_path):
+    """Weights of a wrong checksum are not kept."""
+    _, folder = repository
+    stem = f"{NAME}-{model_store.short_hash(NAME)}"
+    with zipfile.ZipFile(folder / f"{stem}.zip", "w") as archive:
+        archive.writestr(f"{stem}.params", b"other")
+    root = tmp_path / "models"
+    with pytest.raises(ValueError, match="another checksum"):
+        model_store.get_model_file(NAME, root=str(root))
+    assert not list(root.iterdir())
+    with zipfile.ZipFile(folder / f"{stem}.zip", "w") as archive:
+        archive.writestr("other.params", b"other")
+    with pytest.raises(ValueError, match=f"no archive with {stem}.params"):
+        model_store.get_model_file(NAME, root=str(root))
+    (folder / f"{stem}.zip").write_bytes(b"no archive")
+    with pytest.raises(ValueError, match="no archive"):
+        model_store.get_model_file(NAME, root=str(root))
+
+
+def test_no_repository(tmp_path, monkeypatch):
+    monkeypatch.setattr(utils, "_REPOSITORY", (tmp_path / "nowhere").as_uri() + "/")
+    with pytest.raises(OSError, match="Failed downloading url .*alexnet-44335d1f.zip"):
+        vision.alexnet(pretrained=True, root=str(tmp_path / "models"))
+    assert not list((tmp_path / "models").iterdir())
