@@ -1,60 +1,108 @@
-"""contrib.nn: side by side, pixel shuffles, synchronized normalization."""
+"""cynet.gluon.contrib.nn; the values of pixel shuffles are in test_rnn.py, with MXNet's others."""
 
 import numpy as np
 import pytest
 
 import cynet as mx
-from cynet import autograd, gluon, nd
-from cynet.gluon.contrib import nn
+from cynet.gluon import contrib, nn
 
 
-@pytest.mark.parametrize("hybrid", [False, True])
-def test_side_by_side(hybrid):
-    for kind in (nn.Concurrent, nn.HybridConcurrent):
-        net = kind(axis=1)
-        net.add(nn.Identity(), gluon.nn.HybridLambda(lambda F, x: x * 2))
-        if hybrid and kind is nn.HybridConcurrent:
-            net.hybridize()
-        assert net(nd.array([[1, 2]])).asnumpy().tolist() == [[1, 2, 2, 4]]
+@pytest.mark.parametrize("kind", [contrib.nn.Concurrent, contrib.nn.HybridConcurrent])
+def test_concurrent(kind):
+    """D20: outputs beside each other, along the axis that was asked for."""
+    net = kind(axis=1)
+    net.add(contrib.nn.Identity(), nn.HybridLambda(lambda F, x: x * 2))
+    assert net(mx.nd.array([[1, 2]])).asnumpy().tolist() == [[1, 2, 2, 4]]
+    last = kind()
+    last.add(contrib.nn.Identity(), contrib.nn.Identity())
+    assert last(mx.nd.zeros((2, 3, 4))).shape == (2, 3, 8)
+    with pytest.raises(ValueError, match="has no Blocks whose outputs"):
+        kind()(mx.nd.zeros((1,)))
 
 
-@pytest.mark.parametrize("hybrid", [False, True])
-def test_pixel_shuffle(hybrid):
-    layer = nn.PixelShuffle1D(2)
-    layer.hybridize(hybrid)
-    x = nd.array(np.arange(12).reshape(1, 4, 3))
-    assert layer(x).asnumpy()[0].tolist() == [[0, 3, 1, 4, 2, 5], [6, 9, 7, 10, 8, 11]]
-    x = np.arange(8 * 6.0).reshape(1, 8, 2, 3)
-    layer = nn.PixelShuffle2D((2, 1))
-    layer.hybridize(hybrid)
-    out = layer(nd.array(x)).asnumpy()
-    assert out.shape == (1, 4, 4, 3)
-    for c in range(4):
-        for i in range(4):
-            assert (out[0, c, i] == x[0, 2 * c + i % 2, i // 2]).all()
-    assert nn.PixelShuffle2D(2)(nd.ones((1, 8, 2, 3))).shape == (1, 2, 4, 6)
-    x = np.arange(2 * 3 * 5 * 8.0).reshape(1, 30, 2, 2, 2)
-    layer = nn.PixelShuffle3D((2, 3, 5))
-    layer.hybridize(hybrid)
-    out = layer(nd.array(x)).asnumpy()
-    assert out.shape == (1, 1, 4, 6, 10)
-    assert out[0, 0, 3, 4, 7] == x[0, (1 * 3 + 1) * 5 + 2, 1, 1, 1]
+def test_concurrent_takes_what_sequential_takes():
+    with mx.name.NameManager():
+        net = contrib.nn.HybridConcurrent(axis=1)
+        assert net.prefix == "hybridconcurrent0_" and contrib.nn.Concurrent().prefix == "concurrent0_"
+    with pytest.raises(ValueError, match="must also be HybridBlock"):
+        net.add(nn.Sequential())
+    net.add(nn.Dense(2), contrib.nn.Identity())
+    assert len(net) == 2 and isinstance(net[0], nn.Dense)
 
 
-def test_one_device_is_batch_norm(rng):
-    x = nd.array(rng.normal(size=(4, 3, 2)))
-    found = []
-    for layer in (nn.SyncBatchNorm(num_devices=1), gluon.nn.BatchNorm()):
+def test_hybrid_concurrent_as_a_graph():
+    with mx.name.NameManager():
+        net = contrib.nn.HybridConcurrent(axis=1)
+        with net.name_scope():
+            net.add(nn.Dense(2), contrib.nn.Identity())
+        symbol = net(mx.sym.var("data"))
+    assert symbol.list_outputs() == ["hybridconcurrent0_concat0_output"]
+    assert symbol.list_arguments() == [
+        "data", "hybridconcurrent0_dense0_weight", "hybridconcurrent0_dense0_bias",
+    ]  # fmt: skip
+    net.initialize(mx.init.One())
+    x = mx.nd.array([[1, 2, 3]])
+    eager = net(x).asnumpy()
+    net.hybridize()
+    assert net(x).asnumpy().tolist() == eager.tolist() == [[6, 6, 1, 2, 3]]
+
+
+def test_pixel_shuffle():
+    """D20, reprs, and what is refused."""
+    one = contrib.nn.PixelShuffle1D(2)
+    data = mx.nd.arange(12).reshape((1, 4, 3))
+    assert one(data).asnumpy().tolist() == [[[0, 3, 1, 4, 2, 5], [6, 9, 7, 10, 8, 11]]]
+    one.hybridize()
+    assert one(data).asnumpy().tolist() == [[[0, 3, 1, 4, 2, 5], [6, 9, 7, 10, 8, 11]]]
+    assert contrib.nn.PixelShuffle2D(2)(mx.nd.zeros((1, 8, 2, 3))).shape == (1, 2, 4, 6)
+    assert [repr(each) for each in (one, contrib.nn.PixelShuffle2D((2, 3)))] == [
+        "PixelShuffle1D(2)", "PixelShuffle2D((2, 3))",
+    ]  # fmt: skip
+    assert repr(contrib.nn.PixelShuffle3D(2)) == "PixelShuffle3D((2, 2, 2))"
+    with pytest.raises(AssertionError, match="factor must be a number or a list of 2 ints"):
+        contrib.nn.PixelShuffle2D((2, 2, 2))
+    with pytest.raises(TypeError, match="factor must be an int, got 2.5"):
+        contrib.nn.PixelShuffle2D((2.5, 2))
+    with pytest.raises(ValueError, match="factor must be 1 or more, got 0"):
+        contrib.nn.PixelShuffle3D(0)
+    with pytest.raises(mx.base.MXNetError, match="3"):
+        contrib.nn.PixelShuffle1D(2)(mx.nd.zeros((1, 3, 4))).wait_to_read()
+
+
+@pytest.mark.parametrize("factors", [(3,), (2, 3), (2, 1, 3)])
+def test_pixel_shuffle_is_a_transposition(factors, rng):
+    kind = getattr(contrib.nn, f"PixelShuffle{len(factors)}D")
+    sizes = rng.integers(1, 5, len(factors)).tolist()
+    x = rng.standard_normal((2, 2 * np.prod(factors), *sizes)).astype(np.float32)
+    dims = len(factors)
+    parts = x.reshape(2, 2, *factors, *sizes)
+    axes = [0, 1, *(a for i in range(dims) for a in (2 + dims + i, 2 + i))]
+    wanted = parts.transpose(axes).reshape(2, 2, *(s * f for s, f in zip(sizes, factors)))
+    np.testing.assert_array_equal(kind(factors)(mx.nd.array(x)).asnumpy(), wanted)
+
+
+def test_sync_batch_norm(rng):
+    """D21: BatchNorm, over one device."""
+    x = mx.nd.array(rng.standard_normal((4, 3, 5, 5)))
+    layers = [contrib.nn.SyncBatchNorm(num_devices=1, in_channels=3), nn.BatchNorm(in_channels=3)]
+    outputs = []
+    for layer in layers:
         layer.initialize()
-        with autograd.record():
-            found.append(layer(x).asnumpy())
-    assert (found[0] == found[1]).all()
+        with mx.autograd.record():
+            outputs.append(layer(x).asnumpy())
+        outputs.append(layer.running_mean.data().asnumpy())
+    np.testing.assert_array_equal(outputs[0], outputs[2])
+    np.testing.assert_array_equal(outputs[1], outputs[3])
+    with mx.name.NameManager():
+        assert contrib.nn.SyncBatchNorm().prefix == "syncbatchnorm0_"
+    with pytest.raises(ValueError, match="num_devices=2, and statistics over several devices"):
+        contrib.nn.SyncBatchNorm(num_devices=2)
 
 
-def test_sparse_embedding():
-    layer = nn.SparseEmbedding(3, 2)
-    layer.initialize(mx.init.One())
-    with autograd.record():
-        y = layer(nd.array([0, 2]))
-    y.backward()
-    assert layer.weight.grad().asnumpy().tolist() == [[1, 1], [0, 0], [1, 1]]
+def test_missing_layers_are_named():
+    with pytest.raises(AttributeError, match="SparseEmbedding is a name of MXNet 1.9.1 that cynet"):
+        contrib.nn.SparseEmbedding
+    with pytest.raises(AttributeError, match="gluon.contrib.cnn is a name of MXNet 1.9.1"):
+        contrib.cnn
+    with pytest.raises(AttributeError, match="gluon.contrib.data.text is a name of MXNet 1.9.1"):
+        contrib.data.text

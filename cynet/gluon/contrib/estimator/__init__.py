@@ -1,1 +1,40 @@
-"""x"""
+"""mx.gluon.contrib.estimator: training loops with handlers of their events."""
+
+from . import batch_processor, event_handler
+from .batch_processor import BatchProcessor
+from .estimator import Estimator
+from .event_handler import (
+    BatchBegin,
+    BatchEnd,
+    CheckpointHandler,
+    EarlyStoppingHandler,
+    EpochBegin,
+    EpochEnd,
+    GradientUpdateHandler,
+    LoggingHandler,
+    MetricHandler,
+    StoppingHandler,
+    TrainBegin,
+    TrainEnd,
+    ValidationHandler,
+)
+
+__all__ = [
+    "BatchBegin",
+    "BatchEnd",
+    "BatchProcessor",
+    "CheckpointHandler",
+    "EarlyStoppingHandler",
+    "EpochBegin",
+    "EpochEnd",
+    "Estimator",
+    "GradientUpdateHandler",
+    "LoggingHandler",
+    "MetricHandler",
+    "StoppingHandler",
+    "TrainBegin",
+    "TrainEnd",
+    "ValidationHandler",
+    "batch_processor",
+    "event_handler",
+]

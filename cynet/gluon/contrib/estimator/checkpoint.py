@@ -1,0 +1,217 @@
+"""CheckpointHandler: writes networks and optimizer states, and goes on from them."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from ....base.errors import ArgumentError, warn_user
+from ....base.files import file_name
+from ....base.guard import guarded
+from ...block import HybridBlock
+from ...errors import MismatchError
+from .events import BatchEnd, EpochEnd, TrainBegin
+from .monitor import check_monitor, comparison, worst
+
+if TYPE_CHECKING:
+    from ....base.typing import EvalMetric, FileName
+    from .estimator import Estimator
+
+
+@guarded
+class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
+    """Writes ``PREFIX-epochEbatchB.params`` and ``.states``, and ``PREFIX-symbol.json`` of a
+    hybridized network.
+
+    Parameters
+    ----------
+    model_dir : str
+        A folder, made if it is not there.
+    model_prefix : str
+    monitor : EvalMetric, optional
+        Of the estimator's `train_metrics` or `val_metrics`, for `save_best`.
+    verbose : int
+        1 and more: log what is written.
+    save_best : bool
+        Also write ``PREFIX-best.params`` whenever `monitor` has improved.
+    mode : str
+        ``'min'``, ``'max'``; ``'auto'`` takes what the metric's name says.
+    epoch_period, batch_period : int, optional
+        After how many epochs and batches; None is never.
+    max_checkpoints : int
+        Older ones are removed.
+    resume_from_checkpoint : bool
+        Go on from the last one, with the epochs or batches that are left.
+    """
+
+    def __init__(
+        self,
+        model_dir: FileName,
+        model_prefix: str = "model",
+        monitor: EvalMetric | None = None,
+        verbose: int = 0,
+        save_best: bool = False,
+        mode: str = "auto",
+        epoch_period: int | None = 1,
+        batch_period: int | None = None,
+        max_checkpoints: int = 5,
+        resume_from_checkpoint: bool = False,
+    ) -> None:
+        self.model_dir = file_name(model_dir, "model_dir: a folder")
+        os.makedirs(self.model_dir, exist_ok=True)
+        self.model_prefix = model_prefix
+        self.monitor, self.save_best, self.verbose = monitor, save_best, verbose
+        self.epoch_period, self.batch_period = epoch_period, batch_period
+        self.max_checkpoints = max_checkpoints
+        self.resume_from_checkpoint = resume_from_checkpoint
+        self.saved_checkpoints: list[str] = []
+        self.current_epoch = self.current_batch = 0
+        self.trained_epoch = self.trained_batch = -1
+        if save_best:
+            check_monitor(monitor, "To save best model only, p")
+            self.monitor_op = comparison("ModelCheckpoint", monitor, mode)
+            self.best = worst(self.monitor_op)
+
+    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
+        """Begin anew, or where the last checkpoint was written."""
+        self.current_epoch = self.current_batch = 0
+        self.trained_epoch, self.trained_batch = -1, -1
+        if self.save_best:
+            self.best = worst(self.monitor_op)
+        if self.resume_from_checkpoint:
+            self._resume(estimator)
+
+    def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
+        """Write where a period of batches ends."""
+        if self.batch_period and (self.current_batch + 1) % self.batch_period == 0:
+            self._save_checkpoint(estimator, self.current_batch + 1)
+        self.current_batch += 1
+
+    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
+        """Write where a period of epochs ends."""
+        if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
+            self._save_checkpoint(estimator, self.current_batch)
+        self.current_epoch += 1
+
+    # --- writing ----------------------------------------------------------------------------------
+    def _save_checkpoint(self, estimator, batches):
+        """Write after `batches` batches of this run."""
+        before = self.trained_batch if self.trained_batch >= 0 else 0
+        batch = self.current_batch + before  # as in MXNet's names of files
+        prefix = f"{self.model_prefix}-epoch{self.current_epoch + self.trained_epoch + 1}"
+        prefix += f"batch{batch}"
+        self._save_symbol(estimator)
+        self._save(estimator, prefix)
+        self._say(
+            estimator,
+            f"trained total {batches + before} batches, saving model at {self.model_dir} with"
+            f" prefix: {prefix}",
+        )
+        self.saved_checkpoints.append(prefix)
+        while len(self.saved_checkpoints) > self.max_checkpoints:
+            oldest = self.saved_checkpoints.pop(0)
+            for suffix in (".params", ".states"):
+                os.remove(os.path.join(self.model_dir, oldest + suffix))
+        if self.save_best:
+            self._save_best(estimator)
+
+    def _save_best(self, estimator):
+        name, value = self.monitor.get()
+        if value != value:  # nothing to compare: NaN
+            warn_user(
+                f"{name} is not updated; are there batches, and does a MetricHandler have it?",
+                RuntimeWarning,
+            )
+        elif self.monitor_op(value, self.best):
+            prefix = f"{self.model_prefix}-best"
+            self._say(
+                estimator,
+                f"{name} improved from {self.best:.5f} to {value:.5f}, updating best model at"
+                f" {self.model_dir} with prefix: {prefix}",
+            )
+            self.best = value
+            self._save(estimator, prefix)
+        else:
+            self._say(
+                estimator,
+                f"{name} did not improve from {self.best:.5f}, skipping updating best model",
+            )
+
+    def _say(self, estimator, text):
+        if self.verbose > 0:
+            epoch = self.current_epoch + self.trained_epoch + 1
+            estimator.logger.info("[Epoch %d] CheckpointHandler: %s", epoch, text)
+
+    def _save(self, estimator, prefix):
+        path = os.path.join(self.model_dir, prefix)
+        estimator.net.save_parameters(f"{path}.params")
+        estimator.trainer.save_states(f"{path}.states")
+
+    def _save_symbol(self, estimator):
+        """Write the network's graph, once, if it has one."""
+        path = os.path.join(self.model_dir, f"{self.model_prefix}-symbol.json")
+        if self.saved_checkpoints:
+            return
+        net = estimator.net
+        cached = net._cached if isinstance(net, HybridBlock) else None
+        graph = None if cached is None else cached.graph_to_export()
+        if graph is not None:
+            graph[0].save(path)
+        else:
+            estimator.logger.info(
+                "Model architecture(symbol file) is not saved, please use HybridBlock to construct"
+                " your model, and call net.hybridize() before passing to Estimator in order to"
+                " save model architecture as %s.",
+                path,
+            )
+
+    # --- going on ---------------------------------------------------------------------------------
+    def _last(self):
+        """(epoch, batch) of the last checkpoint in the folder, or None."""
+        form = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
+        found = [form.fullmatch(name) for name in os.listdir(self.model_dir)]
+        return max(((int(m[1]), int(m[2])) for m in found if m), default=None)
+
+    def _resume(self, estimator):
+        by_epochs = estimator.max_epoch is not None
+        if (self.batch_period if by_epochs else self.epoch_period) is not None:
+            kind, other = ("epoch", "batch") if by_epochs else ("batch", "epoch")
+            raise MismatchError(
+                f"To use resume from checkpoint, checkpoints must be written by {kind}_period alone"
+                f" when training goes on by {kind}s: set {other}_period to None."
+            )
+        last = self._last()
+        what = "epochs" if by_epochs else "batches"
+        wanted = estimator.max_epoch if by_epochs else estimator.max_batch
+        if last is None:
+            estimator.logger.info(
+                "CheckpointHandler: No checkpoint found, training from scratch for %d %s",
+                wanted,
+                what,
+            )
+            return
+        epoch, batch = last
+        done = epoch + 1 if by_epochs else batch + 1
+        if done >= wanted:
+            raise ArgumentError(
+                f"Found checkpoint with maximum number of {what} {wanted} reached, please specify"
+                " resume_from_checkpoint=False (default value) if you want to train from scratch."
+            )
+        path = os.path.join(self.model_dir, f"{self.model_prefix}-epoch{epoch}batch{batch}")
+        estimator.net.load_parameters(f"{path}.params", ctx=estimator.context)
+        estimator.trainer.load_states(f"{path}.states")
+        self.trained_epoch = epoch
+        self.trained_batch = batch if by_epochs else batch + 1
+        if by_epochs:
+            estimator.max_epoch = wanted - done
+        else:
+            estimator.max_batch = wanted - done
+        estimator.logger.info(
+            "CheckpointHandler: Checkpoint resumed from epoch %d batch %d, continue to train for"
+            " %d %s ",
+            epoch,
+            batch,
+            wanted - done,
+            what,
+        )

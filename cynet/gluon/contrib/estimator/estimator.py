@@ -1,0 +1,333 @@
+"""Estimator: trains and validates a network, and tells handlers what happens."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from ....base.errors import ArgumentError, shown, warn_user
+from ....base.guard import guarded
+from ....context import Context, cpu
+from ....metric import Accuracy
+from ....metric import Loss as LossMetric
+from ...block import Block
+from ...data import DataLoader
+from ...loss import Loss, SoftmaxCrossEntropyLoss
+from ...trainer import Trainer
+from .batch_processor import BatchProcessor
+from .events import EVENTS, EventHandler, metric_list
+from .loop_handlers import GradientUpdateHandler, MetricHandler, StoppingHandler, ValidationHandler
+from .progress import LoggingHandler
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....base.typing import EvalMetric, InitializerLike
+    from ...parameter.parameter import Contexts
+
+__all__ = ["Estimator"]
+
+
+@guarded
+class Estimator:
+    """Trains a network: `fit` runs epochs or batches, and calls handlers at each event.
+
+    Parameters
+    ----------
+    net : Block
+    loss : Loss
+    train_metrics, val_metrics : EvalMetric or list of EvalMetric, optional
+        By default the loss, and accuracy beside it where the loss is one of classes; those of
+        validation are copies. Their names get ``'training '`` and ``'validation '`` before them.
+    initializer : Initializer, optional
+        For parameters that are not initialized.
+    trainer : Trainer, optional
+        SGD with learning rate 0.001 by default.
+    context : Context or list of Context, optional
+    val_net, val_loss
+        Other ones for validation.
+    batch_processor : BatchProcessor, optional
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    >>> estimator = Estimator(net, loss, trainer=trainer)
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> estimator.logger.setLevel("ERROR")
+    >>> estimator.fit(mx.gluon.data.DataLoader(data, 2), epochs=20)
+    >>> estimator.train_metrics[0].get()
+    ('training accuracy', 1.0)
+    """
+
+    def __init__(
+        self,
+        net: Block,
+        loss: Loss,
+        train_metrics: EvalMetric | list[EvalMetric] | None = None,
+        val_metrics: EvalMetric | list[EvalMetric] | None = None,
+        initializer: InitializerLike | None = None,
+        trainer: Trainer | None = None,
+        context: Contexts | None = None,
+        val_net: Block | None = None,
+        val_loss: Loss | None = None,
+        batch_processor: BatchProcessor | None = None,
+    ) -> None:
+        for each in (net, val_net):
+            if each is not None and not isinstance(each, Block):
+                raise ArgumentError(f"net must be a Block, refer to gluon.Block:{shown(each)}")
+        self.net = net
+        self.val_net = net if val_net is None else val_net
+        self.loss = _checked_loss(loss)
+        self.val_loss = self.loss if val_loss is None else _checked_loss(val_loss)
+        self.max_epoch: int | None = None
+        self.max_batch: int | None = None
+        self.batch_axis = 0
+        self._train_metrics = metric_list(train_metrics)
+        self._val_metrics = metric_list(val_metrics)
+        self._name_metrics()
+        self.logger = logging.Logger("Estimator", logging.INFO)
+        self.logger.addHandler(logging.StreamHandler(sys.stdout))
+        self.context = _checked_contexts(context)
+        self._initialize(initializer)
+        self.trainer = self._checked_trainer(trainer)
+        self.batch_processor = _checked_processor(batch_processor)
+
+    @property
+    def train_metrics(self) -> list[EvalMetric]:
+        """The metrics of training."""
+        return self._train_metrics
+
+    @property
+    def val_metrics(self) -> list[EvalMetric]:
+        """The metrics of validation."""
+        return self._val_metrics
+
+    # --- what it is made of -----------------------------------------------------------------------
+    def _name_metrics(self):
+        if not self._train_metrics:
+            if isinstance(self.loss, SoftmaxCrossEntropyLoss):
+                self._train_metrics.append(Accuracy())
+            name = self.loss.name.rstrip("0123456789")
+            self._train_metrics.append(LossMetric(name))
+        if not self._val_metrics:
+            self._val_metrics = [copy.deepcopy(each) for each in self._train_metrics]
+        for kind, metrics in (("training", self._train_metrics), ("validation", self._val_metrics)):
+            for each in metrics:
+                each.name = f"{kind} {each.name}"
+
+    def _initialize(self, initializer):
+        params = self.net.collect_params().values()
+        waiting = [each for each in params if each._data is None and not each._deferred_init]
+        if waiting:
+            self.net.initialize(
+                **({} if initializer is None else {"init": initializer}), ctx=self.context
+            )
+        elif initializer is not None:
+            warn_user(
+                "Network already fully initialized, skipping initialization. You don't need to"
+                " pass initializer if you already initialized your net. You can use"
+                " net.initialize(init=your_initializer, force_reinit=True) to force"
+                " re-initialization."
+            )
+
+    def _checked_trainer(self, trainer):
+        if trainer is None:
+            warn_user(
+                "No trainer specified, default SGD optimizer with learning rate 0.001 is used."
+            )
+            return Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.001})
+        if not isinstance(trainer, Trainer):
+            raise ArgumentError(
+                f"Trainer must be a Gluon Trainer instance, refer to gluon.Trainer:{shown(trainer)}"
+            )
+        return trainer
+
+    # --- loops ------------------------------------------------------------------------------------
+    def fit(
+        self,
+        train_data: DataLoader,
+        val_data: DataLoader | None = None,
+        epochs: int | None = None,
+        event_handlers: EventHandler | Sequence[EventHandler] | None = None,
+        batches: int | None = None,
+        batch_axis: int = 0,
+    ) -> None:
+        """Train.
+
+        Parameters
+        ----------
+        train_data, val_data : DataLoader
+            Of pairs (data, label); with `val_data` each epoch ends in a validation.
+        epochs, batches : int
+            One of both: how long.
+        event_handlers : list of EventHandler, optional
+            Beside those for updates, metrics, validation, the end and logging.
+        batch_axis : int
+
+        Raises
+        ------
+        ArgumentError
+            A ValueError: neither or both of `epochs` and `batches`; a handler refers to a metric
+            that is not the estimator's; the data are no DataLoader.
+        """
+        _check_loader(train_data)
+        if (not epochs) == (not batches):
+            raise ArgumentError(
+                "Fit only support exactly one type of iteration, train by number of epochs or"
+                " number of batches. Please specify one and only one of: epochs or batches."
+            )
+        self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
+        tell = _Listeners(self, self._prepare_default_handlers(val_data, event_handlers))
+        tell("train_begin")
+        while True:
+            tell("epoch_begin")
+            empty = True
+            for batch in train_data:
+                empty = False
+                tell("batch_begin", batch=batch)
+                _, label, pred, loss = self.batch_processor.fit_batch(self, batch, batch_axis)
+                if tell("batch_end", batch=batch, pred=pred, label=label, loss=loss):
+                    break
+            if tell("epoch_end"):
+                break
+            if empty and epochs is None:
+                raise ArgumentError("fit: train_data has no batches, so there will never be enough")
+        tell("train_end")
+
+    def evaluate(
+        self,
+        val_data: DataLoader,
+        batch_axis: int = 0,
+        event_handlers: EventHandler | Sequence[EventHandler] | None = None,
+    ) -> None:
+        """Validate: `val_metrics` have the results.
+
+        Parameters
+        ----------
+        val_data : DataLoader
+        batch_axis : int
+        event_handlers : list of EventHandler, optional
+            Of epoch_begin, batch_begin, batch_end and epoch_end.
+        """
+        _check_loader(val_data)
+        tell = _Listeners(self, self._prepare_default_validation_handlers(event_handlers))
+        tell("epoch_begin")
+        for batch in val_data:
+            tell("batch_begin", batch=batch)
+            _, label, pred, loss = self.batch_processor.evaluate_batch(self, batch, batch_axis)
+            tell("batch_end", batch=batch, pred=pred, label=label, loss=loss)
+        tell("epoch_end")
+
+    # --- handlers ---------------------------------------------------------------------------------
+    def _prepare_default_handlers(self, val_data, event_handlers):
+        """The handlers of `fit`, in the order in which they are called."""
+        handlers = _handler_list(event_handlers)
+        handlers.append(StoppingHandler(self.max_epoch, self.max_batch))
+        kinds = {kind for each in handlers for kind in type(each).__mro__}
+        if GradientUpdateHandler not in kinds:
+            handlers.append(GradientUpdateHandler())
+        if MetricHandler not in kinds:
+            handlers.append(MetricHandler(self._train_metrics))
+        if val_data is not None and ValidationHandler not in kinds:
+            handlers.append(ValidationHandler(val_data, self.evaluate))
+        if LoggingHandler not in kinds:
+            handlers.append(LoggingHandler(metrics=self._train_metrics))
+        self._check_metrics(handlers)
+        return _ordered(handlers)
+
+    def _prepare_default_validation_handlers(self, event_handlers):
+        """The handlers of `evaluate`, in the order in which they are called."""
+        handlers = _handler_list(event_handlers)
+        kinds = {kind for each in handlers for kind in type(each).__mro__}
+        if MetricHandler not in kinds:
+            handlers.append(MetricHandler(self._val_metrics))
+        if LoggingHandler not in kinds:
+            handlers.append(LoggingHandler(metrics=self._val_metrics))
+        self._check_metrics(handlers)
+        return _ordered(handlers)
+
+    def _check_metrics(self, handlers):
+        """Refuse handlers that look at metrics which nothing updates."""
+        known = {id(each) for each in self._train_metrics + self._val_metrics}
+        for handler in handlers:
+            used = [*(getattr(handler, "metrics", None) or []), getattr(handler, "monitor", None)]
+            for metric in used:
+                if metric is not None and id(metric) not in known:
+                    raise ArgumentError(
+                        f"Event handler {type(handler).__name__} refers to a metric instance"
+                        f" {metric} outside of the known training and validation metrics. Please"
+                        " use the metrics from estimator.train_metrics and estimator.val_metrics"
+                        " instead."
+                    )
+
+
+class _Listeners:
+    """The handlers of each event; calling it tells them, and says whether one returned True."""
+
+    def __init__(self, estimator, handlers):
+        self._estimator = estimator
+        self._methods = {
+            name: [getattr(each, name) for each in handlers if isinstance(each, kind)]
+            for name, kind in EVENTS.items()
+        }
+
+    def __call__(self, event, **what):
+        answers = [method(self._estimator, **what) for method in self._methods[event]]
+        return any(answers)
+
+
+def _handler_list(handlers):
+    if handlers is None:
+        return []
+    found = list(handlers) if isinstance(handlers, (list, tuple)) else [handlers]
+    if not all(isinstance(each, EventHandler) for each in found):
+        raise ArgumentError(
+            f"handlers must be an EventHandler or a list of EventHandler, got: {shown(handlers)}"
+        )
+    return found
+
+
+def _ordered(handlers):
+    return sorted(handlers, key=lambda each: getattr(each, "priority", 0))
+
+
+def _check_loader(data):
+    if not isinstance(data, DataLoader):
+        raise ArgumentError(
+            "Estimator only support input as Gluon DataLoader. Alternatively, you can transform"
+            " your DataIter or any NDArray into Gluon DataLoader. Refer to gluon.data.DataLoader;"
+            f" got {shown(data)}"
+        )
+
+
+def _checked_loss(loss):
+    if not isinstance(loss, Loss):
+        raise ArgumentError(f"loss must be a Loss, refer to gluon.loss.Loss:{shown(loss)}")
+    return loss
+
+
+def _checked_contexts(context):
+    found = list(context) if isinstance(context, (list, tuple)) else [context or cpu()]
+    if not found or not all(isinstance(each, Context) for each in found):
+        raise ArgumentError(
+            "context must be a Context or a list of Context, for example mx.cpu() or [mx.gpu(0),"
+            f" mx.gpu(1)], refer to mxnet.Context:{shown(context)}"
+        )
+    return found
+
+
+def _checked_processor(processor):
+    if processor is None:
+        return BatchProcessor()
+    if not all(callable(getattr(processor, n, None)) for n in ("fit_batch", "evaluate_batch")):
+        raise ArgumentError(
+            "Customized Batch Processor must contain fit_batch() and evaluate_batch() methods, got"
+            f" {shown(processor)}"
+        )
+    return processor

@@ -1,0 +1,118 @@
+"""LoggingHandler: what a training run says while it goes on."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+from ....base.errors import ArgumentError
+from ....base.guard import guarded
+from .events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
+
+if TYPE_CHECKING:
+    from ....base.typing import EvalMetric
+    from .estimator import Estimator
+
+
+@guarded
+class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd):
+    """Logs metrics and times, by the estimator's `logger`.
+
+    Parameters
+    ----------
+    log_interval : int or str
+        Batches from one line to the next; ``'epoch'`` gives a line an epoch.
+    metrics : EvalMetric or list of EvalMetric, optional
+    priority : float
+        The last one by default, when metrics are up to date.
+    """
+
+    def __init__(
+        self,
+        log_interval: int | str = "epoch",
+        metrics: EvalMetric | list[EvalMetric] | None = None,
+        priority: float = math.inf,
+    ) -> None:
+        if log_interval != "epoch" and (
+            not isinstance(log_interval, int) or isinstance(log_interval, bool) or log_interval < 1
+        ):
+            raise ArgumentError("log_interval must be either an integer or string 'epoch'")
+        self.metrics = metric_list(metrics)
+        self.log_interval = log_interval
+        self.priority = priority
+        self.batch_index = self.current_epoch = self.processed_samples = 0
+        self.log_interval_time = 0.0
+        self._in_training = False
+
+    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
+        """Say what is to be done."""
+        self._in_training = True
+        self.batch_index = self.current_epoch = self.processed_samples = 0
+        self.log_interval_time = 0.0
+        self.train_start = time.perf_counter()
+        trainer = estimator.trainer
+        estimator.logger.info(
+            "Training begin: using optimizer %s with current learning rate %.4f ",
+            type(trainer.optimizer).__name__,
+            trainer.learning_rate,
+        )
+        if estimator.max_epoch:
+            estimator.logger.info("Train for %d epochs.", estimator.max_epoch)
+        else:
+            estimator.logger.info("Train for %d batches.", estimator.max_batch)
+
+    def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
+        """Say how it ended."""
+        took = time.perf_counter() - self.train_start
+        text = f"Train finished using total {took:.0f}s with {self.current_epoch} epochs."
+        if self.metrics:
+            text += f" {self._values()}"
+        estimator.logger.info(text)
+
+    def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
+        """Say that an epoch, or a validation, begins."""
+        self.epoch_start = time.perf_counter()
+        if self._in_training:
+            estimator.logger.info(
+                "[Epoch %d] Begin, current learning rate: %.4f",
+                self.current_epoch,
+                estimator.trainer.learning_rate,
+            )
+        else:
+            estimator.logger.info("Validation Begin")
+
+    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
+        """Say what an epoch, or a validation, gave."""
+        took = time.perf_counter() - self.epoch_start
+        what = f"[Epoch {self.current_epoch}]" if self._in_training else "Validation"
+        text = f"{what} Finished in {took:.3f}s"
+        if self.metrics:
+            text += f", {self._values()}"
+        estimator.logger.info(text)
+        self.current_epoch += 1
+        self.batch_index = 0
+
+    def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
+        """Take the time."""
+        self.batch_start = time.perf_counter()
+
+    def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
+        """A line, where an interval begins."""
+        if self.log_interval == "epoch":
+            return
+        self.log_interval_time += time.perf_counter() - self.batch_start
+        self.processed_samples += kwargs["batch"][0].shape[estimator.batch_axis]
+        if self.batch_index % self.log_interval == 0:
+            text = f"[Epoch {self.current_epoch}][Batch {self.batch_index}]"
+            text += f"[Samples {self.processed_samples}]"
+            text += f" time/interval: {self.log_interval_time:.3f}s"
+            if self.metrics:
+                text += f" {self._values()}"
+            estimator.logger.info(text)
+            self.log_interval_time = 0.0
+        self.batch_index += 1
+
+    def _values(self):
+        pairs = [pair for metric in self.metrics for pair in metric.get_name_value()]
+        return ", ".join(f"{name}: {value:.4f}" for name, value in pairs)

@@ -1,0 +1,177 @@
+"""cynet.gluon.contrib.rnn against MXNet 1.9.1, and variational dropout against its definition.
+
+Expected values: tests/fixtures/make_gluon_contrib.py.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.gluon import contrib, rnn
+from tests.fixtures import make_gluon_contrib as given
+
+FOUND = np.load(Path(given.__file__).with_name("gluon_contrib.npz"))
+NAMES = sorted({key.rpartition("/")[0] for key in FOUND.files})
+
+
+@pytest.fixture(scope="module")
+def computed():
+    return given.cases(mx)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values(name, computed):
+    """Outputs, last states and norms of gradients; also of the pixel shuffles."""
+    assert set(NAMES) == set(computed)
+    for i, array in enumerate(computed[name]):
+        np.testing.assert_allclose(array, FOUND[f"{name}/{i}"], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", given.CELLS)
+def test_hybridized(name):
+    """The same outputs from the graph of a step."""
+    shape, *rest = given.CELLS[name]
+    cell = getattr(contrib.rnn, name)(shape, *rest)
+    cell.initialize()
+    data = mx.nd.array(given.weights.images((2, *shape)))
+    states = cell.begin_state(2)
+    eager = cell(data, states)
+    cell.hybridize()
+    graph = cell(data, states)
+    np.testing.assert_allclose(graph[0].asnumpy(), eager[0].asnumpy(), rtol=1e-5, atol=1e-6)
+    assert len(graph[1]) == len(eager[1])
+
+
+def test_names_and_repr_of_convolutional_cells():
+    with mx.name.NameManager():
+        cells = [getattr(contrib.rnn, name)(*args) for name, args in given.CELLS.items()]
+    assert [cell.prefix for cell in cells[:4]] == [
+        "conv_rnn0_", "conv_lstm0_", "conv_gru0_", "conv_rnn1_",
+    ]  # fmt: skip
+    assert repr(cells[4]) == "Conv2DLSTMCell(3 -> 16, tanh, NCHW)"
+    assert {k: v.shape for k, v in cells[4].params.items()} == {
+        "conv_lstm1_i2h_weight": (16, 3, 3, 3),
+        "conv_lstm1_h2h_weight": (16, 4, 3, 5),
+        "conv_lstm1_i2h_bias": (16,),
+        "conv_lstm1_h2h_bias": (16,),
+    }
+    assert cells[3].state_info(5) == [{"shape": (5, 4, 6, 7), "__layout__": "NCHW"}]
+
+
+def test_channels_last():
+    cell = contrib.rnn.Conv2DRNNCell((8, 9, 3), 5, 3, 3, i2h_pad=1, conv_layout="NHWC")
+    assert cell.state_info(2) == [{"shape": (2, 8, 9, 5), "__layout__": "NHWC"}]
+    shapes = [each.shape for each in cell.params.values()]
+    assert shapes == [(5, 3, 3, 3), (5, 3, 3, 5), (5,), (5,)]
+
+
+def test_refused_convolutional_cells():
+    with pytest.raises(AssertionError, match="Only support odd number, get h2h_kernel= 2"):
+        contrib.rnn.Conv2DRNNCell((3, 8, 8), 5, 3, 2)
+    with pytest.raises(AssertionError, match="input_shape must be a number or a list of 3 ints"):
+        contrib.rnn.Conv2DRNNCell((3, 8), 5, 3, 3)
+    with pytest.raises(AssertionError, match="i2h_kernel must be a number or a list of 2 ints"):
+        contrib.rnn.Conv2DRNNCell((3, 8, 8), 5, (3, 3, 3), 3)
+    with pytest.raises(AssertionError, match="Only supports 'NCHW' and 'NHWC'"):
+        contrib.rnn.Conv2DRNNCell((3, 8, 8), 5, 3, 3, conv_layout="NCW")
+    with pytest.raises(ValueError, match=r"inputs \(3, 2\) are smaller than i2h_kernel \(5,\)"):
+        contrib.rnn.Conv1DRNNCell((3, 2), 5, 5, 3)
+
+
+def test_lstmp():
+    with mx.name.NameManager():
+        cell = contrib.rnn.LSTMPCell(4, 2)
+    assert repr(cell) == "LSTMPCell(None -> 16 -> 2)"
+    assert [k for k in cell.params] == [
+        f"lstmp0_{name}"
+        for name in ("i2h_weight", "h2h_weight", "h2r_weight", "i2h_bias", "h2h_bias")
+    ]
+    assert [info["shape"] for info in cell.state_info(3)] == [(3, 2), (3, 4)]
+
+
+@pytest.mark.parametrize("rates", [(0.5, 0, 0), (0, 0.5, 0), (0, 0, 0.5), (0.3, 0.4, 0.5)])
+def test_variational_dropout_leaves_out_the_same_at_all_steps(rates, rng):
+    """A network of plain sums shows each mask: the input's, the first state's, the output's."""
+
+    class Sum(rnn.HybridRecurrentCell):
+        def state_info(self, batch_size=0):
+            return [{"shape": (batch_size, 40), "__layout__": "NC"}] * 2
+
+        def hybrid_forward(self, F, x, states):
+            return x + states[0] + states[1], [F.ones_like(x) * 10, states[1]]
+
+    x = rng.random((5, 2, 40)).astype(np.float32) + 1
+    cell = contrib.rnn.VariationalDropoutCell(Sum(), *rates)
+    begin = [mx.nd.full((2, 40), 10), mx.nd.full((2, 40), 100)]
+    with mx.autograd.train_mode():
+        outputs, states = cell.unroll(
+            5, mx.nd.array(x), begin_state=begin, layout="TNC", merge_outputs=True
+        )
+    got = outputs.asnumpy()
+    drop_inputs, drop_states, drop_outputs = rates
+    kept = got[0] > 0 if drop_outputs else np.ones((2, 40), bool)
+    assert not got[:, ~kept].any()
+    if drop_outputs:
+        got = got * (1 - drop_outputs)
+        assert 10 < kept.sum() < 70
+    rest = got - 100 * kept  # the second state is never dropped
+    state = np.where(rest[0] > 5, 10 / (1 - drop_states), 0)
+    given_x = rest - state * kept
+    dropped = np.abs(given_x[0]) < 1e-3
+    wanted = np.where(dropped, 0, x / (1 - drop_inputs)) * kept
+    np.testing.assert_allclose(given_x, wanted, atol=1e-3)
+    if drop_states:
+        assert 10 < ((state == 0) & kept).sum() < 70 or drop_outputs
+    else:
+        assert (state[kept] == 10).all()
+    assert (dropped & kept).any() == bool(drop_inputs)
+    assert (states[0].asnumpy() > 0).any()
+
+
+def test_variational_dropout_draws_anew_for_each_sequence():
+    mx.random.seed(3)
+    cell = contrib.rnn.VariationalDropoutCell(rnn.RNNCell(30), drop_inputs=0.5)
+    cell.initialize()
+    x = mx.nd.ones((1, 2, 30))
+    with mx.autograd.train_mode():
+        first, again = (cell.unroll(2, x, merge_outputs=True)[0].asnumpy() for _ in range(2))
+    assert np.abs(first - again).max() > 1e-3
+    without = cell.unroll(2, x, merge_outputs=True)[0].asnumpy()
+    np.testing.assert_array_equal(without, cell.unroll(2, x, merge_outputs=True)[0].asnumpy())
+
+
+def test_variational_dropout_hybridized():
+    """Masks outlive a step also where the base cell runs as a graph."""
+    cell = contrib.rnn.VariationalDropoutCell(rnn.RNNCell(2, input_size=50), drop_inputs=0.5)
+    cell.initialize(mx.init.One())
+    cell.hybridize()
+    x = mx.nd.array(np.random.RandomState(0).rand(1, 1, 50)) / 100
+    x = mx.nd.concat(x, x, dim=1)
+    begin = [mx.nd.zeros((1, 2))]
+    with mx.autograd.train_mode():
+        cell.reset()
+        outputs = [cell(x[:, i], begin)[0].asnumpy() for i in range(2)]
+    np.testing.assert_array_equal(*outputs)
+
+
+def test_variational_dropout_refused():
+    both = rnn.BidirectionalCell(rnn.LSTMCell(3), rnn.LSTMCell(3))
+    stack = rnn.SequentialRNNCell()
+    stack.add(rnn.BidirectionalCell(rnn.LSTMCell(3), rnn.LSTMCell(3)))
+    for base in (both, stack):
+        with pytest.raises(AssertionError, match="doesn't support variational state dropout"):
+            contrib.rnn.VariationalDropoutCell(base, drop_states=0.1)
+    cell = contrib.rnn.VariationalDropoutCell(both, drop_inputs=0.1, drop_outputs=0.1)
+    cell.initialize()
+    outputs, states = cell.unroll(3, mx.nd.ones((2, 3, 4)), merge_outputs=True)
+    assert outputs.shape == (2, 3, 6) and len(states) == 4
+    assert cell.prefix.endswith("vardrop")
+    assert repr(cell).startswith("VariationalDropoutCell(drop_inputs=0.1, drop_states=0.0, ")
+
+
+def test_dynamic_unroll_of_symbols():
+    cell = rnn.LSTMCell(3)
+    with pytest.raises(ValueError, match="a Symbol does not say how many steps it has"):
+        contrib.rnn.rnn_cell.dynamic_unroll(cell, mx.sym.var("x"), [mx.sym.var("s")] * 2)
