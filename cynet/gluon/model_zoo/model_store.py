@@ -7,7 +7,7 @@ import tempfile
 import zipfile
 from typing import TYPE_CHECKING
 
-from ...base.errors import ArgumentError, FormatError, warn_user
+from ...base.errors import ArgumentError, FormatError, shown, warn_user
 from ...base.files import file_name, write_atomically
 from ...base.guard import guarded
 from .. import utils
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["get_model_file", "purge"]
 
 ROOT = "~/.mxnet/models"  # where MXNet keeps them
+_LARGEST = 1 << 31  # bytes of an unpacked file
 _model_sha1 = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
     "densenet121": "f27dbf2dbd5ce9a80b102d89c7483342cd33cb31",
@@ -68,7 +69,7 @@ def short_hash(name: str) -> str:
     'a0666292'
     """
     if name not in _model_sha1:
-        raise ArgumentError(f"Pretrained model for {name} is not available.")
+        raise ArgumentError(f"there are no trained weights of {shown(name)}")
     return _model_sha1[name][:8]
 
 
@@ -119,6 +120,9 @@ def _member(archive, name, url):
     """The bytes of one file in a zip archive."""
     try:
         with zipfile.ZipFile(archive) as file:
+            size = file.getinfo(name).file_size
+            if size > _LARGEST:
+                raise FormatError(f"{url}: {name} of {size} bytes is larger than any weights")
             return file.read(name)
     except (zipfile.BadZipFile, KeyError) as error:
         raise FormatError(f"{url}: no archive with {name} in it ({error})") from None

@@ -23,7 +23,9 @@ def test_concurrent(kind):
 def test_concurrent_takes_what_sequential_takes():
     with mx.name.NameManager():
         net = contrib.nn.HybridConcurrent(axis=1)
-        assert net.prefix == "hybridconcurrent0_" and contrib.nn.Concurrent().prefix == "concurrent0_"
+        assert (
+            net.prefix == "hybridconcurrent0_" and contrib.nn.Concurrent().prefix == "concurrent0_"
+        )
     with pytest.raises(ValueError, match="must also be HybridBlock"):
         net.add(nn.Sequential())
     net.add(nn.Dense(2), contrib.nn.Identity())
@@ -97,12 +99,3 @@ def test_sync_batch_norm(rng):
         assert contrib.nn.SyncBatchNorm().prefix == "syncbatchnorm0_"
     with pytest.raises(ValueError, match="num_devices=2, and statistics over several devices"):
         contrib.nn.SyncBatchNorm(num_devices=2)
-
-
-def test_missing_layers_are_named():
-    with pytest.raises(AttributeError, match="SparseEmbedding is a name of MXNet 1.9.1 that cynet"):
-        contrib.nn.SparseEmbedding
-    with pytest.raises(AttributeError, match="gluon.contrib.cnn is a name of MXNet 1.9.1"):
-        contrib.cnn
-    with pytest.raises(AttributeError, match="gluon.contrib.data.text is a name of MXNet 1.9.1"):
-        contrib.data.text

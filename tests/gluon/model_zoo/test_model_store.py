@@ -25,9 +25,9 @@ def test_checksums_are_those_of_mxnet():
 
 def test_models_without_weights():
     for call in (model_store.short_hash, model_store.get_model_file):
-        with pytest.raises(ValueError, match="Pretrained model for mobilenet0.30 is not available"):
+        with pytest.raises(ValueError, match="there are no trained weights of 'mobilenet0.30'"):
             call("mobilenet0.30")
-    with pytest.raises(ValueError, match="Pretrained model for mobilenet0.30 is not available"):
+    with pytest.raises(ValueError, match="there are no trained weights of 'mobilenet0.30'"):
         vision.get_mobilenet(0.3, pretrained=True)
 
 

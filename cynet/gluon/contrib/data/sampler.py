@@ -43,7 +43,8 @@ class IntervalSampler(Sampler):
             raise ArgumentError(f"IntervalSampler: interval must be 1 or more, got {interval}")
         if self._interval > self._length:
             raise MismatchError(
-                f"Interval {interval} must be smaller than or equal to length {length}"
+                f"IntervalSampler: interval {interval} is larger than the number of samples,"
+                f" {length}"
             )
         self._rollover = rollover
 

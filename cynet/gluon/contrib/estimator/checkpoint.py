@@ -69,8 +69,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self.current_epoch = self.current_batch = 0
         self.trained_epoch = self.trained_batch = -1
         if save_best:
-            check_monitor(monitor, "To save best model only, p")
-            self.monitor_op = comparison("ModelCheckpoint", monitor, mode)
+            check_monitor("CheckpointHandler with save_best", monitor)
+            self.monitor_op = comparison("CheckpointHandler", monitor, mode)
             self.best = worst(self.monitor_op)
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
@@ -105,8 +105,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self._save(estimator, prefix)
         self._say(
             estimator,
-            f"trained total {batches + before} batches, saving model at {self.model_dir} with"
-            f" prefix: {prefix}",
+            f"{batches + before} batches trained, wrote {prefix} in {self.model_dir}",
         )
         self.saved_checkpoints.append(prefix)
         while len(self.saved_checkpoints) > self.max_checkpoints:
@@ -120,22 +119,21 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         name, value = self.monitor.get()
         if value != value:  # nothing to compare: NaN
             warn_user(
-                f"{name} is not updated; are there batches, and does a MetricHandler have it?",
+                f"CheckpointHandler: {name} has no value; does anything update it?",
                 RuntimeWarning,
             )
         elif self.monitor_op(value, self.best):
             prefix = f"{self.model_prefix}-best"
             self._say(
                 estimator,
-                f"{name} improved from {self.best:.5f} to {value:.5f}, updating best model at"
-                f" {self.model_dir} with prefix: {prefix}",
+                f"{name} from {self.best:.5f} to {value:.5f}, wrote {prefix} in {self.model_dir}",
             )
             self.best = value
             self._save(estimator, prefix)
         else:
             self._say(
                 estimator,
-                f"{name} did not improve from {self.best:.5f}, skipping updating best model",
+                f"{name} is {value:.5f}, no better than {self.best:.5f}",
             )
 
     def _say(self, estimator, text):
@@ -160,9 +158,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             graph[0].save(path)
         else:
             estimator.logger.info(
-                "Model architecture(symbol file) is not saved, please use HybridBlock to construct"
-                " your model, and call net.hybridize() before passing to Estimator in order to"
-                " save model architecture as %s.",
+                "CheckpointHandler: %s is not written, for the network is not hybridized",
                 path,
             )
 
@@ -178,15 +174,15 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if (self.batch_period if by_epochs else self.epoch_period) is not None:
             kind, other = ("epoch", "batch") if by_epochs else ("batch", "epoch")
             raise MismatchError(
-                f"To use resume from checkpoint, checkpoints must be written by {kind}_period alone"
-                f" when training goes on by {kind}s: set {other}_period to None."
+                f"CheckpointHandler: to go on by {kind}s, checkpoints must be written by"
+                f" {kind}_period alone; {other}_period is not None"
             )
         last = self._last()
         what = "epochs" if by_epochs else "batches"
         wanted = estimator.max_epoch if by_epochs else estimator.max_batch
         if last is None:
             estimator.logger.info(
-                "CheckpointHandler: No checkpoint found, training from scratch for %d %s",
+                "CheckpointHandler: no checkpoint found, training begins, for %d %s",
                 wanted,
                 what,
             )
@@ -195,8 +191,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         done = epoch + 1 if by_epochs else batch + 1
         if done >= wanted:
             raise ArgumentError(
-                f"Found checkpoint with maximum number of {what} {wanted} reached, please specify"
-                " resume_from_checkpoint=False (default value) if you want to train from scratch."
+                f"CheckpointHandler: the last checkpoint has {done} of {wanted} {what}, so none are"
+                " left; resume_from_checkpoint=False begins anew"
             )
         path = os.path.join(self.model_dir, f"{self.model_prefix}-epoch{epoch}batch{batch}")
         estimator.net.load_parameters(f"{path}.params", ctx=estimator.context)
@@ -208,8 +204,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         else:
             estimator.max_batch = wanted - done
         estimator.logger.info(
-            "CheckpointHandler: Checkpoint resumed from epoch %d batch %d, continue to train for"
-            " %d %s ",
+            "CheckpointHandler: goes on from epoch %d, batch %d, for %d more %s",
             epoch,
             batch,
             wanted - done,

@@ -43,10 +43,10 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         mode: str = "auto",
         baseline: float | None = None,
     ) -> None:
-        check_monitor(monitor, "P")
+        check_monitor("EarlyStoppingHandler", monitor)
         self.monitor = monitor
         self.baseline, self.patience = baseline, patience
-        self.monitor_op = comparison("EarlyStopping", monitor, mode)
+        self.monitor_op = comparison("EarlyStoppingHandler", monitor, mode)
         self.min_delta = -min_delta if self.monitor_op is np.less else min_delta
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
@@ -62,8 +62,8 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         value = self.monitor.get()[1]
         if math.isnan(value):
             warn_user(
-                f"{self.monitor.get()[0]} is not updated; are there batches, and does a"
-                " MetricHandler have it?",
+                f"EarlyStoppingHandler: {self.monitor.get()[0]} has no value; does anything"
+                " update it?",
                 RuntimeWarning,
             )
         elif self.monitor_op(value - self.min_delta, self.best):
@@ -81,7 +81,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         """Say why it ended."""
         if self.stop_training:
             estimator.logger.info(
-                "[Epoch %d] EarlyStoppingHandler: early stopping due to %s not improving",
+                "[Epoch %d] EarlyStoppingHandler: %s does not improve, training ends",
                 self.stopped_epoch,
                 self.monitor.get()[0],
             )

@@ -80,7 +80,7 @@ class Estimator:
     ) -> None:
         for each in (net, val_net):
             if each is not None and not isinstance(each, Block):
-                raise ArgumentError(f"net must be a Block, refer to gluon.Block:{shown(each)}")
+                raise ArgumentError(f"Estimator: net must be a Block, got {shown(each)}")
         self.net = net
         self.val_net = net if val_net is None else val_net
         self.loss = _checked_loss(loss)
@@ -130,22 +130,16 @@ class Estimator:
             )
         elif initializer is not None:
             warn_user(
-                "Network already fully initialized, skipping initialization. You don't need to"
-                " pass initializer if you already initialized your net. You can use"
-                " net.initialize(init=your_initializer, force_reinit=True) to force"
-                " re-initialization."
+                "Estimator: the network is initialized already, so initializer changes nothing;"
+                " net.initialize(init, force_reinit=True) would"
             )
 
     def _checked_trainer(self, trainer):
         if trainer is None:
-            warn_user(
-                "No trainer specified, default SGD optimizer with learning rate 0.001 is used."
-            )
+            warn_user("Estimator: no trainer is given, so it is SGD with a learning rate of 0.001")
             return Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.001})
         if not isinstance(trainer, Trainer):
-            raise ArgumentError(
-                f"Trainer must be a Gluon Trainer instance, refer to gluon.Trainer:{shown(trainer)}"
-            )
+            raise ArgumentError(f"Estimator: trainer must be a gluon.Trainer, got {shown(trainer)}")
         return trainer
 
     # --- loops ------------------------------------------------------------------------------------
@@ -179,8 +173,8 @@ class Estimator:
         _check_loader(train_data)
         if (not epochs) == (not batches):
             raise ArgumentError(
-                "Fit only support exactly one type of iteration, train by number of epochs or"
-                " number of batches. Please specify one and only one of: epochs or batches."
+                f"fit: give epochs or batches, and not both; got epochs={shown(epochs)},"
+                f" batches={shown(batches)}"
             )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         tell = _Listeners(self, self._prepare_default_handlers(val_data, event_handlers))
@@ -260,10 +254,8 @@ class Estimator:
             for metric in used:
                 if metric is not None and id(metric) not in known:
                     raise ArgumentError(
-                        f"Event handler {type(handler).__name__} refers to a metric instance"
-                        f" {metric} outside of the known training and validation metrics. Please"
-                        " use the metrics from estimator.train_metrics and estimator.val_metrics"
-                        " instead."
+                        f"{type(handler).__name__} looks at a metric {metric.name!r} that nothing"
+                        " updates; take one of estimator.train_metrics or estimator.val_metrics"
                     )
 
 
@@ -288,7 +280,7 @@ def _handler_list(handlers):
     found = list(handlers) if isinstance(handlers, (list, tuple)) else [handlers]
     if not all(isinstance(each, EventHandler) for each in found):
         raise ArgumentError(
-            f"handlers must be an EventHandler or a list of EventHandler, got: {shown(handlers)}"
+            f"event_handlers must be an EventHandler or a list of them, got {shown(handlers)}"
         )
     return found
 
@@ -300,15 +292,14 @@ def _ordered(handlers):
 def _check_loader(data):
     if not isinstance(data, DataLoader):
         raise ArgumentError(
-            "Estimator only support input as Gluon DataLoader. Alternatively, you can transform"
-            " your DataIter or any NDArray into Gluon DataLoader. Refer to gluon.data.DataLoader;"
-            f" got {shown(data)}"
+            f"Estimator: data must be a gluon.data.DataLoader, got {shown(data)}; arrays become one"
+            " by DataLoader(ArrayDataset(data, label), batch_size)"
         )
 
 
 def _checked_loss(loss):
     if not isinstance(loss, Loss):
-        raise ArgumentError(f"loss must be a Loss, refer to gluon.loss.Loss:{shown(loss)}")
+        raise ArgumentError(f"Estimator: loss must be a gluon.loss.Loss, got {shown(loss)}")
     return loss
 
 
@@ -316,8 +307,7 @@ def _checked_contexts(context):
     found = list(context) if isinstance(context, (list, tuple)) else [context or cpu()]
     if not found or not all(isinstance(each, Context) for each in found):
         raise ArgumentError(
-            "context must be a Context or a list of Context, for example mx.cpu() or [mx.gpu(0),"
-            f" mx.gpu(1)], refer to mxnet.Context:{shown(context)}"
+            f"Estimator: context must be a Context or a list of them, got {shown(context)}"
         )
     return found
 
@@ -327,7 +317,7 @@ def _checked_processor(processor):
         return BatchProcessor()
     if not all(callable(getattr(processor, n, None)) for n in ("fit_batch", "evaluate_batch")):
         raise ArgumentError(
-            "Customized Batch Processor must contain fit_batch() and evaluate_batch() methods, got"
+            "Estimator: batch_processor needs methods fit_batch and evaluate_batch, got"
             f" {shown(processor)}"
         )
     return processor

@@ -83,7 +83,6 @@ def metric_list(metrics):
     found = list(metrics) if isinstance(metrics, (list, tuple)) else [metrics]
     if not all(isinstance(each, EvalMetric) for each in found):
         raise ArgumentError(
-            "metrics must be a Metric or a list of Metric, refer to mxnet.metric.EvalMetric:"
-            f" {shown(metrics)}"
+            f"metrics must be an EvalMetric or a list of them, got {shown(metrics)}"
         )
     return found

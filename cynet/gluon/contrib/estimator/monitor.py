@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....base.errors import ArgumentError, warn_user
+from ....base.errors import ArgumentError, shown, warn_user
 from ....metric import EvalMetric
 
 _MODES = ("auto", "min", "max")
@@ -12,12 +12,12 @@ _LARGE_IS_GOOD = ("acc", "f1", "mcc", "pcc", "pearson")
 _SMALL_IS_GOOD = ("loss", "mse", "mae", "perplexity", "entropy", "likelihood", "error")
 
 
-def check_monitor(monitor, why=""):
+def check_monitor(who, monitor):
     """Refuse what is no metric."""
     if not isinstance(monitor, EvalMetric):
         raise ArgumentError(
-            f"{why}lease provide one of the metric objects from estimator.train_metrics and"
-            " estimator.val_metrics as monitor."
+            f"{who}: monitor must be one of estimator.train_metrics or estimator.val_metrics, got"
+            f" {shown(monitor)}"
         )
 
 
@@ -25,8 +25,7 @@ def comparison(who, monitor, mode):
     """``numpy.less`` or ``numpy.greater``: what a better value is to the one before."""
     if mode not in _MODES:
         warn_user(
-            f"{who} mode {mode} is unknown, fallback to auto mode: large accuracies are good, and"
-            " small losses",
+            f"{who}: mode must be 'auto', 'min' or 'max', got {shown(mode)}; it is taken as 'auto'",
             RuntimeWarning,
         )
         mode = "auto"
@@ -38,9 +37,8 @@ def comparison(who, monitor, mode):
     if any(each in name for each in _SMALL_IS_GOOD):
         return np.less
     warn_user(
-        f"`greater` operator will be used to determine if {monitor.name} has improved. Please"
-        " specify `mode='min'` to use the `less` operator. Specify `mode='max'` to disable this"
-        " warning."
+        f"{who}: the name of {monitor.name} does not say whether large values are good; it is taken"
+        " so, as by mode='max'"
     )
     return np.greater
 

@@ -67,8 +67,8 @@ class _ConvCell(HybridRecurrentCell):
         h2h = sizes_of("h2h_kernel", h2h_kernel, axes)
         if any(each % 2 == 0 for each in h2h):
             raise MismatchError(
-                f"Only support odd number, get h2h_kernel= {shown(h2h_kernel)}: the state keeps its"
-                " size"
+                f"{what}: h2h_kernel must be odd, for the state keeps its size; got"
+                f" {shown(h2h_kernel)}"
             )
         i2h = sizes_of("i2h_kernel", i2h_kernel, axes)
         self._i2h = {

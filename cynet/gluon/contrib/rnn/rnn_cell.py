@@ -143,8 +143,8 @@ class VariationalDropoutCell(ModifierCell):
     ) -> None:
         if drop_states and _is_bidirectional(base_cell):
             raise MismatchError(
-                "BidirectionalCell doesn't support variational state dropout. Please add"
-                " VariationalDropoutCell to the cells underneath instead."
+                "VariationalDropoutCell: a BidirectionalCell has no steps between which states"
+                " could be dropped; put VariationalDropoutCell around the cells inside"
             )
         super().__init__(base_cell)
         self._rates = {"inputs": drop_inputs, "states": drop_states, "outputs": drop_outputs}

@@ -17,7 +17,7 @@ from .mobilenet import (
     mobilenet_v2_0_75,
     mobilenet_v2_1_0,
 )
-from .models import get_model
+from .catalog import get_model
 from .resnet import (
     BasicBlockV1,
     BasicBlockV2,

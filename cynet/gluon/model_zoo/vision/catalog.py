@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, shown
+from ....base.guard import guarded
 from .alexnet import alexnet
 from .densenet import densenet121, densenet161, densenet169, densenet201
 from .inception import inception_v3
@@ -74,6 +75,7 @@ _MODELS = {
 }
 
 
+@guarded
 def get_model(name: str, **kwargs: Any) -> HybridBlock:
     """A network by name.
 
@@ -87,7 +89,7 @@ def get_model(name: str, **kwargs: Any) -> HybridBlock:
     Raises
     ------
     ArgumentError
-        The name is not known; the message lists all.
+        A ValueError: the name is not known; the message lists all.
 
     Examples
     --------
@@ -96,8 +98,6 @@ def get_model(name: str, **kwargs: Any) -> HybridBlock:
     'SqueezeNet'
     """
     if not isinstance(name, str) or name.lower() not in _MODELS:
-        known = "\n\t".join(sorted(_MODELS))
-        raise ArgumentError(
-            f"Model {shown(name)} is not supported. Available options are\n\t{known}"
-        )
+        known = ", ".join(sorted(_MODELS))
+        raise ArgumentError(f"get_model: there is no network {shown(name)}; there are {known}")
     return _MODELS[name.lower()](**kwargs)

@@ -133,7 +133,7 @@ def get_densenet(
     **kwargs
         bn_size, dropout, classes, prefix, params.
     """
-    settings = chosen(_LAYERS, num_layers, "number of layers")
+    settings = chosen(_LAYERS, num_layers, "num_layers")
     return made(DenseNet(*settings, **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....base.errors import listed
+from ....base.errors import listed, shown
 from ...block import HybridBlock
 from ...errors import MismatchError
 from ..model_store import load_pretrained
@@ -28,7 +28,7 @@ def made(network, name, pretrained, ctx, root):
 def chosen(options, key, what):
     """``options[key]``; other keys are refused."""
     if key not in options:
-        raise MismatchError(f"Invalid {what}: {key}. Options are {listed(options)}.")
+        raise MismatchError(f"{what} must be one of {listed(options)}, got {shown(key)}")
     return options[key]
 
 

@@ -363,8 +363,8 @@ def get_resnet(
     >>> net.output
     Dense(512 -> 10, linear)
     """
-    layers, channels = chosen(_LAYERS, num_layers, "number of layers")
-    network, basic, bottleneck = chosen(_VERSIONS, version, "resnet version")
+    layers, channels = chosen(_LAYERS, num_layers, "num_layers")
+    network, basic, bottleneck = chosen(_VERSIONS, version, "version")
     block = basic if channels is _BASIC else bottleneck
     name = f"resnet{num_layers}_v{version}"
     return made(network(block, layers, channels, **kwargs), name, pretrained, ctx, root)

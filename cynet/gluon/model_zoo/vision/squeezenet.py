@@ -62,9 +62,7 @@ class SqueezeNet(Network):
     def __init__(self, version: str, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if version not in _VERSIONS:
-            raise MismatchError(
-                f"Unsupported SqueezeNet version {shown(version)}: 1.0 or 1.1 expected"
-            )
+            raise MismatchError(f"SqueezeNet: version must be '1.0' or '1.1', got {shown(version)}")
         (channels, kernel), groups = _VERSIONS[version]
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")

@@ -100,7 +100,7 @@ def get_vgg(
     **kwargs
         batch_norm, classes, prefix, params.
     """
-    layers = chosen(_LAYERS, num_layers, "number of layers")
+    layers = chosen(_LAYERS, num_layers, "num_layers")
     name = f"vgg{num_layers}{'_bn' if kwargs.get('batch_norm') else ''}"
     return made(VGG(layers, _FILTERS, **kwargs), name, pretrained, ctx, root)
 

@@ -29,7 +29,7 @@ def test_in_a_loader():
 
 
 def test_refused():
-    with pytest.raises(AssertionError, match="Interval 3 must be smaller than or equal to length 2"):
+    with pytest.raises(AssertionError, match="interval 3 is larger than the number of samples, 2"):
         IntervalSampler(2, 3)
     with pytest.raises(ValueError, match="interval must be 1 or more, got 0"):
         IntervalSampler(2, 0)
