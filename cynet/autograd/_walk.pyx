@@ -7,78 +7,32 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
-from .._core.copy cimport Region, push_copy, push_fill, whole
-from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view, same_shape
-from .._typedefs cimport TBlob, kAddTo, kFloat64, kNullOp, kWriteTo
-from ..ndarray._dispatch cimport Gradients, push_backward, run_small
-from ..ndarray._resolve cimport Call, State, resolve
+from .._ndarray cimport NDArrayBase, blob_shape, new_view, same_shape
+from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
+from ..ndarray._dispatch cimport Gradients, push_backward
+from ..ndarray._resolve cimport Call, State
 from ..ndarray._tape cimport (
     Backward, CallNode, Leaf, Node, Output, StepNode, index_of, node_of, nothing, set_flags)
+from ._arrays cimport blank, copied, copy_values, fill, filled, in_shape, plus
 
 from .. import ndarray
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
-from ..operator._base import get_operator
+from ..operator.gradients import BY_FORMULA, BY_REWRITING, FLATLY, LINEARLY, way_of
+from ..operator.property import OperatorProperty
+from ._adjoint import alias_of, take_back
 
 cdef enum:
     SLOTS = 64  # outputs of a node that its `lent` tells of
 
 cdef uint64_t _walks = 0
 cdef set _live = set()  # walks that are on their way
-cdef object _sum = None
 
 cdef str _NOT_RECORDED = (
     "Cannot differentiate {} because it is not in a computational graph: compute it from arrays "
     "with attach_grad() inside `with autograd.record():`. An earlier backward has let go of its "
     "graph, unless it was called with retain_graph=True.")
 cdef str _NO_LEAF = "There are no inputs in computation graph that require gradients."
-
-
-# --- arrays ---------------------------------------------------------------------------------------
-cdef NDArrayBase _blank(const TBlob* like):
-    cdef NDArrayBase out = new_array(like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
-    out.chunk.written = False
-    return out
-
-
-cdef NDArrayBase _filled(const TBlob* like, double value):
-    cdef NDArrayBase out = _blank(like)
-    _fill(out, value)
-    return out
-
-
-cdef int _fill(NDArrayBase array, double value) except -1:
-    cdef Region to = whole(array)
-    if array.blob.size == 0:
-        array.chunk.written = True
-        return 0
-    return push_fill(array, &to, &value, kFloat64)
-
-
-cdef int _copy(NDArrayBase target, NDArrayBase source) except -1:
-    cdef Region to = whole(target)
-    cdef Region region = whole(source)
-    return push_copy(target, &to, source, &region)
-
-
-cdef NDArrayBase _copied(NDArrayBase source):
-    cdef NDArrayBase out = _blank(&source.blob)
-    _copy(out, source)
-    return out
-
-
-cdef NDArrayBase _plus(NDArrayBase a, NDArrayBase b, NDArrayBase out):
-    global _sum
-    if _sum is None:
-        _sum = get_operator("elemwise_add")
-    return run_small(resolve(_sum, [a, b], (), {}, None), a, b, out)
-
-
-cdef NDArrayBase _in_shape(NDArrayBase array, const TBlob* like):
-    # The same bytes under the shape of `like`.
-    if same_shape(&array.blob, like):
-        return array
-    return new_view(array, like.shape, like.ndim, 0)
 
 
 # --- the walk -------------------------------------------------------------------------------------
@@ -125,7 +79,7 @@ cdef class Walk:
                     break
                 node = <Node>stack[len(stack) - 1]
                 child = None
-                if node.at < len(node.inputs):
+                if node.at < len(node.inputs) and not self.ends_at(node):
                     entry = node.inputs[node.at]
                     node.at += 1
                     if entry is not None and entry is not nothing:
@@ -137,7 +91,7 @@ cdef class Walk:
 
     cdef int finish_visit(self, Node node) except -1:
         # All its inputs have been visited.
-        if isinstance(node, Leaf):
+        if self.ends_at(node):
             node.needed = (node in self.wanted if self.wanted is not None
                            else (<Leaf>node).req != kNullOp)
         else:
@@ -158,8 +112,8 @@ cdef class Walk:
         try:
             for i in range(len(self.order) - 1, -1, -1):
                 node = <Node>self.order[i]
-                if isinstance(node, Leaf):
-                    self.finish(<Leaf>node)
+                if self.ends_at(node):
+                    self.finish(node)
                     continue
                 if node.needed:
                     if type(node) is CallNode:
@@ -180,14 +134,21 @@ cdef class Walk:
                     node.grads = None
         return 0
 
-    cdef int finish(self, Leaf leaf) except -1:
+    cdef bint ends_at(self, Node node):
+        # No further than this: a leaf, or what `grad` was asked for.
+        return isinstance(node, Leaf) or (self.wanted is not None and node in self.wanted)
+
+    cdef int finish(self, Node node) except -1:
         # All that comes to a leaf has come.
+        cdef Leaf leaf
         if self.wanted is not None:
-            if leaf in self.wanted and self.wanted[leaf] is None:
-                self.wanted[leaf] = _filled(&leaf.like, 0)
-        elif leaf.req != kNullOp:
+            if isinstance(node, Leaf) and node in self.wanted and self.wanted[node] is None:
+                self.wanted[node] = filled(&(<Leaf>node).like, 0)
+            return 0
+        leaf = <Leaf>node
+        if leaf.req != kNullOp:
             if leaf.req == kWriteTo and leaf not in self.begun:
-                _fill(leaf.grad, 0)
+                fill(leaf.grad, 0)
             leaf.fresh = True
         return 0
 
@@ -196,7 +157,7 @@ cdef class Walk:
         if entry is None or entry is nothing:
             return False
         node = node_of(entry)
-        if isinstance(node, Leaf):
+        if self.ends_at(node):
             return node in self.wanted if self.wanted is not None else (
                 (<Leaf>node).req != kNullOp)
         return node.needed
@@ -213,7 +174,7 @@ cdef class Walk:
             if self.wanted is not None:
                 out = self.wanted[leaf]
                 if out is None:
-                    self.wanted[leaf] = out = _blank(&leaf.like)
+                    self.wanted[leaf] = out = blank(&leaf.like)
                 else:
                     request[0] = kAddTo
                 return out
@@ -224,12 +185,12 @@ cdef class Walk:
         i = index_of(entry)
         out = node.grads[i]
         if out is None:
-            out = _blank(like)
+            out = blank(like)
             node.grads[i] = out
             return out
         request[0] = kAddTo
         if i >= SLOTS or node.lent >> i & 1:
-            out = _copied(out)
+            out = copied(out)
             node.grads[i] = out
             if i < SLOTS:
                 node.lent &= ~(<uint64_t>1 << i)
@@ -241,19 +202,19 @@ cdef class Walk:
         cdef Leaf leaf
         cdef NDArrayBase old
         cdef int i
-        if isinstance(node, Leaf):
-            leaf = <Leaf>node
+        if self.ends_at(node):
             if self.wanted is not None:
-                old = self.wanted[leaf]
+                old = self.wanted[node]
                 if old is not None:
-                    self.wanted[leaf] = _plus(old, grad, None if self.create else old)
+                    self.wanted[node] = plus(old, grad, None if self.create else old)
                 else:
-                    self.wanted[leaf] = _copied(grad) if lent and not self.create else grad
+                    self.wanted[node] = copied(grad) if lent and not self.create else grad
                 return 0
+            leaf = <Leaf>node
             if leaf.req == kAddTo or leaf in self.begun:
-                _plus(leaf.grad, grad, leaf.grad)
+                plus(leaf.grad, grad, leaf.grad)
             else:
-                _copy(leaf.grad, grad)
+                copy_values(leaf.grad, grad)
             self.begun.add(leaf)
             return 0
         i = index_of(entry)
@@ -263,11 +224,11 @@ cdef class Walk:
             if lent and i < SLOTS:
                 node.lent |= <uint64_t>1 << i
         elif self.create or i >= SLOTS or node.lent >> i & 1:
-            node.grads[i] = _plus(old, grad, None)
+            node.grads[i] = plus(old, grad, None)
             if i < SLOTS:
                 node.lent &= ~(<uint64_t>1 << i)
         else:
-            _plus(old, grad, old)
+            plus(old, grad, old)
         return 0
 
     def _pull(self, Node node):
@@ -324,28 +285,28 @@ cdef class Walk:
             entry = node.inputs[i]
             if not (flows and info.flows[i] and self.wants(entry)):
                 if not info.honours_req:
-                    array = _blank(&call.arrays[i])
+                    array = blank(&call.arrays[i])
                     held.append(array)
                     arrays.in_grad[i], arrays.req[i] = <PyObject*>array, kWriteTo
                     asked += 1
                 continue
             if takers and self._passes_to(entry):
-                grad = _in_shape(node.grads[0], &call.arrays[i])
+                grad = in_shape(node.grads[0], &call.arrays[i])
                 lent = takers > 1 or node.lent & 1 or grad is not node.grads[0]
                 self.deliver(entry, grad, lent)
                 continue
             asked += 1
             arrays.req[i] = kWriteTo
             if not info.honours_req or self._given_before(node, i, entry):
-                array = _blank(&call.arrays[i])
+                array = blank(&call.arrays[i])
                 late = [] if late is None else late
                 late.append((entry, array))
             else:
                 array = self.target(entry, &call.arrays[i], &arrays.req[i])
                 if self._is_kept(node, array):  # a gradient that is an input of the graph, too
-                    grad = _blank(&call.arrays[i])
+                    grad = blank(&call.arrays[i])
                     if arrays.req[i] == kAddTo:
-                        _copy(grad, array)
+                        copy_values(grad, array)
                     late = [] if late is None else late
                     late.append((array, grad))
                     array = grad
@@ -362,7 +323,7 @@ cdef class Walk:
             if i < call.n_visible and info.reads[i]:
                 array = node.grads[i]
                 if array is None:
-                    array = _filled(&call.outs[i], 0)
+                    array = filled(&call.outs[i], 0)
                     held.append(array)
                 arrays.out_grad[i] = <PyObject*>array
         for i in range(n_aux):
@@ -377,7 +338,7 @@ cdef class Walk:
         if late is not None:
             for entry, array in late:
                 if isinstance(entry, NDArrayBase):
-                    _copy(entry, array)
+                    copy_values(entry, array)
                 else:
                     self.deliver(entry, array, False)
         return 0
@@ -422,21 +383,75 @@ cdef class Walk:
             flows = flows or node.grads[i] is not None
             array = node.grads[i]
             if array is None:
-                array = _filled(&call.outs[i], 0)
+                array = filled(&call.outs[i], 0)
             grads.append((<object>array).reshape(blob_shape(&call.outs[i])))
         if not flows:
             return 0
         for i in range(n_in):
             inputs.append(_linked(node.arrays[i], node.inputs[i]))
-        for i in range(call.n_visible):
-            outputs.append(_linked(node.arrays[n_in + i], _own_entry(node, i)))
-        wanted = [info.flows[i] and self.wants(node.inputs[i]) for i in range(n_in)]
-        parts = call.prop.gradient(ndarray, grads, inputs, outputs, list(call.in_shapes))
-        for i in range(n_in):
-            part = parts[i]
-            if wanted[i] and part is not None:
-                self.deliver(node.inputs[i], part() if callable(part) else part, True)
+        for i in range(call.n_out):
+            array = node.arrays[n_in + i]
+            outputs.append(array if i >= call.n_visible else _linked(array, _own_entry(node, i)))
+        wanted = [i for i in range(n_in) if info.flows[i] and self.wants(node.inputs[i])]
+        parts = _gradient_as_calls(node, grads, inputs, outputs, wanted)
+        for i in wanted:
+            part = parts[i]() if callable(parts[i]) else parts[i]
+            if part is not None:
+                self.deliver(node.inputs[i], part, True)
         return 0
+
+
+cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list outputs, list wanted):
+    cdef Call call = node.call
+    prop = call.prop
+    if type(prop).differentiate is not OperatorProperty.differentiate:
+        return prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))
+    way, how = way_of(prop) or (None, None)
+    if way == LINEARLY:
+        wanted = [i for i in wanted if not how or i in how]
+        return take_back(call, node.info, node.is_train, inputs, outputs, grads, wanted, how,
+                         node.inputs)
+    if way == FLATLY:
+        return take_back(call, node.info, node.is_train, inputs, outputs, grads, wanted, None,
+                         node.inputs)
+    if way == BY_FORMULA:
+        return how(prop, ndarray, grads, inputs, outputs)
+    parts = None
+    if way == BY_REWRITING:
+        parts = _gradient_rewritten(node, how, grads, inputs, wanted)
+    if parts is None:
+        prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))  # raises
+    return parts
+
+
+cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list wanted):
+    # Through the same computed by other operators, from aliases of the inputs on.
+    cdef Call call = node.call
+    cdef Walk walk
+    cdef int i
+    aliases, nodes = [], {}
+    for i in range(call.n_in):
+        array = inputs[i]
+        if array is None:  # its gradient does not depend on it
+            array = filled(&call.arrays[i], 0)
+            if i in wanted:
+                array = _linked(array, node.inputs[i])
+        if i in wanted:
+            array, nodes[i] = alias_of(array)
+        aliases.append(array)
+    made = how(call.prop, ndarray, aliases, node.aux, node.is_train)
+    if made is None:
+        return None
+    outs = [(out, grad) for out, grad in zip(made, grads) if out is not None]
+    walk = Walk.__new__(Walk)
+    walk.wanted = dict.fromkeys(nodes.values())
+    walk.retain = walk.create = True
+    heads = [out for out, _ in outs]
+    entries = _entries(heads)
+    walk.collect(entries)
+    _seed(walk, heads, entries, [grad for _, grad in outs])
+    walk.run()
+    return [walk.wanted[nodes[i]] if i in nodes else None for i in range(call.n_in)]
 
 
 cdef object _own_entry(CallNode node, int i):
@@ -479,7 +494,7 @@ cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
         if not walk.wants(entries[i]):
             continue
         if grads is None or grads[i] is None:
-            walk.deliver(entries[i], _filled(&head.blob, 1), False)
+            walk.deliver(entries[i], filled(&head.blob, 1), False)
             continue
         if not isinstance(grads[i], NDArrayBase):
             raise ArgumentTypeError(

@@ -121,8 +121,10 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     >>> x.attach_grad()
     >>> with mx.autograd.record():
     ...     y = x * x * x
-    >>> mx.autograd.grad(y, [x])[0].asscalar(), x.grad.asscalar()
-    (np.float32(12.0), np.float32(0.0))
+    ...     dx, = mx.autograd.grad(y, [x], create_graph=True)
+    >>> dx.backward()
+    >>> dx.asscalar(), x.grad.asscalar()
+    (np.float32(12.0), np.float32(12.0))
     """
     heads, head_grads = _heads(heads, head_grads)
     variables = _list("variables", variables)

@@ -2,10 +2,11 @@
 
 cimport cython
 from cpython.object cimport PyObject
+from libc.string cimport memset
 
 from ..engine.records cimport pushed_writes
 from .._ndarray cimport NDArrayBase, blob_shape, new_view, overlap, same_shape
-from .._typedefs cimport kAddTo, kNullOp, kWriteTo
+from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ._resolve cimport Call, State, drop_state
 
 from .._ndarray import device_context
@@ -284,6 +285,15 @@ cdef class StepNode(Saved):
         for array in read or ():
             self.save(_detached(array))
         set_outputs(self, outputs)
+
+    def add_inputs(self, list arrays, list entries):
+        """More inputs, of which only the place in the graph is known where the array is None."""
+        cdef NDArrayBase array
+        cdef TBlob unknown
+        memset(&unknown, 0, sizeof(unknown))
+        for array, entry in zip(arrays, entries):
+            self.inputs.append(entry)
+            self.likes.push_back(unknown if array is None else array.blob)
 
     cdef int free(self) except -1:
         self.inputs = self.grads = self.arrays = None

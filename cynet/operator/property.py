@@ -307,7 +307,7 @@ class OperatorProperty(Registered):
         """Pairs (id of anything backward reads, in_grad id) that may share memory."""
         return []
 
-    def gradient(self, F, out_grad, in_data, out_data, in_shapes):
+    def differentiate(self, F, out_grad, in_data, out_data, in_shapes):
         """The gradient written as operators, which autograd records for ``create_graph=True``.
 
         Parameters
@@ -333,7 +333,7 @@ class OperatorProperty(Registered):
         """
         raise GradientError(
             f"operator {self.op_name} has no gradient written as operators, which "
-            "create_graph=True needs: its property defines no `gradient`"
+            "create_graph=True needs: its property defines no `differentiate`"
         )
 
     def create_operator(

@@ -22,7 +22,7 @@ class BinaryScalarHooks(GraphHooks):
 
     def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
         targets = (None, in_grad[0]) if prop.reverse else (in_grad[0], None)
-        operands = prop._operands(in_data[0])
+        operands = prop._operands(in_data[0] if prop.reads_array() else out_grad[0])
         return binary_gradients(GRADIENTS[prop.functor], out_grad[0], *operands, targets)
 
     def one_pass(self, prop, in_shapes):
@@ -40,7 +40,14 @@ class BinaryScalarProperty(OperatorProperty):
     reverse = False  # the number is the left operand
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data] if GRADIENTS[self.functor].reads else out_grad
+        return [*out_grad, *in_data] if self.reads_array() else out_grad
+
+    def reads_array(self):
+        """Whether the gradient depends on the array, not on the number alone."""
+        gradient = GRADIENTS[self.functor]
+        functor = gradient.rhs if self.reverse else gradient.lhs
+        return gradient.reads and functor not in (
+            ("grad_left",) if self.reverse else ("grad_one", "grad_right", "div_lgrad"))
 
     def forward_inplace_option(self, in_data, out_data):
         return [(in_data[0], out_data[0])]

@@ -1,0 +1,164 @@
+"""What an operator takes back, as a recorded step: the transpose of a linear operator.
+
+``in_grad = B(out_grad)`` is linear in out_grad. Where the operator is linear in its inputs, what
+goes back through B is the operator itself; where B multiplies by a constant, B. An input that a
+linear one is multiplied with gets what the operator, on the gradient in place of that one, takes
+back. So gradients of any order need no formula.
+"""
+
+from cpython.object cimport PyObject
+from libcpp.vector cimport vector
+
+from .._ndarray cimport NDArrayBase
+from .._typedefs cimport kNullOp, kWriteTo
+from ..ndarray._dispatch cimport Gradients, push_backward, run
+from ..ndarray._resolve cimport Call
+from ..ndarray._tape cimport Backward, StepNode, records
+from ._arrays cimport blank, filled
+
+from ..base.errors import GradientError
+from ..operator.gradients import is_affine
+
+
+cdef class Adjoint(StepNode):
+    """A call of backward, as a step: from gradients of outputs to gradients of inputs."""
+
+    cdef Call call
+    cdef Backward info
+    cdef bint is_train
+    cdef list inputs_of_call, outputs_of_call, grads_of_call
+    cdef list wanted         # inputs whose gradients are this step's outputs, by number
+    cdef dict partners       # None: the factor is constant
+
+    @property
+    def name(self):
+        return f"the gradient of operator {self.call.entry.name}"
+
+    def let_go(self):
+        self.inputs_of_call = self.outputs_of_call = self.grads_of_call = None
+
+    def backward(self, grads, recorded):
+        """From gradients of gradients of inputs."""
+        n_grads, n_in = len(self.grads_of_call), self.call.n_in
+        back = [None] * (n_grads + n_in)
+        given = {i: h for i, h in zip(self.wanted, grads) if h is not None}
+        if self.partners is None:
+            for i, h in given.items():
+                parts = take_back(self.call, self.info, self.is_train, self.inputs_of_call,
+                                  self.outputs_of_call, [h], [i], None, self.inputs[n_grads:])
+                back[0] = _sum_of(back[0], parts[i])
+            return back
+        if not any(self.partners.values()):
+            arrays = [given.get(i) if i in self.wanted else self.inputs_of_call[i]
+                      for i in range(n_in)]
+            return self._forward(arrays, is_affine(self.call.prop)) + [None] * n_in
+        for i, h in given.items():
+            keep = self.partners[i]
+            arrays = [h if k == i else self.inputs_of_call[k] if k in keep or
+                      k not in self.partners else None for k in range(n_in)]
+            outs = self._forward(arrays, False)
+            for k in range(n_grads):
+                back[k] = _sum_of(back[k], outs[k])
+            if keep:
+                entries = [None if x is None else (<NDArrayBase>x).grad_entry for x in arrays]
+                parts = take_back(self.call, self.info, self.is_train, arrays, [None] * n_grads,
+                                  self.grads_of_call, list(keep), self.partners, entries)
+                for k in keep:
+                    back[n_grads + k] = _sum_of(back[n_grads + k], parts[k])
+        return back
+
+    def _forward(self, arrays, affine):
+        cdef list given = []
+        cdef int i
+        for i in range(self.call.n_in):
+            given.append(filled(&self.call.arrays[i], 0) if arrays[i] is None else arrays[i])
+        out = run(self.call, given, None)
+        if affine:
+            for i in self.wanted:
+                given[i] = filled(&self.call.arrays[i], 0)
+            out = [a - b for a, b in zip(out, run(self.call, given, None))]
+        return out
+
+
+cdef object _sum_of(a, b):
+    return b if a is None else a if b is None else a + b
+
+
+def take_back(Call call, Backward info, bint is_train, list inputs, list outputs, list grads,
+              list wanted, dict partners, list entries):
+    """What backward gives to the inputs `wanted` (numbers), recorded where the thread records.
+
+    Parameters
+    ----------
+    inputs, outputs : list of NDArray or None
+        What backward reads.
+    grads : list of NDArray
+        Of the visible outputs.
+    partners : dict or None
+        A row of LINEAR (operator/gradients); None: the factor is constant.
+    entries : list
+        What the inputs are in the graph: the result belongs to it even where it is constant.
+
+    Returns
+    -------
+    list of NDArray or None
+        One for each input.
+    """
+    cdef Gradients arrays
+    cdef vector[PyObject*] room
+    cdef vector[int] requests
+    cdef int n_in = call.n_in, n_out = call.n_out, i
+    cdef NDArrayBase array
+    cdef list out = [None] * n_in
+    cdef Adjoint node
+    if call.state == NULL:
+        raise GradientError(f"operator {call.entry.name} keeps a state: create_graph=True does not "
+                            "go through it")
+    room.assign(2 * (n_in + n_out) + call.n_aux, NULL)
+    requests.assign(n_in, kNullOp)
+    arrays.out_grad = room.data()
+    arrays.in_data = arrays.out_grad + n_out
+    arrays.out_data = arrays.in_data + n_in
+    arrays.in_grad = arrays.out_data + n_out
+    arrays.aux = arrays.in_grad + n_in
+    arrays.req = requests.data()
+    for i in wanted:
+        array = blank(&call.arrays[i])
+        out[i] = array
+        arrays.in_grad[i], requests[i] = <PyObject*>array, kWriteTo
+    for i in range(n_in):
+        if info.reads[n_out + i] and inputs[i] is not None:
+            arrays.in_data[i] = <PyObject*>inputs[i]
+    for i in range(n_out):
+        if info.reads[n_out + n_in + i] and outputs[i] is not None:
+            arrays.out_data[i] = <PyObject*>outputs[i]
+        if i < call.n_visible and info.reads[i]:
+            arrays.out_grad[i] = <PyObject*>grads[i]
+    push_backward(call, call.state, &info.resources, is_train, &arrays, None)
+    if records():
+        node = Adjoint.__new__(Adjoint)
+        node.call, node.info, node.is_train, node.partners = call, info, is_train, partners
+        node.inputs_of_call, node.outputs_of_call, node.grads_of_call = inputs, outputs, grads
+        node.wanted = wanted
+        node.attach(grads, [out[i] for i in wanted])
+        node.add_inputs(inputs, entries)
+    return out
+
+
+cdef class Alias(StepNode):
+    """The same array as another one, where a walk over a part of a graph ends."""
+
+    @property
+    def name(self):
+        return "an array"
+
+    def backward(self, grads, recorded):
+        return grads
+
+
+def alias_of(NDArrayBase array):
+    """(the same array as the output of an Alias, which ends a walk; the Alias)."""
+    cdef Alias node = Alias.__new__(Alias)
+    out = (<object>array).detach()
+    node.attach([array], [out])
+    return out, node

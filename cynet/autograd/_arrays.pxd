@@ -1,0 +1,15 @@
+"""What gradients are made of: new arrays, filled, copied and added."""
+
+from .._ndarray cimport NDArrayBase
+from .._typedefs cimport TBlob
+
+# Without values until the engine has written it.
+cdef NDArrayBase blank(const TBlob* like)
+cdef NDArrayBase filled(const TBlob* like, double value)
+cdef int fill(NDArrayBase array, double value) except -1
+cdef int copy_values(NDArrayBase target, NDArrayBase source) except -1
+cdef NDArrayBase copied(NDArrayBase source)
+# a + b, recorded where the thread records.
+cdef NDArrayBase plus(NDArrayBase a, NDArrayBase b, NDArrayBase out)
+# The same bytes under the shape of `like`.
+cdef NDArrayBase in_shape(NDArrayBase array, const TBlob* like)

@@ -1,0 +1,35 @@
+"""Operators that are linear in their inputs, or whose gradient has constant factors."""
+
+# Linear in all inputs together.
+_JOINT = """
+    _copy Cast amp_cast negative degrees radians _mul_scalar _div_scalar _grad_add elemwise_add
+    elemwise_sub broadcast_add broadcast_sub add_n sum mean broadcast_axis broadcast_to
+    broadcast_like Concat stack SliceChannel _split_v2 Reshape Flatten expand_dims squeeze transpose
+    SwapAxis reverse tile repeat slice slice_axis slice_like reshape_like diag depth_to_space
+    space_to_depth Pad Crop _np_cumsum _slice_assign _slice_assign_scalar
+"""
+# In the first input alone; the others choose.
+_FIRST = "SequenceLast SequenceMask SequenceReverse take batch_take pick gather_nd scatter_nd"
+# Operator -> for each input that it is linear in those that it is multiplied with; the other ones
+# are added. Empty: linear in all inputs together.
+LINEAR = {
+    **{name: {} for name in _JOINT.split()},
+    **{name: {0: ()} for name in _FIRST.split()},
+    "Embedding": {1: ()},
+    "where": {1: (), 2: ()},
+    "elemwise_mul": {0: (1,), 1: (0,)},
+    "broadcast_mul": {0: (1,), 1: (0,)},
+    "dot": {0: (1,), 1: (0,)},
+    "batch_dot": {0: (1,), 1: (0,)},
+    "FullyConnected": {0: (1,), 1: (0,), 2: ()},
+    "Convolution": {0: (1,), 1: (0,), 2: ()},
+    "Deconvolution": {0: (1,), 1: (0,), 2: ()},
+}
+# Linear but for a constant.
+AFFINE = frozenset(["Pad", "SequenceMask", "_slice_assign_scalar"])
+# Elementwise, with a gradient whose factor is constant almost everywhere.
+_FLAT = """
+    relu abs clip hard_sigmoid Dropout _plus_scalar _minus_scalar _rminus_scalar _maximum_scalar
+    _minimum_scalar _mod_scalar _maximum _minimum
+"""
+FLAT = frozenset(_FLAT.split())

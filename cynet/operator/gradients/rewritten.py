@@ -1,0 +1,177 @@
+"""Operators in terms of others, whose gradients are then theirs.
+
+A function gets (p, F, x, aux, training): the property, ``mx.nd``, the inputs, the auxiliary states
+and whether the operator ran as in training. It gives the visible outputs.
+"""
+
+import numpy as np
+
+
+def _along(F, array, axis, ndim):
+    """A vector along one axis."""
+    return array.reshape(tuple(-1 if i == axis else 1 for i in range(ndim)))
+
+
+def _normalized(F, x, axes, eps):
+    centred = F.broadcast_sub(x, F.mean(x, axis=axes, keepdims=True))
+    variance = F.mean(F.square(centred), axis=axes, keepdims=True)
+    return F.broadcast_mul(centred, F.rsqrt(variance + eps))
+
+
+def _scaled(F, x, gamma, beta, axis):
+    x = x if gamma is None else F.broadcast_mul(x, _along(F, gamma, axis, x.ndim))
+    return F.broadcast_add(x, _along(F, beta, axis, x.ndim))
+
+
+def _batch_norm(p, F, x, aux, training):
+    data, gamma, beta = x
+    axis = p.axis % data.ndim
+    gamma = None if p.fix_gamma else gamma
+    if training and not p.use_global_stats:
+        axes = tuple(i for i in range(data.ndim) if i != axis)
+        return [_scaled(F, _normalized(F, data, axes, p.eps), gamma, beta, axis)]
+    mean, variance = (_along(F, each, axis, data.ndim) for each in aux)
+    out = F.broadcast_mul(F.broadcast_sub(data, mean), F.rsqrt(variance + p.eps))
+    return [_scaled(F, out, gamma, beta, axis)]
+
+
+def _layer_norm(p, F, x, aux, training):
+    axis = p.axis % x[0].ndim
+    return [_scaled(F, _normalized(F, x[0], (axis,), p.eps), x[1], x[2], axis)]
+
+
+def _instance_norm(p, F, x, aux, training):
+    axes = tuple(range(2, x[0].ndim))
+    return [_scaled(F, _normalized(F, x[0], axes, p.eps), x[1], x[2], 1)]
+
+
+def _l2_normalization(p, F, x, aux, training):
+    data = x[0]
+    axes = {
+        "instance": tuple(range(1, data.ndim)),
+        "channel": (1,),
+        "spatial": tuple(range(2, data.ndim)),
+    }[p.mode]
+    total = F.sum(F.square(data), axis=axes, keepdims=True)
+    return [F.broadcast_mul(data, F.rsqrt(total + p.eps))]
+
+
+def _lrn(p, F, x, aux, training):
+    data, half = x[0], p.nsize // 2
+    squares = F.square(data)
+    total, n = squares, data.shape[1]
+    for step in range(1, min(half, n - 1) + 1):
+        edge = F.zeros_like(F.slice_axis(squares, axis=1, begin=0, end=step))
+        up = F.concat(F.slice_axis(squares, axis=1, begin=step, end=n), edge, dim=1)
+        down = F.concat(edge, F.slice_axis(squares, axis=1, begin=0, end=n - step), dim=1)
+        total = total + up + down
+    return [data * (total * (p.alpha / p.nsize) + p.knorm) ** (-p.beta)]
+
+
+def _leaky_relu(p, F, x, aux, training):
+    data = x[0]
+    kind = p.act_type
+    if kind == "gelu":
+        return [data * (F.erf(data * 0.5**0.5) + 1) * 0.5]
+    if kind == "selu":
+        scale, alpha = 1.0507009873554805, 1.6732632423543772
+        low = F.expm1(F.minimum(data, 0)) * alpha
+        return [F.where(data > 0, data, low) * scale]
+    if kind == "elu":
+        return [F.where(data > 0, data, F.expm1(F.minimum(data, 0)) * p.slope)]
+    if kind == "prelu":
+        gamma = x[1]
+        shape = gamma.shape if gamma.size == 1 else (1, -1) + (1,) * (data.ndim - 2)
+        low = F.broadcast_mul(data, gamma.reshape(shape if gamma.size > 1 else (1,) * data.ndim))
+        return [F.where(data > 0, data, low)]
+    if kind == "leaky" or not training:
+        slope = p.slope if kind == "leaky" else (p.lower_bound + p.upper_bound) / 2
+        return [F.where(data > 0, data, data * slope)]
+    return None  # rrelu in training has drawn its slopes
+
+
+def _softmax_cross_entropy(p, F, x, aux, training):
+    chosen = F.pick(F.log_softmax(x[0], axis=-1), x[1], axis=-1)
+    return [-F.sum(chosen).reshape((1,))]
+
+
+def _windows(p, size):
+    """Row-major places of the elements of each window, `prod(size)` for those beside the data."""
+    flat, inside = 0, True
+    ndim = len(size)
+    for axis, n in enumerate(size):
+        n_out, kernel, stride, before, _ = p.geometry(axis, n)
+        places = np.arange(n_out)[:, None] * stride - before + np.arange(kernel)
+        shape = [1] * (2 * ndim)
+        shape[axis], shape[ndim + axis] = places.shape
+        places = places.reshape(shape)
+        flat = flat * n + np.clip(places, 0, n - 1)
+        inside = inside & (places >= 0) & (places < n)
+    flat = np.where(inside, flat, np.prod(size))
+    return flat.reshape(np.prod(flat.shape[:ndim]), -1)
+
+
+def _pooling(p, F, x, aux, training):
+    data = x[0]
+    size = data.shape[2:]
+    windows = _windows(p, size)
+    rows = data.reshape((data.shape[0] * data.shape[1], -1))
+    if p.pool_type == "max":  # the largest element of each window, which one is by the values
+        values = rows.asnumpy()
+        edge = np.full((len(values), 1), -np.inf, values.dtype)
+        best = np.concatenate([values, edge], 1)[:, windows].argmax(-1)
+        flat = windows[np.arange(len(windows)), best] + np.arange(len(values))[:, None] * (
+            rows.shape[1]
+        )
+        index = F.array(flat.reshape(-1), ctx=data.ctx, dtype="int64")
+        out = F.take(rows.reshape((-1,)), index, axis=0)
+    else:  # lp
+        edge = F.zeros((rows.shape[0], 1), ctx=data.ctx, dtype=data.dtype)
+        index = F.array(windows, ctx=data.ctx, dtype="int64")
+        parts = F.take(F.concat(rows, edge, dim=1), index, axis=1)
+        root = {1: F.identity, 2: F.sqrt, 3: F.cbrt}[p.p_value]
+        out = root(F.sum(parts**p.p_value, axis=-1))
+    return [out.reshape(p.output_shapes([data.shape])[0])]
+
+
+def _sorted_rows(F, data, axis, order):
+    """data along an axis in the order of `order` (NumPy), which has as many axes."""
+    shape = data.shape
+    places = np.indices(order.shape, dtype=np.int64)
+    places[axis] = order
+    flat = np.ravel_multi_index(places, shape)
+    index = F.array(flat.reshape(-1), ctx=data.ctx, dtype="int64")
+    return F.take(data.reshape((-1,)), index, axis=0).reshape(order.shape)
+
+
+def _sort(p, F, x, aux, training):
+    data = x[0] if p.axis is not None else x[0].reshape((-1,))
+    axis = (p.axis if p.axis is not None else 0) % data.ndim
+    order = F.argsort(data.detach(), axis=axis, is_ascend=p.is_ascend, dtype="int64").asnumpy()
+    return [_sorted_rows(F, data, axis, order)]
+
+
+def _topk(p, F, x, aux, training):
+    if p.ret_typ not in ("value", "both"):
+        return None
+    data = x[0] if p.axis is not None else x[0].reshape((-1,))
+    axis = (p.axis if p.axis is not None else 0) % data.ndim
+    order = F.topk(
+        data.detach(), axis=axis, k=p.k, is_ascend=p.is_ascend, ret_typ="indices", dtype="int64"
+    )
+    value = _sorted_rows(F, data, axis, order.asnumpy())
+    return [value] if p.ret_typ == "value" else [value, None]
+
+
+REWRITTEN = {
+    "BatchNorm": _batch_norm,
+    "LayerNorm": _layer_norm,
+    "InstanceNorm": _instance_norm,
+    "L2Normalization": _l2_normalization,
+    "LRN": _lrn,
+    "LeakyReLU": _leaky_relu,
+    "softmax_cross_entropy": _softmax_cross_entropy,
+    "Pooling": _pooling,
+    "sort": _sort,
+    "topk": _topk,
+}

@@ -1,0 +1,214 @@
+"""Gradients of gradients, by the cases of the registry: against differences of first gradients."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import autograd as ag
+from cynet import nd
+from cynet.operator import OPERATORS
+from tests.operator.cases import all_cases
+
+# Without gradients of gradients: the gamma functions' derivatives have no operators; the others
+# have states, draw numbers, or are losses whose gradient is no derivative.
+WITHOUT = {
+    "gamma", "gammaln", "nanprod", "RNN", "Custom", "SVMOutput", "SoftmaxOutput", "MakeLoss",
+    "make_loss", "_sample_multinomial", "_channels_last", "_NDArray", "_Native",
+    "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput",
+}  # fmt: skip
+# Tested below, since their cases have no gradient that differences would show.
+ELSEWHERE = {"amp_cast", "nansum", "softmax_cross_entropy"}
+STEP = 1e-5
+
+
+def property_of(case):
+    params = dict(case.params)
+    prop = OPERATORS.get(case.op).prop
+    count = prop.key_var_num_args
+    if count is not None and count in prop.fields and count not in params:
+        params[count] = len(case.inputs)
+    return prop(**prop.taken(params))
+
+
+def suits(case):
+    prop = property_of(case)
+    smooth = case.grad is True or (case.grad and len(case.grad))
+    return bool(
+        smooth
+        and prop.differentiable
+        and prop.op_name not in WITHOUT | ELSEWHERE
+        and "float64" in case.dtypes
+        and case.params.get("dtype") != "float16"  # whose differences say nothing
+        and case.params.get("act_type") != "rrelu"
+        and all(np.prod(each.shape) for each in case.inputs)
+    )
+
+
+CASES = [case for case in all_cases() if suits(case)]
+
+
+def test_each_operator_is_covered():
+    covered = {OPERATORS.get(case.op).name for case in CASES}
+    found = {
+        entry.name
+        for name, entry in OPERATORS.items()
+        if entry.prop.__module__.startswith("cynet.") and not name.startswith("test_")
+        if entry.prop.differentiable
+    }
+    assert found - covered == WITHOUT | ELSEWHERE
+
+
+class Point:
+    """A call of a case: its gradients in a direction."""
+
+    def __init__(self, case):
+        print("seed", case.seed)
+        rng = np.random.default_rng(case.seed)
+        self.case = case
+        self.inputs = [each.make(rng, "float64") for each in case.inputs]
+        self.aux = [each.make(rng, "float64") for each in case.aux]
+        self.smooth = [
+            i
+            for i, array in enumerate(self.inputs)
+            if array.dtype == "float64" and (case.grad is True or i in case.grad)
+        ]
+        self.rng, self.weights = rng, None
+
+    def variables(self, shift=None):
+        arrays = [nd.array(a, dtype=a.dtype) for a in self.inputs]
+        for k, i in enumerate(self.smooth):
+            if shift is not None:
+                arrays[i] = nd.array(self.inputs[i] + shift[k], dtype="float64")
+            arrays[i].attach_grad()
+        return arrays
+
+    def loss(self, arrays):
+        mx.random.seed(1)
+        aux = [nd.array(a, dtype=a.dtype) for a in self.aux]
+        out = getattr(nd, self.case.op)(*arrays, *aux, **self.case.params)
+        out = out if isinstance(out, list) else [out]
+        if self.weights is None:
+            self.weights = [
+                nd.array(self.rng.uniform(0.5, 1.5, o.shape), dtype=o.dtype) for o in out
+            ]
+        # squares, so that a linear operator has a second order, too
+        parts = [(o * o * w).sum() for o, w in zip(out, self.weights) if o.dtype == np.float64]
+        return sum(parts[1:], parts[0])
+
+    def gradients(self, shift=None):
+        arrays = self.variables(shift)
+        with ag.record(train_mode=self.case.is_train):
+            loss = self.loss(arrays)
+        loss.backward()
+        return [arrays[i].grad.asnumpy() for i in self.smooth]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_second_order(case):
+    """The product of the matrix of second derivatives with a vector."""
+    point = Point(case)
+    arrays = point.variables()
+    inputs = [arrays[i] for i in point.smooth]
+    with ag.record(train_mode=case.is_train):
+        loss = point.loss(arrays)
+        first = ag.grad(loss, inputs, create_graph=True)
+        vectors = [point.rng.uniform(-1, 1, x.shape) for x in inputs]
+        product = sum((g * nd.array(v, dtype="float64")).sum() for g, v in zip(first, vectors))
+    for found, expected in zip(first, point.gradients()):
+        np.testing.assert_allclose(found.asnumpy(), expected, 1e-7, 1e-9)
+    product.backward()
+    up, down = (point.gradients([sign * STEP * v for v in vectors]) for sign in (1, -1))
+    for array, above, below in zip(inputs, up, down):
+        numeric = (above - below) / (2 * STEP)
+        size = max(1, np.abs(numeric).max())
+        np.testing.assert_allclose(array.grad.asnumpy() / size, numeric / size, 0, 2e-6)
+
+
+def second(function, x, *others):
+    """(first, second) derivative of the sum of an elementwise function at x."""
+    x = nd.array(x, dtype="float64")
+    x.attach_grad()
+    with ag.record():
+        (first,) = ag.grad(function(x, *others), [x], create_graph=True)
+    first.backward()
+    return first.asnumpy(), x.grad.asnumpy()
+
+
+def test_what_differences_do_not_show():
+    first, again = second(lambda x: nd.nansum(x * x), [np.nan, 3.0])
+    assert first[1] == 6 and again[1] == 2
+    first, again = second(lambda x: nd.square(nd.amp_cast(x, dtype="float32")), [2.0, 3.0])
+    assert first.tolist() == [4, 6] and again.tolist() == [2, 2]
+    x, label = np.array([[0.2, -0.4, 0.1]]), nd.array([2])
+    first, again = second(nd.softmax_cross_entropy, x, label.astype("float64"))
+    p = np.exp(x) / np.exp(x).sum()
+    np.testing.assert_allclose(first, p - [[0, 0, 1]], 1e-12)
+    np.testing.assert_allclose(again, p - p * p.sum(), 0, 1e-12)
+
+
+@pytest.mark.parametrize("name", ["gamma", "gammaln"])
+def test_what_has_none_says_so(name):
+    with pytest.raises(
+        mx.MXNetError, match=f"operator {name} has no gradient written as operators"
+    ):
+        second(getattr(nd, name), [1.5])
+
+
+@pytest.mark.parametrize(
+    "function, first, again",
+    [
+        (nd.tanh, [0.7864477, 0.8399487], [-0.7268620, -1.2794000]),
+        (nd.sigmoid, [0.2350037, 0.3932239], [-0.0575568, -0.1817155]),
+        (nd.exp, [1.6487212, 5.4365635], [1.6487212, 5.4365635]),
+        (nd.sqrt, [0.7071068, 1], [-0.7071068, -0.5]),
+        (nd.sin, None, [-0.4794256, -1.6829419]),
+        (nd.relu, None, [0, 0]),
+        (nd.abs, None, [0, 0]),
+    ],
+)
+def test_mxnet_values(function, first, again):
+    x = nd.array([0.5, 1])
+    x.attach_grad()
+    with ag.record():
+        (dx,) = ag.grad(function(x), [x], nd.array([1, 2]), create_graph=True)
+    dx.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), again, 1e-5, 1e-7)
+    if first is not None:
+        np.testing.assert_allclose(dx.asnumpy(), first, 1e-5)
+
+
+def test_sum_of_two():
+    x = nd.array([1])
+    x.attach_grad()
+    with ag.record():
+        z = nd.elemwise_add(nd.exp(x), x)
+        (dx,) = ag.grad(z, [x], create_graph=True)
+    dx.backward()
+    np.testing.assert_allclose(dx.asscalar(), 3.7182817, 1e-6)
+    np.testing.assert_allclose(x.grad.asscalar(), 2.7182817, 1e-6)
+
+
+def test_fifth_order():
+    x = nd.array([1.5], dtype="float64")
+    x.attach_grad()
+    with ag.record():
+        y = x**5 + nd.sin(x) * x
+        for _ in range(4):
+            (y,) = ag.grad(y, [x], create_graph=True)
+    y.backward()
+    expected = 120 + 5 * np.sin(1.5) + 1.5 * np.cos(1.5)
+    np.testing.assert_allclose(x.grad.asscalar(), expected, 1e-12)
+
+
+def test_through_a_function():
+    class Cube(ag.Function):
+        def forward(self, x):
+            self.save_for_backward(x)
+            return x * x * x
+
+        def backward(self, dy):
+            (x,) = self.saved_tensors
+            return dy * 3 * x * x
+
+    first, again = second(lambda x: Cube()(x), [2.0])
+    assert (first[0], again[0]) == (12, 12)
