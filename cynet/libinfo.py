@@ -77,12 +77,27 @@ def _finder(path, module):
     return find
 
 
+def _own_names():
+    """Module or class, as ``cynet.metric``, to MXNet's path of it, where names are missing."""
+    return {_PACKAGE + path[2:]: path for path in missing_names()}
+
+
+def name_missing_in(package):
+    """Give the modules of a package that is imported later, ``"gluon"``, their ``__getattr__``."""
+    inside = f"{_PACKAGE}.{package}"
+    for name, path in _own_names().items():
+        if name == inside or name.startswith(f"{inside}."):
+            module = sys.modules[name]
+            module.__getattr__ = _finder(path, module)
+
+
 def _install():
     package = sys.modules[_PACKAGE]
     modules = {k: each for k, each in vars(package).items() if isinstance(each, ModuleType)}
     spoken = {k: f"{_PACKAGE}.{k}" for k in modules}  # errors and config are in base/
     public = {n if (n := spoken[k]) in sys.modules else m.__name__ for k, m in modules.items()}
-    named = {_PACKAGE + path[2:] for path in missing_names()}
+    later = tuple(f"{_PACKAGE}.{each}" for each in _LATER)
+    named = {name for name in _own_names() if not name.startswith(later)}
     for name in sorted((public | named) & sys.modules.keys()):
         if name.partition(".")[0] == _PACKAGE:
             module = sys.modules[name]

@@ -10,6 +10,7 @@ from .parameter import (
     tensor_types,
 )
 from .trainer import Trainer
+from . import missing  # the last one: it looks at all others
 
 __all__ = [
     "Block",

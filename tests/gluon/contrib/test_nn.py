@@ -99,3 +99,13 @@ def test_sync_batch_norm(rng):
         assert contrib.nn.SyncBatchNorm().prefix == "syncbatchnorm0_"
     with pytest.raises(ValueError, match="num_devices=2, and statistics over several devices"):
         contrib.nn.SyncBatchNorm(num_devices=2)
+
+
+def test_missing_layers_are_named():
+    for module, name in (
+        (contrib.nn, "SparseEmbedding"),
+        (contrib, "cnn"),
+        (contrib.data, "text"),
+    ):
+        with pytest.raises(AttributeError, match=f"{name} is a name of MXNet 1.9.1 that cynet"):
+            getattr(module, name)
