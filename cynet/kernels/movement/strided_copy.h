@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "elementwise/convert.h"
+#include "isa/kernel_table.h"
 #include "common/half.h"
 #include "isa/levels.h"
 #include "parallel.h"
@@ -63,37 +64,90 @@ inline void coalesce(StridedCopy* c) {
 namespace cynet {
 
 typedef void (*CopyFunction)(const StridedCopy&, int64_t, int64_t);
+typedef void (*ConvertFunction)(void*, const void*, int64_t);
+typedef void (*MoveFunction)(void*, int64_t, const void*, int64_t, int64_t);
 
 template <typename D>
-CopyFunction copy_from(int level, int src_type) {
-  static const CopyFunction table[][N_LEVEL] = {
-      CYNET_AT_LEVELS(copy_range<D, float>),   CYNET_AT_LEVELS(copy_range<D, double>),
-      CYNET_AT_LEVELS(copy_range<D, half>),    CYNET_AT_LEVELS(copy_range<D, uint8_t>),
-      CYNET_AT_LEVELS(copy_range<D, int32_t>), CYNET_AT_LEVELS(copy_range<D, int8_t>),
-      CYNET_AT_LEVELS(copy_range<D, int64_t>), CYNET_AT_LEVELS(copy_range<D, bool>)};
+ConvertFunction convert_from(int level, int src_type) {
+  static const ConvertFunction table[][N_LEVEL] = {
+      CYNET_AT_LEVELS(convert_row<D, float>),   CYNET_AT_LEVELS(convert_row<D, double>),
+      CYNET_AT_LEVELS(convert_row<D, half>),    CYNET_AT_LEVELS(convert_row<D, uint8_t>),
+      CYNET_AT_LEVELS(convert_row<D, int32_t>), CYNET_AT_LEVELS(convert_row<D, int8_t>),
+      CYNET_AT_LEVELS(convert_row<D, int64_t>), CYNET_AT_LEVELS(convert_row<D, bool>)};
   return table[src_type][level];
 }
 
-inline CopyFunction copy_function(int level, int dst_type, int src_type) {
+inline ConvertFunction convert_function(int level, int dst_type, int src_type) {
   switch (dst_type) {
-    case 0: return copy_from<float>(level, src_type);
-    case 1: return copy_from<double>(level, src_type);
-    case 2: return copy_from<half>(level, src_type);
-    case 3: return copy_from<uint8_t>(level, src_type);
-    case 4: return copy_from<int32_t>(level, src_type);
-    case 5: return copy_from<int8_t>(level, src_type);
-    case 6: return copy_from<int64_t>(level, src_type);
-    default: return copy_from<bool>(level, src_type);
+    case F32: return convert_from<float>(level, src_type);
+    case F64: return convert_from<double>(level, src_type);
+    case F16: return convert_from<half>(level, src_type);
+    case U8: return convert_from<uint8_t>(level, src_type);
+    case I32: return convert_from<int32_t>(level, src_type);
+    case I8: return convert_from<int8_t>(level, src_type);
+    case I64: return convert_from<int64_t>(level, src_type);
+    default: return convert_from<bool>(level, src_type);
   }
 }
 
-// `c` must have no axis of length 0, and went through `coalesce`.
-inline void strided_copy(StridedCopy* c, int threads, int level) {
-  c->shared = threads > 1;
-  int64_t rows = c->ndim == 1 ? c->shape[0] : 1;
-  for (int i = 0; i + 1 < c->ndim; ++i) rows *= c->shape[i];
-  const CopyFunction function = copy_function(level, c->dst_type, c->src_type);
-  parallel_for(threads, rows, [=](int64_t begin, int64_t end) { function(*c, begin, end); });
+// Which of four functions for elements of 1, 2, 4 and 8 bytes.
+inline int by_size(int dtype) { return std::min<int>(3, element_size(dtype) / 2); }
+
+inline MoveFunction move_function(int level, int dtype) {
+  static const MoveFunction table[][N_LEVEL] = {
+      CYNET_AT_LEVELS(move_elements<uint8_t>), CYNET_AT_LEVELS(move_elements<uint16_t>),
+      CYNET_AT_LEVELS(move_elements<uint32_t>), CYNET_AT_LEVELS(move_elements<uint64_t>)};
+  return table[by_size(dtype)][level];
+}
+
+// Rows begin .. end with a change of type. Only what is contiguous is converted: other elements are
+// moved to a buffer in the first-level cache before, or from one behind.
+inline void convert_range(const StridedCopy& c, int level, int64_t begin, int64_t end) {
+  constexpr int64_t PART = 512;
+  alignas(64) char given[PART * 8], made[PART * 8];
+  const auto convert = convert_function(level, c.dst_type, c.src_type);
+  const auto gather = move_function(level, c.src_type), spread = move_function(level, c.dst_type);
+  const int64_t dst_size = element_size(c.dst_type), src_size = element_size(c.src_type);
+  baseline::each_row(c, begin, end, dst_size, src_size,
+                     [&](char* dst, const char* src, int64_t n, int64_t dst_step,
+                         int64_t src_step) {
+    if (src_step == 0) {
+      convert(made, src, 1);
+      spread(dst, dst_step, made, 0, n);
+      return;
+    }
+    if (src_step == 1 && dst_step == 1) return convert(dst, src, n);
+    for (int64_t i = 0; i < n; i += PART, dst += PART * dst_step * dst_size,
+                 src += PART * src_step * src_size) {
+      const int64_t m = std::min(PART, n - i);
+      if (src_step != 1) gather(given, 1, src, src_step, m);
+      convert(dst_step == 1 ? dst : made, src_step == 1 ? src : given, m);
+      if (dst_step != 1) spread(dst, dst_step, made, 1, m);
+    }
+  });
+}
+
+// `given` must have no axis of length 0, and went through `coalesce`.
+inline void strided_copy(const StridedCopy* given, int threads, int level) {
+  static const CopyFunction table[][N_LEVEL] = {
+      CYNET_AT_LEVELS(copy_range<uint8_t>), CYNET_AT_LEVELS(copy_range<uint16_t>),
+      CYNET_AT_LEVELS(copy_range<uint32_t>), CYNET_AT_LEVELS(copy_range<uint64_t>)};
+  StridedCopy c = *given;
+  c.shared = threads > 1;
+  int64_t rows = c.ndim == 1 ? c.shape[0] : 1;
+  for (int i = 0; i + 1 < c.ndim; ++i) rows *= c.shape[i];
+  alignas(8) char one[8];
+  if (c.dst_type != c.src_type &&
+      std::all_of(c.src_stride, c.src_stride + c.ndim, [](int64_t step) { return step == 0; })) {
+    convert_function(level, c.dst_type, c.src_type)(one, c.src, 1);  // a fill
+    c.src = one;
+    c.src_type = c.dst_type;
+  }
+  const CopyFunction copy = table[by_size(c.dst_type)][level];
+  parallel_for(threads, rows, [&](int64_t begin, int64_t end) {
+    if (c.dst_type != c.src_type) convert_range(c, level, begin, end);
+    else copy(c, begin, end);
+  });
 }
 
 // Row i of dst from row rows[i] of src, all of `nbytes` bytes.

@@ -9,7 +9,7 @@ from .transpose cimport swap_strided
 
 cdef extern from "movement/strided_copy.h" namespace "cynet" nogil:
     void coalesce(StridedCopy* what) noexcept
-    void strided_copy(StridedCopy* what, int threads, int level) noexcept
+    void strided_copy(const StridedCopy* what, int threads, int level) noexcept
     void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
                      int threads) noexcept
     void scatter_rows(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,

@@ -4,7 +4,9 @@
 
 // Vector instructions convert floats to int32, not to int64: parts whose values all fit use them.
 template <typename D, typename S>
-CYNET_XINLINE void convert_row(D* dst, const S* src, int64_t n) {
+void convert_row(void* dst_, const void* src_, int64_t n) {
+  D* dst = static_cast<D*>(dst_);
+  const S* src = static_cast<const S*>(src_);
   if constexpr (std::is_floating_point_v<S> && std::is_integral_v<D> && sizeof(D) <= 4 &&
                 !std::is_same_v<D, bool>) {
     enum { PART = 64 };
@@ -62,34 +64,45 @@ CYNET_XINLINE void copy_bytes(void* dst, const void* src, size_t n, bool shared)
   std::memcpy(dst, src, n);
 }
 
-template <typename D, typename S>
-CYNET_XINLINE void copy_row(D* dst, const S* src, int64_t n, int64_t dst_step, int64_t src_step,
-                            bool shared) {
-  if (dst_step == 1 && src_step == 1) {
-    if constexpr (std::is_same_v<D, S>) {
-      copy_bytes(dst, src, static_cast<size_t>(n) * sizeof(D), shared);
-    } else {
-      convert_row(dst, src, n);
-    }
-  } else if (dst_step == 1 && src_step == 0) {
-    const D value = convert_one<D>(*src);
+// n elements of one size, whatever their type.
+template <typename T>
+CYNET_XINLINE void move_row(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t n) {
+  if (dst_step == 1 && src_step == 0) {
+    const T value = *src;
     for (int64_t i = 0; i < n; ++i) dst[i] = value;
   } else if (dst_step == 1 && src_step == -1) {
-    for (int64_t i = 0; i < n; ++i) dst[i] = convert_one<D>(src[-i]);
+    for (int64_t i = 0; i < n; ++i) dst[i] = src[-i];
+  } else if (dst_step == 1) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = src[i * src_step];
+  } else if (n < 16) {
+    for (int64_t i = 0; i < n; ++i) {
+#if defined(__GNUC__)
+      __asm__ volatile("");  // a short row is not worth a vector loop's beginning
+#endif
+      dst[i * dst_step] = src[i * src_step];
+    }
   } else {
-    for (int64_t i = 0; i < n; ++i) dst[i * dst_step] = convert_one<D>(src[i * src_step]);
+    for (int64_t i = 0; i < n; ++i) dst[i * dst_step] = src[i * src_step];
   }
 }
 
-// Rows [begin, end) over all axes but the last; with one axis, elements [begin, end).
-template <typename D, typename S>
-void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
-  D* dst = static_cast<D*>(c.dst);
-  const S* src = static_cast<const S*>(c.src);
+template <typename T>
+void move_elements(void* dst, int64_t dst_step, const void* src, int64_t src_step, int64_t n) {
+  move_row(static_cast<T*>(dst), dst_step, static_cast<const T*>(src), src_step, n);
+}
+
+// Calls row(dst, src, n, dst_step, src_step) for rows [begin, end) over all axes but the last; with
+// one axis, for elements [begin, end).
+template <class Row>
+CYNET_XINLINE void each_row(const StridedCopy& c, int64_t begin, int64_t end, int64_t dst_size,
+                            int64_t src_size, const Row& row) {
+  char* dst = static_cast<char*>(c.dst);
+  const char* src = static_cast<const char*>(c.src);
   const int last = c.ndim - 1;
+  const int64_t dst_step = c.dst_stride[last], src_step = c.src_stride[last];
   if (last == 0) {
-    copy_row(dst + begin * c.dst_stride[0], src + begin * c.src_stride[0], end - begin,
-             c.dst_stride[0], c.src_stride[0], c.shared);
+    row(dst + begin * dst_step * dst_size, src + begin * src_step * src_size, end - begin,
+        dst_step, src_step);
     return;
   }
   int64_t index[kCopyAxes] = {0};
@@ -100,9 +113,8 @@ void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
     to += index[i] * c.dst_stride[i];
     from += index[i] * c.src_stride[i];
   }
-  for (int64_t row = begin; row < end; ++row) {
-    copy_row(dst + to, src + from, c.shape[last], c.dst_stride[last], c.src_stride[last],
-             c.shared);
+  for (int64_t r = begin; r < end; ++r) {
+    row(dst + to * dst_size, src + from * src_size, c.shape[last], dst_step, src_step);
     for (int i = last - 1; i >= 0; --i) {
       to += c.dst_stride[i];
       from += c.src_stride[i];
@@ -112,4 +124,18 @@ void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
       index[i] = 0;
     }
   }
+}
+
+// Copies without a change of type.
+template <typename T>
+void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
+  each_row(c, begin, end, sizeof(T), sizeof(T),
+           [&](char* dst, const char* src, int64_t n, int64_t dst_step, int64_t src_step)
+               CYNET_XLAMBDA {
+                 if (dst_step == 1 && src_step == 1)
+                   copy_bytes(dst, src, static_cast<size_t>(n) * sizeof(T), c.shared);
+                 else
+                   move_row(reinterpret_cast<T*>(dst), dst_step, reinterpret_cast<const T*>(src),
+                            src_step, n);
+               });
 }

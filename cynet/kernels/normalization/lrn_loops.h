@@ -37,7 +37,7 @@ CYNET_XINLINE void sum_rows(const T* x, int64_t step, int64_t n, T* total) {
 }
 
 template <bool squared, typename T>
-CYNET_XINLINE void sum_around(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
+static void sum_around(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
   if (size == 5) return sum_rows<squared, 5>(x, step, n, total);
   if (size == 3) return sum_rows<squared, 3>(x, step, n, total);
   for (int64_t i = 0; i < n; ++i) total[i] = 0;
@@ -52,7 +52,7 @@ CYNET_XINLINE void sum_around(const T* x, int64_t size, int64_t step, int64_t n,
 
 // The same over the channels around the elements [begin, end) of n; rows of channels.
 template <bool squared, typename T>
-CYNET_XINLINE void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin,
+static void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin,
                              int64_t end, T* total) {
   const int64_t half = s.size / 2, C = s.channels;
   auto term = [=](int64_t i) { return squared ? x[i] * x[i] : x[i]; };
@@ -87,7 +87,7 @@ CYNET_XINLINE void sum_along(const LocalResponse& s, const T* x, int64_t n, int6
 
 // y (+)= x norm^-beta
 template <bool usual, typename T>
-CYNET_XINLINE void respond(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n,
+static void respond(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n,
                            bool add) {
   const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
   const T minus_beta = static_cast<T>(-s.beta);
@@ -104,7 +104,7 @@ CYNET_XINLINE void respond(const LocalResponse& s, const T* x, const T* total, T
 
 // power = norm^-beta, ratio = dy x norm^(-beta - 1)
 template <bool usual, typename T>
-CYNET_XINLINE void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* total,
+static void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* total,
                                  T* power, T* ratio, int64_t n) {
   const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
   const T minus_beta = static_cast<T>(-s.beta);
@@ -118,7 +118,7 @@ CYNET_XINLINE void respond_parts(const LocalResponse& s, const T* dy, const T* x
 
 // dx (+)= dy power - 2 alpha beta / size x total
 template <typename T>
-CYNET_XINLINE void respond_gradient(const LocalResponse& s, const T* dy, const T* x,
+static void respond_gradient(const LocalResponse& s, const T* dy, const T* x,
                                     const T* power, const T* total, T* dx, int64_t n, bool add) {
   const T factor = static_cast<T>(2 * s.alpha * s.beta / s.size);
   if (add) {
