@@ -49,6 +49,48 @@ def test_image_classification(run, tmp_path, options):
     assert net(mx.nd.zeros((2, 1, 8, 8))).shape == (2, 10)
 
 
+def test_image_folder(run, tmp_path):
+    """Images of one's own: two kinds of pattern, as arrays and as .ppm; then one is recognized."""
+    pytest.importorskip("PIL")
+    rng = np.random.RandomState(0)
+    for name in ("columns", "rows"):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        for i in range(60):
+            stripes = (np.arange(30) // rng.randint(3, 6) % 2 * 200 + rng.randint(50)).astype(
+                "uint8"
+            )
+            image = np.broadcast_to(stripes[:, None, None], (30, 30 + i % 7, 3))
+            image = image if name == "rows" else image.transpose(1, 0, 2)
+            path = tmp_path / "photos" / name / f"{i:02d}"
+            if i % 2:
+                np.save(path.with_suffix(".npy"), image)
+            else:
+                header = b"P6 %d %d 255\n" % image.shape[1::-1]
+                path.with_suffix(".ppm").write_bytes(header + image.tobytes())
+    shape = ("--size", "32")
+    options = ("--images", str(tmp_path / "photos"), "--batch-size", "12", "--flip", *shape)
+    assert run("image_folder", *options, "--epochs", "8", "--lr", "0.01") > 0.9
+    check_plot(tmp_path / "mobilenet0.25.svg")
+    for name in ("columns", "rows"):
+        image = tmp_path / "photos" / name / "04.ppm"
+        assert run("image_folder", "--predict", str(image), *shape) == name
+
+
+def test_image_folder_refuses(run, tmp_path):
+    (tmp_path / "one").mkdir()
+    with pytest.raises(SystemExit, match="two folders of images or more"):
+        run("image_folder", "--images", str(tmp_path))
+    (tmp_path / "two").mkdir()
+    np.save(tmp_path / "two" / "a.npy", np.zeros((4, 4, 3)))
+    with pytest.raises(SystemExit, match=r"this is \(4, 4, 3\) float64"):
+        run("image_folder", "--images", str(tmp_path), "--batch-size", "1")
+
+
+def test_image_folder_without_options(run):
+    """On the digits that ship, by two processes."""
+    assert run("image_folder", "--epochs", "6", "--workers", "2") > 0.85
+
+
 def test_custom_layer(run, tmp_path):
     assert run("custom_layer", "--epochs", "3") > 0.85
     check_plot(tmp_path / "custom_layer.svg")
