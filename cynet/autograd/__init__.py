@@ -26,14 +26,18 @@ from .scopes import (
     set_training,
     train_mode,
 )
+from .transforms import hessian_vector_product, jacobian, jvp, value_and_grad, vjp
 
 __all__ = [
     "Function",
     "backward",
     "get_symbol",
     "grad",
+    "hessian_vector_product",
     "is_recording",
     "is_training",
+    "jacobian",
+    "jvp",
     "mark_variables",
     "pause",
     "predict_mode",
@@ -41,4 +45,6 @@ __all__ = [
     "set_recording",
     "set_training",
     "train_mode",
+    "value_and_grad",
+    "vjp",
 ]

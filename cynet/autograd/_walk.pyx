@@ -12,7 +12,8 @@ from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward
 from ..ndarray._resolve cimport Call, State
 from ..ndarray._tape cimport (
-    Backward, CallNode, Leaf, Node, Output, StepNode, index_of, node_of, nothing, set_flags)
+    Backward, CallNode, Leaf, Node, Output, StepNode, index_of, node_of, nothing, set_flags,
+    trains)
 from ._arrays cimport blank, copied, copy_values, fill, filled, in_shape, plus
 
 from .. import ndarray
@@ -169,15 +170,15 @@ cdef class Walk:
         cdef NDArrayBase out
         cdef int i
         request[0] = kWriteTo
-        if isinstance(node, Leaf):
-            leaf = <Leaf>node
+        if self.ends_at(node):
             if self.wanted is not None:
-                out = self.wanted[leaf]
+                out = self.wanted[node]
                 if out is None:
-                    self.wanted[leaf] = out = blank(&leaf.like)
+                    self.wanted[node] = out = blank(like)
                 else:
                     request[0] = kAddTo
                 return out
+            leaf = <Leaf>node
             if leaf.req == kAddTo or leaf in self.begun:
                 request[0] = kAddTo
             self.begun.add(leaf)
@@ -349,7 +350,7 @@ cdef class Walk:
         if not self.wants(entry):
             return False
         node = node_of(entry)
-        return not isinstance(node, Leaf) and node.grads[index_of(entry)] is None
+        return not self.ends_at(node) and node.grads[index_of(entry)] is None
 
     cdef bint _given_before(self, CallNode node, int n, object entry):
         # An input given twice: its parts must not share memory in one step.
@@ -526,7 +527,6 @@ def backward(list heads, list grads, bint retain, bint train_mode):
     """
     cdef Walk walk = Walk.__new__(Walk)
     cdef list entries = _entries(heads)
-    cdef int flags
     walk.retain = retain
     walk.collect(entries)
     for entry in entries:
@@ -534,12 +534,7 @@ def backward(list heads, list grads, bint retain, bint train_mode):
             break
     else:
         raise GradientError(_NO_LEAF)
-    flags = set_flags(2 if train_mode else 0)
-    try:
-        _seed(walk, heads, entries, grads)
-        walk.run()
-    finally:
-        set_flags(flags)
+    _go(walk, heads, entries, grads, train_mode)
 
 
 def gradients(list heads, list grads, list variables, bint retain, bint create, bint train_mode):
@@ -548,7 +543,6 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
     cdef Walk walk = Walk.__new__(Walk)
     cdef list entries = _entries(heads), leaves = []
     cdef Node node
-    cdef int flags
     for i, variable in enumerate(variables):
         entry = (<NDArrayBase>variable).grad_entry
         if entry is None:
@@ -567,10 +561,31 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
             raise GradientError(
                 f"Cannot differentiate with respect to the {i + 1}-th variable because it is "
                 "unreachable from the outputs.")
-    flags = set_flags((1 if create else 0) | (2 if train_mode else 0))
+    _go(walk, heads, entries, grads, train_mode)
+    return [walk.wanted[leaf] for leaf in leaves]
+
+
+def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
+    """The gradients of `heads` at nodes; None where no way leads there."""
+    cdef Walk walk = Walk.__new__(Walk)
+    chosen = [i for i, head in enumerate(heads) if (<NDArrayBase>head).grad_entry is not None
+              and (<NDArrayBase>head).grad_entry is not nothing]
+    heads = [heads[i] for i in chosen]
+    if grads is not None:
+        grads = [grads[i] for i in chosen]
+    entries = _entries(heads)
+    walk.wanted = dict.fromkeys(nodes)
+    walk.retain, walk.create = retain, create
+    walk.collect(entries)
+    _go(walk, heads, entries, grads, trains())
+    return [walk.wanted[node] for node in nodes]
+
+
+cdef int _go(Walk walk, list heads, list entries, list grads, bint train_mode) except -1:
+    cdef int flags = set_flags((1 if walk.create else 0) | (2 if train_mode else 0))
     try:
         _seed(walk, heads, entries, grads)
         walk.run()
     finally:
         set_flags(flags)
-    return [walk.wanted[leaf] for leaf in leaves]
+    return 0

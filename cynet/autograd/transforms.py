@@ -1,0 +1,270 @@
+"""Derivatives of functions of NDArrays: `value_and_grad`, `vjp`, `jvp`, `jacobian` and
+`hessian_vector_product`.
+
+A function takes NDArrays and gives one, or a list or tuple of them; a Block is such a function. It
+is called once, in a record scope, and operators behave as the thread's ``is_training()`` says.
+Nothing is written to ``.grad``. While the thread records, what comes out belongs to its graph, so
+that these functions may be nested.
+"""
+
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..base.guard import guarded
+from ..ndarray import NDArray, ones_like, stack, zeros_like
+from ..ndarray._tape import get_state
+from ._adjoint import alias_of
+from ._walk import gradients_to
+from .scopes import record
+
+
+def _called(name, function, inputs, numbers):
+    """(result, its arrays, nodes where gradients with respect to inputs end) of a call."""
+    inputs, nodes = list(inputs), []
+    with record(train_mode=None):
+        for i in numbers:
+            if not isinstance(inputs[i], NDArray):
+                raise ArgumentTypeError(
+                    f"{name}: input {i} must be an NDArray, got {shown(inputs[i])}"
+                )
+            inputs[i], node = alias_of(inputs[i])
+            nodes.append(node)
+        result = function(*inputs)
+    outputs = list(result) if isinstance(result, (list, tuple)) else [result]
+    for i, each in enumerate(outputs):
+        if not isinstance(each, NDArray):
+            raise ArgumentTypeError(
+                f"{name}: the function gave {shown(each)} for output {i}, expected an NDArray"
+            )
+    return result, outputs, nodes
+
+
+def _back(outputs, head_grads, nodes, likes, retain=False, create=None):
+    """Gradients of outputs; zeros where no way leads from them."""
+    create = bool(get_state() & 1) if create is None else create
+    found = gradients_to(outputs, head_grads, nodes, retain or create, create)
+    return [zeros_like(x) if g is None else g for g, x in zip(found, likes)]
+
+
+def _numbers(name, argnums, n):
+    """(whether there is one, the list) of places among `n` inputs."""
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    for k in numbers:
+        if not isinstance(k, int) or not -n <= k < n:
+            raise ArgumentError(f"{name}: argnums is {shown(argnums)}, there are {n} inputs")
+    return isinstance(argnums, int), [k % n for k in numbers]
+
+
+def _scalar(name, outputs):
+    if len(outputs) != 1 or outputs[0].size != 1:
+        shapes = ", ".join(str(each.shape) for each in outputs)
+        raise ShapeError(f"{name}: the function must give one number, it gave {shapes}")
+
+
+def _list(name, what, given, likes):
+    """A list of arrays with the shapes of others."""
+    given = [given] if isinstance(given, NDArray) else list(given)
+    if len(given) != len(likes):
+        raise ArgumentError(f"{name}: {len(given)} {what} for {len(likes)} arrays")
+    for i, (each, like) in enumerate(zip(given, likes)):
+        if not isinstance(each, NDArray):
+            raise ArgumentTypeError(f"{name}: {what} {i} must be an NDArray, got {shown(each)}")
+        if each.shape != like.shape:
+            raise ShapeError(
+                f"{name}: {what} {i} has shape {each.shape}, expected {tuple(like.shape)}"
+            )
+    return given
+
+
+@guarded
+def value_and_grad(function, argnums=0):
+    """A function that gives what `function` gives, one number, and its gradients.
+
+    Parameters
+    ----------
+    function : callable
+        Takes NDArrays (and anything else in places that `argnums` leaves out); gives an NDArray of
+        one element.
+    argnums : int or tuple of int
+        The inputs that gradients are computed for.
+
+    Returns
+    -------
+    callable
+        Gives (value, gradient), or (value, list of gradients) where `argnums` is a tuple.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> value, grad = mx.autograd.value_and_grad(lambda x: (x * x).sum())(mx.nd.array([1, 2]))
+    >>> value.asscalar(), grad.asnumpy().tolist()
+    (np.float32(5.0), [2.0, 4.0])
+    """
+
+    def value_and_gradients(*inputs):
+        single, numbers = _numbers("value_and_grad", argnums, len(inputs))
+        result, outputs, nodes = _called("value_and_grad", function, inputs, numbers)
+        _scalar("value_and_grad", outputs)
+        grads = _back(outputs, None, nodes, [inputs[i] for i in numbers])
+        return result, grads[0] if single else grads
+
+    return value_and_gradients
+
+
+@guarded
+def vjp(function, *inputs):
+    """What `function` gives, and a function from gradients of that to gradients of the inputs.
+
+    Parameters
+    ----------
+    function : callable
+        From NDArrays to an NDArray, or a list or tuple of them.
+    *inputs : NDArray
+
+    Returns
+    -------
+    (result, callable)
+        The callable takes an NDArray for each output, of its shape, and gives a list with an
+        NDArray for each input; it may be called again.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> result, back = mx.autograd.vjp(lambda x, y: x * y, mx.nd.array([2]), mx.nd.array([3]))
+    >>> [g.asscalar() for g in back(mx.nd.ones(1))]
+    [np.float32(3.0), np.float32(2.0)]
+    """
+    result, outputs, nodes = _called("vjp", function, inputs, range(len(inputs)))
+
+    def back(*head_grads):
+        heads = _list("vjp", "gradients", head_grads, outputs)
+        return _back(outputs, heads, nodes, inputs, retain=True)
+
+    return result, back
+
+
+def _directional(name, function, inputs, tangents):
+    # What goes back from a gradient u is linear in u, and the transpose of that goes forward.
+    tangents = _list(name, "tangents", tangents, inputs)
+    create = bool(get_state() & 1)
+    with record(train_mode=None):
+        result, outputs, nodes = _called(name, function, inputs, range(len(inputs)))
+        aliases = [alias_of(zeros_like(each)) for each in outputs]
+        grads = _back(outputs, [a for a, _ in aliases], nodes, inputs, create=True)
+    found = _back(grads, tangents, [node for _, node in aliases], outputs, create=create)
+    return result, found
+
+
+@guarded
+def jvp(function, inputs, tangents):
+    """What `function` gives, and its derivative in a direction.
+
+    Parameters
+    ----------
+    function : callable
+        From NDArrays to an NDArray, or a list or tuple of them.
+    inputs, tangents : NDArray or list of NDArray
+        The point and the direction.
+
+    Returns
+    -------
+    (result, derivative)
+        The derivative is an NDArray, or a list where the function gives several.
+
+    Raises
+    ------
+    GradientError
+        For an operator that has no gradient of its gradient; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x, t = mx.nd.array([1, 2]), mx.nd.array([1, 10])
+    >>> mx.autograd.jvp(lambda x: x * x, x, t)[1].asnumpy().tolist()
+    [2.0, 40.0]
+    """
+    inputs = [inputs] if isinstance(inputs, NDArray) else list(inputs)
+    result, found = _directional("jvp", function, inputs, tangents)
+    return result, found if isinstance(result, (list, tuple)) else found[0]
+
+
+@guarded
+def jacobian(function, argnums=0):
+    """A function that gives all derivatives of what `function` gives.
+
+    Parameters
+    ----------
+    function : callable
+        From NDArrays to one NDArray.
+    argnums : int or tuple of int
+        The inputs that derivatives are computed for.
+
+    Returns
+    -------
+    callable
+        Gives an NDArray of the output's shape followed by the input's, or a list of them where
+        `argnums` is a tuple.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.autograd.jacobian(lambda x: x * x)(mx.nd.array([1, 2])).asnumpy().tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
+    """
+
+    def derivatives(*inputs):
+        single, numbers = _numbers("jacobian", argnums, len(inputs))
+        _, outputs, nodes = _called("jacobian", function, inputs, numbers)
+        if len(outputs) != 1:
+            raise ArgumentError(f"jacobian: the function gave {len(outputs)} arrays, expected one")
+        output, likes = outputs[0], [inputs[i] for i in numbers]
+        rows = []
+        for k in range(output.size):
+            head = zeros_like(output.detach())
+            head.reshape((-1,))[k] = 1
+            rows.append(_back(outputs, [head], nodes, likes, retain=True))
+        found = [
+            stack(*(row[i] for row in rows), axis=0).reshape(output.shape + like.shape)
+            for i, like in enumerate(likes)
+        ]
+        return found[0] if single else found
+
+    return derivatives
+
+
+@guarded
+def hessian_vector_product(function, inputs, vectors):
+    """The product of the matrix of second derivatives with a vector.
+
+    Parameters
+    ----------
+    function : callable
+        From NDArrays to an NDArray of one element.
+    inputs, vectors : NDArray or list of NDArray
+        The point and the vector, in arrays of the same shapes.
+
+    Returns
+    -------
+    NDArray or list of NDArray
+        As `inputs`.
+
+    Raises
+    ------
+    GradientError
+        For an operator that has no gradient of its gradient; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x, v = mx.nd.array([1, 2]), mx.nd.array([1, 1])
+    >>> mx.autograd.hessian_vector_product(lambda x: (x**3).sum(), x, v).asnumpy().tolist()
+    [6.0, 12.0]
+    """
+    single = isinstance(inputs, NDArray)
+    inputs = [inputs] if single else list(inputs)
+    vectors = _list("hessian_vector_product", "vectors", vectors, inputs)
+    create = bool(get_state() & 1)
+    with record(train_mode=None):
+        _, outputs, nodes = _called("hessian_vector_product", function, inputs, range(len(inputs)))
+        _scalar("hessian_vector_product", outputs)
+        grads = _back(outputs, [ones_like(outputs[0].detach())], nodes, inputs, create=True)
+    found = _back(grads, vectors, nodes, inputs, create=create)
+    return found[0] if single else found
