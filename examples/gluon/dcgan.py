@@ -34,6 +34,7 @@ def discriminator(width):
 
 def picture(images, path, columns=8):
     """Write images (N, 1, h, w) from -1 to 1 side by side as a PGM file."""
+    images = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=-1)
     n, _, h, w = images.shape
     grid = images.reshape(n // columns, columns, h, w).transpose(0, 2, 1, 3)
     pixels = np.clip((grid.reshape(-1, columns * w) + 1) * 127.5, 0, 255).astype(np.uint8)

@@ -49,6 +49,15 @@ def detached(states):
     return [each.detach() for each in states]
 
 
+def perplexity(net, loss, text, steps, ctx):
+    """How many words a text leaves open at each place, as if all were equally likely."""
+    states, total = net.lstm.begin_state(4, ctx=ctx), mx.metric.Loss()
+    for x, y in batches(text, 4, steps):
+        scores, states = net(mx.nd.array(x, ctx=ctx), states)
+        total.update(None, loss(scores, mx.nd.array(y, ctx=ctx)))
+    return math.exp(total.get()[1])
+
+
 def write(net, known, ctx, count=30):
     """Words that the model draws, one after the other."""
     states = net.lstm.begin_state(1, ctx=ctx)
@@ -62,7 +71,7 @@ def write(net, known, ctx, count=30):
 
 
 def main(argv=None):
-    """Train; returns the last perplexity."""
+    """Train; returns the last perplexity of the words that are held back."""
     parser = common.parser(__doc__, epochs=6, batch_size=20, lr=0.005)
     parser.add_argument("--text", default=str(TEXT), help="a file of sentences, one a line")
     parser.add_argument("--steps", type=int, default=20, help="words of a backward pass")
@@ -72,6 +81,7 @@ def main(argv=None):
     args = parser.parse_args(argv)
     ctx = common.start(args)
     known, text = read(args.text)
+    train, val = np.split(text, [len(text) * 9 // 10])
     logging.info("%d words, %d different ones", len(text), len(known))
     net = Model(len(known), args.size, args.layers, args.dropout)
     net.initialize(mx.init.Xavier(), ctx=ctx)
@@ -80,10 +90,10 @@ def main(argv=None):
     loss = gluon.loss.SoftmaxCrossEntropyLoss()
     trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": args.lr})
     params = [each for each in net.collect_params().values() if each.grad_req != "null"]
-    history = common.History("perplexity")
+    history = common.History("perplexity", "validation")
     for _ in range(args.epochs):
         states, total = net.lstm.begin_state(args.batch_size, ctx=ctx), mx.metric.Loss()
-        for x, y in batches(text, args.batch_size, args.steps):
+        for x, y in batches(train, args.batch_size, args.steps):
             x, y, states = mx.nd.array(x, ctx=ctx), mx.nd.array(y, ctx=ctx), detached(states)
             with autograd.record():
                 scores, states = net(x, states)
@@ -92,7 +102,7 @@ def main(argv=None):
             gluon.utils.clip_global_norm([p.grad(ctx) for p in params], 0.5 * args.steps)
             trainer.step(args.steps)
             total.update(None, each)
-        history.add(math.exp(total.get()[1]))
+        history.add(math.exp(total.get()[1]), perplexity(net, loss, val, args.steps, ctx))
     history.plot(f"{args.out}/language.svg")
     net.save_parameters(f"{args.out}/language.params")
     logging.info("%s", write(net, known, ctx))
@@ -101,7 +111,7 @@ def main(argv=None):
         "use it: net = Model(%d, %d, %d, 0); net.load_parameters('%s/language.params')",
         len(known), args.size, args.layers, args.out,
     )  # fmt: skip
-    return history.rows[-1][0]
+    return history.rows[-1][1]
 
 
 if __name__ == "__main__":

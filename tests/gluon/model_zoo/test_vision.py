@@ -50,15 +50,36 @@ def test_structure(name):
 
 @pytest.mark.parametrize("name", FOUND["output"])
 def test_outputs(name):
-    """Scores from the weights and images that MXNet had, within float32's rounding."""
+    """Scores from the weights and images that MXNet had, within float32's rounding; by operators
+    and by the graph."""
     net = vision.get_model(name, classes=10)
     net.initialize()
     data = mx.nd.array(weights.images((2, 3, FOUND["size"][name], FOUND["size"][name])))
     net(data)
     weights.fill(mx, net)
     wanted = np.array(FOUND["output"][name])
-    error = np.abs(net(data).asnumpy() - wanted).max() / np.abs(wanted).max()
-    assert error < 1e-4
+    for _ in range(2):
+        error = np.abs(net(data).asnumpy() - wanted).max() / np.abs(wanted).max()
+        assert error < 1e-4
+        net.hybridize()
+
+
+def test_export(tmp_path):
+    """The files of `export` give the same scores as a SymbolBlock and as a Module."""
+    net = vision.get_model("resnet18_v1", classes=10, prefix="m_")
+    net.initialize(mx.init.Xavier())
+    data = mx.nd.array(weights.images((2, 3, 32, 32)))
+    net.hybridize()
+    wanted = net(data).asnumpy()
+    path = str(tmp_path / "net")
+    net.export(path, epoch=3)
+    files = f"{path}-symbol.json", f"{path}-0003.params"
+    block = mx.gluon.SymbolBlock.imports(files[0], ["data"], files[1])
+    np.testing.assert_allclose(block(data).asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+    module = mx.mod.Module.load(path, 3, label_names=None)
+    module.bind([("data", data.shape)], for_training=False)
+    module.forward(mx.io.DataBatch([data]), is_train=False)
+    np.testing.assert_allclose(module.get_outputs()[0].asnumpy(), wanted, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", FOUND["gradients"])
