@@ -40,6 +40,7 @@ from . import libinfo
 
 if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
     from . import gluon
+    from .gluon.block import compile
 
 __all__ = [
     "AttrScope",

@@ -222,6 +222,56 @@ def seed_device(seed, ctx="all"):
     _lock.unlock()
 
 
+def random_state():
+    """(seed of all devices, [(device type, index, seed, streams drawn), ...] of those that differ
+    from a device that was just seeded): ints, for `set_random_state`."""
+    cdef int i, j
+    cdef Generator one
+    found = []
+    _lock.lock()
+    try:
+        for i in range(TYPES):
+            for j in range(IDS):
+                one = _generators[i][j]
+                if one.drawn or one.seed != _device_seed(_seed, j):
+                    found.append((i, j, one.seed, one.drawn))
+        for each in _higher:
+            found.append((each.first >> 32, each.first & 0xFFFFFFFF, each.second.seed,
+                          each.second.drawn))
+        return _seed, found
+    finally:
+        _lock.unlock()
+
+
+def set_random_state(state):
+    """Put every device's generator where `random_state` found it.
+
+    Raises
+    ------
+    ArgumentError
+        When that is no such state.
+    """
+    cdef Generator* generator
+    cdef int dev_type, dev_id
+    cdef uint64_t seed, drawn
+    try:
+        base, devices = state
+        devices = [tuple(int(n) for n in each) for each in devices]
+        good = all(len(each) == 4 and 0 <= each[0] < TYPES and 0 <= each[1] < 1 << 31
+                   and 0 <= each[2] < 1 << 64 and 0 <= each[3] < 1 << 64 for each in devices)
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise ArgumentError(f"this is no state of random generators: {shown(state)}")
+    seed_device(base)
+    for each in devices:
+        dev_type, dev_id, seed, drawn = each
+        _lock.lock()
+        generator = _generator(dev_type, dev_id)
+        generator.seed, generator.drawn = seed, drawn
+        _lock.unlock()
+
+
 def next_stream(ctx):
     """Take the device's next random stream: (seed, stream), for tests and for Python operators."""
     cdef uint64_t seed

@@ -14,7 +14,8 @@ from types import ModuleType
 from .base.errors import NotFoundError
 
 _PACKAGE = __name__.partition(".")[0]
-_LATER = {"gluon"}  # modules that are imported when they are first asked for
+# what is imported when it is first asked for
+_LATER = {"gluon": "gluon", "compile": "gluon.block:compile"}
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 
 
@@ -63,7 +64,9 @@ def _finder(path, module):
 
     def find(name):
         if name in _LATER and path == "mx":
-            return importlib.import_module(f"{_PACKAGE}.{name}")
+            source, _, member = _LATER[name].partition(":")
+            found = importlib.import_module(f"{_PACKAGE}.{source}")
+            return getattr(found, member) if member else found
         if name.startswith("__"):
             raise NotFoundError(f"module '{module.__name__}' has no attribute '{name}'")
         if inner is not None:

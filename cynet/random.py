@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ._resource import seed_device
+from ._resource import random_state, seed_device, set_random_state
+from .base.errors import ArgumentError, shown
 from .base.guard import guarded
 from .ndarray.random import (
     exponential,
@@ -27,6 +28,7 @@ __all__ = [
     "exponential",
     "gamma",
     "generalized_negative_binomial",
+    "get_state",
     "multinomial",
     "negative_binomial",
     "normal",
@@ -34,6 +36,7 @@ __all__ = [
     "randint",
     "randn",
     "seed",
+    "set_state",
     "shuffle",
     "uniform",
 ]
@@ -71,6 +74,37 @@ def seed(seed_state: int, ctx: ContextLike = "all") -> None:
     seed_device(seed_state, ctx)
     if ctx == "all":
         _state[:] = [int(seed_state), 0]
+
+
+def get_state() -> dict[str, Any]:
+    """Where all random numbers are: of every device, and of shuffles of data; a dict of ints and
+    lists, which JSON can hold.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> state = mx.random.get_state()
+    >>> first = mx.random.uniform(shape=3).asnumpy()
+    >>> mx.random.set_state(state)
+    >>> bool((first == mx.random.uniform(shape=3).asnumpy()).all())
+    True
+    """
+    return {"devices": random_state(), "shuffles": list(_state)}
+
+
+@guarded
+def set_state(state: dict[str, Any]) -> None:
+    """Go on where `get_state` was called.
+
+    Raises
+    ------
+    ArgumentError
+        That is no such state.
+    """
+    if not isinstance(state, dict) or not {"devices", "shuffles"} <= state.keys():
+        raise ArgumentError(f"this is no state of random numbers: {shown(state)}")
+    set_random_state(state["devices"])
+    _state[:] = state["shuffles"]
 
 
 _state: list[int] = []  # the seed of all devices, and how many shuffles were drawn since

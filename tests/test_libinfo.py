@@ -31,7 +31,7 @@ def test_missing_names(path):
         (lambda: mx.recordio, "mx.recordio is a name of MXNet 1.9.1 .*see docs/migration.md"),
         (lambda: mx.nd.contrib.box_nms, "mx.nd.contrib.box_nms is a name of MXNet"),
         (lambda: mx.sym.linalg.gemm, "mx.sym.linalg.gemm is a name of MXNet"),
-        (lambda: mx.nd.ones((1,)).attach_grad(), "mx.nd.NDArray.attach_grad is a name of MXNet"),
+        (lambda: mx.nd.ones((1,)).slice_assign(), "mx.nd.NDArray.slice_assign is a name of MXNet"),
         (lambda: mx.nd.FullyConected, "mx.nd has no attribute 'FullyConected'; did you mean Fully"),
         (lambda: mx.sym.FullyConected, "mx.sym has no attribute .*did you mean FullyConnected"),
         (lambda: mx.metric.Acuracy, "mx.metric has no attribute 'Acuracy'; did you mean Accuracy"),

@@ -9,6 +9,8 @@ from .parameter import (
     ParameterDict,
     tensor_types,
 )
+from .recompute import checkpoint
+from .resume import load_training, save_training
 from .trainer import Trainer
 from . import missing  # the last one: it looks at all others
 
@@ -22,13 +24,16 @@ __all__ = [
     "SymbolBlock",
     "Trainer",
     "block",
+    "checkpoint",
     "contrib",
     "data",
+    "load_training",
     "loss",
     "model_zoo",
     "nn",
     "parameter",
     "rnn",
+    "save_training",
     "tensor_types",
     "trainer",
     "utils",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from .. import kvstore as kvs
@@ -13,12 +14,14 @@ from ..base.guard import guarded
 from .errors import MismatchError, StaleGradientError
 from .parameter import Parameter, ParameterDict
 from .parameter.parameter_dict import brief_list
+from .utils import clip_global_norm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..base.typing import FileName, KVStoreLike, Optimizer
 
+_OF_GROUPS = {"lr_mult", "wd_mult", "grad_req"}
 _STALE = (
     "Gradient of Parameter `{}` on context {} has not been updated by backward since last `step`."
     " This could mean a bug in your model that made it only use a subset of the Parameters (Blocks)"
@@ -47,6 +50,11 @@ class Trainer:
         There is no compression of gradients.
     update_on_kvstore : bool, optional
         Whether the weights are updated in the KVStore; by default they are where one is used.
+    groups : list of dict, optional
+        ``{"select": ".*bias", "wd_mult": 0}``: attributes of the parameters whose structural or
+        whole name matches from its beginning (lr_mult, wd_mult, grad_req).
+    clip_global_norm : float, optional
+        Most that the norm of all gradients together may be, after the division by the batch size.
 
     Examples
     --------
@@ -70,9 +78,17 @@ class Trainer:
         kvstore: KVStoreLike | None = "device",
         compression_params: Any = None,
         update_on_kvstore: bool | None = None,
+        groups: Sequence[Mapping[str, Any]] = (),
+        clip_global_norm: float | None = None,
     ) -> None:
         self._params = _parameters(params)
         self._names = _names_of(params, self._params)
+        self._apply(groups)
+        if clip_global_norm is not None and not clip_global_norm > 0:
+            raise ArgumentError(
+                f"Trainer: clip_global_norm must be greater than 0, got {shown(clip_global_norm)}"
+            )
+        self._clip = clip_global_norm
         self._param2idx = {each.name: i for i, each in enumerate(self._params)}
         if compression_params is not None:
             raise ArgumentError("Trainer: there is no compression of gradients")
@@ -93,6 +109,27 @@ class Trainer:
         self._update_on_kvstore = None
         self._kv_initialized = False
         self._params_to_init = list(self._params)
+
+    def _apply(self, groups):
+        """Set what groups of parameters have in common."""
+        for group in groups:
+            settings = dict(group)
+            pattern = settings.pop("select", None)
+            if not isinstance(pattern, str) or not settings.keys() <= _OF_GROUPS:
+                raise ArgumentError(
+                    "Trainer: a group is a dict with 'select', a regular expression, and some of"
+                    f" {', '.join(sorted(_OF_GROUPS))}; got {shown(group)}"
+                )
+            chosen = [
+                each
+                for name, each in zip(self._names, self._params)
+                if re.match(pattern, name) or re.match(pattern, each.name)
+            ]
+            if not chosen:
+                raise ArgumentError(f"Trainer: no parameter matches {shown(pattern)}")
+            for each in chosen:
+                for name, value in settings.items():
+                    setattr(each, name, value)
 
     def _check_contexts(self):
         contexts = None
@@ -140,7 +177,12 @@ class Trainer:
             self._kvstore = self._update_on_kvstore = None
         else:
             self._kvstore = kvs.create(kvstore) if isinstance(kvstore, str) else kvstore
-            self._update_on_kvstore = True if on_kvstore is None else bool(on_kvstore)
+            on_kvstore = self._clip is None if on_kvstore is None else bool(on_kvstore)
+            if on_kvstore and self._clip is not None:
+                raise ArgumentError(
+                    "Trainer: clip_global_norm needs update_on_kvstore=False on several contexts"
+                )
+            self._update_on_kvstore = on_kvstore
             if self._update_on_kvstore:
                 self._kvstore._set_updater(self._updaters[0])
         self._params_to_init = list(self._params)
@@ -186,7 +228,9 @@ class Trainer:
         """Change the rate; refused where a scheduler decides it."""
         self._optimizer.set_learning_rate(lr)
 
-    def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+    def step(
+        self, batch_size: float, ignore_stale_grad: bool = False, zero_grad: bool = False
+    ) -> None:
         """Sum gradients over contexts, divide by `batch_size` and update all weights.
 
         Parameters
@@ -194,6 +238,8 @@ class Trainer:
         batch_size : int
         ignore_stale_grad : bool
             Skip parameters whose gradient no backward has set since the last step.
+        zero_grad : bool
+            Set the gradients of parameters with grad_req ``'add'`` to 0 afterwards.
 
         Raises
         ------
@@ -206,6 +252,10 @@ class Trainer:
             self._check_fresh(ignore_stale_grad)
             self._sum_gradients(ignore_stale_grad)
         self._update(ignore_stale_grad)
+        if zero_grad:
+            for each in self._params:
+                if each._grad_req == "add":
+                    each.zero_grad()
 
     def allreduce_grads(self) -> None:
         """Sum gradients over contexts, for `update` to use: between them they may be changed."""
@@ -296,7 +346,11 @@ class Trainer:
                 params, weights = [params[i] for i in kept], [weights[i] for i in kept]
             if several:
                 self._optimizer._set_current_context(k)
-            updater(names, [each._grad[k] for each in params], weights)
+            grads = [each._grad[k] for each in params]
+            if self._clip is not None and grads:
+                most = self._clip / self._optimizer.rescale_grad
+                clip_global_norm(grads, most, check_isfinite=False)
+            updater(names, grads, weights)
             for weight in weights:
                 weight._fresh_grad = False
 
@@ -308,7 +362,11 @@ class Trainer:
         that no prefix matters.
         """
         self._prepare()
-        write_atomically(fname, self._updaters[0].chunks(dump_optimizer=True))
+        write_atomically(fname, self._chunks())
+
+    def _chunks(self):
+        """What `save_states` writes."""
+        return self._updaters[0].chunks(dump_optimizer=True)
 
     def load_states(self, fname: FileName) -> None:
         """Read what `save_states` wrote.
@@ -320,10 +378,14 @@ class Trainer:
         MismatchError
             An AssertionError: the states are of other parameters.
         """
-        self._prepare()
-        first = self._updaters[0]
         loaded = opt.get_updater(self._optimizer)
         loaded.load(fname)
+        self._take_over(loaded, fname)
+
+    def _take_over(self, loaded, fname):
+        """Use the optimizer and the states of an Updater that was loaded."""
+        self._prepare()
+        first = self._updaters[0]
         strange = [name for name in loaded.states if name not in self._optimizer.param_dict]
         if strange:
             raise MismatchError(

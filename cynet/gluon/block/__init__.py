@@ -1,6 +1,7 @@
 """mx.gluon.block: Block and HybridBlock, of which networks are built, and SymbolBlock."""
 
 from .block import Block
+from .compiled import compile
 from .hooks import HookHandle
 from .hybrid_block import HybridBlock
 from .scope import BlockScope as _BlockScope
@@ -8,4 +9,4 @@ from .structure import flatten as _flatten
 from .structure import regroup as _regroup
 from .symbol_block import SymbolBlock
 
-__all__ = ["Block", "HookHandle", "HybridBlock", "SymbolBlock"]
+__all__ = ["Block", "HookHandle", "HybridBlock", "SymbolBlock", "compile"]

@@ -192,6 +192,26 @@ class Block:
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
+    def freeze(self, select: str = "") -> list[str]:
+        """Ask for no gradient of parameters, so that training leaves them.
+
+        Parameters
+        ----------
+        select : str
+            A regular expression that structural names (``features.0.weight``) match from their
+            beginning; all by default.
+
+        Returns
+        -------
+        list of str
+            The names that matched.
+        """
+        return files.set_frozen(self, select, True)
+
+    def unfreeze(self, select: str = "") -> list[str]:
+        """Undo `freeze`; the names that matched and were frozen."""
+        return files.set_frozen(self, select, False)
+
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
         for _, each in self._named_children():

@@ -4,7 +4,7 @@ import json
 import re
 
 from ... import ndarray as nd
-from ...base.errors import ArgumentTypeError, FormatError, shown
+from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ...base.files import read_file, write_atomically
 from ..errors import MismatchError
 from ..parameter import ParameterDict
@@ -27,6 +27,26 @@ def collected(block, select):
     for _, child in block._named_children():
         found.update(child.collect_params(select))
     found._owner = block
+    return found
+
+
+def set_frozen(block, select, frozen):
+    """Freeze or thaw the parameters whose structural names match."""
+    found = []
+    params = block._collect_params_with_prefix()
+    for name, each in params.items():
+        if re.match(select, name):
+            if frozen:
+                each._thawed = each._thawed or each.grad_req
+                each.grad_req = "null"
+                found.append(name)
+            elif each._thawed is not None:
+                each.grad_req, each._thawed = each._thawed, None
+                found.append(name)
+    if frozen and not found:
+        raise ArgumentError(
+            f"freeze: no parameter matches {shown(select)}; there are {brief_list(params)}"
+        )
     return found
 
 
@@ -54,13 +74,13 @@ def load_parameters(block, filename, ctx, allow_missing, ignore_extra, cast_dtyp
     layouts.append(whole)
     layouts.append({name.removeprefix(prefix): each for name, each in whole.items()})
     params = max(layouts, key=lambda names: len(names.keys() & arrays.keys()))
-    _check(params, arrays, filename, allow_missing, ignore_extra)
+    check_names(params, arrays, filename, allow_missing, ignore_extra)
     for name, array in arrays.items():
         if name in params:
             params[name]._load_init(array, ctx, cast_dtype, dtype_source)
 
 
-def _check(params, arrays, filename, allow_missing, ignore_extra):
+def check_names(params, arrays, filename, allow_missing, ignore_extra):
     """Refuse what does not fit, all of it in one error."""
     told = []
     loaded = {id(each) for name, each in params.items() if name in arrays}

@@ -31,6 +31,8 @@ class Graph(NamedTuple):
         Arrays that are neither inputs nor parameters.
     asked : bool
         Whether the Block looked at shapes, so that the graph is for these alone.
+    params : dict of str to Parameter
+        Those that came up.
     """
 
     symbol: Symbol
@@ -38,6 +40,7 @@ class Graph(NamedTuple):
     out_format: object
     constants: dict
     asked: bool
+    params: dict
 
 
 def variable(param):
@@ -73,7 +76,7 @@ def trace_block(block, args, kwargs):
     if not outputs:
         raise ArgumentError(f"{block.name}: a graph needs an output that is computed, got {out!r}")
     heads = [entry for each in outputs for entry in each.entries]
-    return Graph(Symbol(heads), names, out_format, trace.constants, trace.asked)
+    return Graph(Symbol(heads), names, out_format, trace.constants, trace.asked, trace.used)
 
 
 def _inferred(block, args, what, of_array):

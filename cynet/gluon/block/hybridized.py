@@ -38,7 +38,7 @@ class _Plan:
         self.watch = None if block._op_hook is None else Watch(graph.symbol, *block._op_hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
         self.op = executor.CachedOp(symbol)
-        params = {each.name: each for each in block.collect_params().values()}
+        params = graph.params
         places = {name: i for i, name in enumerate(graph.inputs)}
         self.sources = []  # of each input: its place, a Parameter or a _Constant
         for name in self.op.inputs:
@@ -51,9 +51,9 @@ class _Plan:
         self.params = [each for each in self.sources if isinstance(each, Parameter)]
         self._seen, self._one = -1, False
         self.single = graph.out_format == 0
-        self._warn_of_unused(block, graph, params)
+        self._warn_of_unused(graph, [each.name for each in block.collect_params().values()])
 
-    def _warn_of_unused(self, block, graph, params):
+    def _warn_of_unused(self, graph, params):
         used = set(self.op.inputs)
         for i, name in enumerate(graph.inputs):
             if name not in used:
@@ -140,8 +140,7 @@ class Hybridized:
         """(symbol, parameters and constants by name), or None where nothing was traced."""
         if self._last is None:
             return None
-        params = {each.name: each for each in self._block.collect_params().values()}
-        return self._last.symbol, params, self._last.constants
+        return self._last.symbol, self._last.params, self._last.constants
 
     def __call__(self, args, kwargs):
         if self._changes != count_of_changes():

@@ -11,10 +11,12 @@ from ...base.guard import guarded
 from ...ndarray import NDArray
 from ...symbol import Group, Symbol
 from ..parameter import ParameterDict
+from ..tracing import active
 from .graph import Graph
 from .hybrid_block import HybridBlock
 from .hybridized import Hybridized
 from .structure import flatten, regroup
+from .traced import Traced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +82,7 @@ class SymbolBlock(HybridBlock):
                 each.cast(_dtype_of(kind))
         common = _common_prefix(list(self.params.keys()))
         self._reg_params.update((k.removeprefix(common), each) for k, each in self.params.items())
-        vars(self)["_graph"] = Graph(whole, names, form, {}, False)
+        vars(self)["_graph"] = Graph(whole, names, form, {}, False, dict(self.params.items()))
 
     @staticmethod
     def imports(
@@ -151,6 +153,11 @@ class SymbolBlock(HybridBlock):
         if isinstance(given[0], NDArray):
             raise ArgumentError("SymbolBlock: inputs must be all NDArrays or all Symbols")
         whole = self._graph.symbol(**dict(zip(self._graph.inputs, given)))
+        trace = active()
+        if trace is not None:
+            for each in self.params.values():
+                trace.parameter(each)
+            whole = Traced(whole.entries)
         return regroup(list(whole), self._graph.out_format)[0] if len(whole) > 1 else whole
 
 

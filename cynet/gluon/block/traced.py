@@ -53,9 +53,15 @@ class Trace:
                 self._params[id(array)] = each
         self._by_array = {}  # id of an array -> (its symbol, the array)
         self._shapes, self._types = {}, {}  # of outputs of nodes
+        self.used = {}  # name -> Parameter, of those that came up
 
     def parameter(self, param):
         """The symbol of a parameter."""
+        if self.used.setdefault(param.name, param) is not param:
+            raise UntraceableError(f"two parameters of a graph are named '{param.name}'")
+        if param.name not in self.types:  # of a Block that is no child
+            self.shapes[param.name] = param.shape
+            self.types[param.name] = np.dtype(param.dtype).name
         return Traced(param.var().entries)
 
     def constant(self, array):
@@ -64,7 +70,7 @@ class Trace:
         if found is None:
             param = self._params.get(id(array))
             if param is not None:
-                symbol = param.var()
+                symbol = self.parameter(param)
             else:
                 name = f"constant{len(self.constants)}"
                 self.constants[name] = array

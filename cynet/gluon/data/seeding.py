@@ -85,13 +85,16 @@ def seeded_thread(seed):
 
 @contextmanager
 def seeded_here(seed):
-    """NumPy's and Python's streams for a batch, afterwards where they were."""
+    """NumPy's, Python's and cynet's streams for a batch, afterwards where they were."""
     numpy_state, python_state = np.random.get_state(), random.getstate()
+    own = mx_random.get_state()
     np.random.seed(seed)
     random.seed(seed)
+    mx_random.seed(seed)
     try:
         with seeded_thread(seed):
             yield
     finally:
         np.random.set_state(numpy_state)
         random.setstate(python_state)
+        mx_random.set_state(own)

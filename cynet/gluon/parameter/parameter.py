@@ -158,6 +158,7 @@ class Parameter:
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
         self._grad_req = None
+        self._thawed = None  # the grad_req that it had before it was frozen
         self._shape = _checked_shape(name, shape)
         self._dtype = dtype
         self._stype, self._grad_stype = stype, grad_stype

@@ -1,0 +1,283 @@
+"""Training aids: exact resume, recomputation, groups, freezing, clipping, compiled functions."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import autograd, gluon, nd
+from cynet.gluon import nn
+
+
+@pytest.fixture(autouse=True)
+def streams():
+    """Other tests' random numbers stay what they are."""
+    before = np.random.get_state(), random.getstate(), mx.random.get_state()
+    yield
+    np.random.set_state(before[0])
+    random.setstate(before[1])
+    mx.random.set_state(before[2])
+
+
+# --- resuming ------------------------------------------------------------------------------------
+TRAINING = textwrap.dedent(
+    """
+    import os, signal, sys
+    import numpy as np
+    import cynet as mx
+    from cynet import autograd, gluon, nd
+    from cynet.gluon import nn
+
+    def noisy(x, y):
+        return x + np.random.normal(0, 0.1, x.shape).astype("float32"), y
+
+    def train(epochs, path, workers, kill_at=None, resume=False):
+        mx.random.seed(11)
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(40, 6)).astype("float32")
+        data = gluon.data.SimpleDataset([(a, int(a[0] > 0)) for a in x]).transform(noisy)
+        loader = gluon.data.DataLoader(data, 8, shuffle=True, num_workers=workers)
+        net = nn.HybridSequential()
+        net.add(nn.Dense(8, activation="relu"), nn.Dropout(0.5), nn.BatchNorm(), nn.Dense(2))
+        net.initialize()
+        net(nd.zeros((1, 6)))
+        net.hybridize()
+        schedule = mx.lr_scheduler.FactorScheduler(3, 0.9, base_lr=0.05)
+        trainer = gluon.Trainer(net.collect_params(), "adam", {"lr_scheduler": schedule})
+        loss = gluon.loss.SoftmaxCELoss()
+        begin = gluon.load_training(path, net, trainer, loader)["epoch"] if resume else 0
+        for epoch in range(begin, epochs):
+            for k, (batch, label) in enumerate(loader):
+                with autograd.record():
+                    each = loss(net(batch), label)
+                each.backward()
+                trainer.step(8)
+                if kill_at == (epoch, k):
+                    gluon.save_training(path, net, trainer, loader, {"epoch": epoch})
+                    os.kill(os.getpid(), signal.SIGKILL)
+        loader.close()
+        net.save_parameters(path + ".params")
+        trainer.save_states(path + ".states")
+    """
+)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_killed_training_goes_on_to_the_byte(tmp_path, workers):
+    whole, parts = str(tmp_path / "whole"), str(tmp_path / "parts")
+
+    def run(call):
+        return subprocess.run([sys.executable, "-c", f"{TRAINING}\n{call}"], timeout=100).returncode
+
+    assert run(f"train(4, {whole!r}, {workers})") == 0
+    assert run(f"train(4, {parts!r}, {workers}, kill_at=(1, 2))") == -signal.SIGKILL
+    assert run(f"train(4, {parts!r}, {2 - workers}, resume=True)") == 0
+    for ending in (".params", ".states"):
+        with open(whole + ending, "rb") as a, open(parts + ending, "rb") as b:
+            assert a.read() == b.read(), ending
+
+
+def dense(**kwargs):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, in_units=2), nn.Dense(2, in_units=3))
+    net.initialize(**kwargs)
+    return net
+
+
+def test_files_of_training_that_do_not_fit(tmp_path):
+    path = str(tmp_path / "a")
+    net = dense()
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    gluon.save_training(path, net, trainer, extra=[1, "a"])
+    assert gluon.load_training(path, net, trainer) == [1, "a"]
+    with pytest.raises(mx.MXNetError, match="none of the Trainers was given"):
+        gluon.load_training(path, net)
+    with pytest.raises(AssertionError, match="'weight', 'bias' are missing"):
+        gluon.load_training(path, nn.Dense(1, in_units=1), trainer)
+    net.save_parameters(path)
+    with pytest.raises(mx.MXNetError, match="no file of save_training"):
+        gluon.load_training(path, net, trainer)
+    with pytest.raises(TypeError, match="extra must be what JSON can hold"):
+        gluon.save_training(path, net, extra={1, 2})
+    nd.save(path, {"meta": nd.array(np.frombuffer(b"{}", np.uint8), dtype="uint8")})
+    with pytest.raises(mx.MXNetError, match="'meta' is damaged"):
+        gluon.load_training(path, net)
+
+
+def test_random_state():
+    mx.random.seed(5)
+    mx.random.uniform(shape=3)
+    state = json.loads(json.dumps(mx.random.get_state()))
+    first = mx.random.uniform(shape=3).asnumpy(), list(gluon.data.RandomSampler(9))
+    mx.random.set_state(state)
+    again = mx.random.uniform(shape=3).asnumpy(), list(gluon.data.RandomSampler(9))
+    assert (first[0] == again[0]).all() and first[1] == again[1]
+    for bad in (
+        None,
+        {},
+        {"devices": [1], "shuffles": []},
+        {"devices": [0, [[9, 0, 0, 0]]], "shuffles": []},
+    ):
+        with pytest.raises(mx.MXNetError, match="this is no state"):
+            mx.random.set_state(bad)
+
+
+# --- recomputation -------------------------------------------------------------------------------
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("req", ["write", "add"])
+def test_recomputed_gradients_are_the_same(hybrid, req, rng):
+    x = nd.array(rng.normal(size=(4, 2)))
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, activation="tanh"), nn.Dropout(0.5), nn.Dense(2))
+    net.initialize(mx.init.Normal(1))
+    net(x)
+    net.hybridize(hybrid)
+    params = net.collect_params()
+    params.setattr("grad_req", req)
+    found = []
+    for call in (lambda y: net(y), lambda y: gluon.checkpoint(net, y)):
+        params.zero_grad()
+        mx.random.seed(4)
+        for _ in range(2):
+            y = x.copy()
+            y.attach_grad()
+            with autograd.record():
+                out = call(y * 2) + call(y)
+            out.backward()
+        grads = [each.grad().asnumpy().copy() for each in params.values()]
+        found.append([out.asnumpy(), y.grad.asnumpy(), *grads])
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_recomputation_tells_shapes_and_needs_no_gradient_of_inputs():
+    net = nn.Dense(2)
+    net.initialize(mx.init.One())
+    with autograd.record():
+        y = gluon.checkpoint(net, nd.ones((1, 3)))
+    y.backward()
+    assert net.weight.grad().asnumpy().tolist() == [[1, 1, 1]] * 2
+    assert gluon.checkpoint(net, nd.ones((1, 3))).asnumpy().tolist() == [[3, 3]]
+    with pytest.raises(TypeError, match="checkpoint takes NDArrays"):
+        gluon.checkpoint(net, 3)
+
+
+# --- groups, freezing, clipping ------------------------------------------------------------------
+def test_groups():
+    net = dense()
+    groups = [{"select": ".*bias", "wd_mult": 0}, {"select": "1", "lr_mult": 0.1}]
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", {"wd": 1, "learning_rate": 1}, groups=groups
+    )
+    assert (net[0].bias.wd_mult, net[0].bias.lr_mult) == (0, 1)
+    assert (net[1].bias.wd_mult, net[1].weight.lr_mult, net[0].weight.lr_mult) == (0, 0.1, 1)
+    with autograd.record():
+        y = net(nd.ones((1, 2))) * 0
+    y.backward()
+    before = net[1].weight.data().asnumpy()
+    trainer.step(1)
+    np.testing.assert_allclose(net[1].weight.data().asnumpy(), 0.9 * before, rtol=1e-5)
+    assert not net[0].weight.data().asnumpy().any()
+    for bad in ({"select": ".*bias", "momentum": 0}, {"wd_mult": 0}):
+        with pytest.raises(ValueError, match="a group is a dict with 'select'"):
+            gluon.Trainer(net.collect_params(), "sgd", groups=[bad])
+    with pytest.raises(ValueError, match="no parameter matches 'x'"):
+        gluon.Trainer(net.collect_params(), "sgd", groups=[{"select": "x"}])
+
+
+def test_freezing():
+    net = dense()
+    net[0].bias.grad_req = "add"
+    assert net.freeze("0") == ["0.weight", "0.bias"]
+    assert {each.grad_req for each in net[0].collect_params().values()} == {"null"}
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1})
+    with autograd.record():
+        y = net(nd.ones((1, 2)))
+    y.backward()
+    before = net[0].weight.data().asnumpy()
+    trainer.step(1)
+    assert (net[0].weight.data().asnumpy() == before).all()
+    assert net.unfreeze() == ["0.weight", "0.bias"]
+    assert (net[0].weight.grad_req, net[0].bias.grad_req) == ("write", "add")
+    with pytest.raises(ValueError, match="no parameter matches 'x'; there are '0.weight'"):
+        net.freeze("x")
+
+
+@pytest.mark.parametrize("contexts", [1, 2])
+def test_clipping(contexts):
+    param = gluon.Parameter("w", shape=(2,))
+    param.initialize("zeros", ctx=[mx.cpu(i) for i in range(contexts)])
+    settings = {"learning_rate": 1}
+    trainer = gluon.Trainer([param], "sgd", settings, clip_global_norm=1)
+    for factor, wanted in ((10, [-0.6, -0.8]), (0.01, [-0.63, -0.84])):
+        with autograd.record():
+            losses = [(each * nd.array([3, 4], ctx=each.context)).sum() * factor / contexts
+                      for each in param.list_data()]  # fmt: skip
+        autograd.backward(losses)
+        trainer.step(1)
+        for each in param.list_data():
+            np.testing.assert_allclose(each.asnumpy(), wanted, rtol=1e-5)
+    with pytest.raises(ValueError, match="clip_global_norm must be greater than 0"):
+        gluon.Trainer([param], "sgd", clip_global_norm=0)
+
+
+def test_accumulated_gradients_are_zeroed_on_request():
+    param = gluon.Parameter("w", shape=(1,), grad_req="add")
+    param.initialize("zeros")
+    trainer = gluon.Trainer([param], "sgd", {"learning_rate": 1})
+    for _ in range(2):
+        for _ in range(2):
+            with autograd.record():
+                y = param.data() * 3
+            y.backward()
+        trainer.step(2, zero_grad=True)
+    assert param.data().asscalar() == -6 and param.grad().asscalar() == 0
+
+
+# --- compile -------------------------------------------------------------------------------------
+def test_compile(rng):
+    runs, layer = [], nn.Dense(3, in_units=4)
+    layer.initialize()
+
+    @mx.compile
+    def function(x, power=2, *, scale=1.0):
+        """What it does."""
+        runs.append(x)
+        return layer(x) ** power * scale, x.shape
+
+    x = nd.array(rng.normal(size=(2, 4)))
+    wanted = layer(x).asnumpy()
+    for power, scale in ((2, 1.0), (3, 1.0), (2, 0.5), (2, 1.0)):
+        out, shape = function(x, power, scale=scale)
+        np.testing.assert_allclose(out.asnumpy(), wanted**power * scale, rtol=1e-4, atol=1e-6)
+        assert shape == (2, 4)
+    assert len(runs) == 3 and function.__doc__ == "What it does."
+    with autograd.record():
+        out, _ = function(x, 1)
+    out.backward()
+    np.testing.assert_allclose(layer.bias.grad().asnumpy(), [2, 2, 2])
+    assert function(nd.ones((5, 4)))[0].shape == (5, 3)
+
+    @mx.compile
+    def reads(x):
+        return x * float(x.sum().asscalar())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert reads(nd.ones(2)).asnumpy().tolist() == [2, 2]
+    with pytest.raises(TypeError, match="compile takes a function"):
+        mx.compile(3)
+
+
+def test_the_working_folder_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gluon.save_training("a", dense())
+    assert os.listdir(tmp_path) == ["a"]
