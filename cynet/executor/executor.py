@@ -30,6 +30,7 @@ from ..ndarray import NDArray, array, empty, zeros
 from ..operator import Operator
 from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments, topological_order
+from .gpu_step import GpuStep, joins_steps
 from .pins import Pins
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from ..base.typing import ArrayLike, Context, NamedArrays, Shape, Symbol
 
 
-@guarded(but=("forward", "backward"))
+@guarded(but=("forward", "backward", "step"))
 class Executor:
     """A bound computation; made by ``Symbol.bind`` or ``Symbol.simple_bind``.
 
@@ -52,6 +53,8 @@ class Executor:
         Written by every `forward`.
     has_run : bool
         Whether there was one; who hands the executor on may set it back.
+    joins_steps : bool
+        Whether `step` is more than `forward`, `backward` and an update one after the other.
     """
 
     outputs: list[NDArray]
@@ -129,6 +132,8 @@ class Executor:
         self._arena_is_guarded = watched or not python
         self._arrays = {**self._arrays_of(graph), **constants(graph), **kept_arrays(graph)}
         self._plan = Plan(graph, operators, self._arrays, self._arena, self._arena_is_guarded)
+        self._steps = {}  # whether with an update -> GpuStep
+        self.joins_steps = joins_steps(self._plan)
 
     def _take_arena(self, graph, shared_exec):
         size = graph.memory.planned
@@ -238,6 +243,33 @@ class Executor:
         self._plan.run_backward()
         if self._monitor is not None:
             self._watch_backward()
+
+    def step(self, update: tuple[Any, tuple[Any, ...]] | None = None) -> None:
+        """``forward(True)``, ``backward()`` and perhaps an update, between which nobody looks: on a
+        GPU what can be recorded of them is one graph.
+
+        Parameters
+        ----------
+        update : (UpdateStep, tuple), optional
+            What becomes of the gradients, and the arguments of its call
+            (`Optimizer.joined_update`).
+        """
+        joined, numbers = update or (None, ())
+        if self.joins_steps and self._is_whole_step():
+            self.has_run = True
+            step = self._steps.get(joined is not None)
+            if step is None or step.update is not joined:
+                step = self._steps[joined is not None] = GpuStep(self._plan, joined)
+            step(numbers)
+            return
+        self.forward(True)
+        self.backward()
+        if joined is not None:
+            joined(*numbers)
+
+    def _is_whole_step(self):
+        """Whether nobody looks between forward and backward, and backward takes nothing."""
+        return self._monitor is None and not self._takes_heads and bool(self._graph.grads)
 
     def _set_heads(self, out_grads):
         if out_grads is None:

@@ -9,7 +9,6 @@ from ..base.kinds import check_flag
 from ..context import Context, cpu
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
-from ._gpu_step import gpu_step
 
 _KEPT_SHAPES = 8  # executors for so many different input shapes are kept
 
@@ -317,27 +316,17 @@ class DataParallelExecutorGroup:
             for target, part in zip(arrays, self.slices):
                 _copy(name, _cut(source, axis, part), target)
 
-    def train_on_gpus(self, update=None):
-        """Forward in training mode, backward and perhaps an update, joined where they can be.
+    @property
+    def joins_steps(self):
+        """Whether `step` is more than forward, backward and update one after the other."""
+        return all(executor.joins_steps for executor in self.execs)
 
-        Parameters
-        ----------
-        update : (JoinedUpdate, tuple), optional
-            With the arguments of its call; for one device only.
-        """
+    def step(self, update=None):
+        """``Executor.step`` of all devices."""
         self._need_labels()
-        joined, numbers = update or (None, ())
         self._has_grads = True
         for executor in self.execs:
-            executor.has_run = True
-            step = gpu_step(executor, joined)
-            if step is not None:
-                step(numbers)
-                continue
-            executor.forward(True)
-            executor.backward()
-            if joined is not None:
-                joined(*numbers)
+            executor.step(update)
 
     def backward(self, out_grads=None):
         """Compute the gradients; `out_grads` only for outputs that are no losses."""

@@ -106,7 +106,6 @@ class Module(Parameters, BatchShapes, BaseModule):
         contexts = [cpu()] if context is None else context
         several = isinstance(contexts, (list, tuple))
         self._context = [read_context(each) for each in (contexts if several else [contexts])]
-        self._is_on_gpus = all(each.device_type == "gpu" for each in self._context)
         self._work_load_list = work_load_list or [1] * len(self._context)
         if len(self._work_load_list) != len(self._context):
             raise ArgumentError(
@@ -458,34 +457,35 @@ class Module(Parameters, BatchShapes, BaseModule):
         self._exec_group.forward(data_batch, is_train)
 
     def forward_backward(self, data_batch: DataBatch) -> None:
-        """Forward in training mode, then backward; on GPUs in one go."""
-        if not self._trains_on_gpus("forward", "backward"):
+        """Forward in training mode, then backward; in one go on devices that gain by it."""
+        if not self._joins_steps("forward", "backward"):
             super().forward_backward(data_batch)
             return
         self._need("forward_backward", "binded", "params_initialized")
         self._fit_shapes(data_batch)
         self._exec_group.load(data_batch)
-        self._exec_group.train_on_gpus()
+        self._exec_group.step()
 
     def train_step(self, data_batch: DataBatch) -> None:
-        """``forward_backward``, then ``update``; on one GPU in one go."""
+        """``forward_backward``, then ``update``; in one go on a device that gains by it."""
         own = "forward", "backward", "forward_backward", "update"
         alone = self._kvstore is None and len(self._context) == 1 and self.optimizer_initialized
-        if not (alone and self._trains_on_gpus(*own)):
+        if not (alone and self._joins_steps(*own)):
             super().train_step(data_batch)
             return
         self._need("train_step", "binded", "params_initialized")
         self._fit_shapes(data_batch)
         self._exec_group.load(data_batch)
         update = self._updater.joined(*self._updates)
-        self._exec_group.train_on_gpus(update)
+        self._exec_group.step(update)
         if update is None:  # an optimizer made of several operators
             self.update()
         self._params_dirty = True
 
-    def _trains_on_gpus(self, *methods):
-        """Whether all devices are GPUs and these methods are those of this class."""
-        return self._is_on_gpus and self.for_training and self._has_own(Module, *methods)
+    def _joins_steps(self, *methods):
+        """Whether a step is better done in one go, and these methods are those of this class."""
+        trains = self.binded and self.for_training and self._has_own(Module, *methods)
+        return trains and self._exec_group.joins_steps
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients of the last forward.

@@ -8,10 +8,9 @@ recorded as a graph, which reads those numbers anew in each replay.
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
-from .._engine cimport VarHandle
 from .._ndarray cimport Chunk
-from .._typedefs cimport RunContext
 from ..cuda.graphs cimport Recording
+from ..executor.update_step cimport UpdateStep
 from ..kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams
 
 cdef struct Item:
@@ -37,16 +36,9 @@ cdef struct Task:  # one run; holds a reference
     Joined* joined
     UpdateParams params[1]  # one for each item
 
-cdef class JoinedUpdate:
+cdef class JoinedUpdate(UpdateStep):
     cdef Joined* joined
-    cdef vector[VarHandle] reads, writes
     cdef readonly tuple weights, grads, states
-    cdef int dev_type, dev_id
     cdef int _flags(self, const Task* task) noexcept nogil
-    # A run with these numbers (`__call__`), to be given to `free_task` once it is over.
-    cdef Task* task(self, list lrs, list wds, double rescale, double clip,
-                    list numbers) except NULL
-
-# Put the launches of a Task on run_ctx.stream (Put of graphs.pxd); `numbers` are its params.
-cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
-cdef void free_task(void* arg) noexcept nogil
+    cdef Task* _task(self, list lrs, list wds, double rescale, double clip,
+                     list numbers) except NULL

@@ -233,7 +233,7 @@ cdef void _release(Joined* joined) noexcept nogil:
         del joined
 
 
-cdef class JoinedUpdate:
+cdef class JoinedUpdate(UpdateStep):
     """An update rule bound to weights, gradients and states; calling it pushes one step.
 
     Parameters
@@ -251,6 +251,7 @@ cdef class JoinedUpdate:
 
     def __cinit__(self):
         self.joined = new Joined()
+        self.put, self.free_task = put_update, free_task
         prepare(&self.joined.recording, False)
 
     def __dealloc__(self):
@@ -365,7 +366,7 @@ cdef class JoinedUpdate:
         cdef Task* task
         if self.joined.items.empty():
             return
-        task = self.task(lrs, wds, rescale, clip, numbers)
+        task = self._task(lrs, wds, rescale, clip, numbers)
         with nogil:
             # the engine owns the task from here on, whether or not the push is refused
             _engine.push_sync(_run_device if self.dev_type == kGPU else _run, task, free_task,
@@ -375,8 +376,14 @@ cdef class JoinedUpdate:
                               self._flags(task),
                               b"update")
 
-    cdef Task* task(self, list lrs, list wds, double rescale, double clip,
-                    list numbers) except NULL:
+    cdef void* new_task(self, tuple arguments, void** numbers, size_t* nbytes) except NULL:
+        lrs, wds, rescale, clip, own = arguments
+        cdef Task* task = self._task(lrs, wds, rescale, clip, own)
+        numbers[0], nbytes[0] = task.params, task.joined.items.size() * sizeof(UpdateParams)
+        return task
+
+    cdef Task* _task(self, list lrs, list wds, double rescale, double clip,
+                     list numbers) except NULL:
         cdef size_t i, n = self.joined.items.size()
         cdef UpdateParams* params
         cdef double own[5]

@@ -13,15 +13,12 @@ from libcpp.vector cimport vector
 
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, end_run, new_run, put_segment
-from ..executor.tables cimport Run, Segment, Tables
 from .._resource cimport draw_many
 from .._typedefs cimport RunContext, kGPU
 from ..cuda.graphs cimport Recording, hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
-from ..kernels.update.update cimport UpdateParams
-from ..optimizer._joined cimport JoinedUpdate, Task, free_task, put_update
-
-from weakref import WeakKeyDictionary
+from .tables cimport Run, Segment, Tables
+from .update_step cimport UpdateStep
 
 from ..base.errors import OutOfMemoryError
 
@@ -48,7 +45,9 @@ cdef struct PartRun:
     # One run of a part, queued in the engine. Behind it lie what its graph reads: pairs of seed and
     # stream for forward and backward, and the numbers of the update.
     Part* part
-    Task* task       # NULL: without the update
+    void* task       # NULL: without the update
+    int (*put)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
+    void (*free_task)(void* task) noexcept nogil
     int n_runs
     size_t nbytes    # of the numbers
     Run** runs       # one a segment
@@ -78,7 +77,7 @@ cdef int _put(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
         else:
             put_segment(each.runs[i], run_ctx, at + PAIR * each.backward[i])
     if each.task != NULL:
-        put_update(each.task, run_ctx, NULL if at == NULL else at + UPDATE_AT)
+        each.put(each.task, run_ctx, NULL if at == NULL else at + UPDATE_AT)
     return 0
 
 
@@ -88,7 +87,7 @@ cdef void _end(void* arg) noexcept nogil:
     for i in range(each.n_runs):
         end_run(each.runs[i])
     if each.task != NULL:
-        free_task(each.task)
+        each.free_task(each.task)
     _release(each.part)
     free(arg)
 
@@ -105,16 +104,16 @@ cdef class GpuStep:
     ----------
     plan : Plan
         Of an executor that keeps gradients and takes none of its outputs.
-    update : JoinedUpdate or None
+    update : UpdateStep or None
         What becomes of the gradients.
     """
 
     cdef readonly Plan plan
-    cdef readonly JoinedUpdate update
+    cdef readonly UpdateStep update
     cdef vector[Part*] parts
     cdef bint update_apart  # pushed by itself
 
-    def __init__(self, Plan plan, JoinedUpdate update):
+    def __init__(self, Plan plan, UpdateStep update):
         cdef Tables* tables = plan.tables
         cdef size_t first = 0, last, n = tables.segments.size()
         cdef Segment* segment
@@ -213,35 +212,34 @@ cdef class GpuStep:
     cdef PartRun* _new_run(self, Part* part, const Words* words, size_t origin,
                            tuple numbers) except NULL:
         cdef Tables* tables = self.plan.tables
-        cdef size_t n = part.last - part.first, n_params = 0, i
+        cdef size_t n = part.last - part.first, n_update = 0, i
         cdef PartRun* each
-        cdef Task* task = NULL
+        cdef void* task = NULL
+        cdef void* params = NULL
         cdef uint64_t* pairs
         cdef bint backward
         if part.updates:
-            lrs, wds, rescale, clip, own = numbers
-            task = self.update.task(lrs, wds, rescale, clip, own)
-            n_params = task.joined.items.size()
+            task = self.update.new_task(numbers, &params, &n_update)
         each = <PartRun*>malloc(
             sizeof(PartRun) + n * (sizeof(void*) + sizeof(uint64_t)) + UPDATE_AT
-            + n_params * sizeof(UpdateParams))
+            + n_update)
         if each == NULL:
             if task != NULL:
-                free_task(task)
+                self.update.free_task(task)
             raise OutOfMemoryError("no memory to push a training step")
         hold(&part.recording)
         each.part, each.task, each.n_runs = part, task, 0
+        if task != NULL:
+            each.put, each.free_task = self.update.put, self.update.free_task
         each.runs = <Run**>(each + 1)
         each.backward = <bint*>(each.runs + n)
         each.numbers = <char*>(each.runs + n) + n * sizeof(uint64_t)
         pairs = <uint64_t*>each.numbers
         for i in range(2):
             pairs[2 * i], pairs[2 * i + 1] = words.seed[i], words.stream[i]
-        if n_params:
-            memcpy(each.numbers + UPDATE_AT, task.params, n_params * sizeof(UpdateParams))
-        each.nbytes = 0
-        if part.is_random or n_params:
-            each.nbytes = UPDATE_AT + n_params * sizeof(UpdateParams)
+        if n_update:
+            memcpy(each.numbers + UPDATE_AT, params, n_update)
+        each.nbytes = UPDATE_AT + n_update if part.is_random or n_update else 0
         try:
             for i in range(n):
                 backward = part.first + i >= self.plan.n_forward_segments
@@ -263,29 +261,10 @@ cdef bint _follows(Segment* first, Segment* second) noexcept nogil:
     return _recordable(first) and _recordable(second) and first.dev_id == second.dev_id
 
 
-_steps = WeakKeyDictionary()  # Executor -> {whether with an update: GpuStep}
-
-
-def gpu_step(executor, update=None):
-    """The GpuStep of an executor, made when it is first asked for, or when the executor's plan or
-    the update has become another one.
-
-    Parameters
-    ----------
-    executor : Executor
-    update : JoinedUpdate, optional
-
-    Returns
-    -------
-    GpuStep or None
-        None where somebody looks between forward and backward (a monitor), gradients of the
-        outputs have to be given, or there are none to compute.
-    """
-    if executor._monitor is not None or executor._takes_heads or not executor._graph.grads:
-        return None
-    plan = executor._plan
-    known = _steps.setdefault(executor, {})
-    step = known.get(update is not None)
-    if step is None or step.plan is not plan or step.update is not update:
-        step = known[update is not None] = GpuStep(plan, update)
-    return step
+def joins_steps(Plan plan):
+    """Whether there is anything to put together."""
+    cdef Segment* segment
+    for segment in plan.tables.segments:
+        if _recordable(segment):
+            return True
+    return False
