@@ -1,8 +1,10 @@
 """UpdateStep (contract in update_step.pxd)."""
 
+from ..base.errors import CynetError
+
 
 cdef class UpdateStep:
     """An update of weights, which a call pushes."""
 
     cdef void* new_task(self, tuple arguments, void** numbers, size_t* nbytes) except NULL:
-        raise NotImplementedError
+        raise CynetError(f"{type(self).__name__} does not define new_task")
