@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ....base.errors import ArgumentError, shown, warn_user
 from ....base.guard import guarded
+from ....base.kinds import to_index
 from ....context import Context, cpu
 from ....metric import Accuracy
 from ....metric import Loss as LossMetric
@@ -171,11 +172,14 @@ class Estimator:
             that is not the estimator's; the data are no DataLoader.
         """
         _check_loader(train_data)
-        if (not epochs) == (not batches):
+        if (epochs is None) == (batches is None):
             raise ArgumentError(
                 f"fit: give epochs or batches, and not both; got epochs={shown(epochs)},"
                 f" batches={shown(batches)}"
             )
+        for name, number in (("epochs", epochs), ("batches", batches)):
+            if number is not None and to_index(f"fit: {name}", number) < 1:
+                raise ArgumentError(f"fit: {name} must be 1 or more, got {number}")
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         tell = _Listeners(self, self._prepare_default_handlers(val_data, event_handlers))
         tell("train_begin")

@@ -6,7 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from ....base.errors import ArgumentError
+from ....base.errors import ArgumentError, shown
 from ....base.guard import guarded
 from .events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
 
@@ -37,7 +37,10 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         if log_interval != "epoch" and (
             not isinstance(log_interval, int) or isinstance(log_interval, bool) or log_interval < 1
         ):
-            raise ArgumentError("log_interval must be either an integer or string 'epoch'")
+            raise ArgumentError(
+                "LoggingHandler: log_interval must be 'epoch' or a number of batches, 1 or more,"
+                f" got {shown(log_interval)}"
+            )
         self.metrics = metric_list(metrics)
         self.log_interval = log_interval
         self.priority = priority
@@ -99,7 +102,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
         """A line, where an interval begins."""
-        if self.log_interval == "epoch":
+        if isinstance(self.log_interval, str):
             return
         self.log_interval_time += time.perf_counter() - self.batch_start
         self.processed_samples += kwargs["batch"][0].shape[estimator.batch_axis]

@@ -152,9 +152,9 @@ class VariationalDropoutCell(ModifierCell):
     def _alias(self):
         return "vardrop"
 
-    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+    def hybridize(self, active: bool = True, *args: Any, **kwargs: Any) -> None:
         """Hybridize the base cell; what is dropped has to outlive a step of this one."""
-        self.base_cell.hybridize(active, **kwargs)
+        self.base_cell.hybridize(active, *args, **kwargs)
 
     def reset(self) -> None:
         """Draw anew at the next step."""

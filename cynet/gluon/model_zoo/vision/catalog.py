@@ -35,9 +35,11 @@ from .squeezenet import squeezenet1_0, squeezenet1_1
 from .vgg import vgg11, vgg11_bn, vgg13, vgg13_bn, vgg16, vgg16_bn, vgg19, vgg19_bn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...block import HybridBlock
 
-_MODELS = {
+_MODELS: dict[str, Callable[..., HybridBlock]] = {
     "alexnet": alexnet,
     "densenet121": densenet121,
     "densenet161": densenet161,

@@ -340,7 +340,7 @@ def get_resnet(
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
-) -> ResNetV1 | ResNetV2:
+) -> Network:
     """A residual network of 18, 34, 50, 101 or 152 layers.
 
     Parameters
@@ -371,60 +371,60 @@ def get_resnet(
 
 
 @guarded
-def resnet18_v1(**kwargs: Any) -> ResNetV1:
+def resnet18_v1(**kwargs: Any) -> Network:
     """ResNet of 18 layers, version 1; see :func:`get_resnet`."""
     return get_resnet(1, 18, **kwargs)
 
 
 @guarded
-def resnet34_v1(**kwargs: Any) -> ResNetV1:
+def resnet34_v1(**kwargs: Any) -> Network:
     """ResNet of 34 layers, version 1; see :func:`get_resnet`."""
     return get_resnet(1, 34, **kwargs)
 
 
 @guarded
-def resnet50_v1(**kwargs: Any) -> ResNetV1:
+def resnet50_v1(**kwargs: Any) -> Network:
     """ResNet of 50 layers, version 1; see :func:`get_resnet`."""
     return get_resnet(1, 50, **kwargs)
 
 
 @guarded
-def resnet101_v1(**kwargs: Any) -> ResNetV1:
+def resnet101_v1(**kwargs: Any) -> Network:
     """ResNet of 101 layers, version 1; see :func:`get_resnet`."""
     return get_resnet(1, 101, **kwargs)
 
 
 @guarded
-def resnet152_v1(**kwargs: Any) -> ResNetV1:
+def resnet152_v1(**kwargs: Any) -> Network:
     """ResNet of 152 layers, version 1; see :func:`get_resnet`."""
     return get_resnet(1, 152, **kwargs)
 
 
 @guarded
-def resnet18_v2(**kwargs: Any) -> ResNetV2:
+def resnet18_v2(**kwargs: Any) -> Network:
     """ResNet of 18 layers, version 2; see :func:`get_resnet`."""
     return get_resnet(2, 18, **kwargs)
 
 
 @guarded
-def resnet34_v2(**kwargs: Any) -> ResNetV2:
+def resnet34_v2(**kwargs: Any) -> Network:
     """ResNet of 34 layers, version 2; see :func:`get_resnet`."""
     return get_resnet(2, 34, **kwargs)
 
 
 @guarded
-def resnet50_v2(**kwargs: Any) -> ResNetV2:
+def resnet50_v2(**kwargs: Any) -> Network:
     """ResNet of 50 layers, version 2; see :func:`get_resnet`."""
     return get_resnet(2, 50, **kwargs)
 
 
 @guarded
-def resnet101_v2(**kwargs: Any) -> ResNetV2:
+def resnet101_v2(**kwargs: Any) -> Network:
     """ResNet of 101 layers, version 2; see :func:`get_resnet`."""
     return get_resnet(2, 101, **kwargs)
 
 
 @guarded
-def resnet152_v2(**kwargs: Any) -> ResNetV2:
+def resnet152_v2(**kwargs: Any) -> Network:
     """ResNet of 152 layers, version 2; see :func:`get_resnet`."""
     return get_resnet(2, 152, **kwargs)

@@ -131,6 +131,11 @@ def test_how_long_is_asked_once(loader):
     for settings in ({}, {"epochs": 1, "batches": 2}):
         with pytest.raises(ValueError, match="give epochs or batches, and not both"):
             estimator().fit(loader, **settings)
+    for settings in ({"epochs": 0}, {"batches": -1}):
+        with pytest.raises(ValueError, match="must be 1 or more, got"):
+            estimator().fit(loader, **settings)
+    with pytest.raises(TypeError, match="fit: epochs must be an int, got 2.5"):
+        estimator().fit(loader, epochs=2.5)
     data = mx.io.NDArrayIter(X, Y, 8)
     with pytest.raises(ValueError, match="data must be a gluon.data.DataLoader, got"):
         estimator().fit(data, epochs=1)
