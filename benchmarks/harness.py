@@ -74,9 +74,13 @@ def main(title, rows):
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--package", default="cynet", help="cynet, or mxnet where it is installed")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    parser.add_argument("--mxnet", metavar="PYTHON", help="a Python with MXNet 1.x to compare with")
+    beside = parser.add_mutually_exclusive_group()
+    beside.add_argument("--mxnet", metavar="PYTHON", help="a Python with MXNet 1.x to compare with")
+    beside.add_argument("--torch", metavar="PYTHON", help="or one with PyTorch, where a file can")
     args = parser.parse_args()
     measured = list(rows(importlib.import_module(args.package)))
     title = title.splitlines()[0].rstrip(".")
-    beside = run_file(args.mxnet, Path(sys.argv[0]).resolve(), "mxnet")[1] if args.mxnet else ()
-    print(json.dumps([title, measured]) if args.json else table(title, measured, beside))
+    peer = args.mxnet or args.torch
+    package = "mxnet" if args.mxnet else "torch"
+    found = run_file(peer, Path(sys.argv[0]).resolve(), package)[1] if peer else ()
+    print(json.dumps([title, measured]) if args.json else table(title, measured, found))

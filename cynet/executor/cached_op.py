@@ -159,6 +159,7 @@ class _Program:
         self.values += graph.outputs
         self.heads = [i for i, value in enumerate(graph.heads) if value is not None]
         self.values += [graph.heads[i] for i in self.heads]
+        self.n_kept = len(self.values)
         self.wanted = [(i, req) for i, req in enumerate(wants) if req != _NULL]
         self.values += [graph.grads[op.inputs[i]] for i, _ in self.wanted]
         self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
@@ -207,7 +208,9 @@ class _Instance:
         self.arena = arena
         n = program.n_inputs
         self.slots = Slots(
-            self.plan, [program.fakes[v] for v in program.values], range(n, n + len(graph.outputs))
+            self.plan,
+            [program.fakes[v] for v in program.values],
+            {*range(n, n + len(graph.outputs)), *range(program.n_kept, len(program.values))},
         )
         self.inputs = None  # those of the last call: what is kept from run to run knows them
         self.scratch = {}

@@ -136,8 +136,8 @@ cdef class Slots:
     plan : Plan
     arrays : list of NDArray
         The placeholders, in the order in which `put` gives arrays.
-    outputs : range
-        Which of them are new in each run: without values until it has written them.
+    new : set of int
+        Which of them may be without values until a run has written them.
     """
 
     cdef Plan plan
@@ -148,7 +148,7 @@ cdef class Slots:
     cdef vector[vector[VarHandle]] const_vars
     cdef vector[vector[VarHandle]] mutable_vars
 
-    def __init__(self, Plan plan not None, list arrays, outputs):
+    def __init__(self, Plan plan not None, list arrays, set new):
         cdef NDArrayBase array
         cdef Slot* slot
         cdef Tables* tables = plan.tables
@@ -181,7 +181,7 @@ cdef class Slots:
             self._sort(by_var, i, &segment.mutable_vars, &self.mutable_slots[i],
                        &self.mutable_vars[i])
             for k in self.mutable_slots[i]:
-                if k in outputs:
+                if k in new:
                     self._note_chunk(PROMISED, i, segment.promised.size(), self.slots[k].chunk)
                     segment.promised.push_back(NULL)
             if segment.dev_type == kGPU:  # a graph keeps the addresses it was recorded with
