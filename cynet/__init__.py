@@ -7,6 +7,7 @@ from .base import config, errors  # floor 0; base looks first whether cynet is b
 from . import base
 from . import context
 from .context import Context, cpu, cpu_pinned, current_context, gpu
+from .base.as_mxnet import install_as_mxnet
 from .base.errors import CynetError, MXNetError
 from . import engine, storage  # floor 1
 from .cuda import lazy_backend  # floor 2
@@ -39,7 +40,7 @@ from . import module as mod
 from . import libinfo
 
 if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
-    from . import gluon
+    from . import gluon, log, misc, runtime, util
     from .gluon.block import compile
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "gpu",
     "init",
     "initializer",
+    "install_as_mxnet",
     "io",
     "kv",
     "kvstore",

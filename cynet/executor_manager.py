@@ -3,6 +3,7 @@
 from collections import Counter
 
 from .base.errors import ArgumentError, shown
+from .ndarray import NDArray
 
 
 def _split_input_slice(batch_size, work_load_list):
@@ -56,3 +57,27 @@ def _check_arguments(symbol):
             raise ArgumentError(
                 f"{kind} {shown(twice[0])} comes twice; give each its own name. All: {names}"
             )
+
+
+def _load_general(data, targets, major_axis=None):
+    """Copy each source into its target: an NDArray, a list of them (from a list), or pairs of the
+    slice of the first axis and the NDArray it goes to."""
+    for source, target in zip(data, targets):
+        if isinstance(target, NDArray):
+            source.copyto(target)
+        elif isinstance(source, (list, tuple)):
+            for each, (_, array) in zip(source, target):
+                each.copyto(array)
+        else:
+            for part, array in target:
+                source[part].copyto(array)
+
+
+def _load_data(batch, targets, major_axis=None):
+    """Copy a batch's data into arrays; see `_load_general`."""
+    _load_general(batch.data, targets, major_axis)
+
+
+def _load_label(batch, targets, major_axis=None):
+    """Copy a batch's labels into arrays; see `_load_general`."""
+    _load_general(batch.label, targets, major_axis)

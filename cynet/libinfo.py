@@ -15,7 +15,8 @@ from .base.errors import NotFoundError
 
 _PACKAGE = __name__.partition(".")[0]
 # what is imported when it is first asked for
-_LATER = {"gluon": "gluon", "compile": "gluon.block:compile"}
+_LATER = {each: each for each in ("gluon", "log", "misc", "runtime", "util")}
+_LATER["compile"] = "gluon.block:compile"
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 
 

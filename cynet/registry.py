@@ -1,8 +1,9 @@
 """The one registry: names to classes or entries, for operators, optimizers, metrics, ..."""
 
 import difflib
+import json
 
-from .base.errors import ArgumentError, ArgumentTypeError, NotFoundError, shown
+from .base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
 
 _LONGEST = 100  # characters
 
@@ -75,3 +76,107 @@ class Registry:
     def items(self):
         """Pairs (name, object), aliases included."""
         return self._table.items()
+
+
+# --- MXNet's functions ---------------------------------------------------------------------------
+_OF_CLASSES = {}  # base class -> Registry of its subclasses
+
+
+def _registry_of(base_class, nickname):
+    if base_class not in _OF_CLASSES:
+        _OF_CLASSES[base_class] = Registry(nickname, ignore_case=True)
+    return _OF_CLASSES[base_class]
+
+
+def get_registry(base_class):
+    """Dict of lower-case name to class: what was registered under `base_class`.
+
+    >>> class Shape: pass
+    >>> get_registry(Shape)
+    {}
+    """
+    return dict(_registry_of(base_class, base_class.__name__).items())
+
+
+def get_register_func(base_class, nickname):
+    """A function ``register(klass, name=None)`` for subclasses of `base_class`; a decorator, too.
+
+    >>> class Shape: pass
+    >>> @get_register_func(Shape, "shape")
+    ... class Round(Shape): pass
+    >>> get_registry(Shape)["round"] is Round
+    True
+    """
+    registry = _registry_of(base_class, nickname)
+
+    def register(klass, name=None):
+        if not (isinstance(klass, type) and issubclass(klass, base_class)):
+            raise ArgumentTypeError(
+                f"a {nickname} is a subclass of {base_class.__name__}, got {shown(klass)}"
+            )
+        return registry.register(klass.__name__ if name is None else name, klass, override=True)
+
+    return register
+
+
+def get_alias_func(base_class, nickname):
+    """A function ``alias(*names)``: a decorator that registers a class under further names."""
+    register = get_register_func(base_class, nickname)
+
+    def alias(*names):
+        def wrap(klass):
+            for name in names:
+                register(klass, name)
+            return klass
+
+        return wrap
+
+    return alias
+
+
+def get_create_func(base_class, nickname):
+    """A function that makes an instance from a name and arguments, or from a description.
+
+    It takes an instance as it is; a name; a dict or its JSON, ``{"shape": "round", ...}``; or the
+    JSON of a list, ``["round", {...}]``.
+
+    >>> class Shape:
+    ...     def __init__(self, size=1): self.size = size
+    >>> _ = get_register_func(Shape, "shape")(Shape)
+    >>> get_create_func(Shape, "shape")('["shape", {"size": 3}]').size
+    3
+    """
+    registry = _registry_of(base_class, nickname)
+
+    def create(*args, **kwargs):
+        if args:
+            name, *args = args
+        elif nickname in kwargs:
+            name = kwargs.pop(nickname)
+        else:
+            raise ArgumentTypeError(f"create: give the name of a {nickname}")
+        if isinstance(name, base_class):
+            if args or kwargs:
+                raise ArgumentError(f"create: an instance of {nickname} takes no arguments")
+            return name
+        if isinstance(name, dict):
+            return create(**name)
+        if isinstance(name, str) and name[:1] in ("[", "{"):
+            described = _described(nickname, name)
+            if isinstance(described, dict):
+                return create(**described, **kwargs)
+            return create(described[0], **described[1], **kwargs)
+        return registry.get(name)(*args, **kwargs)
+
+    return create
+
+
+def _described(nickname, text):
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise FormatError(f"{nickname} {shown(text)} is no JSON: {error}") from None
+    pair = isinstance(found, list) and len(found) == 2 and isinstance(found[1], dict)
+    if not (pair or isinstance(found, dict)):
+        raise FormatError(f"{nickname} {shown(text)} is neither [name, settings] nor a dict")
+    return found

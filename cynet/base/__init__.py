@@ -11,6 +11,7 @@ from .errors import (
     FormatError,
     KernelError,
     MissingFileError,
+    MissingModuleError,
     MXNetError,
     NoFolderError,
     NotFoundError,
@@ -18,10 +19,16 @@ from .errors import (
     ShapeError,
 )
 from .legacy import (
+    _as_list,
     _Null,
     basestring,
     c_array,
+    c_array_buf,
     c_str,
+    c_str_array,
+    classproperty,
+    data_dir,
+    data_dir_default,
     integer_types,
     long,
     mx_float,
@@ -32,6 +39,7 @@ from .legacy import (
     numeric_types,
     py_str,
     string_types,
+    with_metaclass,
 )
 from . import aliases
 
@@ -46,13 +54,19 @@ __all__ = [
     "KernelError",
     "MXNetError",
     "MissingFileError",
+    "MissingModuleError",
     "NoFolderError",
     "NotFoundError",
     "OperatorError",
     "ShapeError",
     "basestring",
     "c_array",
+    "c_array_buf",
     "c_str",
+    "c_str_array",
+    "classproperty",
+    "data_dir",
+    "data_dir_default",
     "integer_types",
     "long",
     "mx_float",
@@ -63,4 +77,5 @@ __all__ = [
     "numeric_types",
     "py_str",
     "string_types",
+    "with_metaclass",
 ]

@@ -266,23 +266,39 @@ def settings():
     return tuple(_SETTINGS.values())
 
 
+def getenv(name):
+    """The value of any environment variable, a str, or None."""
+    return os.environ.get(name)
+
+
+def setenv(name, value):
+    """Set any environment variable of this process; None removes it."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def given():
+    """The environment variables of cynet, MXNet and OpenMP that are set, a sorted dict."""
+    ours = ("CYNET_", "MXNET_", "OMP_")
+    return {name: os.environ[name] for name in sorted(os.environ) if name.startswith(ours)}
+
+
 @contextmanager
 def environment(name, value):
-    """Set an environment variable while a library loads that reads it then, and put it back.
+    """Set an environment variable (None: remove it) for a while, and put it back.
 
     >>> with environment("CYNET_HOME", "elsewhere"):
     ...     get("CYNET_HOME")
     'elsewhere'
     """
-    before = os.environ.get(name)
-    os.environ[name] = value
+    before = getenv(name)
+    setenv(name, value)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+        setenv(name, before)
 
 
 @contextmanager

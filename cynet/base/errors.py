@@ -109,6 +109,10 @@ class NotFoundError(CynetError, AttributeError, KeyError):
         return Exception.__str__(self)
 
 
+class MissingModuleError(CynetError, ModuleNotFoundError):
+    """``import mxnet.x`` of a module that is not here."""
+
+
 class UndefinedError(CynetError, NotImplementedError):
     """A method that a subclass must define is not defined."""
 

@@ -4,12 +4,18 @@ import ctypes
 
 import numpy as np
 
+from .config import cache_folder
 from .guard import guarded
 
 __all__ = [
     "basestring",
     "c_array",
+    "c_array_buf",
     "c_str",
+    "c_str_array",
+    "classproperty",
+    "data_dir",
+    "data_dir_default",
     "integer_types",
     "long",
     "mx_float",
@@ -20,6 +26,7 @@ __all__ = [
     "numeric_types",
     "py_str",
     "string_types",
+    "with_metaclass",
 ]
 
 # What Python 2's names mean now.
@@ -67,3 +74,62 @@ def c_array(ctype, values):
     [1, 2]
     """
     return (ctype * len(values))(*values)
+
+
+@guarded
+def c_array_buf(ctype, buf):
+    """A ctypes array of type `ctype` over the memory of an ``array.array``."""
+    return (ctype * len(buf)).from_buffer(buf)
+
+
+@guarded
+def c_str_array(strings):
+    """A ctypes array of ``char*`` of some strs."""
+    return c_array(ctypes.c_char_p, [each.encode("utf-8") for each in strings])
+
+
+def data_dir_default():
+    """The folder of downloads: CYNET_HOME, or ~/.cache/cynet."""
+    return str(cache_folder())
+
+
+data_dir = data_dir_default
+
+
+def with_metaclass(meta, *bases):
+    """A class of `bases` made by `meta`, in a form that Python 2 understands, too.
+
+    >>> class Sized(with_metaclass(type, list)): pass
+    >>> Sized.__mro__[1]
+    <class 'list'>
+    """
+    return type.__new__(_Later, "with_metaclass", (), {"made_by": (meta, bases)})
+
+
+class _Later(type):
+    """Makes, of a class below it, one of the bases and the metaclass that were asked for."""
+
+    def __new__(cls, name, bases, body):
+        meta, real = bases[0].made_by
+        return meta(name, real, body)
+
+
+class classproperty:
+    """A property of the class itself.
+
+    >>> class Net:
+    ...     depth = classproperty(lambda cls: 3)
+    >>> Net.depth
+    3
+    """
+
+    def __init__(self, fget):
+        self.fget = fget
+
+    def __get__(self, instance, owner=None):
+        return self.fget(type(instance) if owner is None else owner)
+
+
+def _as_list(obj):
+    """A list or tuple as it is, anything else in a list."""
+    return obj if isinstance(obj, (list, tuple)) else [obj]

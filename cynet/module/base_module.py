@@ -16,7 +16,22 @@ from ..io import DataBatch
 from ..io.checkpoint import read_params, save_params
 from .evaluation import Evaluation
 from .history import History, progress_for
-from .inputs import as_list, call_each, check_callbacks, check_iterator, check_monitor
+from .inputs import (
+    _check_input_names as _check_input_names,  # subclasses of scripts import these three here
+)
+from .inputs import (
+    _check_names_match as _check_names_match,
+)
+from .inputs import (
+    _parse_data_desc as _parse_data_desc,
+)
+from .inputs import (
+    as_list,
+    call_each,
+    check_callbacks,
+    check_iterator,
+    check_monitor,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,6 +7,9 @@ from .._core.copy import copy_all
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, shown
 from ..base.kinds import check_flag
 from ..context import Context, cpu
+from ..executor_manager import _load_data as _load_data  # scripts import these from here, too
+from ..executor_manager import _load_general as _load_general
+from ..executor_manager import _load_label as _load_label
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
 

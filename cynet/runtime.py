@@ -1,0 +1,144 @@
+"""mx.runtime: what this build of cynet has; a description of machine and build for reports."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib import metadata, util
+from typing import NamedTuple
+
+import numpy as np
+
+from .base import config
+from .base.cores import usable_cores
+from .base.errors import CynetError, NotFoundError
+from .base.guard import guarded
+from .context import load_gpu_backend, num_gpus
+from .graph.pipeline import PASSES, enabled
+from .kernels.conv import onednn
+from .kernels.isa.dispatch import cpu_capabilities, cpu_capability
+from .kernels.threading.threads import get_num_threads
+
+__all__ = ["Feature", "Features", "describe", "feature_list"]
+
+# What MXNet's list has and no build of cynet: sparse servers, other frameworks' operators, ...
+_NEVER = (
+    "NCCL", "CUDA_RTC", "TENSORRT", "SSE", "F16C", "JEMALLOC", "BLAS_ATLAS", "BLAS_MKL",
+    "BLAS_APPLE", "CAFFE", "DIST_KVSTORE", "SIGNAL_HANDLER", "DEBUG", "TVM_OP",
+)  # fmt: skip
+_OPTIONAL = ("Cython", "tqdm", "cv2", "PIL", "onnx", "graphviz", "matplotlib", "pycuda")
+
+
+class Feature(NamedTuple):
+    """One feature: its name, and whether this build has it."""
+
+    name: str
+    enabled: bool
+
+    def __repr__(self) -> str:
+        return f"{'✔' if self.enabled else '✖'} {self.name}"
+
+
+def feature_list() -> list[Feature]:
+    """The features that MXNet 1.9.1 lists, each with whether cynet has it here."""
+    levels = cpu_capabilities()
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    gpu = num_gpus() > 0
+    there = {
+        "CUDA": gpu,
+        "CUDNN": gpu,
+        "CPU_SSE": x86,
+        "CPU_SSE2": x86,
+        "CPU_AVX": "avx2" in levels,
+        "CPU_AVX2": "avx2" in levels,
+        "OPENMP": True,
+        "BLAS_OPEN": True,
+        "LAPACK": True,
+        "MKLDNN": onednn.available(),
+        "OPENCV": util.find_spec("cv2") is not None,
+        "INT64_TENSOR_SIZE": True,
+        "CXX14": True,
+        "PROFILER": True,
+        **dict.fromkeys(_NEVER, False),
+    }
+    return [Feature(name, bool(value)) for name, value in there.items()]
+
+
+class Features(dict):
+    """Feature by name.
+
+    Examples
+    --------
+    >>> features = Features()
+    >>> features.is_enabled("BLAS_OPEN"), features["TVM_OP"].enabled
+    (True, False)
+    """
+
+    def __init__(self) -> None:
+        super().__init__((each.name, each) for each in feature_list())
+
+    def __repr__(self) -> str:
+        return repr(list(self.values()))
+
+    @guarded
+    def is_enabled(self, feature_name: str) -> bool:
+        """Whether a feature is there; an error where no feature has that name."""
+        name = feature_name.upper()
+        if name not in self:
+            raise NotFoundError(
+                f"no feature is named '{feature_name}'; there are {', '.join(self)}"
+            )
+        return self[name].enabled
+
+
+def _version(package):
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _processor():
+    """The model of the processor, as Linux tells it."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            found = next((line for line in file if line.startswith("model name")), "")
+    except OSError:
+        found = ""
+    return found.partition(":")[2].strip() or platform.processor() or platform.machine()
+
+
+def _gpus():
+    try:
+        load_gpu_backend()
+    except CynetError as error:
+        return f"none ({error})"
+    return ", ".join(f"gpu({i})" for i in range(num_gpus())) or "none"
+
+
+def describe() -> str:
+    """Versions, processor, threads, libraries, devices, passes and settings, as lines of text.
+
+    ``python -m cynet`` prints it.
+    """
+    package = sys.modules[__name__.partition(".")[0]]
+    on = enabled()
+    optional = [f"{name} {_version(name)}" for name in _OPTIONAL if _version(name)]
+    settings = config.given()
+    rows = {
+        "cynet": f"{package.__version__}, {os.path.dirname(package.__file__)}",
+        "Python": f"{platform.python_version()}, {sys.executable}",
+        "system": platform.platform(),
+        "processor": _processor(),
+        "instructions": f"{cpu_capability()} (there are {', '.join(cpu_capabilities())})",
+        "threads": f"{get_num_threads()} of {usable_cores()} usable cores",
+        "NumPy": np.__version__,
+        "OpenBLAS": _version("scipy_openblas32"),
+        "oneDNN": _version("onednn-cpu-gomp") if onednn.available() else "none",
+        "GPUs": _gpus(),
+        "optional": ", ".join(optional) or "none",
+        "passes": ", ".join(each.name for each in PASSES if each.name in on) or "none",
+        "settings": " ".join(f"{k}={value}" for k, value in settings.items()) or "none",
+    }
+    return "\n".join(f"{name:13}{value}" for name, value in rows.items())

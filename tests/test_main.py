@@ -1,0 +1,89 @@
+"""``python -m cynet``: runs scripts written for MXNet; alone, describes build and machine."""
+
+import subprocess
+import sys
+
+import cynet as mx
+
+
+def run(*arguments, cwd=None):
+    done = subprocess.run(
+        [sys.executable, "-m", "cynet", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_alone():
+    status, out, _ = run()
+    rows = dict(line.split(None, 1) for line in out.splitlines())
+    assert status == 0
+    assert rows["cynet"].startswith(mx.__version__)
+    assert rows["Python"].startswith(sys.version.split()[0])
+    assert {"processor", "instructions", "threads", "OpenBLAS", "GPUs", "passes"} <= {*rows}
+    assert "fuse" in rows["passes"].replace(",", " ").split()
+
+
+SCRIPT = """
+import sys
+import numpy as np
+import mxnet as mx
+from mxnet import gluon, nd
+from mxnet.executor_manager import _split_input_slice
+from mxnet.gluon.rnn.rnn_cell import LSTMCell
+from mxnet.io.io import DataDesc
+from mxnet.module.base_module import BaseModule, _check_input_names, _parse_data_desc
+from mxnet.module.executor_group import _load_data, _load_label
+from mxnet.optimizer.optimizer import SGD
+import helper
+if __name__ == "__main__":
+    print(sys.argv[1:], helper.WORD, mx.__version__, np.int is int, np.float("2"))
+    print(nd.ones((2,), dtype=np.float).sum().asscalar(), issubclass(mx.mod.Module, BaseModule))
+    print(SGD is mx.optimizer.SGD, mx.io.DataDesc is DataDesc)
+    for name in ("mxnet.numpy", "mxnet.nothing"):
+        try:
+            __import__(name)
+        except ImportError as error:
+            print(error)
+    sys.exit(3)
+"""
+ANSWER = """['a', '-b'] beside 1.9.1 True 2.0
+2.0 True
+True True
+mx.numpy is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md
+mx has no attribute 'nothing'
+"""
+
+
+def test_a_script(tmp_path):
+    (tmp_path / "helper.py").write_text("WORD = 'beside'")
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT)
+    status, out, errors = run(script, "a", "-b")
+    assert (status, out) == (3, ANSWER), errors
+
+
+def test_a_module(tmp_path):
+    (tmp_path / "job.py").write_text("import sys, mxnet; print(__name__, sys.argv[1:])")
+    assert run("-m", "job", "x", cwd=tmp_path)[:2] == (0, "__main__ ['x']\n")
+
+
+def test_no_such_script(tmp_path):
+    status, _, errors = run(tmp_path / "none.py")
+    assert status == 2 and "there is no script" in errors and "usage: python -m cynet" in errors
+    assert run("--help")[0] == 0
+
+
+def test_mxnet_that_is_loaded_is_refused():
+    code = (
+        "import sys, types; m = types.ModuleType('mxnet'); m.__file__ = 'x'\n"
+        "sys.modules['mxnet'] = m\n"
+        "import cynet\n"
+        "try: cynet.install_as_mxnet()\n"
+        "except cynet.CynetError as e: print(e)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "mxnet has been imported from 'x'" in done.stdout
