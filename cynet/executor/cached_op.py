@@ -1,11 +1,12 @@
 """CachedOp: a Symbol run on whatever arrays it is called with, through plans that are kept."""
 
+import threading
 from collections import OrderedDict
 
 import numpy as np
 
 from .._executor import Plan
-from ..base.errors import ArgumentError, ArgumentTypeError, GradientError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..graph import pipeline
 from ..graph.collector import collector_paused
 from ..graph.compile import lower
@@ -17,6 +18,7 @@ from ..symbol.node import fixed_arguments, topological_order
 from .executor import constants, create_operators, kept_arrays
 from .pins import Pins
 from .rebind import Slots, examine, fresh_arrays, placeholder
+from .replay import gradients
 
 MOST_PROGRAMS = 16  # signatures of one CachedOp that are remembered
 _NULL, _WRITE, _ADD = 0, 1, 3  # OpReq
@@ -61,7 +63,7 @@ class CachedOp:
         self.symbol = symbol
         self._arguments = symbol.list_arguments()
         self.inputs = [*self._arguments, *symbol.list_auxiliary_states()]
-        self._programs = OrderedDict()
+        self._programs, self._lock = OrderedDict(), threading.Lock()
         fixed = fixed_arguments(topological_order(symbol.entries))
         self._pinned = [(self.inputs.index(name), number) for name, number in fixed.items()]
         self._pins = {}  # place among the inputs -> (array, Pins)
@@ -105,18 +107,24 @@ class CachedOp:
         training = bool(get_state() & 2)
         signature, wants = examine(arrays, len(self._arguments))
         key = signature, wants, training
-        program = self._programs.get(key)
+        with self._lock:
+            program = self._programs.get(key)
+            if program is not None:
+                self._programs.move_to_end(key)
         if program is None:
-            program = self._programs[key] = _Program(self, arrays, wants, training)
-            if len(self._programs) > MOST_PROGRAMS:
-                self._programs.popitem(last=False)
-        else:
-            self._programs.move_to_end(key)
+            program = self._remember(key, _Program(self, arrays, wants, training))
         lease = program.lease()
         outputs = lease.instance.forward(arrays, training)
         if program.has_gradients:
             _PlanNode(self, program, lease, arrays, outputs, training)
         return outputs
+
+    def _remember(self, key, program):
+        with self._lock:
+            program = self._programs.setdefault(key, program)  # a thread may have been faster
+            if len(self._programs) > MOST_PROGRAMS:
+                self._programs.popitem(last=False)
+        return program
 
     def _hold_pinned(self, arrays):
         """Inputs that hold one number whatever is written to them (gamma of a BatchNorm that has
@@ -168,6 +176,7 @@ class _Program:
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=python)
         self.constants = constants(graph)
+        self.keeps = bool(graph.kept_values())
         read = {v.root for step in graph.steps[graph.n_forward :] for v in step.read()}
         pinned = [i for i, _ in op._pinned]
         self.read_inputs = [i for i in range(n_args) if self.values[i] in read and i not in pinned]
@@ -221,7 +230,7 @@ class _Instance:
         self.kept = None
         outputs = fresh_arrays(self.program.graph.outputs, self.program.fakes)
         self.slots.put(0, arrays + outputs)
-        self.inputs = arrays if self.program.graph.kept_values() else None
+        self.inputs = arrays if self.program.keeps else None
         for operator in self.python:
             operator.memory_owner = (self.arena, arrays, [each.detach() for each in outputs])
         self.plan.run_forward(training)
@@ -254,6 +263,7 @@ class _PlanNode(StepNode):
 
     def __init__(self, op, program, lease, arrays, outputs, training):
         self.op, self.program, self.lease, self.training = op, program, lease, training
+        self.given = arrays
         n = len(op._arguments)
         read = [arrays[i] for i in program.read_inputs]
         read += [outputs[i] for i in program.read_outputs]
@@ -268,7 +278,7 @@ class _PlanNode(StepNode):
         return [*inputs, *(f"output {k}" for k in self.program.read_outputs)][i]
 
     def let_go(self):
-        self.lease = None
+        self.lease = self.given = None
 
     def go_back(self, walk, grads):
         """Backward of the plan, straight into the arrays where the gradients go."""
@@ -299,7 +309,19 @@ class _PlanNode(StepNode):
             elemwise_add(array, part, out=array)
 
     def backward(self, grads, recorded):
-        raise GradientError(
-            f"{self.name}, recorded at {self.where()}: create_graph=True does not go through a "
-            "plan; call the network without hybridize"
-        )
+        """The gradients as recorded steps: node by node, since a plan has no gradient of its
+        backward."""
+        op, wanted = self.op, [i for i, _ in self.program.wanted]
+        flags = set_state(1 | (2 if self.training else 0))
+        try:
+            found = gradients(
+                op.symbol,
+                dict(zip(op.inputs, self.linked(self.given))),
+                [op.inputs[i] for i in wanted],
+                grads,
+                f"{self.name}, recorded at {self.where()}",
+            )
+        finally:
+            set_state(flags)
+        parts = dict(zip(wanted, found))
+        return [parts.get(i) for i in range(len(op._arguments))]

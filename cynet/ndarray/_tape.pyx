@@ -286,6 +286,20 @@ cdef class StepNode(Saved):
             self.save(_detached(array))
         set_outputs(self, outputs)
 
+    def linked(self, list arrays):
+        """Arrays as they were in the graph when they came in; those behind the inputs as they
+        are."""
+        cdef NDArrayBase array, out
+        cdef list found = []
+        cdef Py_ssize_t i, n = len(self.inputs)
+        for i, array in enumerate(arrays):
+            out = array
+            if i < n and array.grad_entry is not self.inputs[i]:
+                out = _detached(array)
+                out.grad_entry = self.inputs[i]
+            found.append(out)
+        return found
+
     def add_inputs(self, list arrays, list entries):
         """More inputs, of which only the place in the graph is known where the array is None."""
         cdef NDArrayBase array

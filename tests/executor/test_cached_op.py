@@ -189,6 +189,37 @@ def test_dropout_and_modes():
         assert (op(a)[0].asnumpy() == 1).all()
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_gradients_of_gradients(training):
+    """As of the same network called eagerly."""
+    symbol, eager = network()
+    op = CachedOp(symbol)
+    found = []
+    for function in (lambda a: op(*(a[name] for name in op.inputs)), eager):
+        made = parameters(symbol, np.random.default_rng(3))
+        made["data"] = leaf(np.random.default_rng(4).uniform(-1, 1, (4, 5)))
+        with ag.record(train_mode=training):
+            h, p = function({**made, "data": made["data"] * 1})
+            score = (h * h).sum() + p[:, 0].sum()
+            (slope,) = ag.grad(score, [made["data"]], create_graph=True)
+            penalty = nd.square(nd.norm(slope, axis=1) - 1).sum()
+        penalty.backward()
+        names = [n for n in op.inputs if made[n].grad is not None]
+        found.append([penalty, slope, *(made[n].grad for n in names)])
+    for ours, theirs in zip(*found):
+        close(ours, theirs)
+    assert found[0][0].asscalar() > 0.1
+
+
+def test_gradients_of_gradients_of_random_numbers():
+    op = CachedOp(sym.Dropout(sym.Variable("x"), p=0.5, name="drop"))
+    x = leaf([1, 2])
+    with ag.record():
+        (y,) = op(x)
+    with pytest.raises(mx.MXNetError, match="operator Dropout .node 'drop'. draws other numbers"):
+        ag.grad(y, [x], create_graph=True)
+
+
 def test_loss_needs_no_head_gradient():
     op = CachedOp(sym.SoftmaxOutput(sym.Variable("x"), sym.Variable("label")))
     x = leaf([[1, 2, 3]])
