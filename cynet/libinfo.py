@@ -15,7 +15,8 @@ from .base.errors import NotFoundError
 
 _PACKAGE = __name__.partition(".")[0]
 # what is imported when it is first asked for
-_LATER = {each: each for each in ("gluon", "log", "misc", "runtime", "util")}
+_LATER = {each: each for each in ["gluon", "image", "log", "misc", "recordio", "runtime", "util"]}
+_LATER["img"] = "image"
 _LATER["compile"] = "gluon.block:compile"
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 
@@ -33,8 +34,8 @@ def missing_names():
 def explain(path, name, known=()):
     """What an AttributeError says of a name that `path` lacks; `known` are those that it has.
 
-    >>> explain("mx", "recordio")
-    'mx.recordio is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md'
+    >>> explain("mx", "contrib")
+    'mx.contrib is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md'
     >>> explain("mx.metric", "Acuracy", ["Accuracy", "MSE"])
     "mx.metric has no attribute 'Acuracy'; did you mean Accuracy?"
     """

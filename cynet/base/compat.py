@@ -7,11 +7,13 @@ from .errors import CynetError
 # package: the extra of pip that brings it
 _EXTRA = {
     "Cython": "cython",
+    "cv2": "image",
     "graphviz": "viz",
     "matplotlib": "viz",
     "pycuda": "cuda",
     "setuptools": "cython",
 }
+_CALLED = {"cv2": "opencv-python-headless"}  # where the package has another name than its module
 
 
 def optional(name, purpose):
@@ -30,7 +32,7 @@ def optional(name, purpose):
         When the package is not installed.
     """
     package = name.partition(".")[0]
-    extra = _EXTRA[package]
+    extra, package = _EXTRA[package], _CALLED.get(package, package)
     try:
         return importlib.import_module(name)
     except ImportError as error:

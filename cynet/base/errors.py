@@ -159,6 +159,11 @@ class SizeError(ShapeError, OutOfMemoryError):
     """An array would have more elements than any memory holds."""
 
 
+class StateError(CynetError, RuntimeError):
+    """An object is not in the state for a call: closed, open for something else, or opened by
+    another process."""
+
+
 class GradientError(CynetError, RuntimeError):
     """What autograd recorded does not lead to the gradient that was asked for, or must not be
     changed; the message names the step and the line that recorded it."""

@@ -1,0 +1,322 @@
+"""Decoding, resizing, cropping and bordering of images that are NDArrays (H, W, C)."""
+
+from __future__ import annotations
+
+import random
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..base.files import file_name, read_file
+from ..base.guard import guarded
+from ..ndarray import NDArray
+from .codec import INTERPOLATIONS, content_of, cv, decoded_rgb, resized
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..base.typing import FileName, NumpyArray
+
+_ATTEMPTS = 10  # at a crop of a random size
+
+
+# --- between NDArrays and pixels ------------------------------------------------------------------
+def pixels(image):
+    """An image's pixels as a NumPy array (H, W, C)."""
+    if isinstance(image, NDArray):
+        image = image.asnumpy()
+    if not isinstance(image, np.ndarray):
+        raise ArgumentTypeError(f"an image is an NDArray, got {type(image).__name__}")
+    if image.ndim != 3:
+        raise ShapeError(f"an image has the shape (H, W, C), got {image.shape}")
+    return image
+
+
+def made(array, out=None):
+    """An NDArray of pixels, or `out` filled with them."""
+    if out is None:
+        return nd.array(array, dtype=array.dtype)
+    if out.shape != array.shape:
+        raise ShapeError(f"the image has the shape {array.shape}, out {out.shape}")
+    out[:] = nd.array(array, dtype=array.dtype)
+    return out
+
+
+def chosen(interp, sizes=None):
+    """OpenCV's number of an interpolation; `sizes` are height and width before and after."""
+    if interp == 9:
+        if not sizes:
+            return 2
+        old_h, old_w, new_h, new_w = sizes
+        if new_h > old_h and new_w > old_w:
+            return 2
+        return 3 if new_h < old_h and new_w < old_w else 1
+    if interp == 10:
+        return random.randint(0, INTERPOLATIONS - 1)
+    if interp not in range(INTERPOLATIONS):
+        raise ArgumentError(f"interp is 0 to 4, 9 or 10, got {shown(interp)}")
+    return interp
+
+
+# --- on pixels ------------------------------------------------------------------------------------
+def short_size(height, width, size):
+    """(height, width) of which the shorter one is `size`."""
+    return (size * height // width, size) if height > width else (size, size * width // height)
+
+
+def crop(array, x0, y0, width, height, size=None, interp=2):
+    """A part of an image, in another size."""
+    if x0 < 0 or y0 < 0 or width < 1 or height < 1:
+        raise ArgumentError(f"a crop of {width} x {height} at ({x0}, {y0}) is none")
+    out = array[y0 : y0 + height, x0 : x0 + width]
+    if 0 in out.shape:
+        raise ArgumentError(f"the image of {array.shape} has nothing at ({x0}, {y0})")
+    if size is not None and (width, height) != tuple(size):
+        out = resized(out, *size, chosen(interp, (height, width, size[1], size[0])))
+    return out
+
+
+def center_box(array, size):
+    """(x, y, width, height) of the crop in the middle."""
+    height, width = array.shape[:2]
+    new_w, new_h = scale_down((width, height), size)
+    return (width - new_w) // 2, (height - new_h) // 2, new_w, new_h
+
+
+def random_box(array, size):
+    """(x, y, width, height) of a crop anywhere."""
+    height, width = array.shape[:2]
+    new_w, new_h = scale_down((width, height), size)
+    return random.randint(0, width - new_w), random.randint(0, height - new_h), new_w, new_h
+
+
+def random_sized_box(array, size, area, ratio):
+    """(x, y, width, height) of a crop with an area and a ratio of sides in these ranges; the one in
+    the middle where 10 draws do not fit."""
+    height, width = array.shape[:2]
+    low, high = (area, 1.0) if isinstance(area, Number) else area
+    logs = float(np.log(ratio[0])), float(np.log(ratio[1]))
+    for _ in range(_ATTEMPTS):
+        wanted = random.uniform(low, high) * height * width
+        sides = np.exp(random.uniform(*logs))
+        new_w, new_h = round(float(np.sqrt(wanted * sides))), round(float(np.sqrt(wanted / sides)))
+        if 0 < new_w <= width and 0 < new_h <= height:
+            x0, y0 = random.randint(0, width - new_w), random.randint(0, height - new_h)
+            return x0, y0, new_w, new_h
+    return center_box(array, size)
+
+
+# --- public ---------------------------------------------------------------------------------------
+@guarded
+def imdecode(
+    buf: bytes | NumpyArray, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
+) -> NDArray:
+    """An image from the bytes of a JPEG, PNG or other file.
+
+    Parameters
+    ----------
+    buf : bytes or numpy.ndarray of uint8
+    flag : int
+        1: three colors; 0: grey; -1: as the file has it.
+    to_rgb : bool
+        Colors in the order red, green, blue; else blue, green, red.
+    out : NDArray, optional
+        Is filled with the image.
+
+    Returns
+    -------
+    NDArray
+        (H, W, 3) or (H, W, 1), uint8.
+
+    Raises
+    ------
+    FormatError
+        When it is no image.
+    CynetError
+        When OpenCV is not installed: ``pip install 'cynet-mx[image]'``.
+    """
+    return made(decoded_rgb(content_of(buf), flag, to_rgb), out)
+
+
+@guarded
+def imread(
+    filename: FileName, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
+) -> NDArray:
+    """An image from a file; parameters and result as of :func:`imdecode`."""
+    name = file_name(filename)
+    return made(decoded_rgb(read_file(name), flag, to_rgb, shown(name)), out)
+
+
+@guarded
+def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None = None) -> NDArray:
+    """An image in another size.
+
+    Parameters
+    ----------
+    src : NDArray
+        (H, W, C).
+    w, h : int
+    interp : int
+        0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos; 9 bicubic to enlarge, by area to
+        shrink, else bilinear; 10 any of 0 to 4.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.image.imresize(mx.nd.zeros((4, 6, 3), dtype="uint8"), 3, 2).shape
+    (2, 3, 3)
+    """
+    array = pixels(src)
+    return made(resized(array, w, h, chosen(interp, (*array.shape[:2], h, w))), out)
+
+
+@guarded
+def copyMakeBorder(
+    src: NDArray,
+    top: int,
+    bot: int,
+    left: int,
+    right: int,
+    type: int = 0,
+    value: float = 0.0,
+    values: Sequence[float] = (),
+    out: NDArray | None = None,
+) -> NDArray:
+    """An image with a border around it.
+
+    Parameters
+    ----------
+    src : NDArray
+        (H, W, C).
+    top, bot, left, right : int
+    type : int
+        0 one color, 1 the edge repeated, 2 mirrored with the edge, 3 the other side, 4 mirrored
+        without the edge.
+    value : float
+        Of all channels, with `type` 0.
+    values : tuple of float
+        Of each channel.
+    """
+    if type not in range(5):
+        raise ArgumentError(f"type is 0 to 4, got {shown(type)}")
+    array, sides = pixels(src), (top, bot, left, right)
+    if min(sides) < 0:
+        raise ArgumentError(f"a border has 0 pixels or more, got {sides}")
+    color = [float(v) for v in values] if len(values) else [float(value)] * 4
+    bordered = cv().copyMakeBorder(array, *map(int, sides), int(type), None, color)
+    return made(bordered.reshape(*bordered.shape[:2], array.shape[2]), out)
+
+
+@guarded
+def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
+    """(width, height) of a crop that fits into an image, with the ratio of its sides.
+
+    Examples
+    --------
+    >>> scale_down((640, 480), (720, 120))
+    (640, 106)
+    """
+    (most_w, most_h), (width, height) = src_size, size
+    if height > most_h:
+        width, height = width * most_h / height, most_h
+    if width > most_w:
+        width, height = most_w, height * most_w / width
+    return int(width), int(height)
+
+
+@guarded
+def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
+    """An image whose shorter side is `size`, with the ratio of its sides; `interp` as of
+    :func:`imresize`."""
+    array = pixels(src)
+    height, width = short_size(*array.shape[:2], size)
+    return made(resized(array, width, height, chosen(interp, (*array.shape[:2], height, width))))
+
+
+@guarded
+def fixed_crop(
+    src: NDArray,
+    x0: int,
+    y0: int,
+    w: int,
+    h: int,
+    size: Sequence[int] | None = None,
+    interp: int = 2,
+) -> NDArray:
+    """The part of an image that begins at (x0, y0), `w` wide and `h` high, in the size (width,
+    height) that is given."""
+    return made(crop(pixels(src), x0, y0, w, h, size, interp))
+
+
+@guarded
+def random_crop(
+    src: NDArray, size: Sequence[int], interp: int = 2
+) -> tuple[NDArray, tuple[int, int, int, int]]:
+    """A crop of size (width, height) anywhere; of a smaller image the largest one of that ratio,
+    enlarged.
+
+    Returns
+    -------
+    (NDArray, (x, y, width, height))
+        And where it was.
+    """
+    array = pixels(src)
+    box = random_box(array, size)
+    return made(crop(array, *box, size, interp)), box
+
+
+@guarded
+def center_crop(
+    src: NDArray, size: Sequence[int], interp: int = 2
+) -> tuple[NDArray, tuple[int, int, int, int]]:
+    """The crop of size (width, height) in the middle; else as :func:`random_crop`."""
+    array = pixels(src)
+    box = center_box(array, size)
+    return made(crop(array, *box, size, interp)), box
+
+
+@guarded
+def random_size_crop(
+    src: NDArray,
+    size: Sequence[int],
+    area: float | tuple[float, float],
+    ratio: tuple[float, float],
+    interp: int = 2,
+    *,
+    min_area: float | None = None,
+) -> tuple[NDArray, tuple[int, int, int, int]]:
+    """A crop of random area and ratio of sides, resized to (width, height).
+
+    Parameters
+    ----------
+    src : NDArray
+    size : tuple of int
+    area : float or (float, float)
+        Least and largest part of the image; of one number the largest is 1.
+    ratio : (float, float)
+        Least and largest width / height.
+    interp : int
+    min_area : float, optional
+        An old name of `area`.
+    """
+    array = pixels(src)
+    box = random_sized_box(array, size, area if min_area is None else min_area, ratio)
+    return made(crop(array, *box, size, interp)), box
+
+
+@guarded
+def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
+    """``(src - mean) / std``; either may be None.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> color_normalize(mx.nd.ones((1, 1, 3)), mx.nd.array([1, 2, 3])).asnumpy().tolist()
+    [[[0.0, -1.0, -2.0]]]
+    """
+    if mean is not None:
+        src = src - mean
+    return src if std is None else src / std

@@ -1,0 +1,110 @@
+"""Images turned by an angle."""
+
+from __future__ import annotations
+
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..base.guard import guarded
+
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
+
+
+def _zoom(height, width, angles, zoom_in):
+    """How much farther apart samples are, so that corners of the result lie on the image (in), or
+    those of the image in the result (out)."""
+    cos, sin = np.abs(np.cos(angles)), np.abs(np.sin(angles))
+    spans = (width * cos + height * sin) / width, (width * sin + height * cos) / height
+    largest = np.maximum(*spans)
+    return 1.0 / largest if zoom_in else largest
+
+
+def _sampled(batch, x, y):
+    """Pixels at places (N, H, W), between those of the image; beyond it there are zeros."""
+    count, _, height, width = batch.shape
+    left, top = np.floor(x).astype(int), np.floor(y).astype(int)
+    out = np.zeros_like(batch)
+    of = np.arange(count)[:, None, None]
+    for row, down in ((top, y - top), (top + 1, top + 1 - y)):
+        for column, right in ((left, x - left), (left + 1, left + 1 - x)):
+            inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+            part = ((1 - down) * (1 - right) * inside).astype(batch.dtype)
+            found = batch[of, :, row.clip(0, height - 1), column.clip(0, width - 1)]
+            out += (found * part[..., None]).transpose(0, 3, 1, 2)
+    return out
+
+
+@guarded
+def imrotate(
+    src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False
+) -> NDArray:
+    """Images turned around their middle; what lies outside of them is 0.
+
+    Parameters
+    ----------
+    src : NDArray of float32
+        (C, H, W) or (N, C, H, W).
+    rotation_degrees : float or array
+        Of a batch one number, or one an image; above 0 turns counterclockwise.
+    zoom_in : bool
+        Enlarge until nothing outside of the image is seen.
+    zoom_out : bool
+        Shrink until all of the image is seen.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.image.imrotate(mx.nd.array([[[1, 2, 3], [4, 5, 6], [7, 8, 9]]]), 90).asnumpy().round()
+    array([[[3., 6., 9.],
+            [2., 5., 8.],
+            [1., 4., 7.]]], dtype=float32)
+    """
+    if zoom_in and zoom_out:
+        raise ArgumentError("zoom_in and zoom_out exclude each other")
+    if src.dtype != np.float32:
+        raise ArgumentTypeError(f"imrotate takes float32, got {np.dtype(src.dtype)}")
+    if src.ndim not in (3, 4):
+        raise ShapeError(f"imrotate takes (C, H, W) or (N, C, H, W), got {src.shape}")
+    if src.ndim == 3 and not isinstance(rotation_degrees, Number):
+        raise ArgumentTypeError(
+            f"rotation_degrees of one image is a number, got {shown(rotation_degrees)}"
+        )
+    batch = src.expand_dims(0) if src.ndim == 3 else src
+    count, _, height, width = batch.shape
+    if hasattr(rotation_degrees, "asnumpy"):
+        rotation_degrees = rotation_degrees.asnumpy()
+    angles = np.asarray(rotation_degrees, np.float64)
+    if angles.ndim > 1 or (angles.ndim == 1 and len(angles) != count):
+        raise ShapeError(f"{angles.shape} angles for {count} images")
+    angles = np.deg2rad(np.broadcast_to(angles, (count,))).reshape(count, 1, 1)
+    half_h, half_w = (height - 1) / 2, (width - 1) / 2
+    y, x = np.arange(height)[:, None] - half_h, np.arange(width)[None, :] - half_w
+    cos, sin = np.cos(angles), np.sin(angles)
+    zoom = _zoom(height, width, angles, zoom_in) if zoom_in or zoom_out else 1.0
+    x, y = zoom * (x * cos - y * sin) + half_w, zoom * (x * sin + y * cos) + half_h
+    out = nd.array(_sampled(batch.asnumpy(), x, y), ctx=src.context)
+    return out[0] if src.ndim == 3 else out
+
+
+@guarded
+def random_rotate(
+    src: NDArray, angle_limits: Any, zoom_in: bool = False, zoom_out: bool = False
+) -> NDArray:
+    """Images turned by angles between two limits, drawn from ``numpy.random``; see
+    :func:`imrotate`.
+
+    Parameters
+    ----------
+    src : NDArray of float32
+    angle_limits : (float, float)
+        In degrees.
+    """
+    low, high = angle_limits
+    if src.ndim == 3:
+        return imrotate(src, np.random.uniform(low, high), zoom_in, zoom_out)
+    return imrotate(src, np.random.uniform(low, high, len(src)), zoom_in, zoom_out)

@@ -1,0 +1,14 @@
+"""mx.recordio: files of records, with or without an index, and images and labels as records."""
+
+from .files import MXIndexedRecordIO, MXRecordIO
+from .packing import IRHeader, pack, pack_img, unpack, unpack_img
+
+__all__ = [
+    "IRHeader",
+    "MXIndexedRecordIO",
+    "MXRecordIO",
+    "pack",
+    "pack_img",
+    "unpack",
+    "unpack_img",
+]

@@ -1,0 +1,325 @@
+"""MXRecordIO and MXIndexedRecordIO: files of records, without and with an index."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FormatError,
+    NotFoundError,
+    StateError,
+    shown,
+)
+from ..base.files import file_name, naming, opened
+from ..base.guard import guarded
+from .framing import RecordFile, framed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..base.typing import FileName
+
+
+@guarded
+class MXRecordIO:
+    """Reads or writes a file of records, one after another.
+
+    An object that went into another process (by fork) must be ``reset`` there before it is used;
+    one that was pickled is opened anew, and reads from the beginning.
+
+    Parameters
+    ----------
+    uri : str or path
+        The file of records, as MXNet writes it.
+    flag : str
+        ``'r'`` to read it, ``'w'`` to write it anew.
+    skip_damaged : bool
+        Go on behind damaged records and count them in ``skipped``, instead of raising an error.
+
+    Raises
+    ------
+    FileError
+        When it cannot be opened; also the OSError of its kind.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "two.rec")
+    >>> record = MXRecordIO(path, "w")
+    >>> record.write(b"first")
+    >>> record.write(b"second")
+    >>> record.close()
+    >>> record = MXRecordIO(path, "r")
+    >>> record.read(), record.read(), record.read()
+    (b'first', b'second', None)
+    """
+
+    def __init__(self, uri: FileName, flag: str, skip_damaged: bool = False) -> None:
+        self.uri = file_name(uri, "the name of a file of records")
+        if flag not in ("r", "w"):
+            raise ArgumentError(f"flag is 'r' or 'w', got {shown(flag)}")
+        self.flag = flag
+        self.skip_damaged = skip_damaged
+        self.skipped = 0
+        self.is_open = False
+        self._index_file = None  # of a subclass
+        self.open()
+
+    def open(self) -> None:
+        """Open the file, at its beginning; one that is written is emptied."""
+        self.close()
+        self.writable = self.flag == "w"
+        if self.writable:
+            with naming("write", self.uri):
+                # Without a buffer, which a process after fork would write a second time.
+                self._file = open(self.uri, "wb", buffering=0)  # noqa: SIM115  # noqa: SIM115
+        else:
+            self._file = RecordFile(self.uri)
+        self._at = 0
+        self.skipped = 0
+        self.pid = os.getpid()
+        self.is_open = True
+
+    def close(self) -> None:
+        """Close the file; what was written is whole then."""
+        if self.is_open:
+            self.is_open = False
+            self.pid = None
+            with naming("write", self.uri):
+                self._file.close()
+
+    def __del__(self):
+        if getattr(self, "is_open", False):
+            self.close()
+
+    def __getstate__(self):
+        if self.is_open and self.writable:
+            raise StateError(f"{shown(self.uri)} is being written: it cannot be pickled")
+        state = dict(self.__dict__)
+        for own in ("_file", "pid", "_at", "_index_file"):
+            state.pop(own, None)
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._index_file = None
+        was_open, self.is_open = self.is_open, False
+        if was_open:
+            self.open()
+
+    def _check_pid(self, allow_reset=False):
+        """See that this process has opened the file; `allow_reset` opens it where it has not."""
+        if self.is_open and self.pid == os.getpid():
+            return
+        if allow_reset and self.is_open:
+            self.reset()
+            return
+        why = "was opened by another process: call reset first" if self.is_open else "is closed"
+        raise StateError(f"{shown(self.uri)} {why}")
+
+    def _check_flag(self, flag):
+        if self.flag != flag:
+            does = "writes" if self.flag == "w" else "reads"
+            raise StateError(f"{shown(self.uri)} is open with flag {self.flag!r}: it only {does}")
+
+    def reset(self) -> None:
+        """Go to the beginning; a file that is written is emptied."""
+        if self.is_open and not self.writable and self.pid == os.getpid():
+            self._at = 0
+            return
+        self.open()
+
+    def write(self, buf: bytes) -> None:
+        """Append a record.
+
+        Parameters
+        ----------
+        buf : bytes
+            At most 512 MB.
+        """
+        self._check_flag("w")
+        self._check_pid()
+        if not isinstance(buf, (bytes, bytearray, memoryview)):
+            raise ArgumentTypeError(f"a record is bytes, got {type(buf).__name__}")
+        chunks = framed(bytes(buf))
+        with naming("write", self.uri):
+            self._at += _write(self._file, b"".join(chunks))
+
+    def read(self) -> bytes | None:
+        """The next record; None at the end.
+
+        Raises
+        ------
+        FormatError
+            When it is damaged: the message has file and offset. The next call tries it again.
+        """
+        self._check_flag("r")
+        self._check_pid()
+        while True:
+            try:
+                record, self._at = self._file.read(self._at)
+                return record
+            except FormatError:
+                if not self.skip_damaged:
+                    raise
+                self.skipped += 1
+                self._at = self._file.after_damage(self._at)
+
+
+@guarded
+class MXIndexedRecordIO(MXRecordIO):
+    """Reads or writes a file of records and an index: a line with key and offset for each.
+
+    Parameters
+    ----------
+    idx_path : str or path
+        The index.
+    uri, flag
+        See :class:`MXRecordIO`.
+    key_type : callable
+        Makes a key of its text.
+    skip_damaged : bool
+        Of records that ``read`` comes to; ``read_idx`` has no other that it could give.
+
+    Attributes
+    ----------
+    keys : list
+        In the index's order.
+    idx : dict
+        Key to offset.
+
+    Raises
+    ------
+    FormatError
+        When a line of the index is none; the message names file and line.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> paths = [os.path.join(folder, name) for name in ("two.idx", "two.rec")]
+    >>> record = MXIndexedRecordIO(*paths, "w")
+    >>> record.write_idx(3, b"first")
+    >>> record.write_idx(7, b"second")
+    >>> record.close()
+    >>> MXIndexedRecordIO(*paths, "r").read_idx(7)
+    b'second'
+    """
+
+    def __init__(
+        self,
+        idx_path: FileName,
+        uri: FileName,
+        flag: str,
+        key_type: Callable[[str], Any] = int,
+        skip_damaged: bool = False,
+    ) -> None:
+        self.idx_path = file_name(idx_path, "the name of an index")
+        self.idx: dict[Any, int] = {}
+        self.keys: list[Any] = []
+        self.key_type = key_type
+        super().__init__(uri, flag, skip_damaged)
+
+    def open(self) -> None:
+        super().open()
+        self.idx, self.keys = {}, []
+        try:
+            if self.writable:
+                with naming("write", self.idx_path):
+                    self._index_file = open(self.idx_path, "wb", buffering=0)  # noqa: SIM115  # noqa: SIM115
+            else:
+                self.idx = read_index(self.idx_path, self.key_type)
+                self.keys = list(self.idx)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        file, self._index_file = self._index_file, None
+        try:
+            if file is not None:
+                with naming("write", self.idx_path):
+                    file.close()
+        finally:
+            super().close()
+
+    def seek(self, idx: Any) -> None:
+        """Go to the record with this key; ``read`` gives it then."""
+        self._check_flag("r")
+        self._check_pid(allow_reset=True)
+        self._at = self._offset(idx)
+
+    def tell(self) -> int:
+        """The offset at which the next record is written."""
+        self._check_flag("w")
+        self._check_pid()
+        return self._at
+
+    def read_idx(self, idx: Any) -> bytes:
+        """The record with this key; the next one is that behind it. Threads may call it at once.
+
+        Raises
+        ------
+        NotFoundError
+            When the index has no such key; also a KeyError.
+        BoundsError
+            When its offset is past the end of the file.
+        FormatError
+        """
+        self._check_flag("r")
+        self._check_pid(allow_reset=True)
+        offset = self._offset(idx)
+        record, self._at = self._file.read_at(offset)
+        return record
+
+    def write_idx(self, idx: Any, buf: bytes) -> None:
+        """Append a record with this key."""
+        self._check_flag("w")
+        self._check_pid()
+        key, at = self.key_type(idx), self._at
+        text = str(key)
+        if "\t" in text or "\n" in text or "\r" in text:
+            raise ArgumentError(f"a key has no tabs and ends of lines, got {shown(text)}")
+        self.write(buf)
+        with naming("write", self.idx_path):
+            _write(self._index_file, f"{text}\t{at}\n".encode())
+        self.idx[key] = at
+        self.keys.append(key)
+
+    def _offset(self, idx):
+        try:
+            return self.idx[idx]
+        except KeyError:
+            raise NotFoundError(
+                f"{shown(self.idx_path)} has no key {shown(idx)}, but {len(self.idx)} others"
+            ) from None
+
+
+def _write(file, data):
+    """Write all of `data`, and say how much it is."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+    return len(data)
+
+
+def read_index(path, key_type=int):
+    """Dict of an index file's keys to offsets."""
+    found = {}
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            parts = line.strip(b"\r\n").split(b"\t")
+            try:
+                key, offset = parts[0], int(parts[1])
+                if offset < 0:
+                    raise FormatError("it is below 0")
+                found[key_type(key.decode())] = offset
+            except (IndexError, ValueError) as error:
+                raise FormatError(
+                    f"{shown(path)}, line {number}: {shown(line[:80])} is no key and offset"
+                    f" with a tab between ({error})"
+                ) from None
+    return found

@@ -1,0 +1,227 @@
+"""Files of records: how a record is framed, and reading one at an offset or one after another.
+
+A record is the word MAGIC, a word whose upper 3 bits say which part it is (0 whole, 1 first, 2 in
+between, 3 last) and whose lower 29 are the number of bytes, those bytes, and zeros up to a multiple
+of 4. MAGIC at such a multiple inside of the data is where a record is cut into parts; it is left
+out there.
+"""
+
+import os
+import struct
+
+from ..base.errors import ArgumentError, BoundsError, FormatError, StateError, shown
+from ..base.files import file_name, naming, opened
+
+MAGIC = 0xCED7230A
+_MAGIC = struct.pack("<I", MAGIC)
+_MOST = (1 << 29) - 1  # bytes of a part
+_WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
+_HEAD = struct.Struct("<II")
+_AHEAD = 1 << 18  # bytes read at once when records are read one after another
+_PADDING = (b"", b"\0\0\0", b"\0\0", b"\0")
+
+
+def framed(data):
+    """The chunks of bytes that a record is in a file.
+
+    >>> b"".join(framed(b"abcde")).hex()
+    '0a23d7ce050000006162636465000000'
+    """
+    if len(data) > _MOST:
+        raise ArgumentError(f"a record has at most {_MOST} bytes, got {len(data)}")
+    start, at, chunks = 0, data.find(_MAGIC), []
+    while at >= 0:
+        if at % 4:
+            at = data.find(_MAGIC, at + 1)
+            continue
+        chunks += (_HEAD.pack(MAGIC, (_MIDDLE if start else _FIRST) << 29 | (at - start)),
+                   data[start:at])  # fmt: skip
+        start = at + 4
+        at = data.find(_MAGIC, start)
+    kind = _LAST if start else _WHOLE
+    chunks += _HEAD.pack(MAGIC, kind << 29 | (len(data) - start)), data[start:]
+    chunks.append(_PADDING[len(data) % 4])
+    return chunks
+
+
+class RecordFile:
+    """A file of records, open for reading.
+
+    Threads may read at offsets at once: nothing that they share is changed.
+
+    Parameters
+    ----------
+    path : str or path
+    """
+
+    def __init__(self, path):
+        self.name = file_name(path)
+        with opened(self.name) as file:  # refuses folders and devices
+            if not file.seekable():
+                raise FormatError(f"{shown(self.name)}: records are read from files, not pipes")
+            self._number = os.dup(file.fileno())
+        self.size = os.fstat(self._number).st_size
+        self._block = 0, b""
+
+    def close(self):
+        number, self._number = self._number, None
+        if number is not None:
+            os.close(number)
+
+    def __del__(self):
+        if getattr(self, "_number", None) is not None:
+            self.close()
+
+    def _get(self, offset, size, ahead):
+        """`size` bytes at an offset; fewer at the end of the file."""
+        start, block = self._block
+        inside = offset - start
+        if inside >= 0 and inside + size <= len(block):
+            return block[inside : inside + size]
+        if offset + size > self.size:
+            if self._number is None:
+                raise StateError(f"{shown(self.name)} is closed")
+            self.size = os.fstat(self._number).st_size  # a writer may have gone on
+            size = max(0, min(size, self.size - offset))
+        if self._number is None:
+            raise StateError(f"{shown(self.name)} is closed")
+        wanted, pieces = max(size, min(ahead, self.size - offset)), []
+        with naming("read", self.name):
+            while wanted > 0:
+                piece = os.pread(self._number, wanted, offset + sum(map(len, pieces)))
+                if not piece:
+                    break
+                pieces.append(piece)
+                wanted -= len(piece)
+        got = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if ahead:
+            self._block = offset, got
+        return got[:size]
+
+    def _head(self, offset, ahead):
+        """(part, number of bytes) of the header at an offset; None at the end of the file."""
+        head = self._get(offset, 8, ahead)
+        if not head and offset == self.size:
+            return None
+        if len(head) < 8:
+            raise self._damage(offset, f"a header of 8 bytes is cut off after {len(head)}")
+        magic, word = _HEAD.unpack(head)
+        if magic != MAGIC:
+            raise self._damage(offset, f"a record begins with {MAGIC:#010x}, not {magic:#010x}")
+        part, length = word >> 29, word & _MOST
+        if part > _LAST:
+            raise self._damage(offset, f"there is no part of kind {part}")
+        if offset + 8 + length > self.size:
+            self.size = os.fstat(self._number).st_size
+            if offset + 8 + length > self.size:
+                left = self.size - offset - 8
+                raise self._damage(offset, f"{length} bytes are said to follow, {left} do")
+        return part, length
+
+    def _damage(self, offset, what):
+        return FormatError(f"{shown(self.name)}: damaged record at offset {offset}: {what}")
+
+    def _parts(self, offset, ahead):
+        """(offset of the bytes, their number, offset behind them) of each part of a record."""
+        at, first = offset, True
+        while True:
+            head = self._head(at, ahead)
+            if head is None:
+                if first:
+                    return
+                raise self._damage(offset, "its last part is missing")
+            part, length = head
+            if first != (part in (_WHOLE, _FIRST)):
+                raise self._damage(at, f"a part of kind {part} cannot stand here")
+            behind = at + 8 + (length + 3) // 4 * 4
+            yield at + 8, length, min(behind, self.size)
+            if part in (_WHOLE, _LAST):
+                return
+            at, first = behind, False
+
+    def read(self, offset, ahead=_AHEAD):
+        """(record, offset of the next one); (None, offset) at the end of the file.
+
+        Parameters
+        ----------
+        offset : int
+        ahead : int
+            How many bytes to read at once; 0 where the next record will be another one.
+
+        Raises
+        ------
+        FormatError
+            When there is no whole record at the offset.
+        """
+        pieces, behind = [], offset
+        for at, length, behind in self._parts(offset, ahead):  # noqa: B007
+            piece = self._get(at, length, ahead)
+            if len(piece) < length:
+                raise self._damage(offset, f"the file ends after {len(piece)} of {length} bytes")
+            pieces.append(piece)
+        if not pieces:
+            return None, offset
+        return pieces[0] if len(pieces) == 1 else _MAGIC.join(pieces), behind
+
+    def read_at(self, offset):
+        """(record, offset of the next one) at an offset that some index says.
+
+        Raises
+        ------
+        BoundsError
+            When the offset is past the end of the file.
+        FormatError
+        """
+        found = self.read(offset, 0) if 0 <= offset <= self.size else (None, offset)
+        if found[0] is None:
+            raise BoundsError(
+                f"{shown(self.name)} has no record at offset {offset}: it has {self.size} bytes"
+            )
+        return found
+
+    def after_damage(self, offset):
+        """The offset of the next place behind `offset` that looks like a record's begin; the
+        size of the file where there is none."""
+        at = offset + 4 - offset % 4
+        while at < self.size:
+            block = self._get(at, min(_AHEAD, self.size - at), _AHEAD)
+            if not block:
+                break
+            inside = block.find(_MAGIC)
+            while inside >= 0 and (at + inside) % 4:
+                inside = block.find(_MAGIC, inside + 1)
+            if inside < 0:
+                at += max(len(block) - 3, 4) // 4 * 4
+                continue
+            try:
+                if self._head(at + inside, _AHEAD)[0] in (_WHOLE, _FIRST):
+                    return at + inside
+            except FormatError:
+                pass  # chance, or damage again
+            at += inside + 4
+        return self.size
+
+    def offsets(self, skip=None):
+        """Where each record begins, found by the headers alone.
+
+        Parameters
+        ----------
+        skip : callable, optional
+            Called with each FormatError; without it the first one is raised.
+        """
+        at = 0
+        while True:
+            behind = None
+            try:
+                for _, _, behind in self._parts(at, 0):  # noqa: B007
+                    pass
+            except FormatError as error:
+                if skip is None:
+                    raise
+                skip(error)
+                at = self.after_damage(at)
+                continue
+            if behind is None:
+                return
+            yield at
+            at = behind

@@ -1,0 +1,144 @@
+"""Records of images: a header with label and number, and what follows it."""
+
+from __future__ import annotations
+
+import struct
+from numbers import Number
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from ..base.guard import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..base.typing import NDArray, NumpyArray
+
+_HEADER = struct.Struct("<IfQQ")
+
+
+class IRHeader(NamedTuple("HEADER", [("flag", int), ("label", Any), ("id", int), ("id2", int)])):
+    """What stands before an image in a record.
+
+    Parameters
+    ----------
+    flag : int
+        0 with a label of one number; else how many numbers it has. `pack` sets it.
+    label : float or array of float32
+    id : int
+        Number of the image.
+    id2 : int
+        The upper half of the number, usually 0.
+    """
+
+    __slots__ = ()
+
+
+@guarded
+def pack(header: IRHeader | Sequence[Any], s: bytes) -> bytes:
+    """A record of a header and bytes.
+
+    Parameters
+    ----------
+    header : IRHeader
+        A label that is no number (list, tuple, array) is written as float32.
+    s : bytes
+
+    Examples
+    --------
+    >>> unpack(pack(IRHeader(0, [1.0, 2.0], 7, 0), b"image"))[1]
+    b'image'
+    """
+    header = IRHeader(*header)
+    if not isinstance(s, (bytes, bytearray, memoryview)):
+        raise ArgumentTypeError(f"pack: s is bytes, got {type(s).__name__}")
+    if isinstance(header.label, Number):
+        flag, number, numbers = 0, header.label, b""
+    else:
+        label = np.asarray(header.label, np.float32).ravel()
+        flag, number, numbers = label.size, 0, label.tobytes()
+    try:
+        head = _HEADER.pack(flag, number, header.id, header.id2)
+    except (struct.error, OverflowError) as error:
+        raise ArgumentError(
+            f"pack: id and id2 are ints from 0 to 2**64 - 1, label is a float32: {shown(header)}"
+            f" ({error})"
+        ) from None
+    return head + numbers + bytes(s)
+
+
+@guarded
+def unpack(s: bytes) -> tuple[IRHeader, bytes]:
+    """The header of a record, and the bytes behind it.
+
+    Parameters
+    ----------
+    s : bytes
+
+    Raises
+    ------
+    FormatError
+        When it is shorter than its header.
+    """
+    if len(s) < _HEADER.size:
+        raise FormatError(
+            f"a record of an image begins with {_HEADER.size} bytes of header, this has {len(s)}"
+        )
+    header, rest = IRHeader(*_HEADER.unpack_from(s)), s[_HEADER.size :]
+    if header.flag > 0:
+        size = 4 * header.flag
+        if len(rest) < size:
+            raise FormatError(
+                f"a record says that its label has {header.flag} numbers, and has {len(rest)}"
+                " bytes behind the header"
+            )
+        label = np.frombuffer(rest, np.float32, header.flag)
+        header, rest = header._replace(label=label), rest[size:]
+    return header, rest
+
+
+@guarded
+def pack_img(
+    header: IRHeader | Sequence[Any],
+    img: NumpyArray | NDArray,
+    quality: int = 95,
+    img_fmt: str = ".jpg",
+) -> bytes:
+    """A record of a header and an image, compressed.
+
+    Parameters
+    ----------
+    header : IRHeader
+    img : array of uint8
+        (H, W, 3) in the order blue, green, red, or (H, W).
+    quality : int
+        Of JPEG, 1 to 100; of PNG how much is tried, 0 to 9.
+    img_fmt : str
+        ``'.jpg'`` or ``'.png'``.
+    """
+    from ..image.codec import encoded
+
+    return pack(header, encoded(img, img_fmt, quality))
+
+
+@guarded
+def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, NumpyArray]:
+    """The header of a record, and its image.
+
+    Parameters
+    ----------
+    s : bytes
+    iscolor : int
+        1: in colors, 0: in grey, -1: as it is.
+
+    Returns
+    -------
+    (IRHeader, numpy.ndarray)
+        The image of shape (H, W, 3) in the order blue, green, red, or (H, W).
+    """
+    from ..image.codec import decoded
+
+    header, content = unpack(s)
+    return header, decoded(content, iscolor)
