@@ -12,6 +12,7 @@ from ._call import invoke, is_array
 from ._tape import set_state
 
 _made = {}  # (OpEntry, name) -> function
+MOST_KNOWN = 64  # combinations of arguments, of an operator that holds numbers
 _symbols = []  # what is asked when a call is given symbols, or draws, while a graph is traced
 # Names that start so are found in a namespace of mx.nd under the rest of the name.
 PREFIXES = ("_random_", "_linalg_", "_contrib_", "_image_", "_sparse_", "_sample_")
@@ -80,19 +81,36 @@ def _holding(entry, function):
     """`function`, which afterwards puts numbers into the inputs that are not read (gamma of
     BatchNorm under fix_gamma)."""
     names = entry.prop.with_defaults().list_arguments()
+    known = {}  # arguments that are no arrays -> pairs (input, number)
+
+    def fixed_of(args, kwargs):
+        _, params = bind_positional(entry, args, is_array, "an NDArray")
+        fields = entry.prop.fields
+        prop = entry.prop(**params, **{n: v for n, v in kwargs.items() if n in fields})
+        return [(names.index(n), number) for n, number in prop.graph.fixed_inputs(prop).items()]
 
     def holding(*args, **kwargs):
         result = function(*args, **kwargs)
-        given, params = bind_positional(entry, args, is_array, "an NDArray")
-        fields = entry.prop.fields
-        prop = entry.prop(**params, **{n: v for n, v in kwargs.items() if n in fields})
-        arrays = {**dict(zip(names, given)), **kwargs}
-        flags = set_state(0)  # of a number that is not read, autograd need not know
+        key = (
+            tuple([None if is_array(v) else v for v in args]),
+            tuple([(n, v) for n, v in kwargs.items() if not is_array(v) and n != "out"]),
+        )
         try:
-            for input_name, number in prop.graph.fixed_inputs(prop).items():
-                arrays[input_name][:] = number
-        finally:
-            set_state(flags)
+            fixed = known.get(key)
+        except TypeError:  # a list as an argument
+            key, fixed = None, None
+        if fixed is None:
+            fixed = fixed_of(args, kwargs)
+            if key is not None and len(known) < MOST_KNOWN:
+                known[key] = fixed
+        if fixed:
+            flags = set_state(0)  # of a number that is not read, autograd need not know
+            try:
+                for i, number in fixed:
+                    array = args[i] if i < len(args) else kwargs[names[i]]
+                    array[:] = number
+            finally:
+                set_state(flags)
         return result
 
     return holding
