@@ -158,15 +158,48 @@ inline void store(T* out, int add, V value) {
 
 enum { MAX_PARTS = 16, COLUMNS = 1024 };
 
+// Functions of each level but AVX-512, for what gains nothing by it: they take long to compile.
+#ifdef CYNET_X86_LEVELS
+#define CYNET_UP_TO_AVX2(...) \
+  {                           \
+    baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__ \
+  }
+#else
+#define CYNET_UP_TO_AVX2(...) CYNET_AT_LEVELS(__VA_ARGS__)
+#endif
+
+// The loops of a level; those of integers and of float16 are bound by memory or by conversions.
+template <typename T, class R>
+auto row_loop(int level) {
+  typedef typename R::acc (*Loop)(const T* x, int64_t n);
+  if constexpr (std::is_floating_point<T>::value) {
+    static const Loop loops[] = CYNET_AT_LEVELS(reduce_row<T, R>);
+    return loops[level];
+  } else {
+    static const Loop loops[] = CYNET_UP_TO_AVX2(reduce_row<T, R>);
+    return loops[level];
+  }
+}
+template <typename T, class R>
+auto column_loop(int level) {
+  typedef void (*Loop)(const ReduceSpace& s, const T* x, int64_t n, int64_t begin, int64_t end,
+                       typename R::acc* total);
+  if constexpr (std::is_floating_point<T>::value) {
+    static const Loop loops[] = CYNET_AT_LEVELS(reduce_columns<T, R>);
+    return loops[level];
+  } else {
+    static const Loop loops[] = CYNET_UP_TO_AVX2(reduce_columns<T, R>);
+    return loops[level];
+  }
+}
+
 // Flat positions [begin, end) of the reduced axes, the last of which is the input's last.
 template <typename T, class R>
 typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t begin,
                             int64_t end) {
   const int last = s.n_reduced - 1;
   const int64_t n = s.reduced[last];
-  typedef typename R::acc (*RowLoop)(const T* x, int64_t n);
-  static const RowLoop loops[] = CYNET_AT_LEVELS(reduce_row<T, R>);
-  const RowLoop loop = loops[level];
+  const auto loop = row_loop<T, R>(level);
   typename R::acc total = R::init();
   while (begin < end) {
     const int64_t row = begin / n, column = begin - row * n;
@@ -177,8 +210,8 @@ typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t
   return total;
 }
 
-template <typename T, class R>
-void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, T* out, int add,
+template <typename T, class R, typename O>
+void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, O* out, int add,
                  double divisor) {
   if (threads > 1 && s.kept_size < threads) {
     if (threads > MAX_PARTS) threads = MAX_PARTS;
@@ -198,9 +231,7 @@ void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, T* ou
     return;
   }
   if (s.n_kept == 1 && s.n_reduced == 1) {  // rows side by side
-    typedef typename R::acc (*RowLoop)(const T* x, int64_t n);
-    static const RowLoop loops[] = CYNET_AT_LEVELS(reduce_row<T, R>);
-    const RowLoop loop = loops[level];
+    const auto loop = row_loop<T, R>(level);
     const int64_t n = s.reduced_size, stride = s.kept_stride[0];
     parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o)
@@ -216,14 +247,11 @@ void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, T* ou
   });
 }
 
-template <typename T, class R>
-void reduce_outer(int threads, int level, const ReduceSpace& s, const T* x, T* out, int add,
+template <typename T, class R, typename O>
+void reduce_outer(int threads, int level, const ReduceSpace& s, const T* x, O* out, int add,
                   double divisor) {
   typedef typename R::acc acc;
-  typedef void (*ColumnLoop)(const ReduceSpace& s, const T* x, int64_t n, int64_t begin,
-                             int64_t end, acc* total);
-  static const ColumnLoop loops[] = CYNET_AT_LEVELS(reduce_columns<T, R>);
-  const ColumnLoop loop = loops[level];
+  const auto loop = column_loop<T, R>(level);
   const int last = s.n_kept - 1;
   const int64_t width = s.kept[last], strips = (width + COLUMNS - 1) / COLUMNS;
   const int64_t tasks = s.kept_size / width * strips;
@@ -263,11 +291,11 @@ void reduce_outer(int threads, int level, const ReduceSpace& s, const T* x, T* o
   }
 }
 
-template <typename T, class R>
+template <typename T, class R, typename O = T>
 void reduce_loop(int threads, int level, const ReduceSpace& s, const void* x_, void* out_, int add,
                  double divisor) {
   const T* x = static_cast<const T*>(x_);
-  T* out = static_cast<T*>(out_);
+  O* out = static_cast<O*>(out_);
   if (s.last_is_kept) reduce_outer<T, R>(threads, level, s, x, out, add, divisor);
   else reduce_last<T, R>(threads, level, s, x, out, add, divisor);
 }
@@ -277,18 +305,22 @@ struct ReduceRow {
   ReduceLoop loop[N_DTYPE];
 };
 
-#define CYNET_REDUCE(R)                                                                         \
+// R for floats, I for signed integers, U for unsigned ones; a bool is one of 0 and 1.
+#define CYNET_REDUCE_AS(R, I, U)                                                                \
   {                                                                                             \
     #R, {                                                                                       \
       reduce_loop<float, R<float>>, reduce_loop<double, R<double>>, reduce_loop<half, R<half>>, \
-          reduce_loop<uint8_t, R<uint8_t>>, reduce_loop<int32_t, R<int32_t>>,                   \
-          reduce_loop<int8_t, R<int8_t>>, reduce_loop<int64_t, R<int64_t>>,                     \
-          reduce_loop<bool, R<bool>>                                                            \
+          reduce_loop<uint8_t, U<uint8_t>>, reduce_loop<int32_t, I<int32_t>>,                   \
+          reduce_loop<int8_t, I<int8_t>>, reduce_loop<int64_t, I<int64_t>>,                     \
+          reduce_loop<uint8_t, U<uint8_t>, bool>                                                \
     }                                                                                           \
   }
+#define CYNET_REDUCE(R) CYNET_REDUCE_AS(R, R, R)
 static const ReduceRow reduce_table[] = {
-    CYNET_REDUCE(sum), CYNET_REDUCE(nansum), CYNET_REDUCE(prod),  CYNET_REDUCE(nanprod),
-    CYNET_REDUCE(max), CYNET_REDUCE(min),    CYNET_REDUCE(norm1), CYNET_REDUCE(norm2),
+    CYNET_REDUCE(sum),   CYNET_REDUCE_AS(nansum, sum, sum),
+    CYNET_REDUCE(prod),  CYNET_REDUCE_AS(nanprod, prod, prod),
+    CYNET_REDUCE(max),   CYNET_REDUCE(min),
+    CYNET_REDUCE(norm2), CYNET_REDUCE_AS(norm1, norm1, sum),
 };
 
 inline ReduceLoop find_reduce_loop(const char* name, int dtype) {
