@@ -20,6 +20,7 @@ from ._call import invoke, is_array
 from ._fill import diagonal, filled, filled_like, progression
 from ._indexing import from_host
 from ._tape import note_copy
+from .functions import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -253,14 +254,14 @@ def dtype_name(dtype):
 def zeros_like(data: NDArray, **kwargs: Any) -> NDArray:
     """An array of zeros with the shape, dtype and device of `data`."""
     if kwargs or not is_array(data):
-        return invoke(get_operator("zeros_like"), (data,), kwargs)
+        return function_of("zeros_like")(data, **kwargs)
     return filled_like(data, 0.0)
 
 
 def ones_like(data: NDArray, **kwargs: Any) -> NDArray:
     """An array of ones with the shape, dtype and device of `data`."""
     if kwargs or not is_array(data):
-        return invoke(get_operator("ones_like"), (data,), kwargs)
+        return function_of("ones_like")(data, **kwargs)
     return filled_like(data, 1.0)
 
 

@@ -42,7 +42,9 @@ def fingerprint(block):
         if name not in _NOT_SEEN and isinstance(value, _PLAIN) and _is_hashable(value)
     )
     arrays = tuple(
-        (name, id(value)) for name, value in vars(block).items() if isinstance(value, NDArray)
+        (name, id(value))
+        for name, value in vars(block).items()
+        if isinstance(value, NDArray) and name not in _NOT_SEEN
     )
     params = tuple((name, id(each)) for name, each in block._reg_params.items())
     children = tuple((name, fingerprint(each)) for name, each in block._named_children())

@@ -205,9 +205,11 @@ class HybridBlock(Block):
                 "In HybridBlock, there must be one NDArray or one Symbol in the input. Please"
                 " check the type of the args."
             )
+        # arrays beside symbols, in a trace, become constants of the graph by mx.nd's functions
+        mixed = is_tracing() and _first_array((x, args, kwargs), NDArray) is not None
         kwargs.update({name: graph.variable(each) for name, each in self._reg_params.items()})
         with self.name_scope():
-            return self.hybrid_forward(symbol, x, *args, **kwargs)
+            return self.hybrid_forward(ndarray if mixed else symbol, x, *args, **kwargs)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """What the Block computes; subclasses define it.
@@ -224,16 +226,16 @@ class HybridBlock(Block):
         raise UndefinedError(f"{type(self).__name__} defines no hybrid_forward and no forward")
 
 
-def _first_array(value):
+def _first_array(value, kinds=(NDArray, Symbol)):
     """The first NDArray or Symbol in nested lists, tuples and dicts, or None."""
-    if isinstance(value, (NDArray, Symbol)):
+    if isinstance(value, kinds):
         return value
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, (list, tuple)):
         return None
     for each in value:
-        found = _first_array(each)
+        found = _first_array(each, kinds)
         if found is not None:
             return found
     return None

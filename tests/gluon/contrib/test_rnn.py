@@ -177,3 +177,41 @@ def test_dynamic_unroll_of_symbols():
     cell = rnn.LSTMCell(3)
     with pytest.raises(ValueError, match="a Symbol does not say how many steps it has"):
         contrib.rnn.rnn_cell.dynamic_unroll(cell, mx.sym.var("x"), [mx.sym.var("s")] * 2)
+
+
+@pytest.mark.parametrize("what", ["dynamic_unroll", "unroll", "stack"])
+def test_inside_a_hybridized_block(what):
+    """Cells unrolled by a Block give the same outputs as its graph, and train by it."""
+
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            with self.name_scope():
+                if what == "stack":
+                    self.cell = rnn.HybridSequentialRNNCell()
+                    self.cell.add(contrib.rnn.LSTMPCell(5, 3))
+                    self.cell.add(rnn.GRUCell(2))
+                else:
+                    base = contrib.rnn.LSTMPCell(5, 3, input_size=6)
+                    self.cell = contrib.rnn.VariationalDropoutCell(base, 0.5, 0.0, 0.5)
+
+        def forward(self, x):
+            if what == "dynamic_unroll":
+                begin = [mx.nd.zeros((2, 3)), mx.nd.zeros((2, 5))]
+                return contrib.rnn.rnn_cell.dynamic_unroll(self.cell, x, begin, layout="NTC")[0]
+            return self.cell.unroll(4, x, layout="NTC", merge_outputs=True)[0]
+
+    net = Net()
+    net.initialize()
+    x = mx.nd.array(given.weights.images((2, 4, 6)))
+    eager = net(x).asnumpy()
+    net.hybridize()
+    np.testing.assert_allclose(net(x).asnumpy(), eager, rtol=1e-5, atol=1e-6)
+    with mx.autograd.record():
+        y = net(x)
+    y.backward()
+    grads = [each.grad().asnumpy() for each in net.collect_params().values()]
+    assert all(np.abs(each).max() > 0 for each in grads)
+    if what == "unroll":  # the outputs that are left out are so at all steps
+        dropped = y.asnumpy() == 0
+        assert (dropped.all(axis=1) == dropped.any(axis=1)).all()

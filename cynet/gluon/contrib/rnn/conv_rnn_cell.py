@@ -155,7 +155,8 @@ class _ConvRNNCell(_ConvCell):
         step, i2h, h2h = self._convolutions(
             F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
         )
-        output = self._get_activation(F, i2h + h2h, self._activation, name=f"{step}out")
+        total = F.elemwise_add(i2h, h2h)
+        output = self._get_activation(F, total, self._activation, name=f"{step}out")
         return output, [output]
 
 
@@ -178,12 +179,12 @@ class _ConvLSTMCell(_ConvCell):
         step, i2h, h2h = self._convolutions(
             F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
         )
-        i, f, c, o = self._gates_of(F, i2h + h2h, f"{step}slice")
+        i, f, c, o = self._gates_of(F, F.elemwise_add(i2h, h2h), f"{step}slice")
         i = F.Activation(i, act_type="sigmoid", name=f"{step}i")
         f = F.Activation(f, act_type="sigmoid", name=f"{step}f")
         c = self._get_activation(F, c, self._activation, name=f"{step}c")
         o = F.Activation(o, act_type="sigmoid", name=f"{step}o")
-        c = F.elemwise_add(f * states[1], i * c, name=f"{step}state")
+        c = F.elemwise_add(F.elemwise_mul(f, states[1]), F.elemwise_mul(i, c), name=f"{step}state")
         h = F.elemwise_mul(o, self._get_activation(F, c, self._activation), name=f"{step}out")
         return h, [h, c]
 
@@ -209,10 +210,12 @@ class _ConvGRUCell(_ConvCell):
         )
         i2h_r, i2h_z, i2h = self._gates_of(F, i2h, f"{step}i2h_slice")
         h2h_r, h2h_z, h2h = self._gates_of(F, h2h, f"{step}h2h_slice")
-        reset = F.Activation(i2h_r + h2h_r, act_type="sigmoid", name=f"{step}r_act")
-        update = F.Activation(i2h_z + h2h_z, act_type="sigmoid", name=f"{step}z_act")
-        new = self._get_activation(F, i2h + reset * h2h, self._activation, name=f"{step}h_act")
-        h = F.elemwise_add((1.0 - update) * new, update * before, name=f"{step}out")
+        reset = F.Activation(F.elemwise_add(i2h_r, h2h_r), act_type="sigmoid", name=f"{step}r_act")
+        update = F.Activation(F.elemwise_add(i2h_z, h2h_z), act_type="sigmoid", name=f"{step}z_act")
+        total = F.elemwise_add(i2h, F.elemwise_mul(reset, h2h))
+        new = self._get_activation(F, total, self._activation, name=f"{step}h_act")
+        fresh, kept = F.elemwise_mul(1.0 - update, new), F.elemwise_mul(update, before)
+        h = F.elemwise_add(fresh, kept, name=f"{step}out")
         return h, [h]
 
 

@@ -10,7 +10,7 @@ from ....base.guard import guarded
 from ....symbol import Symbol
 from ...errors import MismatchError
 from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
-from ...rnn.cell import face_of, last_states, masked, merged, steps_of
+from ...rnn.cell import last_states, masked, merged, steps_of
 
 if TYPE_CHECKING:
     from ....base.typing import InitializerLike
@@ -94,12 +94,12 @@ class LSTMPCell(HybridRecurrentCell):
         step, rows = f"t{self._counter}_", 4 * self._hidden_size
         i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, name=f"{step}i2h")
         h2h = F.FullyConnected(states[0], h2h_weight, h2h_bias, num_hidden=rows, name=f"{step}h2h")
-        i, f, c, o = F.SliceChannel(i2h + h2h, num_outputs=4, name=f"{step}slice")
+        i, f, c, o = F.SliceChannel(F.elemwise_add(i2h, h2h), num_outputs=4, name=f"{step}slice")
         i = F.Activation(i, act_type="sigmoid", name=f"{step}i")
         f = F.Activation(f, act_type="sigmoid", name=f"{step}f")
         c = F.Activation(c, act_type="tanh", name=f"{step}c")
         o = F.Activation(o, act_type="sigmoid", name=f"{step}o")
-        c = F.elemwise_add(f * states[1], i * c, name=f"{step}state")
+        c = F.elemwise_add(F.elemwise_mul(f, states[1]), F.elemwise_mul(i, c), name=f"{step}state")
         hidden = F.elemwise_mul(o, F.Activation(c, act_type="tanh"), name=f"{step}hidden")
         output = F.FullyConnected(
             hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name=f"{step}out"
@@ -169,7 +169,7 @@ class VariationalDropoutCell(ModifierCell):
         if mask is None or isinstance(mask, Symbol) != (F is symbol):
             mask = F.Dropout(F.ones_like(value), p=self._rates[name])
             self._masks[name] = mask
-        return value * mask
+        return F.elemwise_mul(value, mask)
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
         """(output, states) of one step."""
@@ -254,13 +254,14 @@ def dynamic_unroll(
     >>> outputs.shape, len(states)
     ((3, 1, 2), 1)
     """
-    if face_of(inputs) is symbol:
+    shape = getattr(inputs, "shape", None)
+    if shape is None:
         raise ArgumentError(
             "dynamic_unroll: a Symbol does not say how many steps it has; unroll the cell with a"
             " length"
         )
     cell.reset()
-    F, steps, _ = steps_of(None, inputs, layout)
+    F, steps, _ = steps_of(shape[layout.find("T")], inputs, layout)
     if drop_inputs:
         mask = F.Dropout(F.ones_like(steps[0]), p=drop_inputs)
         steps = [each * mask for each in steps]
