@@ -264,6 +264,7 @@ def test_init_files_only_reexport():
             r"|OverflowError|ImportError|ZeroDivisionError|PermissionError|Exception)\b",
             (
                 "_testing.pyx",
+                "binary.py",
                 "process.pyx",
                 "testing.pyx",
                 "_simple.pyx",

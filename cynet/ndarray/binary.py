@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base.errors import ArgumentTypeError, dress, shown
 from ._arithmetic import Slot
+from .functions import binary_of_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,8 @@ def _binary(
 
     def function(lhs, rhs):
         out = call(lhs, rhs)
+        if out is None:
+            out = binary_of_symbols((*arrays, scalar, reflected), lhs, rhs)
         if out is not None:
             return out
         if isinstance(lhs, _NUMBERS) and isinstance(rhs, _NUMBERS):

@@ -280,14 +280,9 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     arrays = list(arrays)
     if not arrays:
         raise ArgumentError("concatenate: no arrays are given")
-    for i, each in enumerate(arrays):
-        if not is_array(each):
-            raise ArgumentTypeError(
-                f"concatenate: item {i} is {type(each).__name__}, not an NDArray"
-            )
-    if len(arrays) == 1:
+    if len(arrays) == 1 and is_array(arrays[0]):
         return arrays[0].copy() if always_copy else arrays[0]
-    return invoke(get_operator("Concat"), tuple(arrays), {"dim": axis})
+    return function_of("Concat")(*arrays, dim=axis)
 
 
 @guarded
@@ -340,9 +335,7 @@ def split_v2(
     else:
         indices, sections = (0, *indices_or_sections), 0
     params = {"axis": axis, "squeeze_axis": squeeze_axis}
-    return invoke(
-        get_operator("_split_v2"), (ary,), {"indices": indices, "sections": sections, **params}
-    )
+    return function_of("_split_v2")(ary, indices=indices, sections=sections, **params)
 
 
 @guarded

@@ -27,7 +27,7 @@ def function_of(name):
     return function
 
 
-def install_symbols(traces, call):
+def install_symbols(traces, call, binary):
     """Have operators build a graph where a thread traces one.
 
     Parameters
@@ -37,8 +37,17 @@ def install_symbols(traces, call):
     call : callable
         ``call(entry, name, args, kwargs)``: the symbol, or NotImplemented where no argument is one
         and nothing is drawn.
+    binary : callable
+        ``binary(operators, lhs, rhs)``: the symbol of a function of two operands, where one is a
+        symbol, by the operator of arrays of one shape, of arrays that are broadcast, of an array
+        and a number, of a number and an array.
     """
-    _symbols[:] = [traces, call]
+    _symbols[:] = [traces, call, binary]
+
+
+def binary_of_symbols(operators, lhs, rhs):
+    """What `binary` gives, or None where this thread does not trace."""
+    return _symbols[2](operators, lhs, rhs) if _symbols and _symbols[0]() else None
 
 
 def _make(entry, name):

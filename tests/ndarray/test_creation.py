@@ -287,7 +287,7 @@ def test_concatenate_and_moveaxis(rng):
             mx.nd.moveaxis(array, *bad)
     with pytest.raises(ValueError, match="no arrays"):
         mx.nd.concatenate([])
-    with pytest.raises(TypeError, match="item 1"):
+    with pytest.raises(TypeError, match="input 1 must be an NDArray"):
         mx.nd.concatenate([array, values])
 
 

@@ -62,6 +62,7 @@ def trace_block(block, args, kwargs):
         {name: each.shape for name, each in zip(names, arrays)},
         {name: each.dtype for name, each in zip(names, arrays)},
         block.collect_params().values(),
+        arrays[0].context if arrays else None,
     )
     given, _ = regroup([Traced(sym.var(name).entries) for name in names], form)
     with tracing(trace), block.name_scope():

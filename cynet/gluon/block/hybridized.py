@@ -24,10 +24,18 @@ _MOST_GRAPHS = 16  # of one format of arguments
 
 
 class _Constant:
-    """An array that is no parameter, in a Parameter's place."""
+    """An array that is no parameter, in a Parameter's place; copied to each device once."""
 
     def __init__(self, array):
-        self._data = [array]
+        self._copies = {array.context: array}
+
+    def data(self, context):
+        """The array on a device."""
+        found = self._copies.get(context)
+        if found is None:
+            array = next(iter(self._copies.values()))
+            found = self._copies[context] = array.as_in_context(context)
+        return found
 
 
 class _Plan:
@@ -49,6 +57,7 @@ class _Plan:
             else:
                 self.sources.append(_Constant(graph.constants[name]))
         self.params = [each for each in self.sources if isinstance(each, Parameter)]
+        self._given = sum(type(each) is int for each in self.sources)
         self._seen, self._one = -1, False
         self.single = graph.out_format == 0
         self._warn_of_unused(graph, [each.name for each in block.collect_params().values()])
@@ -71,19 +80,14 @@ class _Plan:
     def __call__(self, arrays):
         if self._seen != count_of_changes():
             self._seen = count_of_changes()
-            self._one = all(each._data and len(each._data) == 1 for each in self.params)
+            self._one = len(self.params) + self._given == len(self.sources) and all(
+                each._data and len(each._data) == 1 for each in self.params
+            )
         if self._one:
             inputs = [arrays[s] if type(s) is int else s._data[0] for s in self.sources]
         else:
             context = arrays[0].context
-            inputs = [
-                arrays[s]
-                if type(s) is int
-                else s.data(context)
-                if isinstance(s, Parameter)
-                else s._data[0]
-                for s in self.sources
-            ]
+            inputs = [arrays[s] if type(s) is int else s.data(context) for s in self.sources]
         try:
             outputs = self.op(*inputs)
         except ArgumentError:

@@ -37,9 +37,12 @@ class Trace:
         Of variables.
     types : dict of str to dtype
     params : sequence of Parameter
+    context : Context, optional
+        Of the call that is traced.
     """
 
-    def __init__(self, shapes, types, params=()):
+    def __init__(self, shapes, types, params=(), context=None):
+        self.context = context
         self.asked = False  # whether the Block has looked at a shape
         self.constants = {}  # name -> NDArray
         self.shapes = dict(shapes)
@@ -166,6 +169,13 @@ class Traced(Symbol):
     def dtype(self):
         """The element type, as a NumPy type."""
         return active().dtype(self)
+
+    @property
+    def context(self):
+        """The device of the call that is traced."""
+        return active().context
+
+    ctx = context
 
     @property
     def stype(self):
@@ -323,6 +333,7 @@ def _sliced(array, axis, part):
     return sym.slice(array, begin=bounds[0], end=bounds[1], step=bounds[2])
 
 
+_NUMBERS = (int, float, np.generic)
 # Python's operator, operator of two arrays of one shape, of two that are broadcast, of array and
 # number, of number and array
 _OPERATORS = (
@@ -341,6 +352,26 @@ _OPERATORS = (
 )
 
 
+def _called(operator, *args, **kwargs):
+    return Traced(function_of(operator, get_operator(operator))(*args, **kwargs).entries)
+
+
+def _call_binary(operators, lhs, rhs):
+    """A function of two operands of which one is a symbol; None where none is."""
+    same, broadcast, scalar, reflected = operators
+    if not isinstance(lhs, Symbol) and not isinstance(rhs, Symbol):
+        return None
+    if isinstance(rhs, _NUMBERS):
+        return _called(scalar, lhs, scalar=rhs)
+    if isinstance(lhs, _NUMBERS):
+        return _called(reflected, rhs, scalar=lhs)
+    if not (isinstance(lhs, (NDArray, Symbol)) and isinstance(rhs, (NDArray, Symbol))):
+        return None
+    pair = _as_traced(lhs), _as_traced(rhs)
+    shapes = [active().shape(each) for each in pair]
+    return _called(same if shapes[0] == shapes[1] else broadcast, *pair)
+
+
 def _binary(name, same, broadcast, scalar, turned):
     plain = getattr(Symbol, name)
 
@@ -351,8 +382,7 @@ def _binary(name, same, broadcast, scalar, turned):
             shapes = [active().shape(each) for each in (left, right)]
             if shapes[0] == shapes[1] and not turned:
                 return plain(self, other)
-            operator = same if shapes[0] == shapes[1] else broadcast
-            return Traced(function_of(operator, get_operator(operator))(left, right).entries)
+            return _called(same if shapes[0] == shapes[1] else broadcast, left, right)
         return plain(self, other)
 
     method.__name__ = name
@@ -382,4 +412,4 @@ def _call_on_symbols(entry, name, args, kwargs):
     return Traced(made.entries) if type(made) is Symbol else made
 
 
-install_symbols(has_trace, _call_on_symbols)
+install_symbols(has_trace, _call_on_symbols, _call_binary)

@@ -1,0 +1,86 @@
+"""What a plain ``forward`` may call on arrays, hybridized: functions of mx.nd, methods."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import nd
+
+X = nd.array([[1, 2, 3], [4, 5, 6]])
+FUNCTIONS = {
+    "add": lambda x: nd.add(x, x),
+    "subtract": lambda x: nd.subtract(x, 1),
+    "multiply": lambda x: nd.multiply(2, x),
+    "divide": lambda x: nd.divide(x, x[:, :1]),
+    "true_divide": lambda x: nd.true_divide(2, x),
+    "modulo": lambda x: nd.modulo(x, 2),
+    "power": lambda x: nd.power(2, x),
+    "maximum": lambda x: nd.maximum(x, 2),
+    "minimum": lambda x: nd.minimum(x, x[:1]),
+    "equal": lambda x: nd.equal(x, 2),
+    "not_equal": lambda x: nd.not_equal(x, nd.array([1, 0, 3])),
+    "greater": lambda x: nd.greater(3, x),
+    "greater_equal": lambda x: nd.greater_equal(x, 3),
+    "lesser": lambda x: nd.lesser(nd.array([[2, 2, 4]]), x),
+    "lesser_equal": lambda x: nd.lesser_equal(3, x),
+    "logical_and": lambda x: nd.logical_and(x - 1, x - 2),
+    "logical_or": lambda x: nd.logical_or(x - 1, 0),
+    "logical_xor": lambda x: nd.logical_xor(1, x - 2),
+    "zeros_like": lambda x: nd.zeros_like(x) + x,
+    "ones_like": lambda x: nd.ones_like(x) * x,
+    "concatenate": lambda x: nd.concatenate([x, x], axis=1),
+    "concatenate one": lambda x: nd.concatenate([x]),
+    "split_v2": lambda x: nd.split_v2(x, (1,), axis=1)[1],
+    "moveaxis": lambda x: nd.moveaxis(x, 0, 1),
+    "arrays made inside": lambda x: x + nd.arange(3) + nd.zeros((1, 3), ctx=x.context),
+    "an array of its context": lambda x: nd.array([1, 2, 3], ctx=x.ctx) * x,
+    "where": lambda x: nd.where(x > 2, x, nd.zeros_like(x)),
+    "operators": lambda x: (1 - x) * x[0] / 2**x + -x % 2,
+    "methods": lambda x: x.clip(2, 4).astype("float64").sum(axis=1, keepdims=True).expand_dims(0),
+    "shapes": lambda x: x.reshape((x.shape[1], -1)).T.flatten().swapaxes(0, 1),
+}
+
+
+def block(function):
+    class Call(mx.gluon.HybridBlock):
+        def forward(self, x):
+            return function(x)
+
+    return Call()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_same_eager_and_hybridized(name):
+    """Without a warning, which would say that the Block runs operator by operator."""
+    wanted = FUNCTIONS[name](X)
+    net = block(FUNCTIONS[name])
+    net.hybridize()
+    for _ in range(2):
+        found = net(X)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
+
+
+def test_numbers_alone_stay_numbers():
+    net = block(lambda x: x * nd.maximum(2, 3))
+    net.hybridize()
+    assert (net(X).asnumpy() == X.asnumpy() * 3).all()
+
+
+def test_functions_of_other_things_are_refused():
+    net = block(lambda x: nd.add(x, "a"))
+    net.hybridize()
+    with (
+        pytest.warns(UserWarning, match="runs operator by operator"),
+        pytest.raises(TypeError, match="add takes NDArrays and numbers, got NDArray and str"),
+    ):
+        net(X)
+
+
+def test_constants_follow_the_call_to_another_device():
+    net = block(lambda x: x + nd.arange(3, ctx=x.context))
+    net.hybridize()
+    for ctx in (mx.cpu(0), mx.cpu(1), mx.cpu(0)):
+        found = net(X.as_in_context(ctx))
+        assert found.context == ctx
+        np.testing.assert_array_equal(found.asnumpy(), X.asnumpy() + np.arange(3))
