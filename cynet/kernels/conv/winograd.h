@@ -27,7 +27,6 @@
 #include "common/half.h"
 #include "isa/levels.h"
 #include "parallel.h"
-#include "conv/winograd_cost.h"
 #include "conv/winograd_sizes.h"
 
 #ifdef CYNET_X86_LEVELS

@@ -1,9 +1,12 @@
-// The square windows that Winograd's algorithm supports, and how it cuts images into tiles.
-// Included by winograd.h and winograd_cost.h.
+// The square windows that Winograd's algorithm supports, how it cuts images into tiles, and in which
+// of its forms it runs. Included by winograd.h.
 #ifndef CYNET_WINOGRAD_SIZES_H
 #define CYNET_WINOGRAD_SIZES_H
 
+#include <algorithm>
 #include <cstdint>
+
+#include "isa/levels.h"
 
 namespace cynet {
 
@@ -77,6 +80,21 @@ struct Tiles {
 inline bool spreads(const WinogradShape& s) {
   const int64_t side = side_of(taps_of(s));
   return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;
+}
+
+// Winograd's loops have one form per CPU level (winograd_plans.h) and a second one for AVX-512, by
+// rows of positions. By single positions each number that is read serves two multiplications, which
+// processors with two multipliers need. With one vector of filters it serves only one, and then
+// small blocks of tiles, by rows, are faster.
+enum { AVX512_BY_ROW = N_LEVEL };
+
+// The form for this machine and these sizes.
+inline int form_at(int level, const WinogradShape& s) {
+#ifdef CYNET_X86_LEVELS
+  const bool one = std::max(s.channels * s.stride * s.stride, s.filters) <= 16;
+  if (level >= AVX512 && (one || multiplies_once())) return AVX512_BY_ROW;
+#endif
+  return level;
 }
 
 }  // namespace winograd
